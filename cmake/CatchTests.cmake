@@ -1,0 +1,108 @@
+# Catch2, version 2 (Debian 12, Ubuntu 22.04) or 3; tests include <catch2/catch.hpp> with both.
+# main() is compiled once.
+
+find_path(GPUPROF_CATCH2_HEADER catch2/catch.hpp)
+if(GPUPROF_CATCH2_HEADER)
+  file(CONFIGURE OUTPUT ${GPUPROF_GENERATED}/catch_main.cpp
+       CONTENT "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>\n")
+  add_library(gpuprof_catch_main OBJECT ${GPUPROF_GENERATED}/catch_main.cpp)
+  target_include_directories(gpuprof_catch_main SYSTEM PUBLIC ${GPUPROF_CATCH2_HEADER})
+  add_library(gpuprof_catch INTERFACE)
+  target_link_libraries(gpuprof_catch INTERFACE gpuprof_catch_main
+                        $<TARGET_OBJECTS:gpuprof_catch_main>)
+  set(GPUPROF_CATCH2_LIST --list-test-names-only)
+else()
+  find_package(Catch2 3 QUIET)
+  if(NOT Catch2_FOUND)
+    message(FATAL_ERROR "Catch2 is missing: install catch2, run scripts/setup, or configure with "
+                        "-DGPUPROF_BUILD_TESTS=OFF")
+  endif()
+  file(MAKE_DIRECTORY ${GPUPROF_GENERATED}/catch2_v3/catch2)
+  file(WRITE ${GPUPROF_GENERATED}/catch2_v3/catch2/catch.hpp
+       "#pragma once\n#include <catch2/catch_all.hpp>\nusing Catch::Approx;\n")
+  add_library(gpuprof_catch INTERFACE)
+  target_include_directories(gpuprof_catch SYSTEM INTERFACE ${GPUPROF_GENERATED}/catch2_v3)
+  target_link_libraries(gpuprof_catch INTERFACE Catch2::Catch2WithMain)
+  set(GPUPROF_CATCH2_LIST --list-tests --verbosity quiet)
+endif()
+
+# Headers that do not need CUPTI's; a test that includes any other header of schema/, or one of
+# libprof/cupti or libprof/collect, is left out of a build without CUPTI headers.
+set(_gpuprof_plain_schema "schema/(column|session|legacy|metrics|views)\\.hpp")
+function(gpuprof_needs_cupti file out)
+  file(STRINGS ${file} _lines
+       REGEX "^[ \t]*#[ \t]*include[ \t]*[<\"](cupti|cuda|schema/|libprof/cupti/|libprof/collect/)")
+  set(_needs FALSE)
+  foreach(_line IN LISTS _lines)
+    if(NOT _line MATCHES "${_gpuprof_plain_schema}")
+      set(_needs TRUE)
+    endif()
+  endforeach()
+  set(${out} ${_needs} PARENT_SCOPE)
+endfunction()
+
+# Builds tests/<folder>/*.cpp into test_<folder>. The list of test cases is asked of the program
+# when ctest starts.
+function(gpuprof_catch_tests folder)
+  file(GLOB _sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
+  if(NOT GPUPROF_CUPTI_FOUND)
+    foreach(_source IN LISTS _sources)
+      gpuprof_needs_cupti(${_source} _needs)
+      if(_needs)
+        list(REMOVE_ITEM _sources ${_source})
+      endif()
+    endforeach()
+  endif()
+  if(NOT _sources)
+    return()
+  endif()
+  set(_target test_${folder})
+  add_executable(${_target} ${_sources})
+  target_link_libraries(${_target} PRIVATE gpuprof_catch ${GPUPROF_TEST_LIBRARIES})
+  target_compile_definitions(${_target} PRIVATE
+    GPUPROF_SOURCE_DIR="${PROJECT_SOURCE_DIR}" GPUPROF_BUILD_DIR="${PROJECT_BINARY_DIR}")
+  set_target_properties(${_target} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+
+  set(_script ${CMAKE_CURRENT_BINARY_DIR}/${_target}_cases.cmake)
+  set(_only_tsan FALSE)
+  if(GPUPROF_SANITIZE STREQUAL "thread")
+    set(_only_tsan TRUE)
+  endif()
+  file(CONFIGURE OUTPUT ${_script} @ONLY CONTENT [[
+set(PROGRAM "@CMAKE_CURRENT_BINARY_DIR@/@_target@")
+set(FOLDER "@folder@")
+set(PREFIX "@GPUPROF_TEST_PREFIX@")
+set(LIST_OPTIONS "@GPUPROF_CATCH2_LIST@")
+set(ONLY_TSAN @_only_tsan@)
+set(ENVIRONMENT "@GPUPROF_TEST_ENVIRONMENT@")
+include("@PROJECT_SOURCE_DIR@/cmake/catch_cases.cmake")
+]])
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${_script})
+endfunction()
+
+# Registers tests/<folder>/test_*.py.
+function(gpuprof_python_tests folder)
+  file(GLOB _files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/test_*.py)
+  if(NOT _files)
+    return()
+  endif()
+  find_program(GPUPROF_PYTHON python3 REQUIRED)
+  foreach(_file IN LISTS _files)
+    get_filename_component(_stem ${_file} NAME_WE)
+    set(_labels ${folder})
+    file(STRINGS ${_file} _line REGEX "^# ctest-labels:")
+    if(_line MATCHES "^# ctest-labels: *([^;]*)")
+      string(REGEX REPLACE "[ ,]+" ";" _more "${CMAKE_MATCH_1}")
+      list(APPEND _labels ${_more})
+    endif()
+    if(GPUPROF_SANITIZE STREQUAL "thread" AND NOT tsan IN_LIST _labels)
+      continue()
+    endif()
+    set(_name ${GPUPROF_TEST_PREFIX}${folder}.${_stem})
+    add_test(NAME ${_name} COMMAND ${GPUPROF_PYTHON} ${_file}
+             WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
+    set_tests_properties(${_name} PROPERTIES LABELS "${_labels}" TIMEOUT 300
+                         ENVIRONMENT "${GPUPROF_TEST_ENVIRONMENT}" SKIP_RETURN_CODE 77)
+  endforeach()
+endfunction()

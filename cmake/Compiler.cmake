@@ -1,0 +1,40 @@
+# Language level, warnings, sanitizers, ccache. Everything is position independent and hidden by
+# default, because the same static libraries go into the collector and into the programs.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+add_compile_options(-Wall -Wextra -Wshadow -Werror=return-type)
+
+find_program(GPUPROF_CCACHE ccache)
+if(GPUPROF_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${GPUPROF_CCACHE})
+endif()
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+
+# Sanitizer builds keep assert() and use the shared runtime libraries; all others carry libstdc++
+# and libgcc inside, so that a program needs nothing but glibc.
+if(GPUPROF_SANITIZE)
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
+  add_compile_options(-fno-omit-frame-pointer)
+  if(GPUPROF_SANITIZE STREQUAL "address")
+    set(_sanitize -fsanitize=address,undefined -fno-sanitize-recover=undefined)
+  elseif(GPUPROF_SANITIZE STREQUAL "thread")
+    set(_sanitize -fsanitize=thread)
+  else()
+    message(FATAL_ERROR "GPUPROF_SANITIZE must be address or thread, not ${GPUPROF_SANITIZE}")
+  endif()
+  add_compile_options(${_sanitize})
+  add_link_options(${_sanitize})
+  set(GPUPROF_STATIC_RUNTIME)
+else()
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g -DNDEBUG")
+  set(GPUPROF_STATIC_RUNTIME -static-libstdc++ -static-libgcc)
+endif()

@@ -1,0 +1,140 @@
+# Finds the CUDA tree to build against. Sets
+#   GPUPROF_CUPTI_FOUND, GPUPROF_CUPTI_INCLUDE_DIRS   headers for the collector
+#   GPUPROF_CUDA_ROOT, GPUPROF_CUDA_VERSION           where they are; "13.5"
+#   GPUPROF_NVCC                                      for examples/*.cu, may be empty
+#   GPUPROF_LIBCUPTI                                  libcupti.so.<major>, may be empty
+# and the target gpuprof_cuda_headers (include directories and GPUPROF_HAVE_CUPTI).
+#
+# Order: CUDAToolkit_ROOT (variable, then environment), .cuda/ (what scripts/setup unpacks),
+# CUDA_HOME, /usr/local/cuda*, the tree of the nvcc on PATH. Both the layout of a toolkit and that
+# of the wheels (nvidia/cu13/{include,lib,bin}) are understood.
+
+set(GPUPROF_CUPTI_MINIMUM 130500)
+set(GPUPROF_CUPTI_FOUND FALSE)
+set(GPUPROF_CUPTI_INCLUDE_DIRS)
+set(GPUPROF_CUDA_ROOT)
+set(GPUPROF_CUDA_VERSION)
+set(GPUPROF_NVCC)
+set(GPUPROF_LIBCUPTI)
+
+# 130500 -> 13.5; CUPTI before 12.6 counted 1, 2, 3 instead.
+function(gpuprof_cupti_version_text number out)
+  if(number LESS 10000)
+    set(${out} "${number} (before CUDA 12.6)" PARENT_SCOPE)
+  else()
+    math(EXPR major "${number} / 10000")
+    math(EXPR minor "${number} % 10000 / 100")
+    set(${out} "${major}.${minor}" PARENT_SCOPE)
+  endif()
+endfunction()
+
+# Looks at one tree; fills the variables above in the caller when it will do.
+macro(gpuprof_try_cuda_tree root)
+  unset(_cupti_dir)
+  unset(_cuda_dir)
+  foreach(_dir include extras/CUPTI/include targets/x86_64-linux/include)
+    if(NOT _cupti_dir AND EXISTS ${root}/${_dir}/cupti.h
+       AND EXISTS ${root}/${_dir}/cupti_activity.h
+       AND EXISTS ${root}/${_dir}/generated_cuda_runtime_api_meta.h)
+      set(_cupti_dir ${root}/${_dir})
+    endif()
+    if(NOT _cuda_dir AND EXISTS ${root}/${_dir}/cuda.h)
+      set(_cuda_dir ${root}/${_dir})
+    endif()
+  endforeach()
+  if(_cupti_dir AND _cuda_dir)
+    set(_number 0)
+    if(EXISTS ${_cupti_dir}/cupti_version.h)
+      file(STRINGS ${_cupti_dir}/cupti_version.h _line
+           REGEX "^#define[ \t]+CUPTI_API_VERSION[ \t]+[0-9]+")
+      if(_line MATCHES "CUPTI_API_VERSION[ \t]+([0-9]+)")
+        set(_number ${CMAKE_MATCH_1})
+      endif()
+    endif()
+    gpuprof_cupti_version_text(${_number} _version)
+    if(_number LESS GPUPROF_CUPTI_MINIMUM)
+      message(STATUS "CUDA: skipped ${root}: CUPTI ${_version}, 13.5 or newer is needed")
+    else()
+      set(GPUPROF_CUPTI_FOUND TRUE)
+      set(GPUPROF_CUDA_ROOT ${root})
+      set(GPUPROF_CUDA_VERSION ${_version})
+      set(GPUPROF_CUPTI_INCLUDE_DIRS ${_cupti_dir} ${_cuda_dir})
+      list(REMOVE_DUPLICATES GPUPROF_CUPTI_INCLUDE_DIRS)
+    endif()
+  elseif(_cuda_dir)
+    message(STATUS "CUDA: skipped ${root}: no CUPTI headers")
+  endif()
+endmacro()
+
+if(GPUPROF_CUDA)
+  set(_trees ${CUDAToolkit_ROOT} $ENV{CUDAToolkit_ROOT} ${PROJECT_SOURCE_DIR}/.cuda
+      $ENV{CUDA_HOME} /usr/local/cuda)
+  file(GLOB _versioned LIST_DIRECTORIES TRUE /usr/local/cuda-*)
+  list(SORT _versioned COMPARE NATURAL ORDER DESCENDING)
+  list(APPEND _trees ${_versioned})
+  find_program(GPUPROF_NVCC_ON_PATH nvcc)
+  mark_as_advanced(GPUPROF_NVCC_ON_PATH)
+  if(GPUPROF_NVCC_ON_PATH)
+    get_filename_component(_nvcc ${GPUPROF_NVCC_ON_PATH} REALPATH)
+    get_filename_component(_bin ${_nvcc} DIRECTORY)
+    get_filename_component(_tree ${_bin} DIRECTORY)
+    list(APPEND _trees ${_tree})
+  endif()
+  set(_seen)
+  foreach(_tree IN LISTS _trees)
+    foreach(_root ${_tree}/nvidia/cu13 ${_tree})
+      get_filename_component(_real ${_root} REALPATH)
+      if(NOT GPUPROF_CUPTI_FOUND AND EXISTS ${_root} AND NOT _real IN_LIST _seen)
+        list(APPEND _seen ${_real})
+        gpuprof_try_cuda_tree(${_root})
+      endif()
+    endforeach()
+  endforeach()
+endif()
+
+if(GPUPROF_CUPTI_FOUND)
+  if(EXISTS ${GPUPROF_CUDA_ROOT}/bin/nvcc)
+    set(GPUPROF_NVCC ${GPUPROF_CUDA_ROOT}/bin/nvcc)
+  endif()
+  foreach(_dir lib lib64 extras/CUPTI/lib64 targets/x86_64-linux/lib)
+    file(GLOB _found ${GPUPROF_CUDA_ROOT}/${_dir}/libcupti.so.[0-9][0-9])
+    if(_found AND NOT GPUPROF_LIBCUPTI)
+      list(GET _found 0 GPUPROF_LIBCUPTI)
+    endif()
+  endforeach()
+  message(STATUS "CUDA: CUPTI ${GPUPROF_CUDA_VERSION} headers in ${GPUPROF_CUDA_ROOT}")
+  if(NOT GPUPROF_NVCC)
+    message(STATUS "CUDA: no nvcc there: the examples (examples/*.cu) are not built")
+  endif()
+  if(NOT GPUPROF_LIBCUPTI)
+    message(STATUS "CUDA: no libcupti.so.* there: gpuprof will look for one when it runs")
+  endif()
+
+  add_library(gpuprof_cuda_headers INTERFACE)
+  target_include_directories(gpuprof_cuda_headers SYSTEM INTERFACE ${GPUPROF_CUPTI_INCLUDE_DIRS})
+  target_compile_definitions(gpuprof_cuda_headers INTERFACE GPUPROF_HAVE_CUPTI)
+else()
+  message(STATUS "CUDA: no CUPTI headers of CUDA 13.5 or newer. Not built: the collector, the "
+                 "examples (examples/*.cu) and the tests that need CUPTI headers. "
+                 "scripts/setup gets them; -DCUDAToolkit_ROOT=DIR names a toolkit.")
+endif()
+
+# Our own libcupti lies beside the collector, with the libraries that it opens by name. The big
+# ones are links in the build tree.
+if(GPUPROF_LIBCUPTI)
+  get_filename_component(_dir ${GPUPROF_LIBCUPTI} DIRECTORY)
+  get_filename_component(_name ${GPUPROF_LIBCUPTI} NAME)
+  file(COPY ${GPUPROF_LIBCUPTI} DESTINATION ${PROJECT_BINARY_DIR}/${GPUPROF_LIBDIR}
+       FOLLOW_SYMLINK_CHAIN)
+  install(FILES ${GPUPROF_LIBCUPTI} DESTINATION ${GPUPROF_LIBDIR})
+  foreach(_name libnvperf_host.so libnvperf_target.so libpcsamplingutil.so)
+    if(EXISTS ${_dir}/${_name})
+      gpuprof_link_in_build(${_dir}/${_name} ${GPUPROF_LIBDIR}/${_name})
+      get_filename_component(_real ${_dir}/${_name} REALPATH)
+      install(FILES ${_real} DESTINATION ${GPUPROF_LIBDIR} RENAME ${_name})
+    endif()
+  endforeach()
+endif()
+
+configure_file(${PROJECT_SOURCE_DIR}/cmake/gpuprof_paths.hpp.in
+               ${GPUPROF_GENERATED}/gpuprof_paths.hpp @ONLY)

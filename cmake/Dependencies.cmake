@@ -1,0 +1,29 @@
+# Third-party libraries, each behind one target of ours.
+
+# SQLite: the static library, so that the version we tested is the version that runs.
+find_path(GPUPROF_SQLITE_INCLUDE sqlite3.h)
+find_library(GPUPROF_SQLITE_LIBRARY NAMES libsqlite3.a sqlite3)
+if(NOT GPUPROF_SQLITE_INCLUDE OR NOT GPUPROF_SQLITE_LIBRARY)
+  message(FATAL_ERROR "SQLite is missing: install libsqlite3-dev, or run scripts/setup")
+endif()
+if(NOT GPUPROF_SQLITE_LIBRARY MATCHES "\\.a$")
+  message(STATUS "SQLite: no libsqlite3.a, linking ${GPUPROF_SQLITE_LIBRARY}")
+endif()
+add_library(gpuprof_sqlite INTERFACE)
+target_include_directories(gpuprof_sqlite SYSTEM INTERFACE ${GPUPROF_SQLITE_INCLUDE})
+target_link_libraries(gpuprof_sqlite INTERFACE ${GPUPROF_SQLITE_LIBRARY} Threads::Threads
+                      ${CMAKE_DL_LIBS} m)
+
+find_path(GPUPROF_CLI11_INCLUDE CLI/CLI.hpp)
+if(NOT GPUPROF_CLI11_INCLUDE)
+  message(FATAL_ERROR "CLI11 is missing: install libcli11-dev, or run scripts/setup")
+endif()
+add_library(gpuprof_cli11 INTERFACE)
+target_include_directories(gpuprof_cli11 SYSTEM INTERFACE ${GPUPROF_CLI11_INCLUDE})
+
+find_path(GPUPROF_JSON_INCLUDE nlohmann/json.hpp)
+if(NOT GPUPROF_JSON_INCLUDE)
+  message(FATAL_ERROR "nlohmann/json is missing: install nlohmann-json3-dev, or run scripts/setup")
+endif()
+add_library(gpuprof_json INTERFACE)
+target_include_directories(gpuprof_json SYSTEM INTERFACE ${GPUPROF_JSON_INCLUDE})

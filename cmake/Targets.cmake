@@ -1,0 +1,37 @@
+# How a folder becomes a target. Sources are globbed, so that adding a file needs no edit here; a
+# folder without sources becomes an INTERFACE library (headers only) or no program.
+
+function(gpuprof_sources out dir)
+  file(GLOB_RECURSE _files CONFIGURE_DEPENDS ${dir}/*.cpp)
+  list(SORT _files)
+  set(${out} ${_files} PARENT_SCOPE)
+endfunction()
+
+# gpuprof_library(name DIR dir [SOURCES more.cpp...] [DEPS targets...])
+function(gpuprof_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DIR" "SOURCES;DEPS")
+  gpuprof_sources(_sources ${arg_DIR})
+  list(APPEND _sources ${arg_SOURCES})
+  if(_sources)
+    add_library(${name} STATIC ${_sources})
+    target_link_libraries(${name} PUBLIC gpuprof_schema ${arg_DEPS})
+  else()
+    add_library(${name} INTERFACE)
+    target_link_libraries(${name} INTERFACE gpuprof_schema ${arg_DEPS})
+  endif()
+endfunction()
+
+# gpuprof_program(name DIR dir DESTINATION bin|lib/gpuprof [DEPS targets...])
+function(gpuprof_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DIR;DESTINATION" "DEPS")
+  gpuprof_sources(_sources ${arg_DIR})
+  if(NOT _sources)
+    return()
+  endif()
+  add_executable(${name} ${_sources})
+  target_link_libraries(${name} PRIVATE ${arg_DEPS} Threads::Threads ${CMAKE_DL_LIBS})
+  target_link_options(${name} PRIVATE ${GPUPROF_STATIC_RUNTIME})
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${arg_DESTINATION})
+  install(TARGETS ${name} RUNTIME DESTINATION ${arg_DESTINATION})
+endfunction()
