@@ -5,9 +5,9 @@
 #   GPUPROF_LIBCUPTI                                  libcupti.so.<major>, may be empty
 # and the target gpuprof_cuda_headers (include directories and GPUPROF_HAVE_CUPTI).
 #
-# Order: CUDAToolkit_ROOT (variable, then environment), .cuda/ (what scripts/setup unpacks),
-# CUDA_HOME, /usr/local/cuda*, the tree of the nvcc on PATH. Both the layout of a toolkit and that
-# of the wheels (nvidia/cu13/{include,lib,bin}) are understood.
+# Order: CUDAToolkit_ROOT (variable, then environment), what an earlier run found, .cuda/ (what
+# scripts/setup unpacks), CUDA_HOME, /usr/local/cuda*, the tree of the nvcc on PATH. Both the layout
+# of a toolkit and that of the wheels (nvidia/cu13/{include,lib,bin}) are understood.
 
 set(GPUPROF_CUPTI_MINIMUM 130500)
 set(GPUPROF_CUPTI_FOUND FALSE)
@@ -67,8 +67,8 @@ macro(gpuprof_try_cuda_tree root)
 endmacro()
 
 if(GPUPROF_CUDA)
-  set(_trees ${CUDAToolkit_ROOT} $ENV{CUDAToolkit_ROOT} ${PROJECT_SOURCE_DIR}/.cuda
-      $ENV{CUDA_HOME} /usr/local/cuda)
+  set(_trees ${CUDAToolkit_ROOT} $ENV{CUDAToolkit_ROOT} ${GPUPROF_CUDA_TREE}
+      ${PROJECT_SOURCE_DIR}/.cuda $ENV{CUDA_HOME} /usr/local/cuda)
   file(GLOB _versioned LIST_DIRECTORIES TRUE /usr/local/cuda-*)
   list(SORT _versioned COMPARE NATURAL ORDER DESCENDING)
   list(APPEND _trees ${_versioned})
@@ -91,6 +91,8 @@ if(GPUPROF_CUDA)
     endforeach()
   endforeach()
 endif()
+
+set(GPUPROF_CUDA_TREE "${GPUPROF_CUDA_ROOT}" CACHE INTERNAL "The CUDA tree in use")
 
 if(GPUPROF_CUPTI_FOUND)
   if(EXISTS ${GPUPROF_CUDA_ROOT}/bin/nvcc)

@@ -1,6 +1,8 @@
 # Read by ctest. Asks PROGRAM for its test cases (LIST_OPTIONS) and adds one test PREFIX<case> for
 # each, with the label FOLDER, and tsan where the case has that tag. ONLY_TSAN leaves out the rest.
 
+cmake_policy(VERSION 3.22)
+
 # A name may hold [ ] and ;, which CMake's lists do not survive.
 function(gpuprof_list_cases out)
   execute_process(COMMAND ${PROGRAM} ${ARGN} ${LIST_OPTIONS}
