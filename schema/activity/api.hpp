@@ -1,0 +1,30 @@
+// Calls of the CUDA API: what the host asked for, and when.
+#pragma once
+
+#include "schema/kind.hpp"
+
+namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
+
+#define GPUPROF_HOST_TIMES                                 \
+  COL(u64, start, "start on the host, ns on CUPTI's clock"), \
+      COL(u64, end, "end on the host, ns on CUPTI's clock")
+
+#define GPUPROF_API_FIELDS                                                                 \
+  COL(u32, cbid, "which function: API_NAME.cbid"), GPUPROF_HOST_TIMES,                     \
+      COL(u32, processId, "process that called"), COL(u32, threadId, "thread that called"), \
+      CORRELATION(correlationId, "joins the GPU work it asked for"),                       \
+      COL(u32, returnValue, "what it returned: cudaError_t or CUresult")
+
+KIND(Driver, 4, DRIVER, CUpti_ActivityAPI, api, enable,
+     "Calls of the CUDA driver API. A runtime call makes driver calls with its correlation id.",
+     GPUPROF_API_FIELDS)
+
+KIND(Runtime, 5, RUNTIME, CUpti_ActivityAPI, api, enable, "Calls of the CUDA runtime API.",
+     GPUPROF_API_FIELDS)
+
+KIND(InternalLaunchApi, 48, INTERNAL_LAUNCH_API, CUpti_ActivityAPI, api, enable,
+     "Launches that went through no public API.", GPUPROF_API_FIELDS)
+
+using ApiKinds = std::tuple<Driver, Runtime, InternalLaunchApi>;
+
+}  // namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT

@@ -1,0 +1,172 @@
+// Work the GPU did: kernels, copies, sets, graph launches, decompression, context switches.
+#pragma once
+
+#include "schema/kind.hpp"
+
+namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
+
+#ifdef GPUPROF_HAVE_CUPTI
+namespace extract {
+// nvprof stores the host pointer of the access policy window. It means nothing outside the target.
+inline void zero_pointer(const auto&, std::uint32_t, std::byte* out) {
+  for (int i = 0; i < 8; ++i) out[i] = std::byte{0};
+}
+}  // namespace extract
+#endif
+
+#define GPUPROF_TIMES                                                                              \
+  COL(u64, start, "start on the GPU, ns on CUPTI's clock; 0 = not collected"),                     \
+      COL(u64, end, "end on the GPU, ns on CUPTI's clock; 0 = not collected")
+
+#define GPUPROF_WHERE                                                    \
+  COL(u32, deviceId, "device that ran it"),                              \
+      COL(u32, contextId, "context that ran it; ids start at 1"),        \
+      COL(u32, streamId, "stream that ran it")
+
+#define GPUPROF_CHANNEL                                                        \
+  COL(u32, channelID, "hardware channel it was submitted on"),                 \
+      COL(u32, channelType, "type of that channel: enum CUpti_ChannelType")
+
+#define GPUPROF_SOURCE_GRAPH                                                                     \
+  since(130400, COL(u32, sourceGraphId, "graph it was defined in, before cloning; 0 = none")),   \
+      since(130400, COL(u64, sourceGraphNodeId, "node it was defined as, before cloning; 0 = none"))
+
+KIND(Memcpy, 1, MEMCPY, CUpti_ActivityMemcpy7, gpu, enable,
+     "Memory copies, one row each; copies between two contexts are in MEMCPY2.",
+     COL(u8, copyKind, "direction: enum CUpti_ActivityMemcpyKind"),
+     COL(u8, srcKind, "kind of memory read: enum CUpti_ActivityMemoryKind"),
+     COL(u8, dstKind, "kind of memory written: enum CUpti_ActivityMemoryKind"),
+     COL(u8, flags, "bit 0: asynchronous"),
+     COL(u64, bytes, "bytes copied"),
+     GPUPROF_TIMES, GPUPROF_WHERE,
+     CORRELATION(correlationId, "joins the API call that asked for it"),
+     CORRELATION(runtimeCorrelationId, "set by old CUPTI versions only"),
+     COL(u64, graphNodeId, "node of an executable CUDA graph; 0 = not from a graph"),
+     COL(u32, graphId, "executable CUDA graph; 0 = not from a graph"),
+     GPUPROF_CHANNEL,
+     since(130000, COL(u8, isDeviceLaunched, "1 = asked for by a graph launched on the device")),
+     since(26, COL(u64, copyCount, "copies of a batched copy")),
+     GPUPROF_SOURCE_GRAPH)
+
+KIND(Memset, 2, MEMSET, CUpti_ActivityMemset5, gpu, enable, "Memory sets, one row each.",
+     COL(u32, value, "value written"),
+     COL(u64, bytes, "bytes written"),
+     GPUPROF_TIMES, GPUPROF_WHERE,
+     CORRELATION(correlationId, "joins the API call that asked for it"),
+     COL(u16, flags, "bit 0: asynchronous"),
+     COL(u16, memoryKind, "kind of memory written: enum CUpti_ActivityMemoryKind"),
+     COL(u64, graphNodeId, "node of an executable CUDA graph; 0 = not from a graph"),
+     COL(u32, graphId, "executable CUDA graph; 0 = not from a graph"),
+     GPUPROF_CHANNEL,
+     since(130000, COL(u8, isDeviceLaunched, "1 = asked for by a graph launched on the device")),
+     GPUPROF_SOURCE_GRAPH)
+
+#define GPUPROF_KERNEL_FIELDS                                                                      \
+  BLOB(1, cacheConfig, "low 4 bits requested, high 4 bits executed cache configuration"),          \
+      COL(u8, sharedMemoryConfig, "shared memory bank size: enum CUsharedconfig"),                 \
+      COL(u16, registersPerThread, "registers per thread"),                                        \
+      COL(u32, partitionedGlobalCacheRequested, "enum CUpti_ActivityPartitionedGlobalCacheConfig"),\
+      COL(u32, partitionedGlobalCacheExecuted, "enum CUpti_ActivityPartitionedGlobalCacheConfig"), \
+      GPUPROF_TIMES,                                                                               \
+      COL(u64, completed, "when its child kernels were done too, ns; equals end without children"),\
+      GPUPROF_WHERE,                                                                               \
+      COL(i32, gridX, "blocks in x"), COL(i32, gridY, "blocks in y"),                              \
+      COL(i32, gridZ, "blocks in z"), COL(i32, blockX, "threads of a block in x"),                 \
+      COL(i32, blockY, "threads of a block in y"), COL(i32, blockZ, "threads of a block in z"),    \
+      COL(i32, staticSharedMemory, "static shared memory per block, bytes"),                       \
+      COL(i32, dynamicSharedMemory, "dynamic shared memory per block, bytes"),                     \
+      COL(u32, localMemoryPerThread, "local memory per thread, bytes"),                            \
+      COL(u32, localMemoryTotal, "local memory of the launch, bytes, cut to 32 bits"),             \
+      CORRELATION(correlationId, "joins the API call that launched it"),                           \
+      COL(i64, gridId, "number of the launch in CUPTI"),                                           \
+      STR(name, "mangled name: StringTable id"),                                                   \
+      COL(u64, queued, "put into the command buffer, ns; 0 = not collected"),                      \
+      COL(u64, submitted, "submitted to the GPU, ns; 0 = not collected"),                          \
+      COL(u8, launchType, "enum CUpti_ActivityLaunchType"),                                        \
+      COL(u8, isSharedMemoryCarveoutRequested, "1 = a carveout was asked for"),                    \
+      COL(u8, sharedMemoryCarveoutRequested, "carveout asked for, percent"),                       \
+      COL(u32, sharedMemoryExecuted, "shared memory size set for the launch, bytes"),              \
+      COL(u64, graphNodeId, "node of an executable CUDA graph; 0 = not from a graph"),             \
+      COL(u32, shmemLimitConfig, "enum CUpti_FuncShmemLimitConfig"),                               \
+      COL(u32, graphId, "executable CUDA graph; 0 = not from a graph"),                            \
+      CUSTOM(blob, 8, "pAccessPolicyWindow", extract::zero_pointer, "8 zero bytes, as in nvprof"), \
+      GPUPROF_CHANNEL, COL(u32, clusterX, "blocks of a cluster in x; 0 = no clusters"),            \
+      COL(u32, clusterY, "blocks of a cluster in y"),                                              \
+      COL(u32, clusterZ, "blocks of a cluster in z"),                                              \
+      COL(u32, clusterSchedulingPolicy, "enum CUclusterSchedulingPolicy"),                         \
+      COL(u64, localMemoryTotal_v2, "local memory of the launch, bytes"),                          \
+      COL(u32, maxPotentialClusterSize, "largest cluster the launch could use, blocks"),           \
+      COL(u32, maxActiveClusters, "clusters that can run at a time"),                              \
+      since(130000, COL(u8, isDeviceLaunched, "1 = from a graph launched on the device")),         \
+      since(130100, COL(i32, priority, "priority of the launch")),                                 \
+      since(130300, COL(u32, executionModel, "enum CUpti_FuncExecutionModel")),                    \
+      GPUPROF_SOURCE_GRAPH
+
+KIND(Kernel, 3, KERNEL, CUpti_ActivityKernel13, serial, enable,
+     "Kernels run one at a time (--concurrent-kernels off).", GPUPROF_KERNEL_FIELDS)
+
+KIND(ConcurrentKernel, 10, CONCURRENT_KERNEL, CUpti_ActivityKernel13, gpu, enable,
+     "Kernels, one row per execution on the GPU, nodes of CUDA graphs included.",
+     GPUPROF_KERNEL_FIELDS)
+
+KIND(Memcpy2, 22, MEMCPY2, CUpti_ActivityMemcpyPtoP4, gpu, with_other,
+     "Memory copies between two contexts or devices, one row each.",
+     COL(u8, copyKind, "direction: enum CUpti_ActivityMemcpyKind"),
+     COL(u8, srcKind, "kind of memory read: enum CUpti_ActivityMemoryKind"),
+     COL(u8, dstKind, "kind of memory written: enum CUpti_ActivityMemoryKind"),
+     COL(u8, flags, "bit 0: asynchronous"),
+     COL(u64, bytes, "bytes copied"),
+     GPUPROF_TIMES, GPUPROF_WHERE,
+     COL(u32, srcDeviceId, "device read from"), COL(u32, srcContextId, "context read from"),
+     COL(u32, dstDeviceId, "device written to"), COL(u32, dstContextId, "context written to"),
+     CORRELATION(correlationId, "joins the API call that asked for it"),
+     COL(u64, graphNodeId, "node of an executable CUDA graph; 0 = not from a graph"),
+     COL(u32, graphId, "executable CUDA graph; 0 = not from a graph"),
+     GPUPROF_CHANNEL)
+
+KIND(GraphTrace, 51, GRAPH_TRACE, CUpti_ActivityGraphTrace2, graph, enable,
+     "Launches of CUDA graphs as a whole, in place of their nodes.",
+     CORRELATION(correlationId, "joins the API call that launched it"),
+     GPUPROF_TIMES,
+     COL(u32, deviceId, "device of the first node"), COL(u32, graphId, "executable CUDA graph"),
+     COL(u32, contextId, "context of the first node"), COL(u32, streamId, "stream of the launch"),
+     COL(u32, endDeviceId, "device of the last node"),
+     COL(u32, endContextId, "context of the last node"))
+
+KIND(DeviceGraphTrace, 53, DEVICE_GRAPH_TRACE, CUpti_ActivityDeviceGraphTrace, graph, with_other,
+     "CUDA graphs launched by kernels.",
+     COL(u32, deviceId, "device that ran it"),
+     GPUPROF_TIMES,
+     COL(u32, graphId, "executable CUDA graph"),
+     COL(u32, launcherGraphId, "graph whose kernel launched it"),
+     COL(u32, deviceLaunchMode, "enum CUpti_DeviceGraphLaunchMode"),
+     COL(u32, contextId, "context that ran it"), COL(u64, streamId, "stream that ran it"))
+
+KIND(MemDecompress, 54, MEM_DECOMPRESS, CUpti_ActivityMemDecompress, gpu, enable,
+     "Batches of the decompression engine (Blackwell).",
+     GPUPROF_WHERE, GPUPROF_CHANNEL,
+     CORRELATION(correlationId, "joins the API call that asked for it"),
+     COL(u32, numberOfOperations, "operations of the batch"),
+     COL(u64, sourceBytes, "compressed bytes read"),
+     GPUPROF_TIMES)
+
+KIND(ConfidentialComputeRotation, 55, CONFIDENTIAL_COMPUTE_ROTATION,
+     CUpti_ActivityConfidentialComputeRotation, gpu, enable,
+     "Key rotations of confidential computing, during which the channel waits.",
+     COL(u32, eventType, "enum CUpti_ConfidentialComputeRotationEventType"),
+     COL(u32, deviceId, "device"), COL(u32, contextId, "context"),
+     COL(u32, channelId, "hardware channel"),
+     COL(u32, channelType, "type of that channel: enum CUpti_ChannelType"),
+     COL(u64, timestamp, "when, ns on CUPTI's clock"))
+
+KIND(ComputeEngineCtxSwitch, 57, COMPUTE_ENGINE_CTX_SWITCH, CUpti_ActivityComputeEngineCtxSwitch,
+     gpu, enable, "Switches of the compute engine between contexts. Not on MIG and vGPU.",
+     COL(u32, contextId, "context switched to or from"),
+     COL(u64, timestamp, "when, ns on CUPTI's clock"),
+     COL(u32, operationType, "enum CUpti_ComputeEngineCtxSwitchOperationType"))
+
+using GpuWorkKinds = std::tuple<Memcpy, Memset, Kernel, ConcurrentKernel, Memcpy2, GraphTrace,
+                                DeviceGraphTrace, MemDecompress, ConfidentialComputeRotation,
+                                ComputeEngineCtxSwitch>;
+
+}  // namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT

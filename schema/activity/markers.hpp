@@ -1,0 +1,108 @@
+// NVTX: what the application says about itself.
+#pragma once
+
+#include <limits>
+
+#include "schema/kind.hpp"
+
+namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
+
+#ifdef GPUPROF_HAVE_CUPTI
+namespace extract {
+
+inline void object_thread(const auto& record, std::uint32_t, std::byte* out) {
+  const bool thread = record.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD;
+  put(out, thread ? record.objectId.pt.threadId : 0u);
+}
+
+// A stream is named with its context and device, a context with its device.
+inline void object_device(const auto& record, std::uint32_t, std::byte* out) {
+  const bool device = record.objectKind == CUPTI_ACTIVITY_OBJECT_DEVICE ||
+                      record.objectKind == CUPTI_ACTIVITY_OBJECT_CONTEXT ||
+                      record.objectKind == CUPTI_ACTIVITY_OBJECT_STREAM;
+  put(out, device ? record.objectId.dcs.deviceId : null_u32);
+}
+
+inline void object_context(const auto& record, std::uint32_t, std::byte* out) {
+  const bool context = record.objectKind == CUPTI_ACTIVITY_OBJECT_CONTEXT ||
+                       record.objectKind == CUPTI_ACTIVITY_OBJECT_STREAM;
+  put(out, context ? record.objectId.dcs.contextId : null_u32);
+}
+
+inline void object_stream(const auto& record, std::uint32_t, std::byte* out) {
+  const bool stream = record.objectKind == CUPTI_ACTIVITY_OBJECT_STREAM;
+  put(out, stream ? record.objectId.dcs.streamId : null_u32);
+}
+
+inline void payload_int(const CUpti_ActivityMarkerData2& record, std::uint32_t, std::byte* out) {
+  switch (record.payloadKind) {
+    case CUPTI_METRIC_VALUE_KIND_UINT64:
+    case CUPTI_METRIC_VALUE_KIND_THROUGHPUT:
+    case CUPTI_METRIC_VALUE_KIND_INT64: put(out, record.payload.metricValueInt64); break;
+    default: put(out, null_i64);
+  }
+}
+
+inline void payload_double(const CUpti_ActivityMarkerData2& record, std::uint32_t, std::byte* out) {
+  switch (record.payloadKind) {
+    case CUPTI_METRIC_VALUE_KIND_DOUBLE:
+    case CUPTI_METRIC_VALUE_KIND_PERCENT: put(out, record.payload.metricValueDouble); break;
+    default: put(out, std::numeric_limits<double>::quiet_NaN());
+  }
+}
+
+}  // namespace extract
+#endif
+
+// The object a record is about: nvprof's columns, and the ids inside them as columns of our own.
+#define GPUPROF_OBJECT                                                          \
+  COL(u32, objectKind, "what objectId names: enum CUpti_ActivityObjectKind"),   \
+      BLOB(12, objectId,                                                        \
+           "process and thread, or device, context and stream, as three u32; "  \
+           "read the columns threadId and objectXxxId in place of it")
+
+#define GPUPROF_OBJECT_THREAD                              \
+  CUSTOM(u32, 4, "threadId", extract::object_thread,       \
+         "thread it is about; 0 = it is about no single thread")
+
+#define GPUPROF_OBJECT_IDS                                                       \
+  GPUPROF_OBJECT_THREAD,                                                         \
+      NULLABLE(u32, "objectDeviceId", extract::object_device,                    \
+               "device it is about, or that has the context or stream; NULL = none"), \
+      NULLABLE(u32, "objectContextId", extract::object_context,                  \
+               "context it is about, or that has the stream; NULL = none"),      \
+      NULLABLE(u32, "objectStreamId", extract::object_stream,                    \
+               "stream it is about; NULL = none")
+
+KIND(Name, 11, NAME, CUpti_ActivityName, nvtx, enable,
+     "Names the application gave to threads, devices, contexts and streams.",
+     GPUPROF_OBJECT,
+     STR(name, "the name: StringTable id"),
+     GPUPROF_OBJECT_IDS)
+
+KIND(Marker, 12, MARKER, CUpti_ActivityMarker2, nvtx, enable,
+     "NVTX marks, and the two ends of NVTX ranges as a row each. NVTX_RANGE has the ranges paired.",
+     COL(u32, flags, "mark, or which end of a range: enum CUpti_ActivityFlag_MARKER, bits"),
+     COL(u64, timestamp, "when, ns on CUPTI's clock; 0 = not collected"),
+     COL(u32, id, "the mark or range, one id for both ends of a range; counts per process"),
+     GPUPROF_OBJECT,
+     STR(name, "message: StringTable id; 0 on the closing end of a range"),
+     STR(domain, "NVTX domain: StringTable id; 0 = the default domain, and on a closing end"),
+     GPUPROF_OBJECT_THREAD)
+
+KIND(MarkerData, 13, MARKER_DATA, CUpti_ActivityMarkerData2, nvtx, enable,
+     "Colour, category and payload of a mark or range.",
+     COL(u32, flags, "how color is meant: enum CUpti_ActivityFlag_MARKER_COLOR, bits"),
+     COL(u32, id, "the mark or range: MARKER.id of the same process"),
+     COL(u32, payloadKind, "type of payload: enum CUpti_MetricValueKind"),
+     BLOB(8, payload, "the payload as it is; read payloadInt or payloadDouble in place of it"),
+     COL(u32, color, "0xAARRGGBB when flags say so"),
+     COL(u32, category, "category number; 0 = none"),
+     NULLABLE(i64, "payloadInt", extract::payload_int, "payload that is a whole number, else NULL"),
+     NULLABLE(f64, "payloadDouble", extract::payload_double,
+              "payload that is a floating-point number, else NULL"),
+     since(130000, COL(u32, cuptiDomainId, "CUPTI's number of the domain; 0 = not told")))
+
+using MarkerKinds = std::tuple<Name, Marker, MarkerData>;
+
+}  // namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT

@@ -1,0 +1,247 @@
+// The words an activity kind is written with: KIND, COL, STR, BLOB, …
+//
+// A kind is one block in schema/activity/. From it follow its table, its columns' docs, how a
+// record is packed, how CUPTI is told to collect it and the test that round-trips it.
+//
+// The blocks compile with and without CUPTI's headers. With them (GPUPROF_HAVE_CUPTI) each column
+// also knows where it lies in CUPTI's record, and its spelled type is checked against the member's
+// size. Without them the launcher, the loader and the reports still know every table.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <tuple>
+
+#include "schema/column.hpp"
+
+#ifdef GPUPROF_HAVE_CUPTI
+#define CUPTI_DIRECTIVE_SUPPORT 1
+#include <cupti.h>
+#endif
+
+// The two kinds of build must not share names: a test may link both.
+#ifdef GPUPROF_HAVE_CUPTI
+#define GPUPROF_SCHEMA_VARIANT with_cupti
+#else
+#define GPUPROF_SCHEMA_VARIANT without_cupti
+#endif
+
+namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
+
+// What `--trace` can name. A kind belongs to one group.
+enum class Group : std::uint8_t {
+  topology,  // always on: without it no row can be told where it ran
+  gpu,
+  api,
+  nvtx,
+  sync,
+  overhead,
+  memory,
+  memory_lifetime,
+  unified_memory,
+  jit,
+  cuda_event,
+  external,
+  graph,
+  host,
+  environment,
+  module,
+  openacc,
+  openmp,
+  serial,  // not a choice of --trace: --concurrent-kernels off puts it in the place of gpu's
+           // kernels
+};
+
+struct GroupInfo {
+  Group group;
+  std::string_view name;  // as --trace takes it; empty: not for --trace
+  bool by_default;
+  std::string_view doc;
+};
+
+inline constexpr std::array groups{
+    GroupInfo{Group::topology, "", true, "devices, contexts, streams, NVLink and PCIe links"},
+    GroupInfo{Group::gpu, "gpu", true, "kernels, memory copies and sets"},
+    GroupInfo{Group::api, "api", true, "CUDA runtime and driver calls"},
+    GroupInfo{Group::nvtx, "nvtx", true, "NVTX ranges, marks and names"},
+    GroupInfo{Group::sync, "sync", true, "waits for events, streams and contexts"},
+    GroupInfo{Group::overhead, "overhead", true, "time CUPTI and the driver say they took"},
+    GroupInfo{Group::memory, "memory", true, "allocations, frees and memory pools"},
+    GroupInfo{Group::memory_lifetime, "memory-lifetime", false,
+              "allocations with their release in one row, known only after the release"},
+    GroupInfo{Group::unified_memory, "unified-memory", true,
+              "page migrations and faults of managed memory"},
+    GroupInfo{Group::jit, "jit", true, "run-time compilation and its cache"},
+    GroupInfo{Group::cuda_event, "cuda-event", false, "CUDA event records"},
+    GroupInfo{Group::external, "external", false, "correlation ids pushed by frameworks"},
+    GroupInfo{Group::graph, "graph", false, "one row per CUDA graph launch in place of its nodes"},
+    GroupInfo{Group::host, "host", false, "host functions run by streams and graphs (CUPTI 13.1)"},
+    GroupInfo{Group::environment, "environment", false, "clocks, temperature, power, fan"},
+    GroupInfo{Group::module, "module", false,
+              "loaded modules with their cubin, and their functions"},
+    GroupInfo{Group::openacc, "openacc", false, "OpenACC constructs"},
+    GroupInfo{Group::openmp, "openmp", false, "OpenMP constructs (OMPT runtime)"},
+    GroupInfo{Group::serial, "", false, "kernels, one at a time"},
+};
+
+// How rows of a kind come to be.
+enum class Source : std::uint8_t {
+  enable,           // cuptiActivityEnable
+  enable_and_dump,  // cuptiActivityEnableAndDump, else what was there before us is missing
+  with_other,       // comes with another kind and cannot be enabled itself
+  ourselves,        // CUPTI declares it but delivers none: the collector makes the records
+};
+
+struct KindInfo {
+  int id;  // CUpti_ActivityKind
+  std::string_view table;
+  Group group;
+  Source source;
+  std::string_view doc;
+};
+
+// Reads one column out of a CUPTI record where a plain copy is not enough. `version` is the
+// running CUPTI's. Writes the column's width to `out`. No allocation, no throw.
+using Extract = void (*)(const void* record, std::uint32_t version, std::byte* out);
+
+#ifdef GPUPROF_HAVE_CUPTI
+namespace extract {
+// For extract functions: writes a value as it lies in a packed row.
+template <class T>
+inline void put(std::byte* out, T value) {
+  std::memcpy(out, &value, sizeof value);
+}
+// What Role::nullable takes for NULL.
+inline constexpr std::uint32_t null_u32 = 0xffffffff;
+inline constexpr std::uint64_t null_u64 = 0xffffffffffffffff;
+inline constexpr std::int64_t null_i64 = INT64_MIN;
+}  // namespace extract
+#endif
+
+struct Field {
+  Column column;
+  std::uint32_t since = 0;        // CUPTI API version that first had the member; 0: all we support
+  std::uint16_t offset = 0;       // in CUPTI's record
+  std::uint16_t size_offset = 0;  // Type::bytes only: where the record holds their number, u32
+  // `extract` reads memory that the record points to. In a dead target's record that memory is
+  // gone: it is not called, and the value is all bits set (NULL where the column is nullable).
+  bool follows_pointer = false;
+  Extract extract = nullptr;
+};
+
+template <std::size_t N>
+constexpr std::array<Column, N> columns_of(const std::array<Field, N>& fields) {
+  std::array<Column, N> columns{};
+  for (std::size_t i = 0; i < N; ++i) columns[i] = fields[i].column;
+  return columns;
+}
+
+constexpr Field since(std::uint32_t version, Field field) {
+  field.since = version;
+  return field;
+}
+
+constexpr Field role(Role role, Field field) {
+  field.column.role = role;
+  return field;
+}
+
+constexpr Field follows_pointer(Field field) {
+  field.follows_pointer = true;
+  return field;
+}
+
+constexpr Field make_field(std::string_view name, Type type, std::uint16_t width,
+                           std::string_view doc) {
+  return Field{.column = {.name = name, .type = type, .width = width, .role = {}, .doc = doc}};
+}
+
+template <std::size_t Width, std::size_t MemberSize>
+constexpr Field field_at(std::string_view name, Type type, std::size_t offset,
+                         std::string_view doc) {
+  static_assert(Width == MemberSize, "the column's type does not fit the member of CUPTI's record");
+  Field field = make_field(name, type, Width, doc);
+  field.offset = static_cast<std::uint16_t>(offset);
+  return field;
+}
+
+}  // namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT
+
+// KIND(Struct, id, NAME, CUPTI record, Group, Source, doc, fields…)
+//
+// Struct is the C++ name, NAME the part of CUPTI_ACTIVITY_KIND_NAME that names table and kind.
+#ifdef GPUPROF_HAVE_CUPTI
+#define GPUPROF_RECORD_OF(NAME, id_, CuptiRecord) \
+  using Record = CuptiRecord;                     \
+  static_assert(CUPTI_ACTIVITY_KIND_##NAME == id_, "not the number CUPTI gives this kind");
+#else
+#define GPUPROF_RECORD_OF(NAME, id_, CuptiRecord)
+#endif
+
+#define KIND(Struct, id_, NAME, CuptiRecord, group_, source_, doc_, ...)             \
+  struct Struct {                                                                    \
+    GPUPROF_RECORD_OF(NAME, id_, CuptiRecord)                                        \
+    static constexpr KindInfo info{id_, "CUPTI_ACTIVITY_KIND_" #NAME, Group::group_, \
+                                   Source::source_, doc_};                           \
+    static constexpr std::array fields{__VA_ARGS__};                                 \
+    static constexpr std::array columns{columns_of(fields)};                         \
+    static constexpr Table table{info.table, info.doc, columns};                     \
+  };
+
+// COL(type, member, doc): a member copied as it is. COL_AS gives it another column name, for a
+// member inside a union or one whose own name the old tools would stumble over.
+// STR: a C string, interned. BLOB(width, member, doc): raw bytes.
+// BYTES(member, size_member, doc): as many bytes as the u32 `size_member` says, behind a pointer.
+// CUSTOM(type, width, name, function, doc): whatever `function(record, version, out)` writes.
+// CORRELATION(member, doc): a correlation id. since(VERSION, COL(…)): a member added later.
+//
+// A kind has a column of its own for the process only where nvprof has one: the loader gives every
+// other table the column processId, and knows it for every row.
+#ifdef GPUPROF_HAVE_CUPTI
+#define GPUPROF_MEMBER_SIZE(member) sizeof(static_cast<Record*>(nullptr)->member)
+#define COL_AS(type_, name_, member, doc_)                                         \
+  field_at<width_of(Type::type_), GPUPROF_MEMBER_SIZE(member)>(name_, Type::type_, \
+                                                               offsetof(Record, member), doc_)
+#define STR(member, doc_)                                                          \
+  [] {                                                                             \
+    Field field = make_field(#member, Type::string, width_of(Type::string), doc_); \
+    static_assert(GPUPROF_MEMBER_SIZE(member) == sizeof(const char*));             \
+    field.offset = offsetof(Record, member);                                       \
+    return field;                                                                  \
+  }()
+#define BLOB(width_, member, doc_) \
+  field_at<width_, GPUPROF_MEMBER_SIZE(member)>(#member, Type::blob, offsetof(Record, member), doc_)
+#define BYTES(member, size_member, doc_)                                         \
+  [] {                                                                           \
+    Field field = make_field(#member, Type::bytes, width_of(Type::bytes), doc_); \
+    static_assert(GPUPROF_MEMBER_SIZE(member) == sizeof(const void*));           \
+    static_assert(GPUPROF_MEMBER_SIZE(size_member) == sizeof(std::uint32_t));    \
+    field.offset = offsetof(Record, member);                                     \
+    field.size_offset = offsetof(Record, size_member);                           \
+    return field;                                                                \
+  }()
+#define CUSTOM(type_, width_, name_, function, doc_)                                \
+  [] {                                                                              \
+    Field field = make_field(name_, Type::type_, width_, doc_);                     \
+    field.extract = [](const void* record, std::uint32_t version, std::byte* out) { \
+      function(*static_cast<const Record*>(record), version, out);                  \
+    };                                                                              \
+    return field;                                                                   \
+  }()
+#else
+#define COL_AS(type_, name_, member, doc_) \
+  make_field(name_, Type::type_, width_of(Type::type_), doc_)
+#define STR(member, doc_) make_field(#member, Type::string, width_of(Type::string), doc_)
+#define BLOB(width_, member, doc_) make_field(#member, Type::blob, width_, doc_)
+#define BYTES(member, size_member, doc_) \
+  make_field(#member, Type::bytes, width_of(Type::bytes), doc_)
+#define CUSTOM(type_, width_, name_, function, doc_) make_field(name_, Type::type_, width_, doc_)
+#endif
+#define COL(type_, member, doc_) COL_AS(type_, #member, member, doc_)
+#define CORRELATION(member, doc_) role(Role::correlation, COL(u32, member, doc_))
+// The same for a column that may be NULL; see Role::nullable for the value that says so.
+#define NULLABLE(type_, name_, function, doc_) \
+  role(Role::nullable, CUSTOM(type_, width_of(Type::type_), name_, function, doc_))
