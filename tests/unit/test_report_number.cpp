@@ -1,0 +1,73 @@
+#include <catch2/catch.hpp>
+
+#include "libprof/report/number.hpp"
+
+using gpuprof::report::format_number;
+using gpuprof::report::format_percent;
+using gpuprof::report::format_size;
+using gpuprof::report::format_time;
+using gpuprof::report::NumberFormat;
+
+TEST_CASE("times fill eight characters with their unit") {
+  CHECK(format_time(0) == "0ns");
+  CHECK(format_time(999) == "999ns");
+  CHECK(format_time(1000) == "1.0000us");
+  CHECK(format_time(1333) == "1.3330us");
+  CHECK(format_time(80'123) == "80.123us");
+  CHECK(format_time(403'185) == "403.19us");
+  CHECK(format_time(999'950) == "999.95us");
+  CHECK(format_time(1'000'000) == "1.0000ms");
+  CHECK(format_time(250'017'000) == "250.02ms");
+  CHECK(format_time(1'000'000'000) == "1.00000s");
+  CHECK(format_time(1'234'567'890) == "1.23457s");
+  CHECK(format_time(999'990'000'000) == "999.990s");
+}
+
+TEST_CASE("a time that rounding makes longer loses a decimal") {
+  CHECK(format_time(99'999'600) == "100.00ms");
+  CHECK(format_time(9'999'960) == "10.000ms");
+  CHECK(format_time(999'999) == "1000.0us");
+  CHECK(format_time(999'999'999) == "1000.0ms");
+}
+
+TEST_CASE("times from a thousand seconds on have an exponent") {
+  CHECK(format_time(1'000'000'000'000) == "1.0e+03s");
+  CHECK(format_time(1'234'000'000'000) == "1.2e+03s");
+  CHECK(format_time(50'000'000'000'000) == "5.0e+04s");
+}
+
+TEST_CASE("the scaled double decides how a tie is rounded") {
+  // ns * 1e-3 * 100 and ns * 1e-6 * 10000 in doubles: at .5 or a hair below it.
+  CHECK(format_time(100'005) == "100.01us");
+  CHECK(format_time(128'075) == "128.07us");
+  CHECK(format_time(128'105) == "128.10us");
+  CHECK(format_time(1'000'450) == "1.0005ms");
+  CHECK(format_time(1'000'050) == "1.0000ms");
+  CHECK(format_time(1'001'850) == "1.0018ms");
+}
+
+TEST_CASE("sizes go to the next unit at 1000") {
+  CHECK(format_size(0) == "0B");
+  CHECK(format_size(999) == "999B");
+  CHECK(format_size(1000) == "0.9766KB");
+  CHECK(format_size(1024) == "1.0000KB");
+  CHECK(format_size(128 << 10) == "128.00KB");
+  CHECK(format_size(1000 << 10) == "0.9766MB");
+  CHECK(format_size(4 << 20) == "4.0000MB");
+  CHECK(format_size(12'345'883'263) == "11.498GB");
+  CHECK(format_size(1000ULL << 30) == "1e+03GB");
+}
+
+TEST_CASE("a number has as many digits as its column leaves") {
+  constexpr NumberFormat speed{.width = 10, .exponent_from = 10'000};
+  CHECK(format_number(0, "B/s", speed) == "0.00000B/s");
+  CHECK(format_number(0.5, "GB/s", speed) == "0.5000GB/s");
+  CHECK(format_number(5000, "GB/s", speed) == "5000.0GB/s");
+  CHECK(format_number(12'345, "GB/s", speed) == "1e+04GB/s");
+}
+
+TEST_CASE("percentages have two decimals") {
+  CHECK(format_percent(0) == "0.00%");
+  CHECK(format_percent(100.0 / 3) == "33.33%");
+  CHECK(format_percent(100) == "100.00%");
+}
