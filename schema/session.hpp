@@ -1,0 +1,269 @@
+// Our own tables, beside the activity kinds: strings, the run, its processes, what was lost, what
+// everything means. The names avoid "timestamp", and "start" together with "end": the Visual
+// Profiler takes a table whose text has these words for one with such columns.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "schema/database.hpp"
+
+namespace gpuprof::schema {
+
+// Raised when a view or table of ours changes its meaning; new ones and new columns do not count.
+inline constexpr int schema_version = 1;
+
+// What table Version holds: the file is one of nvprof 11.8.
+inline constexpr int nvprof_version = 18;
+
+struct SessionColumn {
+  std::string_view name;
+  std::string_view type;  // in CREATE TABLE, constraints included
+  std::string_view doc;
+};
+
+struct SessionTable {
+  std::string_view name;
+  std::string_view doc;
+  std::span<const SessionColumn> columns;
+  std::string_view constraint{};  // of the whole table; may be empty
+};
+
+namespace session {
+
+inline constexpr SessionColumn version[]{
+    {"version", "INTEGER", "18: laid out as nvprof 11.8 does"},
+};
+
+inline constexpr SessionColumn string_table[]{
+    {"_id_", "INTEGER PRIMARY KEY", "what other tables have in place of the string; 0 = NULL"},
+    {"value", "TEXT", "the string; a kernel's name is mangled"},
+    {"demangled", "TEXT", "a mangled name in C++ as one reads it; NULL = value is no mangled name"},
+    {"short", "TEXT",
+     "a mangled name's function alone: no namespace, template arguments or parameters; NULL as in "
+     "demangled"},
+};
+
+inline constexpr SessionColumn run[]{
+    {"key", "TEXT PRIMARY KEY", "what is told; the keys are listed in the documentation of RUN"},
+    {"value", "", "an integer or a text"},
+};
+
+inline constexpr SessionColumn process[]{
+    {"processId", "INT", "process id; the same number can come twice in a long run"},
+    {"number", "INTEGER PRIMARY KEY",
+     "counts the processes of the run from 0; high 32 bits of its correlation ids. A process whose "
+     "ids outgrow 32 bits goes on with a number that no row here has"},
+    {"parentProcessId", "INT", "process that made it"},
+    {"executable", "TEXT", "path of the program"},
+    {"command_line", "TEXT", "program and arguments, quoted for a shell"},
+    {"cupti_version", "INT", "CUPTI's API version, 130500 for CUDA 13.5; NULL = CUDA not used"},
+    {"cupti_path", "TEXT", "the libcupti that was used; NULL = CUDA not used"},
+    {"driver_version", "INT", "CUDA version of the driver, 13000 for 13.0; NULL = CUDA not used"},
+    {"exit_status", "INT", "status it ended with; NULL = not known, or ended by a signal"},
+    {"exit_signal", "INT", "signal that ended it; NULL = none, or not known"},
+    {"goodbye", "INT", "1 = its collector ended in order and sent everything"},
+    {"salvaged", "INT", "1 = rows were read from its buffers after its death"},
+};
+
+inline constexpr SessionColumn clock[]{
+    {"processId", "INT", "process that read its clocks"},
+    {"moment", "TEXT", "'first' = when collection began, 'last' = when it was over"},
+    {"realtime", "INT", "time of day, ns since 1970 (CLOCK_REALTIME)"},
+    {"monotonic", "INT", "ns since boot (CLOCK_MONOTONIC)"},
+    {"cupti", "INT", "CUPTI's clock, ns: what all activity tables have"},
+};
+
+inline constexpr SessionColumn statistic[]{
+    {"processId", "INT", "process it was counted in; 0 = in gpuprof itself"},
+    {"kind", "TEXT", "table whose rows were counted; '' = not of one table"},
+    {"name", "TEXT", "what was counted: STATISTIC_DOC.name"},
+    {"value", "INT", "how many"},
+    {"severity", "TEXT", "info, notice, data_loss or error; counts only when value is not 0"},
+};
+
+inline constexpr SessionColumn statistic_doc[]{
+    {"name", "TEXT PRIMARY KEY", "name of the statistic"},
+    {"severity", "TEXT", "info, notice, data_loss or error"},
+    {"help", "TEXT", "what was counted, and what to do about it"},
+};
+
+inline constexpr SessionColumn enum_name[]{
+    {"enum", "TEXT", "type as the columns' docs name it"},
+    {"value", "INT", "number in the column"},
+    {"name", "TEXT", "short name, nvprof's where it has one"},
+};
+
+inline constexpr SessionColumn api_name[]{
+    {"domain", "TEXT", "runtime or driver"},
+    {"cbid", "INT", "number of the function, as RUNTIME.cbid and DRIVER.cbid have it"},
+    {"name", "TEXT", "CUPTI's name of the function, suffixes such as _v3020 and _ptsz included"},
+};
+
+inline constexpr SessionColumn table_doc[]{
+    {"table", "TEXT PRIMARY KEY", "name of the table or view"},
+    {"doc", "TEXT", "what a row is"},
+};
+
+inline constexpr SessionColumn column_doc[]{
+    {"table", "TEXT", "name of the table"},
+    {"column", "TEXT", "name of the column"},
+    {"doc", "TEXT", "meaning, unit, what stands for none"},
+};
+
+inline constexpr SessionColumn nvtx_range[]{
+    {"_id_", "INTEGER PRIMARY KEY", "the range"},
+    {"processId", "INT", "process it was made in"},
+    {"threadId", "INT", "thread that opened it; 0 = not known"},
+    {"id", "INT", "MARKER.id of both its ends, in the same process"},
+    {"domain", "INT", "NVTX domain: StringTable id; 0 = the default domain"},
+    {"name", "INT", "message: StringTable id; 0 = none"},
+    {"start", "INT", "when it was opened, ns on CUPTI's clock"},
+    {"end", "INT", "when it was closed, ns on CUPTI's clock; NULL = never"},
+    {"depth", "INT", "push/pop ranges of its thread around it; NULL for start_end"},
+    {"parent", "INT", "_id_ of the innermost of those; NULL = none"},
+    {"kind", "TEXT", "'push_pop' or 'start_end'"},
+    {"payloadInt", "INT", "payload that is a whole number, else NULL"},
+    {"payloadDouble", "REAL", "payload that is a floating-point number, else NULL"},
+    {"color", "INT", "0xAARRGGBB; NULL = none"},
+    {"category", "INT", "category number; NULL or 0 = none"},
+};
+
+}  // namespace session
+
+inline constexpr std::array session_tables{
+    SessionTable{"Version", "One row: which layout of nvprof's the file has.", session::version},
+    SessionTable{"StringTable",
+                 "Every string once. Other tables have its _id_. Row 0 stands for NULL.",
+                 session::string_table},
+    SessionTable{"RUN", "What is known about the run as a whole.", session::run},
+    SessionTable{"PROCESS", "The processes of the run that loaded the collector.",
+                 session::process},
+    SessionTable{"CLOCK",
+                 "Clocks of a process read at one moment: turns CUPTI's clock into time of day.",
+                 session::clock},
+    SessionTable{"STATISTIC",
+                 "What was counted while collecting and loading, losses among it. The view losses "
+                 "has those that matter.",
+                 session::statistic, "PRIMARY KEY(processId, kind, name)"},
+    SessionTable{"STATISTIC_DOC", "What each statistic means.", session::statistic_doc},
+    SessionTable{"ENUM_NAME", "Names of the numbers in columns whose doc says enum.",
+                 session::enum_name, "PRIMARY KEY(enum, value)"},
+    SessionTable{"API_NAME", "Names of the CUDA functions, as the CUPTI that ran knows them.",
+                 session::api_name, "PRIMARY KEY(domain, cbid)"},
+    SessionTable{"TABLE_DOC", "What each table and view is.", session::table_doc},
+    SessionTable{"COLUMN_DOC", "What each column of the tables is.", session::column_doc,
+                 "PRIMARY KEY(\"table\", \"column\")"},
+    SessionTable{"NVTX_RANGE",
+                 "NVTX ranges with both ends in one row, computed from MARKER and MARKER_DATA.",
+                 session::nvtx_range},
+};
+
+inline std::string create_table_sql(const SessionTable& table) {
+  std::string sql = "CREATE TABLE IF NOT EXISTS " + sql_name(table.name) + "(";
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const SessionColumn& column = table.columns[i];
+    if (i > 0) sql += ", ";
+    sql += sql_name(column.name);
+    if (!column.type.empty()) sql += " " + std::string(column.type);
+  }
+  if (!table.constraint.empty()) sql += ", " + std::string(table.constraint);
+  return sql + ")";
+}
+
+// StringTable's row 0, as nvprof writes it.
+inline constexpr std::string_view null_string = "-- null --";
+
+struct KeyDoc {
+  std::string_view key;
+  std::string_view doc;
+};
+
+// What RUN holds. A key that does not apply is absent.
+inline constexpr std::array run_keys{
+    KeyDoc{"gpuprof_version", "version of gpuprof that made the file"},
+    KeyDoc{"schema_version", "version of our tables and views"},
+    KeyDoc{"wire_version", "version of the stream between collector and launcher"},
+    KeyDoc{"command_line", "the command that was profiled, quoted for a shell"},
+    KeyDoc{"gpuprof_command_line", "gpuprof's own command line, quoted for a shell"},
+    KeyDoc{"working_directory", "directory the command was run in"},
+    KeyDoc{"host_name", "name of the machine"},
+    KeyDoc{"operating_system", "system and kernel version"},
+    KeyDoc{"cpu_count", "processors the system had online"},
+    KeyDoc{"driver_version", "version of NVIDIA's driver, as in 580.65.06"},
+    KeyDoc{"environment",
+           "variables that matter, as a JSON object: CUDA_*, NVIDIA_*, SLURM_*, RANK, WORLD_SIZE, "
+           "LOCAL_RANK, MASTER_*, OMP_NUM_THREADS, LD_LIBRARY_PATH, PYTHONPATH"},
+    KeyDoc{"t0_realtime_ns", "when the command was run, ns since 1970"},
+    KeyDoc{"t1_realtime_ns", "when it was over, ns since 1970"},
+    KeyDoc{"exit_status", "status of the command; absent when a signal ended it"},
+    KeyDoc{"exit_signal", "signal that ended the command; absent when none did"},
+    KeyDoc{"finished", "1 = the file is complete; 0 = gpuprof is at work, or was ended at it"},
+    KeyDoc{"trace_groups", "what was collected: names as --trace takes them, with commas between"},
+    KeyDoc{"loss", "1 = the view losses has rows; 0 = nothing was lost"},
+};
+
+// How much a statistic matters when it is not zero.
+enum class Severity : std::uint8_t { info, notice, data_loss, error };
+
+constexpr std::string_view severity_name(Severity severity) {
+  switch (severity) {
+    case Severity::info: return "info";
+    case Severity::notice: return "notice";
+    case Severity::data_loss: return "data_loss";
+    case Severity::error: return "error";
+  }
+  return "";
+}
+
+struct StatisticInfo {
+  std::string_view name;
+  Severity severity;
+  std::string_view help;
+};
+
+inline constexpr std::array statistics{
+    StatisticInfo{"records_received", Severity::info, "Records that CUPTI delivered."},
+    StatisticInfo{"records_salvaged", Severity::notice,
+                  "Records read from the buffers of a process after its death. They are complete; "
+                  "what CUPTI had not written by then is missing."},
+    StatisticInfo{"records_dropped_by_cupti", Severity::data_loss,
+                  "Records that CUPTI threw away because it had no room for them."},
+    StatisticInfo{"records_without_times", Severity::data_loss,
+                  "Records of GPU work with start and end 0: CUPTI ran out of device memory for "
+                  "its time stamps. Counts are right, durations miss these."},
+    StatisticInfo{"blocks_discarded", Severity::data_loss,
+                  "Blocks of rows thrown away because the launcher was gone."},
+    StatisticInfo{"bytes_discarded", Severity::data_loss,
+                  "Bytes of rows thrown away because neither memory nor disk had room for them."},
+    StatisticInfo{"frames_malformed", Severity::error,
+                  "Frames of the stream that could not be read. What they held is missing."},
+    StatisticInfo{"strings_lost", Severity::data_loss,
+                  "Names that died with their process: salvaged rows have '<unknown>' there."},
+    StatisticInfo{"spilled_bytes", Severity::notice,
+                  "Bytes that waited on disk because loading was slower than the target. Nothing "
+                  "is missing."},
+    StatisticInfo{"slots_exhausted", Severity::notice,
+                  "Times CUPTI asked for a buffer when all were in use and got one outside shared "
+                  "memory. A crash would lose what is in those. A larger arena avoids it."},
+    StatisticInfo{"cupti_errors", Severity::error,
+                  "Calls of CUPTI that failed unexpectedly. Collection ends at the first."},
+    StatisticInfo{"cupti_second_client", Severity::error,
+                  "1 = another tool already had CUPTI in this process, so nothing was collected."},
+    StatisticInfo{"unknown_records", Severity::data_loss,
+                  "Records of kinds that this gpuprof does not know. A newer one may."},
+    StatisticInfo{"incomplete_records", Severity::data_loss,
+                  "Records left out because CUPTI had not finished them when the process died."},
+};
+
+constexpr const StatisticInfo* find_statistic(std::string_view name) {
+  for (const StatisticInfo& statistic : statistics) {
+    if (statistic.name == name) return &statistic;
+  }
+  return nullptr;
+}
+
+}  // namespace gpuprof::schema
