@@ -129,6 +129,11 @@ if(GPUPROF_LIBCUPTI)
   file(COPY ${GPUPROF_LIBCUPTI} DESTINATION ${PROJECT_BINARY_DIR}/${GPUPROF_LIBDIR}
        FOLLOW_SYMLINK_CHAIN)
   install(FILES ${GPUPROF_LIBCUPTI} DESTINATION ${GPUPROF_LIBDIR})
+  # The wheels carry NVIDIA's licence; it goes where the copy goes.
+  file(GLOB _licence ${GPUPROF_CUDA_ROOT}/../../nvidia_cuda_cupti-*.dist-info/licenses/License.txt)
+  if(_licence)
+    install(FILES ${_licence} DESTINATION ${GPUPROF_SHAREDIR} RENAME LICENSE.NVIDIA-CUPTI)
+  endif()
   foreach(_name libnvperf_host.so libnvperf_target.so libpcsamplingutil.so)
     if(EXISTS ${_dir}/${_name})
       gpuprof_link_in_build(${_dir}/${_name} ${GPUPROF_LIBDIR}/${_name})
