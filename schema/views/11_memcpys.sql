@@ -1,0 +1,53 @@
+-- Memory copies, one row each; those between two contexts or devices included.
+--
+-- kind: direction: HtoD, DtoH, DtoD, PtoP, ...
+-- bytes: bytes copied
+-- start: start on the GPU, ns on CUPTI's clock; 0 = not collected
+-- end: end on the GPU, ns on CUPTI's clock; 0 = not collected
+-- duration: ns; NULL = not collected
+-- throughput: bytes per second; NULL = not known
+-- src_memory: kind of memory read: Pageable, Pinned, Device, ...
+-- dst_memory: kind of memory written
+-- is_async: 1 = the call did not wait for it
+-- device_id: device that ran it
+-- context_id: context that ran it
+-- stream_id: stream that ran it
+-- src_device_id: device read from; NULL = not a copy between contexts
+-- dst_device_id: device written to; NULL = not a copy between contexts
+-- correlation_id: joins api_calls.correlation_id
+-- graph_id: executable CUDA graph; 0 = not from a graph
+-- graph_node_id: node of that graph; 0 = not from a graph
+-- process_id: process that asked for it
+CREATE VIEW memcpys AS
+SELECT coalesce((SELECT e.name FROM ENUM_NAME AS e
+                 WHERE e.enum = 'CUpti_ActivityMemcpyKind' AND e.value = m.copyKind),
+                m.copyKind) AS kind,
+       m.bytes AS bytes,
+       m.start AS start,
+       m."end" AS "end",
+       nullif(m."end", 0) - nullif(m.start, 0) AS duration,
+       CAST(m.bytes * 1e9 / nullif(m."end" - m.start, 0) AS INTEGER) AS throughput,
+       coalesce((SELECT e.name FROM ENUM_NAME AS e
+                 WHERE e.enum = 'CUpti_ActivityMemoryKind' AND e.value = m.srcKind),
+                m.srcKind) AS src_memory,
+       coalesce((SELECT e.name FROM ENUM_NAME AS e
+                 WHERE e.enum = 'CUpti_ActivityMemoryKind' AND e.value = m.dstKind),
+                m.dstKind) AS dst_memory,
+       m.flags & 1 AS is_async,
+       m.deviceId AS device_id,
+       m.contextId AS context_id,
+       m.streamId AS stream_id,
+       m.srcDeviceId AS src_device_id,
+       m.dstDeviceId AS dst_device_id,
+       m.correlationId AS correlation_id,
+       m.graphId AS graph_id,
+       m.graphNodeId AS graph_node_id,
+       m.processId AS process_id
+FROM (SELECT copyKind, srcKind, dstKind, flags, bytes, start, "end", deviceId, contextId, streamId,
+             NULL AS srcDeviceId, NULL AS dstDeviceId, correlationId, graphId, graphNodeId,
+             processId
+      FROM CUPTI_ACTIVITY_KIND_MEMCPY
+      UNION ALL
+      SELECT copyKind, srcKind, dstKind, flags, bytes, start, "end", deviceId, contextId, streamId,
+             srcDeviceId, dstDeviceId, correlationId, graphId, graphNodeId, processId
+      FROM CUPTI_ACTIVITY_KIND_MEMCPY2) AS m;

@@ -1,0 +1,36 @@
+-- Memory sets, one row each.
+--
+-- bytes: bytes written
+-- value: value written
+-- start: start on the GPU, ns on CUPTI's clock; 0 = not collected
+-- end: end on the GPU, ns on CUPTI's clock; 0 = not collected
+-- duration: ns; NULL = not collected
+-- throughput: bytes per second; NULL = not known
+-- memory: kind of memory written: Device, Managed, ...
+-- is_async: 1 = the call did not wait for it
+-- device_id: device that ran it
+-- context_id: context that ran it
+-- stream_id: stream that ran it
+-- correlation_id: joins api_calls.correlation_id
+-- graph_id: executable CUDA graph; 0 = not from a graph
+-- graph_node_id: node of that graph; 0 = not from a graph
+-- process_id: process that asked for it
+CREATE VIEW memsets AS
+SELECT m.bytes AS bytes,
+       m.value AS value,
+       m.start AS start,
+       m."end" AS "end",
+       nullif(m."end", 0) - nullif(m.start, 0) AS duration,
+       CAST(m.bytes * 1e9 / nullif(m."end" - m.start, 0) AS INTEGER) AS throughput,
+       coalesce((SELECT e.name FROM ENUM_NAME AS e
+                 WHERE e.enum = 'CUpti_ActivityMemoryKind' AND e.value = m.memoryKind),
+                m.memoryKind) AS memory,
+       m.flags & 1 AS is_async,
+       m.deviceId AS device_id,
+       m.contextId AS context_id,
+       m.streamId AS stream_id,
+       m.correlationId AS correlation_id,
+       m.graphId AS graph_id,
+       m.graphNodeId AS graph_node_id,
+       m.processId AS process_id
+FROM CUPTI_ACTIVITY_KIND_MEMSET AS m;

@@ -1,0 +1,37 @@
+-- Calls of the CUDA API. A runtime call makes driver calls, which have its correlation id.
+--
+-- domain: runtime, driver, or internal for launches that went through no public API
+-- name: function, without suffixes such as _v3020 and _ptsz
+-- start: start on the host, ns on CUPTI's clock
+-- end: end on the host, ns on CUPTI's clock
+-- duration: ns; NULL = not collected
+-- correlation_id: joins the GPU work it asked for
+-- return_value: cudaError_t of a runtime call, CUresult of a driver call; 0 = success
+-- cbid: CUPTI's number of the function
+-- thread_id: thread that called
+-- process_id: process that called
+CREATE VIEW api_calls AS
+SELECT a.domain AS domain,
+       CASE WHEN a.domain = 'internal' THEN 'internal launch'
+            ELSE coalesce((SELECT substr(n.name, 1, length(n.name) - length(ltrim(n.name, '_')) +
+                                                    instr(ltrim(n.name, '_') || '_', '_') - 1)
+                           FROM API_NAME AS n WHERE n.domain = a.domain AND n.cbid = a.cbid),
+                          a.domain || ' function ' || a.cbid)
+       END AS name,
+       a.start AS start,
+       a."end" AS "end",
+       nullif(a."end", 0) - nullif(a.start, 0) AS duration,
+       a.correlationId AS correlation_id,
+       a.returnValue AS return_value,
+       a.cbid AS cbid,
+       a.threadId AS thread_id,
+       a.processId AS process_id
+FROM (SELECT 'runtime' AS domain, cbid, start, "end", processId, threadId, correlationId,
+             returnValue
+      FROM CUPTI_ACTIVITY_KIND_RUNTIME
+      UNION ALL
+      SELECT 'driver', cbid, start, "end", processId, threadId, correlationId, returnValue
+      FROM CUPTI_ACTIVITY_KIND_DRIVER
+      UNION ALL
+      SELECT 'internal', cbid, start, "end", processId, threadId, correlationId, returnValue
+      FROM CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API) AS a;

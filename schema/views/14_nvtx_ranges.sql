@@ -1,0 +1,36 @@
+-- NVTX ranges with both ends in one row.
+--
+-- name: message; NULL = none
+-- domain: NVTX domain; NULL = the default domain
+-- start: when it was opened, ns on CUPTI's clock
+-- end: when it was closed, ns on CUPTI's clock; NULL = never
+-- duration: ns; NULL = never closed
+-- kind: push_pop or start_end
+-- depth: push/pop ranges of its thread around it; NULL for start_end
+-- id: the range
+-- parent: id of the innermost range around it; NULL = none
+-- payload_int: payload that is a whole number, else NULL
+-- payload_double: payload that is a floating-point number, else NULL
+-- color: 0xAARRGGBB; NULL = none
+-- category: category number; NULL or 0 = none
+-- thread_id: thread that opened it
+-- process_id: process that opened it
+CREATE VIEW nvtx_ranges AS
+SELECT n.value AS name,
+       d.value AS domain,
+       r.start AS start,
+       r."end" AS "end",
+       r."end" - r.start AS duration,
+       r.kind AS kind,
+       r.depth AS depth,
+       r._id_ AS id,
+       r.parent AS parent,
+       r.payloadInt AS payload_int,
+       r.payloadDouble AS payload_double,
+       r.color AS color,
+       r.category AS category,
+       r.threadId AS thread_id,
+       r.processId AS process_id
+FROM NVTX_RANGE AS r
+LEFT JOIN StringTable AS n ON n._id_ = nullif(r.name, 0)
+LEFT JOIN StringTable AS d ON d._id_ = nullif(r.domain, 0);

@@ -1,0 +1,53 @@
+-- Kernels with the API call that launched them: the runtime call, or the driver call where there is
+-- none. The kernels of a CUDA graph all have the call that launched the graph.
+--
+-- name: demangled name of the kernel
+-- short_name: name of the function alone
+-- api_name: function that was called; NULL = its call was not collected
+-- api_domain: runtime or driver
+-- api_start: start of the call on the host, ns on CUPTI's clock
+-- api_end: end of the call on the host, ns on CUPTI's clock
+-- api_duration: ns
+-- start: start of the kernel on the GPU, ns on CUPTI's clock; 0 = not collected
+-- end: end of the kernel on the GPU, ns on CUPTI's clock; 0 = not collected
+-- duration: of the kernel, ns; NULL = not collected
+-- launch_latency: from the start of the call to the start of the kernel, ns
+-- queue_delay: from the end of the call to the start of the kernel, ns; below 0 = it ran before
+--   the call returned
+-- device_id: device that ran it
+-- context_id: context that ran it
+-- stream_id: stream that ran it
+-- correlation_id: joins api_calls.correlation_id
+-- graph_id: executable CUDA graph; 0 = not from a graph
+-- thread_id: thread that called
+-- process_id: process that called
+CREATE VIEW launches AS
+SELECT k.name AS name,
+       k.short_name AS short_name,
+       (SELECT substr(n.name, 1, length(n.name) - length(ltrim(n.name, '_')) +
+                                 instr(ltrim(n.name, '_') || '_', '_') - 1)
+        FROM API_NAME AS n
+        WHERE n.domain = CASE WHEN r._id_ IS NOT NULL THEN 'runtime' ELSE 'driver' END
+          AND n.cbid = coalesce(r.cbid, d.cbid)) AS api_name,
+       CASE WHEN r._id_ IS NOT NULL THEN 'runtime'
+            WHEN d._id_ IS NOT NULL THEN 'driver' END AS api_domain,
+       coalesce(r.start, d.start) AS api_start,
+       coalesce(r."end", d."end") AS api_end,
+       coalesce(r."end", d."end") - coalesce(r.start, d.start) AS api_duration,
+       k.start AS start,
+       k."end" AS "end",
+       k.duration AS duration,
+       nullif(k.start, 0) - coalesce(r.start, d.start) AS launch_latency,
+       nullif(k.start, 0) - coalesce(r."end", d."end") AS queue_delay,
+       k.device_id AS device_id,
+       k.context_id AS context_id,
+       k.stream_id AS stream_id,
+       k.correlation_id AS correlation_id,
+       k.graph_id AS graph_id,
+       coalesce(r.threadId, d.threadId) AS thread_id,
+       k.process_id AS process_id
+FROM kernels AS k
+LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r
+  ON r.correlationId = nullif(k.correlation_id, 0)
+LEFT JOIN CUPTI_ACTIVITY_KIND_DRIVER AS d
+  ON r._id_ IS NULL AND d.correlationId = nullif(k.correlation_id, 0);
