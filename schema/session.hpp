@@ -242,7 +242,7 @@ inline constexpr std::array statistics{
     StatisticInfo{"frames_malformed", Severity::error,
                   "Frames of the stream that could not be read. What they held is missing."},
     StatisticInfo{"strings_lost", Severity::data_loss,
-                  "Names that died with their process: salvaged rows have '<unknown>' there."},
+                  "Names that died with their process: salvaged rows say so there."},
     StatisticInfo{"spilled_bytes", Severity::notice,
                   "Bytes that waited on disk because loading was slower than the target. Nothing "
                   "is missing."},

@@ -38,9 +38,9 @@ KIND(UnifiedMemoryCounter, 25, UNIFIED_MEMORY_COUNTER, CUpti_ActivityUnifiedMemo
      COL(u32, streamId, "not set by CUPTI"),
      COL(u32, processId, "process"),
      COL(u32, flags,
-         "why: for transfers enum CUpti_ActivityUnifiedMemoryMigrationCause, for GPU page faults "
-         "CUpti_ActivityUnifiedMemoryAccessType, for remote maps "
-         "CUpti_ActivityUnifiedMemoryRemoteMapCause; for thrashing and throttling 1 = on the CPU"),
+         "why: transfers, enum CUpti_ActivityUnifiedMemoryMigrationCause; GPU page faults, "
+         "enum CUpti_ActivityUnifiedMemoryAccessType; remote maps, "
+         "enum CUpti_ActivityUnifiedMemoryRemoteMapCause; thrashing, throttling: 1 = on the CPU"),
      since(26, COL_AS(u64, "processors0", processors[0],
                       "thrashing: bit mask of the devices 0 to 63")),
      since(26, COL_AS(u64, "processors1", processors[1],

@@ -1,0 +1,175 @@
+// The definitions as SQLite sees them: they parse, and the old tools' traps are not in them.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "database_fixture.hpp"
+#include "nvprof_facts.hpp"
+#include "schema/document.hpp"
+
+using namespace gpuprof::schema;
+
+namespace {
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+bool contains(const std::string& text, const char* word) {
+  return text.find(word) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("every table ends with the process, once") {
+  Database database;
+  for (const KindRef& kind : kinds) {
+    const std::string name(kind.table->name);
+    const auto columns = database.column("SELECT name FROM pragma_table_info('" + name + "')");
+    INFO(name);
+    CHECK(columns.front() == "_id_");
+    CHECK(std::count(columns.begin(), columns.end(), "processId") == 1);
+    CHECK(columns.size() ==
+          kind.table->columns.size() + (has_column(*kind.table, process_column) ? 1 : 2));
+  }
+}
+
+// It asks every table whose text has these words for min(start), max(end) or min(timestamp).
+TEST_CASE("the Visual Profiler finds the columns it takes for times") {
+  Database database;
+  for (const auto& row :
+       database.rows("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql <> ''")) {
+    const std::string& name = row[0];
+    const std::string sql = lower(row[1]);
+    INFO(name);
+    if (contains(sql, "start") && contains(sql, "end"))
+      CHECK(database.rows("SELECT min(start), max(end) FROM " + name).size() == 1);
+    if (contains(sql, "timestamp"))
+      CHECK(database.rows("SELECT min(timestamp), max(timestamp) FROM " + name).size() == 1);
+  }
+}
+
+TEST_CASE("a file has the tables nvprof's reader asks for, and none that makes it print more") {
+  Database database;
+  const auto names = database.column("SELECT name FROM sqlite_master WHERE type = 'table'");
+  const std::set<std::string> ours(names.begin(), names.end());
+  for (const nvprof_facts::Table& table : nvprof_facts::tables()) {
+    INFO(table.name);
+    const bool asked_for = table.name.starts_with("CUPTI_ACTIVITY_KIND_") ||
+                           table.name == "StringTable" || table.name == "Version";
+    CHECK(ours.count(table.name) == (asked_for ? 1 : 0));
+  }
+}
+
+TEST_CASE("tables that are only made when filled parse, with nvprof's columns") {
+  Database database;
+  for (const LegacyTable& table : legacy_tables) database.run(create_table_sql(table));
+  for (const nvprof_facts::Table& table : nvprof_facts::tables()) {
+    const auto rows =
+        database.rows("SELECT name, type FROM pragma_table_info('" + table.name + "')");
+    REQUIRE(rows.size() >= table.columns.size());
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      INFO(table.name << "." << table.columns[i].name);
+      CHECK(rows[i][0] == table.columns[i].name);
+      CHECK(rows[i][1] == table.columns[i].declared_type);
+    }
+  }
+}
+
+TEST_CASE("nvprof's indexes can be made") {
+  Database database;
+  for (const Index& index : indexes) database.run(create_index_sql(index));
+  std::set<std::string> ours;
+  for (const auto& row : database.rows("SELECT m.name, m.tbl_name, i.name FROM sqlite_master AS m, "
+                                       "pragma_index_info(m.name) AS i WHERE m.type = 'index' "
+                                       "AND m.name LIKE 'INDEX_%'"))
+    ours.insert(row[0] + " " + row[1] + " " + row[2]);
+  std::set<std::string> theirs;
+  for (const auto& index : nvprof_facts::indexes())
+    theirs.insert(index.name + " " + index.table + " " + index.column);
+  CHECK(ours == theirs);
+}
+
+TEST_CASE("views run on an empty database and document each of their columns") {
+  Database database;
+  std::vector<std::string> documented;
+  for (const ViewSql& sql : views()) {
+    const ViewText view = describe_view(sql.sql);
+    INFO(sql.name);
+    CHECK(std::string(sql.name).ends_with("_" + view.name));
+    CHECK_FALSE(view.doc.empty());
+    CHECK(database.rows("SELECT * FROM " + view.name).empty());
+    std::vector<std::string> names;
+    for (const ColumnText& column : view.columns) {
+      names.push_back(column.name);
+      CHECK_FALSE(column.doc.empty());
+    }
+    CHECK(database.column("SELECT name FROM pragma_table_info('" + view.name + "')") == names);
+    documented.push_back(view.name);
+  }
+  auto there = database.column("SELECT name FROM sqlite_master WHERE type = 'view'");
+  std::sort(there.begin(), there.end());
+  std::sort(documented.begin(), documented.end());
+  CHECK(there == documented);
+}
+
+TEST_CASE("what SQLite 3.22 cannot parse is not in a view") {
+  for (const ViewSql& sql : views()) {
+    const std::string text = lower(std::string(sql.sql));
+    INFO(sql.name);
+    for (const char* word :
+         {" over (", " over(", "filter (", "filter(", "iif(", "materialized", "generated", "strict",
+          "returning", "->", "nulls last", "nulls first", "right join", "full join", "is distinct"})
+      CHECK_FALSE(contains(text, word));
+  }
+}
+
+TEST_CASE("every table, view and column of a file has its doc") {
+  Database database;
+  std::set<std::string> documented;
+  for (const DocRow& row : doc_rows()) {
+    INFO(row.table << "." << row.column);
+    CHECK_FALSE(row.doc.empty());
+    CHECK(documented.insert(row.table + "." + row.column).second);
+  }
+  for (const std::string& name :
+       database.column("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")) {
+    INFO(name);
+    CHECK(documented.count(name + ".") == 1);
+    bool legacy = false;
+    for (const LegacyTable& table : legacy_tables) legacy |= table.name == name;
+    if (legacy) continue;
+    for (const std::string& column :
+         database.column("SELECT name FROM pragma_table_info('" + name + "')")) {
+      INFO(column);
+      CHECK(documented.count(name + "." + column) == 1);
+    }
+  }
+}
+
+TEST_CASE("a view's comment is read as its documentation") {
+  const ViewText view = describe_view(
+      "-- What it is,\n-- on two lines.\n--\n-- a: first\n-- b: second: with a colon\n--   and "
+      "more\n"
+      "CREATE VIEW v AS SELECT 1 AS a, 2 AS b;\n");
+  CHECK(view.name == "v");
+  CHECK(view.doc == "What it is, on two lines.");
+  REQUIRE(view.columns.size() == 2);
+  CHECK(view.columns[0].name == "a");
+  CHECK(view.columns[0].doc == "first");
+  CHECK(view.columns[1].name == "b");
+  CHECK(view.columns[1].doc == "second: with a colon and more");
+}
+
+TEST_CASE("the Markdown page names every table, view and column") {
+  const std::string text = schema_markdown();
+  for (const DocRow& row : doc_rows()) {
+    INFO(row.table << "." << row.column);
+    CHECK(contains(text, row.table.c_str()));
+    if (!row.column.empty()) CHECK(contains(text, ("`" + row.column + "`").c_str()));
+  }
+  CHECK_FALSE(contains(text, "\n\n\n"));
+  CHECK(text.back() == '\n');
+}
