@@ -1,0 +1,150 @@
+#include "apps/gpuprof/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <map>
+
+#include "gpuprof_version.hpp"
+#include "libprof/base/error.hpp"
+#include "schema/kind.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+constexpr char description[] =
+    R"(Profile CUDA programs: kernels, copies, API calls and NVTX ranges into an SQLite file.
+
+  gpuprof ./vector_add                     run it and print a summary
+  gpuprof -o run.sqlite python train.py    stream into run.sqlite while it runs
+  gpuprof -i run.sqlite                    the summary of a stored run
+  gpuprof replay run.gpcap -o run.sqlite   load a capture made with --save-capture)";
+
+constexpr char footer[] =
+    R"(
+Names of output files may hold %p (process id: one file per process), %h (host name),
+%q{NAME} (environment variable) and %% (a percent sign).
+
+The exit code is the program's own, or 128 + the signal that ended it. gpuprof's own:
+  5 wrong option   13 program not found   20 file cannot be read   21 file cannot be written)";
+
+std::string trace_help() {
+  std::string text = "What to collect, with commas between:";
+  for (const schema::GroupInfo& group : schema::groups) {
+    if (group.name.empty()) continue;
+    text += "\n  " + std::string(group.name);
+    text.append(16 > group.name.size() ? 16 - group.name.size() : 1, ' ');
+    text += std::string(group.doc) + (group.by_default ? " (on)" : "");
+  }
+  text += "\n+NAME adds to what is on, -NAME takes away, all is everything but graph";
+  return text;
+}
+
+[[noreturn]] void wrong(const std::string& message,
+                        const std::string& hint = "see gpuprof --help") {
+  throw Error(message, hint, ExitCode::bad_option);
+}
+
+}  // namespace
+
+std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
+  Options options;
+  CLI::App app{description, "gpuprof"};
+  app.footer(footer);
+  app.set_version_flag("-V,--version", "gpuprof " + std::string(version));
+  app.prefix_command();
+  app.get_formatter()->column_width(34);
+  const auto on_off = CLI::Transformer(std::map<std::string, bool>{{"on", true}, {"off", false}});
+
+  const auto add_output = [&](CLI::App& to) {
+    to.add_option("-o,--output-profile,--export-profile", options.output,
+                  "Write the profile to this SQLite file")
+        ->type_name("FILE");
+    to.add_flag("-f,--force-overwrite", options.overwrite, "Replace the output file if it exists");
+    to.add_flag("--no-indexes{false}", options.indexes,
+                "Leave out nvprof's indexes: smaller file, slower joins");
+    to.add_flag("-q,--quiet", options.quiet, "Print nothing but errors");
+  };
+  add_output(app);
+  std::vector<std::string> trace_words;
+  app.add_option("-t,--trace", trace_words, trace_help())
+      ->delimiter(',')
+      ->type_name("LIST")
+      ->expected(1)
+      ->take_all();
+  std::string from_start = "on", concurrent = "on";
+  app.add_option("--profile-from-start", from_start,
+                 "off: collect only between cudaProfilerStart and cudaProfilerStop")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->type_name("on|off");
+  app.add_option("--concurrent-kernels", concurrent, "off: run kernels one at a time")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->type_name("on|off");
+  app.add_option("--flush-period", options.flush_ms,
+                 "Milliseconds after which records are written at the latest (500)")
+      ->check(CLI::Range(1, 60'000))
+      ->type_name("MS");
+  app.add_option("--cupti", options.cupti, "The libcupti to use, in place of gpuprof's own")
+      ->check(CLI::ExistingFile)
+      ->type_name("PATH");
+  app.add_option("--save-capture", options.save_capture,
+                 "Also record the stream itself, for gpuprof replay")
+      ->type_name("FILE");
+  app.add_option("--activity-buffers", options.slots,
+                 "Buffers of 1 MiB that CUPTI may fill at a time (256); memory is used as needed")
+      ->check(CLI::Range(4, 65'536))
+      ->type_name("N");
+  app.add_option("-i,--import-profile", options.input, "Print the summary of this profile")
+      ->type_name("FILE");
+  app.add_flag("--print-gpu-summary", options.gpu_summary, "Summary of GPU activities only");
+  app.add_flag("--print-api-summary", options.api_summary, "Summary of API calls only");
+
+  CLI::App* replay = app.add_subcommand("replay", "Load a capture into an SQLite file");
+  add_output(*replay);
+  replay->add_option("capture", options.input, "A file made with --save-capture")
+      ->required()
+      ->type_name("FILE");
+  CLI::App* schema = app.add_subcommand("schema", "Print the tables and views as Markdown");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    exit_code = app.exit(success);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    wrong(error.what());
+  }
+
+  options.profile_from_start = from_start == "on";
+  options.concurrent_kernels = concurrent == "on";
+  options.trace = trace_words;
+  if (replay->parsed()) {
+    options.command = Command::replay;
+    return options;
+  }
+  if (schema->parsed()) {
+    options.command = Command::schema;
+    return options;
+  }
+  options.application = app.remaining();
+  if (!options.application.empty() && options.application[0] == "--") {
+    options.application.erase(options.application.begin());
+  } else if (!options.application.empty() && options.application[0].starts_with("-")) {
+    wrong("there is no option " + options.application[0]);
+  }
+  if (!options.input.empty()) {
+    options.command = Command::import;
+    if (!options.application.empty()) {
+      wrong("a program cannot be run while a profile is imported", "leave out -i, or the program");
+    }
+    if (!options.output.empty()) wrong("-i and -o exclude one another");
+    return options;
+  }
+  if (options.application.empty()) {
+    throw Error("no program to profile",
+                "gpuprof [options] PROGRAM [arguments]; see gpuprof --help",
+                ExitCode::no_application);
+  }
+  return options;
+}
+
+}  // namespace gpuprof::app

@@ -1,0 +1,51 @@
+#include "apps/gpuprof/output.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "libprof/base/error.hpp"
+
+namespace gpuprof::app {
+
+TemporaryProfile::TemporaryProfile() {
+  const char* temporary = std::getenv("TMPDIR");
+  folder_ = std::string(temporary && *temporary ? temporary : "/tmp") + "/gpuprof-XXXXXX";
+  if (!mkdtemp(folder_.data())) {
+    throw Error("no temporary folder at " + folder_ + ": " + std::strerror(errno),
+                "name a file with -o, or set TMPDIR", ExitCode::output_failed);
+  }
+}
+
+TemporaryProfile::~TemporaryProfile() {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+std::string folder_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  if (slash == path.npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+void print_outcome(Recorder& recorder) {
+  const store::LoadTotals totals = recorder.totals();
+  std::string files;
+  for (const std::string& file : recorder.files()) files += (files.empty() ? "" : ", ") + file;
+  if (files.empty()) {
+    std::fprintf(stderr, "gpuprof: no CUDA activity was captured, so no file was made\n");
+    return;
+  }
+  std::string lost = "nothing lost";
+  if (totals.lost > 0) {
+    lost = std::to_string(totals.lost) + " lost (sqlite3 " + recorder.files().front() +
+           " \"SELECT * FROM losses\")";
+  }
+  std::fprintf(stderr, "gpuprof: %s: %llu records of %zu process%s, %s\n", files.c_str(),
+               static_cast<unsigned long long>(totals.records), totals.processes,
+               totals.processes == 1 ? "" : "es", lost.c_str());
+}
+
+}  // namespace gpuprof::app

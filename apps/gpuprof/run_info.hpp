@@ -1,0 +1,19 @@
+// What is told about a run as a whole: table RUN.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "libprof/wire/codec.hpp"
+
+namespace gpuprof::app {
+
+// The machine and the command, before the target starts.
+wire::Fields describe_run(const std::vector<std::string>& application, const std::string& groups);
+
+// The words as a shell would take them.
+std::string shell_line(const std::vector<std::string>& words);
+
+std::int64_t realtime_ns();
+
+}  // namespace gpuprof::app

@@ -1,0 +1,101 @@
+// The memory CUPTI writes records to, shared with the launcher.
+//
+// A memfd: what CUPTI has put there outlives the target, however it dies, and the launcher reads it
+// out (salvage). Slots are lent to CUPTI one at a time; the strings that records point to are kept
+// here too, because the pointers die with the target.
+//
+// Ownership of a slot: free -> (lend, application threads) -> lent to CUPTI -> (completed, CUPTI's
+// worker or a flushing thread) -> ours -> (give_back, after its frame is on the wire) -> free.
+// Lending is lock-free. Pages are touched as CUPTI fills them, so many slots cost little until
+// used.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace gpuprof::collect {
+
+enum class SlotState : std::uint32_t { free = 0, lent = 1, ours = 2 };
+
+struct SlotHeader {
+  std::atomic<SlotState> state;
+  std::atomic<std::uint32_t> generation;  // counts up each time the slot is lent
+  std::atomic<std::uint32_t> next;        // free list
+  std::uint32_t padding;
+};
+
+// One interned string: what stood at `pointer` in the target. `pointer` is written last.
+struct StringEntry {
+  std::atomic<std::uint64_t> pointer;
+  std::uint32_t id;
+  std::uint32_t offset;  // in the text region
+  std::uint32_t length;
+  std::uint32_t padding;
+};
+
+// Stands at the start of the memfd. Offsets are in bytes from there.
+struct ArenaHeader {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t slot_count;
+  std::uint64_t slot_size;
+  std::uint64_t slots_offset;
+  std::uint64_t entries_offset;
+  std::uint64_t entry_count;  // a power of two
+  std::uint64_t text_offset;
+  std::uint64_t text_size;
+  std::atomic<std::uint64_t> free_list;  // low half: slot + 1, high half: a tag against ABA
+};
+
+inline constexpr std::uint64_t arena_magic = 0x616e657261707067;  // "gpparena"
+
+class Arena {
+ public:
+  Arena() = default;
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  // Makes the memfd. false: errno says why.
+  bool create(std::uint32_t slot_count, std::size_t slot_size);
+  // Maps one that another process made. false: it is none, or a damaged one.
+  bool attach(int file);
+
+  // A zeroed slot for CUPTI, or null when all are out. Any thread, lock-free.
+  std::byte* lend();
+  // The slot came back from CUPTI and is ours now. Returns its index.
+  std::uint32_t completed(const std::byte* slot);
+  // Zeroes what was used and makes the slot free. The caller's frame must be on the wire.
+  void give_back(std::uint32_t slot, std::size_t used);
+
+  std::uint32_t slot_count() const { return header_->slot_count; }
+  std::size_t slot_size() const { return header_->slot_size; }
+  std::byte* slot(std::uint32_t index) const {
+    return base_ + header_->slots_offset + index * header_->slot_size;
+  }
+  SlotHeader& slot_header(std::uint32_t index) const { return slot_headers_[index]; }
+  std::span<StringEntry> entries() const { return {entries_, header_->entry_count}; }
+  std::span<char> text() const { return {text_, header_->text_size}; }
+
+  int file() const { return file_; }
+  // For the child of a fork: private, empty memory takes the arena's place, so that what CUPTI may
+  // still write there harms nobody. Nothing but lend() may be called afterwards; it gives null.
+  void abandon();
+
+ private:
+  bool map(std::size_t size);
+  void push_free(std::uint32_t slot);
+
+  int file_ = -1;
+  std::byte* base_ = nullptr;
+  std::size_t size_ = 0;
+  ArenaHeader* header_ = nullptr;
+  SlotHeader* slot_headers_ = nullptr;
+  StringEntry* entries_ = nullptr;
+  char* text_ = nullptr;
+};
+
+}  // namespace gpuprof::collect

@@ -1,0 +1,744 @@
+#include "libprof/collect/collector.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <new>
+#include <sstream>
+
+#include "libprof/collect/cubin.hpp"
+#include "schema/activity/all.hpp"
+
+namespace gpuprof::collect {
+namespace {
+
+constexpr std::uint32_t default_slots = 256;
+constexpr std::size_t default_slot_bytes = 1 << 20;
+constexpr int config_patience_ms = 10'000;
+constexpr int exit_patience_ms = 5'000;
+// Early flushes follow one another quickly, so that a target that dies young leaves its names.
+constexpr int first_flush_ms = 10;
+
+std::int64_t clock_ns(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+std::string file_text(const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string executable() {
+  char path[4096];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : std::string();
+}
+
+// Arguments one behind the other, quoted where a shell would need it.
+std::string command_line() {
+  std::string arguments = file_text("/proc/self/cmdline");
+  std::string line;
+  for (std::size_t at = 0; at < arguments.size();) {
+    const std::string argument = arguments.c_str() + at;
+    at += argument.size() + 1;
+    if (!line.empty()) line += ' ';
+    const bool plain = !argument.empty() &&
+                       argument.find_first_of(" \t\n'\"\\$`!*?[](){}<>|&;#~") == std::string::npos;
+    if (plain) {
+      line += argument;
+      continue;
+    }
+    line += '\'';
+    for (const char c : argument) {
+      if (c == '\'') {
+        line += "'\\''";
+      } else {
+        line += c;
+      }
+    }
+    line += '\'';
+  }
+  return line;
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    if (end > 0) parts.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+std::uint32_t thread_id() { return static_cast<std::uint32_t>(syscall(SYS_gettid)); }
+
+// A thread of ours takes no signals: they are meant for the target's own.
+bool start_thread(void* (*body)(void*), void* argument) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  const bool started = pthread_create(&thread, nullptr, body, argument) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!started) return false;
+  pthread_setname_np(thread, "gpuprof");
+  pthread_detach(thread);
+  return true;
+}
+
+template <class F>
+F* driver_function(F*, const char* name) {
+  void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  return driver ? reinterpret_cast<F*>(dlsym(driver, name)) : nullptr;
+}
+// The driver's function, by the name it has in cuda.h; null without a driver.
+#define GPUPROF_DRIVER(name) driver_function(decltype(&::name){}, #name)
+
+}  // namespace
+
+// What CUPTI and libc call. Nothing may leave these by exception.
+struct Callbacks {
+  static void CUPTIAPI requested(std::uint8_t** buffer, std::size_t* size,
+                                 std::size_t* max_records) noexcept {
+    Collector& self = Collector::instance();
+    *max_records = 0;
+    *size = 0;
+    *buffer = reinterpret_cast<std::uint8_t*>(self.arena_.lend());
+    if (*buffer) {
+      *size = self.arena_.slot_size();
+    } else {
+      self.slots_exhausted_.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+
+  static void CUPTIAPI completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t,
+                                 std::size_t used) noexcept {
+    try {
+      Collector::instance().on_completed(buffer, used);
+    } catch (...) {
+      // Out of memory while packing: the slot stays ours, and salvage finds it.
+    }
+  }
+
+  static void CUPTIAPI event(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                             const void* data) noexcept {
+    try {
+      Collector::instance().on_callback(domain, id, data);
+    } catch (...) {
+    }
+  }
+
+  static void at_exit() noexcept {
+    try {
+      Collector::instance().at_exit();
+    } catch (...) {
+    }
+  }
+
+  // CUDA does not survive a fork, and nothing of ours may touch what the parent still uses.
+  static void forked() noexcept {
+    Collector& self = Collector::instance();
+    self.state_.store(Collector::State::stopped);
+    self.channel_.abandon();
+    self.arena_.abandon();
+  }
+};
+
+Collector& Collector::instance() {
+  alignas(Collector) static std::byte memory[sizeof(Collector)];
+  static Collector* const collector = new (memory) Collector;
+  return *collector;
+}
+
+void Collector::start(const char* socket_path) noexcept {
+  if (!socket_path || !*socket_path) return;
+  try {
+    const std::lock_guard lock(starting_);
+    if (state_.load() != State::idle) return;
+    state_.store(State::stopped);
+    if (!greet(socket_path)) return;
+    if (!load_cupti() || !subscribe()) return;
+    send_definitions();
+    state_.store(State::running);
+    if (!enable_all()) return;
+    pthread_atfork(nullptr, nullptr, &Callbacks::forked);
+    // Registered while the driver starts, so they run before its own: CUPTI is alive in them.
+    std::atexit(&Callbacks::at_exit);
+    std::at_quick_exit(&Callbacks::at_exit);
+    start_thread(&Collector::thread_entry, this);
+  } catch (...) {
+    state_.store(State::stopped);
+    channel_.shut();
+  }
+}
+
+bool Collector::greet(const char* socket_path) {
+  if (!channel_.connect(socket_path)) return false;
+  wire::Fields fields;
+  fields.set("process_id", static_cast<std::int64_t>(getpid()));
+  fields.set("parent_process_id", static_cast<std::int64_t>(getppid()));
+  fields.set("executable", executable());
+  fields.set("command_line", command_line());
+  wire::Encoder hello;
+  hello.integer(wire::version).fields(fields);
+  wire::Frame frame;
+  if (!channel_.send(wire::FrameType::hello, hello) ||
+      !channel_.receive(frame, config_patience_ms) || frame.type != wire::FrameType::config) {
+    channel_.shut();
+    return false;
+  }
+  config_ = wire::Decoder(frame.payload()).fields();
+  flush_ms_ =
+      static_cast<int>(std::clamp<std::int64_t>(config_.integer("flush_ms", 500), 1, 60'000));
+  for (const std::string& kind : split(config_.text("kinds"), ',')) {
+    kinds_.push_back(std::atoi(kind.c_str()));
+  }
+  return true;
+}
+
+bool Collector::load_cupti() {
+  std::vector<std::string> candidates;
+  for (std::string& candidate : split(config_.text("cupti"), '\n')) {
+    if (candidate == "mapped") candidate = cupti::mapped_copy();
+    if (!candidate.empty()) candidates.push_back(std::move(candidate));
+  }
+  std::string reasons;
+  for (const std::string& candidate : candidates) {
+    std::string reason;
+    if (cupti::open(candidate.c_str(), cupti_, reason)) {
+      // Subscribing tells whether the driver takes this copy; only the last word counts.
+      const CUptiResult result = cupti_.cuptiSubscribe(&subscriber_, &Callbacks::event, nullptr);
+      if (result == CUPTI_SUCCESS) return true;
+      const char* text = "";
+      cupti_.cuptiGetResultString(result, &text);
+      reason = cupti_.path + ": " + text;
+      if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+        give_up("another profiler (" + std::string(text) +
+                ") uses CUPTI in this process and only one can; run it without that one");
+        return false;
+      }
+    }
+    reasons += (reasons.empty() ? "" : "; ") + reason;
+  }
+  give_up("no usable libcupti: " + (reasons.empty() ? "none was named" : reasons) +
+          " (choose one with --cupti PATH)");
+  return false;
+}
+
+bool Collector::subscribe() {
+  const auto slots = static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(config_.integer("slots", default_slots), 4, 1 << 16));
+  const auto slot_bytes = static_cast<std::size_t>(std::clamp<std::int64_t>(
+      config_.integer("slot_bytes", default_slot_bytes), 1 << 16, 1 << 26));
+  if (!arena_.create(slots, slot_bytes)) {
+    give_up(std::string("no shared memory for activity buffers: ") + std::strerror(errno));
+    return false;
+  }
+  strings_ = std::make_unique<LiveStrings>(arena_);
+  packer_ = std::make_unique<Packer>(cupti_.version, *strings_);
+
+  if (cupti_.cuptiActivitySetAttribute) {
+    // Slots are zeroed by us, after packing, so CUPTI need not do it in the target's threads. Where
+    // the attribute is unknown CUPTI zeroes them once more, and nothing else changes.
+    std::uint8_t zeroed = 1;
+    std::size_t size = sizeof zeroed;
+    cupti_.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size,
+                                     &zeroed);
+  }
+  if (cupti_.cuptiSetThreadIdType) {
+    // The kernel's thread ids, which top, gdb and logs show. Not settable: pthread's.
+    cupti_.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+  }
+  if (!check(cupti_.cuptiActivityRegisterCallbacks(&Callbacks::requested, &Callbacks::completed),
+             "cuptiActivityRegisterCallbacks")) {
+    return false;
+  }
+
+  // Contexts: to synchronise at exit, and to know when the driver is up.
+  cupti_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE,
+                             CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
+  cupti_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE,
+                             CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
+  cupti_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API,
+                             CUPTI_DRIVER_TRACE_CBID_cuProfilerStart);
+  cupti_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API,
+                             CUPTI_DRIVER_TRACE_CBID_cuProfilerStop);
+  if (std::find(kinds_.begin(), kinds_.end(), schema::Module::info.id) != kinds_.end()) {
+    cupti_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE,
+                               CUPTI_CBID_RESOURCE_MODULE_LOADED);
+  }
+  // CUPTI's last word when it gives up by itself. Older versions have no such domain.
+  cupti_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
+  return true;
+}
+
+void Collector::send_definitions() {
+  wire::Fields fields;
+  fields.set("cupti_path", cupti_.path);
+  fields.set("cupti_version", static_cast<std::int64_t>(cupti_.version));
+  wire::Encoder info;
+  info.fields(fields);
+  channel_.send(wire::FrameType::info, info);
+
+  wire::Fields arena_fields;
+  arena_fields.set("slots", static_cast<std::int64_t>(arena_.slot_count()));
+  arena_fields.set("slot_bytes", static_cast<std::int64_t>(arena_.slot_size()));
+  wire::Encoder arena;
+  arena.fields(arena_fields);
+  channel_.send_with_file(wire::FrameType::arena, arena, arena_.file());
+
+  for (const wire::WireTable& table : wire_tables(cupti_.version)) {
+    wire::Encoder definition;
+    encode(definition, table);
+    channel_.send(wire::FrameType::table, definition);
+  }
+  send_clock(wire::Clock::Moment::first);
+}
+
+bool Collector::enable_all() {
+  if (config_.integer("launch_calls_only", 0)) {
+    packer_->want(CUPTI_ACTIVITY_KIND_DRIVER, false);
+    packer_->want(CUPTI_ACTIVITY_KIND_RUNTIME, false);
+  }
+  if (!config_.integer("from_start", 1)) return true;
+  const std::lock_guard lock(enabling_);
+  for (const int kind : kinds_) enable(kind);
+  if (config_.integer("launch_calls_only", 0)) enable_launch_calls();
+  return running();
+}
+
+bool Collector::enable(int kind) {
+  const schema::KindRef* known = schema::find_kind(kind);
+  if (!known) return false;
+  const schema::KindInfo* info = known->info;
+  CUptiResult result = CUPTI_SUCCESS;
+  const auto cupti_kind = static_cast<CUpti_ActivityKind>(kind);
+  switch (info->source) {
+    case schema::Source::ourselves:
+    case schema::Source::with_other: return true;
+    case schema::Source::enable_and_dump:
+      result = cupti_.cuptiActivityEnableAndDump ? cupti_.cuptiActivityEnableAndDump(cupti_kind)
+                                                 : cupti_.cuptiActivityEnable(cupti_kind);
+      // Before the driver is up there is nothing to dump; then plain enabling is what it takes.
+      if (result != CUPTI_SUCCESS) result = cupti_.cuptiActivityEnable(cupti_kind);
+      break;
+    case schema::Source::enable:
+      if (kind == schema::UnifiedMemoryCounter::info.id && !context_seen_.load()) {
+        wants_unified_memory_.store(true);  // wants a driver that is up
+        return true;
+      }
+      result = cupti_.cuptiActivityEnable(cupti_kind);
+      break;
+  }
+  if (result == CUPTI_SUCCESS) {
+    enabled_.insert(kind);
+    return true;
+  }
+  // Older versions and some devices lack some kinds. The run goes on without, and says so.
+  const char* text = "";
+  cupti_.cuptiGetResultString(result, &text);
+  wire::Fields fields;
+  fields.set("unavailable", std::string(info->table) + ": " + text);
+  wire::Encoder encoder;
+  encoder.fields(fields);
+  channel_.send(wire::FrameType::info, encoder);
+  return false;
+}
+
+void Collector::disable_all() {
+  for (const int kind : enabled_) {
+    cupti_.cuptiActivityDisable(static_cast<CUpti_ActivityKind>(kind));
+  }
+  enabled_.clear();
+}
+
+// GPU work has a correlation id only while the call that asks for it is traced. So these calls are
+// traced, and their rows left out.
+void Collector::enable_launch_calls() {
+  if (!cupti_.cuptiGetCallbackName || !cupti_.cuptiActivityEnableRuntimeApi ||
+      !cupti_.cuptiActivityEnableDriverApi) {
+    cupti_.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DRIVER);
+    cupti_.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_RUNTIME);
+    return;
+  }
+  const auto asks_for_work = [&](CUpti_CallbackDomain domain, std::uint32_t id) {
+    const char* name = nullptr;
+    if (cupti_.cuptiGetCallbackName(domain, id, &name) != CUPTI_SUCCESS || !name) return false;
+    for (const char* part : {"Launch", "Memcpy", "Memset", "Prefetch", "Decompress"}) {
+      if (std::strstr(name, part)) return true;
+    }
+    return false;
+  };
+  for (std::uint32_t id = 1; id < CUPTI_RUNTIME_TRACE_CBID_SIZE; ++id) {
+    if (asks_for_work(CUPTI_CB_DOMAIN_RUNTIME_API, id)) cupti_.cuptiActivityEnableRuntimeApi(id, 1);
+  }
+  for (std::uint32_t id = 1; id < CUPTI_DRIVER_TRACE_CBID_SIZE; ++id) {
+    if (asks_for_work(CUPTI_CB_DOMAIN_DRIVER_API, id)) cupti_.cuptiActivityEnableDriverApi(id, 1);
+  }
+}
+
+void Collector::configure_unified_memory() {
+  if (!cupti_.cuptiActivityConfigureUnifiedMemoryCounter) return;
+  CUpti_ActivityUnifiedMemoryCounterConfig counters[] = {
+      {CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
+       CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD, 0, 1},
+      {CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
+       CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH, 0, 1},
+      {CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
+       CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT, 0, 1},
+      {CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
+       CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT, 0, 1},
+      {CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
+       CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_THRASHING, 0, 1},
+      {CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
+       CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_THROTTLING, 0, 1},
+      {CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
+       CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_REMOTE_MAP, 0, 1},
+      {CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
+       CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOD, 0, 1},
+  };
+  cupti_.cuptiActivityConfigureUnifiedMemoryCounter(counters, std::size(counters));
+}
+
+bool Collector::check(CUptiResult result, const char* what) {
+  if (result == CUPTI_SUCCESS) return true;
+  const char* text = "";
+  cupti_.cuptiGetResultString(result, &text);
+  give_up(std::string(what) + ": " + text);
+  return false;
+}
+
+void Collector::give_up(const std::string& why) {
+  state_.store(State::stopped);
+  if (subscriber_) {
+    disable_all();
+    cupti_.cuptiUnsubscribe(subscriber_);
+    subscriber_ = nullptr;
+  }
+  wire::Fields fields;
+  fields.set("error", why);
+  wire::Encoder info;
+  info.fields(fields);
+  channel_.send(wire::FrameType::info, info);
+  channel_.shut();
+}
+
+void* Collector::thread_entry(void* self) {
+  try {
+    static_cast<Collector*>(self)->thread_main();
+  } catch (...) {
+  }
+  return nullptr;
+}
+
+void Collector::thread_main() {
+  leave_out_this_thread();
+  std::vector<wire::ApiName> names;
+  const auto add_names = [&](CUpti_CallbackDomain domain, const char* text, std::uint32_t size) {
+    for (std::uint32_t id = 1; id < size && cupti_.cuptiGetCallbackName; ++id) {
+      const char* name = nullptr;
+      if (cupti_.cuptiGetCallbackName(domain, id, &name) != CUPTI_SUCCESS || !name) continue;
+      names.push_back({text, id, name});
+    }
+  };
+  // A running CUPTI newer than our headers may know more functions than we can ask for by count.
+  constexpr std::uint32_t newer = 256;
+  add_names(CUPTI_CB_DOMAIN_RUNTIME_API, "runtime", CUPTI_RUNTIME_TRACE_CBID_SIZE + newer);
+  add_names(CUPTI_CB_DOMAIN_DRIVER_API, "driver", CUPTI_DRIVER_TRACE_CBID_SIZE + newer);
+  wire::Encoder encoder;
+  wire::encode(encoder, names);
+  channel_.send(wire::FrameType::api_names, encoder);
+
+  int wait_ms = std::min(first_flush_ms, flush_ms_);
+  while (running() && channel_.alive()) {
+    wire::Frame command;
+    if (channel_.receive(command, wait_ms)) {
+      handle(command);
+      continue;
+    }
+    if (!running()) break;
+    if (context_seen_.load() && !attributes_done_) record_device_attributes();
+    flush(0);
+    send_statistics();
+    wait_ms = std::min(wait_ms * 2, flush_ms_);
+  }
+}
+
+void Collector::leave_out_this_thread() {
+  const std::lock_guard lock(packing_);
+  packer_->leave_out_thread(thread_id());
+}
+
+void Collector::handle(const wire::Frame& command) {
+  if (command.type != wire::FrameType::command) return;
+  const std::string_view verb(reinterpret_cast<const char*>(command.bytes.get()), command.length);
+  const std::lock_guard lock(enabling_);
+  if (verb == "start") {
+    for (const int kind : kinds_) enable(kind);
+  } else if (verb == "stop") {
+    flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    disable_all();
+  } else if (verb == "flush") {
+    flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  }
+}
+
+void Collector::flush(std::uint32_t flags) {
+  if (cupti_.cuptiActivityFlushAll(flags) != CUPTI_SUCCESS) {
+    cupti_errors_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+void Collector::on_completed(std::uint8_t* buffer, std::size_t used) {
+  if (!buffer || state_.load(std::memory_order_relaxed) != State::running) return;
+  const std::lock_guard lock(packing_);
+  const auto* slot_bytes = reinterpret_cast<std::byte*>(buffer);
+  const std::uint32_t slot = arena_.completed(slot_bytes);
+  const std::uint32_t generation = arena_.slot_header(slot).generation.load();
+  if (used > 0 && channel_.alive()) {
+    pack_buffer(cupti_.cuptiActivityGetNextRecord, arena_.slot(slot), used, *packer_);
+    send_batch(slot, generation);
+  }
+  arena_.give_back(slot, used);
+  std::size_t dropped = 0;
+  if (cupti_.cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS) {
+    dropped_ += dropped;
+  }
+}
+
+void Collector::send_batch(std::uint32_t slot, std::uint32_t generation) {
+  if (!collect::send_batch(channel_, *packer_, {slot, generation, 0, 0})) ++blocks_discarded_;
+}
+
+void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
+  if (!running()) return;
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+    const auto& resource = *static_cast<const CUpti_ResourceData*>(data);
+    switch (id) {
+      case CUPTI_CBID_RESOURCE_CONTEXT_CREATED: {
+        {
+          const std::lock_guard lock(contexts_mutex_);
+          contexts_.insert(resource.context);
+        }
+        context_seen_.store(true);
+        if (wants_unified_memory_.exchange(false)) {
+          configure_unified_memory();
+          const std::lock_guard lock(enabling_);
+          enable(schema::UnifiedMemoryCounter::info.id);
+        }
+        break;
+      }
+      case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING: {
+        const std::lock_guard lock(contexts_mutex_);
+        contexts_.erase(resource.context);
+        break;
+      }
+      case CUPTI_CBID_RESOURCE_MODULE_LOADED: on_module(resource); break;
+      default: break;
+    }
+  } else if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+    const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+    const std::lock_guard lock(enabling_);
+    if (id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart && call.callbackSite == CUPTI_API_EXIT) {
+      for (const int kind : kinds_) enable(kind);
+      if (config_.integer("launch_calls_only", 0)) enable_launch_calls();
+    } else if (id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStop &&
+               call.callbackSite == CUPTI_API_ENTER) {
+      flush(0);
+      disable_all();
+    }
+  } else if (domain == CUPTI_CB_DOMAIN_STATE) {
+    // CUPTI has taken itself down. What it had written is in the arena; nothing more will come.
+    cupti_errors_.fetch_add(1, std::memory_order_relaxed);
+    wire::Fields fields;
+    fields.set("error", "CUPTI stopped by itself after an error; the program runs on unprofiled");
+    wire::Encoder info;
+    info.fields(fields);
+    channel_.send(wire::FrameType::info, info);
+  }
+}
+
+void Collector::on_module(const CUpti_ResourceData& resource) {
+  const auto* module = static_cast<const CUpti_ModuleResourceData*>(resource.resourceDescriptor);
+  if (!module || !module->pCubin || module->cubinSize == 0) return;
+  std::uint32_t context = 0;
+  if (cupti_.cuptiGetContextId) cupti_.cuptiGetContextId(resource.context, &context);
+  const std::lock_guard lock(packing_);
+  CUpti_ActivityModule record{};
+  record.kind = CUPTI_ACTIVITY_KIND_MODULE;
+  record.contextId = context;
+  record.id = module->moduleId;
+  record.cubinSize = static_cast<std::uint32_t>(module->cubinSize);
+  record.cubin = module->pCubin;
+  packer_->add(reinterpret_cast<CUpti_Activity*>(&record));
+  std::uint32_t index = 0;
+  for_each_function(module->pCubin, module->cubinSize, [&](const char* name) {
+    CUpti_ActivityFunction function{};
+    function.kind = CUPTI_ACTIVITY_KIND_FUNCTION;
+    function.id = ++index;
+    function.contextId = context;
+    function.moduleId = module->moduleId;
+    function.functionIndex = index;
+    function.name = name;
+    packer_->add(reinterpret_cast<CUpti_Activity*>(&function));
+  });
+  send_batch(wire::no_slot, 0);
+}
+
+// CUPTI declares DEVICE_ATTRIBUTE and delivers none. These calls are the collector's own: the
+// packer leaves this thread's API records out.
+void Collector::record_device_attributes() {
+  attributes_done_ = true;
+  const auto count_devices = GPUPROF_DRIVER(cuDeviceGetCount);
+  const auto get_attribute = GPUPROF_DRIVER(cuDeviceGetAttribute);
+  const auto driver_version = GPUPROF_DRIVER(cuDriverGetVersion);
+  int version = 0;
+  if (driver_version && driver_version(&version) == CUDA_SUCCESS) {
+    wire::Fields fields;
+    fields.set("driver_version", static_cast<std::int64_t>(version));
+    wire::Encoder info;
+    info.fields(fields);
+    channel_.send(wire::FrameType::info, info);
+  }
+  const bool wanted =
+      std::find(kinds_.begin(), kinds_.end(), schema::DeviceAttribute::info.id) != kinds_.end();
+  int devices = 0;
+  if (!wanted || !count_devices || !get_attribute || count_devices(&devices) != CUDA_SUCCESS)
+    return;
+  std::vector<CUpti_ActivityDeviceAttribute> records;
+  for (int device = 0; device < devices; ++device) {
+    for (int attribute = 1; attribute < CU_DEVICE_ATTRIBUTE_MAX; ++attribute) {
+      int value = 0;
+      if (get_attribute(&value, static_cast<CUdevice_attribute>(attribute), device) !=
+          CUDA_SUCCESS) {
+        continue;
+      }
+      CUpti_ActivityDeviceAttribute record{};
+      record.kind = CUPTI_ACTIVITY_KIND_DEVICE_ATTRIBUTE;
+      record.flags = CUPTI_ACTIVITY_FLAG_DEVICE_ATTRIBUTE_CUDEVICE;
+      record.deviceId = static_cast<std::uint32_t>(device);
+      record.attribute.cu = static_cast<CUdevice_attribute>(attribute);
+      record.value.vInt64 = value;
+      records.push_back(record);
+    }
+  }
+  const std::lock_guard lock(packing_);
+  for (const auto& record : records) {
+    packer_->add(reinterpret_cast<const CUpti_Activity*>(&record));
+  }
+  send_batch(wire::no_slot, 0);
+}
+
+void Collector::send_statistics() {
+  std::vector<wire::Statistic> statistics;
+  {
+    const std::lock_guard lock(packing_);
+    statistics = {
+        {"", "records_packed", packer_->records()},
+        {"", "records_dropped_by_cupti", dropped_},
+        {"", "unknown_records", packer_->unknown()},
+        {"", "blocks_discarded", blocks_discarded_},
+        {"", "slots_exhausted", slots_exhausted_.load()},
+        {"", "cupti_errors", cupti_errors_.load()},
+    };
+  }
+  wire::Encoder encoder;
+  wire::encode(encoder, statistics);
+  const auto bytes = encoder.bytes();
+  std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (text == last_statistics_) return;
+  last_statistics_ = std::move(text);
+  channel_.send(wire::FrameType::statistics, encoder);
+}
+
+void Collector::send_clock(wire::Clock::Moment moment) {
+  std::uint64_t cupti_now = 0;
+  wire::Clock clock{moment, clock_ns(CLOCK_REALTIME), clock_ns(CLOCK_MONOTONIC), 0};
+  cupti_.cuptiGetTimestamp(&cupti_now);
+  clock.cupti = static_cast<std::int64_t>(cupti_now);
+  wire::Encoder encoder;
+  wire::encode(encoder, clock);
+  channel_.send(wire::FrameType::clock, encoder);
+}
+
+namespace {
+
+// The contexts to wait for, and whether that is done. Shared with the thread that waits, which may
+// never come back.
+struct Synchronization {
+  std::vector<CUcontext> contexts;
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool done = false;
+};
+
+void* synchronize_thread(void* argument) {
+  const std::unique_ptr<std::shared_ptr<Synchronization>> owned(
+      static_cast<std::shared_ptr<Synchronization>*>(argument));
+  Synchronization& work = **owned;
+  Collector::instance().leave_out_this_thread();
+  const auto set_current = GPUPROF_DRIVER(cuCtxSetCurrent);
+  const auto synchronize =
+      driver_function(static_cast<CUresult (*)()>(nullptr), "cuCtxSynchronize");
+  for (CUcontext context : work.contexts) {
+    if (set_current && synchronize && set_current(context) == CUDA_SUCCESS) synchronize();
+  }
+  const std::lock_guard lock(work.mutex);
+  work.done = true;
+  work.changed.notify_all();
+  return nullptr;
+}
+
+}  // namespace
+
+// A target that ends without waiting for its last kernels would lose their records. Done on a
+// thread of its own and with limited patience: a kernel that never ends must not keep the target.
+void Collector::synchronize_contexts() {
+  auto work = std::make_shared<Synchronization>();
+  {
+    const std::lock_guard lock(contexts_mutex_);
+    work->contexts.assign(contexts_.begin(), contexts_.end());
+  }
+  if (work->contexts.empty()) return;
+  // The target did not ask for this wait: no record of it.
+  const bool traced = enabled_.contains(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+  if (traced) cupti_.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+  auto handed_over = std::make_unique<std::shared_ptr<Synchronization>>(work);
+  if (!start_thread(&synchronize_thread, handed_over.get())) return;
+  handed_over.release();
+  std::unique_lock lock(work->mutex);
+  work->changed.wait_for(lock, std::chrono::milliseconds(exit_patience_ms),
+                         [&] { return work->done; });
+  if (traced) cupti_.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+}
+
+void Collector::at_exit() {
+  if (!running()) return;
+  if (context_seen_.load() && !attributes_done_) record_device_attributes();
+  synchronize_contexts();
+  flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  send_statistics();
+  send_clock(wire::Clock::Moment::last);
+  channel_.send(wire::FrameType::goodbye, wire::Encoder());
+  // Still running: destructors that come after us may make CUDA calls, and their records are taken
+  // as before, by completed buffers or by salvage.
+}
+
+}  // namespace gpuprof::collect

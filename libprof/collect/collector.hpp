@@ -1,0 +1,108 @@
+// The collector: what runs inside the target.
+//
+// One per process. start() does everything once, whichever entry point comes first; after that
+// CUPTI calls back. No exception and no signal handler of ours, nothing on the target's descriptors
+// 0 to 2: what there is to say goes to the launcher. On the first unexpected CUPTI error collecting
+// ends, the launcher is told, and the target goes on.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libprof/collect/arena.hpp"
+#include "libprof/collect/channel.hpp"
+#include "libprof/collect/packer.hpp"
+#include "libprof/collect/strings.hpp"
+#include "libprof/cupti/api.hpp"
+
+namespace gpuprof::collect {
+
+class Collector {
+ public:
+  // The process's collector. Never destroyed: CUPTI's threads outlive static destructors.
+  static Collector& instance();
+
+  // Connects, loads CUPTI, subscribes and enables; only the first call does anything. Any thread.
+  // Without a launcher at `socket_path` nothing is done at all.
+  void start(const char* socket_path) noexcept;
+
+  // CUPTI's own NVTX entry point, to be called after start(); null without CUPTI.
+  void* cupti_symbol(const char* name) const { return running() ? cupti_.symbol(name) : nullptr; }
+  // Driver calls of the calling thread are ours and not the target's.
+  void leave_out_this_thread();
+  bool running() const { return state_.load(std::memory_order_acquire) == State::running; }
+
+ private:
+  enum class State { idle, running, stopped };
+
+  Collector() = default;
+
+  // Steps of start(), in order. false: not going to work, the launcher has been told why.
+  bool greet(const char* socket_path);
+  bool load_cupti();
+  bool subscribe();
+  void send_definitions();
+  bool enable_all();
+
+  bool enable(int kind);
+  void disable_all();
+  void enable_launch_calls();
+  void configure_unified_memory();
+  // Unexpected CUPTI errors end collecting. Returns whether all is well.
+  bool check(CUptiResult result, const char* what);
+  void give_up(const std::string& why);
+
+  // The own thread: flushes at intervals, takes commands, fills what CUPTI gives no records for.
+  static void* thread_entry(void* self);
+  void thread_main();
+  void handle(const wire::Frame& command);
+  void flush(std::uint32_t flags);
+  void record_device_attributes();
+  void send_statistics();
+  void send_clock(wire::Clock::Moment moment);
+  void at_exit();
+  void synchronize_contexts();
+
+  void on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
+  void on_module(const CUpti_ResourceData& resource);
+  void on_completed(std::uint8_t* buffer, std::size_t used);
+  void send_batch(std::uint32_t slot, std::uint32_t generation);
+
+  std::atomic<State> state_{State::idle};
+  std::mutex starting_;
+  Channel channel_;
+  wire::Fields config_;
+  std::vector<int> kinds_;  // asked for
+  std::set<int> enabled_;   // CUPTI is collecting
+  std::mutex enabling_;
+  int flush_ms_ = 500;
+
+  cupti::Api cupti_;
+  CUpti_SubscriberHandle subscriber_ = nullptr;
+  std::atomic<bool> wants_unified_memory_{false};
+
+  Arena arena_;
+  std::unique_ptr<LiveStrings> strings_;
+  std::unique_ptr<Packer> packer_;
+  std::mutex packing_;  // guards packer_ and strings_; held while a batch is sent
+
+  std::mutex contexts_mutex_;
+  std::set<CUcontext> contexts_;
+  std::atomic<bool> context_seen_{false};
+  bool attributes_done_ = false;
+
+  std::atomic<std::uint64_t> slots_exhausted_{0};
+  std::atomic<std::uint64_t> cupti_errors_{0};
+  std::uint64_t dropped_ = 0;
+  std::uint64_t blocks_discarded_ = 0;
+  std::string last_statistics_;
+
+  friend struct Callbacks;
+};
+
+}  // namespace gpuprof::collect

@@ -1,0 +1,160 @@
+#include "libprof/collect/packer.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "schema/activity/all.hpp"
+
+namespace gpuprof::collect {
+namespace {
+
+using PackRow = void (*)(const void* record, std::uint32_t version, Strings& strings,
+                         std::byte* out);
+
+// Where column I of K's packed row lies.
+template <class K, std::size_t I>
+constexpr std::size_t place = [] {
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < I; ++i) at += K::columns[i].width;
+  return at;
+}();
+
+template <class K, std::size_t I>
+inline void pack_field(const std::byte* record, std::uint32_t version, Strings& strings,
+                       std::byte* row) {
+  constexpr schema::Field field = K::fields[I];
+  constexpr std::size_t width = field.column.width;
+  std::byte* out = row + place<K, I>;
+  if constexpr (field.since != 0) {
+    if (version < field.since) {
+      std::memset(out, 0, width);
+      return;
+    }
+  }
+  if constexpr (field.extract != nullptr) {
+    field.extract(record, version, out);
+  } else if constexpr (field.column.type == schema::Type::string) {
+    const char* text;
+    std::memcpy(&text, record + field.offset, sizeof text);
+    const std::uint32_t id = strings.intern(text);
+    std::memcpy(out, &id, sizeof id);
+  } else if constexpr (field.column.type == schema::Type::bytes) {
+    const void* data;
+    std::uint32_t size;
+    std::memcpy(&data, record + field.offset, sizeof data);
+    std::memcpy(&size, record + field.size_offset, sizeof size);
+    const std::uint32_t id = strings.bytes(data, size);
+    std::memcpy(out, &id, sizeof id);
+  } else {
+    std::memcpy(out, record + field.offset, width);
+  }
+}
+
+template <class K>
+void pack_row(const void* record, std::uint32_t version, Strings& strings, std::byte* out) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (pack_field<K, I>(static_cast<const std::byte*>(record), version, strings, out), ...);
+  }
+  (std::make_index_sequence<K::fields.size()>());
+}
+
+struct KindPacker {
+  PackRow pack = nullptr;
+  std::size_t width = 0;
+};
+
+constexpr std::array<KindPacker, kind_limit> make_packers() {
+  std::array<KindPacker, kind_limit> packers{};
+  schema::for_each_kind([&]<class K>() {
+    packers[K::info.id] = {&pack_row<K>, schema::row_width(K::columns)};
+  });
+  return packers;
+}
+
+constexpr auto packers = make_packers();
+
+}  // namespace
+
+std::vector<wire::WireTable> wire_tables(std::uint32_t cupti_version) {
+  std::vector<wire::WireTable> tables;
+  schema::for_each_kind([&]<class K>() {
+    wire::WireTable table{static_cast<std::uint32_t>(K::info.id),
+                          std::string(K::table.name),
+                          std::string(K::table.doc),
+                          {}};
+    for (const schema::Field& field : K::fields) {
+      const schema::Column& column = field.column;
+      table.columns.push_back({std::string(column.name), column.type, column.role, column.width,
+                               cupti_version >= field.since, std::string(column.doc)});
+    }
+    tables.push_back(std::move(table));
+  });
+  return tables;
+}
+
+void Packer::add(const CUpti_Activity* record) {
+  const auto kind = static_cast<std::size_t>(record->kind);
+  if (kind >= kind_limit || !packers[kind].pack) {
+    ++unknown_;
+    return;
+  }
+  if (!wanted_[kind]) return;
+  if (kind == CUPTI_ACTIVITY_KIND_DRIVER) {
+    const auto thread = reinterpret_cast<const CUpti_ActivityAPI*>(record)->threadId;
+    if (thread == own_threads_[0] || thread == own_threads_[1]) return;
+  }
+  Rows& rows = rows_[kind];
+  const std::size_t at = rows.bytes.size();
+  const std::size_t width = packers[kind].width;
+  if (at + width > rows.bytes.capacity()) rows.bytes.reserve(2 * at + 64 * width);
+  rows.bytes.resize(at + width);
+  packers[kind].pack(record, cupti_version_, strings_, rows.bytes.data() + at);
+  ++rows.count;
+  ++records_;
+}
+
+void Packer::clear() {
+  for (Rows& rows : rows_) {
+    rows.count = 0;
+    rows.bytes.clear();
+  }
+  strings_.clear();
+}
+
+void pack_buffer(decltype(&::cuptiActivityGetNextRecord) next, std::byte* buffer, std::size_t size,
+                 Packer& packer) {
+  CUpti_Activity* record = nullptr;
+  // MAX_LIMIT_REACHED is the end; INVALID_KIND is a record that was never finished, which is where
+  // a forced flush or a dead target leaves off. Either way there is nothing behind.
+  while (next(reinterpret_cast<std::uint8_t*>(buffer), size, &record) == CUPTI_SUCCESS) {
+    packer.add(record);
+  }
+}
+
+bool send_batch(Channel& channel, Packer& packer, wire::BatchHeader header) {
+  constexpr std::size_t most_blocks = kind_limit + 2;
+  std::array<wire::BlockHeader, most_blocks> blocks;
+  std::array<iovec, 2 * most_blocks + 1> pieces;
+  std::size_t piece = 0;
+  pieces[piece++] = {&header, sizeof header};
+  const auto add_block = [&](std::uint32_t table, std::uint32_t rows,
+                             const std::vector<std::byte>& bytes) {
+    if (rows == 0) return;
+    blocks[header.blocks] = {table, rows, bytes.size()};
+    pieces[piece++] = {&blocks[header.blocks++], sizeof(wire::BlockHeader)};
+    pieces[piece++] = {const_cast<std::byte*>(bytes.data()), bytes.size()};
+  };
+  const StringBlock& text = packer.strings().fresh();
+  const StringBlock& raw = packer.strings().fresh_bytes();
+  add_block(wire::string_block, text.count(), text.bytes());
+  add_block(wire::bytes_block, raw.count(), raw.bytes());
+  for (std::uint32_t kind = 1; kind < kind_limit; ++kind) {
+    const Packer::Rows& rows = packer.rows()[kind];
+    add_block(kind, rows.count, rows.bytes);
+  }
+  const bool sent = channel.send(wire::FrameType::batch, std::span(pieces.data(), piece));
+  packer.clear();
+  return sent;
+}
+
+}  // namespace gpuprof::collect

@@ -1,0 +1,73 @@
+// CUPTI's records to packed rows, by the tables in schema/activity.
+//
+// One packer, one thread at a time. The same code packs in the target and in salvage; only where
+// strings come from differs.
+#pragma once
+
+#include <cupti.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "libprof/collect/channel.hpp"
+#include "libprof/collect/strings.hpp"
+#include "libprof/wire/messages.hpp"
+
+namespace gpuprof::collect {
+
+// Kinds are table ids on the wire.
+inline constexpr std::size_t kind_limit = CUPTI_ACTIVITY_KIND_COUNT;
+
+// The definitions of all tables as the running CUPTI fills them.
+std::vector<wire::WireTable> wire_tables(std::uint32_t cupti_version);
+
+class Packer {
+ public:
+  Packer(std::uint32_t cupti_version, Strings& strings)
+      : cupti_version_(cupti_version), strings_(strings) {
+    wanted_.fill(true);
+  }
+
+  // Rows of an unwanted kind are left out; launch calls, say, when only GPU work was asked for.
+  void want(std::size_t kind, bool wanted) { wanted_[kind] = wanted; }
+  // Driver calls of this thread are the collector's own and are left out. It has two such threads.
+  void leave_out_thread(std::uint32_t thread_id) {
+    own_threads_[1] = own_threads_[0];
+    own_threads_[0] = thread_id;
+  }
+
+  void add(const CUpti_Activity* record);
+
+  struct Rows {
+    std::uint32_t count = 0;
+    std::vector<std::byte> bytes;
+  };
+  std::span<const Rows> rows() const { return rows_; }
+  const Strings& strings() const { return strings_; }
+  std::uint64_t records() const { return records_; }
+  std::uint64_t unknown() const { return unknown_; }  // kinds this build has no table for
+  void clear();  // the rows and fresh strings, after they were sent; counters stay
+
+ private:
+  std::uint32_t cupti_version_;
+  Strings& strings_;
+  std::array<Rows, kind_limit> rows_;
+  std::array<bool, kind_limit> wanted_{};
+  std::array<std::uint32_t, 2> own_threads_{};
+  std::uint64_t records_ = 0;
+  std::uint64_t unknown_ = 0;
+};
+
+// Walks a buffer CUPTI filled and packs its records. Stops at the end or at the first incomplete
+// record. `next` is the running CUPTI's cuptiActivityGetNextRecord.
+void pack_buffer(decltype(&::cuptiActivityGetNextRecord) next, std::byte* buffer, std::size_t size,
+                 Packer& packer);
+
+// Sends what the packer holds as one batch and empties it. false: the channel is dead, and the rows
+// are gone.
+bool send_batch(Channel& channel, Packer& packer, wire::BatchHeader header);
+
+}  // namespace gpuprof::collect

@@ -1,0 +1,139 @@
+#include "libprof/collect/salvage.hpp"
+
+#include <array>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "libprof/collect/arena.hpp"
+#include "libprof/collect/channel.hpp"
+#include "libprof/collect/packer.hpp"
+#include "libprof/collect/strings.hpp"
+#include "libprof/cupti/api.hpp"
+
+namespace gpuprof::collect {
+namespace {
+
+constexpr int config_patience_ms = 10'000;
+
+// CUPTI sets this bit in the kind of a record it has begun and not finished: a kernel that was
+// launched and whose times are not known yet. Seen in CUPTI 13.0 and 13.5; in no document.
+constexpr std::uint32_t unfinished = 0x80000000;
+
+// How long CUPTI's records are. They carry no length, so CUPTI is asked: it steps from one record
+// to the next over a buffer made for the purpose.
+class RecordSizes {
+ public:
+  explicit RecordSizes(decltype(&::cuptiActivityGetNextRecord) next) : next_(next) {}
+
+  // 0: not known.
+  std::size_t of(std::uint32_t kind) {
+    if (kind == 0 || kind >= kind_limit) return 0;
+    if (!sizes_[kind]) sizes_[kind] = measure(kind);
+    return sizes_[kind];
+  }
+
+ private:
+  std::size_t measure(std::uint32_t kind) {
+    // Long enough for two records; every word is the kind, so the second is found wherever it lies.
+    alignas(8) std::array<std::uint32_t, 1024> buffer;
+    buffer.fill(kind);
+    CUpti_Activity* record = nullptr;
+    auto* bytes = reinterpret_cast<std::uint8_t*>(buffer.data());
+    if (next_(bytes, sizeof buffer, &record) != CUPTI_SUCCESS) return 0;
+    if (next_(bytes, sizeof buffer, &record) != CUPTI_SUCCESS) return 0;
+    return static_cast<std::size_t>(reinterpret_cast<std::uint8_t*>(record) - bytes);
+  }
+
+  decltype(&::cuptiActivityGetNextRecord) next_;
+  std::array<std::size_t, kind_limit> sizes_{};
+};
+
+// Packs everything in a slot, finished or not. Returns how many records were unfinished.
+std::uint64_t pack_slot(const cupti::Api& cupti, RecordSizes& sizes, std::byte* slot,
+                        std::size_t size, Packer& packer) {
+  std::uint64_t begun = 0;
+  std::size_t at = 0;
+  while (at + sizeof(std::uint64_t) <= size) {
+    std::uint32_t kind;
+    std::memcpy(&kind, slot + at, sizeof kind);
+    if (kind & unfinished) {
+      // Its name, place and correlation id are there, its times are 0: a row worth having.
+      kind &= ~unfinished;
+      std::memcpy(slot + at, &kind, sizeof kind);
+      ++begun;
+    }
+    const std::size_t length = sizes.of(kind);
+    if (length == 0 || length > size - at) break;
+    CUpti_Activity* record = nullptr;
+    if (cupti.cuptiActivityGetNextRecord(reinterpret_cast<std::uint8_t*>(slot + at), size - at,
+                                         &record) != CUPTI_SUCCESS) {
+      break;
+    }
+    packer.add(record);
+    at += length;
+  }
+  return begun;
+}
+
+std::map<std::uint32_t, std::uint32_t> parse_received(std::string_view text) {
+  std::map<std::uint32_t, std::uint32_t> received;
+  std::uint32_t numbers[2] = {};
+  int which = 0;
+  for (const char c : text) {
+    if (c == ':') {
+      which = 1;
+    } else if (c == ',') {
+      received[numbers[0]] = numbers[1];
+      numbers[0] = numbers[1] = 0;
+      which = 0;
+    } else {
+      numbers[which] = numbers[which] * 10 + static_cast<std::uint32_t>(c - '0');
+    }
+  }
+  return received;
+}
+
+}  // namespace
+
+bool salvage(int arena_file, int socket) {
+  Channel channel;
+  wire::Frame frame;
+  if (!channel.adopt(socket) || !channel.receive(frame, config_patience_ms) ||
+      frame.type != wire::FrameType::config) {
+    return false;
+  }
+  const wire::Fields config = wire::Decoder(frame.payload()).fields();
+  const auto received = parse_received(config.text("received"));
+
+  Arena arena;
+  if (!arena.attach(arena_file)) return false;
+  cupti::Api cupti;
+  std::string error;
+  if (!cupti::open(std::string(config.text("cupti")).c_str(), cupti, error)) return false;
+
+  LeftStrings strings(arena);
+  Packer packer(cupti.version, strings);
+  RecordSizes sizes(cupti.cuptiActivityGetNextRecord);
+  std::uint64_t unfinished_records = 0;
+  for (std::uint32_t slot = 0; slot < arena.slot_count(); ++slot) {
+    const SlotHeader& header = arena.slot_header(slot);
+    const std::uint32_t generation = header.generation.load();
+    if (header.state.load() == SlotState::free) continue;
+    // The target died after sending the batch and before freeing the slot.
+    const auto last = received.find(slot);
+    if (last != received.end() && last->second == generation) continue;
+    unfinished_records += pack_slot(cupti, sizes, arena.slot(slot), arena.slot_size(), packer);
+    if (!send_batch(channel, packer, {slot, generation, 0, wire::batch_salvaged})) return false;
+  }
+
+  wire::Encoder statistics;
+  wire::encode(statistics, std::vector<wire::Statistic>{
+                               {"", "incomplete_records", unfinished_records},
+                               {"", "strings_lost", strings.lost()},
+                           });
+  return channel.send(wire::FrameType::statistics, statistics);
+}
+
+}  // namespace gpuprof::collect

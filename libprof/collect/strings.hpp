@@ -1,0 +1,85 @@
+// Strings by id: what a record points to is sent once and named by a number from then on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "libprof/collect/arena.hpp"
+
+namespace gpuprof::collect {
+
+// New strings of a batch, encoded as a string block: { u32 id, u32 length, bytes } each.
+class StringBlock {
+ public:
+  void add(std::uint32_t id, std::string_view text);
+  void clear();
+  std::uint32_t count() const { return count_; }
+  const std::vector<std::byte>& bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+  std::uint32_t count_ = 0;
+};
+
+// Gives ids to strings. One thread at a time.
+class Strings {
+ public:
+  virtual ~Strings() = default;
+  // The id of a C string of the target, 0 for null.
+  virtual std::uint32_t intern(const char* text) = 0;
+  // The id of `size` raw bytes, 0 for none. Never shared.
+  virtual std::uint32_t bytes(const void* data, std::size_t size) = 0;
+
+  // What was new since clear(): to be sent with the rows that use it.
+  const StringBlock& fresh() const { return fresh_; }
+  const StringBlock& fresh_bytes() const { return fresh_bytes_; }
+  void clear() {
+    fresh_.clear();
+    fresh_bytes_.clear();
+  }
+
+ protected:
+  StringBlock fresh_;
+  StringBlock fresh_bytes_;
+};
+
+// In the target: a table by pointer, kept in the arena. A pointer is only trusted while what it
+// points to still reads the same, because CUPTI and NVTX reuse memory.
+class LiveStrings : public Strings {
+ public:
+  explicit LiveStrings(Arena& arena) : arena_(arena) {}
+
+  std::uint32_t intern(const char* text) override;
+  std::uint32_t bytes(const void* data, std::size_t size) override;
+
+ private:
+  void start_over();
+
+  Arena& arena_;
+  std::uint32_t last_id_ = 0;
+  std::size_t used_entries_ = 0;
+  std::size_t used_text_ = 0;
+};
+
+// In the launcher's salvage: the table the target left behind. The pointers lead nowhere any more.
+class LeftStrings : public Strings {
+ public:
+  explicit LeftStrings(const Arena& arena);
+
+  std::uint32_t intern(const char* text) override;
+  std::uint32_t bytes(const void*, std::size_t) override { return 0; }
+
+  std::uint64_t lost() const { return lost_; }
+
+ private:
+  const Arena& arena_;
+  std::uint32_t lost_id_ = 1;
+  std::uint64_t lost_ = 0;
+};
+
+// What stands for a string whose text died with the target.
+inline constexpr std::string_view lost_text = "<name lost with the process>";
+
+}  // namespace gpuprof::collect

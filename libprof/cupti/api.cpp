@@ -1,0 +1,61 @@
+#include "libprof/cupti/api.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <cstring>
+
+namespace gpuprof::cupti {
+
+void* Api::symbol(const char* name) const { return library ? dlsym(library, name) : nullptr; }
+
+bool open(const char* path, Api& api, std::string& error) {
+  Api opened;
+  // RTLD_LOCAL: the target may bring another copy, whose symbols must win for the target.
+  opened.library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!opened.library) {
+    const char* why = dlerror();
+    error = why ? why : "cannot be loaded";
+    return false;
+  }
+#define GPUPROF_LOOK_UP(name) \
+  opened.name = reinterpret_cast<decltype(opened.name)>(dlsym(opened.library, #name));
+  GPUPROF_CUPTI_REQUIRED(GPUPROF_LOOK_UP)
+  GPUPROF_CUPTI_OPTIONAL(GPUPROF_LOOK_UP)
+#undef GPUPROF_LOOK_UP
+#define GPUPROF_INSIST(name)                      \
+  if (!opened.name) {                             \
+    error = std::string(path) + " has no " #name; \
+    return false;                                 \
+  }
+  GPUPROF_CUPTI_REQUIRED(GPUPROF_INSIST)
+#undef GPUPROF_INSIST
+
+  opened.cuptiGetVersion(&opened.version);
+  if (opened.version < oldest_version) {
+    error = std::string(path) + " is CUPTI API version " + std::to_string(opened.version) +
+            "; 24 (CUDA 12.6) or newer is needed";
+    return false;
+  }
+  Dl_info info{};
+  opened.path = dladdr(reinterpret_cast<void*>(opened.cuptiGetVersion), &info) && info.dli_fname
+                    ? info.dli_fname
+                    : path;
+  api = opened;
+  return true;
+}
+
+std::string mapped_copy() {
+  std::string found;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* result) {
+        const char* name = info->dlpi_name ? std::strrchr(info->dlpi_name, '/') : nullptr;
+        if (!name || std::strncmp(name + 1, "libcupti.so", 11) != 0) return 0;
+        *static_cast<std::string*>(result) = info->dlpi_name;
+        return 1;
+      },
+      &found);
+  return found;
+}
+
+}  // namespace gpuprof::cupti

@@ -1,0 +1,65 @@
+// CUPTI through dlopen and dlsym. Nothing links libcupti, so one collector serves every version.
+//
+// A function that the running version lacks is a null pointer: test it before the call. Thread-safe
+// after open().
+#pragma once
+
+#include <cupti.h>
+
+#include <cstdint>
+#include <string>
+
+namespace gpuprof::cupti {
+
+// The functions we call. Adding one is adding its name here.
+#define GPUPROF_CUPTI_REQUIRED(X)      \
+  X(cuptiGetVersion)                   \
+  X(cuptiGetResultString)              \
+  X(cuptiSubscribe)                    \
+  X(cuptiUnsubscribe)                  \
+  X(cuptiEnableCallback)               \
+  X(cuptiActivityRegisterCallbacks)    \
+  X(cuptiActivityEnable)               \
+  X(cuptiActivityDisable)              \
+  X(cuptiActivityFlushAll)             \
+  X(cuptiActivityGetNextRecord)        \
+  X(cuptiActivityGetNumDroppedRecords) \
+  X(cuptiGetTimestamp)
+
+#define GPUPROF_CUPTI_OPTIONAL(X)               \
+  X(cuptiActivityEnableAndDump)                 \
+  X(cuptiActivityEnableDriverApi)               \
+  X(cuptiActivityEnableRuntimeApi)              \
+  X(cuptiActivitySetAttribute)                  \
+  X(cuptiActivityConfigureUnifiedMemoryCounter) \
+  X(cuptiSetThreadIdType)                       \
+  X(cuptiGetCallbackName)                       \
+  X(cuptiGetContextId)                          \
+  X(cuptiGetLastError)
+
+struct Api {
+#define GPUPROF_MEMBER(name) decltype(&::name) name = nullptr;
+  GPUPROF_CUPTI_REQUIRED(GPUPROF_MEMBER)
+  GPUPROF_CUPTI_OPTIONAL(GPUPROF_MEMBER)
+#undef GPUPROF_MEMBER
+
+  void* library = nullptr;
+  std::uint32_t version = 0;  // as cuptiGetVersion says: 24 = 12.6 … 28, then 130000 = 13.0 …
+  std::string path;           // the file it came from
+
+  // Any symbol of the library, for entry points that are only passed on.
+  void* symbol(const char* name) const;
+};
+
+// The oldest version whose records this build can read.
+inline constexpr std::uint32_t oldest_version = 24;
+
+// Loads the copy at `path` (a file, or a bare name for the loader to find) and looks everything up.
+// false: `error` says why, in one line. A copy that was loaded stays mapped: CUPTI cannot be
+// unloaded.
+bool open(const char* path, Api& api, std::string& error);
+
+// The path of a libcupti that this process has mapped already; empty if there is none.
+std::string mapped_copy();
+
+}  // namespace gpuprof::cupti

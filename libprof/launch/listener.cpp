@@ -1,0 +1,317 @@
+#include "libprof/launch/listener.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "libprof/base/error.hpp"
+#include "libprof/wire/messages.hpp"
+
+extern char** environ;
+
+namespace gpuprof::launch {
+namespace {
+
+constexpr int receive_buffer_bytes = 4 << 20;
+
+std::string make_folder() {
+  const char* temporary = std::getenv("TMPDIR");
+  for (std::string base : {temporary ? temporary : "/tmp", "/tmp"}) {
+    // The path must fit a socket address.
+    if (base.size() > 70) continue;
+    std::string folder = base + "/gpuprof-XXXXXX";
+    if (mkdtemp(folder.data())) return folder;
+  }
+  throw Error(std::string("no folder for the collector's socket: ") + std::strerror(errno),
+              "set TMPDIR to a folder that may be written to");
+}
+
+void send_frame(int socket, wire::FrameType type, std::span<const std::byte> payload) {
+  const wire::FrameHeader header{static_cast<std::uint32_t>(type), 0, payload.size()};
+  iovec pieces[] = {{const_cast<wire::FrameHeader*>(&header), sizeof header},
+                    {const_cast<std::byte*>(payload.data()), payload.size()}};
+  msghdr message{};
+  message.msg_iov = pieces;
+  message.msg_iovlen = 2;
+  // Small, and the first thing in an empty socket: it fits.
+  [[maybe_unused]] const ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+}
+
+}  // namespace
+
+struct Listener::Connection {
+  int socket = -1;
+  std::uint32_t stream = 0;
+  std::int64_t process_id = 0;
+  bool said_hello = false;
+  bool said_goodbye = false;
+  bool is_salvage = false;
+  pid_t salvage_process = -1;
+  int arena = -1;
+  std::string cupti_path;
+  std::map<std::uint32_t, std::uint32_t> received;  // generation of each slot's last batch
+  wire::FrameAssembler frames;
+
+  ~Connection() {
+    if (socket >= 0) close(socket);
+    if (arena >= 0) close(arena);
+  }
+};
+
+Listener::Listener(Options options, FrameQueue& queue)
+    : options_(std::move(options)), queue_(queue), folder_(make_folder()) {
+  socket_path_ = folder_ + "/socket";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, socket_path_.c_str(), sizeof address.sun_path - 1);
+  socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (socket_ < 0 || wake_ < 0 ||
+      bind(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+      listen(socket_, 128) != 0) {
+    throw Error("no socket for the collector at " + socket_path_ + ": " + std::strerror(errno));
+  }
+  thread_ = std::thread([this] { run(); });
+}
+
+Listener::~Listener() {
+  stop(true);
+  if (thread_.joinable()) thread_.join();
+  close(socket_);
+  close(wake_);
+  unlink(socket_path_.c_str());
+  rmdir(folder_.c_str());
+}
+
+void Listener::wake() {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(wake_, &one, sizeof one);
+}
+
+void Listener::stop(bool abandon) {
+  stopping_.store(true);
+  if (abandon) abandoning_.store(true);
+  wake();
+}
+
+void Listener::process_ended(std::int64_t process_id, int wait_status) {
+  const std::lock_guard lock(mutex_);
+  ended_[process_id] = wait_status;
+}
+
+std::vector<std::int64_t> Listener::active_processes() {
+  const std::lock_guard lock(mutex_);
+  return active_processes_;
+}
+
+void Listener::run() {
+  std::vector<pollfd> waiting;
+  while (true) {
+    if (abandoning_.load()) {
+      for (auto& connection : connections_) push_end(*connection);
+      connections_.clear();
+    }
+    active_.store(connections_.size());
+    if (stopping_.load() && connections_.empty()) return;
+
+    waiting.assign(1, {wake_, POLLIN, 0});
+    waiting.push_back({stopping_.load() ? -1 : socket_, POLLIN, 0});
+    for (const auto& connection : connections_) waiting.push_back({connection->socket, POLLIN, 0});
+    if (poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return;
+    if (waiting[0].revents) {
+      std::uint64_t count;
+      [[maybe_unused]] const ssize_t got = read(wake_, &count, sizeof count);
+    }
+    // Connections made by accept_one() come behind those that were polled.
+    const std::size_t polled = waiting.size() - 2;
+    if (waiting[1].revents) accept_one();
+    for (std::size_t i = polled; i > 0; --i) {
+      if (!waiting[i + 1].revents || receive(*connections_[i - 1])) continue;
+      const std::unique_ptr<Connection> gone = std::move(connections_[i - 1]);
+      connections_.erase(connections_.begin() + static_cast<std::ptrdiff_t>(i - 1));
+      over(*gone);
+    }
+  }
+}
+
+void Listener::accept_one() {
+  const int socket = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (socket < 0) return;
+  setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes, sizeof receive_buffer_bytes);
+  auto connection = std::make_unique<Connection>();
+  connection->socket = socket;
+  connection->stream = next_stream_++;
+  connections_.push_back(std::move(connection));
+  active_.store(connections_.size());
+}
+
+bool Listener::receive(Connection& connection) {
+  // A few frames, then the others have their turn.
+  for (int turns = 0; turns < 64; ++turns) {
+    const auto room = connection.frames.room();
+    if (room.empty()) {
+      if (options_.message) {
+        options_.message(connection.process_id,
+                         "its data cannot be read: " + connection.frames.damaged());
+      }
+      return false;
+    }
+    iovec piece{room.data(), room.size()};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    const ssize_t got = recvmsg(connection.socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      return errno == EAGAIN || errno == EWOULDBLOCK;
+    }
+    if (got == 0) return false;
+    for (cmsghdr* part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
+      if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+      if (connection.arena >= 0) close(connection.arena);
+      std::memcpy(&connection.arena, CMSG_DATA(part), sizeof connection.arena);
+    }
+    connection.frames.filled(static_cast<std::size_t>(got));
+    if (connection.frames.complete()) take(connection, connection.frames.take());
+  }
+  return true;
+}
+
+void Listener::take(Connection& connection, wire::Frame frame) {
+  frame.stream = connection.stream;
+  switch (frame.type) {
+    case wire::FrameType::hello: answer_hello(connection, frame); break;
+    case wire::FrameType::goodbye: connection.said_goodbye = true; break;
+    case wire::FrameType::info: {
+      const wire::Fields fields = wire::Decoder(frame.payload()).fields();
+      if (const auto path = fields.find("cupti_path")) connection.cupti_path = *path;
+      if (const auto error = fields.find("error"); error && options_.message) {
+        options_.message(connection.process_id, std::string(*error));
+      }
+      break;
+    }
+    case wire::FrameType::batch:
+      if (frame.length >= sizeof(wire::BatchHeader) && !connection.is_salvage) {
+        const auto header = wire::load<wire::BatchHeader>(frame.bytes.get());
+        if (header.slot != wire::no_slot) connection.received[header.slot] = header.generation;
+      }
+      break;
+    default: break;
+  }
+  queue_.push(std::move(frame));
+}
+
+void Listener::answer_hello(Connection& connection, const wire::Frame& hello) {
+  wire::Decoder decoder(hello.payload());
+  decoder.integer<std::uint32_t>();
+  connection.process_id = decoder.fields().integer("process_id");
+  connection.said_hello = true;
+  seen_.fetch_add(1);
+  {
+    const std::lock_guard lock(mutex_);
+    active_processes_.push_back(connection.process_id);
+  }
+  wire::Encoder config;
+  config.fields(options_.config);
+  send_frame(connection.socket, wire::FrameType::config, config.bytes());
+}
+
+// Connections that were not made by a collector (nothing said) leave no trace.
+void Listener::over(Connection& connection) {
+  if (!connection.said_hello) return;
+  if (connection.salvage_process > 0) {
+    int status = 0;
+    waitpid(connection.salvage_process, &status, 0);
+    if (status != 0 && options_.message) {
+      options_.message(connection.process_id,
+                       "reading the buffers it left behind failed part of the way");
+    }
+  } else if (start_salvage(connection)) {
+    return;
+  }
+  push_end(connection);
+}
+
+bool Listener::start_salvage(Connection& connection) {
+  if (connection.arena < 0 || options_.salvage_program.empty() || connection.cupti_path.empty()) {
+    return false;
+  }
+  int sockets[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return false;
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, connection.arena, 3);
+  posix_spawn_file_actions_adddup2(&actions, sockets[1], 4);
+  char* arguments[] = {options_.salvage_program.data(), nullptr};
+  pid_t process = -1;
+  // dup2 onto the same number keeps close-on-exec, so keep clear of 3 and 4.
+  const bool clear = connection.arena > 4 && sockets[1] > 4;
+  const int failed = clear ? posix_spawn(&process, options_.salvage_program.c_str(), &actions,
+                                         nullptr, arguments, environ)
+                           : EBADF;
+  posix_spawn_file_actions_destroy(&actions);
+  close(sockets[1]);
+  if (failed) {
+    close(sockets[0]);
+    return false;
+  }
+  std::string received;
+  for (const auto& [slot, generation] : connection.received) {
+    received += std::to_string(slot) + ":" + std::to_string(generation) + ",";
+  }
+  wire::Fields fields;
+  fields.set("cupti", connection.cupti_path);
+  fields.set("received", received);
+  fields.set("process_id", connection.process_id);
+  wire::Encoder config;
+  config.fields(fields);
+  send_frame(sockets[0], wire::FrameType::config, config.bytes());
+  fcntl(sockets[0], F_SETFL, fcntl(sockets[0], F_GETFL) | O_NONBLOCK);
+
+  auto salvage = std::make_unique<Connection>();
+  salvage->socket = sockets[0];
+  salvage->stream = connection.stream;
+  salvage->process_id = connection.process_id;
+  salvage->said_hello = true;
+  salvage->said_goodbye = connection.said_goodbye;
+  salvage->is_salvage = true;
+  salvage->salvage_process = process;
+  connections_.push_back(std::move(salvage));
+  return true;
+}
+
+void Listener::push_end(Connection& connection) {
+  if (!connection.said_hello) return;
+  wire::Fields fields;
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase(active_processes_, connection.process_id);
+    const auto ended = ended_.find(connection.process_id);
+    if (ended != ended_.end()) {
+      if (WIFEXITED(ended->second)) fields.set("exit_status", WEXITSTATUS(ended->second));
+      if (WIFSIGNALED(ended->second)) fields.set("exit_signal", WTERMSIG(ended->second));
+    }
+  }
+  fields.set("goodbye", static_cast<std::int64_t>(connection.said_goodbye));
+  wire::Encoder end;
+  end.fields(fields);
+  queue_.push(wire::make_frame(wire::FrameType::stream_end, connection.stream, end.bytes()));
+}
+
+}  // namespace gpuprof::launch

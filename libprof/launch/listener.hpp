@@ -1,0 +1,83 @@
+// The launcher's end of the sockets: one connection per process of the run.
+//
+// A thread of its own accepts, answers hello with the configuration, and moves every frame into the
+// queue, numbered by connection. When a process is gone it reads out what was left in its arena
+// (salvage), by a helper program of its own because a torn buffer may crash CUPTI.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "libprof/launch/frame_queue.hpp"
+#include "libprof/wire/codec.hpp"
+
+namespace gpuprof::launch {
+
+class Listener {
+ public:
+  struct Options {
+    wire::Fields config;          // what collectors are told
+    std::string salvage_program;  // path of gpuprof-salvage; empty: no salvage
+    // Something to tell the user about a process. Called on the listener's thread.
+    std::function<void(std::int64_t process_id, const std::string& text)> message;
+  };
+
+  // Makes the socket in a folder of its own under $TMPDIR. Throws gpuprof::Error.
+  Listener(Options options, FrameQueue& queue);
+  // Ends the thread and removes the socket.
+  ~Listener();
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  const std::string& socket_path() const { return socket_path_; }
+
+  // Processes connected now, salvage of dead ones included.
+  std::size_t active() const { return active_.load(); }
+  std::size_t seen() const { return seen_.load(); }
+  std::vector<std::int64_t> active_processes();
+
+  // How a process ended, for those the launcher is the parent of. Any thread.
+  void process_ended(std::int64_t process_id, int wait_status);
+
+  // Takes no further connections, and drops those that are left when `abandon` is set.
+  void stop(bool abandon);
+
+ private:
+  struct Connection;
+
+  void run();
+  void accept_one();
+  bool receive(Connection& connection);  // false: it is over
+  void take(Connection& connection, wire::Frame frame);
+  void answer_hello(Connection& connection, const wire::Frame& hello);
+  void over(Connection& connection);
+  bool start_salvage(Connection& connection);
+  void push_end(Connection& connection);
+  void wake();
+
+  Options options_;
+  FrameQueue& queue_;
+  std::string folder_;
+  std::string socket_path_;
+  int socket_ = -1;
+  int wake_ = -1;
+  std::atomic<std::size_t> active_{0};
+  std::atomic<std::size_t> seen_{0};
+  std::atomic<bool> stopping_{false};
+  std::atomic<bool> abandoning_{false};
+  std::mutex mutex_;  // guards the two below
+  std::map<std::int64_t, int> ended_;
+  std::vector<std::int64_t> active_processes_;
+  std::vector<std::unique_ptr<Connection>> connections_;  // the thread's own
+  std::uint32_t next_stream_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace gpuprof::launch

@@ -1,0 +1,128 @@
+#include "libprof/launch/target.hpp"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+#include "libprof/base/error.hpp"
+
+extern char** environ;
+
+namespace gpuprof::launch {
+namespace {
+
+constexpr int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM};
+
+// A terminal sends its signals to the whole foreground group, so the target has them already.
+bool from_terminal(const siginfo_t& info) { return info.si_code == SI_KERNEL; }
+
+timespec in_ms(int milliseconds) {
+  return {milliseconds / 1000, (milliseconds % 1000) * 1'000'000L};
+}
+
+// "NAME=value": the variables of `more` take the place of ours of the same name.
+std::vector<std::string> merged_environment(const std::vector<std::string>& more) {
+  std::vector<std::string> merged = more;
+  for (char** variable = environ; *variable; ++variable) {
+    const std::string_view text(*variable);
+    const std::string_view name = text.substr(0, text.find('=') + 1);
+    bool replaced = false;
+    for (const std::string& ours : more) replaced |= ours.starts_with(name);
+    if (!replaced) merged.emplace_back(text);
+  }
+  return merged;
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+}  // namespace
+
+Target::Target() {
+  sigemptyset(&ours_);
+  for (const int signal : passed_on) sigaddset(&ours_, signal);
+  sigaddset(&ours_, SIGCHLD);
+  pthread_sigmask(SIG_BLOCK, &ours_, &before_);
+}
+
+Target::~Target() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+void Target::start(const std::vector<std::string>& command,
+                   const std::vector<std::string>& environment) {
+  const std::vector<std::string> variables = merged_environment(environment);
+  const std::vector<char*> arguments = pointers(command);
+  const std::vector<char*> environment_pointers = pointers(variables);
+
+  // The child says through the pipe why exec failed; it closes by itself when exec works.
+  int pipe_ends[2];
+  if (pipe2(pipe_ends, O_CLOEXEC) != 0) throw Error(std::string("pipe: ") + std::strerror(errno));
+  process_ = fork();
+  if (process_ < 0) throw Error(std::string("fork: ") + std::strerror(errno));
+  if (process_ == 0) {
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    execvpe(arguments[0], arguments.data(), environment_pointers.data());
+    const int why = errno;
+    [[maybe_unused]] const ssize_t written = write(pipe_ends[1], &why, sizeof why);
+    _exit(127);
+  }
+  close(pipe_ends[1]);
+  int why = 0;
+  ssize_t got;
+  do {
+    got = read(pipe_ends[0], &why, sizeof why);
+  } while (got < 0 && errno == EINTR);
+  close(pipe_ends[0]);
+  if (got == sizeof why) {
+    waitpid(process_, nullptr, 0);
+    process_ = -1;
+    throw Error(command[0] + ": " + std::strerror(why),
+                why == ENOENT ? "check the name; a program in this folder is ./" + command[0] : "",
+                ExitCode::application_not_found);
+  }
+}
+
+bool Target::wait(int timeout_ms) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+  while (!ended_) {
+    // SIGCHLD may have been sent for another child (salvage), or before we looked.
+    if (waitpid(process_, &status_, WNOHANG) == process_) {
+      ended_ = true;
+      break;
+    }
+    // Now and then a look without a signal, so that a lost one cannot keep us.
+    auto patience = std::chrono::milliseconds(500);
+    if (timeout_ms >= 0) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+          deadline - std::chrono::steady_clock::now());
+      if (left.count() <= 0) return false;
+      patience = std::min(patience, left);
+    }
+    const timespec time = in_ms(static_cast<int>(patience.count()));
+    siginfo_t info{};
+    const int signal = sigtimedwait(&ours_, &info, &time);
+    if (signal > 0 && signal != SIGCHLD && !from_terminal(info)) kill(process_, signal);
+  }
+  return true;
+}
+
+bool Target::interrupted(int timeout_ms) {
+  const timespec time = in_ms(timeout_ms);
+  siginfo_t info{};
+  const int signal = sigtimedwait(&ours_, &info, &time);
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
+int Target::exit_code() const {
+  return WIFSIGNALED(status_) ? 128 + WTERMSIG(status_) : WEXITSTATUS(status_);
+}
+
+}  // namespace gpuprof::launch

@@ -1,0 +1,478 @@
+#include "libprof/store/loader.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "libprof/base/demangle.hpp"
+#include "libprof/base/error.hpp"
+#include "libprof/store/database_schema.hpp"
+#include "schema/legacy.hpp"
+#include "schema/session.hpp"
+
+namespace gpuprof::store {
+namespace {
+
+std::string quoted(std::string_view name) {
+  std::string text = "\"";
+  for (const char c : name) {
+    if (c == '"') text += '"';
+    text += c;
+  }
+  return text + '"';
+}
+
+// Where the start and end of GPU work lie in a row, to count the rows that have neither.
+struct Times {
+  std::size_t start = 0;
+  std::size_t end = 0;
+  bool there = false;
+};
+
+Times find_times(const wire::WireTable& table) {
+  Times times;
+  std::size_t at = 0;
+  int found = 0;
+  for (const wire::WireColumn& column : table.columns) {
+    if (column.type == schema::Type::u64 && column.name == "start") times.start = at, ++found;
+    if (column.type == schema::Type::u64 && column.name == "end") times.end = at, ++found;
+    at += column.width;
+  }
+  times.there = found == 2;
+  return times;
+}
+
+}  // namespace
+
+struct Loader::Writer {
+  std::string table;
+  RowSource source;
+  Statement insert;
+  Times times;
+};
+
+struct Loader::Process {
+  wire::Fields hello;
+  RowContext context;
+  std::map<std::uint32_t, Writer*> writers;  // by the stream's table id
+  std::map<std::uint32_t, std::pair<wire::WireTable, std::string>> tables;  // not written to yet
+  std::map<std::string, std::uint64_t> received;                            // rows by table
+  std::map<std::string, std::uint64_t> salvaged;
+  std::map<std::string, std::uint64_t> without_times;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> counted;  // by the collector
+  std::uint64_t malformed = 0;
+};
+
+Loader::Loader(Database database, LoaderOptions options)
+    : database_(std::move(database)), options_(options) {
+  database_.execute("PRAGMA page_size = 4096");
+  // A write-ahead log lets others read all the time. Where it is not to be had (network file
+  // systems), the ordinary journal serves. A crash of this process harms neither; only a crash of
+  // the machine could, and then the run is gone anyway.
+  database_.execute(options_.live ? "PRAGMA journal_mode = WAL" : "PRAGMA journal_mode = DELETE");
+  database_.execute("PRAGMA synchronous = OFF");
+  database_.execute("PRAGMA cache_size = -65536");
+  database_.execute("PRAGMA wal_autocheckpoint = 4000");
+  database_.execute("PRAGMA temp_store = MEMORY");
+  register_packed_rows(database_);
+  database_.execute("BEGIN");
+  in_transaction_ = true;
+  create_schema(database_);
+  insert_string_ = database_.prepare("INSERT INTO StringTable VALUES(?1, ?2, ?3, ?4)");
+  insert_statistic_ =
+      database_.prepare("INSERT OR REPLACE INTO STATISTIC VALUES(?1, ?2, ?3, ?4, ?5)");
+  insert_string_.bind(1, std::int64_t{0}).bind(2, schema::null_string).bind_null(3).bind_null(4);
+  insert_string_.run();
+  set_run("schema_version", schema::schema_version);
+  set_run("finished", 0);
+  commit();
+}
+
+Loader::~Loader() = default;
+
+void Loader::load(const wire::Frame& frame) {
+  if (!in_transaction_) {
+    database_.execute("BEGIN");
+    in_transaction_ = true;
+  }
+  switch (frame.type) {
+    case wire::FrameType::run: load_run(frame); return;
+    case wire::FrameType::hello: load_hello(frame); return;
+    case wire::FrameType::api_names: load_api_names(frame); return;
+    default: break;
+  }
+  Process& process = this->process(frame.stream);
+  switch (frame.type) {
+    case wire::FrameType::info: load_info(process, frame); break;
+    case wire::FrameType::table: load_table(process, frame); break;
+    case wire::FrameType::batch: load_batch(process, frame); break;
+    case wire::FrameType::clock: load_clock(process, frame); break;
+    case wire::FrameType::statistics: load_statistics(process, frame); break;
+    case wire::FrameType::goodbye:
+      database_.prepare("UPDATE PROCESS SET goodbye = 1 WHERE number = ?1")
+          .bind(1, process.context.numbers[0])
+          .run();
+      break;
+    case wire::FrameType::stream_end: load_stream_end(process, frame); break;
+    default: break;  // config, command, arena, and what later versions may bring
+  }
+}
+
+Loader::Process& Loader::process(std::uint32_t stream) {
+  std::unique_ptr<Process>& process = processes_[stream];
+  if (!process) {
+    process = std::make_unique<Process>();
+    process->context.numbers.push_back(next_number());
+  }
+  return *process;
+}
+
+std::int64_t Loader::next_number() { return ++last_number_; }
+
+void Loader::load_run(const wire::Frame& frame) {
+  wire::Decoder decoder(frame.payload());
+  for (const auto& [key, value] : decoder.fields()) {
+    const bool number =
+        !value.empty() && value.size() < 19 &&
+        value.find_first_not_of("0123456789", value[0] == '-' ? 1 : 0) == std::string::npos &&
+        value != "-";
+    if (number) {
+      set_run(key, static_cast<std::int64_t>(std::stoll(value)));
+    } else {
+      set_run(key, std::string_view(value));
+    }
+  }
+  if (!decoder.ok()) own_counts_["frames_malformed"]++;
+}
+
+void Loader::load_hello(const wire::Frame& frame) {
+  Process& process = this->process(frame.stream);
+  wire::Decoder decoder(frame.payload());
+  const auto version = decoder.integer<std::uint32_t>();
+  process.hello = decoder.fields();
+  if (!decoder.ok()) return malformed(process);
+  if (version > wire::version) {
+    throw Error("a collector speaks wire version " + std::to_string(version) +
+                    ", this gpuprof only up to " + std::to_string(wire::version),
+                "use the gpuprof that came with that collector, or a newer one",
+                ExitCode::import_failed);
+  }
+  process.context.process_id = process.hello.integer("process_id");
+  database_
+      .prepare(
+          "INSERT OR REPLACE INTO PROCESS(processId, number, parentProcessId, executable, "
+          "command_line, goodbye, salvaged) VALUES(?1, ?2, ?3, ?4, ?5, 0, 0)")
+      .bind(1, process.context.process_id)
+      .bind(2, process.context.numbers[0])
+      .bind(3, process.hello.integer("parent_process_id"))
+      .bind(4, process.hello.text("executable"))
+      .bind(5, process.hello.text("command_line"))
+      .run();
+}
+
+void Loader::load_info(Process& process, const wire::Frame& frame) {
+  wire::Decoder decoder(frame.payload());
+  const wire::Fields fields = decoder.fields();
+  if (!decoder.ok()) return malformed(process);
+  for (const std::string_view column : {"cupti_version", "cupti_path", "driver_version"}) {
+    const auto value = fields.find(column);
+    if (!value) continue;
+    Statement update =
+        database_.prepare("UPDATE PROCESS SET " + std::string(column) + " = ?2 WHERE number = ?1");
+    update.bind(1, process.context.numbers[0]);
+    if (column == "cupti_path") {
+      update.bind(2, *value);
+    } else {
+      update.bind(2, fields.integer(column));
+    }
+    update.run();
+  }
+}
+
+void Loader::load_table(Process& process, const wire::Frame& frame) {
+  auto table = wire::decode_table(frame.payload());
+  if (!table) return malformed(process);
+  const auto payload = frame.payload();
+  const std::uint32_t id = table->id;
+  process.writers.erase(id);
+  process.tables[id] = {std::move(*table),
+                        std::string(reinterpret_cast<const char*>(payload.data()), payload.size())};
+}
+
+Loader::Writer& Loader::writer_for(const wire::WireTable& table, std::string_view definition) {
+  const auto known = writers_.find(definition);
+  if (known != writers_.end()) return *known->second;
+
+  auto writer = std::make_unique<Writer>();
+  writer->table = table.name;
+  writer->times = find_times(table);
+  writer->source.row_width = table.row_width();
+  writer->source.next_number = [](void* self) { return static_cast<Loader*>(self)->next_number(); };
+  writer->source.next_number_argument = this;
+
+  // A stream may bring tables and columns this build has never heard of.
+  std::string creation =
+      "CREATE TABLE IF NOT EXISTS " + quoted(table.name) + "(_id_ INTEGER PRIMARY KEY";
+  for (const auto& column : table.columns) {
+    creation += ", " + quoted(column.name) + " " + std::string(schema::sql_type(column.type));
+  }
+  creation += ", processId INT)";
+  if (!database_.has_table(table.name)) database_.execute(creation);
+  std::set<std::string, std::less<>> there;
+  Statement columns = database_.prepare("SELECT name FROM pragma_table_info(?1)");
+  columns.bind(1, table.name);
+  while (columns.step()) there.emplace(columns.text(0));
+
+  std::vector<std::string> names;
+  std::uint32_t offset = 0;
+  bool has_process = false;
+  for (const auto& column : table.columns) {
+    if (!there.contains(column.name)) {
+      database_.execute("ALTER TABLE " + quoted(table.name) + " ADD COLUMN " + quoted(column.name) +
+                        " " + std::string(schema::sql_type(column.type)));
+    }
+    has_process |= column.name == schema::process_column;
+    names.push_back(column.name);
+    writer->source.cells.push_back(
+        {column.type, column.role, column.width, offset, !column.present, false});
+    offset += column.width;
+  }
+  if (!has_process) {
+    names.emplace_back(schema::process_column);
+    RowSource::Cell cell;
+    cell.process_id = true;
+    writer->source.cells.push_back(cell);
+  }
+
+  const std::string source_name = "rows_" + std::to_string(writers_.size());
+  create_row_source(database_, source_name, writer->source, names);
+  std::string insert = "INSERT INTO main." + quoted(table.name) + "(_id_";
+  for (const std::string& name : names) insert += ", " + quoted(name);
+  insert += ") SELECT * FROM temp." + source_name;
+  writer->insert = database_.prepare(insert);
+
+  if (!last_ids_.contains(table.name)) {
+    last_ids_[table.name] =
+        database_.integer("SELECT max(_id_) FROM " + quoted(table.name)).value_or(0);
+  }
+  return *writers_.emplace(std::string(definition), std::move(writer)).first->second;
+}
+
+void Loader::load_batch(Process& process, const wire::Frame& frame) {
+  const auto batch = wire::decode_batch(frame.payload());
+  if (!batch) return malformed(process);
+  const bool salvaged = batch->header.flags & wire::batch_salvaged;
+  RowContext& context = process.context;
+  for (const wire::Block& block : batch->blocks) {
+    if (block.table == wire::string_block || block.table == wire::bytes_block) {
+      const auto strings = wire::decode_strings(block);
+      if (!strings) {
+        malformed(process);
+        continue;
+      }
+      for (const wire::WireString& string : *strings) {
+        if (block.table == wire::string_block) {
+          if (context.string_ids.size() <= string.id) context.string_ids.resize(string.id + 1);
+          context.string_ids[string.id] = string_id(string.text);
+        } else {
+          if (context.byte_strings.size() <= string.id) context.byte_strings.resize(string.id + 1);
+          context.byte_strings[string.id] = string.text;
+        }
+      }
+      continue;
+    }
+    auto writer = process.writers.find(block.table);
+    if (writer == process.writers.end()) {
+      const auto table = process.tables.find(block.table);
+      if (table == process.tables.end()) {  // rows of a table nobody defined
+        malformed(process);
+        continue;
+      }
+      writer = process.writers
+                   .emplace(block.table, &writer_for(table->second.first, table->second.second))
+                   .first;
+    }
+    RowSource& source = writer->second->source;
+    if (block.bytes.size() != block.rows * source.row_width) {
+      malformed(process);
+      continue;
+    }
+    const std::string& table = writer->second->table;
+    std::int64_t& last_id = last_ids_[table];
+    source.rows = block.bytes.data();
+    source.count = block.rows;
+    source.first_id = last_id + 1;
+    source.context = &context;
+    writer->second->insert.run();
+    last_id += block.rows;
+
+    process.received[table] += block.rows;
+    if (salvaged) process.salvaged[table] += block.rows;
+    if (const Times& times = writer->second->times; times.there) {
+      std::uint64_t without = 0;
+      for (std::size_t i = 0; i < block.rows; ++i) {
+        const std::byte* row = block.bytes.data() + i * source.row_width;
+        without += (wire::load<std::uint64_t>(row + times.start) |
+                    wire::load<std::uint64_t>(row + times.end)) == 0;
+      }
+      if (without) process.without_times[table] += without;
+    }
+  }
+  context.byte_strings.clear();
+}
+
+void Loader::load_api_names(const wire::Frame& frame) {
+  const auto names = wire::decode_api_names(frame.payload());
+  if (!names) return malformed(process(frame.stream));
+  Statement insert = database_.prepare("INSERT OR IGNORE INTO API_NAME VALUES(?1, ?2, ?3)");
+  for (const wire::ApiName& name : *names) {
+    insert.bind(1, name.domain).bind(2, std::int64_t{name.cbid}).bind(3, name.name).run();
+  }
+}
+
+void Loader::load_clock(Process& process, const wire::Frame& frame) {
+  const auto clock = wire::decode_clock(frame.payload());
+  if (!clock) return malformed(process);
+  database_.prepare("INSERT INTO CLOCK VALUES(?1, ?2, ?3, ?4, ?5)")
+      .bind(1, process.context.process_id)
+      .bind(2, clock->moment == wire::Clock::Moment::first ? "first" : "last")
+      .bind(3, clock->realtime)
+      .bind(4, clock->monotonic)
+      .bind(5, clock->cupti)
+      .run();
+}
+
+void Loader::load_statistics(Process& process, const wire::Frame& frame) {
+  const auto statistics = wire::decode_statistics(frame.payload());
+  if (!statistics) return malformed(process);
+  for (const wire::Statistic& statistic : *statistics) {
+    process.counted[{statistic.kind, statistic.name}] = statistic.value;
+  }
+}
+
+void Loader::load_stream_end(Process& process, const wire::Frame& frame) {
+  wire::Decoder decoder(frame.payload());
+  const wire::Fields fields = decoder.fields();
+  if (!decoder.ok()) return malformed(process);
+  const auto set = [&](const char* column) {
+    if (!fields.find(column)) return;
+    database_.prepare("UPDATE PROCESS SET " + std::string(column) + " = ?2 WHERE number = ?1")
+        .bind(1, process.context.numbers[0])
+        .bind(2, fields.integer(column))
+        .run();
+  };
+  set("exit_status");
+  set("exit_signal");
+  if (!process.salvaged.empty()) {
+    database_.prepare("UPDATE PROCESS SET salvaged = 1 WHERE number = ?1")
+        .bind(1, process.context.numbers[0])
+        .run();
+  }
+}
+
+void Loader::malformed(Process& process) { ++process.malformed; }
+
+std::int64_t Loader::string_id(std::string_view text) {
+  const auto [entry, fresh] = strings_.try_emplace(std::string(text), 0);
+  if (!fresh) return entry->second;
+  entry->second = ++last_string_;
+  insert_string_.bind(1, last_string_).bind(2, text);
+  const std::string readable = demangled(entry->first);
+  if (readable != entry->first) {
+    insert_string_.bind(3, readable).bind(4, short_name(readable));
+  } else {
+    insert_string_.bind_null(3).bind_null(4);
+  }
+  insert_string_.run();
+  return last_string_;
+}
+
+void Loader::set_run(std::string_view key, std::string_view value) {
+  database_.prepare("INSERT OR REPLACE INTO RUN VALUES(?1, ?2)").bind(1, key).bind(2, value).run();
+}
+
+void Loader::set_run(std::string_view key, std::int64_t value) {
+  database_.prepare("INSERT OR REPLACE INTO RUN VALUES(?1, ?2)").bind(1, key).bind(2, value).run();
+}
+
+void Loader::count(std::string_view statistic, std::uint64_t value) {
+  own_counts_[std::string(statistic)] = value;
+}
+
+void Loader::write_statistic(std::int64_t process_id, std::string_view kind, std::string_view name,
+                             std::uint64_t value) {
+  const schema::StatisticInfo* info = schema::find_statistic(name);
+  const auto severity = info ? info->severity : schema::Severity::info;
+  insert_statistic_.bind(1, process_id)
+      .bind(2, kind)
+      .bind(3, name)
+      .bind(4, static_cast<std::int64_t>(value))
+      .bind(5, schema::severity_name(severity))
+      .run();
+}
+
+void Loader::write_statistics() {
+  for (const auto& [stream, process] : processes_) {
+    const std::int64_t id = process->context.process_id;
+    for (const auto& [table, count] : process->received) {
+      write_statistic(id, table, "records_received", count);
+    }
+    for (const auto& [table, count] : process->salvaged) {
+      write_statistic(id, table, "records_salvaged", count);
+    }
+    for (const auto& [table, count] : process->without_times) {
+      write_statistic(id, table, "records_without_times", count);
+    }
+    for (const auto& [key, value] : process->counted) {
+      write_statistic(id, key.first, key.second, value);
+    }
+    if (process->malformed) write_statistic(id, "", "frames_malformed", process->malformed);
+  }
+  for (const auto& [name, value] : own_counts_) write_statistic(0, "", name, value);
+}
+
+void Loader::commit() {
+  if (!in_transaction_) return;
+  write_statistics();
+  database_.execute("COMMIT");
+  in_transaction_ = false;
+}
+
+void Loader::finish() {
+  if (!in_transaction_) {
+    database_.execute("BEGIN");
+    in_transaction_ = true;
+  }
+  compute_nvtx_ranges(database_);
+  if (options_.indexes) create_indexes(database_);
+  set_run("finished", 1);
+  set_run("loss", totals().lost > 0);
+  commit();
+  // Nothing may hold the file while the log is folded in.
+  for (auto& [definition, writer] : writers_) writer->insert = Statement();
+  insert_string_ = Statement();
+  insert_statistic_ = Statement();
+  database_.execute("PRAGMA journal_mode = DELETE");
+}
+
+LoadTotals Loader::totals() const {
+  LoadTotals totals;
+  totals.processes = processes_.size();
+  const auto loses = [](std::string_view name) {
+    const schema::StatisticInfo* info = schema::find_statistic(name);
+    return info && info->severity >= schema::Severity::data_loss;
+  };
+  for (const auto& [stream, process] : processes_) {
+    for (const auto& [table, count] : process->received) totals.records += count;
+    for (const auto& [table, count] : process->without_times) totals.lost += count;
+    for (const auto& [key, value] : process->counted) {
+      if (loses(key.second)) totals.lost += value;
+    }
+    totals.lost += process->malformed;
+  }
+  for (const auto& [name, value] : own_counts_) {
+    if (loses(name)) totals.lost += value;
+  }
+  return totals;
+}
+
+}  // namespace gpuprof::store

@@ -1,0 +1,95 @@
+// Frames in, rows out: the one writer of a session's database.
+//
+// Belongs to one thread. Needs neither CUPTI nor, for the tables a stream defines, the schema: a
+// stream recorded by a newer gpuprof brings its tables and columns along. What a frame says is
+// checked before it is believed; a bad one is counted and left out. Throws gpuprof::Error when the
+// database cannot be written; what was committed stays.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "libprof/store/packed_rows.hpp"
+#include "libprof/store/sqlite.hpp"
+#include "libprof/wire/frame.hpp"
+#include "libprof/wire/messages.hpp"
+
+namespace gpuprof::store {
+
+struct LoaderOptions {
+  // Others read the file while it grows (write-ahead log); off is a little faster.
+  bool live = true;
+  bool indexes = true;  // make nvprof's indexes at the end
+};
+
+struct LoadTotals {
+  std::uint64_t records = 0;
+  std::uint64_t lost = 0;  // records known to be missing
+  std::size_t processes = 0;
+};
+
+class Loader {
+ public:
+  // Makes the tables, views and docs in an empty database.
+  Loader(Database database, LoaderOptions options);
+  ~Loader();
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  void load(const wire::Frame& frame);
+  // Makes what was loaded so far visible to other processes.
+  void commit();
+  // Pairs NVTX ranges, makes indexes, leaves an ordinary file. Nothing can be loaded afterwards.
+  void finish();
+
+  // Counted by the launcher and not by a process.
+  void count(std::string_view statistic, std::uint64_t value);
+
+  LoadTotals totals() const;
+  Database& database() { return database_; }
+
+ private:
+  struct Writer;   // INSERT … SELECT into one table, for one definition of it
+  struct Process;  // what is known of a stream
+
+  Process& process(std::uint32_t stream);
+  void load_run(const wire::Frame& frame);
+  void load_hello(const wire::Frame& frame);
+  void load_info(Process& process, const wire::Frame& frame);
+  void load_table(Process& process, const wire::Frame& frame);
+  void load_batch(Process& process, const wire::Frame& frame);
+  void load_api_names(const wire::Frame& frame);
+  void load_clock(Process& process, const wire::Frame& frame);
+  void load_statistics(Process& process, const wire::Frame& frame);
+  void load_stream_end(Process& process, const wire::Frame& frame);
+  void malformed(Process& process);
+
+  Writer& writer_for(const wire::WireTable& table, std::string_view definition);
+  std::int64_t string_id(std::string_view text);
+  void set_run(std::string_view key, std::string_view value);
+  void set_run(std::string_view key, std::int64_t value);
+  void write_statistics();
+  void write_statistic(std::int64_t process_id, std::string_view kind, std::string_view name,
+                       std::uint64_t value);
+  std::int64_t next_number();
+
+  Database database_;
+  LoaderOptions options_;
+  bool in_transaction_ = false;
+  std::map<std::string, std::unique_ptr<Writer>, std::less<>> writers_;  // by definition
+  std::map<std::string, std::int64_t, std::less<>> last_ids_;            // by table
+  std::map<std::uint32_t, std::unique_ptr<Process>> processes_;
+  std::unordered_map<std::string, std::int64_t> strings_;
+  std::int64_t last_string_ = 0;
+  std::int64_t last_number_ = -1;
+  std::map<std::string, std::uint64_t, std::less<>> own_counts_;
+  Statement insert_string_;
+  Statement insert_statistic_;
+};
+
+}  // namespace gpuprof::store

@@ -1,0 +1,217 @@
+#include "libprof/store/packed_rows.hpp"
+
+#include <sqlite3.h>
+
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <new>
+
+#include "libprof/base/error.hpp"
+
+namespace gpuprof::store {
+namespace {
+
+template <class T>
+T load(const std::byte* bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+struct RowTable : sqlite3_vtab {
+  RowSource* source;
+};
+
+struct RowCursor : sqlite3_vtab_cursor {
+  std::size_t row;
+  const std::byte* bytes;
+};
+
+int connect(sqlite3* database, void*, int argc, const char* const* argv, sqlite3_vtab** table,
+            char** error) {
+  // argv: module, database, table, the source's address, the declaration
+  if (argc != 5) {
+    *error = sqlite3_mprintf("packed_rows is made by the loader only");
+    return SQLITE_ERROR;
+  }
+  std::uintptr_t address = 0;
+  std::from_chars(argv[3], argv[3] + std::strlen(argv[3]), address);
+  std::string declaration(argv[4]);
+  // The declaration stands in single quotes and has none inside.
+  declaration = declaration.substr(1, declaration.size() - 2);
+  const int result = sqlite3_declare_vtab(database, declaration.c_str());
+  if (result != SQLITE_OK) {
+    *error = sqlite3_mprintf("%s", sqlite3_errmsg(database));
+    return result;
+  }
+  auto* made = new (std::nothrow) RowTable{};
+  if (!made) return SQLITE_NOMEM;
+  made->source = reinterpret_cast<RowSource*>(address);
+  *table = made;
+  return SQLITE_OK;
+}
+
+int disconnect(sqlite3_vtab* table) {
+  delete static_cast<RowTable*>(table);
+  return SQLITE_OK;
+}
+
+int best_index(sqlite3_vtab*, sqlite3_index_info*) { return SQLITE_OK; }
+
+int open_cursor(sqlite3_vtab*, sqlite3_vtab_cursor** cursor) {
+  *cursor = new (std::nothrow) RowCursor{};
+  return *cursor ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+int close_cursor(sqlite3_vtab_cursor* cursor) {
+  delete static_cast<RowCursor*>(cursor);
+  return SQLITE_OK;
+}
+
+const RowSource& source_of(sqlite3_vtab_cursor* cursor) {
+  return *static_cast<RowTable*>(cursor->pVtab)->source;
+}
+
+int filter(sqlite3_vtab_cursor* base, int, const char*, int, sqlite3_value**) {
+  auto* cursor = static_cast<RowCursor*>(base);
+  cursor->row = 0;
+  cursor->bytes = source_of(base).rows;
+  return SQLITE_OK;
+}
+
+int next(sqlite3_vtab_cursor* base) {
+  auto* cursor = static_cast<RowCursor*>(base);
+  ++cursor->row;
+  cursor->bytes += source_of(base).row_width;
+  return SQLITE_OK;
+}
+
+int at_end(sqlite3_vtab_cursor* base) {
+  return static_cast<RowCursor*>(base)->row >= source_of(base).count;
+}
+
+// The id nearest to the one seen before, so that neither disorder nor a wrap of CUPTI's 32-bit
+// counter misleads; then the process's number for that wrap in the high half.
+std::int64_t full_correlation(const RowSource& source, std::uint32_t id) {
+  if (id == 0) return 0;
+  RowContext& context = *source.context;
+  const auto distance =
+      static_cast<std::int32_t>(id - static_cast<std::uint32_t>(context.correlation_reference));
+  auto unwrapped = static_cast<std::int64_t>(context.correlation_reference) + distance;
+  if (unwrapped < 0) unwrapped += std::int64_t{1} << 32;
+  context.correlation_reference = static_cast<std::uint64_t>(unwrapped);
+  const auto wraps = static_cast<std::size_t>(unwrapped >> 32);
+  while (context.numbers.size() <= wraps) {
+    context.numbers.push_back(source.next_number(source.next_number_argument));
+  }
+  return context.numbers[wraps] << 32 | id;
+}
+
+template <class T>
+void result_integer(sqlite3_context* result, const std::byte* at, schema::Role role) {
+  const T value = load<T>(at);
+  if (role == schema::Role::nullable) {
+    constexpr T none =
+        std::is_signed_v<T> ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
+    if (value == none) return sqlite3_result_null(result);
+  }
+  sqlite3_result_int64(result, static_cast<sqlite3_int64>(value));
+}
+
+int column(sqlite3_vtab_cursor* base, sqlite3_context* result, int index) {
+  const auto* cursor = static_cast<RowCursor*>(base);
+  const RowSource& source = source_of(base);
+  if (index <= 0) {
+    sqlite3_result_int64(result, source.first_id + static_cast<sqlite3_int64>(cursor->row));
+    return SQLITE_OK;
+  }
+  const RowSource::Cell& cell = source.cells[static_cast<std::size_t>(index) - 1];
+  if (cell.process_id) {
+    sqlite3_result_int64(result, source.context->process_id);
+    return SQLITE_OK;
+  }
+  if (cell.null) return SQLITE_OK;  // NULL is what a result is until it is set
+  const std::byte* at = cursor->bytes + cell.offset;
+  switch (cell.type) {
+    case schema::Type::i8: result_integer<std::int8_t>(result, at, cell.role); break;
+    case schema::Type::u8: result_integer<std::uint8_t>(result, at, cell.role); break;
+    case schema::Type::i16: result_integer<std::int16_t>(result, at, cell.role); break;
+    case schema::Type::u16: result_integer<std::uint16_t>(result, at, cell.role); break;
+    case schema::Type::i32: result_integer<std::int32_t>(result, at, cell.role); break;
+    case schema::Type::u32:
+      if (cell.role == schema::Role::correlation) {
+        sqlite3_result_int64(result, full_correlation(source, load<std::uint32_t>(at)));
+      } else {
+        result_integer<std::uint32_t>(result, at, cell.role);
+      }
+      break;
+    case schema::Type::i64: result_integer<std::int64_t>(result, at, cell.role); break;
+    case schema::Type::u64: result_integer<std::uint64_t>(result, at, cell.role); break;
+    case schema::Type::f64:
+      // SQLite stores NaN as NULL by itself.
+      sqlite3_result_double(result, load<double>(at));
+      break;
+    case schema::Type::string: {
+      const auto id = load<std::uint32_t>(at);
+      const auto& ids = source.context->string_ids;
+      sqlite3_result_int64(result, id < ids.size() ? ids[id] : 0);
+      break;
+    }
+    case schema::Type::blob: sqlite3_result_blob(result, at, cell.width, SQLITE_STATIC); break;
+    case schema::Type::bytes: {
+      const auto id = load<std::uint32_t>(at);
+      const auto& strings = source.context->byte_strings;
+      const std::string_view bytes = id < strings.size() ? strings[id] : std::string_view();
+      sqlite3_result_blob64(result, bytes.empty() ? "" : bytes.data(), bytes.size(), SQLITE_STATIC);
+      break;
+    }
+  }
+  return SQLITE_OK;
+}
+
+int row_id(sqlite3_vtab_cursor* cursor, sqlite3_int64* id) {
+  *id = static_cast<sqlite3_int64>(static_cast<RowCursor*>(cursor)->row);
+  return SQLITE_OK;
+}
+
+constexpr sqlite3_module module = [] {
+  sqlite3_module made{};
+  made.iVersion = 1;
+  made.xCreate = connect;
+  made.xConnect = connect;
+  made.xBestIndex = best_index;
+  made.xDisconnect = disconnect;
+  made.xDestroy = disconnect;
+  made.xOpen = open_cursor;
+  made.xClose = close_cursor;
+  made.xFilter = filter;
+  made.xNext = next;
+  made.xEof = at_end;
+  made.xColumn = column;
+  made.xRowid = row_id;
+  return made;
+}();
+
+}  // namespace
+
+void register_packed_rows(Database& database) {
+  if (sqlite3_create_module_v2(database.handle(), "packed_rows", &module, nullptr, nullptr) !=
+      SQLITE_OK) {
+    throw Error(database.path() + ": " + sqlite3_errmsg(database.handle()));
+  }
+}
+
+void create_row_source(Database& database, const std::string& name, RowSource& source,
+                       std::span<const std::string> column_names) {
+  std::string declaration = "CREATE TABLE x(_id_";
+  for (const std::string& column_name : column_names) declaration += ", \"" + column_name + '"';
+  declaration += ")";
+  database.execute("CREATE VIRTUAL TABLE temp.\"" + name + "\" USING packed_rows(" +
+                   std::to_string(reinterpret_cast<std::uintptr_t>(&source)) + ", '" + declaration +
+                   "')");
+}
+
+}  // namespace gpuprof::store

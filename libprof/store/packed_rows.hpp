@@ -1,0 +1,62 @@
+// Packed rows as a table SQLite can select from: `INSERT INTO kind SELECT * FROM packed rows`
+// stores a block in one statement, without a bind and a step per row.
+//
+// Belongs to the loader's thread. A RowSource must outlive the statements over it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "libprof/store/sqlite.hpp"
+#include "schema/column.hpp"
+
+namespace gpuprof::store {
+
+// What the loader knows about one process that rows need.
+struct RowContext {
+  std::int64_t process_id = 0;
+  // By the stream's string id.
+  std::vector<std::int64_t> string_ids;   // StringTable ids
+  std::vector<std::string> byte_strings;  // contents, for columns of type bytes
+  // The process's numbers for the high 32 bits of correlation ids, by how often CUPTI's counter
+  // has wrapped.
+  std::vector<std::int64_t> numbers;
+  std::uint64_t correlation_reference = 0;  // the last id seen, unwrapped
+};
+
+// One block of rows, laid out as its table's definition says.
+struct RowSource {
+  struct Cell {
+    schema::Type type{};
+    schema::Role role{};
+    std::uint16_t width{};
+    std::uint32_t offset{};
+    bool null = false;        // not in the running CUPTI: NULL
+    bool process_id = false;  // not in the row: the context's process id
+  };
+
+  std::vector<Cell> cells;  // in the order of the target table's columns, behind _id_
+  std::size_t row_width = 0;
+
+  // Set for each block:
+  const std::byte* rows = nullptr;
+  std::size_t count = 0;
+  std::int64_t first_id = 0;  // _id_ of the first row
+  RowContext* context = nullptr;
+  // Gives a further number for correlation ids; called when CUPTI's counter wraps.
+  std::int64_t (*next_number)(void*) = nullptr;
+  void* next_number_argument = nullptr;
+};
+
+// Makes the temporary table `temp.name` that shows `source` as (_id_, columns…).
+void create_row_source(Database& database, const std::string& name, RowSource& source,
+                       std::span<const std::string> column_names);
+
+// Once per database, before the first create_row_source.
+void register_packed_rows(Database& database);
+
+}  // namespace gpuprof::store

@@ -1,0 +1,56 @@
+#include "libprof/wire/codec.hpp"
+
+#include <charconv>
+
+namespace gpuprof::wire {
+
+std::int64_t Fields::integer(std::string_view name, std::int64_t fallback) const {
+  const auto value = find(name);
+  if (!value) return fallback;
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), number);
+  return error == std::errc{} && end == value->data() + value->size() ? number : fallback;
+}
+
+Encoder& Encoder::text(std::string_view text) {
+  integer(static_cast<std::uint32_t>(text.size()));
+  const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
+  bytes_.insert(bytes_.end(), bytes, bytes + text.size());
+  return *this;
+}
+
+Encoder& Encoder::fields(const Fields& fields) {
+  integer(static_cast<std::uint32_t>(fields.size()));
+  for (const auto& [name, value] : fields) text(name).text(value);
+  return *this;
+}
+
+std::span<const std::byte> Decoder::raw(std::size_t count) {
+  if (count > bytes_.size()) {
+    ok_ = false;
+    bytes_ = {};
+    return {};
+  }
+  const auto taken = bytes_.first(count);
+  bytes_ = bytes_.subspan(count);
+  return taken;
+}
+
+std::string_view Decoder::text() {
+  const auto length = integer<std::uint32_t>();
+  const auto bytes = raw(length);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+Fields Decoder::fields() {
+  Fields fields;
+  const auto count = integer<std::uint32_t>();
+  for (std::uint32_t i = 0; i < count && ok_; ++i) {
+    const auto name = text();
+    const auto value = text();
+    if (ok_) fields.set(name, value);
+  }
+  return fields;
+}
+
+}  // namespace gpuprof::wire

@@ -1,0 +1,85 @@
+// Payloads as values: an Encoder appends them to bytes, a Decoder reads them back and never reads
+// past the end. Neither knows what the values mean.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "libprof/wire/format.hpp"
+
+namespace gpuprof::wire {
+
+// Name and value pairs, both text; how everything travels that is not a row. Order is kept.
+class Fields {
+ public:
+  void set(std::string_view name, std::string_view value) {
+    fields_.emplace_back(std::string(name), std::string(value));
+  }
+  void set(std::string_view name, std::int64_t value) { set(name, std::to_string(value)); }
+
+  std::optional<std::string_view> find(std::string_view name) const {
+    for (const auto& [key, value] : fields_) {
+      if (key == name) return value;
+    }
+    return std::nullopt;
+  }
+  std::string_view text(std::string_view name) const { return find(name).value_or(""); }
+  // `fallback` also when the text is no number.
+  std::int64_t integer(std::string_view name, std::int64_t fallback = 0) const;
+
+  auto begin() const { return fields_.begin(); }
+  auto end() const { return fields_.end(); }
+  std::size_t size() const { return fields_.size(); }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> fields_;
+};
+
+class Encoder {
+ public:
+  template <class T>
+  Encoder& integer(T value) {
+    const std::size_t at = bytes_.size();
+    bytes_.resize(at + sizeof value);
+    save(bytes_.data() + at, value);
+    return *this;
+  }
+  Encoder& text(std::string_view text);
+  Encoder& fields(const Fields& fields);
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+  std::vector<std::byte> take() { return std::move(bytes_); }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+// After the first read past the end every further read gives zeros and `ok()` is false.
+class Decoder {
+ public:
+  explicit Decoder(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  template <class T>
+  T integer() {
+    const auto taken = raw(sizeof(T));
+    return taken.empty() ? T{} : load<T>(taken.data());
+  }
+  std::string_view text();
+  Fields fields();
+  std::span<const std::byte> raw(std::size_t count);  // empty when there are not so many
+
+  bool ok() const { return ok_; }
+  std::size_t remaining() const { return bytes_.size(); }
+
+ private:
+  std::span<const std::byte> bytes_;
+  bool ok_ = true;
+};
+
+}  // namespace gpuprof::wire

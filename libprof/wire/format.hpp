@@ -1,0 +1,89 @@
+// The wire: what a stream of frames looks like. FORMAT.md beside this file says it in prose.
+// Shared by both ends; nothing here allocates or fails.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace gpuprof::wire {
+
+// Raised when a reader of the old version would misread a stream. Frames and table columns it does
+// not know are no such case: those it skips or stores as they come.
+inline constexpr std::uint32_t version = 1;
+
+// First bytes of a capture file, followed by the u32 version.
+inline constexpr std::string_view capture_magic{"gpcap\r\n\x1a", 8};
+
+enum class FrameType : std::uint32_t {
+  hello = 1,        // collector: u32 wire version, then fields about the process
+  config = 2,       // launcher -> collector: fields
+  command = 3,      // launcher -> collector: text: start, stop, flush
+  arena = 4,        // collector: fields; the arena's file descriptor travels with it
+  info = 5,         // collector: fields found out after hello (CUPTI's version, path, …)
+  table = 6,        // collector: one table's definition
+  api_names = 7,    // collector: names of API functions by callback id
+  batch = 8,        // collector: the rows of one activity buffer, and the strings they need
+  clock = 9,        // collector: the clocks read at one moment
+  statistics = 10,  // collector: counters so far
+  goodbye = 11,     // collector: the process ends in order; nothing follows
+  run = 12,         // launcher: fields about the run as a whole
+  stream_end = 13,  // launcher: the stream is over; how the process ended
+};
+
+// Stands in front of every frame. All integers are little-endian.
+struct FrameHeader {
+  std::uint32_t type;
+  std::uint32_t stream;  // which process of the run; 0 on a collector's own socket
+  std::uint64_t length;  // bytes of payload that follow
+};
+static_assert(sizeof(FrameHeader) == 16);
+
+// The stream of frames that concern the run and not one process.
+inline constexpr std::uint32_t run_stream = 0xffffffff;
+
+// Longer payloads are taken for damage.
+inline constexpr std::uint64_t max_payload = std::uint64_t{256} << 20;
+
+// A batch: this header, then `blocks` blocks, each with its header and bytes.
+struct BatchHeader {
+  std::uint32_t slot;        // arena slot the records were in; no_slot: rows of the collector's own
+  std::uint32_t generation;  // how often that slot had been lent out, this time included
+  std::uint32_t blocks;
+  std::uint32_t flags;  // batch_salvaged
+};
+static_assert(sizeof(BatchHeader) == 16);
+
+inline constexpr std::uint32_t no_slot = 0xffffffff;
+inline constexpr std::uint32_t batch_salvaged = 1;
+
+// Rows of one table, packed; or strings when `table` is string_block or bytes_block.
+struct BlockHeader {
+  std::uint32_t table;
+  std::uint32_t rows;
+  std::uint64_t bytes;
+};
+static_assert(sizeof(BlockHeader) == 16);
+
+// Blocks that hold no rows but `rows` times { u32 id, u32 length, length bytes }: text that goes
+// into the string table, and bytes that stand in a row of the same batch. Ids count up from 1.
+inline constexpr std::uint32_t string_block = 0;
+inline constexpr std::uint32_t bytes_block = 0xffffffff;
+
+// Ids beyond are taken for damage.
+inline constexpr std::uint32_t max_string_id = 1 << 26;
+
+template <class T>
+T load(const std::byte* bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+template <class T>
+void save(std::byte* bytes, T value) {
+  std::memcpy(bytes, &value, sizeof value);
+}
+
+}  // namespace gpuprof::wire

@@ -1,0 +1,50 @@
+// Frames off the wire, however the bytes come: from a socket piece by piece or out of a file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "libprof/wire/format.hpp"
+
+namespace gpuprof::wire {
+
+// A frame and its bytes. Moves from thread to thread; one owner at a time.
+struct Frame {
+  FrameType type{};
+  std::uint32_t stream{};
+  std::size_t length{};
+  std::unique_ptr<std::byte[]> bytes;
+
+  std::span<const std::byte> payload() const { return {bytes.get(), length}; }
+};
+
+Frame make_frame(FrameType type, std::uint32_t stream, std::span<const std::byte> payload);
+
+// Puts frames together from whatever arrives. Ask `room()` where the next bytes belong, put up to
+// that many there, say how many with `filled()`, and take each frame that is complete.
+// Once `damaged()` says something, nothing more can be read.
+class FrameAssembler {
+ public:
+  std::span<std::byte> room();
+  void filled(std::size_t count);
+  bool complete() const { return complete_; }
+  Frame take();
+
+  const std::string& damaged() const { return damaged_; }
+  bool in_the_middle() const { return header_filled_ != 0 && !complete_; }
+
+ private:
+  void header_done();
+
+  FrameHeader header_{};
+  std::size_t header_filled_ = 0;
+  Frame frame_;
+  std::size_t payload_filled_ = 0;
+  bool complete_ = false;
+  std::string damaged_;
+};
+
+}  // namespace gpuprof::wire

@@ -1,0 +1,151 @@
+#include "libprof/wire/messages.hpp"
+
+namespace gpuprof::wire {
+namespace {
+
+bool known(schema::Type type) { return type >= schema::Type::i8 && type <= schema::Type::bytes; }
+
+// A list whose items are at least `item_size` bytes cannot be longer than the payload allows.
+std::uint32_t list_length(Decoder& decoder, std::size_t item_size) {
+  const auto count = decoder.integer<std::uint32_t>();
+  if (count > decoder.remaining() / item_size) {
+    decoder.raw(decoder.remaining() + 1);  // makes the decoder fail
+    return 0;
+  }
+  return count;
+}
+
+}  // namespace
+
+void encode(Encoder& encoder, const WireTable& table) {
+  encoder.integer(table.id).text(table.name).text(table.doc);
+  encoder.integer(static_cast<std::uint32_t>(table.columns.size()));
+  for (const WireColumn& column : table.columns) {
+    encoder.text(column.name)
+        .integer(static_cast<std::uint8_t>(column.type))
+        .integer(static_cast<std::uint8_t>(column.role))
+        .integer(column.width)
+        .integer(static_cast<std::uint8_t>(column.present))
+        .text(column.doc);
+  }
+}
+
+std::optional<WireTable> decode_table(std::span<const std::byte> payload) {
+  Decoder decoder(payload);
+  WireTable table;
+  table.id = decoder.integer<std::uint32_t>();
+  table.name = decoder.text();
+  table.doc = decoder.text();
+  const auto count = list_length(decoder, 13);
+  for (std::uint32_t i = 0; i < count && decoder.ok(); ++i) {
+    WireColumn column;
+    column.name = decoder.text();
+    column.type = static_cast<schema::Type>(decoder.integer<std::uint8_t>());
+    column.role = static_cast<schema::Role>(decoder.integer<std::uint8_t>());
+    column.width = decoder.integer<std::uint16_t>();
+    column.present = decoder.integer<std::uint8_t>() != 0;
+    column.doc = decoder.text();
+    const bool width_fits =
+        column.type == schema::Type::blob || column.width == schema::width_of(column.type);
+    if (!known(column.type) || !width_fits || column.name.empty()) return std::nullopt;
+    table.columns.push_back(std::move(column));
+  }
+  if (!decoder.ok() || table.id == string_block || table.id == bytes_block || table.name.empty() ||
+      table.columns.empty()) {
+    return std::nullopt;
+  }
+  return table;
+}
+
+std::optional<Batch> decode_batch(std::span<const std::byte> payload) {
+  Decoder decoder(payload);
+  Batch batch;
+  batch.header = decoder.integer<BatchHeader>();
+  if (batch.header.blocks > decoder.remaining() / sizeof(BlockHeader)) return std::nullopt;
+  for (std::uint32_t i = 0; i < batch.header.blocks; ++i) {
+    const auto header = decoder.integer<BlockHeader>();
+    const auto bytes = decoder.raw(header.bytes);
+    if (!decoder.ok()) return std::nullopt;
+    batch.blocks.push_back({header.table, header.rows, bytes});
+  }
+  if (!decoder.ok()) return std::nullopt;
+  return batch;
+}
+
+std::optional<std::vector<WireString>> decode_strings(const Block& block) {
+  Decoder decoder(block.bytes);
+  std::vector<WireString> strings;
+  for (std::uint32_t i = 0; i < block.rows && decoder.ok(); ++i) {
+    WireString string;
+    string.id = decoder.integer<std::uint32_t>();
+    string.text = decoder.text();
+    if (string.id == 0 || string.id > max_string_id) return std::nullopt;
+    if (decoder.ok()) strings.push_back(string);
+  }
+  if (!decoder.ok()) return std::nullopt;
+  return strings;
+}
+
+void encode(Encoder& encoder, const Clock& clock) {
+  encoder.integer(static_cast<std::uint32_t>(clock.moment))
+      .integer(clock.realtime)
+      .integer(clock.monotonic)
+      .integer(clock.cupti);
+}
+
+std::optional<Clock> decode_clock(std::span<const std::byte> payload) {
+  Decoder decoder(payload);
+  Clock clock;
+  clock.moment = static_cast<Clock::Moment>(decoder.integer<std::uint32_t>());
+  clock.realtime = decoder.integer<std::int64_t>();
+  clock.monotonic = decoder.integer<std::int64_t>();
+  clock.cupti = decoder.integer<std::int64_t>();
+  if (!decoder.ok()) return std::nullopt;
+  return clock;
+}
+
+void encode(Encoder& encoder, std::span<const Statistic> statistics) {
+  encoder.integer(static_cast<std::uint32_t>(statistics.size()));
+  for (const Statistic& statistic : statistics) {
+    encoder.text(statistic.kind).text(statistic.name).integer(statistic.value);
+  }
+}
+
+std::optional<std::vector<Statistic>> decode_statistics(std::span<const std::byte> payload) {
+  Decoder decoder(payload);
+  std::vector<Statistic> statistics;
+  const auto count = list_length(decoder, 16);
+  for (std::uint32_t i = 0; i < count && decoder.ok(); ++i) {
+    Statistic statistic;
+    statistic.kind = decoder.text();
+    statistic.name = decoder.text();
+    statistic.value = decoder.integer<std::uint64_t>();
+    statistics.push_back(std::move(statistic));
+  }
+  if (!decoder.ok()) return std::nullopt;
+  return statistics;
+}
+
+void encode(Encoder& encoder, std::span<const ApiName> names) {
+  encoder.integer(static_cast<std::uint32_t>(names.size()));
+  for (const ApiName& name : names) {
+    encoder.text(name.domain).integer(name.cbid).text(name.name);
+  }
+}
+
+std::optional<std::vector<ApiName>> decode_api_names(std::span<const std::byte> payload) {
+  Decoder decoder(payload);
+  std::vector<ApiName> names;
+  const auto count = list_length(decoder, 12);
+  for (std::uint32_t i = 0; i < count && decoder.ok(); ++i) {
+    ApiName name;
+    name.domain = decoder.text();
+    name.cbid = decoder.integer<std::uint32_t>();
+    name.name = decoder.text();
+    names.push_back(std::move(name));
+  }
+  if (!decoder.ok()) return std::nullopt;
+  return names;
+}
+
+}  // namespace gpuprof::wire

@@ -1,0 +1,94 @@
+// What the payloads mean that are more than fields: table definitions, batches, clocks, statistics.
+// Each has one encode and one decode, side by side.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "libprof/wire/codec.hpp"
+#include "libprof/wire/format.hpp"
+#include "schema/column.hpp"
+
+namespace gpuprof::wire {
+
+// A column as it stands in a stream. The texts are copies: they outlive the frame.
+struct WireColumn {
+  std::string name;
+  schema::Type type{};
+  schema::Role role{};
+  std::uint16_t width{};
+  bool present = true;  // false: the target's CUPTI does not have it; bytes are there, mean nothing
+  std::string doc;
+};
+
+struct WireTable {
+  std::uint32_t id{};  // of this stream; never string_block or bytes_block
+  std::string name;
+  std::string doc;
+  std::vector<WireColumn> columns;
+
+  std::size_t row_width() const {
+    std::size_t width = 0;
+    for (const auto& column : columns) width += column.width;
+    return width;
+  }
+};
+
+void encode(Encoder& encoder, const WireTable& table);
+std::optional<WireTable> decode_table(std::span<const std::byte> payload);
+
+// Rows of one table inside a batch. Views into the frame.
+struct Block {
+  std::uint32_t table{};
+  std::uint32_t rows{};
+  std::span<const std::byte> bytes;
+};
+
+struct Batch {
+  BatchHeader header{};
+  std::vector<Block> blocks;
+};
+
+std::optional<Batch> decode_batch(std::span<const std::byte> payload);
+
+struct WireString {
+  std::uint32_t id{};
+  std::string_view text;
+};
+std::optional<std::vector<WireString>> decode_strings(const Block& block);
+
+// All clocks in ns, read as close together as can be.
+struct Clock {
+  enum class Moment : std::uint32_t { first = 0, last = 1 };
+  Moment moment{};
+  std::int64_t realtime{};
+  std::int64_t monotonic{};
+  std::int64_t cupti{};
+};
+
+void encode(Encoder& encoder, const Clock& clock);
+std::optional<Clock> decode_clock(std::span<const std::byte> payload);
+
+// Counters of one process so far; a later frame's value replaces an earlier one's.
+struct Statistic {
+  std::string kind;  // table name, or empty
+  std::string name;  // one of schema/session.hpp's statistics
+  std::uint64_t value{};
+};
+
+void encode(Encoder& encoder, std::span<const Statistic> statistics);
+std::optional<std::vector<Statistic>> decode_statistics(std::span<const std::byte> payload);
+
+struct ApiName {
+  std::string domain;  // runtime or driver
+  std::uint32_t cbid{};
+  std::string name;
+};
+
+void encode(Encoder& encoder, std::span<const ApiName> names);
+std::optional<std::vector<ApiName>> decode_api_names(std::span<const std::byte> payload);
+
+}  // namespace gpuprof::wire
