@@ -123,7 +123,7 @@ inline constexpr SessionColumn nvtx_range[]{
     {"name", "INT", "message: StringTable id; 0 = none"},
     {"start", "INT", "when it was opened, ns on CUPTI's clock"},
     {"end", "INT", "when it was closed, ns on CUPTI's clock; NULL = never"},
-    {"depth", "INT", "push/pop ranges of its thread around it; NULL for start_end"},
+    {"depth", "INT", "push/pop ranges of its thread and domain around it; NULL for start_end"},
     {"parent", "INT", "_id_ of the innermost of those; NULL = none"},
     {"kind", "TEXT", "'push_pop' or 'start_end'"},
     {"payloadInt", "INT", "payload that is a whole number, else NULL"},

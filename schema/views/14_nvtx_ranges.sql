@@ -6,9 +6,9 @@
 -- end: when it was closed, ns on CUPTI's clock; NULL = never
 -- duration: ns; NULL = never closed
 -- kind: push_pop or start_end
--- depth: push/pop ranges of its thread around it; NULL for start_end
+-- depth: push/pop ranges of its thread and domain around it; NULL for start_end
 -- id: the range
--- parent: id of the innermost range around it; NULL = none
+-- parent: id of the innermost of those; NULL = none
 -- payload_int: payload that is a whole number, else NULL
 -- payload_double: payload that is a floating-point number, else NULL
 -- color: 0xAARRGGBB; NULL = none
