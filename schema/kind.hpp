@@ -47,6 +47,7 @@ enum class Group : std::uint8_t {
   external,
   graph,
   host,
+  context_switch,
   environment,
   module,
   openacc,
@@ -79,6 +80,8 @@ inline constexpr std::array groups{
     GroupInfo{Group::external, "external", false, "correlation ids pushed by frameworks"},
     GroupInfo{Group::graph, "graph", false, "one row per CUDA graph launch in place of its nodes"},
     GroupInfo{Group::host, "host", false, "host functions run by streams and graphs (CUPTI 13.1)"},
+    GroupInfo{Group::context_switch, "context-switch", false,
+              "switches of the compute engine between contexts (CUPTI 13.1)"},
     GroupInfo{Group::environment, "environment", false, "clocks, temperature, power, fan"},
     GroupInfo{Group::module, "module", false,
               "loaded modules with their cubin, and their functions"},
@@ -131,6 +134,13 @@ struct Field {
   bool follows_pointer = false;
   Extract extract = nullptr;
 };
+
+#ifdef GPUPROF_HAVE_CUPTI
+// Frees what a record owns and CUPTI leaves to its reader. Kinds whose records own something
+// specialise it. Only for records of this process.
+template <class Kind>
+inline void release(const typename Kind::Record&) {}
+#endif
 
 template <std::size_t N>
 constexpr std::array<Column, N> columns_of(const std::array<Field, N>& fields) {

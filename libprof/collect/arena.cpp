@@ -15,6 +15,11 @@ constexpr std::size_t page = 4096;
 constexpr std::size_t entry_count = 1 << 16;
 constexpr std::size_t text_size = 8 << 20;
 
+constexpr std::size_t name_count = 1 << 14;
+constexpr std::size_t names_text_size = 4 << 20;
+// Launches between two flushes are what matters; more than this many and the oldest are forgotten.
+constexpr std::size_t launch_count = 1 << 18;
+
 constexpr std::size_t round_up(std::size_t size) { return (size + page - 1) / page * page; }
 
 }  // namespace
@@ -34,25 +39,33 @@ bool Arena::map(std::size_t size) {
 }
 
 bool Arena::create(std::uint32_t slot_count, std::size_t slot_size) {
-  const std::size_t headers_offset = page;
-  const std::size_t entries_offset = headers_offset + round_up(slot_count * sizeof(SlotHeader));
-  const std::size_t text_offset = entries_offset + round_up(entry_count * sizeof(StringEntry));
-  const std::size_t slots_offset = text_offset + round_up(text_size);
-  const std::size_t size = slots_offset + slot_count * slot_size;
+  std::size_t size = page;
+  const auto reserve = [&](std::size_t bytes) {
+    const std::size_t offset = size;
+    size += round_up(bytes);
+    return offset;
+  };
+  ArenaHeader layout{};
+  layout.version = arena_version;
+  layout.slot_count = slot_count;
+  layout.slot_size = slot_size;
+  const std::size_t headers_offset = reserve(slot_count * sizeof(SlotHeader));
+  layout.entry_count = entry_count;
+  layout.entries_offset = reserve(entry_count * sizeof(StringEntry));
+  layout.text_size = text_size;
+  layout.text_offset = reserve(text_size);
+  layout.name_count = name_count;
+  layout.names_offset = reserve(name_count * sizeof(StringEntry));
+  layout.names_text_size = names_text_size;
+  layout.names_text_offset = reserve(names_text_size);
+  layout.launch_count = launch_count;
+  layout.launches_offset = reserve(launch_count * sizeof(LaunchEntry));
+  layout.slots_offset = reserve(slot_count * slot_size);
 
   file_ = memfd_create("gpuprof-arena", MFD_CLOEXEC);
   if (file_ < 0 || ftruncate(file_, static_cast<off_t>(size)) != 0 || !map(size)) return false;
-  header_->version = arena_version;
-  header_->slot_count = slot_count;
-  header_->slot_size = slot_size;
-  header_->slots_offset = slots_offset;
-  header_->entries_offset = entries_offset;
-  header_->entry_count = entry_count;
-  header_->text_offset = text_offset;
-  header_->text_size = text_size;
+  std::memcpy(static_cast<void*>(header_), &layout, sizeof layout);
   slot_headers_ = reinterpret_cast<SlotHeader*>(base_ + headers_offset);
-  entries_ = reinterpret_cast<StringEntry*>(base_ + entries_offset);
-  text_ = reinterpret_cast<char*>(base_ + text_offset);
   for (std::uint32_t i = slot_count; i > 0; --i) push_free(i - 1);
   header_->magic = arena_magic;
   return true;
@@ -66,19 +79,52 @@ bool Arena::attach(int file) {
   if (!map(size)) return false;
   const ArenaHeader& h = *header_;
   // The target could write here until it died: believe nothing that does not add up.
-  const bool sound = h.magic == arena_magic && h.version == arena_version && h.slot_count > 0 &&
-                     h.slot_count < 1 << 20 && h.slot_size > 0 && h.slot_size <= size &&
-                     h.slots_offset <= size &&
-                     h.slot_count <= (size - h.slots_offset) / h.slot_size &&
-                     h.entries_offset < size && std::has_single_bit(h.entry_count) &&
-                     h.entry_count <= (size - h.entries_offset) / sizeof(StringEntry) &&
-                     h.text_offset < size && h.text_size <= size - h.text_offset &&
-                     page + h.slot_count * sizeof(SlotHeader) <= h.entries_offset;
+  const auto fits = [&](std::uint64_t offset, std::uint64_t count, std::size_t each) {
+    return offset >= page && offset <= size && offset % 8 == 0 && each > 0 &&
+           count <= (size - offset) / each;
+  };
+  const bool sound =
+      h.magic == arena_magic && h.version == arena_version && h.slot_count > 0 && h.slot_size > 0 &&
+      h.slot_size % 8 == 0 && fits(page, h.slot_count, sizeof(SlotHeader)) &&
+      fits(h.slots_offset, h.slot_count, h.slot_size) && std::has_single_bit(h.entry_count) &&
+      fits(h.entries_offset, h.entry_count, sizeof(StringEntry)) &&
+      fits(h.text_offset, h.text_size, 1) && std::has_single_bit(h.name_count) &&
+      fits(h.names_offset, h.name_count, sizeof(StringEntry)) &&
+      fits(h.names_text_offset, h.names_text_size, 1) && std::has_single_bit(h.launch_count) &&
+      fits(h.launches_offset, h.launch_count, sizeof(LaunchEntry));
   if (!sound) return false;
   slot_headers_ = reinterpret_cast<SlotHeader*>(base_ + page);
-  entries_ = reinterpret_cast<StringEntry*>(base_ + h.entries_offset);
-  text_ = reinterpret_cast<char*>(base_ + h.text_offset);
   return true;
+}
+
+StringTable Arena::strings() const {
+  return {region<StringEntry>(header_->entries_offset, header_->entry_count),
+          region<char>(header_->text_offset, header_->text_size)};
+}
+
+StringTable Arena::launch_names() const {
+  return {region<StringEntry>(header_->names_offset, header_->name_count),
+          region<char>(header_->names_text_offset, header_->names_text_size)};
+}
+
+std::span<std::atomic<std::uint64_t>> Arena::launches() const {
+  static_assert(sizeof(LaunchEntry) == sizeof(std::atomic<std::uint64_t>));
+  return region<std::atomic<std::uint64_t>>(header_->launches_offset, header_->launch_count);
+}
+
+StringEntry* StringTable::find(std::uint64_t pointer) const {
+  const std::size_t mask = entries.size() - 1;
+  std::size_t i = static_cast<std::size_t>((pointer * 0x9e3779b97f4a7c15) >> 40) & mask;
+  for (std::size_t tries = 0; tries <= mask; ++tries, i = (i + 1) & mask) {
+    const std::uint64_t there = entries[i].pointer.load(std::memory_order_acquire);
+    if (there == pointer || there == 0) return &entries[i];
+  }
+  return nullptr;
+}
+
+std::string_view StringTable::text_of(const StringEntry& entry) const {
+  if (entry.offset > text.size() || entry.length > text.size() - entry.offset) return {};
+  return {text.data() + entry.offset, entry.length};
 }
 
 std::byte* Arena::lend() {

@@ -36,6 +36,24 @@ struct StringEntry {
   std::uint32_t padding;
 };
 
+// Which kernel an API call launched: the launch callback notes it, so that a kernel that CUPTI
+// never delivered still has its name. Both halves are written at once.
+struct LaunchEntry {
+  std::uint32_t correlation_id;
+  std::uint32_t name;  // place in the launch names' table + 1
+};
+
+// A table of strings by pointer: open addressing, entries never move.
+struct StringTable {
+  std::span<StringEntry> entries;  // a power of two
+  std::span<char> text;
+
+  // The entry of a pointer, or the free one where it would go; null when the table is full.
+  StringEntry* find(std::uint64_t pointer) const;
+  // What an entry holds; empty when it does not add up (a dead target's may not).
+  std::string_view text_of(const StringEntry& entry) const;
+};
+
 // Stands at the start of the memfd. Offsets are in bytes from there.
 struct ArenaHeader {
   std::uint64_t magic;
@@ -47,6 +65,12 @@ struct ArenaHeader {
   std::uint64_t entry_count;  // a power of two
   std::uint64_t text_offset;
   std::uint64_t text_size;
+  std::uint64_t names_offset;
+  std::uint64_t name_count;  // a power of two
+  std::uint64_t names_text_offset;
+  std::uint64_t names_text_size;
+  std::uint64_t launches_offset;
+  std::uint64_t launch_count;            // a power of two
   std::atomic<std::uint64_t> free_list;  // low half: slot + 1, high half: a tag against ABA
 };
 
@@ -77,8 +101,11 @@ class Arena {
     return base_ + header_->slots_offset + index * header_->slot_size;
   }
   SlotHeader& slot_header(std::uint32_t index) const { return slot_headers_[index]; }
-  std::span<StringEntry> entries() const { return {entries_, header_->entry_count}; }
-  std::span<char> text() const { return {text_, header_->text_size}; }
+  // Strings that records point to.
+  StringTable strings() const;
+  // Kernels' names as the launch callback gives them, and the launches that used them.
+  StringTable launch_names() const;
+  std::span<std::atomic<std::uint64_t>> launches() const;
 
   int file() const { return file_; }
   // For the child of a fork: private, empty memory takes the arena's place, so that what CUPTI may
@@ -88,14 +115,16 @@ class Arena {
  private:
   bool map(std::size_t size);
   void push_free(std::uint32_t slot);
+  template <class T>
+  std::span<T> region(std::uint64_t offset, std::uint64_t count) const {
+    return {reinterpret_cast<T*>(base_ + offset), static_cast<std::size_t>(count)};
+  }
 
   int file_ = -1;
   std::byte* base_ = nullptr;
   std::size_t size_ = 0;
   ArenaHeader* header_ = nullptr;
   SlotHeader* slot_headers_ = nullptr;
-  StringEntry* entries_ = nullptr;
-  char* text_ = nullptr;
 };
 
 }  // namespace gpuprof::collect

@@ -28,8 +28,20 @@ constexpr std::uint32_t default_slots = 256;
 constexpr std::size_t default_slot_bytes = 1 << 20;
 constexpr int config_patience_ms = 10'000;
 constexpr int exit_patience_ms = 5'000;
-// Early flushes follow one another quickly, so that a target that dies young leaves its names.
+// The first flushes follow one another quickly, so that a target that dies young leaves finished
+// records: from 10 ms to the usual interval in the first two seconds of CUDA.
 constexpr int first_flush_ms = 10;
+constexpr double flush_growth = 1.25;
+
+// Runtime launches go through these too.
+constexpr CUpti_CallbackId driver_launches[] = {
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
+};
 
 std::int64_t clock_ns(clockid_t clock) {
   timespec time{};
@@ -252,7 +264,8 @@ bool Collector::subscribe() {
     return false;
   }
   strings_ = std::make_unique<LiveStrings>(arena_);
-  packer_ = std::make_unique<Packer>(cupti_.version, *strings_);
+  packer_ = std::make_unique<Packer>(cupti_.version, *strings_, Packer::Records::live);
+  launch_names_ = std::make_unique<LaunchNames>(arena_);
 
   if (cupti_.cuptiActivitySetAttribute) {
     // Slots are zeroed by us, after packing, so CUPTI need not do it in the target's threads. Where
@@ -280,6 +293,9 @@ bool Collector::subscribe() {
                              CUPTI_DRIVER_TRACE_CBID_cuProfilerStart);
   cupti_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API,
                              CUPTI_DRIVER_TRACE_CBID_cuProfilerStop);
+  for (const CUpti_CallbackId launch : driver_launches) {
+    cupti_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, launch);
+  }
   if (std::find(kinds_.begin(), kinds_.end(), schema::Module::info.id) != kinds_.end()) {
     cupti_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE,
                                CUPTI_CBID_RESOURCE_MODULE_LOADED);
@@ -349,6 +365,10 @@ bool Collector::enable(int kind) {
   }
   if (result == CUPTI_SUCCESS) {
     enabled_.insert(kind);
+    if (kind == schema::Driver::info.id && cupti_.cuptiActivityEnableDriverApi) {
+      // CUPTI asks the driver for the name of each kernel it sees launched. Not the target's call.
+      cupti_.cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuKernelGetName, 0);
+    }
     return true;
   }
   // Older versions and some devices lack some kinds. The run goes on without, and says so.
@@ -466,18 +486,19 @@ void Collector::thread_main() {
   wire::encode(encoder, names);
   channel_.send(wire::FrameType::api_names, encoder);
 
-  int wait_ms = std::min(first_flush_ms, flush_ms_);
+  double wait_ms = std::min(first_flush_ms, flush_ms_);
   while (running() && channel_.alive()) {
     wire::Frame command;
-    if (channel_.receive(command, wait_ms)) {
+    if (channel_.receive(command, static_cast<int>(wait_ms))) {
       handle(command);
       continue;
     }
     if (!running()) break;
-    if (context_seen_.load() && !attributes_done_) record_device_attributes();
+    if (!context_seen_.load()) continue;  // nothing to flush yet
+    if (!attributes_done_.exchange(true)) record_device_attributes();
     flush(0);
     send_statistics();
-    wait_ms = std::min(wait_ms * 2, flush_ms_);
+    wait_ms = std::min<double>(wait_ms * flush_growth, flush_ms_);
   }
 }
 
@@ -555,6 +576,14 @@ void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, co
     }
   } else if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
     const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+    if (id != CUPTI_DRIVER_TRACE_CBID_cuProfilerStart &&
+        id != CUPTI_DRIVER_TRACE_CBID_cuProfilerStop) {
+      // A launch. On the target's hot path: nothing else may stand here.
+      if (call.callbackSite == CUPTI_API_ENTER && call.symbolName) {
+        launch_names_->note(call.symbolName, call.correlationId);
+      }
+      return;
+    }
     const std::lock_guard lock(enabling_);
     if (id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart && call.callbackSite == CUPTI_API_EXIT) {
       for (const int kind : kinds_) enable(kind);
@@ -605,7 +634,6 @@ void Collector::on_module(const CUpti_ResourceData& resource) {
 // CUPTI declares DEVICE_ATTRIBUTE and delivers none. These calls are the collector's own: the
 // packer leaves this thread's API records out.
 void Collector::record_device_attributes() {
-  attributes_done_ = true;
   const auto count_devices = GPUPROF_DRIVER(cuDeviceGetCount);
   const auto get_attribute = GPUPROF_DRIVER(cuDeviceGetAttribute);
   const auto driver_version = GPUPROF_DRIVER(cuDriverGetVersion);
@@ -731,7 +759,7 @@ void Collector::synchronize_contexts() {
 
 void Collector::at_exit() {
   if (!running()) return;
-  if (context_seen_.load() && !attributes_done_) record_device_attributes();
+  if (context_seen_.load() && !attributes_done_.exchange(true)) record_device_attributes();
   synchronize_contexts();
   flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   send_statistics();

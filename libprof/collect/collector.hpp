@@ -87,6 +87,7 @@ class Collector {
   std::atomic<bool> wants_unified_memory_{false};
 
   Arena arena_;
+  std::unique_ptr<LaunchNames> launch_names_;
   std::unique_ptr<LiveStrings> strings_;
   std::unique_ptr<Packer> packer_;
   std::mutex packing_;  // guards packer_ and strings_; held while a batch is sent
@@ -94,7 +95,7 @@ class Collector {
   std::mutex contexts_mutex_;
   std::set<CUcontext> contexts_;
   std::atomic<bool> context_seen_{false};
-  bool attributes_done_ = false;
+  std::atomic<bool> attributes_done_{false};
 
   std::atomic<std::uint64_t> slots_exhausted_{0};
   std::atomic<std::uint64_t> cupti_errors_{0};

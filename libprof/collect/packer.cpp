@@ -19,7 +19,7 @@ constexpr std::size_t place = [] {
   return at;
 }();
 
-template <class K, std::size_t I>
+template <class K, bool Live, std::size_t I>
 inline void pack_field(const std::byte* record, std::uint32_t version, Strings& strings,
                        std::byte* row) {
   constexpr schema::Field field = K::fields[I];
@@ -31,7 +31,9 @@ inline void pack_field(const std::byte* record, std::uint32_t version, Strings& 
       return;
     }
   }
-  if constexpr (field.extract != nullptr) {
+  if constexpr (field.follows_pointer && !Live) {
+    std::memset(out, 0xff, width);
+  } else if constexpr (field.extract != nullptr) {
     field.extract(record, version, out);
   } else if constexpr (field.column.type == schema::Type::string) {
     const char* text;
@@ -43,30 +45,33 @@ inline void pack_field(const std::byte* record, std::uint32_t version, Strings& 
     std::uint32_t size;
     std::memcpy(&data, record + field.offset, sizeof data);
     std::memcpy(&size, record + field.size_offset, sizeof size);
-    const std::uint32_t id = strings.bytes(data, size);
+    const std::uint32_t id = Live ? strings.bytes(data, size) : 0;
     std::memcpy(out, &id, sizeof id);
   } else {
     std::memcpy(out, record + field.offset, width);
   }
 }
 
-template <class K>
+template <class K, bool Live>
 void pack_row(const void* record, std::uint32_t version, Strings& strings, std::byte* out) {
+  const auto* bytes = static_cast<const std::byte*>(record);
   [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (pack_field<K, I>(static_cast<const std::byte*>(record), version, strings, out), ...);
+    (pack_field<K, Live, I>(bytes, version, strings, out), ...);
   }
   (std::make_index_sequence<K::fields.size()>());
+  if constexpr (Live) schema::release<K>(*static_cast<const typename K::Record*>(record));
 }
 
 struct KindPacker {
-  PackRow pack = nullptr;
+  PackRow pack = nullptr;              // records of this process
+  PackRow pack_left_behind = nullptr;  // of a dead one
   std::size_t width = 0;
 };
 
 constexpr std::array<KindPacker, kind_limit> make_packers() {
   std::array<KindPacker, kind_limit> packers{};
   schema::for_each_kind([&]<class K>() {
-    packers[K::info.id] = {&pack_row<K>, schema::row_width(K::columns)};
+    packers[K::info.id] = {&pack_row<K, true>, &pack_row<K, false>, schema::row_width(K::columns)};
   });
   return packers;
 }
@@ -108,7 +113,9 @@ void Packer::add(const CUpti_Activity* record) {
   const std::size_t width = packers[kind].width;
   if (at + width > rows.bytes.capacity()) rows.bytes.reserve(2 * at + 64 * width);
   rows.bytes.resize(at + width);
-  packers[kind].pack(record, cupti_version_, strings_, rows.bytes.data() + at);
+  const PackRow pack =
+      records_kind_ == Records::live ? packers[kind].pack : packers[kind].pack_left_behind;
+  pack(record, cupti_version_, strings_, rows.bytes.data() + at);
   ++rows.count;
   ++records_;
 }

@@ -26,8 +26,11 @@ std::vector<wire::WireTable> wire_tables(std::uint32_t cupti_version);
 
 class Packer {
  public:
-  Packer(std::uint32_t cupti_version, Strings& strings)
-      : cupti_version_(cupti_version), strings_(strings) {
+  // Whether the process that the records came from lives: pointers in them are followed only then.
+  enum class Records { live, left_behind };
+
+  Packer(std::uint32_t cupti_version, Strings& strings, Records records)
+      : cupti_version_(cupti_version), strings_(strings), records_kind_(records) {
     wanted_.fill(true);
   }
 
@@ -54,6 +57,7 @@ class Packer {
  private:
   std::uint32_t cupti_version_;
   Strings& strings_;
+  Records records_kind_;
   std::array<Rows, kind_limit> rows_;
   std::array<bool, kind_limit> wanted_{};
   std::array<std::uint32_t, 2> own_threads_{};

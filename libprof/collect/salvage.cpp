@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -52,7 +53,7 @@ class RecordSizes {
 
 // Packs everything in a slot, finished or not. Returns how many records were unfinished.
 std::uint64_t pack_slot(const cupti::Api& cupti, RecordSizes& sizes, std::byte* slot,
-                        std::size_t size, Packer& packer) {
+                        std::size_t size, LeftStrings& strings, Packer& packer) {
   std::uint64_t begun = 0;
   std::size_t at = 0;
   while (at + sizeof(std::uint64_t) <= size) {
@@ -70,6 +71,10 @@ std::uint64_t pack_slot(const cupti::Api& cupti, RecordSizes& sizes, std::byte* 
     if (cupti.cuptiActivityGetNextRecord(reinterpret_cast<std::uint8_t*>(slot + at), size - at,
                                          &record) != CUPTI_SUCCESS) {
       break;
+    }
+    if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || kind == CUPTI_ACTIVITY_KIND_KERNEL) {
+      const auto* kernel = reinterpret_cast<const CUpti_ActivityKernel13*>(record);
+      strings.learn(kernel->name, kernel->correlationId);
     }
     packer.add(record);
     at += length;
@@ -114,7 +119,7 @@ bool salvage(int arena_file, int socket) {
   if (!cupti::open(std::string(config.text("cupti")).c_str(), cupti, error)) return false;
 
   LeftStrings strings(arena);
-  Packer packer(cupti.version, strings);
+  Packer packer(cupti.version, strings, Packer::Records::left_behind);
   RecordSizes sizes(cupti.cuptiActivityGetNextRecord);
   std::uint64_t unfinished_records = 0;
   for (std::uint32_t slot = 0; slot < arena.slot_count(); ++slot) {
@@ -124,7 +129,8 @@ bool salvage(int arena_file, int socket) {
     // The target died after sending the batch and before freeing the slot.
     const auto last = received.find(slot);
     if (last != received.end() && last->second == generation) continue;
-    unfinished_records += pack_slot(cupti, sizes, arena.slot(slot), arena.slot_size(), packer);
+    unfinished_records +=
+        pack_slot(cupti, sizes, arena.slot(slot), arena.slot_size(), strings, packer);
     if (!send_batch(channel, packer, {slot, generation, 0, wire::batch_salvaged})) return false;
   }
 

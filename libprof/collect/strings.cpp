@@ -6,14 +6,6 @@
 #include "libprof/wire/format.hpp"
 
 namespace gpuprof::collect {
-namespace {
-
-std::size_t place(std::uint64_t pointer, std::size_t count) {
-  return static_cast<std::size_t>((pointer * 0x9e3779b97f4a7c15) >> 40) & (count - 1);
-}
-
-}  // namespace
-
 void StringBlock::add(std::uint32_t id, std::string_view text) {
   const std::size_t at = bytes_.size();
   bytes_.resize(at + 8 + text.size());
@@ -30,39 +22,31 @@ void StringBlock::clear() {
 
 std::uint32_t LiveStrings::intern(const char* text) {
   if (!text) return 0;
-  const auto entries = arena_.entries();
   const auto pointer = reinterpret_cast<std::uint64_t>(text);
-  std::size_t i = place(pointer, entries.size());
-  while (true) {
-    StringEntry& entry = entries[i];
-    const std::uint64_t there = entry.pointer.load(std::memory_order_relaxed);
-    if (there == pointer) {
-      // The kept copy ends with a zero, so this compares whole strings.
-      if (std::strcmp(text, arena_.text().data() + entry.offset) == 0) return entry.id;
-      break;
-    }
-    if (there == 0) break;
-    i = (i + 1) & (entries.size() - 1);
+  StringEntry* entry = table_.find(pointer);
+  // The kept copy ends with a zero, so this compares whole strings.
+  if (entry && entry->pointer.load(std::memory_order_relaxed) == pointer &&
+      std::strcmp(text, table_.text.data() + entry->offset) == 0) {
+    return entry->id;
   }
-
   const std::size_t length = std::strlen(text);
-  const std::size_t kept = std::min<std::size_t>(length, arena_.text().size() / 4);
-  if (used_entries_ + 1 > entries.size() / 2 || used_text_ + kept + 1 > arena_.text().size()) {
+  const std::size_t kept = std::min<std::size_t>(length, table_.text.size() / 4);
+  if (!entry || used_entries_ + 1 > table_.entries.size() / 2 ||
+      used_text_ + kept + 1 > table_.text.size()) {
     start_over();
-    i = place(pointer, entries.size());
+    entry = table_.find(pointer);
   }
-  StringEntry& entry = entries[i];
-  char* copy = arena_.text().data() + used_text_;
+  char* copy = table_.text.data() + used_text_;
   std::memcpy(copy, text, kept);
   copy[kept] = 0;
-  if (entry.pointer.load(std::memory_order_relaxed) == 0) ++used_entries_;
-  entry.id = ++last_id_;
-  entry.offset = static_cast<std::uint32_t>(used_text_);
-  entry.length = static_cast<std::uint32_t>(kept);
-  entry.pointer.store(pointer, std::memory_order_release);
+  if (entry->pointer.load(std::memory_order_relaxed) == 0) ++used_entries_;
+  entry->id = ++last_id_;
+  entry->offset = static_cast<std::uint32_t>(used_text_);
+  entry->length = static_cast<std::uint32_t>(kept);
+  entry->pointer.store(pointer, std::memory_order_release);
   used_text_ += kept + 1;
-  fresh_.add(entry.id, {text, length});
-  return entry.id;
+  fresh_.add(entry->id, {text, length});
+  return entry->id;
 }
 
 std::uint32_t LiveStrings::bytes(const void* data, std::size_t size) {
@@ -73,35 +57,79 @@ std::uint32_t LiveStrings::bytes(const void* data, std::size_t size) {
 
 // The table is a cache: forgetting it costs sending strings again, no more.
 void LiveStrings::start_over() {
-  std::memset(static_cast<void*>(arena_.entries().data()), 0, arena_.entries().size_bytes());
+  std::memset(static_cast<void*>(table_.entries.data()), 0, table_.entries.size_bytes());
   used_entries_ = 0;
   used_text_ = 0;
 }
 
-LeftStrings::LeftStrings(const Arena& arena) : arena_(arena) {
-  for (const StringEntry& entry : arena.entries()) {
+void LaunchNames::note(const char* name, std::uint32_t correlation_id) {
+  const auto pointer = reinterpret_cast<std::uint64_t>(name);
+  StringEntry* entry = table_.find(pointer);
+  if (!entry || entry->pointer.load(std::memory_order_acquire) != pointer ||
+      std::strcmp(name, table_.text.data() + entry->offset) != 0) {
+    entry = add(name);
+    if (!entry) return;  // full: what comes now stays without a name if the target dies
+  }
+  const auto place = static_cast<std::uint64_t>(entry - table_.entries.data()) + 1;
+  launches_[correlation_id & (launches_.size() - 1)].store(place << 32 | correlation_id,
+                                                           std::memory_order_relaxed);
+}
+
+StringEntry* LaunchNames::add(const char* name) {
+  const std::lock_guard lock(adding_);
+  const auto pointer = reinterpret_cast<std::uint64_t>(name);
+  StringEntry* entry = table_.find(pointer);
+  const std::size_t length = std::strlen(name);
+  if (!entry || used_text_ + length + 1 > table_.text.size()) return nullptr;
+  const bool fresh = entry->pointer.load(std::memory_order_relaxed) == 0;
+  if (fresh && used_entries_ + 1 > table_.entries.size() / 2) return nullptr;
+  std::memcpy(table_.text.data() + used_text_, name, length + 1);
+  entry->length = static_cast<std::uint32_t>(length);
+  entry->offset = static_cast<std::uint32_t>(used_text_);
+  used_text_ += length + 1;
+  used_entries_ += fresh;
+  entry->pointer.store(pointer, std::memory_order_release);
+  return entry;
+}
+
+LeftStrings::LeftStrings(const Arena& arena)
+    : table_(arena.strings()), launch_names_(arena.launch_names()), launches_(arena.launches()) {
+  for (const StringEntry& entry : table_.entries) {
     if (entry.pointer.load(std::memory_order_relaxed) == 0) continue;
-    if (entry.offset > arena.text().size() || entry.length > arena.text().size() - entry.offset) {
-      continue;
-    }
-    fresh_.add(entry.id, {arena.text().data() + entry.offset, entry.length});
-    lost_id_ = std::max(lost_id_, entry.id + 1);
+    fresh_.add(entry.id, table_.text_of(entry));
+    last_id_ = std::max(last_id_, entry.id);
   }
 }
 
 std::uint32_t LeftStrings::intern(const char* text) {
   if (!text) return 0;
-  const auto entries = arena_.entries();
   const auto pointer = reinterpret_cast<std::uint64_t>(text);
-  std::size_t i = place(pointer, entries.size());
-  for (std::size_t tries = 0; tries < entries.size(); ++tries) {
-    const std::uint64_t there = entries[i].pointer.load(std::memory_order_relaxed);
-    if (there == pointer) return entries[i].id;
-    if (there == 0) break;
-    i = (i + 1) & (entries.size() - 1);
-  }
-  if (lost_++ == 0) fresh_.add(lost_id_, lost_text);
+  const StringEntry* entry = table_.find(pointer);
+  if (entry && entry->pointer.load(std::memory_order_relaxed) == pointer) return entry->id;
+  const auto learned = learned_.find(pointer);
+  if (learned != learned_.end()) return learned->second;
+  if (lost_++ == 0) fresh_.add(lost_id_ = ++last_id_, lost_text);
   return lost_id_;
+}
+
+void LeftStrings::learn(const char* pointer, std::uint32_t correlation_id) {
+  const auto key = reinterpret_cast<std::uint64_t>(pointer);
+  const StringEntry* known = table_.find(key);
+  if (!pointer || learned_.contains(key) ||
+      (known && known->pointer.load(std::memory_order_relaxed) == key)) {
+    return;
+  }
+  const std::uint64_t launch =
+      launches_[correlation_id & (launches_.size() - 1)].load(std::memory_order_relaxed);
+  const std::uint64_t place = launch >> 32;
+  if (static_cast<std::uint32_t>(launch) != correlation_id || place == 0 ||
+      place > launch_names_.entries.size()) {
+    return;
+  }
+  const std::string_view name = launch_names_.text_of(launch_names_.entries[place - 1]);
+  if (name.empty()) return;
+  fresh_.add(++last_id_, name);
+  learned_[key] = last_id_;
 }
 
 }  // namespace gpuprof::collect

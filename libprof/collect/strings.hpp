@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -49,7 +51,7 @@ class Strings {
 // points to still reads the same, because CUPTI and NVTX reuse memory.
 class LiveStrings : public Strings {
  public:
-  explicit LiveStrings(Arena& arena) : arena_(arena) {}
+  explicit LiveStrings(const Arena& arena) : table_(arena.strings()) {}
 
   std::uint32_t intern(const char* text) override;
   std::uint32_t bytes(const void* data, std::size_t size) override;
@@ -57,7 +59,7 @@ class LiveStrings : public Strings {
  private:
   void start_over();
 
-  Arena& arena_;
+  StringTable table_;
   std::uint32_t last_id_ = 0;
   std::size_t used_entries_ = 0;
   std::size_t used_text_ = 0;
@@ -71,12 +73,38 @@ class LeftStrings : public Strings {
   std::uint32_t intern(const char* text) override;
   std::uint32_t bytes(const void*, std::size_t) override { return 0; }
 
+  // Makes the name that a launch gave known under the pointer its record has, unless it is already.
+  void learn(const char* pointer, std::uint32_t correlation_id);
+
   std::uint64_t lost() const { return lost_; }
 
  private:
-  const Arena& arena_;
-  std::uint32_t lost_id_ = 1;
+  StringTable table_;
+  StringTable launch_names_;
+  std::span<std::atomic<std::uint64_t>> launches_;
+  std::map<std::uint64_t, std::uint32_t> learned_;  // ids by pointer
+  std::uint32_t last_id_ = 0;
+  std::uint32_t lost_id_ = 0;
   std::uint64_t lost_ = 0;
+};
+
+// In the target: which kernel each launch is of, from the launch callback. Any thread; lock-free
+// once a kernel is known.
+class LaunchNames {
+ public:
+  explicit LaunchNames(const Arena& arena)
+      : table_(arena.launch_names()), launches_(arena.launches()) {}
+
+  void note(const char* name, std::uint32_t correlation_id);
+
+ private:
+  StringEntry* add(const char* name);
+
+  StringTable table_;
+  std::span<std::atomic<std::uint64_t>> launches_;
+  std::mutex adding_;
+  std::size_t used_entries_ = 0;
+  std::size_t used_text_ = 0;
 };
 
 // What stands for a string whose text died with the target.

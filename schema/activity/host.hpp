@@ -4,6 +4,8 @@
 
 #include "schema/activity/api.hpp"
 #include "schema/activity/markers.hpp"
+#include <cstdlib>
+
 #include "schema/kind.hpp"
 
 namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
@@ -36,6 +38,15 @@ KIND(Overhead, 17, OVERHEAD, CUpti_ActivityOverhead3, overhead, enable,
      follows_pointer(NULLABLE(
          u32, "channelType", extract::command_buffer<&extract::FullCommandBuffer::channelType>,
          "type of that channel: enum CUpti_ChannelType; NULL for other overheads")))
+
+#ifdef GPUPROF_HAVE_CUPTI
+template <>
+inline void release<Overhead>(const CUpti_ActivityOverhead3& record) {
+  if (record.overheadKind == CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL) {
+    std::free(record.overheadData);
+  }
+}
+#endif
 
 KIND(CudaEvent, 36, CUDA_EVENT, CUpti_ActivityCudaEvent3, cuda_event, enable,
      "CUDA events recorded in a stream.",
