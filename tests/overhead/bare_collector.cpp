@@ -1,0 +1,79 @@
+// The least a CUPTI activity collector can do: the kinds gpuprof collects by default, 1 MiB buffers
+// from a pool, thrown away as they come back. What scripts/bench_overhead holds gpuprof against.
+//
+// Loaded through CUDA_INJECTION64_PATH; BARE_CUPTI names the libcupti.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include "libprof/cupti/api.hpp"
+#include "schema/activity/all.hpp"
+
+namespace {
+
+constexpr std::size_t buffer_size = 1 << 20;
+
+gpuprof::cupti::Api cupti;
+CUpti_SubscriberHandle subscriber;
+std::mutex pool_mutex;
+std::vector<std::uint8_t*> pool;
+
+void CUPTIAPI requested(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
+  const std::lock_guard lock(pool_mutex);
+  *max_records = 0;
+  *size = buffer_size;
+  if (pool.empty()) {
+    *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(64, buffer_size));
+  } else {
+    *buffer = pool.back();
+    pool.pop_back();
+  }
+}
+
+void CUPTIAPI completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t) {
+  const std::lock_guard lock(pool_mutex);
+  pool.push_back(buffer);
+}
+
+void CUPTIAPI on_context(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {
+  if (!cupti.cuptiActivityConfigureUnifiedMemoryCounter) return;
+  CUpti_ActivityUnifiedMemoryCounterConfig counter{
+      CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
+      CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD, 0, 1};
+  cupti.cuptiActivityConfigureUnifiedMemoryCounter(&counter, 1);
+  cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
+}
+
+bool collected_by_default(const gpuprof::schema::KindInfo& kind) {
+  using gpuprof::schema::Source;
+  if (kind.source == Source::ourselves || kind.source == Source::with_other) return false;
+  if (kind.id == gpuprof::schema::UnifiedMemoryCounter::info.id) return false;
+  for (const auto& group : gpuprof::schema::groups) {
+    if (group.group == kind.group) return group.by_default;
+  }
+  return false;
+}
+
+}  // namespace
+
+extern "C" int InitializeInjection() {
+  const char* path = std::getenv("BARE_CUPTI");
+  std::string error;
+  if (!path || !gpuprof::cupti::open(path, cupti, error) ||
+      cupti.cuptiSubscribe(&subscriber, &on_context, nullptr) != CUPTI_SUCCESS) {
+    std::fprintf(stderr, "bare collector: BARE_CUPTI must name a libcupti: %s\n", error.c_str());
+    return 1;
+  }
+  cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+                            CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
+  cupti.cuptiActivityRegisterCallbacks(&requested, &completed);
+  for (const gpuprof::schema::KindRef& kind : gpuprof::schema::kinds) {
+    if (collected_by_default(*kind.info)) {
+      cupti.cuptiActivityEnable(static_cast<CUpti_ActivityKind>(kind.info->id));
+    }
+  }
+  std::atexit([] { cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); });
+  return 1;
+}
