@@ -17,8 +17,9 @@ constexpr std::size_t text_size = 8 << 20;
 
 constexpr std::size_t name_count = 1 << 14;
 constexpr std::size_t names_text_size = 4 << 20;
-// Launches between two flushes are what matters; more than this many and the oldest are forgotten.
-constexpr std::size_t launch_count = 1 << 18;
+// A kernel's name is found when one of its launches is among the last so many. Small enough to stay
+// in a core's cache, for it is written on every launch.
+constexpr std::size_t launch_count = 1 << 15;
 
 constexpr std::size_t round_up(std::size_t size) { return (size + page - 1) / page * page; }
 

@@ -151,8 +151,18 @@ struct Callbacks {
 
   static void CUPTIAPI event(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id,
                              const void* data) noexcept {
+    Collector& self = Collector::instance();
     try {
-      Collector::instance().on_callback(domain, id, data);
+      if (domain == CUPTI_CB_DOMAIN_DRIVER_API && id != CUPTI_DRIVER_TRACE_CBID_cuProfilerStart &&
+          id != CUPTI_DRIVER_TRACE_CBID_cuProfilerStop) {
+        // A launch. On the target's hot path: nothing else may stand here.
+        const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+        if (call.callbackSite == CUPTI_API_ENTER && call.symbolName && self.running()) {
+          self.launch_names_->note(call.symbolName, call.correlationId);
+        }
+        return;
+      }
+      self.on_callback(domain, id, data);
     } catch (...) {
     }
   }
@@ -494,9 +504,9 @@ void Collector::thread_main() {
       continue;
     }
     if (!running()) break;
-    if (!context_seen_.load()) continue;  // nothing to flush yet
-    if (!attributes_done_.exchange(true)) record_device_attributes();
     flush(0);
+    if (!context_seen_.load()) continue;  // the driver is still starting
+    if (!attributes_done_.exchange(true)) record_device_attributes();
     send_statistics();
     wait_ms = std::min<double>(wait_ms * flush_growth, flush_ms_);
   }
@@ -576,14 +586,6 @@ void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, co
     }
   } else if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
     const auto& call = *static_cast<const CUpti_CallbackData*>(data);
-    if (id != CUPTI_DRIVER_TRACE_CBID_cuProfilerStart &&
-        id != CUPTI_DRIVER_TRACE_CBID_cuProfilerStop) {
-      // A launch. On the target's hot path: nothing else may stand here.
-      if (call.callbackSite == CUPTI_API_ENTER && call.symbolName) {
-        launch_names_->note(call.symbolName, call.correlationId);
-      }
-      return;
-    }
     const std::lock_guard lock(enabling_);
     if (id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart && call.callbackSite == CUPTI_API_EXIT) {
       for (const int kind : kinds_) enable(kind);

@@ -51,9 +51,11 @@ class RecordSizes {
   std::array<std::size_t, kind_limit> sizes_{};
 };
 
-// Packs everything in a slot, finished or not. Returns how many records were unfinished.
-std::uint64_t pack_slot(const cupti::Api& cupti, RecordSizes& sizes, std::byte* slot,
-                        std::size_t size, LeftStrings& strings, Packer& packer) {
+// Calls f(record) for everything in a slot, finished or not. Returns how many records were
+// unfinished; they are marked finished on the way.
+template <class F>
+std::uint64_t for_each_record(const cupti::Api& cupti, RecordSizes& sizes, std::byte* slot,
+                              std::size_t size, F&& f) {
   std::uint64_t begun = 0;
   std::size_t at = 0;
   while (at + sizeof(std::uint64_t) <= size) {
@@ -72,14 +74,15 @@ std::uint64_t pack_slot(const cupti::Api& cupti, RecordSizes& sizes, std::byte* 
                                          &record) != CUPTI_SUCCESS) {
       break;
     }
-    if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || kind == CUPTI_ACTIVITY_KIND_KERNEL) {
-      const auto* kernel = reinterpret_cast<const CUpti_ActivityKernel13*>(record);
-      strings.learn(kernel->name, kernel->correlationId);
-    }
-    packer.add(record);
+    f(record);
     at += length;
   }
   return begun;
+}
+
+bool is_kernel(const CUpti_Activity* record) {
+  return record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ||
+         record->kind == CUPTI_ACTIVITY_KIND_KERNEL;
 }
 
 std::map<std::uint32_t, std::uint32_t> parse_received(std::string_view text) {
@@ -121,16 +124,28 @@ bool salvage(int arena_file, int socket) {
   LeftStrings strings(arena);
   Packer packer(cupti.version, strings, Packer::Records::left_behind);
   RecordSizes sizes(cupti.cuptiActivityGetNextRecord);
-  std::uint64_t unfinished_records = 0;
+  std::vector<std::uint32_t> left;
   for (std::uint32_t slot = 0; slot < arena.slot_count(); ++slot) {
     const SlotHeader& header = arena.slot_header(slot);
-    const std::uint32_t generation = header.generation.load();
     if (header.state.load() == SlotState::free) continue;
-    // The target died after sending the batch and before freeing the slot.
+    // Perhaps the target died after sending the batch and before freeing the slot.
     const auto last = received.find(slot);
-    if (last != received.end() && last->second == generation) continue;
-    unfinished_records +=
-        pack_slot(cupti, sizes, arena.slot(slot), arena.slot_size(), strings, packer);
+    if (last == received.end() || last->second != header.generation.load()) left.push_back(slot);
+  }
+  // Names first: any launch of a kernel tells the name for all its records.
+  std::uint64_t unfinished_records = 0;
+  for (const std::uint32_t slot : left) {
+    unfinished_records += for_each_record(
+        cupti, sizes, arena.slot(slot), arena.slot_size(), [&](const CUpti_Activity* record) {
+          if (!is_kernel(record)) return;
+          const auto* kernel = reinterpret_cast<const CUpti_ActivityKernel13*>(record);
+          strings.learn(kernel->name, kernel->correlationId);
+        });
+  }
+  for (const std::uint32_t slot : left) {
+    for_each_record(cupti, sizes, arena.slot(slot), arena.slot_size(),
+                    [&](const CUpti_Activity* record) { packer.add(record); });
+    const std::uint32_t generation = arena.slot_header(slot).generation.load();
     if (!send_batch(channel, packer, {slot, generation, 0, wire::batch_salvaged})) return false;
   }
 

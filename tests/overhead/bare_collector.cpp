@@ -58,7 +58,7 @@ bool collected_by_default(const gpuprof::schema::KindInfo& kind) {
 
 }  // namespace
 
-extern "C" int InitializeInjection() {
+extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   const char* path = std::getenv("BARE_CUPTI");
   std::string error;
   if (!path || !gpuprof::cupti::open(path, cupti, error) ||
