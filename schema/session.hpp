@@ -247,16 +247,21 @@ inline constexpr std::array statistics{
                   "Bytes that waited on disk because loading was slower than the target. Nothing "
                   "is missing."},
     StatisticInfo{"slots_exhausted", Severity::notice,
-                  "Times CUPTI asked for a buffer when all were in use and got one outside shared "
-                  "memory. A crash would lose what is in those. A larger arena avoids it."},
-    StatisticInfo{"cupti_errors", Severity::error,
-                  "Calls of CUPTI that failed unexpectedly. Collection ends at the first."},
+                  "Times CUPTI asked for a buffer and all were in use. What it dropped for that is "
+                  "counted as records_dropped_by_cupti; --activity-buffers gives it more."},
+    StatisticInfo{"cupti_errors", Severity::error, "Calls of CUPTI that failed unexpectedly."},
     StatisticInfo{"cupti_second_client", Severity::error,
                   "1 = another tool already had CUPTI in this process, so nothing was collected."},
+    StatisticInfo{"clients_turned_away", Severity::notice,
+                  "Times that another profiler in the process, torch.profiler say, asked for CUPTI "
+                  "and did not get it. That one has no GPU records; ours are complete."},
+    StatisticInfo{"records_packed", Severity::info, "Records that the collector sent."},
     StatisticInfo{"unknown_records", Severity::data_loss,
                   "Records of kinds that this gpuprof does not know. A newer one may."},
-    StatisticInfo{"incomplete_records", Severity::data_loss,
-                  "Records left out because CUPTI had not finished them when the process died."},
+    StatisticInfo{
+        "incomplete_records", Severity::data_loss,
+        "Kernels that CUPTI knew of and had no times for when the process died. Their rows "
+        "are there, with start and end 0."},
 };
 
 constexpr const StatisticInfo* find_statistic(std::string_view name) {

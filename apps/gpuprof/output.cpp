@@ -38,14 +38,14 @@ void print_outcome(Recorder& recorder) {
     std::fprintf(stderr, "gpuprof: no CUDA activity was captured, so no file was made\n");
     return;
   }
-  std::string lost = "nothing lost";
-  if (totals.lost > 0) {
-    lost = std::to_string(totals.lost) + " lost (sqlite3 " + recorder.files().front() +
-           " \"SELECT * FROM losses\")";
+  std::string losses = totals.missing ? std::to_string(totals.missing) + " lost" : "nothing lost";
+  if (totals.without_times) {
+    losses += ", " + std::to_string(totals.without_times) + " without times";
   }
+  if (!totals.lossless()) losses += " (SELECT * FROM losses says why)";
   std::fprintf(stderr, "gpuprof: %s: %llu records of %zu process%s, %s\n", files.c_str(),
                static_cast<unsigned long long>(totals.records), totals.processes,
-               totals.processes == 1 ? "" : "es", lost.c_str());
+               totals.processes == 1 ? "" : "es", losses.c_str());
 }
 
 }  // namespace gpuprof::app

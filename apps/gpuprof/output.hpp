@@ -23,7 +23,7 @@ class TemporaryProfile {
 // The folder a file of this name lies in.
 std::string folder_of(const std::string& path);
 
-// "run.sqlite: 1234 records of 1 process, nothing lost", on stderr.
+// "gpuprof: run.sqlite: 1234 records of 1 process, nothing lost", on stderr.
 void print_outcome(Recorder& recorder);
 
 }  // namespace gpuprof::app

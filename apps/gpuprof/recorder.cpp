@@ -100,12 +100,7 @@ void Recorder::count(std::string_view statistic, std::uint64_t value) {
 store::LoadTotals Recorder::totals() const {
   if (single_) return single_->totals();
   store::LoadTotals all;
-  for (const auto& [stream, loader] : loaders_) {
-    const store::LoadTotals totals = loader->totals();
-    all.records += totals.records;
-    all.lost += totals.lost;
-    all.processes += totals.processes;
-  }
+  for (const auto& [stream, loader] : loaders_) all += loader->totals();
   return all;
 }
 

@@ -19,6 +19,7 @@
 #include <sstream>
 
 #include "libprof/collect/cubin.hpp"
+#include "libprof/collect/second_client.hpp"
 #include "schema/activity/all.hpp"
 
 namespace gpuprof::collect {
@@ -174,6 +175,17 @@ struct Callbacks {
     }
   }
 
+  static void second_client(const char* library) noexcept {
+    Collector& self = Collector::instance();
+    if (self.clients_turned_away_.fetch_add(1) > 0) return;
+    try {
+      self.tell("warning", std::string(library) +
+                               " asked for CUPTI, which only one profiler can have: gpuprof keeps "
+                               "it, that one gets no GPU records, the program runs on");
+    } catch (...) {
+    }
+  }
+
   // CUDA does not survive a fork, and nothing of ours may touch what the parent still uses.
   static void forked() noexcept {
     Collector& self = Collector::instance();
@@ -252,6 +264,9 @@ bool Collector::load_cupti() {
       cupti_.cuptiGetResultString(result, &text);
       reason = cupti_.path + ": " + text;
       if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+        wire::Encoder statistics;
+        wire::encode(statistics, std::vector<wire::Statistic>{{"", "cupti_second_client", 1}});
+        channel_.send(wire::FrameType::statistics, statistics);
         give_up("another profiler (" + std::string(text) +
                 ") uses CUPTI in this process and only one can; run it without that one");
         return false;
@@ -384,11 +399,7 @@ bool Collector::enable(int kind) {
   // Older versions and some devices lack some kinds. The run goes on without, and says so.
   const char* text = "";
   cupti_.cuptiGetResultString(result, &text);
-  wire::Fields fields;
-  fields.set("unavailable", std::string(info->table) + ": " + text);
-  wire::Encoder encoder;
-  encoder.fields(fields);
-  channel_.send(wire::FrameType::info, encoder);
+  tell("unavailable", std::string(info->table) + ": " + text);
   return false;
 }
 
@@ -455,6 +466,14 @@ bool Collector::check(CUptiResult result, const char* what) {
   return false;
 }
 
+void Collector::tell(std::string_view what, std::string_view text) {
+  wire::Fields fields;
+  fields.set(what, text);
+  wire::Encoder info;
+  info.fields(fields);
+  channel_.send(wire::FrameType::info, info);
+}
+
 void Collector::give_up(const std::string& why) {
   state_.store(State::stopped);
   if (subscriber_) {
@@ -462,11 +481,7 @@ void Collector::give_up(const std::string& why) {
     cupti_.cuptiUnsubscribe(subscriber_);
     subscriber_ = nullptr;
   }
-  wire::Fields fields;
-  fields.set("error", why);
-  wire::Encoder info;
-  info.fields(fields);
-  channel_.send(wire::FrameType::info, info);
+  tell("error", why);
   channel_.shut();
 }
 
@@ -504,6 +519,7 @@ void Collector::thread_main() {
       continue;
     }
     if (!running()) break;
+    watch_for_second_clients(&Callbacks::second_client);
     flush(0);
     if (!context_seen_.load()) continue;  // the driver is still starting
     if (!attributes_done_.exchange(true)) record_device_attributes();
@@ -598,11 +614,7 @@ void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, co
   } else if (domain == CUPTI_CB_DOMAIN_STATE) {
     // CUPTI has taken itself down. What it had written is in the arena; nothing more will come.
     cupti_errors_.fetch_add(1, std::memory_order_relaxed);
-    wire::Fields fields;
-    fields.set("error", "CUPTI stopped by itself after an error; the program runs on unprofiled");
-    wire::Encoder info;
-    info.fields(fields);
-    channel_.send(wire::FrameType::info, info);
+    tell("error", "CUPTI stopped by itself after an error; the program runs on unprofiled");
   }
 }
 
@@ -641,11 +653,7 @@ void Collector::record_device_attributes() {
   const auto driver_version = GPUPROF_DRIVER(cuDriverGetVersion);
   int version = 0;
   if (driver_version && driver_version(&version) == CUDA_SUCCESS) {
-    wire::Fields fields;
-    fields.set("driver_version", static_cast<std::int64_t>(version));
-    wire::Encoder info;
-    info.fields(fields);
-    channel_.send(wire::FrameType::info, info);
+    tell("driver_version", std::to_string(version));
   }
   const bool wanted =
       std::find(kinds_.begin(), kinds_.end(), schema::DeviceAttribute::info.id) != kinds_.end();
@@ -686,6 +694,7 @@ void Collector::send_statistics() {
         {"", "unknown_records", packer_->unknown()},
         {"", "blocks_discarded", blocks_discarded_},
         {"", "slots_exhausted", slots_exhausted_.load()},
+        {"", "clients_turned_away", clients_turned_away_.load()},
         {"", "cupti_errors", cupti_errors_.load()},
     };
   }

@@ -56,6 +56,8 @@ class Collector {
   // Unexpected CUPTI errors end collecting. Returns whether all is well.
   bool check(CUptiResult result, const char* what);
   void give_up(const std::string& why);
+  // Something found out, as one field of an info frame.
+  void tell(std::string_view what, std::string_view text);
 
   // The own thread: flushes at intervals, takes commands, fills what CUPTI gives no records for.
   static void* thread_entry(void* self);
@@ -99,6 +101,7 @@ class Collector {
 
   std::atomic<std::uint64_t> slots_exhausted_{0};
   std::atomic<std::uint64_t> cupti_errors_{0};
+  std::atomic<std::uint64_t> clients_turned_away_{0};
   std::uint64_t dropped_ = 0;
   std::uint64_t blocks_discarded_ = 0;
   std::string last_statistics_;

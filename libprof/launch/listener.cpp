@@ -200,8 +200,9 @@ void Listener::take(Connection& connection, wire::Frame frame) {
     case wire::FrameType::info: {
       const wire::Fields fields = wire::Decoder(frame.payload()).fields();
       if (const auto path = fields.find("cupti_path")) connection.cupti_path = *path;
-      if (const auto error = fields.find("error"); error && options_.message) {
-        options_.message(connection.process_id, std::string(*error));
+      for (const char* what : {"error", "warning"}) {
+        const auto text = fields.find(what);
+        if (text && options_.message) options_.message(connection.process_id, std::string(*text));
       }
       break;
     }

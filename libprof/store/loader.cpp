@@ -21,6 +21,35 @@ std::string quoted(std::string_view name) {
   return text + '"';
 }
 
+std::string lower(std::string_view name) {
+  std::string text(name);
+  std::ranges::transform(text, text.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  });
+  return text;
+}
+
+// Rows go into tables of activity kinds and into new ones, not into views, tables of our own, or
+// where an index will be.
+bool takes_rows(Database& database, std::string_view table) {
+  const std::string name = lower(table);
+  if (name.starts_with("index_")) return false;
+  for (const schema::SessionTable& own : schema::session_tables) {
+    if (lower(own.name) == name) return false;
+  }
+  Statement view = database.prepare(
+      "SELECT 1 FROM sqlite_master WHERE name = ?1 COLLATE NOCASE AND type = 'view'");
+  view.bind(1, table);
+  return !view.step();
+}
+
+// Memory for strings goes by their highest id. One this far beyond the last is a forged one, even
+// if batches were lost between them.
+constexpr std::size_t widest_gap = 1 << 20;
+
+// SQLite's limit is 2000.
+constexpr std::size_t most_columns = 1500;
+
 // Where the start and end of GPU work lie in a row, to count the rows that have neither.
 struct Times {
   std::size_t start = 0;
@@ -190,7 +219,7 @@ void Loader::load_info(Process& process, const wire::Frame& frame) {
 
 void Loader::load_table(Process& process, const wire::Frame& frame) {
   auto table = wire::decode_table(frame.payload());
-  if (!table) return malformed(process);
+  if (!table || !takes_rows(database_, table->name)) return malformed(process);
   const auto payload = frame.payload();
   const std::uint32_t id = table->id;
   process.writers.erase(id);
@@ -215,18 +244,18 @@ Loader::Writer& Loader::writer_for(const wire::WireTable& table, std::string_vie
   for (const auto& column : table.columns) {
     creation += ", " + quoted(column.name) + " " + std::string(schema::sql_type(column.type));
   }
-  creation += ", processId INT)";
-  if (!database_.has_table(table.name)) database_.execute(creation);
+  creation += ")";
+  database_.execute(creation);
   std::set<std::string, std::less<>> there;
   Statement columns = database_.prepare("SELECT name FROM pragma_table_info(?1)");
   columns.bind(1, table.name);
-  while (columns.step()) there.emplace(columns.text(0));
+  while (columns.step()) there.insert(lower(columns.text(0)));
 
   std::vector<std::string> names;
   std::uint32_t offset = 0;
   bool has_process = false;
   for (const auto& column : table.columns) {
-    if (!there.contains(column.name)) {
+    if (!there.contains(lower(column.name))) {
       database_.execute("ALTER TABLE " + quoted(table.name) + " ADD COLUMN " + quoted(column.name) +
                         " " + std::string(schema::sql_type(column.type)));
     }
@@ -445,7 +474,7 @@ void Loader::finish() {
   compute_nvtx_ranges(database_);
   if (options_.indexes) create_indexes(database_);
   set_run("finished", 1);
-  set_run("loss", totals().lost > 0);
+  set_run("loss", !totals().lossless());
   commit();
   // Nothing may hold the file while the log is folded in.
   for (auto& [definition, writer] : writers_) writer->insert = Statement();
@@ -454,23 +483,34 @@ void Loader::finish() {
   database_.execute("PRAGMA journal_mode = DELETE");
 }
 
+LoadTotals& LoadTotals::operator+=(const LoadTotals& other) {
+  records += other.records;
+  missing += other.missing;
+  without_times += other.without_times;
+  processes += other.processes;
+  return *this;
+}
+
 LoadTotals Loader::totals() const {
   LoadTotals totals;
   totals.processes = processes_.size();
-  const auto loses = [](std::string_view name) {
+  // These say of rows that are there what is amiss with them; records_without_times counts them
+  // too.
+  const auto missing = [](std::string_view name) {
     const schema::StatisticInfo* info = schema::find_statistic(name);
-    return info && info->severity >= schema::Severity::data_loss;
+    return info && info->severity >= schema::Severity::data_loss && name != "incomplete_records" &&
+           name != "strings_lost" && name != "bytes_discarded";
   };
   for (const auto& [stream, process] : processes_) {
     for (const auto& [table, count] : process->received) totals.records += count;
-    for (const auto& [table, count] : process->without_times) totals.lost += count;
+    for (const auto& [table, count] : process->without_times) totals.without_times += count;
     for (const auto& [key, value] : process->counted) {
-      if (loses(key.second)) totals.lost += value;
+      if (missing(key.second)) totals.missing += value;
     }
-    totals.lost += process->malformed;
+    totals.missing += process->malformed;
   }
   for (const auto& [name, value] : own_counts_) {
-    if (loses(name)) totals.lost += value;
+    if (missing(name)) totals.missing += value;
   }
   return totals;
 }

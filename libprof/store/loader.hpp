@@ -29,8 +29,12 @@ struct LoaderOptions {
 
 struct LoadTotals {
   std::uint64_t records = 0;
-  std::uint64_t lost = 0;  // records known to be missing
+  std::uint64_t missing = 0;        // known to have been lost; blocks count as one
+  std::uint64_t without_times = 0;  // there, but not to be summed up
   std::size_t processes = 0;
+
+  LoadTotals& operator+=(const LoadTotals& other);
+  bool lossless() const { return missing == 0 && without_times == 0; }
 };
 
 class Loader {

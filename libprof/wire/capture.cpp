@@ -73,16 +73,20 @@ CaptureReader::~CaptureReader() { std::fclose(file_); }
 bool CaptureReader::next(Frame& frame) {
   if (!damage_.empty()) return false;
   while (!frames_.complete()) {
+    if (!frames_.in_the_middle()) frame_start_ = bytes_read_;
     const auto room = frames_.room();
     if (room.empty()) {
       damage_ =
-          path_ + " is damaged at byte " + std::to_string(bytes_read_) + ": " + frames_.damaged();
+          path_ + " is damaged at byte " + std::to_string(frame_start_) + ": " + frames_.damaged();
       return false;
     }
     const std::size_t got = std::fread(room.data(), 1, room.size(), file_);
     bytes_read_ += got;
     if (got == 0) {
-      if (frames_.in_the_middle()) {
+      if (std::ferror(file_)) {
+        damage_ = path_ + " cannot be read behind byte " + std::to_string(bytes_read_) + ": " +
+                  std::strerror(errno);
+      } else if (frames_.in_the_middle()) {
         damage_ = path_ + " ends in the middle of a frame, at byte " + std::to_string(bytes_read_);
       }
       return false;

@@ -52,6 +52,7 @@ class CaptureReader {
   FrameAssembler frames_;
   std::string damage_;
   std::uint64_t bytes_read_ = 0;
+  std::uint64_t frame_start_ = 0;
   std::uint64_t size_ = 0;
 };
 

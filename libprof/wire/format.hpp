@@ -71,6 +71,11 @@ static_assert(sizeof(BlockHeader) == 16);
 inline constexpr std::uint32_t string_block = 0;
 inline constexpr std::uint32_t bytes_block = 0xffffffff;
 
+// Names of tables and columns are words of [A-Za-z0-9_.], no digit first, at most this long; no two
+// columns of a table have the same but for case.
+inline constexpr std::size_t max_name = 128;
+inline constexpr std::uint32_t max_columns = 1000;
+
 // Ids beyond are taken for damage.
 inline constexpr std::uint32_t max_string_id = 1 << 26;
 

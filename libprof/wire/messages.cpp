@@ -1,7 +1,28 @@
 #include "libprof/wire/messages.hpp"
 
+#include <algorithm>
+#include <set>
+
 namespace gpuprof::wire {
 namespace {
+
+std::string lower(std::string_view name) {
+  std::string text(name);
+  std::ranges::transform(text, text.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  });
+  return text;
+}
+
+// Names become SQL, where case does not count.
+bool is_name(std::string_view name) {
+  const auto word = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.';
+  };
+  return !name.empty() && name.size() <= max_name && !(name[0] >= '0' && name[0] <= '9') &&
+         std::ranges::all_of(name, word);
+}
 
 bool known(schema::Type type) { return type >= schema::Type::i8 && type <= schema::Type::bytes; }
 
@@ -37,6 +58,8 @@ std::optional<WireTable> decode_table(std::span<const std::byte> payload) {
   table.name = decoder.text();
   table.doc = decoder.text();
   const auto count = list_length(decoder, 13);
+  if (count > max_columns) return std::nullopt;
+  std::set<std::string> names{"_id_"};
   for (std::uint32_t i = 0; i < count && decoder.ok(); ++i) {
     WireColumn column;
     column.name = decoder.text();
@@ -45,13 +68,17 @@ std::optional<WireTable> decode_table(std::span<const std::byte> payload) {
     column.width = decoder.integer<std::uint16_t>();
     column.present = decoder.integer<std::uint8_t>() != 0;
     column.doc = decoder.text();
-    const bool width_fits =
-        column.type == schema::Type::blob || column.width == schema::width_of(column.type);
-    if (!known(column.type) || !width_fits || column.name.empty()) return std::nullopt;
+    const bool width_fits = column.type == schema::Type::blob
+                                ? column.width > 0
+                                : column.width == schema::width_of(column.type);
+    if (!known(column.type) || !width_fits || !is_name(column.name) ||
+        !names.insert(lower(column.name)).second) {
+      return std::nullopt;
+    }
     table.columns.push_back(std::move(column));
   }
-  if (!decoder.ok() || table.id == string_block || table.id == bytes_block || table.name.empty() ||
-      table.columns.empty()) {
+  if (!decoder.ok() || table.id == string_block || table.id == bytes_block ||
+      !is_name(table.name) || lower(table.name).starts_with("sqlite_") || table.columns.empty()) {
     return std::nullopt;
   }
   return table;
@@ -97,6 +124,7 @@ std::optional<Clock> decode_clock(std::span<const std::byte> payload) {
   Decoder decoder(payload);
   Clock clock;
   clock.moment = static_cast<Clock::Moment>(decoder.integer<std::uint32_t>());
+  if (clock.moment > Clock::Moment::last) return std::nullopt;
   clock.realtime = decoder.integer<std::int64_t>();
   clock.monotonic = decoder.integer<std::int64_t>();
   clock.cupti = decoder.integer<std::int64_t>();

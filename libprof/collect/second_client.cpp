@@ -1,0 +1,144 @@
+#include "libprof/collect/second_client.hpp"
+
+#include <cupti.h>
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+namespace gpuprof::collect {
+namespace {
+
+#if defined(__x86_64__)
+constexpr std::uint32_t imports[] = {R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT};
+#elif defined(__aarch64__)
+constexpr std::uint32_t imports[] = {R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT};
+#endif
+
+std::atomic<void (*)(const char*)> tell{nullptr};
+
+const char* library_of(const void* address) {
+  Dl_info info{};
+  return dladdr(address, &info) && info.dli_fname ? info.dli_fname : "a library";
+}
+
+CUptiResult turn_away(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*) {
+  if (const auto told = tell.load()) told(library_of(__builtin_return_address(0)));
+  return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+}
+
+CUptiResult turn_away_v2(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*, void*) {
+  if (const auto told = tell.load()) told(library_of(__builtin_return_address(0)));
+  return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+}
+
+void* replacement(const char* name) {
+  if (std::strcmp(name, "cuptiSubscribe") == 0) return reinterpret_cast<void*>(&turn_away);
+  if (std::strcmp(name, "cuptiSubscribe_v2") == 0) return reinterpret_cast<void*>(&turn_away_v2);
+  return nullptr;
+}
+
+// What the dynamic section of a library says about its imports.
+struct Imports {
+  const ElfW(Sym) * symbols = nullptr;
+  const char* names = nullptr;
+  struct List {
+    const ElfW(Rela) * first = nullptr;
+    std::size_t bytes = 0;
+  } calls, data;
+};
+
+Imports find_imports(const dl_phdr_info& library) {
+  Imports found;
+  const ElfW(Dyn)* entry = nullptr;
+  for (int i = 0; i < library.dlpi_phnum; ++i) {
+    const auto& header = library.dlpi_phdr[i];
+    if (header.p_type == PT_DYNAMIC) {
+      entry = reinterpret_cast<const ElfW(Dyn)*>(library.dlpi_addr + header.p_vaddr);
+    }
+  }
+  for (; entry && entry->d_tag != DT_NULL; ++entry) {
+    // glibc has made these addresses absolute.
+    const auto address = entry->d_un.d_ptr;
+    switch (entry->d_tag) {
+      case DT_SYMTAB: found.symbols = reinterpret_cast<const ElfW(Sym)*>(address); break;
+      case DT_STRTAB: found.names = reinterpret_cast<const char*>(address); break;
+      case DT_JMPREL: found.calls.first = reinterpret_cast<const ElfW(Rela)*>(address); break;
+      case DT_PLTRELSZ: found.calls.bytes = entry->d_un.d_val; break;
+      case DT_RELA: found.data.first = reinterpret_cast<const ElfW(Rela)*>(address); break;
+      case DT_RELASZ: found.data.bytes = entry->d_un.d_val; break;
+      default: break;
+    }
+  }
+  return found;
+}
+
+bool read_only_after_start(const dl_phdr_info& library, std::uintptr_t address) {
+  for (int i = 0; i < library.dlpi_phnum; ++i) {
+    const auto& header = library.dlpi_phdr[i];
+    if (header.p_type != PT_GNU_RELRO) continue;
+    const std::uintptr_t first = library.dlpi_addr + header.p_vaddr;
+    if (address >= first && address < first + header.p_memsz) return true;
+  }
+  return false;
+}
+
+void replace(const dl_phdr_info& library, std::uintptr_t slot, void* function) {
+  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  auto* const place = reinterpret_cast<std::atomic<void*>*>(slot);
+  if (place->load() == function) return;
+  const bool sealed = read_only_after_start(library, slot);
+  auto* const page_start = reinterpret_cast<void*>(slot & ~(page - 1));
+  if (sealed && mprotect(page_start, page, PROT_READ | PROT_WRITE) != 0) return;
+  place->store(function);
+  if (sealed) mprotect(page_start, page, PROT_READ);
+}
+
+void look_through(const dl_phdr_info& library) {
+  const Imports found = find_imports(library);
+  if (!found.symbols || !found.names) return;
+  for (const Imports::List& list : {found.calls, found.data}) {
+    for (std::size_t i = 0; i < list.bytes / sizeof(ElfW(Rela)) && list.first; ++i) {
+      const ElfW(Rela)& import = list.first[i];
+      const auto type = static_cast<std::uint32_t>(ELF64_R_TYPE(import.r_info));
+      if (type != imports[0] && type != imports[1]) continue;
+      const char* name = found.names + found.symbols[ELF64_R_SYM(import.r_info)].st_name;
+      if (void* function = replacement(name)) {
+        replace(library, library.dlpi_addr + import.r_offset, function);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void watch_for_second_clients(void (*told)(const char* library)) {
+  static unsigned long long seen = 0;  // libraries loaded so far
+  tell.store(told);
+  // The loader's lock is held in here, so no library can go away meanwhile.
+  dl_iterate_phdr(
+      [](dl_phdr_info* library, std::size_t, void* loaded) {
+        auto& seen_before = *static_cast<unsigned long long*>(loaded);
+        // All have the same count. The first call looks at everything, later ones again at
+        // everything when something was added: which one cannot be told.
+        if (library->dlpi_adds == seen_before) return 1;
+        const char* name = library->dlpi_name ? library->dlpi_name : "";
+        const bool cupti_itself = std::strstr(name, "libcupti") != nullptr;
+        if (!cupti_itself) look_through(*library);
+        return 0;
+      },
+      &seen);
+  dl_iterate_phdr(
+      [](dl_phdr_info* library, std::size_t, void* loaded) {
+        *static_cast<unsigned long long*>(loaded) = library->dlpi_adds;
+        return 1;
+      },
+      &seen);
+}
+
+}  // namespace gpuprof::collect

@@ -1,0 +1,17 @@
+// Other CUPTI clients in the target, torch.profiler say. Only one can have CUPTI, and we came
+// first: theirs fails with CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED. CUPTI tells us nothing
+// of it, so the user would never learn why that tool's results are empty.
+//
+// Libraries that were linked against CUPTI call cuptiSubscribe through their own table of imported
+// functions. There we put a function that answers as CUPTI would, and tells. Clients that look
+// CUPTI up with dlsym are not seen; they get CUPTI's own answer.
+#pragma once
+
+namespace gpuprof::collect {
+
+// Looks through the libraries that were loaded since the last call. `told` is called, once per
+// attempt to subscribe, in the thread that tries, with the path of the library. One thread at a
+// time.
+void watch_for_second_clients(void (*told)(const char* library));
+
+}  // namespace gpuprof::collect
