@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "libprof/base/demangle.hpp"
 #include "libprof/base/error.hpp"
@@ -141,7 +142,7 @@ void Loader::load(const wire::Frame& frame) {
           .bind(1, process.context.numbers[0])
           .run();
       break;
-    case wire::FrameType::stream_end: load_stream_end(process, frame); break;
+    case wire::FrameType::stream_end: load_stream_end(process); break;
     default: break;  // config, command, arena, and what later versions may bring
   }
 }
@@ -159,7 +160,8 @@ std::int64_t Loader::next_number() { return ++last_number_; }
 
 void Loader::load_run(const wire::Frame& frame) {
   wire::Decoder decoder(frame.payload());
-  for (const auto& [key, value] : decoder.fields()) {
+  const wire::Fields fields = decoder.fields();
+  for (const auto& [key, value] : fields) {
     const bool number =
         !value.empty() && value.size() < 19 &&
         value.find_first_not_of("0123456789", value[0] == '-' ? 1 : 0) == std::string::npos &&
@@ -169,6 +171,14 @@ void Loader::load_run(const wire::Frame& frame) {
     } else {
       set_run(key, std::string_view(value));
     }
+  }
+  // The launcher knows how the target ended; of its children it learns nothing.
+  for (const std::string_view column : {"exit_status", "exit_signal"}) {
+    if (!fields.find(column) || !fields.find("target_process_id")) continue;
+    database_.prepare("UPDATE PROCESS SET " + std::string(column) + " = ?2 WHERE processId = ?1")
+        .bind(1, fields.integer("target_process_id"))
+        .bind(2, fields.integer(column))
+        .run();
   }
   if (!decoder.ok()) own_counts_["frames_malformed"]++;
 }
@@ -227,9 +237,9 @@ void Loader::load_table(Process& process, const wire::Frame& frame) {
                         std::string(reinterpret_cast<const char*>(payload.data()), payload.size())};
 }
 
-Loader::Writer& Loader::writer_for(const wire::WireTable& table, std::string_view definition) {
+Loader::Writer* Loader::writer_for(const wire::WireTable& table, std::string_view definition) {
   const auto known = writers_.find(definition);
-  if (known != writers_.end()) return *known->second;
+  if (known != writers_.end()) return known->second.get();
 
   auto writer = std::make_unique<Writer>();
   writer->table = table.name;
@@ -244,6 +254,10 @@ Loader::Writer& Loader::writer_for(const wire::WireTable& table, std::string_vie
   for (const auto& column : table.columns) {
     creation += ", " + quoted(column.name) + " " + std::string(schema::sql_type(column.type));
   }
+  const std::string process_name = lower(schema::process_column);
+  const bool has_process = std::ranges::any_of(
+      table.columns, [&](const auto& column) { return lower(column.name) == process_name; });
+  if (!has_process) creation += ", " + std::string(schema::process_column) + " INT";
   creation += ")";
   database_.execute(creation);
   std::set<std::string, std::less<>> there;
@@ -251,21 +265,23 @@ Loader::Writer& Loader::writer_for(const wire::WireTable& table, std::string_vie
   columns.bind(1, table.name);
   while (columns.step()) there.insert(lower(columns.text(0)));
 
+  const auto add_column = [&](std::string_view name, std::string_view type) {
+    if (there.contains(lower(name))) return;
+    database_.execute("ALTER TABLE " + quoted(table.name) + " ADD COLUMN " + quoted(name) + " " +
+                      std::string(type));
+  };
+  if (there.size() + table.columns.size() > most_columns) return nullptr;
   std::vector<std::string> names;
   std::uint32_t offset = 0;
-  bool has_process = false;
   for (const auto& column : table.columns) {
-    if (!there.contains(lower(column.name))) {
-      database_.execute("ALTER TABLE " + quoted(table.name) + " ADD COLUMN " + quoted(column.name) +
-                        " " + std::string(schema::sql_type(column.type)));
-    }
-    has_process |= column.name == schema::process_column;
+    add_column(column.name, schema::sql_type(column.type));
     names.push_back(column.name);
     writer->source.cells.push_back(
         {column.type, column.role, column.width, offset, !column.present, false});
     offset += column.width;
   }
   if (!has_process) {
+    add_column(schema::process_column, "INT");
     names.emplace_back(schema::process_column);
     RowSource::Cell cell;
     cell.process_id = true;
@@ -283,7 +299,7 @@ Loader::Writer& Loader::writer_for(const wire::WireTable& table, std::string_vie
     last_ids_[table.name] =
         database_.integer("SELECT max(_id_) FROM " + quoted(table.name)).value_or(0);
   }
-  return *writers_.emplace(std::string(definition), std::move(writer)).first->second;
+  return writers_.emplace(std::string(definition), std::move(writer)).first->second.get();
 }
 
 void Loader::load_batch(Process& process, const wire::Frame& frame) {
@@ -299,12 +315,13 @@ void Loader::load_batch(Process& process, const wire::Frame& frame) {
         continue;
       }
       for (const wire::WireString& string : *strings) {
-        if (block.table == wire::string_block) {
+        if (block.table == wire::bytes_block) {
+          context.byte_strings[string.id] = string.text;
+        } else if (string.id > context.string_ids.size() + widest_gap) {
+          malformed(process);
+        } else {
           if (context.string_ids.size() <= string.id) context.string_ids.resize(string.id + 1);
           context.string_ids[string.id] = string_id(string.text);
-        } else {
-          if (context.byte_strings.size() <= string.id) context.byte_strings.resize(string.id + 1);
-          context.byte_strings[string.id] = string.text;
         }
       }
       continue;
@@ -316,9 +333,12 @@ void Loader::load_batch(Process& process, const wire::Frame& frame) {
         malformed(process);
         continue;
       }
-      writer = process.writers
-                   .emplace(block.table, &writer_for(table->second.first, table->second.second))
-                   .first;
+      Writer* made = writer_for(table->second.first, table->second.second);
+      if (!made) {
+        malformed(process);
+        continue;
+      }
+      writer = process.writers.emplace(block.table, made).first;
     }
     RowSource& source = writer->second->source;
     if (block.bytes.size() != block.rows * source.row_width) {
@@ -378,24 +398,11 @@ void Loader::load_statistics(Process& process, const wire::Frame& frame) {
   }
 }
 
-void Loader::load_stream_end(Process& process, const wire::Frame& frame) {
-  wire::Decoder decoder(frame.payload());
-  const wire::Fields fields = decoder.fields();
-  if (!decoder.ok()) return malformed(process);
-  const auto set = [&](const char* column) {
-    if (!fields.find(column)) return;
-    database_.prepare("UPDATE PROCESS SET " + std::string(column) + " = ?2 WHERE number = ?1")
-        .bind(1, process.context.numbers[0])
-        .bind(2, fields.integer(column))
-        .run();
-  };
-  set("exit_status");
-  set("exit_signal");
-  if (!process.salvaged.empty()) {
-    database_.prepare("UPDATE PROCESS SET salvaged = 1 WHERE number = ?1")
-        .bind(1, process.context.numbers[0])
-        .run();
-  }
+void Loader::load_stream_end(Process& process) {
+  if (process.salvaged.empty()) return;
+  database_.prepare("UPDATE PROCESS SET salvaged = 1 WHERE number = ?1")
+      .bind(1, process.context.numbers[0])
+      .run();
 }
 
 void Loader::malformed(Process& process) { ++process.malformed; }
@@ -440,23 +447,26 @@ void Loader::write_statistic(std::int64_t process_id, std::string_view kind, std
 }
 
 void Loader::write_statistics() {
+  // Streams may share a process id: exec starts a program anew, and long runs see numbers again.
+  std::map<std::tuple<std::int64_t, std::string_view, std::string_view>, std::uint64_t> all;
   for (const auto& [stream, process] : processes_) {
     const std::int64_t id = process->context.process_id;
     for (const auto& [table, count] : process->received) {
-      write_statistic(id, table, "records_received", count);
+      all[{id, table, "records_received"}] += count;
     }
     for (const auto& [table, count] : process->salvaged) {
-      write_statistic(id, table, "records_salvaged", count);
+      all[{id, table, "records_salvaged"}] += count;
     }
     for (const auto& [table, count] : process->without_times) {
-      write_statistic(id, table, "records_without_times", count);
+      all[{id, table, "records_without_times"}] += count;
     }
-    for (const auto& [key, value] : process->counted) {
-      write_statistic(id, key.first, key.second, value);
-    }
-    if (process->malformed) write_statistic(id, "", "frames_malformed", process->malformed);
+    for (const auto& [key, value] : process->counted) all[{id, key.first, key.second}] += value;
+    if (process->malformed) all[{id, "", "frames_malformed"}] += process->malformed;
   }
-  for (const auto& [name, value] : own_counts_) write_statistic(0, "", name, value);
+  for (const auto& [name, value] : own_counts_) all[{0, "", name}] += value;
+  for (const auto& [key, value] : all) {
+    write_statistic(std::get<0>(key), std::get<1>(key), std::get<2>(key), value);
+  }
 }
 
 void Loader::commit() {

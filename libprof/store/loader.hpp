@@ -70,10 +70,11 @@ class Loader {
   void load_api_names(const wire::Frame& frame);
   void load_clock(Process& process, const wire::Frame& frame);
   void load_statistics(Process& process, const wire::Frame& frame);
-  void load_stream_end(Process& process, const wire::Frame& frame);
+  void load_stream_end(Process& process);
   void malformed(Process& process);
 
-  Writer& writer_for(const wire::WireTable& table, std::string_view definition);
+  // Null for a table that cannot be made.
+  Writer* writer_for(const wire::WireTable& table, std::string_view definition);
   std::int64_t string_id(std::string_view text);
   void set_run(std::string_view key, std::string_view value);
   void set_run(std::string_view key, std::int64_t value);

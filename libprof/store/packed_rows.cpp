@@ -163,8 +163,9 @@ int column(sqlite3_vtab_cursor* base, sqlite3_context* result, int index) {
     case schema::Type::blob: sqlite3_result_blob(result, at, cell.width, SQLITE_STATIC); break;
     case schema::Type::bytes: {
       const auto id = load<std::uint32_t>(at);
-      const auto& strings = source.context->byte_strings;
-      const std::string_view bytes = id < strings.size() ? strings[id] : std::string_view();
+      const auto found = source.context->byte_strings.find(id);
+      const std::string_view bytes =
+          found != source.context->byte_strings.end() ? found->second : std::string_view();
       sqlite3_result_blob64(result, bytes.empty() ? "" : bytes.data(), bytes.size(), SQLITE_STATIC);
       break;
     }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "libprof/store/sqlite.hpp"
@@ -20,8 +21,9 @@ namespace gpuprof::store {
 struct RowContext {
   std::int64_t process_id = 0;
   // By the stream's string id.
-  std::vector<std::int64_t> string_ids;   // StringTable ids
-  std::vector<std::string> byte_strings;  // contents, for columns of type bytes
+  std::vector<std::int64_t> string_ids;  // StringTable ids
+  // Contents, for columns of type bytes.
+  std::unordered_map<std::uint32_t, std::string> byte_strings;
   // The process's numbers for the high 32 bits of correlation ids, by how often CUPTI's counter
   // has wrapped.
   std::vector<std::int64_t> numbers;

@@ -1,0 +1,444 @@
+// Damaged and forged streams: nothing crashes, nothing grows without bound, what came before the
+// damage is in the database, and the damage is counted.
+#include <sys/resource.h>
+
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "libprof/base/error.hpp"
+#include "libprof/store/loader.hpp"
+#include "libprof/wire/capture.hpp"
+#include "tests/unit/stream_builder.hpp"
+
+using namespace gpuprof;
+using test::BatchBuilder;
+
+namespace {
+
+store::Loader make_loader() {
+  return store::Loader(store::Database(":memory:", store::Database::Mode::create),
+                       {.live = false, .indexes = false});
+}
+
+std::int64_t count(store::Loader& loader, const std::string& table) {
+  return loader.database().integer("SELECT count(*) FROM \"" + table + '"').value();
+}
+
+std::int64_t malformed(store::Loader& loader) {
+  return loader.database()
+      .integer("SELECT sum(value) FROM STATISTIC WHERE name = 'frames_malformed'")
+      .value_or(0);
+}
+
+void check_sound(store::Loader& loader) {
+  CHECK(loader.database().text("PRAGMA integrity_check") == "ok");
+}
+
+// One of everything.
+std::vector<wire::Frame> small_run() {
+  std::vector<wire::Frame> frames;
+  const auto add = [&](wire::Frame frame) { frames.push_back(std::move(frame)); };
+  add(test::fields_frame(wire::FrameType::run, wire::run_stream,
+                         {{"command_line", "app"}, {"cpu_count", "2"}}));
+  add(test::hello(1, 100));
+  add(test::fields_frame(wire::FrameType::info, 1,
+                         {{"cupti_path", "/l.so"}, {"cupti_version", "130500"}}));
+  add(test::table(1, test::tables::kernel));
+  add(test::table(1, test::tables::marker));
+  add(test::table(1, test::tables::module));
+  wire::Encoder names, clock, statistics;
+  encode(names, std::vector<wire::ApiName>{{"driver", 1, "cuInit"}});
+  encode(clock, wire::Clock{wire::Clock::Moment::first, 1, 2, 3});
+  encode(statistics, std::vector<wire::Statistic>{{"", "records_dropped_by_cupti", 3}});
+  add(test::frame_of(wire::FrameType::api_names, 1, names));
+  add(test::frame_of(wire::FrameType::clock, 1, clock));
+  wire::Encoder kernels, marks, modules;
+  test::add_kernel(kernels, 10, 20, 1, 1);
+  test::add_kernel(kernels, 20, 30, 2, 1);
+  test::add_mark(marks, {2, 5, 1, 2});
+  test::add_mark(marks, {4, 40, 1});
+  modules.integer(std::uint32_t{1}).integer(std::uint32_t{1});
+  add(BatchBuilder()
+          .strings({{1, "_Z1fv"}, {2, "r"}})
+          .bytes({{1, "ELF"}})
+          .rows(10, 2, kernels)
+          .rows(12, 2, marks)
+          .rows(27, 1, modules)
+          .frame(1));
+  add(test::frame_of(wire::FrameType::statistics, 1, statistics));
+  add(BatchBuilder().rows(10, 2, kernels).frame(1, wire::batch_salvaged));
+  add(wire::make_frame(wire::FrameType::goodbye, 1, {}));
+  add(test::fields_frame(wire::FrameType::stream_end, 1, {{"exit_status", "0"}}));
+  return frames;
+}
+
+const std::vector<std::string> counted_tables{"CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
+                                              "CUPTI_ACTIVITY_KIND_MARKER",
+                                              "CUPTI_ACTIVITY_KIND_MODULE",
+                                              "PROCESS",
+                                              "CLOCK",
+                                              "API_NAME"};
+
+using Counts = std::map<std::string, std::int64_t>;
+
+Counts counts_of(store::Loader& loader) {
+  Counts counts;
+  for (const std::string& table : counted_tables) counts[table] = count(loader, table);
+  return counts;
+}
+
+// Where each frame of the run begins, and what the tables hold when all before it is loaded.
+struct Milestone {
+  std::size_t offset;
+  Counts counts;
+};
+
+std::vector<Milestone> milestones(const std::vector<wire::Frame>& frames) {
+  std::vector<Milestone> list;
+  store::Loader loader = make_loader();
+  std::size_t offset = test::capture_start().size();
+  for (const wire::Frame& frame : frames) {
+    list.push_back({offset, counts_of(loader)});
+    loader.load(frame);
+    offset += sizeof(wire::FrameHeader) + frame.length;
+  }
+  list.push_back({offset, counts_of(loader)});
+  return list;
+}
+
+const Counts& counts_before(const std::vector<Milestone>& list, std::size_t offset) {
+  std::size_t i = 0;
+  while (i + 1 < list.size() && list[i + 1].offset <= offset) ++i;
+  return list[i].counts;
+}
+
+// As `gpuprof replay` does it.
+std::string replay(const std::string& path, store::Loader& loader) {
+  wire::CaptureReader reader(path);
+  wire::Frame frame;
+  while (reader.next(frame)) loader.load(frame);
+  if (!reader.damage().empty()) loader.count("frames_malformed", 1);
+  loader.finish();
+  return reader.damage();
+}
+
+void check_damaged_at(const std::string& path, std::size_t offset,
+                      const std::vector<Milestone>& list) {
+  store::Loader loader = make_loader();
+  INFO("byte " << offset);
+  try {
+    const std::string damage = replay(path, loader);
+    if (!damage.empty()) CHECK(malformed(loader) >= 1);
+  } catch (const Error& error) {
+    // The magic bytes, and the version in front and in hello.
+    INFO(error.what());
+    const bool about_version = std::string(error.what()).find("wire version") != std::string::npos;
+    CHECK((offset < list.front().offset || about_version));
+  }
+  for (const auto& [table, rows] : counts_before(list, offset)) {
+    INFO(table);
+    CHECK(count(loader, table) >= rows);
+  }
+  if (offset % 16 == 0) check_sound(loader);
+}
+
+void change_bytes(std::size_t part, std::size_t parts) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "run.gpcap";
+  const auto frames = small_run();
+  const auto list = milestones(frames);
+  std::string bytes = test::capture_of(frames);
+  // Another number, another sign, another size: each place gets one of them.
+  constexpr unsigned char changes[] = {0x01, 0x80, 0xff, 0x20, 0x7f};
+  for (std::size_t i = part; i < bytes.size(); i += parts) {
+    const char kept = bytes[i];
+    bytes[i] = static_cast<char>(static_cast<unsigned char>(kept) ^ changes[i % 5]);
+    test::write_file(path, bytes);
+    check_damaged_at(path, i, list);
+    bytes[i] = kept;
+  }
+}
+
+// Loads frames in front of which hello came; gives the number of malformed ones.
+std::int64_t malformed_in(std::vector<wire::Frame> frames) {
+  store::Loader loader = make_loader();
+  loader.load(test::hello(1, 100));
+  for (const wire::Frame& frame : frames) loader.load(frame);
+  // What comes behind is loaded all the same.
+  wire::Encoder calls;
+  test::add_call(calls, 1, 2, 100, 7, 1);
+  loader.load(test::table(1, test::tables::runtime));
+  loader.load(BatchBuilder().rows(5, 1, calls).frame(1));
+  loader.commit();
+  CHECK(count(loader, "CUPTI_ACTIVITY_KIND_RUNTIME") == 1);
+  check_sound(loader);
+  return malformed(loader);
+}
+
+long peak_kilobytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
+wire::WireTable with_name(std::string name) {
+  wire::WireTable table = test::tables::kernel;
+  table.name = std::move(name);
+  return table;
+}
+
+wire::WireTable with_columns(std::vector<wire::WireColumn> columns) {
+  return {10, "SOMETHING", "", std::move(columns)};
+}
+
+}  // namespace
+
+TEST_CASE("a capture cut off anywhere is loaded up to the cut") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "run.gpcap";
+  const auto frames = small_run();
+  const auto list = milestones(frames);
+  const std::string bytes = test::capture_of(frames);
+  std::size_t last_frames = SIZE_MAX;
+  for (std::size_t size = list.front().offset; size < bytes.size(); ++size) {
+    test::write_file(path, bytes.substr(0, size));
+    // The reader at every byte; the loader once for each number of frames that come out.
+    wire::CaptureReader reader(path);
+    wire::Frame frame;
+    std::size_t read = 0;
+    while (reader.next(frame)) ++read;
+    std::size_t whole = 0;
+    bool at_end_of_frame = false;
+    for (std::size_t i = 1; i < list.size(); ++i) whole += list[i].offset <= size;
+    for (const Milestone& milestone : list) at_end_of_frame |= milestone.offset == size;
+    CHECK(read == whole);
+    CHECK(reader.damage().empty() == at_end_of_frame);
+    if (read == last_frames) continue;
+    last_frames = read;
+    store::Loader loader = make_loader();
+    CHECK(replay(path, loader).empty() == at_end_of_frame);
+    CHECK(counts_of(loader) == counts_before(list, size));
+    CHECK(malformed(loader) == (at_end_of_frame ? 0 : 1));
+    check_sound(loader);
+  }
+}
+
+TEST_CASE("a changed byte spoils nothing in front of it, 1 of 4") { change_bytes(0, 4); }
+TEST_CASE("a changed byte spoils nothing in front of it, 2 of 4") { change_bytes(1, 4); }
+TEST_CASE("a changed byte spoils nothing in front of it, 3 of 4") { change_bytes(2, 4); }
+TEST_CASE("a changed byte spoils nothing in front of it, 4 of 4") { change_bytes(3, 4); }
+
+TEST_CASE("frames of unknown types and of the other direction are passed over") {
+  std::vector<wire::Frame> frames;
+  const auto bytes = std::as_bytes(std::span("payload", 7));
+  for (const std::uint32_t type : {2, 3, 4, 14, 99, 0xffff}) {
+    frames.push_back(wire::make_frame(static_cast<wire::FrameType>(type), 1, bytes));
+  }
+  CHECK(malformed_in(std::move(frames)) == 0);
+}
+
+TEST_CASE("payloads that are none are counted, each") {
+  std::vector<wire::Frame> frames;
+  const auto bytes = std::as_bytes(std::span("\xff\xff\xff\xff\xff\xff", 6));
+  for (const std::uint32_t type : {1, 5, 6, 7, 8, 9, 10, 12, 13}) {
+    frames.push_back(wire::make_frame(static_cast<wire::FrameType>(type), 1, bytes));
+    frames.push_back(wire::make_frame(static_cast<wire::FrameType>(type), 1, {}));
+  }
+  CHECK(malformed_in(std::move(frames)) == 18);
+}
+
+TEST_CASE("forged table definitions are refused") {
+  using schema::Role;
+  using schema::Type;
+  const std::vector<std::pair<const char*, wire::WireTable>> forged{
+      {"no columns", with_columns({})},
+      {"a width that is not the type's",
+       with_columns({test::column("a", Type::u32, Role::plain, 8)})},
+      {"no such type", with_columns({{"a", static_cast<Type>(77), Role::plain, 4, true, ""}})},
+      {"type 0", with_columns({{"a", static_cast<Type>(0), Role::plain, 0, true, ""}})},
+      {"no width at all", with_columns({{"a", Type::blob, Role::plain, 0, true, ""}})},
+      {"no column name", with_columns({test::column("", Type::u32)})},
+      {"two columns of a name",
+       with_columns({test::column("a", Type::u32), test::column("a", Type::u32)})},
+      {"of a name but for case",
+       with_columns({test::column("a", Type::u32), test::column("A", Type::u32)})},
+      {"the row's own number", with_columns({test::column("_id_", Type::u32)})},
+      {"a quote in a column", with_columns({test::column("it's", Type::u32)})},
+      {"a double quote in a column", with_columns({test::column("a\"b", Type::u32)})},
+      {"SQL for a column", with_columns({test::column("a); DROP TABLE RUN; --", Type::u32)})},
+      {"a zero in a column", with_columns({test::column(std::string_view("a\0b", 3), Type::u32)})},
+      {"no name", with_name("")},
+      {"a zero in the name", with_name(std::string("a\0b", 3))},
+      {"a name of SQLite's", with_name("sqlite_master")},
+      {"SQL for a name", with_name("a\"; DROP TABLE RUN; --")},
+      {"an endless name", with_name(std::string(1 << 20, 'n'))},
+      {"id of strings", {wire::string_block, "T", "", {test::column("a", Type::u32)}}},
+      {"id of bytes", {wire::bytes_block, "T", "", {test::column("a", Type::u32)}}},
+  };
+  for (const auto& [what, table] : forged) {
+    INFO(what);
+    std::vector<wire::Frame> frames;
+    frames.push_back(test::table(1, table));
+    // And its rows are then rows of a table nobody defined.
+    wire::Encoder rows;
+    rows.integer(std::uint64_t{1});
+    frames.push_back(BatchBuilder().rows(10, 1, rows).frame(1));
+    CHECK(malformed_in(std::move(frames)) == 2);
+  }
+}
+
+TEST_CASE("more columns than a table can have are refused") {
+  std::vector<wire::WireColumn> columns;
+  for (int i = 0; i < 5000; ++i) {
+    columns.push_back(test::column("c" + std::to_string(i), schema::Type::u8));
+  }
+  std::vector<wire::Frame> frames;
+  frames.push_back(test::table(1, with_columns(columns)));
+  wire::Encoder rows;
+  for (int i = 0; i < 5000; ++i) rows.integer(std::uint8_t{1});
+  frames.push_back(BatchBuilder().rows(10, 1, rows).frame(1));
+  CHECK(malformed_in(std::move(frames)) == 2);
+}
+
+TEST_CASE("rows for tables of our own, views and the like are refused") {
+  for (const char* name : {"StringTable", "NVTX_RANGE", "RUN", "PROCESS", "STATISTIC", "Version",
+                           "kernels", "stringtable", "nvtx_range", "KERNELS"}) {
+    INFO(name);
+    std::vector<wire::Frame> frames;
+    frames.push_back(test::table(1, with_name(name)));
+    wire::Encoder rows;
+    test::add_kernel(rows, 1, 2, 3, 0);
+    frames.push_back(BatchBuilder().rows(10, 1, rows).frame(1));
+    CHECK(malformed_in(std::move(frames)) >= 1);
+  }
+}
+
+TEST_CASE("another spelling of a table or column is the same one") {
+  wire::WireTable table = with_name("cupti_activity_kind_concurrent_KERNEL");
+  table.columns[1].name = "START";
+  store::Loader loader = make_loader();
+  loader.load(test::hello(1, 100));
+  loader.load(test::table(1, table));
+  wire::Encoder rows;
+  test::add_kernel(rows, 11, 22, 3, 0);
+  loader.load(BatchBuilder().rows(10, 1, rows).frame(1));
+  loader.commit();
+  CHECK(malformed(loader) == 0);
+  CHECK(loader.database().integer("SELECT start FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL") == 11);
+}
+
+TEST_CASE("batches that lie about their insides are counted") {
+  wire::Encoder row;
+  test::add_kernel(row, 1, 2, 3, 0);
+  wire::Encoder little;
+  little.integer(std::uint8_t{1});
+  const auto count_of = [&](wire::Frame frame) {
+    std::vector<wire::Frame> frames;
+    frames.push_back(test::table(1, test::tables::kernel));
+    frames.push_back(std::move(frame));
+    return malformed_in(std::move(frames));
+  };
+  CHECK(count_of(BatchBuilder().rows(10, 1, row).frame(1)) == 0);
+  CHECK(count_of(BatchBuilder().rows(11, 1, row).frame(1)) == 1);  // nobody defined it
+  CHECK(count_of(BatchBuilder().rows(10, 2, row).frame(1)) == 1);  // more rows than bytes
+  CHECK(count_of(BatchBuilder().rows(10, 0, row).frame(1)) == 1);
+  CHECK(count_of(BatchBuilder().rows(10, 0xffffffff, row).frame(1)) == 1);
+  CHECK(count_of(BatchBuilder().rows(10, 1, little).frame(1)) == 1);
+  CHECK(count_of(BatchBuilder().rows(10, 0, wire::Encoder()).frame(1)) == 0);
+  CHECK(count_of(BatchBuilder().rows_of_length(10, 1, UINT64_MAX, row).frame(1)) == 1);
+  CHECK(count_of(BatchBuilder().rows_of_length(10, 1, 1 << 20, row).frame(1)) == 1);
+  CHECK(count_of(BatchBuilder().rows(10, 1, row).frame_with_blocks(1, 2)) == 1);
+  CHECK(count_of(BatchBuilder().rows(10, 1, row).frame_with_blocks(1, 0xffffffff)) == 1);
+}
+
+TEST_CASE("string blocks that lie are counted, and what they name is NULL") {
+  const auto count_of = [&](wire::Frame frame) {
+    std::vector<wire::Frame> frames;
+    frames.push_back(std::move(frame));
+    return malformed_in(std::move(frames));
+  };
+  wire::Encoder long_text, many;
+  long_text.integer(std::uint32_t{1}).integer(std::uint32_t{0xffffffff}).integer(std::uint8_t{'x'});
+  many.integer(std::uint32_t{1}).text("x");
+  for (const std::uint32_t block : {wire::string_block, wire::bytes_block}) {
+    CHECK(count_of(BatchBuilder().rows(block, 1, long_text).frame(1)) == 1);
+    CHECK(count_of(BatchBuilder().rows(block, 0xffffffff, many).frame(1)) == 1);
+    CHECK(count_of(BatchBuilder().strings({{0, "zero"}}, block).frame(1)) == 1);
+    CHECK(count_of(BatchBuilder().strings({{0xffffffff, "last"}}, block).frame(1)) == 1);
+    CHECK(count_of(BatchBuilder().strings({{wire::max_string_id + 1, "x"}}, block).frame(1)) == 1);
+  }
+}
+
+TEST_CASE("ids of strings that never came are NULL") {
+  store::Loader loader = make_loader();
+  loader.load(test::hello(1, 100));
+  loader.load(test::table(1, test::tables::kernel));
+  loader.load(test::table(1, test::tables::module));
+  wire::Encoder kernels, modules;
+  test::add_kernel(kernels, 1, 2, 3, 2);
+  test::add_kernel(kernels, 1, 2, 4, 0xffffffff);
+  modules.integer(std::uint32_t{1}).integer(std::uint32_t{0xffffffff});
+  loader.load(
+      BatchBuilder().strings({{5, "five"}}).rows(10, 2, kernels).rows(27, 1, modules).frame(1));
+  loader.commit();
+  CHECK(loader.database().integer("SELECT sum(name) FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL") ==
+        0);
+  CHECK(loader.database().integer("SELECT length(cubin) FROM CUPTI_ACTIVITY_KIND_MODULE") == 0);
+}
+
+TEST_CASE("a few forged bytes cannot make the loader large") {
+  const long before = peak_kilobytes();
+  std::vector<wire::Frame> frames;
+  for (const std::uint32_t block : {wire::string_block, wire::bytes_block}) {
+    for (std::uint32_t process = 1; process < 5; ++process) {
+      frames.push_back(BatchBuilder().strings({{wire::max_string_id, "x"}}, block).frame(process));
+    }
+  }
+  malformed_in(std::move(frames));
+  CHECK(peak_kilobytes() - before < 200'000);
+}
+
+TEST_CASE("rows without an end are not made of a table without a width") {
+  const long before = peak_kilobytes();
+  std::vector<wire::Frame> frames;
+  frames.push_back(test::table(1, with_columns({{"a", schema::Type::blob, {}, 0, true, ""}})));
+  frames.push_back(BatchBuilder().rows(10, 0xffffffff, wire::Encoder()).frame(1));
+  CHECK(malformed_in(std::move(frames)) >= 1);
+  CHECK(peak_kilobytes() - before < 200'000);
+}
+
+TEST_CASE("a table may be defined anew, for the batches behind") {
+  store::Loader loader = make_loader();
+  loader.load(test::hello(1, 100));
+  wire::Encoder kernels, calls;
+  test::add_kernel(kernels, 1, 2, 3, 0);
+  test::add_call(calls, 1, 2, 100, 7, 9);
+  loader.load(test::table(1, test::tables::kernel));
+  loader.load(BatchBuilder().rows(10, 1, kernels).frame(1));
+  wire::WireTable other = test::tables::runtime;
+  other.id = 10;
+  loader.load(test::table(1, other));
+  loader.load(BatchBuilder().rows(10, 1, calls).rows(10, 1, kernels).frame(1));
+  loader.commit();
+  CHECK(count(loader, "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL") == 1);
+  CHECK(count(loader, "CUPTI_ACTIVITY_KIND_RUNTIME") == 1);
+  CHECK(malformed(loader) == 1);  // the kernel's row does not fit any more
+}
+
+TEST_CASE("frames of a process that never said hello are kept under process 0") {
+  store::Loader loader = make_loader();
+  wire::Encoder kernels;
+  test::add_kernel(kernels, 1, 2, 3, 0);
+  loader.load(test::table(5, test::tables::kernel));
+  loader.load(BatchBuilder().rows(10, 1, kernels).frame(5));
+  loader.load(wire::make_frame(wire::FrameType::goodbye, 5, {}));
+  loader.commit();
+  CHECK(loader.database().integer("SELECT processId FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL") ==
+        0);
+}
+
+TEST_CASE("a collector of a later wire version is refused with a reason") {
+  store::Loader loader = make_loader();
+  CHECK_THROWS_WITH(loader.load(test::hello(1, 100, wire::version + 1)),
+                    Catch::Contains("wire version"));
+}
