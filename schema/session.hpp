@@ -199,6 +199,7 @@ inline constexpr std::array run_keys{
            "LOCAL_RANK, MASTER_*, OMP_NUM_THREADS, LD_LIBRARY_PATH, PYTHONPATH"},
     KeyDoc{"t0_realtime_ns", "when the command was run, ns since 1970"},
     KeyDoc{"t1_realtime_ns", "when it was over, ns since 1970"},
+    KeyDoc{"target_process_id", "process id of the command"},
     KeyDoc{"exit_status", "status of the command; absent when a signal ended it"},
     KeyDoc{"exit_signal", "signal that ended the command; absent when none did"},
     KeyDoc{"finished", "1 = the file is complete; 0 = gpuprof is at work, or was ended at it"},

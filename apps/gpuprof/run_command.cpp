@@ -2,7 +2,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -87,12 +86,11 @@ class LoadingThread {
   LoadingThread(Recorder& recorder, launch::FrameQueue& queue)
       : recorder_(recorder), queue_(queue), thread_([this] { run(); }) {}
 
-  // Returns when the queue is exhausted; rethrows what went wrong.
-  void finish() {
+  // Returns when the queue is exhausted. false: recording ended early, which was reported.
+  bool finish() {
     thread_.join();
-    if (error_) std::rethrow_exception(error_);
+    return !failed_;
   }
-  bool failed() const { return failed_.load(); }
 
  private:
   void run() {
@@ -101,7 +99,7 @@ class LoadingThread {
     while (!queue_.exhausted()) {
       wire::Frame frame;
       const bool got = queue_.pop(frame, commit_interval);
-      if (failed_.load()) continue;
+      if (failed_) continue;
       try {
         if (got) recorder_.take(std::move(frame));
         uncommitted |= got;
@@ -110,28 +108,21 @@ class LoadingThread {
           last_commit = steady_clock::now();
           uncommitted = false;
         }
-      } catch (...) {
-        error_ = std::current_exception();
-        failed_.store(true);
-        report();
+      } catch (const std::exception& error) {
+        // Said at once, not only when the target has ended, which may be hours away.
+        failed_ = true;
+        std::fprintf(stderr, "gpuprof: %s; nothing more is recorded, the program runs on\n",
+                     error.what());
+        if (const auto* ours = dynamic_cast<const Error*>(&error); ours && !ours->hint().empty()) {
+          std::fprintf(stderr, "  %s\n", ours->hint().c_str());
+        }
       }
-    }
-  }
-
-  // At once, not only when the target has ended, which may be hours away.
-  void report() {
-    try {
-      std::rethrow_exception(error_);
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "gpuprof: %s; nothing more is recorded, the program runs on\n",
-                   error.what());
     }
   }
 
   Recorder& recorder_;
   launch::FrameQueue& queue_;
-  std::exception_ptr error_;
-  std::atomic<bool> failed_{false};
+  bool failed_ = false;  // the thread's own until finish()
   std::thread thread_;
 };
 
@@ -209,18 +200,18 @@ int run_command(const Options& options) {
     throw;
   }
   target.wait(-1);
-  listener.process_ended(target.process(), target.status());
   wait_for_the_others(target, listener, options.quiet);
   end_recording();
 
   wire::Fields end;
+  end.set("target_process_id", static_cast<std::int64_t>(target.process()));
   end.set("t1_realtime_ns", realtime_ns());
   if (WIFEXITED(target.status())) end.set("exit_status", WEXITSTATUS(target.status()));
   if (WIFSIGNALED(target.status())) end.set("exit_signal", WTERMSIG(target.status()));
   queue.push(run_frame(end));
   queue.close();
   show_backlog(queue, options.quiet);
-  loading.finish();
+  if (!loading.finish()) return static_cast<int>(ExitCode::output_failed);
 
   const launch::FrameQueue::Counts counts = queue.counts();
   if (counts.spilled_bytes) recorder.count("spilled_bytes", counts.spilled_bytes);

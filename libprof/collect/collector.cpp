@@ -757,6 +757,7 @@ void Collector::synchronize_contexts() {
   }
   if (work->contexts.empty()) return;
   // The target did not ask for this wait: no record of it.
+  const std::lock_guard enabling(enabling_);
   const bool traced = enabled_.contains(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
   if (traced) cupti_.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
   auto handed_over = std::make_unique<std::shared_ptr<Synchronization>>(work);

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "libprof/base/error.hpp"
@@ -104,11 +105,6 @@ void Listener::stop(bool abandon) {
   stopping_.store(true);
   if (abandon) abandoning_.store(true);
   wake();
-}
-
-void Listener::process_ended(std::int64_t process_id, int wait_status) {
-  const std::lock_guard lock(mutex_);
-  ended_[process_id] = wait_status;
 }
 
 std::vector<std::int64_t> Listener::active_processes() {
@@ -279,7 +275,6 @@ bool Listener::start_salvage(Connection& connection) {
   wire::Fields fields;
   fields.set("cupti", connection.cupti_path);
   fields.set("received", received);
-  fields.set("process_id", connection.process_id);
   wire::Encoder config;
   config.fields(fields);
   send_frame(sockets[0], wire::FrameType::config, config.bytes());
@@ -303,11 +298,6 @@ void Listener::push_end(Connection& connection) {
   {
     const std::lock_guard lock(mutex_);
     std::erase(active_processes_, connection.process_id);
-    const auto ended = ended_.find(connection.process_id);
-    if (ended != ended_.end()) {
-      if (WIFEXITED(ended->second)) fields.set("exit_status", WEXITSTATUS(ended->second));
-      if (WIFSIGNALED(ended->second)) fields.set("exit_signal", WTERMSIG(ended->second));
-    }
   }
   fields.set("goodbye", static_cast<std::int64_t>(connection.said_goodbye));
   wire::Encoder end;

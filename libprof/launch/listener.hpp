@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -43,9 +42,6 @@ class Listener {
   std::size_t seen() const { return seen_.load(); }
   std::vector<std::int64_t> active_processes();
 
-  // How a process ended, for those the launcher is the parent of. Any thread.
-  void process_ended(std::int64_t process_id, int wait_status);
-
   // Takes no further connections, and drops those that are left when `abandon` is set.
   void stop(bool abandon);
 
@@ -72,8 +68,7 @@ class Listener {
   std::atomic<std::size_t> seen_{0};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> abandoning_{false};
-  std::mutex mutex_;  // guards the two below
-  std::map<std::int64_t, int> ended_;
+  std::mutex mutex_;  // guards the next
   std::vector<std::int64_t> active_processes_;
   std::vector<std::unique_ptr<Connection>> connections_;  // the thread's own
   std::uint32_t next_stream_ = 0;
