@@ -234,7 +234,7 @@ inline std::string enum_part() {
 // The text of docs/schema.md.
 inline std::string schema_markdown() {
   std::string text =
-      "<!-- Written by `gpuprof schema --markdown`. Change schema/ in place of this file. -->\n"
+      "<!-- Written by `gpuprof schema`. Change schema/ in place of this file. -->\n"
       "# The database\n\n"
       "A run is one SQLite file. Its tables are nvprof's: same names, same columns in the same "
       "order, and what nvprof lacked behind them. Tools made for nvprof read it. Every table is "

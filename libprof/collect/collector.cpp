@@ -17,6 +17,7 @@
 #include <fstream>
 #include <new>
 #include <sstream>
+#include <utility>
 
 #include "libprof/collect/cubin.hpp"
 #include "libprof/collect/second_client.hpp"
@@ -522,7 +523,7 @@ void Collector::thread_main() {
     watch_for_second_clients(&Callbacks::second_client);
     flush(0);
     if (!context_seen_.load()) continue;  // the driver is still starting
-    if (!attributes_done_.exchange(true)) record_device_attributes();
+    record_device_attributes();
     send_statistics();
     wait_ms = std::min<double>(wait_ms * flush_growth, flush_ms_);
   }
@@ -647,7 +648,10 @@ void Collector::on_module(const CUpti_ResourceData& resource) {
 
 // CUPTI declares DEVICE_ATTRIBUTE and delivers none. These calls are the collector's own: the
 // packer leaves this thread's API records out.
+// Once; whoever comes second waits until it is done.
 void Collector::record_device_attributes() {
+  const std::lock_guard once(attributes_);
+  if (std::exchange(attributes_done_, true)) return;
   const auto count_devices = GPUPROF_DRIVER(cuDeviceGetCount);
   const auto get_attribute = GPUPROF_DRIVER(cuDeviceGetAttribute);
   const auto driver_version = GPUPROF_DRIVER(cuDriverGetVersion);
@@ -771,7 +775,7 @@ void Collector::synchronize_contexts() {
 
 void Collector::at_exit() {
   if (!running()) return;
-  if (context_seen_.load() && !attributes_done_.exchange(true)) record_device_attributes();
+  if (context_seen_.load()) record_device_attributes();
   synchronize_contexts();
   flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   send_statistics();

@@ -97,7 +97,8 @@ class Collector {
   std::mutex contexts_mutex_;
   std::set<CUcontext> contexts_;
   std::atomic<bool> context_seen_{false};
-  std::atomic<bool> attributes_done_{false};
+  std::mutex attributes_;  // held while they are read
+  bool attributes_done_ = false;
 
   std::atomic<std::uint64_t> slots_exhausted_{0};
   std::atomic<std::uint64_t> cupti_errors_{0};
