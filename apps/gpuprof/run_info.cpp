@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gpuprof_version.hpp"
+#include "libprof/base/shell.hpp"
 #include "libprof/wire/format.hpp"
 
 extern char** environ;
@@ -56,21 +57,6 @@ std::string driver_version() {
 }
 
 }  // namespace
-
-std::string shell_line(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) {
-    if (!line.empty()) line += ' ';
-    if (!word.empty() && word.find_first_of(" \t\n'\"\\$`!*?[](){}<>|&;#~") == word.npos) {
-      line += word;
-      continue;
-    }
-    line += '\'';
-    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += '\'';
-  }
-  return line;
-}
 
 std::int64_t realtime_ns() {
   timespec now{};

@@ -11,9 +11,6 @@ namespace gpuprof::app {
 // The machine and the command, before the target starts.
 wire::Fields describe_run(const std::vector<std::string>& application, const std::string& groups);
 
-// The words as a shell would take them.
-std::string shell_line(const std::vector<std::string>& words);
-
 std::int64_t realtime_ns();
 
 }  // namespace gpuprof::app

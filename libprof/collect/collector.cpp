@@ -1,9 +1,6 @@
 #include "libprof/collect/collector.hpp"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -19,7 +15,9 @@
 #include <sstream>
 #include <utility>
 
+#include "libprof/base/shell.hpp"
 #include "libprof/collect/cubin.hpp"
+#include "libprof/collect/driver.hpp"
 #include "libprof/collect/second_client.hpp"
 #include "schema/activity/all.hpp"
 
@@ -29,7 +27,7 @@ namespace {
 constexpr std::uint32_t default_slots = 256;
 constexpr std::size_t default_slot_bytes = 1 << 20;
 constexpr int config_patience_ms = 10'000;
-constexpr int exit_patience_ms = 5'000;
+constexpr std::chrono::milliseconds exit_patience{5000};
 // The first flushes follow one another quickly, so that a target that dies young leaves finished
 // records: from 10 ms to the usual interval in the first two seconds of CUDA.
 constexpr int first_flush_ms = 10;
@@ -64,31 +62,13 @@ std::string executable() {
   return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : std::string();
 }
 
-// Arguments one behind the other, quoted where a shell would need it.
 std::string command_line() {
-  std::string arguments = file_text("/proc/self/cmdline");
-  std::string line;
-  for (std::size_t at = 0; at < arguments.size();) {
-    const std::string argument = arguments.c_str() + at;
-    at += argument.size() + 1;
-    if (!line.empty()) line += ' ';
-    const bool plain = !argument.empty() &&
-                       argument.find_first_of(" \t\n'\"\\$`!*?[](){}<>|&;#~") == std::string::npos;
-    if (plain) {
-      line += argument;
-      continue;
-    }
-    line += '\'';
-    for (const char c : argument) {
-      if (c == '\'') {
-        line += "'\\''";
-      } else {
-        line += c;
-      }
-    }
-    line += '\'';
+  const std::string arguments = file_text("/proc/self/cmdline");  // each ends with a zero
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < arguments.size(); at += words.back().size() + 1) {
+    words.emplace_back(arguments.c_str() + at);
   }
-  return line;
+  return shell_line(words);
 }
 
 std::vector<std::string> split(std::string_view text, char separator) {
@@ -102,28 +82,6 @@ std::vector<std::string> split(std::string_view text, char separator) {
 }
 
 std::uint32_t thread_id() { return static_cast<std::uint32_t>(syscall(SYS_gettid)); }
-
-// A thread of ours takes no signals: they are meant for the target's own.
-bool start_thread(void* (*body)(void*), void* argument) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread;
-  const bool started = pthread_create(&thread, nullptr, body, argument) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (!started) return false;
-  pthread_setname_np(thread, "gpuprof");
-  pthread_detach(thread);
-  return true;
-}
-
-template <class F>
-F* driver_function(F*, const char* name) {
-  void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-  return driver ? reinterpret_cast<F*>(dlsym(driver, name)) : nullptr;
-}
-// The driver's function, by the name it has in cuda.h; null without a driver.
-#define GPUPROF_DRIVER(name) driver_function(decltype(&::name){}, #name)
 
 }  // namespace
 
@@ -382,7 +340,7 @@ bool Collector::enable(int kind) {
       if (result != CUPTI_SUCCESS) result = cupti_.cuptiActivityEnable(cupti_kind);
       break;
     case schema::Source::enable:
-      if (kind == schema::UnifiedMemoryCounter::info.id && !context_seen_.load()) {
+      if (kind == schema::UnifiedMemoryCounter::info.id && !contexts_.any_seen()) {
         wants_unified_memory_.store(true);  // wants a driver that is up
         return true;
       }
@@ -522,7 +480,7 @@ void Collector::thread_main() {
     if (!running()) break;
     watch_for_second_clients(&Callbacks::second_client);
     flush(0);
-    if (!context_seen_.load()) continue;  // the driver is still starting
+    if (!contexts_.any_seen()) continue;  // the driver is still starting
     record_device_attributes();
     send_statistics();
     wait_ms = std::min<double>(wait_ms * flush_growth, flush_ms_);
@@ -581,11 +539,7 @@ void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, co
     const auto& resource = *static_cast<const CUpti_ResourceData*>(data);
     switch (id) {
       case CUPTI_CBID_RESOURCE_CONTEXT_CREATED: {
-        {
-          const std::lock_guard lock(contexts_mutex_);
-          contexts_.insert(resource.context);
-        }
-        context_seen_.store(true);
+        contexts_.created(resource.context);
         if (wants_unified_memory_.exchange(false)) {
           configure_unified_memory();
           const std::lock_guard lock(enabling_);
@@ -593,11 +547,9 @@ void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, co
         }
         break;
       }
-      case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING: {
-        const std::lock_guard lock(contexts_mutex_);
-        contexts_.erase(resource.context);
+      case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+        contexts_.destroyed(resource.context);
         break;
-      }
       case CUPTI_CBID_RESOURCE_MODULE_LOADED: on_module(resource); break;
       default: break;
     }
@@ -646,43 +598,16 @@ void Collector::on_module(const CUpti_ResourceData& resource) {
   send_batch(wire::no_slot, 0);
 }
 
-// CUPTI declares DEVICE_ATTRIBUTE and delivers none. These calls are the collector's own: the
-// packer leaves this thread's API records out.
-// Once; whoever comes second waits until it is done.
+// CUPTI declares DEVICE_ATTRIBUTE and delivers none. Done once; whoever comes second waits.
 void Collector::record_device_attributes() {
   const std::lock_guard once(attributes_);
   if (std::exchange(attributes_done_, true)) return;
-  const auto count_devices = GPUPROF_DRIVER(cuDeviceGetCount);
-  const auto get_attribute = GPUPROF_DRIVER(cuDeviceGetAttribute);
-  const auto driver_version = GPUPROF_DRIVER(cuDriverGetVersion);
-  int version = 0;
-  if (driver_version && driver_version(&version) == CUDA_SUCCESS) {
-    tell("driver_version", std::to_string(version));
-  }
-  const bool wanted =
-      std::find(kinds_.begin(), kinds_.end(), schema::DeviceAttribute::info.id) != kinds_.end();
-  int devices = 0;
-  if (!wanted || !count_devices || !get_attribute || count_devices(&devices) != CUDA_SUCCESS)
-    return;
-  std::vector<CUpti_ActivityDeviceAttribute> records;
-  for (int device = 0; device < devices; ++device) {
-    for (int attribute = 1; attribute < CU_DEVICE_ATTRIBUTE_MAX; ++attribute) {
-      int value = 0;
-      if (get_attribute(&value, static_cast<CUdevice_attribute>(attribute), device) !=
-          CUDA_SUCCESS) {
-        continue;
-      }
-      CUpti_ActivityDeviceAttribute record{};
-      record.kind = CUPTI_ACTIVITY_KIND_DEVICE_ATTRIBUTE;
-      record.flags = CUPTI_ACTIVITY_FLAG_DEVICE_ATTRIBUTE_CUDEVICE;
-      record.deviceId = static_cast<std::uint32_t>(device);
-      record.attribute.cu = static_cast<CUdevice_attribute>(attribute);
-      record.value.vInt64 = value;
-      records.push_back(record);
-    }
-  }
+  if (const int version = driver_version()) tell("driver_version", std::to_string(version));
+  const int kind = schema::DeviceAttribute::info.id;
+  if (std::find(kinds_.begin(), kinds_.end(), kind) == kinds_.end()) return;
+  const auto records = device_attributes();
   const std::lock_guard lock(packing_);
-  for (const auto& record : records) {
+  for (const CUpti_ActivityDeviceAttribute& record : records) {
     packer_->add(reinterpret_cast<const CUpti_Activity*>(&record));
   }
   send_batch(wire::no_slot, 0);
@@ -721,62 +646,24 @@ void Collector::send_clock(wire::Clock::Moment moment) {
   channel_.send(wire::FrameType::clock, encoder);
 }
 
-namespace {
-
-// The contexts to wait for, and whether that is done. Shared with the thread that waits, which may
-// never come back.
-struct Synchronization {
-  std::vector<CUcontext> contexts;
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool done = false;
-};
-
-void* synchronize_thread(void* argument) {
-  const std::unique_ptr<std::shared_ptr<Synchronization>> owned(
-      static_cast<std::shared_ptr<Synchronization>*>(argument));
-  Synchronization& work = **owned;
-  Collector::instance().leave_out_this_thread();
-  const auto set_current = GPUPROF_DRIVER(cuCtxSetCurrent);
-  const auto synchronize =
-      driver_function(static_cast<CUresult (*)()>(nullptr), "cuCtxSynchronize");
-  for (CUcontext context : work.contexts) {
-    if (set_current && synchronize && set_current(context) == CUDA_SUCCESS) synchronize();
-  }
-  const std::lock_guard lock(work.mutex);
-  work.done = true;
-  work.changed.notify_all();
-  return nullptr;
-}
-
-}  // namespace
-
-// A target that ends without waiting for its last kernels would lose their records. Done on a
-// thread of its own and with limited patience: a kernel that never ends must not keep the target.
-void Collector::synchronize_contexts() {
-  auto work = std::make_shared<Synchronization>();
-  {
-    const std::lock_guard lock(contexts_mutex_);
-    work->contexts.assign(contexts_.begin(), contexts_.end());
-  }
-  if (work->contexts.empty()) return;
-  // The target did not ask for this wait: no record of it.
+// A target that ends without waiting for its last kernels would lose their records, and one that
+// ends early the device attributes. Both need calls to the driver, which must not be taken for the
+// target's: so they are made on a thread of ours.
+void Collector::finish_driver_work() {
   const std::lock_guard enabling(enabling_);
+  // The target did not ask for this wait: no record of it.
   const bool traced = enabled_.contains(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
   if (traced) cupti_.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
-  auto handed_over = std::make_unique<std::shared_ptr<Synchronization>>(work);
-  if (!start_thread(&synchronize_thread, handed_over.get())) return;
-  handed_over.release();
-  std::unique_lock lock(work->mutex);
-  work->changed.wait_for(lock, std::chrono::milliseconds(exit_patience_ms),
-                         [&] { return work->done; });
+  contexts_.synchronize(exit_patience, [] {
+    instance().leave_out_this_thread();
+    instance().record_device_attributes();
+  });
   if (traced) cupti_.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
 }
 
 void Collector::at_exit() {
   if (!running()) return;
-  if (context_seen_.load()) record_device_attributes();
-  synchronize_contexts();
+  finish_driver_work();
   flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   send_statistics();
   send_clock(wire::Clock::Moment::last);

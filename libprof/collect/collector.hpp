@@ -16,6 +16,7 @@
 
 #include "libprof/collect/arena.hpp"
 #include "libprof/collect/channel.hpp"
+#include "libprof/collect/driver.hpp"
 #include "libprof/collect/packer.hpp"
 #include "libprof/collect/strings.hpp"
 #include "libprof/cupti/api.hpp"
@@ -68,7 +69,7 @@ class Collector {
   void send_statistics();
   void send_clock(wire::Clock::Moment moment);
   void at_exit();
-  void synchronize_contexts();
+  void finish_driver_work();
 
   void on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
   void on_module(const CUpti_ResourceData& resource);
@@ -94,9 +95,7 @@ class Collector {
   std::unique_ptr<Packer> packer_;
   std::mutex packing_;  // guards packer_ and strings_; held while a batch is sent
 
-  std::mutex contexts_mutex_;
-  std::set<CUcontext> contexts_;
-  std::atomic<bool> context_seen_{false};
+  Contexts contexts_;
   std::mutex attributes_;  // held while they are read
   bool attributes_done_ = false;
 

@@ -19,6 +19,11 @@ Encoder& Encoder::text(std::string_view text) {
   return *this;
 }
 
+Encoder& Encoder::raw(std::span<const std::byte> bytes) {
+  bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+  return *this;
+}
+
 Encoder& Encoder::fields(const Fields& fields) {
   integer(static_cast<std::uint32_t>(fields.size()));
   for (const auto& [name, value] : fields) text(name).text(value);

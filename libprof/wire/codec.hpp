@@ -51,6 +51,7 @@ class Encoder {
     return *this;
   }
   Encoder& text(std::string_view text);
+  Encoder& raw(std::span<const std::byte> bytes);  // as they are
   Encoder& fields(const Fields& fields);
 
   std::span<const std::byte> bytes() const { return bytes_; }

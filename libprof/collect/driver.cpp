@@ -1,0 +1,117 @@
+#include "libprof/collect/driver.hpp"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include <condition_variable>
+#include <memory>
+
+namespace gpuprof::collect {
+namespace {
+
+template <class F>
+F* driver_function(F*, const char* name) {
+  void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  return driver ? reinterpret_cast<F*>(dlsym(driver, name)) : nullptr;
+}
+// The driver's function, by the name it has in cuda.h; null without a driver.
+#define GPUPROF_DRIVER(name) driver_function(decltype(&::name){}, #name)
+
+// Shared with the thread that waits, which may never come back.
+struct Wait {
+  std::vector<CUcontext> contexts;
+  void (*on_thread)() = nullptr;
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool done = false;
+};
+
+void* wait_for_contexts(void* argument) {
+  const std::unique_ptr<std::shared_ptr<Wait>> owned(static_cast<std::shared_ptr<Wait>*>(argument));
+  Wait& wait = **owned;
+  wait.on_thread();
+  const auto set_current = GPUPROF_DRIVER(cuCtxSetCurrent);
+  // Later headers make a macro of this name.
+  const auto synchronize =
+      driver_function(static_cast<CUresult (*)()>(nullptr), "cuCtxSynchronize");
+  for (CUcontext context : wait.contexts) {
+    if (set_current && synchronize && set_current(context) == CUDA_SUCCESS) synchronize();
+  }
+  const std::lock_guard lock(wait.mutex);
+  wait.done = true;
+  wait.changed.notify_all();
+  return nullptr;
+}
+
+}  // namespace
+
+bool start_thread(void* (*body)(void*), void* argument) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  const bool started = pthread_create(&thread, nullptr, body, argument) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!started) return false;
+  pthread_setname_np(thread, "gpuprof");
+  pthread_detach(thread);
+  return true;
+}
+
+void Contexts::created(CUcontext context) {
+  const std::lock_guard lock(mutex_);
+  contexts_.insert(context);
+  seen_.store(true, std::memory_order_release);
+}
+
+void Contexts::destroyed(CUcontext context) {
+  const std::lock_guard lock(mutex_);
+  contexts_.erase(context);
+}
+
+void Contexts::synchronize(std::chrono::milliseconds patience, void (*on_thread)()) const {
+  auto wait = std::make_shared<Wait>();
+  {
+    const std::lock_guard lock(mutex_);
+    wait->contexts.assign(contexts_.begin(), contexts_.end());
+  }
+  if (wait->contexts.empty()) return;
+  wait->on_thread = on_thread;
+  auto handed_over = std::make_unique<std::shared_ptr<Wait>>(wait);
+  if (!start_thread(&wait_for_contexts, handed_over.get())) return;
+  static_cast<void>(handed_over.release());
+  std::unique_lock lock(wait->mutex);
+  wait->changed.wait_for(lock, patience, [&] { return wait->done; });
+}
+
+std::vector<CUpti_ActivityDeviceAttribute> device_attributes() {
+  std::vector<CUpti_ActivityDeviceAttribute> records;
+  const auto count_devices = GPUPROF_DRIVER(cuDeviceGetCount);
+  const auto get_attribute = GPUPROF_DRIVER(cuDeviceGetAttribute);
+  int devices = 0;
+  if (!count_devices || !get_attribute || count_devices(&devices) != CUDA_SUCCESS) return records;
+  for (int device = 0; device < devices; ++device) {
+    for (int id = 1; id < CU_DEVICE_ATTRIBUTE_MAX; ++id) {
+      const auto attribute = static_cast<CUdevice_attribute>(id);
+      int value = 0;
+      if (get_attribute(&value, attribute, device) != CUDA_SUCCESS) continue;
+      CUpti_ActivityDeviceAttribute record{};
+      record.kind = CUPTI_ACTIVITY_KIND_DEVICE_ATTRIBUTE;
+      record.flags = CUPTI_ACTIVITY_FLAG_DEVICE_ATTRIBUTE_CUDEVICE;
+      record.deviceId = static_cast<std::uint32_t>(device);
+      record.attribute.cu = attribute;
+      record.value.vInt64 = value;
+      records.push_back(record);
+    }
+  }
+  return records;
+}
+
+int driver_version() {
+  const auto get_version = GPUPROF_DRIVER(cuDriverGetVersion);
+  int version = 0;
+  return get_version && get_version(&version) == CUDA_SUCCESS ? version : 0;
+}
+
+}  // namespace gpuprof::collect

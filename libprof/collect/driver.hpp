@@ -1,0 +1,41 @@
+// What the collector asks of the CUDA driver itself. Never from a CUPTI callback, where CUDA calls
+// would hang, and only from threads whose calls the packer leaves out.
+#pragma once
+
+#include <cupti.h>
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <set>
+#include <vector>
+
+namespace gpuprof::collect {
+
+// Runs `body` on a new detached thread that takes no signals: they are meant for the target's own.
+bool start_thread(void* (*body)(void*), void* argument);
+
+// The contexts of the process as CUPTI's resource callbacks tell of them. Any thread.
+class Contexts {
+ public:
+  void created(CUcontext context);
+  void destroyed(CUcontext context);
+  bool any_seen() const { return seen_.load(std::memory_order_acquire); }
+
+  // Waits for the work in all of them, but no longer than `patience`: a kernel that never ends must
+  // not keep the target. `on_thread` is called first on the thread that waits.
+  void synchronize(std::chrono::milliseconds patience, void (*on_thread)()) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::set<CUcontext> contexts_;
+  std::atomic<bool> seen_{false};
+};
+
+// Attributes of all devices, as the records CUPTI declares and does not deliver.
+std::vector<CUpti_ActivityDeviceAttribute> device_attributes();
+
+// CUDA version of the driver, 13000 for 13.0; 0 when there is none.
+int driver_version();
+
+}  // namespace gpuprof::collect
