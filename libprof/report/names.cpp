@@ -1,11 +1,9 @@
 #include "libprof/report/names.hpp"
 
-#include <cxxabi.h>
-
 #include <array>
-#include <cstdlib>
-#include <memory>
 #include <span>
+
+#include "libprof/base/demangle.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -19,15 +17,6 @@ bool has_column(store::Database& database, std::string_view table, std::string_v
 }
 
 }  // namespace
-
-std::string demangled(const std::string& name) {
-  // Without the prefix a plain C name would be read as a type: "f" is float.
-  if (!name.starts_with("_Z")) return name;
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
-  return status == 0 && text ? std::string(text.get()) : name;
-}
 
 std::string_view without_version(std::string_view api_name) {
   const auto underscore = api_name.find('_');

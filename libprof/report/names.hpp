@@ -11,9 +11,6 @@ namespace gpuprof::report {
 
 enum class ApiDomain { runtime, driver };
 
-// Readable form of a mangled C++ name; anything else comes back as it is.
-std::string demangled(const std::string& name);
-
 // "cudaMalloc_v3020" -> "cudaMalloc": nvprof cuts at the first underscore.
 std::string_view without_version(std::string_view api_name);
 
