@@ -10,6 +10,7 @@
 // used.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -70,7 +71,9 @@ struct ArenaHeader {
   std::uint64_t names_text_offset;
   std::uint64_t names_text_size;
   std::uint64_t launches_offset;
-  std::uint64_t launch_count;            // a power of two
+  std::uint64_t launch_count;  // a power of two
+  // The collector's own threads, whose driver calls are not the target's. 0 = none yet.
+  std::array<std::atomic<std::uint32_t>, 2> own_threads;
   std::atomic<std::uint64_t> free_list;  // low half: slot + 1, high half: a tag against ABA
 };
 
@@ -106,6 +109,8 @@ class Arena {
   // Kernels' names as the launch callback gives them, and the launches that used them.
   StringTable launch_names() const;
   std::span<std::atomic<std::uint64_t>> launches() const;
+
+  std::array<std::atomic<std::uint32_t>, 2>& own_threads() const { return header_->own_threads; }
 
   int file() const { return file_; }
   // For the child of a fork: private, empty memory takes the arena's place, so that what CUPTI may

@@ -29,8 +29,10 @@ constexpr std::size_t default_slot_bytes = 1 << 20;
 constexpr int config_patience_ms = 10'000;
 constexpr std::chrono::milliseconds exit_patience{5000};
 // The first flushes follow one another quickly, so that a target that dies young leaves finished
-// records: from 10 ms to the usual interval in the first two seconds of CUDA.
-constexpr int first_flush_ms = 10;
+// records: from 2 ms to the usual interval in the first two seconds of CUDA. While the driver is
+// still starting there is little to flush.
+constexpr int first_flush_ms = 2;
+constexpr int starting_flush_ms = 20;
 constexpr double flush_growth = 1.25;
 
 // Runtime launches go through these too.
@@ -249,6 +251,7 @@ bool Collector::subscribe() {
   }
   strings_ = std::make_unique<LiveStrings>(arena_);
   packer_ = std::make_unique<Packer>(cupti_.version, *strings_, Packer::Records::live);
+  packer_->leave_out_threads(arena_);
   launch_names_ = std::make_unique<LaunchNames>(arena_);
 
   if (cupti_.cuptiActivitySetAttribute) {
@@ -470,7 +473,8 @@ void Collector::thread_main() {
   wire::encode(encoder, names);
   channel_.send(wire::FrameType::api_names, encoder);
 
-  double wait_ms = std::min(first_flush_ms, flush_ms_);
+  double wait_ms = first_flush_ms;
+  bool driver_up = false;
   while (running() && channel_.alive()) {
     wire::Frame command;
     if (channel_.receive(command, static_cast<int>(wait_ms))) {
@@ -480,16 +484,22 @@ void Collector::thread_main() {
     if (!running()) break;
     watch_for_second_clients(&Callbacks::second_client);
     flush(0);
-    if (!contexts_.any_seen()) continue;  // the driver is still starting
-    record_device_attributes();
+    if (!driver_up && contexts_.any_seen()) {
+      driver_up = true;
+      wait_ms = first_flush_ms;
+      record_device_attributes();
+    }
     send_statistics();
-    wait_ms = std::min<double>(wait_ms * flush_growth, flush_ms_);
+    wait_ms = std::min<double>(wait_ms * flush_growth, driver_up ? flush_ms_ : starting_flush_ms);
   }
 }
 
+// The flushing thread, and the one at exit.
 void Collector::leave_out_this_thread() {
-  const std::lock_guard lock(packing_);
-  packer_->leave_out_thread(thread_id());
+  for (auto& own : arena_.own_threads()) {
+    std::uint32_t none = 0;
+    if (own.compare_exchange_strong(none, thread_id())) return;
+  }
 }
 
 void Collector::handle(const wire::Frame& command) {
@@ -540,6 +550,7 @@ void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, co
     switch (id) {
       case CUPTI_CBID_RESOURCE_CONTEXT_CREATED: {
         contexts_.created(resource.context);
+        keep_device_names();
         if (wants_unified_memory_.exchange(false)) {
           configure_unified_memory();
           const std::lock_guard lock(enabling_);
@@ -568,6 +579,27 @@ void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, co
     // CUPTI has taken itself down. What it had written is in the arena; nothing more will come.
     cupti_errors_.fetch_add(1, std::memory_order_relaxed);
     tell("error", "CUPTI stopped by itself after an error; the program runs on unprofiled");
+  }
+}
+
+// DEVICE records are written while the driver starts and may lie in a buffer for long. Their names
+// are read now, so that they outlive a target that dies early. The buffer is CUPTI's meanwhile, but
+// reading finished records in it is safe (measured: docs/measurements.md).
+void Collector::keep_device_names() {
+  constexpr int most_records = 64;  // they are among the first
+  const std::lock_guard lock(packing_);
+  for (std::uint32_t slot = 0; slot < arena_.slot_count(); ++slot) {
+    if (arena_.slot_header(slot).state.load() != SlotState::lent) continue;
+    auto* bytes = reinterpret_cast<std::uint8_t*>(arena_.slot(slot));
+    CUpti_Activity* record = nullptr;
+    for (int i = 0; i < most_records; ++i) {
+      if (cupti_.cuptiActivityGetNextRecord(bytes, arena_.slot_size(), &record) != CUPTI_SUCCESS) {
+        break;
+      }
+      if (record->kind == CUPTI_ACTIVITY_KIND_DEVICE) {
+        strings_->intern(reinterpret_cast<const CUpti_ActivityDevice6*>(record)->name);
+      }
+    }
   }
 }
 

@@ -72,6 +72,7 @@ class Collector {
   void finish_driver_work();
 
   void on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
+  void keep_device_names();
   void on_module(const CUpti_ResourceData& resource);
   void on_completed(std::uint8_t* buffer, std::size_t used);
   void send_batch(std::uint32_t slot, std::uint32_t generation);

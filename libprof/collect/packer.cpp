@@ -104,9 +104,11 @@ void Packer::add(const CUpti_Activity* record) {
     return;
   }
   if (!wanted_[kind]) return;
-  if (kind == CUPTI_ACTIVITY_KIND_DRIVER) {
+  if (kind == CUPTI_ACTIVITY_KIND_DRIVER && own_threads_) {
     const auto thread = reinterpret_cast<const CUpti_ActivityAPI*>(record)->threadId;
-    if (thread == own_threads_[0] || thread == own_threads_[1]) return;
+    for (const auto& own : *own_threads_) {
+      if (thread == own.load(std::memory_order_relaxed)) return;
+    }
   }
   Rows& rows = rows_[kind];
   const std::size_t at = rows.bytes.size();

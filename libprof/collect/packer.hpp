@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "libprof/collect/arena.hpp"
 #include "libprof/collect/channel.hpp"
 #include "libprof/collect/strings.hpp"
 #include "libprof/wire/messages.hpp"
@@ -36,11 +37,8 @@ class Packer {
 
   // Rows of an unwanted kind are left out; launch calls, say, when only GPU work was asked for.
   void want(std::size_t kind, bool wanted) { wanted_[kind] = wanted; }
-  // Driver calls of this thread are the collector's own and are left out. It has two such threads.
-  void leave_out_thread(std::uint32_t thread_id) {
-    own_threads_[1] = own_threads_[0];
-    own_threads_[0] = thread_id;
-  }
+  // Driver calls of these threads are the collector's own and are left out.
+  void leave_out_threads(const Arena& arena) { own_threads_ = &arena.own_threads(); }
 
   void add(const CUpti_Activity* record);
 
@@ -60,7 +58,7 @@ class Packer {
   Records records_kind_;
   std::array<Rows, kind_limit> rows_;
   std::array<bool, kind_limit> wanted_{};
-  std::array<std::uint32_t, 2> own_threads_{};
+  const std::array<std::atomic<std::uint32_t>, 2>* own_threads_ = nullptr;
   std::uint64_t records_ = 0;
   std::uint64_t unknown_ = 0;
 };

@@ -123,6 +123,7 @@ bool salvage(int arena_file, int socket) {
 
   LeftStrings strings(arena);
   Packer packer(cupti.version, strings, Packer::Records::left_behind);
+  packer.leave_out_threads(arena);
   RecordSizes sizes(cupti.cuptiActivityGetNextRecord);
   std::vector<std::uint32_t> left;
   for (std::uint32_t slot = 0; slot < arena.slot_count(); ++slot) {

@@ -57,7 +57,6 @@ struct Listener::Connection {
   std::uint32_t stream = 0;
   std::int64_t process_id = 0;
   bool said_hello = false;
-  bool said_goodbye = false;
   bool is_salvage = false;
   pid_t salvage_process = -1;
   int arena = -1;
@@ -192,7 +191,6 @@ void Listener::take(Connection& connection, wire::Frame frame) {
   frame.stream = connection.stream;
   switch (frame.type) {
     case wire::FrameType::hello: answer_hello(connection, frame); break;
-    case wire::FrameType::goodbye: connection.said_goodbye = true; break;
     case wire::FrameType::info: {
       const wire::Fields fields = wire::Decoder(frame.payload()).fields();
       if (const auto path = fields.find("cupti_path")) connection.cupti_path = *path;
@@ -285,7 +283,6 @@ bool Listener::start_salvage(Connection& connection) {
   salvage->stream = connection.stream;
   salvage->process_id = connection.process_id;
   salvage->said_hello = true;
-  salvage->said_goodbye = connection.said_goodbye;
   salvage->is_salvage = true;
   salvage->salvage_process = process;
   connections_.push_back(std::move(salvage));
@@ -294,15 +291,11 @@ bool Listener::start_salvage(Connection& connection) {
 
 void Listener::push_end(Connection& connection) {
   if (!connection.said_hello) return;
-  wire::Fields fields;
   {
     const std::lock_guard lock(mutex_);
     std::erase(active_processes_, connection.process_id);
   }
-  fields.set("goodbye", static_cast<std::int64_t>(connection.said_goodbye));
-  wire::Encoder end;
-  end.fields(fields);
-  queue_.push(wire::make_frame(wire::FrameType::stream_end, connection.stream, end.bytes()));
+  queue_.push(wire::make_frame(wire::FrameType::stream_end, connection.stream, {}));
 }
 
 }  // namespace gpuprof::launch

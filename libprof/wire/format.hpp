@@ -29,7 +29,7 @@ enum class FrameType : std::uint32_t {
   statistics = 10,  // collector: counters so far
   goodbye = 11,     // collector: the process ends in order; nothing follows
   run = 12,         // launcher: fields about the run as a whole
-  stream_end = 13,  // launcher: the stream is over; how the process ended
+  stream_end = 13,  // launcher: the stream is over, salvage included
 };
 
 // Stands in front of every frame. All integers are little-endian.

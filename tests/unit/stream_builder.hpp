@@ -94,7 +94,7 @@ class BatchBuilder {
   BatchBuilder& rows_of_length(std::uint32_t table, std::uint32_t count, std::uint64_t length,
                                const wire::Encoder& rows) {
     body_.integer(wire::BlockHeader{table, count, length});
-    for (const std::byte byte : rows.bytes()) body_.integer(byte);
+    body_.raw(rows.bytes());
     ++blocks_;
     return *this;
   }
@@ -105,7 +105,7 @@ class BatchBuilder {
                                 std::uint32_t flags = 0) const {
     wire::Encoder encoder;
     encoder.integer(wire::BatchHeader{wire::no_slot, 0, blocks, flags});
-    for (const std::byte byte : body_.bytes()) encoder.integer(byte);
+    encoder.raw(body_.bytes());
     return frame_of(wire::FrameType::batch, stream, encoder);
   }
 
