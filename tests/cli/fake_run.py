@@ -1,0 +1,207 @@
+"""Runs the shipped gpuprof, collector and salvage on a program linked to the stand-in libraries.
+
+GPUPROF is the path of the gpuprof binary, GPUPROF_BUILD the build tree. What the stand-ins can be
+told is in tests/fake_cupti/cupti/settings.hpp.
+"""
+
+import os
+import pathlib
+import signal
+import sqlite3
+import struct
+import subprocess
+import tempfile
+import time
+import unittest
+
+GPUPROF = os.environ.get("GPUPROF", "")
+BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD", "."))
+FAKE = BUILD / "tests" / "fake"
+CUPTI = FAKE / "libcupti.so.13"
+BARE_CUPTI = FAKE / "bare" / "libcupti.so.12"
+SANITIZED = bool(os.environ.get("GPUPROF_SANITIZE"))
+# A sanitizer multiplies every wait.
+PATIENCE = 120 if SANITIZED else 60
+
+PREFIX = "CUPTI_ACTIVITY_KIND_"
+KIND = {
+    "MEMCPY": 1, "MEMSET": 2, "DRIVER": 4, "RUNTIME": 5, "DEVICE": 8, "CONTEXT": 9,
+    "CONCURRENT_KERNEL": 10, "MARKER": 12, "MARKER_DATA": 13, "STREAM": 37, "SYNCHRONIZATION": 38,
+    "MEMORY2": 49,
+}  # fmt: skip
+
+# cuDriverGetVersion, cuDeviceGetCount, cuDeviceGetAttribute, cuCtxSynchronize, cuCtxSetCurrent
+OWN_CALLS = "(2, 4, 9, 17, 303)"
+
+
+class Run:
+    """A finished run: exit code, what went to stdout and stderr."""
+
+    def __init__(self, code, stdout, stderr):
+        self.code, self.stdout, self.stderr = code, stdout, stderr
+
+
+class Database:
+    def __init__(self, path):
+        self.path = path
+        self.connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+
+    def rows(self, sql, *values):
+        return self.connection.execute(sql, values).fetchall()
+
+    def one(self, sql, *values):
+        return self.rows(sql, *values)[0][0]
+
+    def count(self, kind):
+        return self.one(f"SELECT count(*) FROM {PREFIX}{kind}")
+
+    def own_calls(self):
+        """Driver calls that no program here makes: the collector's."""
+        return self.count(f"DRIVER WHERE cbid IN {OWN_CALLS}")
+
+    def kernels(self):
+        """How many there are of each name."""
+        return dict(self.rows("SELECT mangled_name, count(*) FROM kernels GROUP BY 1"))
+
+    def statistics(self):
+        return {
+            (kind.removeprefix(PREFIX), name): value
+            for kind, name, value in self.rows("SELECT kind, name, value FROM STATISTIC")
+        }
+
+    def statistic(self, name):
+        return self.one("SELECT coalesce(sum(value), 0) FROM STATISTIC WHERE name = ?", name)
+
+    def losses(self):
+        return dict(self.rows("SELECT name, sum(value) FROM losses GROUP BY name"))
+
+    def run(self):
+        return dict(self.rows("SELECT key, value FROM RUN"))
+
+    def close(self):
+        self.connection.close()
+
+
+@unittest.skipUnless(GPUPROF and CUPTI.exists(), "GPUPROF is not set, or there are no stand-ins")
+class FakeTest(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="gpuprof-cli-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.output = self.folder / "run.sqlite"
+
+    def program(self, name):
+        return str(FAKE / name)
+
+    def command(self, target, options=(), output=True, cupti=CUPTI):
+        command = [GPUPROF, "--cupti", str(cupti), *map(str, options)]
+        if output:
+            command += ["-o", str(self.output)]
+        return command + [self.program(target[0]), *map(str, target[1:])]
+
+    def environment(self, more):
+        # The program's own leaks are nobody's business here.
+        asan = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0:handle_segv=0:handle_abort=0"
+        return {**os.environ, "ASAN_OPTIONS": asan, **{k: str(v) for k, v in more.items()}}
+
+    def start(self, *target, options=(), output=True, cupti=CUPTI, **environment):
+        """In a process group of its own."""
+        process = subprocess.Popen(
+            self.command(target, options, output, cupti),
+            env=self.environment(environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, cwd=self.folder, start_new_session=True,
+        )  # fmt: skip
+        self.addCleanup(self.end, process)
+        return process
+
+    def end(self, process):
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
+
+    def profile(self, *target, options=(), output=True, cupti=CUPTI, check=None, **environment):
+        """Runs to the end. `check`: the exit code there has to be."""
+        process = subprocess.run(
+            self.command(target, options, output, cupti),
+            env=self.environment(environment), stdin=subprocess.DEVNULL, capture_output=True,
+            cwd=self.folder, timeout=PATIENCE,
+        )  # fmt: skip
+        run = Run(process.returncode, process.stdout, process.stderr.decode())
+        if check is not None:
+            self.assertEqual(run.code, check, run.stderr)
+        return run
+
+    def database(self, path=None, integrity=True):
+        database = Database(path or self.output)
+        self.addCleanup(database.close)
+        if integrity:
+            self.assertEqual(database.one("PRAGMA integrity_check"), "ok")
+        return database
+
+    def ledger(self, path=None):
+        """What the stand-ins wrote, per kind, summed over the processes."""
+        total = {name: 0 for name in KIND}
+        for file in self.folder.glob("ledger.*"):
+            words = struct.unpack("64Q", file.read_bytes())
+            for name, kind in KIND.items():
+                total[name] += words[kind]
+        return total
+
+    def profile_with_ledger(self, *target, **arguments):
+        return self.profile(*target, FAKE_CUPTI_LEDGER=self.folder / "ledger", **arguments)
+
+    def assert_all_there(self, database, slack=0):
+        """Every record that was written is in the database."""
+        for name, written in self.ledger().items():
+            there = database.count(name)
+            if name == "DRIVER":
+                there -= database.own_calls()
+            self.assertTrue(written <= there <= written + slack, f"{name}: {written}, {there}")
+
+    def assert_correlated(self, database):
+        """Each kernel joins the one call that launched it, of the same process."""
+        self.assertEqual(
+            database.rows(f"""
+                SELECT k._id_, k.correlationId, count(a.correlationId)
+                FROM {PREFIX}CONCURRENT_KERNEL AS k
+                LEFT JOIN (SELECT correlationId, processId FROM {PREFIX}RUNTIME
+                           UNION ALL SELECT correlationId, processId FROM {PREFIX}DRIVER) AS a
+                  ON a.correlationId = k.correlationId AND a.processId = k.processId
+                GROUP BY k._id_ HAVING count(a.correlationId) != 1 LIMIT 5"""),
+            [],
+        )  # fmt: skip
+
+    def wait_for(self, what, seconds=10):
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            value = what()
+            if value:
+                return value
+            time.sleep(0.02)
+        self.fail("it did not happen in time")
+
+
+def pids_of(process, name):
+    """Processes below `process` whose program is called `name`."""
+    children = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            stat = (entry / "stat").read_text()
+        except OSError:
+            continue
+        comm = stat[stat.index("(") + 1 : stat.rindex(")")]
+        parent = int(stat[stat.rindex(")") + 2 :].split()[1])
+        children.setdefault(parent, []).append((int(entry.name), comm))
+    found, waiting = [], [process]
+    while waiting:
+        for pid, comm in children.get(waiting.pop(), []):
+            waiting.append(pid)
+            if comm == name:
+                found.append(pid)
+    return found

@@ -1,0 +1,179 @@
+# ctest-requires: cupti
+# ctest-labels: tsan
+"""A whole run against the stand-ins: each record in its table, with the right values."""
+
+import unittest
+
+from fake_run import BARE_CUPTI, PREFIX, FakeTest
+
+VECTOR = "_Z6vectorPfi"
+DIRECT = "_ZN3lib6directILi4EEEvPKf"
+NODE = "_Z4nodev"
+
+
+class Hello(FakeTest):
+    def hello(self, n=10, **arguments):
+        self.profile_with_ledger("hello", n, check=0, **arguments)
+        return self.database()
+
+    def test_rows_and_values(self):
+        database = self.hello(10)
+        self.assertEqual(database.kernels(), {VECTOR: 10, DIRECT: 10, NODE: 3})
+        counts = {kind: database.count(kind) for kind in self.ledger()}
+        self.assertEqual(counts["CONCURRENT_KERNEL"], 23)
+        self.assertEqual(counts["MEMCPY"], 10)
+        self.assertEqual(counts["MEMSET"], 10)
+        self.assertEqual(counts["MEMORY2"], 2)
+        self.assertEqual(counts["DEVICE"], 1)
+        self.assertEqual(counts["CONTEXT"], 1)
+        self.assertEqual(counts["STREAM"], 1)
+        # malloc, free, synchronise, graph; copy, set and launch ten times each
+        self.assertEqual(counts["RUNTIME"], 4 + 30)
+        # The direct launches and the module's loading; nothing that is the collector's own.
+        self.assertEqual(counts["DRIVER"], 10 + 1)
+        self.assertEqual(counts["SYNCHRONIZATION"], 1)
+        self.assertEqual(
+            database.rows(f"SELECT DISTINCT copyKind, bytes FROM {PREFIX}MEMCPY"), [(1, 4096)]
+        )
+        self.assertEqual(database.rows(f"SELECT DISTINCT bytes FROM {PREFIX}MEMSET"), [(1024,)])
+        kernel = f"""SELECT DISTINCT registersPerThread, gridX, gridY, blockX, staticSharedMemory,
+                     sharedMemoryExecuted, priority, executionModel, channelID, streamId, deviceId,
+                     isDeviceLaunched FROM {PREFIX}CONCURRENT_KERNEL"""
+        self.assertEqual(database.rows(kernel), [(32, 64, 1, 256, 128, 8192, -3, 0, 11, 7, 0, 0)])
+
+    def test_times(self):
+        database = self.hello(20)
+        for kind in ("CONCURRENT_KERNEL", "MEMCPY", "MEMSET", "RUNTIME", "DRIVER"):
+            self.assertEqual(
+                database.count(f'{kind} WHERE start = 0 OR "end" < start OR start IS NULL'), 0, kind
+            )
+        # The device does one thing after the other.
+        self.assertEqual(
+            database.one(f"""SELECT count(*) FROM (
+                SELECT start, lag("end") OVER (ORDER BY start) AS before
+                FROM {PREFIX}CONCURRENT_KERNEL) WHERE start < before"""),
+            0,
+        )
+        # Nothing starts before it was asked for.
+        self.assertEqual(database.one("SELECT count(*) FROM launches WHERE launch_latency < 0"), 0)
+
+    def test_correlation(self):
+        database = self.hello(25)
+        self.assert_correlated(database)
+        self.assertEqual(
+            database.rows(
+                "SELECT api_domain, api_name, count(*) FROM launches GROUP BY 1, 2 ORDER BY 1, 2"
+            ),
+            [
+                ("driver", "cuLaunchKernel", 25),
+                ("runtime", "cudaGraphLaunch", 3),
+                ("runtime", "cudaLaunchKernel", 25),
+            ],
+        )
+        # A graph's kernels share its launch.
+        self.assertEqual(
+            database.one(f"""SELECT count(DISTINCT correlationId) FROM {PREFIX}CONCURRENT_KERNEL
+                             WHERE graphId > 0"""),
+            1,
+        )
+        self.assertEqual(
+            database.one(f"""SELECT count(DISTINCT graphNodeId) FROM {PREFIX}CONCURRENT_KERNEL
+                             WHERE graphId > 0"""),
+            3,
+        )
+
+    def test_names(self):
+        database = self.hello(3)
+        self.assertEqual(
+            database.rows("SELECT DISTINCT name, short_name FROM kernels ORDER BY 1"),
+            [
+                ("node()", "node"),
+                ("vector(float*, int)", "vector"),
+                ("void lib::direct<4>(float const*)", "direct"),
+            ],
+        )
+        names = {name for (name,) in database.rows("SELECT DISTINCT name FROM api_calls")}
+        self.assertEqual(
+            names,
+            {
+                "cudaLaunchKernel", "cudaGraphLaunch", "cudaMemcpy", "cudaMemset", "cudaMalloc",
+                "cudaFree", "cudaDeviceSynchronize", "cuLaunchKernel", "cuModuleLoadData",
+            },
+        )  # fmt: skip
+
+    def test_process_and_run(self):
+        database = self.hello(3)
+        (process,) = database.rows(
+            """SELECT number, executable, command_line, cupti_version, driver_version, exit_status,
+                      exit_signal, goodbye, salvaged FROM PROCESS"""
+        )
+        hello = self.program("hello")
+        self.assertEqual(process, (0, hello, hello + " 3", 130500, 13000, 0, None, 1, 0))
+        run = database.run()
+        self.assertEqual(run["finished"], 1)
+        self.assertEqual(run["loss"], 0)
+        self.assertEqual(run["exit_status"], 0)
+        self.assertLess(run["t0_realtime_ns"], run["t1_realtime_ns"])
+        self.assertEqual(database.rows("SELECT moment FROM CLOCK"), [("first",), ("last",)])
+
+    def test_statistics(self):
+        database = self.hello(50)
+        self.assert_all_there(database)
+        self.assertEqual(database.losses(), {})
+        for kind, written in self.ledger().items():
+            received = database.statistics().get((kind, "records_received"), 0)
+            self.assertEqual(received, database.count(kind), kind)
+            self.assertEqual(received, written, kind)
+
+    def test_device_attributes_are_not_the_targets_calls(self):
+        database = self.hello(3)
+        self.assertEqual(database.count("DEVICE_ATTRIBUTE"), 120)
+        self.assertEqual(
+            database.rows(f"SELECT value FROM {PREFIX}DEVICE_ATTRIBUTE WHERE attribute = x'10000000'"),
+            [(b"\xa0\0\0\0\0\0\0\0",)],
+        )
+        self.assertEqual(database.own_calls(), 0)
+
+    def test_modules(self):
+        database = self.hello(3, options=["--trace", "gpu,module"])
+        self.assertEqual(database.count("MODULE"), 1)
+        self.assertEqual(
+            database.rows(f"""SELECT s.value FROM {PREFIX}FUNCTION AS f
+                              JOIN StringTable AS s ON s._id_ = f.name ORDER BY f._id_"""),
+            [("first",), ("second",)],
+        )
+
+    def test_completed_in_the_flushing_thread(self):
+        database = self.hello(200, FAKE_CUPTI_DELIVER="flush")
+        self.assert_all_there(database)
+        self.assertEqual(database.losses(), {})
+
+    def test_cupti_without_optional_functions(self):
+        database = self.hello(20, cupti=BARE_CUPTI)
+        self.assertEqual(database.kernels(), {VECTOR: 20, DIRECT: 20, NODE: 3})
+        self.assertEqual(database.losses(), {})
+        self.assert_correlated(database)
+
+    def test_kernel_name_calls_are_cuptis_own(self):
+        database = self.hello(20, FAKE_CUPTI_NAME_CALLS="1")
+        self.assertEqual(database.count("DRIVER"), 20 + 1)
+        self.assert_correlated(database)
+
+
+class Threads(FakeTest):
+    def test_eight_threads(self):
+        self.profile_with_ledger("threads", 8, 2000, check=0)
+        database = self.database()
+        self.assertEqual(database.kernels(), {f"thread_kernel_{i}": 2000 for i in range(8)})
+        self.assert_all_there(database)
+        self.assert_correlated(database)
+        self.assertEqual(database.losses(), {})
+        self.assertEqual(
+            database.rows(f"""SELECT count(*) FROM {PREFIX}RUNTIME GROUP BY threadId"""),
+            [(2000,)] * 8,
+        )
+        self.assertEqual(database.one("SELECT count(*) FROM NVTX_RANGE WHERE \"end\" > 0"), 1600)
+
+
+if __name__ == "__main__":
+    unittest.main()

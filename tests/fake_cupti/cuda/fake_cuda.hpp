@@ -1,0 +1,43 @@
+// The stand-in for CUDA, as test programs call it. Each function makes the calls, the callbacks and
+// the device's work that the real API would, without a device. Any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+extern "C" {
+
+// cuInit. The first call of any kind does it too, and loads what CUDA_INJECTION64_PATH names.
+void fake_init();
+
+// cudaLaunchKernel, `times` over; the runtime calls the driver's cuLaunchKernel, as the real does.
+void fake_launch(const char* kernel, int times);
+// cuLaunchKernel itself, which libraries and Triton use.
+void fake_driver_launch(const char* kernel, int times);
+// cudaGraphLaunch: kernels without a launch call of their own, all with its correlation id.
+void fake_graph_launch(const char* kernel, int nodes);
+void fake_copy(int kind, std::uint64_t bytes);  // cudaMemcpy; 1 = host to device
+void fake_set(std::uint64_t bytes);             // cudaMemset
+std::uint64_t fake_malloc(std::uint64_t bytes);
+void fake_free(std::uint64_t address);
+void fake_synchronize();     // cudaDeviceSynchronize
+void fake_profiler_start();  // cudaProfilerStart
+void fake_profiler_stop();
+void fake_driver_profiler_start();  // cuProfilerStart
+void fake_driver_profiler_stop();
+
+// How long a kernel runs on the device, ns (1000).
+void fake_kernel_time(std::uint64_t ns);
+
+void* fake_context_create();
+void fake_context_destroy(void* context);
+// A module with kernels `first` and `second`.
+void fake_module_load();
+// CUPTI gives up by itself.
+void fake_state_error();
+
+// NVTX: the first call of a process loads what NVTX_INJECTION64_PATH names.
+void fake_nvtx_push(const char* message);
+void fake_nvtx_pop();
+void fake_nvtx_mark(const char* message);
+}

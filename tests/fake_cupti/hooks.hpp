@@ -1,0 +1,73 @@
+// What the stand-in driver tells the stand-in CUPTI. The real two talk through the driver's export
+// table; here CUPTI hands the driver a table of functions when it is first subscribed to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fake {
+
+// A call of the CUDA API, from enter to exit.
+struct ApiCall {
+  bool runtime = false;          // else driver
+  bool nested = false;           // a driver call made by a runtime call: shares its correlation id
+  bool parent_recorded = false;  // nested: the runtime call has a record of its own
+  bool recorded = false;         // set by enter()
+  std::uint32_t cbid = 0;
+  const char* function = nullptr;
+  const char* symbol = nullptr;  // kernel's name, as in CUpti_CallbackData::symbolName
+  void* context = nullptr;
+  std::uint64_t start = 0;
+  std::uint32_t correlation = 0;
+  std::uint64_t correlation_data = 0;
+};
+
+// A piece of work the device was given. `start` and `end` are when it runs.
+struct Work {
+  std::uint32_t correlation = 0;
+  std::uint32_t device = 0;
+  std::uint32_t context = 0;
+  std::uint32_t stream = 0;
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  const char* name = nullptr;  // kernel; lives as long as the process
+  std::uint32_t grid = 0;
+  std::uint32_t block = 0;
+  std::uint64_t graph_node = 0;
+  std::uint32_t graph = 0;
+  std::uint32_t copy_kind = 0;  // copy: CUpti_ActivityMemcpyKind
+  std::uint64_t bytes = 0;      // copy, set
+};
+
+struct Hooks {
+  void (*enter)(ApiCall& call);
+  void (*exit)(ApiCall& call, std::uint32_t result);
+  void (*kernel)(const Work& work);
+  void (*copy)(const Work& work);
+  void (*set)(const Work& work);
+  void (*memory)(bool release, std::uint64_t address, std::uint64_t bytes,
+                 std::uint32_t correlation, std::uint32_t context);
+  void (*synchronized)(std::uint32_t correlation, std::uint32_t context, std::uint64_t start,
+                       std::uint64_t end);
+  void (*device)(std::uint32_t device);
+  void (*context_created)(void* context, std::uint32_t id, std::uint32_t device);
+  void (*context_destroyed)(void* context, std::uint32_t id);
+  void (*module_loaded)(void* context, std::uint32_t id, const void* cubin, std::size_t size);
+  void (*state_error)();
+};
+
+// The stand-in driver's; null hooks take CUPTI out again. false: another CUPTI is there already.
+using SetHooks = bool (*)(const Hooks* hooks);
+inline constexpr char set_hooks_name[] = "fake_cuda_set_hooks";
+
+// The table that the stand-in NVTX hands to InitializeInjectionNvtx2, through a function like
+// NVTX's own get_export_table.
+struct NvtxTable {
+  void (*push)(const char* message);
+  void (*pop)();
+  void (*mark)(const char* message);
+};
+using NvtxExport = NvtxTable* (*)(std::uint32_t id);
+inline constexpr std::uint32_t nvtx_table_id = 3;
+
+}  // namespace fake
