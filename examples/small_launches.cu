@@ -1,9 +1,10 @@
-// Launches a kernel that does next to nothing, many times: the target on which a profiler costs most.
+// Launches a kernel that does next to nothing, many times: the target on which a profiler costs
+// most.
 //
 //   small_launches [launches] [threads]
 //
-// Prints the nanoseconds per launch as the host sees them, last wait included, and the memory of the
-// process: resident, and of that shared.
+// Prints the nanoseconds per launch as the host sees them, last wait included, and the memory of
+// the process: resident, and of that shared.
 #include <cuda_runtime.h>
 
 #include <chrono>
@@ -23,7 +24,8 @@ static long status_kib(const char* name) {
   char line[256];
   long kib = 0;
   while (std::fgets(line, sizeof line, file)) {
-    if (std::strncmp(line, name, std::strlen(name)) == 0) kib = std::atol(line + std::strlen(name) + 1);
+    if (std::strncmp(line, name, std::strlen(name)) == 0)
+      kib = std::atol(line + std::strlen(name) + 1);
   }
   std::fclose(file);
   return kib;

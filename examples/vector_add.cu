@@ -10,19 +10,12 @@
 #include <cstdlib>
 #include <vector>
 
+#include "examples/check.hpp"
+
 __global__ void vector_add(const float* a, const float* b, float* sum, int count) {
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (i < count) sum[i] = a[i] + b[i];
 }
-
-#define CHECK(call)                                                       \
-  do {                                                                    \
-    const cudaError_t error = (call);                                     \
-    if (error != cudaSuccess) {                                           \
-      std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error)); \
-      return 1;                                                           \
-    }                                                                     \
-  } while (0)
 
 int main(int argc, char** argv) {
   const int count = argc > 1 ? std::atoi(argv[1]) : 1 << 20;
