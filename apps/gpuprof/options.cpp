@@ -70,7 +70,8 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
       ->delimiter(',')
       ->type_name("LIST")
       ->expected(1)
-      ->take_all();
+      ->take_all()
+      ->allow_extra_args(false);
   std::string from_start = "on", concurrent = "on";
   app.add_option("--profile-from-start", from_start,
                  "off: collect only between cudaProfilerStart and cudaProfilerStop")
