@@ -2,10 +2,28 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <memory>
 
 namespace gpuprof {
+namespace {
+
+// "operator()", "operator<<": whose signs are no brackets. Empty where no such name begins.
+std::string_view operator_at(std::string_view name, std::size_t at) {
+  constexpr std::string_view word = "operator";
+  const std::string_view rest = name.substr(at);
+  const bool inside_a_word =
+      at > 0 && (std::isalnum(static_cast<unsigned char>(name[at - 1])) || name[at - 1] == '_');
+  if (inside_a_word || !rest.starts_with(word)) return {};
+  const std::string_view signs = rest.substr(word.size());
+  if (signs.starts_with("()")) return rest.substr(0, word.size() + 2);
+  const std::size_t count = std::min(signs.find_first_not_of("<>=!+-*/%^&|~,[]"), signs.size());
+  return count > 0 ? rest.substr(0, word.size() + count) : std::string_view();
+}
+
+}  // namespace
 
 std::string demangled(const std::string& name) {
   // Without the prefix a plain C name would be read as a type: "f" is float.
@@ -18,14 +36,16 @@ std::string demangled(const std::string& name) {
 
 std::string short_name(std::string_view name) {
   if (const auto clone = name.find(" ["); clone != name.npos) name = name.substr(0, clone);
-  constexpr std::string_view call_operator = "operator()";
-  const auto at = name.rfind(call_operator);
-  if (at != name.npos) return std::string(call_operator);
-
   // Without what stands in brackets, what is left is: return type, qualified name, qualifiers.
   std::string bare;
   int depth = 0;
-  for (const char c : name) {
+  for (std::size_t at = 0; at < name.size(); ++at) {
+    if (const auto sign = operator_at(name, at); depth == 0 && !sign.empty()) {
+      bare += sign;
+      at += sign.size() - 1;
+      continue;
+    }
+    const char c = name[at];
     const bool opens = c == '<' || c == '(' || c == '{';
     const bool closes = c == '>' || c == ')' || c == '}';
     if (closes && depth > 0) --depth;
