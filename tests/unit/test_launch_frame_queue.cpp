@@ -1,0 +1,195 @@
+#include <sys/resource.h>
+
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <thread>
+
+#include "libprof/launch/frame_queue.hpp"
+#include "tests/unit/stream_builder.hpp"
+
+using namespace gpuprof;
+using launch::FrameQueue;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr milliseconds at_once{0};
+
+wire::Frame numbered(std::uint32_t number, std::size_t size = 100,
+                     wire::FrameType type = wire::FrameType::batch) {
+  std::vector<std::byte> bytes(size);
+  for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(number + i);
+  return wire::make_frame(type, number, bytes);
+}
+
+bool is_numbered(const wire::Frame& frame, std::uint32_t number) {
+  return test::bytes_of(frame) == test::bytes_of(numbered(number, frame.length, frame.type));
+}
+
+// No file of this process may grow beyond, without a signal; undone at the end.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : signal_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, signal_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*signal_)(int);
+};
+
+}  // namespace
+
+TEST_CASE("frames come out of the queue as they went in") {
+  const test::TemporaryFolder folder;
+  FrameQueue queue(1 << 20, folder.path());
+  for (std::uint32_t i = 0; i < 100; ++i) queue.push(numbered(i));
+  CHECK(queue.counts().waiting_bytes == 100 * 116);
+  wire::Frame frame;
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    REQUIRE(queue.pop(frame, at_once));
+    CHECK(is_numbered(frame, i));
+  }
+  CHECK(!queue.pop(frame, at_once));
+  CHECK(queue.counts().waiting_bytes == 0);
+  CHECK(queue.counts().spilled_bytes == 0);
+}
+
+TEST_CASE("what memory has no room for waits in a file, in order") {
+  const test::TemporaryFolder folder;
+  FrameQueue queue(1000, folder.path());
+  wire::Frame frame;
+  std::uint32_t pushed = 0, popped = 0;
+  // Fuller, emptier, fuller, so that memory and file take turns.
+  for (const auto& [in, out] : {std::pair{50, 20}, {5, 30}, {40, 10}, {0, 35}, {30, 30}}) {
+    for (int i = 0; i < in; ++i, ++pushed) queue.push(numbered(pushed, pushed % 300));
+    for (int i = 0; i < out; ++i, ++popped) {
+      REQUIRE(queue.pop(frame, at_once));
+      CHECK(is_numbered(frame, popped));
+    }
+  }
+  CHECK(popped == pushed);
+  const auto counts = queue.counts();
+  CHECK(counts.spilled_bytes > 0);
+  CHECK(counts.discarded_blocks == 0);
+  CHECK(counts.waiting_bytes == 0);
+  CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_CASE("a frame larger than all memory passes through the file") {
+  const test::TemporaryFolder folder;
+  FrameQueue queue(1000, folder.path());
+  queue.push(numbered(1, 1 << 20));
+  CHECK(queue.counts().waiting_bytes == (1 << 20) + 16);
+  wire::Frame frame;
+  REQUIRE(queue.pop(frame, at_once));
+  CHECK(is_numbered(frame, 1));
+}
+
+TEST_CASE("where no file can be, batches are discarded and counted, the rest is kept") {
+  FrameQueue queue(1000, "/no/such/folder");
+  for (std::uint32_t i = 0; i < 8; ++i) queue.push(numbered(i));  // 928 bytes
+  queue.push(numbered(8));
+  queue.push(numbered(9));
+  queue.push(numbered(10, 100, wire::FrameType::goodbye));
+  const auto counts = queue.counts();
+  CHECK(counts.discarded_blocks == 2);
+  CHECK(counts.discarded_bytes == 2 * 116);
+  CHECK(counts.spilled_bytes == 0);
+  wire::Frame frame;
+  for (const std::uint32_t i : {0, 1, 2, 3, 4, 5, 6, 7, 10}) {
+    REQUIRE(queue.pop(frame, at_once));
+    CHECK(is_numbered(frame, i));
+  }
+  CHECK(!queue.pop(frame, at_once));
+}
+
+TEST_CASE("a full disk costs what does not fit, and nothing that did") {
+  const test::TemporaryFolder folder;
+  FrameQueue queue(0, folder.path());
+  {
+    const FileSizeLimit limit(116 * 10 + 50);
+    for (std::uint32_t i = 0; i < 12; ++i) queue.push(numbered(i));
+    queue.push(numbered(99, 20));  // a smaller one still has room
+  }
+  CHECK(queue.counts().discarded_blocks == 2);
+  CHECK(queue.counts().discarded_bytes == 2 * 116);
+  wire::Frame frame;
+  for (const std::uint32_t i : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 99}) {
+    REQUIRE(queue.pop(frame, at_once));
+    CHECK(is_numbered(frame, i));
+  }
+  queue.push(numbered(100));
+  REQUIRE(queue.pop(frame, at_once));
+  CHECK(is_numbered(frame, 100));
+}
+
+TEST_CASE("a queue is exhausted when it is closed and empty") {
+  const test::TemporaryFolder folder;
+  FrameQueue queue(200, folder.path());
+  CHECK(!queue.exhausted());
+  for (std::uint32_t i = 0; i < 5; ++i) queue.push(numbered(i));
+  queue.close();
+  wire::Frame frame;
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    CHECK(!queue.exhausted());
+    REQUIRE(queue.pop(frame, milliseconds(60'000)));
+  }
+  CHECK(queue.exhausted());
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(!queue.pop(frame, milliseconds(60'000)));  // nothing will come: no wait
+  CHECK(std::chrono::steady_clock::now() - begin < milliseconds(30'000));
+}
+
+TEST_CASE("pop waits for as long as it was told to", "[tsan]") {
+  FrameQueue queue(1000, "/tmp");
+  wire::Frame frame;
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(!queue.pop(frame, milliseconds(20)));
+  CHECK(std::chrono::steady_clock::now() - begin >= milliseconds(20));
+  std::thread late([&] {
+    std::this_thread::sleep_for(milliseconds(20));
+    queue.push(numbered(1));
+  });
+  CHECK(queue.pop(frame, milliseconds(60'000)));
+  late.join();
+  std::thread closing([&] {
+    std::this_thread::sleep_for(milliseconds(20));
+    queue.close();
+  });
+  CHECK(!queue.pop(frame, milliseconds(60'000)));
+  closing.join();
+  CHECK(queue.exhausted());
+}
+
+TEST_CASE("order holds with a thread at each end", "[tsan]") {
+  const test::TemporaryFolder folder;
+  FrameQueue queue(5000, folder.path());
+  constexpr std::uint32_t count = 5000;
+  std::thread pushing([&] {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      queue.push(numbered(i, i % 500));
+      if (i % 500 == 0) std::this_thread::sleep_for(milliseconds(1));
+    }
+    queue.close();
+  });
+  std::uint32_t expected = 0;
+  bool in_order = true;
+  while (!queue.exhausted()) {
+    wire::Frame frame;
+    if (!queue.pop(frame, milliseconds(100))) continue;
+    in_order = in_order && is_numbered(frame, expected);
+    ++expected;
+    queue.counts();
+  }
+  pushing.join();
+  CHECK(in_order);
+  CHECK(expected == count);
+  CHECK(queue.counts().discarded_blocks == 0);
+}
