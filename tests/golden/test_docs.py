@@ -1,0 +1,257 @@
+"""The documentation against what it speaks of: the schema, files, options, and output of queries.
+
+GPUPROF is the path of the gpuprof binary, GPUPROF_SOURCE the root of the sources.
+
+  python3 tests/golden/test_docs.py --write
+
+writes docs/schema.md and the output of README.md's queries anew.
+"""
+
+import glob
+import os
+import pathlib
+import re
+import shlex
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
+GPUPROF = os.environ.get("GPUPROF") or str(ROOT / "build/bin/gpuprof")
+CAPTURES = ROOT / "tests/captures"
+SCHEMA = ROOT / "docs/schema.md"
+README = ROOT / "README.md"
+
+PAGES = sorted(
+    page
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*/**/README.md"),
+                 *ROOT.glob("libprof/**/*.md"), *ROOT.glob("examples/**/*.md")]
+    if not any(part.startswith((".", "build")) for part in page.relative_to(ROOT).parts)
+)
+
+# What a path in the text begins with. Those in build/ are there only after a build.
+FOLDERS = "apps|cmake|docs|examples|libprof|schema|scripts|tests"
+PATH = re.compile(rf"(?<![\w./$-])((?:{FOLDERS})/[\w./*-]*)(?![\w{{<])")
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+OPTION = re.compile(r"--?[A-Za-z][\w-]*")
+# <!-- capture: NAME --> stands before a query, whose output follows in a block of its own.
+QUERY = re.compile(
+    r"<!-- capture: (\w+) -->\n```sql\n(.*?)```\n+```text\n(.*?)```\n", re.DOTALL
+)
+# <!-- summary: NAME --> stands before the first lines of `gpuprof -i`; … stands for the others.
+SUMMARY = re.compile(r"<!-- summary: (\w+) -->\n```text\n(.*?)```\n", re.DOTALL)
+
+
+def output_of(*arguments):
+    ran = subprocess.run([GPUPROF, *arguments], capture_output=True, text=True, timeout=120)
+    if ran.returncode:
+        raise AssertionError(f"gpuprof {' '.join(arguments)}: {ran.stderr}")
+    return ran.stdout or ran.stderr
+
+
+def shown(path):
+    return path.relative_to(ROOT)
+
+
+def anchors(page):
+    """The names that GitHub gives the headings of a page."""
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+class Options:
+    """The options in a help text: which there are, and which take a value."""
+
+    LINE = re.compile(r"^ {2}(-[\w,-]+)(?:\{\w+\})?(?: (\S.*?))?(?: {2,}|$)", re.MULTILINE)
+
+    def __init__(self, text):
+        self.takes_value = {}
+        for names, value in self.LINE.findall(text):
+            for name in names.split(","):
+                self.takes_value[name] = bool(value)
+
+    def unknown(self, words):
+        """The first word that is an unknown option, and what follows the options."""
+        words = list(words)
+        while words and words[0].startswith("-"):
+            name, equals, _ = words.pop(0).partition("=")
+            if name == "--":
+                break
+            if name not in self.takes_value:
+                return name, words
+            if self.takes_value[name] and not equals and words:
+                words.pop(0)
+        return None, words
+
+
+def commands(text):
+    """The gpuprof commands of the blocks for a shell, as lists of words behind `gpuprof`."""
+    for language, block in FENCE.findall(text):
+        if language not in ("sh", "bash", "console"):
+            continue
+        for line in block.replace("\\\n", " ").splitlines():
+            for part in re.split(r"[;|&]+", line.split(" #")[0].removeprefix("$ ")):
+                words = shlex.split(part)
+                if words and os.path.basename(words[0]) == "gpuprof":
+                    yield words[1:]
+
+
+def cell(value):
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        text = format(value, ".15g")
+        return text if re.search(r"[.e]", text) else text + ".0"
+    return str(value)
+
+
+def table(rows, names):
+    """Rows as `sqlite3 -header -column` prints them, without blanks at the ends of lines."""
+    lines = [list(names), *[[cell(value) for value in row] for row in rows]]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(names))]
+    lines.insert(1, ["-" * width for width in widths])
+    return "".join(
+        "  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip() + "\n"
+        for line in lines
+    )
+
+
+class Replays:
+    """Databases of captures, each loaded once."""
+
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.paths = {}
+
+    def path(self, name):
+        if name not in self.paths:
+            path = os.path.join(self.folder.name, f"{name}.sqlite")
+            output_of("replay", str(CAPTURES / f"{name}.gpcap"), "-o", path)
+            self.paths[name] = path
+        return self.paths[name]
+
+    def query(self, name, sql):
+        connection = sqlite3.connect(self.path(name))
+        try:
+            cursor = connection.execute(sql)
+            return table(cursor.fetchall(), [column[0] for column in cursor.description])
+        finally:
+            connection.close()
+
+    def summary(self, name, lines):
+        printed = output_of("-i", self.path(name)).splitlines(keepends=True)
+        return "".join(printed[:lines]) + "…\n"
+
+
+class Docs(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.replays = Replays()
+        cls.addClassCleanup(cls.replays.folder.cleanup)
+
+    def test_schema_is_up_to_date(self):
+        self.assertTrue(
+            SCHEMA.read_text(encoding="utf-8") == output_of("schema"),
+            "docs/schema.md is not what `gpuprof schema` prints: run "
+            "python3 tests/golden/test_docs.py --write",
+        )
+
+    def test_links(self):
+        for page in PAGES:
+            text = FENCE.sub("", page.read_text(encoding="utf-8"))
+            for link in LINK.findall(text):
+                if re.match(r"[a-z]+:", link):
+                    continue
+                path, _, anchor = link.partition("#")
+                target = (page.parent / path).resolve() if path else page
+                with self.subTest(page=str(shown(page)), link=link):
+                    self.assertTrue(target.exists(), "no such file")
+                    if anchor and target.suffix == ".md":
+                        self.assertIn(anchor, anchors(target))
+
+    def test_paths(self):
+        for page in PAGES:
+            if page == SCHEMA:
+                continue
+            for path in PATH.findall(LINK.sub("", page.read_text(encoding="utf-8"))):
+                path = path.rstrip(".")
+                with self.subTest(page=str(shown(page)), path=path):
+                    self.assertTrue(glob.glob(str(ROOT / path)), "no such file")
+
+    def test_commands(self):
+        main = Options(output_of("--help"))
+        subcommands = {name: Options(output_of(name, "--help")) for name in ("replay", "schema")}
+        found = 0
+        for page in PAGES:
+            for words in commands(page.read_text(encoding="utf-8")):
+                found += 1
+                with self.subTest(page=str(shown(page)), command=" ".join(words)):
+                    unknown, rest = main.unknown(words)
+                    self.assertIsNone(unknown)
+                    if not rest or rest[0] not in subcommands:
+                        continue
+                    options = subcommands[rest.pop(0)]
+                    while rest:
+                        unknown, rest = options.unknown(rest)
+                        self.assertIsNone(unknown)
+                        rest = rest[1:]
+        self.assertGreater(found, 10)
+
+    def test_options_in_the_text(self):
+        """`--option` is one of gpuprof's, or of a script."""
+        known = set(OPTION.findall(output_of("--help")))
+        for script in (ROOT / "scripts").iterdir():
+            known.update(OPTION.findall(script.read_text(encoding="utf-8")))
+        for page in PAGES:
+            text = FENCE.sub("", page.read_text(encoding="utf-8"))
+            for option in re.findall(r"`(--[A-Za-z][\w-]*)", text):
+                with self.subTest(page=str(shown(page)), option=option):
+                    self.assertIn(option, known)
+
+    def test_output_of_queries(self):
+        blocks = QUERY.findall(README.read_text(encoding="utf-8"))
+        self.assertGreaterEqual(len(blocks), 5)
+        for name, sql, expected in blocks:
+            with self.subTest(capture=name, sql=sql):
+                self.assertEqual(self.replays.query(name, sql), expected)
+
+    def test_summaries(self):
+        blocks = SUMMARY.findall(README.read_text(encoding="utf-8"))
+        self.assertTrue(blocks)
+        for name, expected in blocks:
+            self.assertEqual(self.replays.summary(name, expected.count("\n") - 1), expected)
+
+
+def write():
+    SCHEMA.write_text(output_of("schema"), encoding="utf-8")
+    replays = Replays()
+
+    def renewed(block, old, new):
+        return block.group(0).removesuffix(old + "```\n") + new + "```\n"
+
+    def query(block):
+        name, sql, old = block.groups()
+        return renewed(block, old, replays.query(name, sql))
+
+    def summary(block):
+        name, old = block.groups()
+        return renewed(block, old, replays.summary(name, old.count("\n") - 1))
+
+    text = README.read_text(encoding="utf-8")
+    README.write_text(SUMMARY.sub(summary, QUERY.sub(query, text)), encoding="utf-8")
+    replays.folder.cleanup()
+
+
+if __name__ == "__main__":
+    if not os.access(GPUPROF, os.X_OK):
+        raise SystemExit("set GPUPROF to the path of the gpuprof binary")
+    if sys.argv[1:] == ["--write"]:
+        write()
+    else:
+        unittest.main()
