@@ -178,8 +178,8 @@ inline const wire::WireTable marker_data{
     13,
     "CUPTI_ACTIVITY_KIND_MARKER_DATA",
     "marker data",
-    {column("id", Type::u32), column("color", Type::u32), column("category", Type::u32),
-     column("payloadInt", Type::i64, Role::nullable),
+    {column("flags", Type::u32), column("id", Type::u32), column("color", Type::u32),
+     column("category", Type::u32), column("payloadInt", Type::i64, Role::nullable),
      column("payloadDouble", Type::f64, Role::nullable)}};
 
 inline const wire::WireTable module{27,
