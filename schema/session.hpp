@@ -125,7 +125,9 @@ inline constexpr SessionColumn nvtx_range[]{
     {"end", "INT", "when it was closed, ns on CUPTI's clock; NULL = never"},
     {"depth", "INT", "push/pop ranges of its thread and domain around it; NULL for start_end"},
     {"parent", "INT", "_id_ of the innermost of those; NULL = none"},
-    {"kind", "TEXT", "'push_pop' or 'start_end'"},
+    {"kind", "TEXT",
+     "'push_pop', or 'start_end' for one that ends in another thread or crosses another range: "
+     "CUPTI does not tell them apart"},
     {"payloadInt", "INT", "payload that is a whole number, else NULL"},
     {"payloadDouble", "REAL", "payload that is a floating-point number, else NULL"},
     {"color", "INT", "0xAARRGGBB; NULL = none"},
@@ -234,8 +236,9 @@ inline constexpr std::array statistics{
     StatisticInfo{"records_dropped_by_cupti", Severity::data_loss,
                   "Records that CUPTI threw away because it had no room for them."},
     StatisticInfo{"records_without_times", Severity::data_loss,
-                  "Records of GPU work with start and end 0: CUPTI ran out of device memory for "
-                  "its time stamps. Counts are right, durations miss these."},
+                  "Records of GPU work with start and end 0: the process died before CUPTI had the "
+                  "times (incomplete_records), or CUPTI had no device memory for them. Counts are "
+                  "right, durations miss these."},
     StatisticInfo{"blocks_discarded", Severity::data_loss,
                   "Blocks of rows thrown away because the launcher was gone."},
     StatisticInfo{"bytes_discarded", Severity::data_loss,
@@ -253,6 +256,9 @@ inline constexpr std::array statistics{
     StatisticInfo{"cupti_errors", Severity::error, "Calls of CUPTI that failed unexpectedly."},
     StatisticInfo{"cupti_second_client", Severity::error,
                   "1 = another tool already had CUPTI in this process, so nothing was collected."},
+    StatisticInfo{"not_profiled", Severity::error,
+                  "1 = collecting in this process did not work or ended early. gpuprof said why on "
+                  "stderr."},
     StatisticInfo{"clients_turned_away", Severity::notice,
                   "Times that another profiler in the process, torch.profiler say, asked for CUPTI "
                   "and did not get it. That one has no GPU records; ours are complete."},

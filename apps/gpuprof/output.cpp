@@ -38,11 +38,16 @@ void print_outcome(Recorder& recorder) {
     std::fprintf(stderr, "gpuprof: no CUDA activity was captured, so no file was made\n");
     return;
   }
-  std::string losses = totals.missing ? std::to_string(totals.missing) + " lost" : "nothing lost";
-  if (totals.without_times) {
-    losses += ", " + std::to_string(totals.without_times) + " without times";
-  }
-  if (!totals.lossless()) losses += " (SELECT * FROM losses says why)";
+  std::string losses;
+  const auto add_loss = [&](std::uint64_t count, const char* what) {
+    if (count) losses += (losses.empty() ? "" : ", ") + std::to_string(count) + what;
+  };
+  add_loss(totals.missing, " lost");
+  add_loss(totals.without_times, " without times");
+  add_loss(totals.not_profiled,
+           totals.not_profiled == 1 ? " process not profiled" : " processes not profiled");
+  losses = totals.lossless() ? "nothing lost" : losses + " (SELECT * FROM losses says why)";
+  if (recorder.still_open()) losses += "; another process has it open, so keep its -wal file";
   std::fprintf(stderr, "gpuprof: %s: %llu records of %zu process%s, %s\n", files.c_str(),
                static_cast<unsigned long long>(totals.records), totals.processes,
                totals.processes == 1 ? "" : "es", losses.c_str());

@@ -104,6 +104,14 @@ store::LoadTotals Recorder::totals() const {
   return all;
 }
 
+bool Recorder::still_open() const {
+  if (single_) return single_->still_open();
+  for (const auto& [stream, loader] : loaders_) {
+    if (loader->still_open()) return true;
+  }
+  return false;
+}
+
 store::Loader* Recorder::only_loader() {
   if (single_) return single_.get();
   return loaders_.size() == 1 ? loaders_.begin()->second.get() : nullptr;

@@ -30,6 +30,8 @@ class Recorder {
   void count(std::string_view statistic, std::uint64_t value);
 
   store::LoadTotals totals() const;
+  // After finish(): some file is open elsewhere and still has its log beside it.
+  bool still_open() const;
   // The files there are, in the order they were made.
   const std::vector<std::string>& files() const { return files_; }
   // The only one, for a report; null when there are several or none.

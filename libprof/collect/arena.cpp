@@ -1,10 +1,13 @@
 #include "libprof/collect/arena.hpp"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <cstring>
 
 namespace gpuprof::collect {
@@ -48,7 +51,6 @@ bool Arena::create(std::uint32_t slot_count, std::size_t slot_size) {
   };
   ArenaHeader layout{};
   layout.version = arena_version;
-  layout.slot_count = slot_count;
   layout.slot_size = slot_size;
   const std::size_t headers_offset = reserve(slot_count * sizeof(SlotHeader));
   layout.entry_count = entry_count;
@@ -61,7 +63,19 @@ bool Arena::create(std::uint32_t slot_count, std::size_t slot_size) {
   layout.names_text_offset = reserve(names_text_size);
   layout.launch_count = launch_count;
   layout.launches_offset = reserve(launch_count * sizeof(LaunchEntry));
-  layout.slots_offset = reserve(slot_count * slot_size);
+  layout.slots_offset = size;
+  // A limit on the size of files holds for this one too, and going past it is a fatal signal.
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    const std::size_t room = limit.rlim_cur > size ? limit.rlim_cur - size : 0;
+    slot_count = static_cast<std::uint32_t>(std::min<std::size_t>(slot_count, room / slot_size));
+  }
+  if (slot_count == 0) {
+    errno = EFBIG;
+    return false;
+  }
+  layout.slot_count = slot_count;
+  size += slot_count * slot_size;
 
   file_ = memfd_create("gpuprof-arena", MFD_CLOEXEC);
   if (file_ < 0 || ftruncate(file_, static_cast<off_t>(size)) != 0 || !map(size)) return false;
@@ -152,7 +166,17 @@ std::uint32_t Arena::completed(const std::byte* slot_bytes) {
 }
 
 void Arena::give_back(std::uint32_t index, std::size_t used) {
-  std::memset(slot(index), 0, used);
+  std::byte* const bytes = slot(index);
+  std::memset(bytes, 0, used);
+  // CUPTI may have written past what it counts as used, a record it gave up perhaps. What is left
+  // of that would be taken for records after a later death.
+  static constexpr std::byte zeros[page] = {};
+  for (std::size_t at = used; at < slot_size();) {
+    const std::size_t length = std::min(page - at % page, slot_size() - at);
+    if (std::memcmp(bytes + at, zeros, length) == 0) break;
+    std::memset(bytes + at, 0, length);
+    at += length;
+  }
   slot_headers_[index].state.store(SlotState::free, std::memory_order_release);
   push_free(index);
 }

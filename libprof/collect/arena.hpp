@@ -86,7 +86,7 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // Makes the memfd. false: errno says why.
+  // Makes the memfd, with fewer slots where a limit asks for it. false: errno says why.
   bool create(std::uint32_t slot_count, std::size_t slot_size);
   // Maps one that another process made. false: it is none, or a damaged one.
   bool attach(int file);

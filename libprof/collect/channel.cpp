@@ -47,13 +47,17 @@ bool Channel::connect(const char* path) {
 }
 
 bool Channel::adopt(int socket) {
-  // Keep clear of the low numbers, which targets close and expect to get again.
-  if (socket < lowest_descriptor) {
-    const int moved = fcntl(socket, F_DUPFD_CLOEXEC, lowest_descriptor);
+  // Keep clear of the low numbers, which targets close and expect to get again. Where the limit on
+  // descriptors does not allow it, any but the standard ones must do.
+  for (const int lowest : {lowest_descriptor, 3}) {
+    if (socket >= lowest) break;
+    const int moved = fcntl(socket, F_DUPFD_CLOEXEC, lowest);
+    if (moved < 0) continue;
     close(socket);
     socket = moved;
-    if (socket < 0) return false;
+    break;
   }
+  if (socket < 3) return false;
   setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &send_buffer_bytes, sizeof send_buffer_bytes);
   fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK);
   struct stat status {};

@@ -87,6 +87,18 @@ std::uint32_t thread_id() { return static_cast<std::uint32_t>(syscall(SYS_gettid
 
 }  // namespace
 
+// The target's errno is not ours to change.
+class KeepErrno {
+ public:
+  KeepErrno() : kept_(errno) {}
+  ~KeepErrno() { errno = kept_; }
+  KeepErrno(const KeepErrno&) = delete;
+  KeepErrno& operator=(const KeepErrno&) = delete;
+
+ private:
+  int kept_;
+};
+
 // What CUPTI and libc call. Nothing may leave these by exception.
 struct Callbacks {
   static void CUPTIAPI requested(std::uint8_t** buffer, std::size_t* size,
@@ -104,6 +116,7 @@ struct Callbacks {
 
   static void CUPTIAPI completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t,
                                  std::size_t used) noexcept {
+    const KeepErrno keep;
     try {
       Collector::instance().on_completed(buffer, used);
     } catch (...) {
@@ -124,6 +137,7 @@ struct Callbacks {
         }
         return;
       }
+      const KeepErrno keep;
       self.on_callback(domain, id, data);
     } catch (...) {
     }
@@ -164,6 +178,7 @@ Collector& Collector::instance() {
 
 void Collector::start(const char* socket_path) noexcept {
   if (!socket_path || !*socket_path) return;
+  const KeepErrno keep;
   try {
     const std::lock_guard lock(starting_);
     if (state_.load() != State::idle) return;
@@ -320,16 +335,26 @@ bool Collector::enable_all() {
     packer_->want(CUPTI_ACTIVITY_KIND_DRIVER, false);
     packer_->want(CUPTI_ACTIVITY_KIND_RUNTIME, false);
   }
-  if (!config_.integer("from_start", 1)) return true;
   const std::lock_guard lock(enabling_);
+  for (const int kind : kinds_) {
+    // Where things ran is needed whatever is collected, and told only once.
+    const schema::KindRef* known = schema::find_kind(kind);
+    if (known && known->info->group == schema::Group::topology) enable(kind);
+  }
+  if (config_.integer("from_start", 1)) enable_collection();
+  return running();
+}
+
+// Everything that cudaProfilerStart and cudaProfilerStop turn on and off. Under enabling_.
+void Collector::enable_collection() {
   for (const int kind : kinds_) enable(kind);
   if (config_.integer("launch_calls_only", 0)) enable_launch_calls();
-  return running();
 }
 
 bool Collector::enable(int kind) {
   const schema::KindRef* known = schema::find_kind(kind);
   if (!known) return false;
+  if (enabled_.contains(kind)) return true;
   const schema::KindInfo* info = known->info;
   CUptiResult result = CUPTI_SUCCESS;
   const auto cupti_kind = static_cast<CUpti_ActivityKind>(kind);
@@ -365,11 +390,15 @@ bool Collector::enable(int kind) {
   return false;
 }
 
-void Collector::disable_all() {
-  for (const int kind : enabled_) {
-    cupti_.cuptiActivityDisable(static_cast<CUpti_ActivityKind>(kind));
+void Collector::disable_collection() {
+  for (auto kind = enabled_.begin(); kind != enabled_.end();) {
+    if (schema::find_kind(*kind)->info->group == schema::Group::topology) {
+      ++kind;
+      continue;
+    }
+    cupti_.cuptiActivityDisable(static_cast<CUpti_ActivityKind>(*kind));
+    kind = enabled_.erase(kind);
   }
-  enabled_.clear();
 }
 
 // GPU work has a correlation id only while the call that asks for it is traced. So these calls are
@@ -439,7 +468,7 @@ void Collector::tell(std::string_view what, std::string_view text) {
 void Collector::give_up(const std::string& why) {
   state_.store(State::stopped);
   if (subscriber_) {
-    disable_all();
+    disable_collection();
     cupti_.cuptiUnsubscribe(subscriber_);
     subscriber_ = nullptr;
   }
@@ -507,10 +536,10 @@ void Collector::handle(const wire::Frame& command) {
   const std::string_view verb(reinterpret_cast<const char*>(command.bytes.get()), command.length);
   const std::lock_guard lock(enabling_);
   if (verb == "start") {
-    for (const int kind : kinds_) enable(kind);
+    enable_collection();
   } else if (verb == "stop") {
     flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-    disable_all();
+    disable_collection();
   } else if (verb == "flush") {
     flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   }
@@ -568,12 +597,11 @@ void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, co
     const auto& call = *static_cast<const CUpti_CallbackData*>(data);
     const std::lock_guard lock(enabling_);
     if (id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart && call.callbackSite == CUPTI_API_EXIT) {
-      for (const int kind : kinds_) enable(kind);
-      if (config_.integer("launch_calls_only", 0)) enable_launch_calls();
+      enable_collection();
     } else if (id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStop &&
                call.callbackSite == CUPTI_API_ENTER) {
       flush(0);
-      disable_all();
+      disable_collection();
     }
   } else if (domain == CUPTI_CB_DOMAIN_STATE) {
     // CUPTI has taken itself down. What it had written is in the arena; nothing more will come.

@@ -51,7 +51,8 @@ class Collector {
   bool enable_all();
 
   bool enable(int kind);
-  void disable_all();
+  void enable_collection();
+  void disable_collection();
   void enable_launch_calls();
   void configure_unified_memory();
   // Unexpected CUPTI errors end collecting. Returns whether all is well.

@@ -71,12 +71,12 @@ void Contexts::destroyed(CUcontext context) {
 }
 
 void Contexts::synchronize(std::chrono::milliseconds patience, void (*on_thread)()) const {
+  if (!any_seen()) return;
   auto wait = std::make_shared<Wait>();
   {
     const std::lock_guard lock(mutex_);
     wait->contexts.assign(contexts_.begin(), contexts_.end());
   }
-  if (wait->contexts.empty()) return;
   wait->on_thread = on_thread;
   auto handed_over = std::make_unique<std::shared_ptr<Wait>>(wait);
   if (!start_thread(&wait_for_contexts, handed_over.get())) return;

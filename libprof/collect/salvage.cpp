@@ -1,6 +1,7 @@
 #include "libprof/collect/salvage.hpp"
 
 #include <array>
+#include <charconv>
 #include <cstring>
 #include <map>
 #include <span>
@@ -51,19 +52,24 @@ class RecordSizes {
   std::array<std::size_t, kind_limit> sizes_{};
 };
 
+// The kinds the run collects. Anything else in a slot is no record but what one left behind.
+using Kinds = std::array<bool, kind_limit>;
+
 // Calls f(record) for everything in a slot, finished or not. Returns how many records were
 // unfinished; they are marked finished on the way.
 template <class F>
-std::uint64_t for_each_record(const cupti::Api& cupti, RecordSizes& sizes, std::byte* slot,
-                              std::size_t size, F&& f) {
+std::uint64_t for_each_record(const cupti::Api& cupti, RecordSizes& sizes, const Kinds& collected,
+                              std::byte* slot, std::size_t size, F&& f) {
   std::uint64_t begun = 0;
   std::size_t at = 0;
   while (at + sizeof(std::uint64_t) <= size) {
     std::uint32_t kind;
     std::memcpy(&kind, slot + at, sizeof kind);
-    if (kind & unfinished) {
+    const bool finished = !(kind & unfinished);
+    kind &= ~unfinished;
+    if (kind >= collected.size() || !collected[kind]) break;
+    if (!finished) {
       // Its name, place and correlation id are there, its times are 0: a row worth having.
-      kind &= ~unfinished;
       std::memcpy(slot + at, &kind, sizeof kind);
       ++begun;
     }
@@ -85,22 +91,18 @@ bool is_kernel(const CUpti_Activity* record) {
          record->kind == CUPTI_ACTIVITY_KIND_KERNEL;
 }
 
-std::map<std::uint32_t, std::uint32_t> parse_received(std::string_view text) {
-  std::map<std::uint32_t, std::uint32_t> received;
-  std::uint32_t numbers[2] = {};
-  int which = 0;
-  for (const char c : text) {
-    if (c == ':') {
-      which = 1;
-    } else if (c == ',') {
-      received[numbers[0]] = numbers[1];
-      numbers[0] = numbers[1] = 0;
-      which = 0;
-    } else {
-      numbers[which] = numbers[which] * 10 + static_cast<std::uint32_t>(c - '0');
-    }
+// "1,2,10" -> 1, 2, 10; "0:7,3:2" -> 0, 7, 3, 2.
+std::vector<std::uint32_t> parse_numbers(std::string_view text) {
+  std::vector<std::uint32_t> numbers;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at < end) {
+    std::uint32_t number = 0;
+    const auto [next, error] = std::from_chars(at, end, number);
+    if (error == std::errc{}) numbers.push_back(number);
+    at = error == std::errc{} ? next + 1 : at + 1;
   }
-  return received;
+  return numbers;
 }
 
 }  // namespace
@@ -113,7 +115,9 @@ bool salvage(int arena_file, int socket) {
     return false;
   }
   const wire::Fields config = wire::Decoder(frame.payload()).fields();
-  const auto received = parse_received(config.text("received"));
+  const std::vector<std::uint32_t> pairs = parse_numbers(config.text("received"));
+  std::map<std::uint32_t, std::uint32_t> received;  // generation of each slot's last batch
+  for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) received[pairs[i]] = pairs[i + 1];
 
   Arena arena;
   if (!arena.attach(arena_file)) return false;
@@ -124,6 +128,13 @@ bool salvage(int arena_file, int socket) {
   LeftStrings strings(arena);
   Packer packer(cupti.version, strings, Packer::Records::left_behind);
   packer.leave_out_threads(arena);
+  Kinds collected{};
+  for (const std::uint32_t kind : parse_numbers(config.text("kinds"))) {
+    if (kind < collected.size()) collected[kind] = true;
+  }
+  for (std::size_t kind = 0; kind < collected.size(); ++kind) packer.want(kind, collected[kind]);
+  // Launch calls are traced for their correlation ids also when their rows are not wanted.
+  collected[CUPTI_ACTIVITY_KIND_DRIVER] = collected[CUPTI_ACTIVITY_KIND_RUNTIME] = true;
   RecordSizes sizes(cupti.cuptiActivityGetNextRecord);
   std::vector<std::uint32_t> left;
   for (std::uint32_t slot = 0; slot < arena.slot_count(); ++slot) {
@@ -137,14 +148,15 @@ bool salvage(int arena_file, int socket) {
   std::uint64_t unfinished_records = 0;
   for (const std::uint32_t slot : left) {
     unfinished_records += for_each_record(
-        cupti, sizes, arena.slot(slot), arena.slot_size(), [&](const CUpti_Activity* record) {
+        cupti, sizes, collected, arena.slot(slot), arena.slot_size(),
+        [&](const CUpti_Activity* record) {
           if (!is_kernel(record)) return;
           const auto* kernel = reinterpret_cast<const CUpti_ActivityKernel13*>(record);
           strings.learn(kernel->name, kernel->correlationId);
         });
   }
   for (const std::uint32_t slot : left) {
-    for_each_record(cupti, sizes, arena.slot(slot), arena.slot_size(),
+    for_each_record(cupti, sizes, collected, arena.slot(slot), arena.slot_size(),
                     [&](const CUpti_Activity* record) { packer.add(record); });
     const std::uint32_t generation = arena.slot_header(slot).generation.load();
     if (!send_batch(channel, packer, {slot, generation, 0, wire::batch_salvaged})) return false;

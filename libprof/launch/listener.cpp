@@ -273,6 +273,7 @@ bool Listener::start_salvage(Connection& connection) {
   wire::Fields fields;
   fields.set("cupti", connection.cupti_path);
   fields.set("received", received);
+  fields.set("kinds", options_.config.text("kinds"));
   wire::Encoder config;
   config.fields(fields);
   send_frame(sockets[0], wire::FrameType::config, config.bytes());

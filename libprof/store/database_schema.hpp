@@ -8,9 +8,6 @@ namespace gpuprof::store {
 // All tables, views, docs, enum names. Inside the caller's transaction.
 void create_schema(Database& database);
 
-// NVTX_RANGE out of MARKER and MARKER_DATA: both ends of a range in one row, with nesting.
-void compute_nvtx_ranges(Database& database);
-
 // nvprof's indexes, made in one go at the end: kept while writing they would cost more than the
 // rows.
 void create_indexes(Database& database);

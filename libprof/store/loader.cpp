@@ -7,6 +7,7 @@
 #include "libprof/base/demangle.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/store/database_schema.hpp"
+#include "libprof/store/nvtx_ranges.hpp"
 #include "schema/legacy.hpp"
 #include "schema/session.hpp"
 
@@ -212,6 +213,7 @@ void Loader::load_info(Process& process, const wire::Frame& frame) {
   wire::Decoder decoder(frame.payload());
   const wire::Fields fields = decoder.fields();
   if (!decoder.ok()) return malformed(process);
+  if (fields.find("error")) process.counted[{"", "not_profiled"}] = 1;
   for (const std::string_view column : {"cupti_version", "cupti_path", "driver_version"}) {
     const auto value = fields.find(column);
     if (!value) continue;
@@ -486,11 +488,18 @@ void Loader::finish() {
   set_run("finished", 1);
   set_run("loss", !totals().lossless());
   commit();
-  // Nothing may hold the file while the log is folded in.
+  // Nothing of ours may hold the file while the log is folded in.
   for (auto& [definition, writer] : writers_) writer->insert = Statement();
   insert_string_ = Statement();
   insert_statistic_ = Statement();
-  database_.execute("PRAGMA journal_mode = DELETE");
+  try {
+    database_.execute("PRAGMA busy_timeout = 2000");
+    database_.execute("PRAGMA journal_mode = DELETE");
+  } catch (const Error&) {
+    // Somebody else has the file open. All is in it and in its log; SQLite folds the log in when
+    // the last one closes the file, and only tools older than SQLite 3.7 cannot read it until then.
+    still_open_ = true;
+  }
 }
 
 LoadTotals& LoadTotals::operator+=(const LoadTotals& other) {
@@ -498,6 +507,7 @@ LoadTotals& LoadTotals::operator+=(const LoadTotals& other) {
   missing += other.missing;
   without_times += other.without_times;
   processes += other.processes;
+  not_profiled += other.not_profiled;
   return *this;
 }
 
@@ -509,7 +519,8 @@ LoadTotals Loader::totals() const {
   const auto missing = [](std::string_view name) {
     const schema::StatisticInfo* info = schema::find_statistic(name);
     return info && info->severity >= schema::Severity::data_loss && name != "incomplete_records" &&
-           name != "strings_lost" && name != "bytes_discarded";
+           name != "strings_lost" && name != "bytes_discarded" && name != "not_profiled" &&
+           name != "cupti_second_client";
   };
   for (const auto& [stream, process] : processes_) {
     for (const auto& [table, count] : process->received) totals.records += count;
@@ -518,6 +529,7 @@ LoadTotals Loader::totals() const {
       if (missing(key.second)) totals.missing += value;
     }
     totals.missing += process->malformed;
+    totals.not_profiled += process->counted.contains({"", "not_profiled"});
   }
   for (const auto& [name, value] : own_counts_) {
     if (missing(name)) totals.missing += value;

@@ -32,9 +32,10 @@ struct LoadTotals {
   std::uint64_t missing = 0;        // known to have been lost; blocks count as one
   std::uint64_t without_times = 0;  // there, but not to be summed up
   std::size_t processes = 0;
+  std::size_t not_profiled = 0;  // of these, those where collecting failed
 
   LoadTotals& operator+=(const LoadTotals& other);
-  bool lossless() const { return missing == 0 && without_times == 0; }
+  bool lossless() const { return missing == 0 && without_times == 0 && not_profiled == 0; }
 };
 
 class Loader {
@@ -55,6 +56,8 @@ class Loader {
   void count(std::string_view statistic, std::uint64_t value);
 
   LoadTotals totals() const;
+  // After finish(): another process has the file open, so its log stands beside it for now.
+  bool still_open() const { return still_open_; }
   Database& database() { return database_; }
 
  private:
@@ -86,6 +89,7 @@ class Loader {
   Database database_;
   LoaderOptions options_;
   bool in_transaction_ = false;
+  bool still_open_ = false;
   std::map<std::string, std::unique_ptr<Writer>, std::less<>> writers_;  // by definition
   std::map<std::string, std::int64_t, std::less<>> last_ids_;            // by table
   std::map<std::uint32_t, std::unique_ptr<Process>> processes_;

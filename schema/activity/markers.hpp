@@ -37,6 +37,11 @@ inline void object_stream(const auto& record, std::uint32_t, std::byte* out) {
 inline void payload_int(const CUpti_ActivityMarkerData2& record, std::uint32_t, std::byte* out) {
   switch (record.payloadKind) {
     case CUPTI_METRIC_VALUE_KIND_UINT64:
+      // What CUPTI also gives where there is no payload at all.
+      put(out, record.payload.metricValueUint64 == 0
+                   ? null_i64
+                   : static_cast<std::int64_t>(record.payload.metricValueUint64));
+      break;
     case CUPTI_METRIC_VALUE_KIND_THROUGHPUT:
     case CUPTI_METRIC_VALUE_KIND_INT64: put(out, record.payload.metricValueInt64); break;
     default: put(out, null_i64);
@@ -98,7 +103,8 @@ KIND(MarkerData, 13, MARKER_DATA, CUpti_ActivityMarkerData2, nvtx, enable,
      BLOB(8, payload, "the payload as it is; read payloadInt or payloadDouble in place of it"),
      COL(u32, color, "0xAARRGGBB when flags say so"),
      COL(u32, category, "category number; 0 = none"),
-     NULLABLE(i64, "payloadInt", extract::payload_int, "payload that is a whole number, else NULL"),
+     NULLABLE(i64, "payloadInt", extract::payload_int, "payload that is a whole number, else NULL; NULL also for an unsigned 0, which CUPTI "
+              "gives where there is none"),
      NULLABLE(f64, "payloadDouble", extract::payload_double,
               "payload that is a floating-point number, else NULL"),
      since(130000, COL(u32, cuptiDomainId, "CUPTI's number of the domain; 0 = not told")))

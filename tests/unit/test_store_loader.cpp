@@ -277,7 +277,7 @@ TEST_CASE("an id may be given again after its range was closed") {
 TEST_CASE("ranges have the payload, colour and category of their marker data") {
   wire::Encoder data;
   const auto add = [&](std::uint32_t id, std::uint32_t color, std::int64_t whole, double real) {
-    data.integer(std::uint32_t{2})
+    data.integer(std::uint32_t{color ? 2u : 1u})  // an ARGB color, or none
         .integer(id)
         .integer(color)
         .integer(std::uint32_t{3})
@@ -288,7 +288,7 @@ TEST_CASE("ranges have the payload, colour and category of their marker data") {
   add(2, 0, INT64_MIN, 0.5);
   CHECK(nvtx_ranges({{open, 10, 1, 1}, {open, 20, 2, 2}, {open, 30, 3, 2}}, &data, 2,
                     "id, payloadInt, payloadDouble, color, category") ==
-        "1|42|-|4278255360|3 2|-|0.5|0|3 3|-|-|-|-");
+        "1|42|-|4278255360|3 2|-|0.5|-|3 3|-|-|-|-");
 }
 
 TEST_CASE("statistics: later values replace, processes are told apart, streams of one add up") {
