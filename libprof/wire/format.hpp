@@ -27,7 +27,7 @@ enum class FrameType : std::uint32_t {
   batch = 8,        // collector: the rows of one activity buffer, and the strings they need
   clock = 9,        // collector: the clocks read at one moment
   statistics = 10,  // collector: counters so far
-  goodbye = 11,     // collector: the process ends in order; nothing follows
+  goodbye = 11,     // collector: the process ends in order; little may follow
   run = 12,         // launcher: fields about the run as a whole
   stream_end = 13,  // launcher: the stream is over, salvage included
 };
