@@ -102,9 +102,14 @@ class FakeTest(unittest.TestCase):
         return command + [self.program(target[0]), *map(str, target[1:])]
 
     def environment(self, more):
-        # The program's own leaks are nobody's business here.
-        asan = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0:handle_segv=0:handle_abort=0"
-        return {**os.environ, "ASAN_OPTIONS": asan, **{k: str(v) for k, v in more.items()}}
+        # A program's leaks are nobody's business here, and it dies as it would without sanitizer.
+        options = {}
+        for name, ours in (
+            ("ASAN_OPTIONS", "detect_leaks=0:handle_segv=0:handle_abort=0"),
+            ("TSAN_OPTIONS", "handle_segv=0:handle_abort=0"),
+        ):
+            options[name] = f"{os.environ.get(name, '')}:{ours}".strip(":")
+        return {**os.environ, **options, **{k: str(v) for k, v in more.items()}}
 
     def start(self, *target, options=(), output=True, cupti=CUPTI, **environment):
         """In a process group of its own."""

@@ -367,6 +367,7 @@ void write_marker(std::uint32_t flag, std::uint32_t id, const char* name) {
     record.timestamp = timestamp();
     record.id = id;
     record.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
+    std::memset(&record.objectId, 0, sizeof record.objectId);
     record.objectId.pt.processId = static_cast<std::uint32_t>(getpid());
     record.objectId.pt.threadId = thread_id();
     record.name = name;

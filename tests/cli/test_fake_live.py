@@ -1,0 +1,241 @@
+# ctest-requires: cupti
+"""While the target runs: signals, the growing file, a launcher that stops or dies, captures."""
+
+import os
+import pty
+import shutil
+import signal
+import sqlite3
+import subprocess
+import time
+import unittest
+
+from fake_run import BUILD, GPUPROF, PREFIX, FakeTest, pids_of
+
+
+class Signals(FakeTest):
+    def started(self, *target):
+        process = self.start(*target, FAKE_CUPTI_LEDGER=self.folder / "ledger")
+        process.stdout.readline()
+        return process
+
+    def finish(self, process):
+        stdout, stderr = process.communicate(timeout=30)
+        return process.returncode, stdout, stderr.decode()
+
+    def test_interrupt_to_the_group_ends_the_target(self):
+        process = self.started("steady", 30)
+        time.sleep(0.2)
+        os.killpg(process.pid, signal.SIGINT)
+        code, _, stderr = self.finish(process)
+        self.assertEqual(code, 128 + signal.SIGINT, stderr)
+        database = self.database()
+        self.assert_all_there(database, slack=1)
+        self.assertEqual(database.run()["finished"], 1)
+
+    def test_ctrl_c_reaches_the_target_once(self):
+        # Through a terminal, which signals the whole foreground group.
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execv(GPUPROF, self.command(["signals", 1], options=["-q"]))
+        try:
+            said = b""
+            while b"ready" not in said:
+                said += os.read(terminal, 100)
+            time.sleep(0.1)
+            os.write(terminal, b"\x03")
+            _, status = os.waitpid(pid, 0)
+        finally:
+            os.close(terminal)
+        self.assertEqual(os.waitstatus_to_exitcode(status), 10)
+        self.assertGreater(self.database().count("CONCURRENT_KERNEL"), 10)
+
+    def test_signals_are_passed_on(self):
+        process = self.started("signals", 1)
+        os.kill(process.pid, signal.SIGTERM)
+        time.sleep(0.1)
+        os.kill(process.pid, signal.SIGUSR1)
+        time.sleep(0.1)
+        os.kill(process.pid, signal.SIGINT)
+        code, _, stderr = self.finish(process)
+        self.assertEqual(code, 12, stderr)
+
+    def test_terminating_the_launcher_ends_the_target(self):
+        process = self.started("steady", 30)
+        os.kill(process.pid, signal.SIGTERM)
+        code, _, stderr = self.finish(process)
+        self.assertEqual(code, 128 + signal.SIGTERM, stderr)
+        self.assert_all_there(self.database(), slack=1)
+
+    def test_stopped_launcher_loses_nothing(self):
+        process = self.started("steady", 2, 50)
+        os.kill(process.pid, signal.SIGSTOP)
+        time.sleep(1)
+        os.kill(process.pid, signal.SIGCONT)
+        code, stdout, stderr = self.finish(process)
+        self.assertEqual(code, 5, stderr)
+        database = self.database()
+        self.assertEqual(database.kernels(), {"steady": int(stdout)})
+        self.assert_all_there(database)
+        self.assertEqual(database.losses(), {})
+
+    def test_interrupt_while_waiting_for_a_daemon(self):
+        script = 'setsid "$0" 30 >/dev/null 2>&1 & sleep 0.5; exit 3'
+        self.program = lambda name: shutil.which(name) or str(BUILD / "tests" / "fake" / name)
+        process = self.start("sh", "-c", script, BUILD / "tests" / "fake" / "steady")
+        line = process.stderr.readline().decode()
+        self.assertIn("waiting for its process", line)
+        (daemon,) = [int(word) for word in line.split() if word.isdigit()]
+        try:
+            os.kill(process.pid, signal.SIGINT)
+            code, _, stderr = self.finish(process)
+            self.assertEqual(code, 3, stderr)
+            self.assertGreater(self.database().count("CONCURRENT_KERNEL"), 100)
+            os.kill(daemon, 0)  # it lives
+        finally:
+            os.kill(daemon, signal.SIGKILL)
+
+
+class Growing(FakeTest):
+    def test_rows_come_while_the_target_runs(self):
+        process = self.start("steady", 2, 10)
+        counts = []
+        while process.poll() is None:
+            if self.output.exists():
+                reader = sqlite3.connect(f"file:{self.output}?mode=ro", uri=True)
+                try:
+                    counts.append(
+                        reader.execute(f"SELECT count(*) FROM {PREFIX}CONCURRENT_KERNEL")
+                        .fetchone()[0])
+                    self.assertEqual(
+                        reader.execute("SELECT value FROM RUN WHERE key = 'finished'").fetchone(),
+                        (0,) if process.poll() is None else (reader.execute(
+                            "SELECT value FROM RUN WHERE key = 'finished'").fetchone()))
+                except sqlite3.OperationalError as error:
+                    if counts:
+                        self.assertIn("locked", str(error))
+                finally:
+                    reader.close()
+            time.sleep(0.1)
+        stdout, stderr = process.communicate()
+        self.assertEqual(process.returncode, 5, stderr)
+        self.assertEqual(counts, sorted(counts))
+        self.assertGreaterEqual(len(set(counts)), 4, counts)
+        launches = int(stdout.split()[-1])
+        self.assertEqual(self.database().kernels(), {"steady": launches})
+        # A file of its own again.
+        self.assertEqual(self.database().one("PRAGMA journal_mode"), "delete")
+
+    def test_views_during_the_run(self):
+        process = self.start("steady", 1, 10)
+        process.stdout.readline()
+        time.sleep(0.7)
+        reader = sqlite3.connect(f"file:{self.output}?mode=ro", uri=True)
+        self.assertGreater(reader.execute("SELECT count(*) FROM kernels").fetchone()[0], 0)
+        self.assertEqual(
+            reader.execute("SELECT DISTINCT mangled_name FROM kernels").fetchall(), [("steady",)])
+        self.assertEqual(reader.execute("SELECT count(*) FROM processes").fetchone()[0], 1)
+        reader.close()
+        process.communicate()
+
+
+class KilledLauncher(FakeTest):
+    def test_the_target_runs_on_and_the_file_is_sound(self):
+        done = self.folder / "done"
+        script = f'"$0" 1.5 10; echo $? > {done}'
+        self.program = lambda name: shutil.which(name) or name
+        process = self.start("sh", "-c", script, BUILD / "tests" / "fake" / "steady")
+        process.stdout.readline()
+        time.sleep(0.9)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        # As a reader would: without knowing that the writer died.
+        connection = sqlite3.connect(self.output)
+        self.assertEqual(connection.execute("PRAGMA integrity_check").fetchone(), ("ok",))
+        rows = connection.execute("SELECT count(*) FROM kernels").fetchone()[0]
+        self.assertGreater(rows, 1000)
+        self.assertEqual(
+            connection.execute("SELECT value FROM RUN WHERE key = 'finished'").fetchone(), (0,))
+        connection.close()
+        self.wait_for(lambda: done.exists() and done.read_text())
+        self.assertEqual(done.read_text(), "5\n")
+        launches = int(process.stdout.readline())
+        self.assertGreater(launches, rows)
+
+    def test_summary_of_the_unfinished_file(self):
+        process = self.start("steady", 5, 10)
+        process.stdout.readline()
+        time.sleep(0.7)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        (target,) = pids_of(1, "steady") or [0]
+        summary = subprocess.run([GPUPROF, "-i", str(self.output)], capture_output=True)
+        self.assertEqual(summary.returncode, 0, summary.stderr)
+        self.assertIn(b"steady", summary.stderr)
+
+
+class Captures(FakeTest):
+    def tables(self, path):
+        """All contents, but for what is told about the run as a whole."""
+        database = self.database(path)
+        contents = {}
+        for name, sql in database.rows("SELECT name, sql FROM sqlite_master WHERE type = 'table'"):
+            if name == "RUN" or name.startswith("sqlite_"):
+                continue
+            contents[name] = (sql, database.rows(f'SELECT * FROM "{name}"'))
+        contents["views"] = database.rows(
+            "SELECT name, sql FROM sqlite_master WHERE type IN ('view', 'index') ORDER BY name")
+        return contents
+
+    def replay(self, capture, output, code=0, options=()):
+        process = subprocess.run(
+            [GPUPROF, "replay", str(capture), "-o", str(output), *options], capture_output=True)
+        self.assertEqual(process.returncode, code, process.stderr)
+        return process.stderr.decode()
+
+    def same(self, *target):
+        capture = self.folder / "run.gpcap"
+        run = self.profile(*target, options=["--save-capture", capture])
+        again = self.folder / "again.sqlite"
+        said = self.replay(capture, again)
+        self.assertEqual(
+            said.split(": ", 2)[2], run.stderr.splitlines()[-1].split(": ", 2)[2] + "\n")
+        live, replayed = self.tables(self.output), self.tables(again)
+        self.assertEqual(live.keys(), replayed.keys())
+        for name in live:
+            self.assertEqual(live[name], replayed[name], name)
+        keys = self.database(again).run()
+        for key, value in self.database().run().items():
+            self.assertEqual(keys.get(key), value, key)
+        return capture
+
+    def test_replay_gives_the_same_rows(self):
+        for target in (["hello", 50], ["threads", 4, 1000], ["die", "sigkill", 300], ["tree", 2, 5],
+                       ["nvtx", "before"]):
+            with self.subTest(target=target):
+                for file in self.folder.iterdir():
+                    file.unlink()
+                self.same(*target)
+
+    def test_replay_into_one_file_per_process(self):
+        capture = self.same("tree", 1, 5)
+        self.replay(capture, self.folder / "p-%p.sqlite")
+        files = list(self.folder.glob("p-*.sqlite"))
+        self.assertEqual(len(files), 3)
+        self.assertEqual(
+            sum(self.database(file).count("CONCURRENT_KERNEL") for file in files), 30)
+
+    def test_cut_capture(self):
+        capture = self.same("hello", 50)
+        size = capture.stat().st_size
+        for part in (0.3, 0.9):
+            cut = self.folder / "cut.gpcap"
+            cut.write_bytes(capture.read_bytes()[: int(size * part)])
+            said = self.replay(cut, self.folder / "cut.sqlite", code=20, options=["-f"])
+            self.assertIn("what came before is loaded", said)
+            self.assertEqual(
+                self.database(self.folder / "cut.sqlite").losses(), {"frames_malformed": 1})
+
+
+if __name__ == "__main__":
+    unittest.main()

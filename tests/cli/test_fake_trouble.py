@@ -1,0 +1,218 @@
+# ctest-requires: cupti
+"""Calls that fail, buffers and disks that are full: told in a line, and the target runs on."""
+
+import os
+import shutil
+import subprocess
+import unittest
+
+from fake_run import BARE_CUPTI, CUPTI, FAKE, SANITIZED, FakeTest
+
+
+class FailingCalls(FakeTest):
+    def failing(self, fail, *target, options=(), cupti=CUPTI):
+        target = target or ("hello", 10)
+        run = self.profile(*target, options=["-f", *options], cupti=cupti, FAKE_CUPTI_FAIL=fail)
+        self.assertEqual(run.code, 0, run.stderr)
+        if target[0] == "hello":
+            self.assertEqual(run.stdout, b"hello from the target\n")
+        return run, self.database()
+
+    def told(self, run, *words):
+        """One line about it, besides the last one."""
+        lines = run.stderr.splitlines()
+        self.assertEqual(len(lines), 2, run.stderr)
+        for word in words:
+            self.assertIn(word, lines[0])
+
+    def test_no_subscription(self):
+        run, database = self.failing("cuptiSubscribe=999")
+        self.told(run, "no usable libcupti", "CUPTI_ERROR_UNKNOWN", str(CUPTI))
+        self.assertEqual(database.count("CONCURRENT_KERNEL"), 0)
+
+    def test_no_callbacks(self):
+        run, database = self.failing("cuptiActivityRegisterCallbacks=1")
+        self.told(run, "cuptiActivityRegisterCallbacks", "CUPTI_ERROR_INVALID_PARAMETER")
+        self.assertEqual(database.count("CONCURRENT_KERNEL"), 0)
+        self.assertNotIn("nothing lost", run.stderr)
+
+    def test_not_a_cupti(self):
+        run, database = self.failing("", cupti=FAKE / "libcuda.so.1")
+        self.told(run, "has no cupti")
+
+    def test_version_too_old(self):
+        run = self.profile("hello", FAKE_CUPTI_VERSION=23, check=0)
+        self.told(run, "23", "24")
+
+    def test_one_kind_is_not_to_be_had(self):
+        run, database = self.failing("cuptiActivityEnable:10=2")
+        self.assertEqual(database.count("CONCURRENT_KERNEL"), 0)
+        self.assertEqual(database.count("MEMCPY"), 10)
+        self.assertEqual(database.count("RUNTIME"), 34)
+
+    def test_kinds_that_plain_enabling_has(self):
+        _, database = self.failing("cuptiActivityEnableAndDump=14")
+        self.assertEqual(database.count("CONTEXT"), 1)
+        self.assertEqual(database.count("DEVICE"), 1)
+
+    def test_small_things(self):
+        for call in ("cuptiActivitySetAttribute", "cuptiEnableCallback", "cuptiGetTimestamp",
+                     "cuptiActivityEnableDriverApi",
+                     "cuptiActivityConfigureUnifiedMemoryCounter", "cuptiGetContextId",
+                     "cuptiActivityGetNumDroppedRecords", "cuptiUnsubscribe"):
+            with self.subTest(call=call):
+                _, database = self.failing(f"{call}=999")
+                self.assertEqual(database.count("CONCURRENT_KERNEL"), 23)
+                self.assertEqual(database.own_calls(), 0)
+
+    def test_flush_fails(self):
+        # What was not flushed is salvaged.
+        run, database = self.failing("cuptiActivityFlushAll=999")
+        self.assertEqual(database.count("CONCURRENT_KERNEL"), 23)
+        self.assertGreater(database.losses().get("cupti_errors", 0), 0)
+
+    def test_nvtx_is_not_to_be_had(self):
+        _, database = self.failing("cuptiNvtxInitialize2=999", "nvtx", "before")
+        self.assertEqual(database.kernels(), {"annotated": 10})
+
+    def test_cupti_gives_up_by_itself(self):
+        run = self.profile("late", "fatal", check=0)
+        database = self.database()
+        self.assertEqual(database.kernels(), {"before": 10})
+        self.assertIn("CUPTI stopped by itself", run.stderr)
+        self.assertNotEqual(database.losses(), {})
+
+
+class SecondClient(FakeTest):
+    def test_it_was_first(self):
+        run = self.profile("second_client", "first", CUPTI, check=4)
+        self.assertEqual(run.stdout, b"0\n")
+        lines = run.stderr.splitlines()
+        self.assertEqual(len(lines), 2, run.stderr)
+        self.assertIn("another profiler", lines[0])
+        self.assertIn("CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED", lines[0])
+        database = self.database()
+        self.assertEqual(database.losses().get("cupti_second_client"), 1)
+        self.assertEqual(database.run()["loss"], 1)
+
+    def test_it_was_first_with_another_copy(self):
+        run = self.profile("second_client", "first", BARE_CUPTI, check=4)
+        self.assertEqual(run.stdout, b"0\n")
+        self.assertIn("another profiler", run.stderr)
+
+    def test_it_comes_later(self):
+        for copy in (CUPTI, BARE_CUPTI):
+            with self.subTest(copy=copy):
+                run = self.profile("second_client", "last", copy, options=["-f"], check=4)
+                self.assertEqual(run.stdout, b"39\n")
+                self.assertEqual(self.database().kernels(), {"shared": 20})
+
+    def test_linked_against_cupti(self):
+        run = self.profile("linked_client", check=4, LD_PRELOAD=CUPTI)
+        self.assertEqual(run.stdout, b"39\n39\n39\n")
+        database = self.database()
+        self.assertEqual(database.kernels(), {"shared": 20})
+        lines = run.stderr.splitlines()
+        self.assertEqual(len(lines), 2, run.stderr)
+        self.assertIn("linked_client", lines[0])
+
+
+class FullBuffers(FakeTest):
+    def burst(self, n, threads, *options, **environment):
+        run = self.profile_with_ledger(
+            "burst", n, threads, options=[*options], check=0, **environment)
+        database = self.database()
+        kernels, calls = database.count("CONCURRENT_KERNEL"), database.count("RUNTIME")
+        dropped = database.statistic("records_dropped_by_cupti")
+        written = self.ledger()
+        # All that was written arrived, and what was not is counted.
+        self.assertEqual(kernels, written["CONCURRENT_KERNEL"])
+        self.assertEqual(calls, written["RUNTIME"])
+        # (The collector's own questions to the driver may be among the dropped.)
+        missing = 2 * n * threads - kernels - calls
+        self.assertTrue(missing <= dropped <= missing + 165, (missing, dropped))
+        return run, database, dropped
+
+    def test_arena_is_too_small(self):
+        run, database, dropped = self.burst(50_000, 6, "--activity-buffers", 4)
+        # Six threads each want one of four.
+        self.assertGreater(dropped, 0)
+        self.assertEqual(database.losses()["records_dropped_by_cupti"], dropped)
+        self.assertGreater(database.statistic("slots_exhausted"), 0)
+        self.assertEqual(database.run()["loss"], 1)
+        self.assertIn(f"{dropped} lost", run.stderr)
+
+    def test_usual_arena(self):
+        _, database, dropped = self.burst(100_000, 2)
+        self.assertEqual(dropped, 0)
+        self.assertEqual(database.losses(), {})
+        self.assert_correlated(database)
+
+
+class Limits(FakeTest):
+    """What the target may use is limited by its shell."""
+
+    def limited(self, limit):
+        hello = FAKE / "hello"
+        self.program = lambda name: shutil.which(name)
+        return self.profile("sh", "-c", f"ulimit {limit}; exec {hello} 5")
+
+    def test_file_size(self):
+        run = self.limited("-f 100")
+        self.assertEqual(run.stdout, b"hello from the target\n", run.stderr)
+        self.assertEqual(run.code, 0, run.stderr)
+
+    @unittest.skipIf(SANITIZED, "needs more address space itself")
+    def test_address_space(self):
+        run = self.limited("-v 200000")
+        self.assertEqual(run.stdout, b"hello from the target\n", run.stderr)
+        self.assertEqual(run.code, 0, run.stderr)
+        self.assertIn("shared memory", run.stderr)
+        self.assertNotIn("nothing lost", run.stderr)
+
+    def test_descriptors(self):
+        run = self.limited("-n 20")
+        self.assertEqual(run.stdout, b"hello from the target\n", run.stderr)
+        self.assertEqual(run.code, 0, run.stderr)
+        self.assertEqual(self.database().count("CONCURRENT_KERNEL"), 13)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "only root may mount")
+class FullDisk(FakeTest):
+    def mount(self, size):
+        disk = self.folder / "disk"
+        disk.mkdir(exist_ok=True)
+        mounted = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(disk)], capture_output=True)
+        if mounted.returncode != 0:
+            self.skipTest("tmpfs cannot be mounted here")
+        self.addCleanup(subprocess.run, ["umount", "-l", str(disk)])
+        self.output = disk / "run.sqlite"
+
+    def test_full_in_the_middle(self):
+        self.mount("6m")
+        run = self.profile("burst", 100_000)
+        lines = run.stderr.splitlines()
+        self.assertEqual(len([line for line in lines if "full" in line]), 1, run.stderr)
+        self.assertEqual(run.code, 21)
+        database = self.database()
+        self.assertEqual(database.run()["finished"], 0)
+
+    def test_the_target_runs_on(self):
+        self.mount("3m")
+        run = self.profile("steady", 1, 300)
+        self.assertEqual(run.code, 21, run.stderr)
+        self.assertRegex(run.stdout, rb"^launching\n[0-9]+\n$")
+        self.assertIn("the program runs on", run.stderr)
+        self.assertEqual(run.stderr.count("full"), 1, run.stderr)
+
+    def test_full_from_the_start(self):
+        self.mount("64k")
+        run = self.profile("hello")
+        self.assertEqual(run.code, 21, run.stderr)
+        self.assertEqual(len(run.stderr.splitlines()), 2 if "\n  " in run.stderr else 1, run.stderr)
+
+
+
+if __name__ == "__main__":
+    unittest.main()
