@@ -96,6 +96,25 @@ class Endings(FakeTest):
                 self.assertEqual(self.database().own_calls(), 0)
 
 
+class AnyMoment(FakeTest):
+    def test_killed_at_odd_moments(self):
+        # Between a batch and its slot's return, while a buffer is asked for, before a first flush.
+        threads = 3
+        for microseconds in (200, 1000, 2500, 4000, 7000, 11_000, 16_000, 25_000, 60_000, 120_000):
+            with self.subTest(microseconds=microseconds):
+                for file in self.folder.iterdir():
+                    file.unlink()
+                self.profile_with_ledger("short_lived", microseconds, threads, check=137)
+                database = self.database()
+                self.assert_all_there(database, slack=threads)
+                self.assertLessEqual(set(database.kernels()), {"odd", "even"})
+                # Twice is as wrong as never.
+                self.assertEqual(
+                    database.one(f"""SELECT count(*) - count(DISTINCT correlationId)
+                                     FROM {PREFIX}CONCURRENT_KERNEL"""), 0)
+                self.assertEqual(database.own_calls(), 0)
+
+
 class FromOutside(FakeTest):
     def killed(self, number):
         process = self.start("steady", 30, 20, FAKE_CUPTI_LEDGER=self.folder / "ledger")

@@ -1,4 +1,5 @@
 # ctest-requires: cupti
+# ctest-labels: tsan
 """Processes that make processes: forks that use nothing, forks that become other programs, trees."""
 
 import sys
