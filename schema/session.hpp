@@ -197,8 +197,9 @@ inline constexpr std::array run_keys{
     KeyDoc{"cpu_count", "processors the system had online"},
     KeyDoc{"driver_version", "version of NVIDIA's driver, as in 580.65.06"},
     KeyDoc{"environment",
-           "variables that matter, as a JSON object: CUDA_*, NVIDIA_*, SLURM_*, RANK, WORLD_SIZE, "
-           "LOCAL_RANK, MASTER_*, OMP_NUM_THREADS, LD_LIBRARY_PATH, PYTHONPATH"},
+           "variables that matter, as a JSON object: CUDA_*, NVIDIA_*, NCCL_*, TORCH_*, PYTORCH_*, "
+           "SLURM_*, MASTER_*, RANK, WORLD_SIZE, LOCAL_RANK, OMP_NUM_THREADS, LD_LIBRARY_PATH, "
+           "LD_PRELOAD, PYTHONPATH"},
     KeyDoc{"t0_realtime_ns", "when the command was run, ns since 1970"},
     KeyDoc{"t1_realtime_ns", "when it was over, ns since 1970"},
     KeyDoc{"target_process_id", "process id of the command"},
@@ -240,7 +241,8 @@ inline constexpr std::array statistics{
                   "times (incomplete_records), or CUPTI had no device memory for them. Counts are "
                   "right, durations miss these."},
     StatisticInfo{"blocks_discarded", Severity::data_loss,
-                  "Blocks of rows thrown away because the launcher was gone."},
+                  "Blocks of rows thrown away because the launcher was gone, or had no room for "
+                  "them in memory and on disk."},
     StatisticInfo{"bytes_discarded", Severity::data_loss,
                   "Bytes of rows thrown away because neither memory nor disk had room for them."},
     StatisticInfo{"frames_malformed", Severity::error,
@@ -259,6 +261,9 @@ inline constexpr std::array statistics{
     StatisticInfo{"not_profiled", Severity::error,
                   "1 = collecting in this process did not work or ended early. gpuprof said why on "
                   "stderr."},
+    StatisticInfo{"kind_unavailable", Severity::notice,
+                  "1 = the running CUPTI or the device does not deliver this kind, so its table is "
+                  "empty."},
     StatisticInfo{"clients_turned_away", Severity::notice,
                   "Times that another profiler in the process, torch.profiler say, asked for CUPTI "
                   "and did not get it. That one has no GPU records; ours are complete."},

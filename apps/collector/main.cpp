@@ -34,6 +34,7 @@ extern "C" {
 
 int InitializeInjection() {
   start();
+  Collector::instance().driver_starts();
   return 1;
 }
 

@@ -2,10 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <map>
 
 #include "gpuprof_version.hpp"
 #include "libprof/base/error.hpp"
+#include "libprof/base/shell.hpp"
 #include "schema/kind.hpp"
 
 namespace gpuprof::app {
@@ -25,7 +25,8 @@ Names of output files may hold %p (process id: one file per process), %h (host n
 %q{NAME} (environment variable) and %% (a percent sign).
 
 The exit code is the program's own, or 128 + the signal that ended it. gpuprof's own:
-  5 wrong option   13 program not found   20 file cannot be read   21 file cannot be written)";
+  3 no program   4 internal error, %q variable not set   5 wrong option
+  13 program not found   20 file cannot be read   21 file cannot be written)";
 
 std::string trace_help() {
   std::string text = "What to collect, with commas between:";
@@ -48,19 +49,20 @@ std::string trace_help() {
 
 std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
   Options options;
+  options.command_line = shell_line({argv, argv + argc});
   CLI::App app{description, "gpuprof"};
   app.footer(footer);
   app.set_version_flag("-V,--version", "gpuprof " + std::string(version));
   app.prefix_command();
   app.get_formatter()->column_width(34);
-  const auto on_off = CLI::Transformer(std::map<std::string, bool>{{"on", true}, {"off", false}});
 
+  bool no_indexes = false;
   const auto add_output = [&](CLI::App& to) {
     to.add_option("-o,--output-profile,--export-profile", options.output,
                   "Write the profile to this SQLite file")
-        ->type_name("FILE");
+        ->option_text("FILE");
     to.add_flag("-f,--force-overwrite", options.overwrite, "Replace the output file if it exists");
-    to.add_flag("--no-indexes{false}", options.indexes,
+    to.add_flag("--no-indexes", no_indexes,
                 "Leave out nvprof's indexes: smaller file, slower joins");
     to.add_flag("-q,--quiet", options.quiet, "Print nothing but errors");
   };
@@ -68,7 +70,7 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
   std::vector<std::string> trace_words;
   app.add_option("-t,--trace", trace_words, trace_help())
       ->delimiter(',')
-      ->type_name("LIST")
+      ->option_text("LIST")
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
@@ -76,26 +78,26 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
   app.add_option("--profile-from-start", from_start,
                  "off: collect only between cudaProfilerStart and cudaProfilerStop")
       ->check(CLI::IsMember({"on", "off"}))
-      ->type_name("on|off");
+      ->option_text("on|off");
   app.add_option("--concurrent-kernels", concurrent, "off: run kernels one at a time")
       ->check(CLI::IsMember({"on", "off"}))
-      ->type_name("on|off");
+      ->option_text("on|off");
   app.add_option("--flush-period", options.flush_ms,
                  "Milliseconds after which records are written at the latest (500)")
       ->check(CLI::Range(1, 60'000))
-      ->type_name("MS");
+      ->option_text("MS");
   app.add_option("--cupti", options.cupti, "The libcupti to use, in place of gpuprof's own")
       ->check(CLI::ExistingFile)
-      ->type_name("PATH");
+      ->option_text("PATH");
   app.add_option("--save-capture", options.save_capture,
                  "Also record the stream itself, for gpuprof replay")
-      ->type_name("FILE");
+      ->option_text("FILE");
   app.add_option("--activity-buffers", options.slots,
                  "Buffers of 1 MiB that CUPTI may fill at a time (256); memory is used as needed")
       ->check(CLI::Range(4, 65'536))
-      ->type_name("N");
+      ->option_text("N");
   app.add_option("-i,--import-profile", options.input, "Print the summary of this profile")
-      ->type_name("FILE");
+      ->option_text("FILE");
   app.add_flag("--print-gpu-summary", options.gpu_summary, "Summary of GPU activities only");
   app.add_flag("--print-api-summary", options.api_summary, "Summary of API calls only");
 
@@ -103,7 +105,7 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
   add_output(*replay);
   replay->add_option("capture", options.input, "A file made with --save-capture")
       ->required()
-      ->type_name("FILE");
+      ->option_text("FILE");
   CLI::App* schema = app.add_subcommand("schema", "Print the tables and views as Markdown");
 
   try {
@@ -115,6 +117,7 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
     wrong(error.what());
   }
 
+  options.indexes = !no_indexes;
   options.profile_from_start = from_start == "on";
   options.concurrent_kernels = concurrent == "on";
   options.trace = trace_words;

@@ -11,6 +11,7 @@ enum class Command { run, import, replay, schema };
 
 struct Options {
   Command command = Command::run;
+  std::string command_line;  // our own, quoted for a shell
 
   // run
   std::vector<std::string> application;  // program and arguments

@@ -181,7 +181,7 @@ int run_command(const Options& options) {
                                                 static_cast<long long>(process), text.c_str());
                                  }},
                             queue);
-  queue.push(run_frame(describe_run(options.application, selection.groups)));
+  queue.push(run_frame(describe_run(options, selection.groups)));
   LoadingThread loading(recorder, queue);
 
   const auto end_recording = [&] {

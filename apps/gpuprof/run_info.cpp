@@ -64,11 +64,12 @@ std::int64_t realtime_ns() {
   return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
-wire::Fields describe_run(const std::vector<std::string>& application, const std::string& groups) {
+wire::Fields describe_run(const Options& options, const std::string& groups) {
   wire::Fields fields;
   fields.set("gpuprof_version", version);
   fields.set("wire_version", std::int64_t{wire::version});
-  fields.set("command_line", shell_line(application));
+  fields.set("command_line", shell_line(options.application));
+  fields.set("gpuprof_command_line", options.command_line);
   std::error_code ignored;
   fields.set("working_directory", std::filesystem::current_path(ignored).string());
   std::array<char, 256> host{};

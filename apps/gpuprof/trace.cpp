@@ -30,9 +30,14 @@ TraceSelection select_trace(const std::vector<std::string>& words, bool concurre
       if (group.by_default) chosen.insert(group.group);
     }
   };
-  const bool only_changes = std::all_of(words.begin(), words.end(), [](const std::string& word) {
+  const auto changes = std::count_if(words.begin(), words.end(), [](const std::string& word) {
     return word.starts_with('+') || word.starts_with('-');
   });
+  const bool only_changes = changes == static_cast<std::ptrdiff_t>(words.size());
+  if (changes > 0 && !only_changes) {
+    throw Error("--trace mixes names with and without + or -",
+                "give the whole list, or only what to add and take away", ExitCode::bad_option);
+  }
   if (only_changes) add_defaults();
   for (const std::string& word : words) {
     if (word == "all") {

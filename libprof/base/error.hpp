@@ -14,9 +14,6 @@ enum class ExitCode : int {
   no_application = 3,
   internal = 4,
   bad_option = 5,
-  missing_argument = 6,
-  application_failed = 9,
-  profiling_failed = 12,
   application_not_found = 13,
   import_failed = 20,
   output_failed = 21,  // the output file exists, cannot be written, or the disk is full

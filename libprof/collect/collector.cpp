@@ -286,25 +286,39 @@ bool Collector::subscribe() {
     return false;
   }
 
+  enable_callbacks();
+  return true;
+}
+
+void Collector::enable_callbacks() {
+  const auto enable_callback = [&](CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+    // Off first: what CUPTI takes for on already it would not pass on to the driver.
+    cupti_.cuptiEnableCallback(0, subscriber_, domain, id);
+    cupti_.cuptiEnableCallback(1, subscriber_, domain, id);
+  };
   // Contexts: to synchronise at exit, and to know when the driver is up.
-  cupti_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE,
-                             CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
-  cupti_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE,
-                             CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
-  cupti_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API,
-                             CUPTI_DRIVER_TRACE_CBID_cuProfilerStart);
-  cupti_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API,
-                             CUPTI_DRIVER_TRACE_CBID_cuProfilerStop);
-  for (const CUpti_CallbackId launch : driver_launches) {
-    cupti_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, launch);
-  }
+  enable_callback(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
+  enable_callback(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
   if (std::find(kinds_.begin(), kinds_.end(), schema::Module::info.id) != kinds_.end()) {
-    cupti_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE,
-                               CUPTI_CBID_RESOURCE_MODULE_LOADED);
+    enable_callback(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+  }
+  enable_callback(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuProfilerStart);
+  enable_callback(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuProfilerStop);
+  for (const CUpti_CallbackId launch : driver_launches) {
+    enable_callback(CUPTI_CB_DOMAIN_DRIVER_API, launch);
   }
   // CUPTI's last word when it gives up by itself. Older versions have no such domain.
-  cupti_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
-  return true;
+  enable_callback(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
+}
+
+// When NVTX came first, there was no driver yet to take the callbacks: CUPTI 13.0 and 13.5 then
+// deliver none (measured).
+void Collector::driver_starts() noexcept {
+  try {
+    const std::lock_guard lock(starting_);
+    if (running()) enable_callbacks();
+  } catch (...) {
+  }
 }
 
 void Collector::send_definitions() {
@@ -348,7 +362,7 @@ bool Collector::enable_all() {
 // Everything that cudaProfilerStart and cudaProfilerStop turn on and off. Under enabling_.
 void Collector::enable_collection() {
   for (const int kind : kinds_) enable(kind);
-  if (config_.integer("launch_calls_only", 0)) enable_launch_calls();
+  if (config_.integer("launch_calls_only", 0)) trace_launch_calls(true);
 }
 
 bool Collector::enable(int kind) {
@@ -391,6 +405,7 @@ bool Collector::enable(int kind) {
 }
 
 void Collector::disable_collection() {
+  if (config_.integer("launch_calls_only", 0)) trace_launch_calls(false);
   for (auto kind = enabled_.begin(); kind != enabled_.end();) {
     if (schema::find_kind(*kind)->info->group == schema::Group::topology) {
       ++kind;
@@ -403,11 +418,12 @@ void Collector::disable_collection() {
 
 // GPU work has a correlation id only while the call that asks for it is traced. So these calls are
 // traced, and their rows left out.
-void Collector::enable_launch_calls() {
+void Collector::trace_launch_calls(bool on) {
   if (!cupti_.cuptiGetCallbackName || !cupti_.cuptiActivityEnableRuntimeApi ||
       !cupti_.cuptiActivityEnableDriverApi) {
-    cupti_.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DRIVER);
-    cupti_.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_RUNTIME);
+    for (const auto kind : {CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_RUNTIME}) {
+      on ? cupti_.cuptiActivityEnable(kind) : cupti_.cuptiActivityDisable(kind);
+    }
     return;
   }
   const auto asks_for_work = [&](CUpti_CallbackDomain domain, std::uint32_t id) {
@@ -419,10 +435,12 @@ void Collector::enable_launch_calls() {
     return false;
   };
   for (std::uint32_t id = 1; id < CUPTI_RUNTIME_TRACE_CBID_SIZE; ++id) {
-    if (asks_for_work(CUPTI_CB_DOMAIN_RUNTIME_API, id)) cupti_.cuptiActivityEnableRuntimeApi(id, 1);
+    if (asks_for_work(CUPTI_CB_DOMAIN_RUNTIME_API, id)) {
+      cupti_.cuptiActivityEnableRuntimeApi(id, on);
+    }
   }
   for (std::uint32_t id = 1; id < CUPTI_DRIVER_TRACE_CBID_SIZE; ++id) {
-    if (asks_for_work(CUPTI_CB_DOMAIN_DRIVER_API, id)) cupti_.cuptiActivityEnableDriverApi(id, 1);
+    if (asks_for_work(CUPTI_CB_DOMAIN_DRIVER_API, id)) cupti_.cuptiActivityEnableDriverApi(id, on);
   }
 }
 
@@ -468,7 +486,10 @@ void Collector::tell(std::string_view what, std::string_view text) {
 void Collector::give_up(const std::string& why) {
   state_.store(State::stopped);
   if (subscriber_) {
-    disable_collection();
+    for (const int kind : enabled_) {
+      cupti_.cuptiActivityDisable(static_cast<CUpti_ActivityKind>(kind));
+    }
+    enabled_.clear();
     cupti_.cuptiUnsubscribe(subscriber_);
     subscriber_ = nullptr;
   }
@@ -645,13 +666,14 @@ void Collector::on_module(const CUpti_ResourceData& resource) {
   record.cubin = module->pCubin;
   packer_->add(reinterpret_cast<CUpti_Activity*>(&record));
   std::uint32_t index = 0;
+  static std::uint32_t functions = 0;  // under packing_
   for_each_function(module->pCubin, module->cubinSize, [&](const char* name) {
     CUpti_ActivityFunction function{};
     function.kind = CUPTI_ACTIVITY_KIND_FUNCTION;
-    function.id = ++index;
+    function.id = ++functions;
     function.contextId = context;
     function.moduleId = module->moduleId;
-    function.functionIndex = index;
+    function.functionIndex = ++index;
     function.name = name;
     packer_->add(reinterpret_cast<CUpti_Activity*>(&function));
   });

@@ -32,6 +32,9 @@ class Collector {
   // Without a launcher at `socket_path` nothing is done at all.
   void start(const char* socket_path) noexcept;
 
+  // The CUDA driver is starting: it called the injection entry point. After start(); any thread.
+  void driver_starts() noexcept;
+
   // CUPTI's own NVTX entry point, to be called after start(); null without CUPTI.
   void* cupti_symbol(const char* name) const { return running() ? cupti_.symbol(name) : nullptr; }
   // Driver calls of the calling thread are ours and not the target's.
@@ -47,13 +50,14 @@ class Collector {
   bool greet(const char* socket_path);
   bool load_cupti();
   bool subscribe();
+  void enable_callbacks();
   void send_definitions();
   bool enable_all();
 
   bool enable(int kind);
   void enable_collection();
   void disable_collection();
-  void enable_launch_calls();
+  void trace_launch_calls(bool on);
   void configure_unified_memory();
   // Unexpected CUPTI errors end collecting. Returns whether all is well.
   bool check(CUptiResult result, const char* what);

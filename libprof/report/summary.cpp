@@ -189,6 +189,8 @@ Summary read_summary(store::Database& database, const SummaryOptions& options) {
   if (options.gpu) summary.gpu = read_gpu(database, names, summary.oddities);
   if (options.api) summary.api = read_api(database, names, summary.oddities);
   summary.losses = read_losses(database);
+  // Ours say under `losses` why there are no times; nvprof knew one reason only.
+  if (!summary.losses.empty()) summary.oddities.without_times = 0;
   return summary;
 }
 

@@ -213,6 +213,9 @@ void Loader::load_info(Process& process, const wire::Frame& frame) {
   wire::Decoder decoder(frame.payload());
   const wire::Fields fields = decoder.fields();
   if (!decoder.ok()) return malformed(process);
+  if (const auto kind = fields.find("unavailable")) {
+    process.counted[{std::string(kind->substr(0, kind->find(':'))), "kind_unavailable"}] = 1;
+  }
   if (fields.find("error")) process.counted[{"", "not_profiled"}] = 1;
   for (const std::string_view column : {"cupti_version", "cupti_path", "driver_version"}) {
     const auto value = fields.find(column);
