@@ -189,7 +189,6 @@ void Collector::start(const char* socket_path) noexcept {
     state_.store(State::running);
     if (!enable_all()) return;
     pthread_atfork(nullptr, nullptr, &Callbacks::forked);
-    // Registered while the driver starts, so they run before its own: CUPTI is alive in them.
     std::atexit(&Callbacks::at_exit);
     std::at_quick_exit(&Callbacks::at_exit);
     start_thread(&Collector::thread_entry, this);
@@ -599,6 +598,9 @@ void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, co
     const auto& resource = *static_cast<const CUpti_ResourceData*>(data);
     switch (id) {
       case CUPTI_CBID_RESOURCE_CONTEXT_CREATED: {
+        // What was registered last runs first: before the driver takes itself down, also when
+        // NVTX had us registered before the driver was there.
+        if (!contexts_.any_seen()) std::atexit(&Callbacks::at_exit);
         contexts_.created(resource.context);
         keep_device_names();
         if (wants_unified_memory_.exchange(false)) {
@@ -745,6 +747,10 @@ void Collector::finish_driver_work() {
 
 void Collector::at_exit() {
   if (!running()) return;
+  if (exiting_.exchange(true)) {
+    flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    return;
+  }
   finish_driver_work();
   flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   send_statistics();

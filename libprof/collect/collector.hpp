@@ -105,6 +105,7 @@ class Collector {
   std::mutex attributes_;  // held while they are read
   bool attributes_done_ = false;
 
+  std::atomic<bool> exiting_{false};
   std::atomic<std::uint64_t> slots_exhausted_{0};
   std::atomic<std::uint64_t> cupti_errors_{0};
   std::atomic<std::uint64_t> clients_turned_away_{0};

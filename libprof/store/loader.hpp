@@ -91,7 +91,6 @@ class Loader {
   bool in_transaction_ = false;
   bool still_open_ = false;
   std::map<std::string, std::unique_ptr<Writer>, std::less<>> writers_;  // by definition
-  std::map<std::string, std::int64_t, std::less<>> last_ids_;            // by table
   std::map<std::uint32_t, std::unique_ptr<Process>> processes_;
   std::unordered_map<std::string, std::int64_t> strings_;
   std::int64_t last_string_ = 0;

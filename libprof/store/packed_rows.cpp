@@ -26,6 +26,7 @@ struct RowTable : sqlite3_vtab {
 };
 
 struct RowCursor : sqlite3_vtab_cursor {
+  const RowSource::Cell* cells;
   std::size_t row;
   const std::byte* bytes;
 };
@@ -78,6 +79,7 @@ const RowSource& source_of(sqlite3_vtab_cursor* cursor) {
 int filter(sqlite3_vtab_cursor* base, int, const char*, int, sqlite3_value**) {
   auto* cursor = static_cast<RowCursor*>(base);
   cursor->row = 0;
+  cursor->cells = source_of(base).cells.data();
   cursor->bytes = source_of(base).rows;
   return SQLITE_OK;
 }
@@ -111,64 +113,69 @@ std::int64_t full_correlation(const RowSource& source, std::uint32_t id) {
 }
 
 template <class T>
-void result_integer(sqlite3_context* result, const std::byte* at, schema::Role role) {
+void result_nullable(sqlite3_context* result, const std::byte* at) {
+  constexpr T none =
+      std::is_signed_v<T> ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
   const T value = load<T>(at);
-  if (role == schema::Role::nullable) {
-    constexpr T none =
-        std::is_signed_v<T> ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
-    if (value == none) return sqlite3_result_null(result);
-  }
-  sqlite3_result_int64(result, static_cast<sqlite3_int64>(value));
+  if (value != none) sqlite3_result_int64(result, static_cast<sqlite3_int64>(value));
 }
 
+void result_correlation(sqlite3_context* result, const RowSource& source, const std::byte* at) {
+  sqlite3_result_int64(result, full_correlation(source, load<std::uint32_t>(at)));
+}
+
+void result_string(sqlite3_context* result, const RowSource& source, const std::byte* at) {
+  const auto id = load<std::uint32_t>(at);
+  const auto& ids = source.context->string_ids;
+  sqlite3_result_int64(result, id < ids.size() ? ids[id] : 0);
+}
+
+void result_bytes(sqlite3_context* result, const RowSource& source, const std::byte* at) {
+  const auto found = source.context->byte_strings.find(load<std::uint32_t>(at));
+  const std::string_view bytes =
+      found != source.context->byte_strings.end() ? found->second : std::string_view();
+  sqlite3_result_blob64(result, bytes.empty() ? "" : bytes.data(), bytes.size(), SQLITE_STATIC);
+}
+
+// Runs for each value of each row: one jump, and nothing that could be known
+// before.
 int column(sqlite3_vtab_cursor* base, sqlite3_context* result, int index) {
   const auto* cursor = static_cast<RowCursor*>(base);
-  const RowSource& source = source_of(base);
-  if (index <= 0) {
-    sqlite3_result_int64(result, source.first_id + static_cast<sqlite3_int64>(cursor->row));
-    return SQLITE_OK;
-  }
-  const RowSource::Cell& cell = source.cells[static_cast<std::size_t>(index) - 1];
-  if (cell.process_id) {
-    sqlite3_result_int64(result, source.context->process_id);
-    return SQLITE_OK;
-  }
-  if (cell.null) return SQLITE_OK;  // NULL is what a result is until it is set
+  const RowSource::Cell& cell = cursor->cells[index];
   const std::byte* at = cursor->bytes + cell.offset;
-  switch (cell.type) {
-    case schema::Type::i8: result_integer<std::int8_t>(result, at, cell.role); break;
-    case schema::Type::u8: result_integer<std::uint8_t>(result, at, cell.role); break;
-    case schema::Type::i16: result_integer<std::int16_t>(result, at, cell.role); break;
-    case schema::Type::u16: result_integer<std::uint16_t>(result, at, cell.role); break;
-    case schema::Type::i32: result_integer<std::int32_t>(result, at, cell.role); break;
-    case schema::Type::u32:
-      if (cell.role == schema::Role::correlation) {
-        sqlite3_result_int64(result, full_correlation(source, load<std::uint32_t>(at)));
-      } else {
-        result_integer<std::uint32_t>(result, at, cell.role);
-      }
+  constexpr auto code = [](schema::Type type, bool nullable) {
+    return static_cast<std::uint8_t>(static_cast<int>(type) | (nullable ? 0x80 : 0));
+  };
+  using schema::Type;
+  switch (cell.how) {
+    case RowSource::Cell::always_null: break;  // what a result is until it is set
+    case RowSource::Cell::process_id:
+      sqlite3_result_int64(result, source_of(base).context->process_id);
       break;
-    case schema::Type::i64: result_integer<std::int64_t>(result, at, cell.role); break;
-    case schema::Type::u64: result_integer<std::uint64_t>(result, at, cell.role); break;
-    case schema::Type::f64:
-      // SQLite stores NaN as NULL by itself.
+    case RowSource::Cell::correlation: result_correlation(result, source_of(base), at); break;
+    case code(Type::i8, false): sqlite3_result_int(result, load<std::int8_t>(at)); break;
+    case code(Type::u8, false): sqlite3_result_int(result, load<std::uint8_t>(at)); break;
+    case code(Type::i16, false): sqlite3_result_int(result, load<std::int16_t>(at)); break;
+    case code(Type::u16, false): sqlite3_result_int(result, load<std::uint16_t>(at)); break;
+    case code(Type::i32, false): sqlite3_result_int(result, load<std::int32_t>(at)); break;
+    case code(Type::u32, false): sqlite3_result_int64(result, load<std::uint32_t>(at)); break;
+    case code(Type::i64, false):
+    case code(Type::u64, false): sqlite3_result_int64(result, load<std::int64_t>(at)); break;
+    case code(Type::f64, false):  // SQLite stores NaN as NULL by itself
       sqlite3_result_double(result, load<double>(at));
       break;
-    case schema::Type::string: {
-      const auto id = load<std::uint32_t>(at);
-      const auto& ids = source.context->string_ids;
-      sqlite3_result_int64(result, id < ids.size() ? ids[id] : 0);
-      break;
-    }
-    case schema::Type::blob: sqlite3_result_blob(result, at, cell.width, SQLITE_STATIC); break;
-    case schema::Type::bytes: {
-      const auto id = load<std::uint32_t>(at);
-      const auto found = source.context->byte_strings.find(id);
-      const std::string_view bytes =
-          found != source.context->byte_strings.end() ? found->second : std::string_view();
-      sqlite3_result_blob64(result, bytes.empty() ? "" : bytes.data(), bytes.size(), SQLITE_STATIC);
-      break;
-    }
+    case code(Type::string, false): result_string(result, source_of(base), at); break;
+    case code(Type::blob, false): sqlite3_result_blob(result, at, cell.width, SQLITE_STATIC); break;
+    case code(Type::bytes, false): result_bytes(result, source_of(base), at); break;
+    case code(Type::i8, true): result_nullable<std::int8_t>(result, at); break;
+    case code(Type::u8, true): result_nullable<std::uint8_t>(result, at); break;
+    case code(Type::i16, true): result_nullable<std::int16_t>(result, at); break;
+    case code(Type::u16, true): result_nullable<std::uint16_t>(result, at); break;
+    case code(Type::i32, true): result_nullable<std::int32_t>(result, at); break;
+    case code(Type::u32, true): result_nullable<std::uint32_t>(result, at); break;
+    case code(Type::i64, true): result_nullable<std::int64_t>(result, at); break;
+    case code(Type::u64, true): result_nullable<std::uint64_t>(result, at); break;
+    default: break;
   }
   return SQLITE_OK;
 }
@@ -205,10 +212,23 @@ void register_packed_rows(Database& database) {
   }
 }
 
+RowSource::Cell RowSource::cell(schema::Type type, schema::Role role, std::uint16_t width,
+                                std::uint32_t offset) {
+  Cell made{static_cast<std::uint8_t>(type), width, offset};
+  if (type == schema::Type::u32 && role == schema::Role::correlation) {
+    made.how = Cell::correlation;
+  } else if (role == schema::Role::nullable && type <= schema::Type::u64) {
+    made.how |= 0x80;
+  }
+  return made;
+}
+
 void create_row_source(Database& database, const std::string& name, RowSource& source,
                        std::span<const std::string> column_names) {
-  std::string declaration = "CREATE TABLE x(_id_";
-  for (const std::string& column_name : column_names) declaration += ", \"" + column_name + '"';
+  std::string declaration;
+  for (const std::string& column_name : column_names) {
+    declaration += (declaration.empty() ? "CREATE TABLE x(\"" : ", \"") + column_name + '"';
+  }
   declaration += ")";
   database.execute("CREATE VIRTUAL TABLE temp.\"" + name + "\" USING packed_rows(" +
                    std::to_string(reinterpret_cast<std::uintptr_t>(&source)) + ", '" + declaration +

@@ -33,28 +33,29 @@ struct RowContext {
 // One block of rows, laid out as its table's definition says.
 struct RowSource {
   struct Cell {
-    schema::Type type{};
-    schema::Role role{};
+    // The column's type, with the top bit for a nullable one, or one of these.
+    static constexpr std::uint8_t always_null = 0;  // not in the running CUPTI
+    static constexpr std::uint8_t correlation = 0x40;
+    static constexpr std::uint8_t process_id = 0x41;  // not in the row: the context's
+    std::uint8_t how = always_null;
     std::uint16_t width{};
     std::uint32_t offset{};
-    bool null = false;        // not in the running CUPTI: NULL
-    bool process_id = false;  // not in the row: the context's process id
   };
+  static Cell cell(schema::Type type, schema::Role role, std::uint16_t width, std::uint32_t offset);
 
-  std::vector<Cell> cells;  // in the order of the target table's columns, behind _id_
+  std::vector<Cell> cells;  // in the order of the INSERT
   std::size_t row_width = 0;
 
   // Set for each block:
   const std::byte* rows = nullptr;
   std::size_t count = 0;
-  std::int64_t first_id = 0;  // _id_ of the first row
   RowContext* context = nullptr;
   // Gives a further number for correlation ids; called when CUPTI's counter wraps.
   std::int64_t (*next_number)(void*) = nullptr;
   void* next_number_argument = nullptr;
 };
 
-// Makes the temporary table `temp.name` that shows `source` as (_id_, columns…).
+// Makes the temporary table `temp.name` that shows `source`.
 void create_row_source(Database& database, const std::string& name, RowSource& source,
                        std::span<const std::string> column_names);
 
