@@ -3,7 +3,9 @@
 
 import os
 import shutil
+import signal
 import subprocess
+import time
 import unittest
 
 from fake_run import BARE_CUPTI, CUPTI, FAKE, SANITIZED, FakeTest
@@ -107,6 +109,7 @@ class SecondClient(FakeTest):
                 self.assertEqual(run.stdout, b"39\n")
                 self.assertEqual(self.database().kernels(), {"shared": 20})
 
+    @unittest.skipIf(SANITIZED, "a sanitizer wants to be preloaded first")
     def test_linked_against_cupti(self):
         run = self.profile("linked_client", check=4, LD_PRELOAD=CUPTI)
         self.assertEqual(run.stdout, b"39\n39\n39\n")
@@ -118,9 +121,11 @@ class SecondClient(FakeTest):
 
 
 class FullBuffers(FakeTest):
-    def burst(self, n, threads, *options, **environment):
-        run = self.profile_with_ledger(
-            "burst", n, threads, options=[*options], check=0, **environment)
+    def burst(self, n, threads, *options):
+        run = self.profile_with_ledger("burst", n, threads, options=options, check=0)
+        return run, *self.accounted(n * threads)
+
+    def accounted(self, launches):
         database = self.database()
         kernels, calls = database.count("CONCURRENT_KERNEL"), database.count("RUNTIME")
         dropped = database.statistic("records_dropped_by_cupti")
@@ -129,9 +134,9 @@ class FullBuffers(FakeTest):
         self.assertEqual(kernels, written["CONCURRENT_KERNEL"])
         self.assertEqual(calls, written["RUNTIME"])
         # (The collector's own questions to the driver may be among the dropped.)
-        missing = 2 * n * threads - kernels - calls
+        missing = 2 * launches - kernels - calls
         self.assertTrue(missing <= dropped <= missing + 165, (missing, dropped))
-        return run, database, dropped
+        return database, dropped
 
     def test_arena_is_too_small(self):
         run, database, dropped = self.burst(50_000, 6, "--activity-buffers", 4)
@@ -141,6 +146,25 @@ class FullBuffers(FakeTest):
         self.assertGreater(database.statistic("slots_exhausted"), 0)
         self.assertEqual(database.run()["loss"], 1)
         self.assertIn(f"{dropped} lost", run.stderr)
+
+    def test_launcher_stands_still(self):
+        n = 100_000
+        process = self.start(
+            "burst", n, 2, options=["--activity-buffers", 8],
+            FAKE_CUPTI_LEDGER=self.folder / "ledger")
+        self.wait_for(lambda: sum(self.ledger().values()) > 100)
+        os.kill(process.pid, signal.SIGSTOP)
+        try:
+            # It does not wait for the launcher, but for the goodbye.
+            self.wait_for(lambda: sum(self.ledger().values()) > 8 * 3000)
+            time.sleep(1)
+        finally:
+            os.kill(process.pid, signal.SIGCONT)
+        _, stderr = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0, stderr)
+        database, dropped = self.accounted(2 * n)
+        self.assertEqual(database.losses().get("records_dropped_by_cupti", 0), dropped)
+        self.assertEqual(database.one("SELECT goodbye FROM PROCESS"), 1)
 
     def test_usual_arena(self):
         _, database, dropped = self.burst(100_000, 2)

@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
   if (how == "quick_exit") std::quick_exit(10);
   if (how == "sigkill") raise(SIGKILL);
   if (how == "segfault") {
-    volatile int* volatile nowhere = nullptr;
+    volatile int* volatile nowhere = reinterpret_cast<int*>(16);
     *nowhere = 1;
   }
   if (how == "abort") std::abort();
