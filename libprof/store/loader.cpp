@@ -96,14 +96,14 @@ struct Loader::Process {
 Loader::Loader(Database database, LoaderOptions options)
     : database_(std::move(database)), options_(options) {
   database_.execute("PRAGMA page_size = 16384");
-  // A write-ahead log lets others read all the time. Where it is not to be had (network file
-  // systems), the ordinary journal serves. A crash of this process harms neither; only a crash of
-  // the machine could, and then the run is gone anyway.
+  // A write-ahead log lets others read all the time. A crash of this process harms neither; only a
+  // crash of the machine could, and then the run is gone anyway.
   database_.execute(options_.live ? "PRAGMA journal_mode = WAL" : "PRAGMA journal_mode = DELETE");
   database_.execute("PRAGMA synchronous = OFF");
   database_.execute("PRAGMA cache_size = -65536");
   database_.execute("PRAGMA wal_autocheckpoint = 4000");
   database_.execute("PRAGMA temp_store = MEMORY");
+  database_.execute("PRAGMA secure_delete = OFF");  // Debian's SQLite has it on
   register_packed_rows(database_);
   database_.execute("BEGIN");
   in_transaction_ = true;
