@@ -72,8 +72,8 @@ struct ArenaHeader {
   std::uint64_t names_text_size;
   std::uint64_t launches_offset;
   std::uint64_t launch_count;  // a power of two
-  // The collector's own threads, whose driver calls are not the target's. 0 = none yet.
-  std::array<std::atomic<std::uint32_t>, 2> own_threads;
+  // Ids of the collector's own threads, whose driver calls are not the target's. 0 = none yet.
+  std::array<std::atomic<std::uint32_t>, 4> own_threads;
   std::atomic<std::uint64_t> free_list;  // low half: slot + 1, high half: a tag against ABA
 };
 
@@ -110,7 +110,7 @@ class Arena {
   StringTable launch_names() const;
   std::span<std::atomic<std::uint64_t>> launches() const;
 
-  std::array<std::atomic<std::uint32_t>, 2>& own_threads() const { return header_->own_threads; }
+  std::array<std::atomic<std::uint32_t>, 4>& own_threads() const { return header_->own_threads; }
 
   int file() const { return file_; }
   // For the child of a fork: private, empty memory takes the arena's place, so that what CUPTI may

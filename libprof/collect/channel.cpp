@@ -67,9 +67,14 @@ bool Channel::adopt(int socket) {
   return true;
 }
 
-bool Channel::still_ours(int socket) const {
+bool Channel::still_ours(int socket) {
   struct stat status {};
-  return fstat(socket, &status) == 0 && S_ISSOCK(status.st_mode) && status.st_ino == inode_;
+  if (fstat(socket, &status) == 0 && S_ISSOCK(status.st_mode) && status.st_ino == inode_) {
+    return true;
+  }
+  closed_by_target_.store(true);
+  socket_.store(-1);
+  return false;
 }
 
 bool Channel::send(wire::FrameType type, std::span<const std::byte> payload) {
@@ -91,10 +96,7 @@ bool Channel::send_with_file(wire::FrameType type, const wire::Encoder& payload,
 bool Channel::send_locked(wire::FrameType type, std::span<iovec> pieces, int file) {
   const int socket = socket_.load();
   if (socket < 0) return false;
-  if (!still_ours(socket)) {
-    socket_.store(-1);
-    return false;
-  }
+  if (!still_ours(socket)) return false;
   wire::FrameHeader header{static_cast<std::uint32_t>(type), 0, 0};
   for (const iovec& piece : pieces) header.length += piece.iov_len;
 
@@ -169,8 +171,9 @@ bool Channel::receive(wire::Frame& frame, int timeout_ms) {
 // The descriptor stays open until the process ends: another thread may be using it, and a number
 // given to somebody else in the meantime would be worse than one left over.
 void Channel::shut() {
-  const int socket = socket_.exchange(-1);
-  if (socket >= 0) shutdown(socket, SHUT_RDWR);
+  const int socket = socket_.load();
+  if (socket < 0 || !still_ours(socket)) return;
+  if (socket_.exchange(-1) >= 0) shutdown(socket, SHUT_RDWR);
 }
 
 void Channel::abandon() {

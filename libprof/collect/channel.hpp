@@ -26,6 +26,8 @@ class Channel {
 
   bool connect(const char* path);
   bool adopt(int socket);  // one that is connected already
+  // The target closed the socket under us. The launcher lives, and reads the arena in the end.
+  bool closed_by_target() const { return closed_by_target_.load(std::memory_order_relaxed); }
   bool alive() const { return socket_.load(std::memory_order_relaxed) >= 0; }
 
   bool send(wire::FrameType type, std::span<const std::byte> payload);
@@ -47,9 +49,10 @@ class Channel {
 
  private:
   bool send_locked(wire::FrameType type, std::span<iovec> pieces, int file);
-  bool still_ours(int socket) const;
+  bool still_ours(int socket);
 
   std::atomic<int> socket_{-1};
+  std::atomic<bool> closed_by_target_{false};
   std::uint64_t inode_ = 0;
   std::mutex sending_;
   wire::FrameAssembler incoming_;

@@ -340,7 +340,26 @@ void Collector::send_definitions() {
     encode(definition, table);
     channel_.send(wire::FrameType::table, definition);
   }
+  send_api_names();
   send_clock(wire::Clock::Moment::first);
+}
+
+void Collector::send_api_names() {
+  std::vector<wire::ApiName> names;
+  const auto add_names = [&](CUpti_CallbackDomain domain, const char* text, std::uint32_t size) {
+    for (std::uint32_t id = 1; id < size && cupti_.cuptiGetCallbackName; ++id) {
+      const char* name = nullptr;
+      if (cupti_.cuptiGetCallbackName(domain, id, &name) != CUPTI_SUCCESS || !name) continue;
+      names.push_back({text, id, name});
+    }
+  };
+  // A running CUPTI newer than our headers may know more functions than we can ask for by count.
+  constexpr std::uint32_t newer = 256;
+  add_names(CUPTI_CB_DOMAIN_RUNTIME_API, "runtime", CUPTI_RUNTIME_TRACE_CBID_SIZE + newer);
+  add_names(CUPTI_CB_DOMAIN_DRIVER_API, "driver", CUPTI_DRIVER_TRACE_CBID_SIZE + newer);
+  wire::Encoder encoder;
+  wire::encode(encoder, names);
+  channel_.send(wire::FrameType::api_names, encoder);
 }
 
 bool Collector::enable_all() {
@@ -484,6 +503,7 @@ void Collector::tell(std::string_view what, std::string_view text) {
 
 void Collector::give_up(const std::string& why) {
   state_.store(State::stopped);
+  leave_second_clients_alone();
   if (subscriber_) {
     for (const int kind : enabled_) {
       cupti_.cuptiActivityDisable(static_cast<CUpti_ActivityKind>(kind));
@@ -506,22 +526,6 @@ void* Collector::thread_entry(void* self) {
 
 void Collector::thread_main() {
   leave_out_this_thread();
-  std::vector<wire::ApiName> names;
-  const auto add_names = [&](CUpti_CallbackDomain domain, const char* text, std::uint32_t size) {
-    for (std::uint32_t id = 1; id < size && cupti_.cuptiGetCallbackName; ++id) {
-      const char* name = nullptr;
-      if (cupti_.cuptiGetCallbackName(domain, id, &name) != CUPTI_SUCCESS || !name) continue;
-      names.push_back({text, id, name});
-    }
-  };
-  // A running CUPTI newer than our headers may know more functions than we can ask for by count.
-  constexpr std::uint32_t newer = 256;
-  add_names(CUPTI_CB_DOMAIN_RUNTIME_API, "runtime", CUPTI_RUNTIME_TRACE_CBID_SIZE + newer);
-  add_names(CUPTI_CB_DOMAIN_DRIVER_API, "driver", CUPTI_DRIVER_TRACE_CBID_SIZE + newer);
-  wire::Encoder encoder;
-  wire::encode(encoder, names);
-  channel_.send(wire::FrameType::api_names, encoder);
-
   double wait_ms = first_flush_ms;
   bool driver_up = false;
   while (running() && channel_.alive()) {
@@ -543,11 +547,13 @@ void Collector::thread_main() {
   }
 }
 
-// The flushing thread, and the one at exit.
+// The flushing thread, and the one at exit; each by both ids that CUPTI may use for it.
 void Collector::leave_out_this_thread() {
-  for (auto& own : arena_.own_threads()) {
-    std::uint32_t none = 0;
-    if (own.compare_exchange_strong(none, thread_id())) return;
+  for (const std::uint32_t id : {thread_id(), static_cast<std::uint32_t>(pthread_self())}) {
+    for (auto& own : arena_.own_threads()) {
+      std::uint32_t none = 0;
+      if (own.compare_exchange_strong(none, id)) break;
+    }
   }
 }
 
@@ -577,9 +583,12 @@ void Collector::on_completed(std::uint8_t* buffer, std::size_t used) {
   const auto* slot_bytes = reinterpret_cast<std::byte*>(buffer);
   const std::uint32_t slot = arena_.completed(slot_bytes);
   const std::uint32_t generation = arena_.slot_header(slot).generation.load();
+  const auto left_for_salvage = [&] { return !channel_.alive() && channel_.closed_by_target(); };
+  if (left_for_salvage()) return;
   if (used > 0 && channel_.alive()) {
     pack_buffer(cupti_.cuptiActivityGetNextRecord, arena_.slot(slot), used, *packer_);
     send_batch(slot, generation);
+    if (left_for_salvage()) return;
   }
   arena_.give_back(slot, used);
   std::size_t dropped = 0;
@@ -698,6 +707,7 @@ void Collector::record_device_attributes() {
 }
 
 void Collector::send_statistics() {
+  const std::lock_guard once(statistics_);
   std::vector<wire::Statistic> statistics;
   {
     const std::lock_guard lock(packing_);

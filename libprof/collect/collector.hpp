@@ -52,6 +52,7 @@ class Collector {
   bool subscribe();
   void enable_callbacks();
   void send_definitions();
+  void send_api_names();
   bool enable_all();
 
   bool enable(int kind);
@@ -111,6 +112,7 @@ class Collector {
   std::atomic<std::uint64_t> clients_turned_away_{0};
   std::uint64_t dropped_ = 0;
   std::uint64_t blocks_discarded_ = 0;
+  std::mutex statistics_;  // held while they are sent
   std::string last_statistics_;
 
   friend struct Callbacks;

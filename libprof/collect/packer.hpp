@@ -58,7 +58,7 @@ class Packer {
   Records records_kind_;
   std::array<Rows, kind_limit> rows_;
   std::array<bool, kind_limit> wanted_{};
-  const std::array<std::atomic<std::uint32_t>, 2>* own_threads_ = nullptr;
+  const std::array<std::atomic<std::uint32_t>, 4>* own_threads_ = nullptr;
   std::uint64_t records_ = 0;
   std::uint64_t unknown_ = 0;
 };

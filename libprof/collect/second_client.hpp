@@ -14,4 +14,7 @@ namespace gpuprof::collect {
 // time.
 void watch_for_second_clients(void (*told)(const char* library));
 
+// From now on their calls go where they were meant to. For a collector that has given CUPTI up.
+void leave_second_clients_alone();
+
 }  // namespace gpuprof::collect

@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <optional>
 #include <utility>
+
+#include "libprof/wire/messages.hpp"
 
 namespace gpuprof::launch {
 namespace {
@@ -43,6 +46,23 @@ int open_nameless(const std::string& folder) {
   return named;
 }
 
+// A batch without its rows, for later batches name its strings by number. Nothing: it has none.
+std::optional<wire::Frame> only_strings(const wire::Frame& frame) {
+  auto batch = wire::decode_batch(frame.payload());
+  if (!batch) return std::nullopt;
+  std::erase_if(batch->blocks,
+                [](const wire::Block& block) { return block.table != wire::string_block; });
+  if (batch->blocks.empty()) return std::nullopt;
+  batch->header.blocks = static_cast<std::uint32_t>(batch->blocks.size());
+  wire::Encoder encoder;
+  encoder.integer(batch->header);
+  for (const wire::Block& block : batch->blocks) {
+    encoder.integer(wire::BlockHeader{block.table, block.rows, block.bytes.size()});
+    encoder.raw(block.bytes);
+  }
+  return wire::make_frame(frame.type, frame.stream, encoder.bytes());
+}
+
 }  // namespace
 
 FrameQueue::FrameQueue(std::size_t memory_limit, std::string spill_folder)
@@ -54,7 +74,7 @@ FrameQueue::~FrameQueue() {
 
 void FrameQueue::push(wire::Frame frame) {
   const std::lock_guard lock(mutex_);
-  const std::size_t size = sizeof(wire::FrameHeader) + frame.length;
+  std::size_t size = sizeof(wire::FrameHeader) + frame.length;
   const bool spilling = spill_written_ > spill_read_;
   if (spilling || memory_used_ + size > memory_limit_) {
     if (spill(frame)) {
@@ -62,12 +82,15 @@ void FrameQueue::push(wire::Frame frame) {
       pushed_.notify_one();
       return;
     }
+    // What later frames make no sense without is kept, whatever the limit says: it is small.
     if (frame.type == wire::FrameType::batch) {
       counts_.discarded_bytes += size;
       counts_.discarded_blocks += 1;
-      return;
+      auto strings = only_strings(frame);
+      if (!strings) return;
+      frame = std::move(*strings);
     }
-    // Small, and without it later frames make no sense: kept, whatever the limit says.
+    size = sizeof(wire::FrameHeader) + frame.length;
   }
   memory_used_ += size;
   frames_.push_back(std::move(frame));

@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,8 +57,13 @@ struct Listener::Connection {
   int socket = -1;
   std::uint32_t stream = 0;
   std::int64_t process_id = 0;
+  pid_t peer = 0;
   bool said_hello = false;
+  bool gave_up = false;  // collecting failed: there is nothing to salvage
   bool is_salvage = false;
+  // The socket is closed and the process lives: `socket` is its pidfd. What is in its arena is read
+  // when it has ended.
+  bool lingers = false;
   pid_t salvage_process = -1;
   int arena = -1;
   std::string cupti_path;
@@ -133,10 +139,11 @@ void Listener::run() {
     const std::size_t polled = waiting.size() - 2;
     if (waiting[1].revents) accept_one();
     for (std::size_t i = polled; i > 0; --i) {
-      if (!waiting[i + 1].revents || receive(*connections_[i - 1])) continue;
-      const std::unique_ptr<Connection> gone = std::move(connections_[i - 1]);
+      if (!waiting[i + 1].revents) continue;
+      if (!connections_[i - 1]->lingers && receive(*connections_[i - 1])) continue;
+      std::unique_ptr<Connection> gone = std::move(connections_[i - 1]);
       connections_.erase(connections_.begin() + static_cast<std::ptrdiff_t>(i - 1));
-      over(*gone);
+      over(std::move(gone));
     }
   }
 }
@@ -148,6 +155,10 @@ void Listener::accept_one() {
   auto connection = std::make_unique<Connection>();
   connection->socket = socket;
   connection->stream = next_stream_++;
+  // As we see it: the process itself may live in another namespace.
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0) connection->peer = peer.pid;
   connections_.push_back(std::move(connection));
   active_.store(connections_.size());
 }
@@ -197,6 +208,7 @@ void Listener::take(Connection& connection, wire::Frame frame) {
       for (const char* what : {"error", "warning"}) {
         const auto text = fields.find(what);
         if (text && options_.message) options_.message(connection.process_id, std::string(*text));
+        connection.gave_up |= text && what == std::string_view("error");
       }
       break;
     }
@@ -227,19 +239,34 @@ void Listener::answer_hello(Connection& connection, const wire::Frame& hello) {
 }
 
 // Connections that were not made by a collector (nothing said) leave no trace.
-void Listener::over(Connection& connection) {
-  if (!connection.said_hello) return;
-  if (connection.salvage_process > 0) {
+void Listener::over(std::unique_ptr<Connection> connection) {
+  if (!connection->said_hello) return;
+  if (connection->is_salvage) {
     int status = 0;
-    waitpid(connection.salvage_process, &status, 0);
+    waitpid(connection->salvage_process, &status, 0);
     if (status != 0 && options_.message) {
-      options_.message(connection.process_id,
+      options_.message(connection->process_id,
                        "reading the buffers it left behind failed part of the way");
     }
-  } else if (start_salvage(connection)) {
-    return;
+  } else if (!connection->gave_up && connection->arena >= 0) {
+    if (!connection->lingers && linger(*connection)) {
+      connections_.push_back(std::move(connection));
+      return;
+    }
+    if (start_salvage(*connection)) return;
   }
-  push_end(connection);
+  push_end(*connection);
+}
+
+// A target may close our socket and live on, by mistake or to become a daemon.
+bool Listener::linger(Connection& connection) {
+  if (connection.peer <= 0) return false;
+  const int process = static_cast<int>(syscall(SYS_pidfd_open, connection.peer, 0));
+  if (process < 0) return false;
+  close(connection.socket);
+  connection.socket = process;
+  connection.lingers = true;
+  return true;
 }
 
 bool Listener::start_salvage(Connection& connection) {

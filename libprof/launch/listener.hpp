@@ -53,7 +53,8 @@ class Listener {
   bool receive(Connection& connection);  // false: it is over
   void take(Connection& connection, wire::Frame frame);
   void answer_hello(Connection& connection, const wire::Frame& hello);
-  void over(Connection& connection);
+  void over(std::unique_ptr<Connection> connection);
+  bool linger(Connection& connection);
   bool start_salvage(Connection& connection);
   void push_end(Connection& connection);
   void wake();

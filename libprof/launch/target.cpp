@@ -52,6 +52,8 @@ Target::Target() {
   for (const int signal : passed_on) sigaddset(&ours_, signal);
   sigaddset(&ours_, SIGCHLD);
   pthread_sigmask(SIG_BLOCK, &ours_, &before_);
+  // Writing past a limit on file sizes is to fail and not to end us.
+  too_large_before_ = ::signal(SIGXFSZ, SIG_IGN);
 }
 
 Target::~Target() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
@@ -68,6 +70,7 @@ void Target::start(const std::vector<std::string>& command,
   process_ = fork();
   if (process_ < 0) throw Error(std::string("fork: ") + std::strerror(errno));
   if (process_ == 0) {
+    ::signal(SIGXFSZ, too_large_before_);
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     execvpe(arguments[0], arguments.data(), environment_pointers.data());
     const int why = errno;

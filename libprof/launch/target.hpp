@@ -40,6 +40,7 @@ class Target {
  private:
   sigset_t before_{};
   sigset_t ours_{};
+  void (*too_large_before_)(int) = SIG_DFL;
   pid_t process_ = -1;
   int status_ = 0;
   bool ended_ = false;
