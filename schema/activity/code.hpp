@@ -10,7 +10,8 @@ KIND(Function, 26, FUNCTION, CUpti_ActivityFunction, module, ourselves,
      COL(u32, id, "number of the function; counts per process"),
      COL(u32, contextId, "context its module is loaded in"),
      COL(u32, moduleId, "module it is in: MODULE.id"),
-     COL(u32, functionIndex, "number of the function in its module, from 1, in the order of the cubin"),
+     COL(u32, functionIndex,
+          "number of the function in its module, from 1, in the order of the cubin"),
      STR(name, "mangled name: StringTable id"))
 
 KIND(Module, 27, MODULE, CUpti_ActivityModule, module, ourselves,

@@ -160,7 +160,8 @@ KIND(ConfidentialComputeRotation, 55, CONFIDENTIAL_COMPUTE_ROTATION,
      COL(u64, timestamp, "when, ns on CUPTI's clock"))
 
 KIND(ComputeEngineCtxSwitch, 57, COMPUTE_ENGINE_CTX_SWITCH, CUpti_ActivityComputeEngineCtxSwitch,
-     context_switch, enable, "Switches of the compute engine between contexts. Not on MIG and vGPU.",
+     context_switch, enable,
+     "Switches of the compute engine between contexts. Not on MIG and vGPU.",
      COL(u32, contextId, "context switched to or from"),
      COL(u64, timestamp, "when, ns on CUPTI's clock"),
      COL(u32, operationType, "enum CUpti_ComputeEngineCtxSwitchOperationType"))

@@ -103,8 +103,9 @@ KIND(MarkerData, 13, MARKER_DATA, CUpti_ActivityMarkerData2, nvtx, enable,
      BLOB(8, payload, "the payload as it is; read payloadInt or payloadDouble in place of it"),
      COL(u32, color, "0xAARRGGBB when flags say so"),
      COL(u32, category, "category number; 0 = none"),
-     NULLABLE(i64, "payloadInt", extract::payload_int, "payload that is a whole number, else NULL; NULL also for an unsigned 0, which CUPTI "
-              "gives where there is none"),
+     NULLABLE(i64, "payloadInt", extract::payload_int,
+              "payload that is a whole number, else NULL; NULL also for an unsigned 0, which "
+              "CUPTI gives where there is none"),
      NULLABLE(f64, "payloadDouble", extract::payload_double,
               "payload that is a floating-point number, else NULL"),
      since(130000, COL(u32, cuptiDomainId, "CUPTI's number of the domain; 0 = not told")))
