@@ -90,7 +90,7 @@ inline std::vector<DocRow> doc_rows() {
     if (!has_column(table, process_column)) add(table.name, process_column, process_doc);
   }
   for (const LegacyTable& table : legacy_tables) {
-    if (always_created(table)) add(table.name, "", table.doc);
+    add(table.name, "", table.doc);
   }
   for (const SessionTable& table : session_tables) {
     add(table.name, "", table.doc);

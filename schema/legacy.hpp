@@ -1,6 +1,7 @@
 // Tables that nvprof 11.8 has and no kind in schema/activity fills, and nvprof's indexes.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
@@ -14,10 +15,11 @@ struct LegacyTable {
   std::string_view doc;      // what nvprof has there, and why it is empty
 };
 
-// nvprof makes the tables of all activity kinds in every file, so we do too: its reader asks for
-// them. The others it makes only when it collects for them. A file must not have those empty:
-// nvprof prints a CPU section for a file with a table collLibrary.
-constexpr bool always_created(const LegacyTable& table) { return table.kind != 0; }
+// All are in every file, so that a query never meets a missing table. Two are empty views and no
+// tables: nvprof prints a section on CPU sampling for a file that has a *table* of these names.
+constexpr bool is_view(const LegacyTable& table) {
+  return table.name == "collLibrary" || table.name == "profIndex";
+}
 
 inline constexpr std::array legacy_tables{
     LegacyTable{6, "CUPTI_ACTIVITY_KIND_EVENT", "id INT, value INT, domain INT, correlationId INT",
@@ -120,10 +122,10 @@ inline constexpr std::array legacy_tables{
                 "Strings of CPU sampling (--cpu-profiling). gpuprof does not sample the CPU."},
     LegacyTable{0, "profIndex",
                 "parentPid INT, threadIndex TEXT, forkIndex INT, runIndex INT, pid INT",
-                "Processes of CPU sampling."},
+                "Processes of CPU sampling. An empty view, as collLibrary."},
     LegacyTable{0, "collLibrary", "id INTEGER PRIMARY KEY, name INTEGER",
-                "Libraries found by CPU sampling. nvprof prints a CPU section as soon as this "
-                "table exists."},
+                "Libraries found by CPU sampling. An empty view: nvprof prints a CPU section as "
+                "soon as a table of this name exists."},
     LegacyTable{0, "collFunction",
                 "id INTEGER PRIMARY KEY, name INTEGER, library INTEGER, fp INTEGER, "
                 "sourcePos INTEGER",
@@ -159,7 +161,20 @@ inline constexpr std::array legacy_tables{
 };
 
 inline std::string create_table_sql(const LegacyTable& table) {
-  std::string sql = "CREATE TABLE IF NOT EXISTS " + std::string(table.name) + "(";
+  const std::string name(table.name);
+  if (is_view(table)) {
+    // "id INTEGER, name TEXT" -> "NULL AS id, NULL AS name"
+    std::string nothing;
+    std::string_view columns = table.columns;
+    while (!columns.empty()) {
+      const std::size_t end = std::min(columns.find(", "), columns.size());
+      const std::string_view column = columns.substr(0, columns.find(' '));
+      nothing += (nothing.empty() ? "NULL AS " : ", NULL AS ") + std::string(column);
+      columns.remove_prefix(std::min(end + 2, columns.size()));
+    }
+    return "CREATE VIEW IF NOT EXISTS " + name + " AS SELECT " + nothing + " WHERE 0";
+  }
+  const std::string sql = "CREATE TABLE IF NOT EXISTS " + name + "(";
   if (table.kind == 0) return sql + std::string(table.columns) + ")";
   return sql + "_id_ INTEGER PRIMARY KEY, " + std::string(table.columns) + ", processId INT)";
 }

@@ -1,5 +1,6 @@
 #include "libprof/collect/collector.hpp"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -10,9 +11,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <new>
-#include <sstream>
 #include <utility>
 
 #include "libprof/base/shell.hpp"
@@ -52,10 +51,15 @@ std::int64_t clock_ns(clockid_t clock) {
 }
 
 std::string file_text(const char* path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  std::string text;
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  char piece[4096];
+  ssize_t got;
+  while (file >= 0 && (got = read(file, piece, sizeof piece)) > 0) {
+    text.append(piece, static_cast<std::size_t>(got));
+  }
+  if (file >= 0) close(file);
+  return text;
 }
 
 std::string executable() {

@@ -27,7 +27,7 @@ void create_schema(Database& database) {
     database.execute(schema::create_table_sql(*kind.table));
   }
   for (const schema::LegacyTable& legacy : schema::legacy_tables) {
-    if (schema::always_created(legacy)) database.execute(schema::create_table_sql(legacy));
+    database.execute(schema::create_table_sql(legacy));
   }
   for (const schema::SessionTable& session : schema::session_tables) {
     database.execute(schema::create_table_sql(session));

@@ -22,7 +22,7 @@ class Database {
     namespace schema = gpuprof::schema;
     for (const auto& kind : schema::kinds) run(schema::create_table_sql(*kind.table));
     for (const auto& table : schema::legacy_tables) {
-      if (schema::always_created(table)) run(schema::create_table_sql(table));
+      run(schema::create_table_sql(table));
     }
     for (const auto& table : schema::session_tables) run(schema::create_table_sql(table));
     for (const auto& view : schema::views()) run(std::string(view.sql));

@@ -1,6 +1,7 @@
 // The definitions as SQLite sees them: they parse, and the old tools' traps are not in them.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
 #include <set>
 
 #include "database_fixture.hpp"
@@ -51,21 +52,24 @@ TEST_CASE("the Visual Profiler finds the columns it takes for times") {
   }
 }
 
-TEST_CASE("a file has the tables nvprof's reader asks for, and none that makes it print more") {
+bool signs_cpu_samples(const std::string& name) {
+  return name == "collLibrary" || name == "profIndex";
+}
+
+TEST_CASE("a file has all tables of nvprof, and none that makes it print more") {
   Database database;
-  const auto names = database.column("SELECT name FROM sqlite_master WHERE type = 'table'");
-  const std::set<std::string> ours(names.begin(), names.end());
+  std::map<std::string, std::string> ours;
+  for (const auto& row : database.rows("SELECT name, type FROM sqlite_master")) {
+    ours[row[0]] = row[1];
+  }
   for (const nvprof_facts::Table& table : nvprof_facts::tables()) {
     INFO(table.name);
-    const bool asked_for = table.name.starts_with("CUPTI_ACTIVITY_KIND_") ||
-                           table.name == "StringTable" || table.name == "Version";
-    CHECK(ours.count(table.name) == (asked_for ? 1 : 0));
+    CHECK(ours[table.name] == (signs_cpu_samples(table.name) ? "view" : "table"));
   }
 }
 
-TEST_CASE("tables that are only made when filled parse, with nvprof's columns") {
+TEST_CASE("nvprof's tables have nvprof's columns") {
   Database database;
-  for (const LegacyTable& table : legacy_tables) database.run(create_table_sql(table));
   for (const nvprof_facts::Table& table : nvprof_facts::tables()) {
     const auto rows =
         database.rows("SELECT name, type FROM pragma_table_info('" + table.name + "')");
@@ -73,6 +77,7 @@ TEST_CASE("tables that are only made when filled parse, with nvprof's columns") 
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       INFO(table.name << "." << table.columns[i].name);
       CHECK(rows[i][0] == table.columns[i].name);
+      if (signs_cpu_samples(table.name)) continue;  // a view declares no types
       CHECK(rows[i][1] == table.columns[i].declared_type);
     }
   }
@@ -112,6 +117,9 @@ TEST_CASE("views run on an empty database and document each of their columns") {
   auto there = database.column("SELECT name FROM sqlite_master WHERE type = 'view'");
   std::sort(there.begin(), there.end());
   std::sort(documented.begin(), documented.end());
+  for (const LegacyTable& table : legacy_tables) {
+    if (is_view(table)) std::erase(there, table.name);
+  }
   CHECK(there == documented);
 }
 
