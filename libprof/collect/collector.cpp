@@ -165,9 +165,15 @@ struct Callbacks {
     }
   }
 
+  // The loader's lock must not be held by a thread of ours while another forks: the child would
+  // find it locked for ever, and needs it to throw an exception, say.
+  static void before_fork() noexcept { Collector::instance().loader_.lock(); }
+  static void after_fork() noexcept { Collector::instance().loader_.unlock(); }
+
   // CUDA does not survive a fork, and nothing of ours may touch what the parent still uses.
   static void forked() noexcept {
     Collector& self = Collector::instance();
+    self.loader_.unlock();
     self.state_.store(Collector::State::stopped);
     self.channel_.abandon();
     self.arena_.abandon();
@@ -192,7 +198,7 @@ void Collector::start(const char* socket_path) noexcept {
     send_definitions();
     state_.store(State::running);
     if (!enable_all()) return;
-    pthread_atfork(nullptr, nullptr, &Callbacks::forked);
+    pthread_atfork(&Callbacks::before_fork, &Callbacks::after_fork, &Callbacks::forked);
     std::atexit(&Callbacks::at_exit);
     std::at_quick_exit(&Callbacks::at_exit);
     start_thread(&Collector::thread_entry, this);
@@ -539,7 +545,10 @@ void Collector::thread_main() {
       continue;
     }
     if (!running()) break;
-    watch_for_second_clients(&Callbacks::second_client);
+    {
+      const std::lock_guard lock(loader_);
+      watch_for_second_clients(&Callbacks::second_client);
+    }
     flush(0);
     if (!driver_up && contexts_.any_seen()) {
       driver_up = true;
@@ -697,6 +706,10 @@ void Collector::on_module(const CUpti_ResourceData& resource) {
 
 // CUPTI declares DEVICE_ATTRIBUTE and delivers none. Done once; whoever comes second waits.
 void Collector::record_device_attributes() {
+  {
+    const std::lock_guard lock(loader_);
+    find_driver();
+  }
   const std::lock_guard once(attributes_);
   if (std::exchange(attributes_done_, true)) return;
   if (const int version = driver_version()) tell("driver_version", std::to_string(version));

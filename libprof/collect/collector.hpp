@@ -85,6 +85,7 @@ class Collector {
 
   std::atomic<State> state_{State::idle};
   std::mutex starting_;
+  std::mutex loader_;  // held while a thread of ours uses the dynamic loader; no fork then
   Channel channel_;
   wire::Fields config_;
   std::vector<int> kinds_;  // asked for

@@ -6,17 +6,21 @@
 
 #include <condition_variable>
 #include <memory>
+#include <type_traits>
 
 namespace gpuprof::collect {
 namespace {
 
-template <class F>
-F* driver_function(F*, const char* name) {
-  void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-  return driver ? reinterpret_cast<F*>(dlsym(driver, name)) : nullptr;
-}
-// The driver's function, by the name it has in cuda.h; null without a driver.
-#define GPUPROF_DRIVER(name) driver_function(decltype(&::name){}, #name)
+struct Driver {
+  decltype(&::cuDeviceGetCount) cuDeviceGetCount = nullptr;
+  decltype(&::cuDeviceGetAttribute) cuDeviceGetAttribute = nullptr;
+  decltype(&::cuDriverGetVersion) cuDriverGetVersion = nullptr;
+  decltype(&::cuCtxSetCurrent) cuCtxSetCurrent = nullptr;
+  CUresult (*synchronize)() = nullptr;  // later headers make a macro of its name
+};
+
+// Written once, by find_driver(), before any other thread of ours reads it.
+std::atomic<const Driver*> driver{nullptr};
 
 // Shared with the thread that waits, which may never come back.
 struct Wait {
@@ -31,12 +35,10 @@ void* wait_for_contexts(void* argument) {
   const std::unique_ptr<std::shared_ptr<Wait>> owned(static_cast<std::shared_ptr<Wait>*>(argument));
   Wait& wait = **owned;
   wait.on_thread();
-  const auto set_current = GPUPROF_DRIVER(cuCtxSetCurrent);
-  // Later headers make a macro of this name.
-  const auto synchronize =
-      driver_function(static_cast<CUresult (*)()>(nullptr), "cuCtxSynchronize");
+  const Driver* const cuda = driver.load();
   for (CUcontext context : wait.contexts) {
-    if (set_current && synchronize && set_current(context) == CUDA_SUCCESS) synchronize();
+    if (!cuda || !cuda->cuCtxSetCurrent || !cuda->synchronize) break;
+    if (cuda->cuCtxSetCurrent(context) == CUDA_SUCCESS) cuda->synchronize();
   }
   const std::lock_guard lock(wait.mutex);
   wait.done = true;
@@ -45,6 +47,21 @@ void* wait_for_contexts(void* argument) {
 }
 
 }  // namespace
+
+void find_driver() {
+  static Driver found;
+  void* const library = driver.load() ? nullptr : dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  if (!library) return;
+  const auto look_up = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+  };
+  look_up(found.cuDeviceGetCount, "cuDeviceGetCount");
+  look_up(found.cuDeviceGetAttribute, "cuDeviceGetAttribute");
+  look_up(found.cuDriverGetVersion, "cuDriverGetVersion");
+  look_up(found.cuCtxSetCurrent, "cuCtxSetCurrent");
+  look_up(found.synchronize, "cuCtxSynchronize");
+  driver.store(&found);
+}
 
 bool start_thread(void* (*body)(void*), void* argument) {
   sigset_t all, before;
@@ -87,15 +104,17 @@ void Contexts::synchronize(std::chrono::milliseconds patience, void (*on_thread)
 
 std::vector<CUpti_ActivityDeviceAttribute> device_attributes() {
   std::vector<CUpti_ActivityDeviceAttribute> records;
-  const auto count_devices = GPUPROF_DRIVER(cuDeviceGetCount);
-  const auto get_attribute = GPUPROF_DRIVER(cuDeviceGetAttribute);
+  const Driver* const cuda = driver.load();
   int devices = 0;
-  if (!count_devices || !get_attribute || count_devices(&devices) != CUDA_SUCCESS) return records;
+  if (!cuda || !cuda->cuDeviceGetCount || !cuda->cuDeviceGetAttribute ||
+      cuda->cuDeviceGetCount(&devices) != CUDA_SUCCESS) {
+    return records;
+  }
   for (int device = 0; device < devices; ++device) {
     for (int id = 1; id < CU_DEVICE_ATTRIBUTE_MAX; ++id) {
       const auto attribute = static_cast<CUdevice_attribute>(id);
       int value = 0;
-      if (get_attribute(&value, attribute, device) != CUDA_SUCCESS) continue;
+      if (cuda->cuDeviceGetAttribute(&value, attribute, device) != CUDA_SUCCESS) continue;
       CUpti_ActivityDeviceAttribute record{};
       record.kind = CUPTI_ACTIVITY_KIND_DEVICE_ATTRIBUTE;
       record.flags = CUPTI_ACTIVITY_FLAG_DEVICE_ATTRIBUTE_CUDEVICE;
@@ -109,9 +128,11 @@ std::vector<CUpti_ActivityDeviceAttribute> device_attributes() {
 }
 
 int driver_version() {
-  const auto get_version = GPUPROF_DRIVER(cuDriverGetVersion);
+  const Driver* const cuda = driver.load();
   int version = 0;
-  return get_version && get_version(&version) == CUDA_SUCCESS ? version : 0;
+  const bool known =
+      cuda && cuda->cuDriverGetVersion && cuda->cuDriverGetVersion(&version) == CUDA_SUCCESS;
+  return known ? version : 0;
 }
 
 }  // namespace gpuprof::collect

@@ -12,6 +12,10 @@
 
 namespace gpuprof::collect {
 
+// Looks the driver's functions up, once there is a driver; the others do nothing before. Uses the
+// dynamic loader, so no fork may happen meanwhile (Collector::loader_).
+void find_driver();
+
 // Runs `body` on a new detached thread that takes no signals: they are meant for the target's own.
 bool start_thread(void* (*body)(void*), void* argument);
 

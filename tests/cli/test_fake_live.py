@@ -37,7 +37,8 @@ class Signals(FakeTest):
         # Through a terminal, which signals the whole foreground group.
         pid, terminal = pty.fork()
         if pid == 0:
-            os.execv(GPUPROF, self.command(["signals", 1], options=["-q"]))
+            command = self.command(["signals", 1], options=["-q"])
+            os.execve(GPUPROF, command, self.environment({}))
         try:
             said = b""
             while b"ready" not in said:

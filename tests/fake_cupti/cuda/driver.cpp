@@ -159,6 +159,9 @@ int state() {
 }
 
 void initialize() {
+  // A fork must not leave the child with a mutex that another thread held.
+  pthread_atfork([] { driver().mutex.lock(); }, [] { driver().mutex.unlock(); },
+                 [] { driver().mutex.unlock(); });
   driver().owner.store(getpid());
   // Behind the injection library's own handler, which is registered later and runs earlier.
   std::atexit([] { driver().torn_down.store(true); });
