@@ -539,11 +539,9 @@ void Collector::thread_main() {
   double wait_ms = first_flush_ms;
   bool driver_up = false;
   while (running() && channel_.alive()) {
-    wire::Frame command;
-    if (channel_.receive(command, static_cast<int>(wait_ms))) {
-      handle(command);
-      continue;
-    }
+    // A wait that ends when the launcher goes. What it may send is of a later version.
+    wire::Frame unknown;
+    if (channel_.receive(unknown, static_cast<int>(wait_ms))) continue;
     if (!running()) break;
     {
       const std::lock_guard lock(loader_);
@@ -567,20 +565,6 @@ void Collector::leave_out_this_thread() {
       std::uint32_t none = 0;
       if (own.compare_exchange_strong(none, id)) break;
     }
-  }
-}
-
-void Collector::handle(const wire::Frame& command) {
-  if (command.type != wire::FrameType::command) return;
-  const std::string_view verb(reinterpret_cast<const char*>(command.bytes.get()), command.length);
-  const std::lock_guard lock(enabling_);
-  if (verb == "start") {
-    enable_collection();
-  } else if (verb == "stop") {
-    flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-    disable_collection();
-  } else if (verb == "flush") {
-    flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   }
 }
 

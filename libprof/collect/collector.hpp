@@ -66,10 +66,9 @@ class Collector {
   // Something found out, as one field of an info frame.
   void tell(std::string_view what, std::string_view text);
 
-  // The own thread: flushes at intervals, takes commands, fills what CUPTI gives no records for.
+  // The own thread: flushes at intervals, fills what CUPTI gives no records for.
   static void* thread_entry(void* self);
   void thread_main();
-  void handle(const wire::Frame& command);
   void flush(std::uint32_t flags);
   void record_device_attributes();
   void send_statistics();

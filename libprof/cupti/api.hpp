@@ -34,8 +34,7 @@ namespace gpuprof::cupti {
   X(cuptiActivityConfigureUnifiedMemoryCounter) \
   X(cuptiSetThreadIdType)                       \
   X(cuptiGetCallbackName)                       \
-  X(cuptiGetContextId)                          \
-  X(cuptiGetLastError)
+  X(cuptiGetContextId)
 
 struct Api {
 #define GPUPROF_MEMBER(name) decltype(&::name) name = nullptr;

@@ -144,7 +144,7 @@ void Loader::load(const wire::Frame& frame) {
           .run();
       break;
     case wire::FrameType::stream_end: load_stream_end(process); break;
-    default: break;  // config, command, arena, and what later versions may bring
+    default: break;  // config, arena, and what later versions may bring
   }
 }
 

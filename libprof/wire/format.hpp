@@ -19,7 +19,6 @@ inline constexpr std::string_view capture_magic{"gpcap\r\n\x1a", 8};
 enum class FrameType : std::uint32_t {
   hello = 1,        // collector: u32 wire version, then fields about the process
   config = 2,       // launcher -> collector: fields
-  command = 3,      // launcher -> collector: text: start, stop, flush
   arena = 4,        // collector: fields; the arena's file descriptor travels with it
   info = 5,         // collector: fields found out after hello (CUPTI's version, path, …)
   table = 6,        // collector: one table's definition
