@@ -226,8 +226,8 @@ bool Collector::greet(const char* socket_path) {
   config_ = wire::Decoder(frame.payload()).fields();
   flush_ms_ =
       static_cast<int>(std::clamp<std::int64_t>(config_.integer("flush_ms", 500), 1, 60'000));
-  for (const std::string& kind : split(config_.text("kinds"), ',')) {
-    kinds_.push_back(std::atoi(kind.c_str()));
+  for (const std::uint32_t kind : config_.numbers("kinds")) {
+    kinds_.push_back(static_cast<int>(kind));
   }
   return true;
 }
@@ -308,7 +308,7 @@ void Collector::enable_callbacks() {
   // Contexts: to synchronise at exit, and to know when the driver is up.
   enable_callback(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
   enable_callback(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
-  if (std::find(kinds_.begin(), kinds_.end(), schema::Module::info.id) != kinds_.end()) {
+  if (wants(schema::Module::info.id)) {
     enable_callback(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
   }
   enable_callback(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuProfilerStart);
@@ -331,12 +331,8 @@ void Collector::driver_starts() noexcept {
 }
 
 void Collector::send_definitions() {
-  wire::Fields fields;
-  fields.set("cupti_path", cupti_.path);
-  fields.set("cupti_version", static_cast<std::int64_t>(cupti_.version));
-  wire::Encoder info;
-  info.fields(fields);
-  channel_.send(wire::FrameType::info, info);
+  tell("cupti_path", cupti_.path);
+  tell("cupti_version", std::to_string(cupti_.version));
 
   wire::Fields arena_fields;
   arena_fields.set("slots", static_cast<std::int64_t>(arena_.slot_count()));
@@ -474,25 +470,27 @@ void Collector::trace_launch_calls(bool on) {
 
 void Collector::configure_unified_memory() {
   if (!cupti_.cuptiActivityConfigureUnifiedMemoryCounter) return;
-  CUpti_ActivityUnifiedMemoryCounterConfig counters[] = {
-      {CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
-       CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD, 0, 1},
-      {CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
-       CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH, 0, 1},
-      {CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
-       CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT, 0, 1},
-      {CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
-       CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT, 0, 1},
-      {CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
-       CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_THRASHING, 0, 1},
-      {CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
-       CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_THROTTLING, 0, 1},
-      {CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
-       CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_REMOTE_MAP, 0, 1},
-      {CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
-       CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOD, 0, 1},
+  constexpr CUpti_ActivityUnifiedMemoryCounterKind kinds[] = {
+      CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD,
+      CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH,
+      CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT,
+      CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT,
+      CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_THRASHING,
+      CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_THROTTLING,
+      CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_REMOTE_MAP,
+      CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOD,
   };
-  cupti_.cuptiActivityConfigureUnifiedMemoryCounter(counters, std::size(counters));
+  std::vector<CUpti_ActivityUnifiedMemoryCounterConfig> counters;
+  for (const auto kind : kinds) {
+    counters.push_back(
+        {CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE, kind, 0, 1});
+  }
+  cupti_.cuptiActivityConfigureUnifiedMemoryCounter(counters.data(),
+                                                    static_cast<std::uint32_t>(counters.size()));
+}
+
+bool Collector::wants(int kind) const {
+  return std::find(kinds_.begin(), kinds_.end(), kind) != kinds_.end();
 }
 
 bool Collector::check(CUptiResult result, const char* what) {
@@ -697,8 +695,7 @@ void Collector::record_device_attributes() {
   const std::lock_guard once(attributes_);
   if (std::exchange(attributes_done_, true)) return;
   if (const int version = driver_version()) tell("driver_version", std::to_string(version));
-  const int kind = schema::DeviceAttribute::info.id;
-  if (std::find(kinds_.begin(), kinds_.end(), kind) == kinds_.end()) return;
+  if (!wants(schema::DeviceAttribute::info.id)) return;
   const auto records = device_attributes();
   const std::lock_guard lock(packing_);
   for (const CUpti_ActivityDeviceAttribute& record : records) {

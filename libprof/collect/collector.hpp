@@ -55,6 +55,7 @@ class Collector {
   void send_api_names();
   bool enable_all();
 
+  bool wants(int kind) const;  // asked for by the launcher
   bool enable(int kind);
   void enable_collection();
   void disable_collection();

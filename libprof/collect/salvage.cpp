@@ -1,7 +1,6 @@
 #include "libprof/collect/salvage.hpp"
 
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <map>
 #include <span>
@@ -91,20 +90,6 @@ bool is_kernel(const CUpti_Activity* record) {
          record->kind == CUPTI_ACTIVITY_KIND_KERNEL;
 }
 
-// "1,2,10" -> 1, 2, 10; "0:7,3:2" -> 0, 7, 3, 2.
-std::vector<std::uint32_t> parse_numbers(std::string_view text) {
-  std::vector<std::uint32_t> numbers;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at < end) {
-    std::uint32_t number = 0;
-    const auto [next, error] = std::from_chars(at, end, number);
-    if (error == std::errc{}) numbers.push_back(number);
-    at = error == std::errc{} ? next + 1 : at + 1;
-  }
-  return numbers;
-}
-
 }  // namespace
 
 bool salvage(int arena_file, int socket) {
@@ -115,7 +100,7 @@ bool salvage(int arena_file, int socket) {
     return false;
   }
   const wire::Fields config = wire::Decoder(frame.payload()).fields();
-  const std::vector<std::uint32_t> pairs = parse_numbers(config.text("received"));
+  const std::vector<std::uint32_t> pairs = config.numbers("received");
   std::map<std::uint32_t, std::uint32_t> received;  // generation of each slot's last batch
   for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) received[pairs[i]] = pairs[i + 1];
 
@@ -129,7 +114,7 @@ bool salvage(int arena_file, int socket) {
   Packer packer(cupti.version, strings, Packer::Records::left_behind);
   packer.leave_out_threads(arena);
   Kinds collected{};
-  for (const std::uint32_t kind : parse_numbers(config.text("kinds"))) {
+  for (const std::uint32_t kind : config.numbers("kinds")) {
     if (kind < collected.size()) collected[kind] = true;
   }
   for (std::size_t kind = 0; kind < collected.size(); ++kind) packer.want(kind, collected[kind]);

@@ -82,7 +82,6 @@ struct Loader::Writer {
 };
 
 struct Loader::Process {
-  wire::Fields hello;
   RowContext context;
   std::map<std::uint32_t, Writer*> writers;  // by the stream's table id
   std::map<std::uint32_t, std::pair<wire::WireTable, std::string>> tables;  // not written to yet
@@ -188,7 +187,7 @@ void Loader::load_hello(const wire::Frame& frame) {
   Process& process = this->process(frame.stream);
   wire::Decoder decoder(frame.payload());
   const auto version = decoder.integer<std::uint32_t>();
-  process.hello = decoder.fields();
+  const wire::Fields hello = decoder.fields();
   if (!decoder.ok()) return malformed(process);
   if (version > wire::version) {
     throw Error("a collector speaks wire version " + std::to_string(version) +
@@ -196,16 +195,16 @@ void Loader::load_hello(const wire::Frame& frame) {
                 "use the gpuprof that came with that collector, or a newer one",
                 ExitCode::import_failed);
   }
-  process.context.process_id = process.hello.integer("process_id");
+  process.context.process_id = hello.integer("process_id");
   database_
       .prepare(
           "INSERT OR REPLACE INTO PROCESS(processId, number, parentProcessId, executable, "
           "command_line, goodbye, salvaged) VALUES(?1, ?2, ?3, ?4, ?5, 0, 0)")
       .bind(1, process.context.process_id)
       .bind(2, process.context.numbers[0])
-      .bind(3, process.hello.integer("parent_process_id"))
-      .bind(4, process.hello.text("executable"))
-      .bind(5, process.hello.text("command_line"))
+      .bind(3, hello.integer("parent_process_id"))
+      .bind(4, hello.text("executable"))
+      .bind(5, hello.text("command_line"))
       .run();
 }
 

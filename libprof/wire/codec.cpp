@@ -1,5 +1,6 @@
 #include "libprof/wire/codec.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace gpuprof::wire {
@@ -17,6 +18,20 @@ Encoder& Encoder::text(std::string_view text) {
   const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
   bytes_.insert(bytes_.end(), bytes, bytes + text.size());
   return *this;
+}
+
+std::vector<std::uint32_t> Fields::numbers(std::string_view name) const {
+  const std::string_view value = text(name);
+  std::vector<std::uint32_t> numbers;
+  const char* at = value.data();
+  const char* const end = at + value.size();
+  while (at < end) {
+    std::uint32_t number = 0;
+    const auto [next, error] = std::from_chars(at, end, number);
+    if (error == std::errc{}) numbers.push_back(number);
+    at = std::max(next, at + 1);
+  }
+  return numbers;
 }
 
 Encoder& Encoder::raw(std::span<const std::byte> bytes) {

@@ -32,6 +32,8 @@ class Fields {
   std::string_view text(std::string_view name) const { return find(name).value_or(""); }
   // `fallback` also when the text is no number.
   std::int64_t integer(std::string_view name, std::int64_t fallback = 0) const;
+  // The numbers in a text, whatever stands between them: "1,2,10" -> 1, 2, 10.
+  std::vector<std::uint32_t> numbers(std::string_view name) const;
 
   auto begin() const { return fields_.begin(); }
   auto end() const { return fields_.end(); }

@@ -36,6 +36,18 @@ std::uint32_t list_length(Decoder& decoder, std::size_t item_size) {
   return count;
 }
 
+// A payload that is one list of items of at least `item_size` bytes each; read(decoder, item).
+template <class Item, class Read>
+std::optional<std::vector<Item>> decode_list(std::span<const std::byte> payload,
+                                             std::size_t item_size, Read&& read) {
+  Decoder decoder(payload);
+  std::vector<Item> items;
+  const auto count = list_length(decoder, item_size);
+  for (std::uint32_t i = 0; i < count && decoder.ok(); ++i) read(decoder, items.emplace_back());
+  if (!decoder.ok()) return std::nullopt;
+  return items;
+}
+
 }  // namespace
 
 void encode(Encoder& encoder, const WireTable& table) {
@@ -140,18 +152,11 @@ void encode(Encoder& encoder, std::span<const Statistic> statistics) {
 }
 
 std::optional<std::vector<Statistic>> decode_statistics(std::span<const std::byte> payload) {
-  Decoder decoder(payload);
-  std::vector<Statistic> statistics;
-  const auto count = list_length(decoder, 16);
-  for (std::uint32_t i = 0; i < count && decoder.ok(); ++i) {
-    Statistic statistic;
+  return decode_list<Statistic>(payload, 16, [](Decoder& decoder, Statistic& statistic) {
     statistic.kind = decoder.text();
     statistic.name = decoder.text();
     statistic.value = decoder.integer<std::uint64_t>();
-    statistics.push_back(std::move(statistic));
-  }
-  if (!decoder.ok()) return std::nullopt;
-  return statistics;
+  });
 }
 
 void encode(Encoder& encoder, std::span<const ApiName> names) {
@@ -162,18 +167,11 @@ void encode(Encoder& encoder, std::span<const ApiName> names) {
 }
 
 std::optional<std::vector<ApiName>> decode_api_names(std::span<const std::byte> payload) {
-  Decoder decoder(payload);
-  std::vector<ApiName> names;
-  const auto count = list_length(decoder, 12);
-  for (std::uint32_t i = 0; i < count && decoder.ok(); ++i) {
-    ApiName name;
+  return decode_list<ApiName>(payload, 12, [](Decoder& decoder, ApiName& name) {
     name.domain = decoder.text();
     name.cbid = decoder.integer<std::uint32_t>();
     name.name = decoder.text();
-    names.push_back(std::move(name));
-  }
-  if (!decoder.ok()) return std::nullopt;
-  return names;
+  });
 }
 
 }  // namespace gpuprof::wire
