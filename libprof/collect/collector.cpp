@@ -566,7 +566,10 @@ void Collector::leave_out_this_thread() {
   }
 }
 
+// One at a time: CUPTI waits for the buffers of this flush to be delivered and not for those of
+// another, and the last flush must not overtake one that our thread began.
 void Collector::flush(std::uint32_t flags) {
+  const std::lock_guard lock(flushing_);
   if (cupti_.cuptiActivityFlushAll(flags) != CUPTI_SUCCESS) {
     cupti_errors_.fetch_add(1, std::memory_order_relaxed);
   }

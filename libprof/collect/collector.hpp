@@ -113,6 +113,7 @@ class Collector {
   std::atomic<std::uint64_t> clients_turned_away_{0};
   std::uint64_t dropped_ = 0;
   std::uint64_t blocks_discarded_ = 0;
+  std::mutex flushing_;    // held while CUPTI flushes
   std::mutex statistics_;  // held while they are sent
   std::string last_statistics_;
 

@@ -129,10 +129,18 @@ class Wrap(FakeTest):
         self.assert_correlated(database)
         self.assertEqual(
             database.one(f"SELECT count(DISTINCT correlationId) FROM {PREFIX}CONCURRENT_KERNEL"), n)
-        self.assertEqual(
-            database.rows(f"""SELECT correlationId >> 32, count(*)
-                              FROM {PREFIX}CONCURRENT_KERNEL GROUP BY 1 ORDER BY 1"""),
-            [(0, n // 2), (1, n - n // 2)])
+        # One kernel after the other: those before the wrap have number 0, those after it number 1.
+        # Where it comes depends on how many ids the collector's own calls took by then.
+        before, after = database.rows(f"""
+            SELECT correlationId >> 32, count(*), min(correlationId & 0xffffffff),
+                   max(correlationId & 0xffffffff), min(start), max(start)
+            FROM {PREFIX}CONCURRENT_KERNEL GROUP BY 1 ORDER BY 1""")
+        self.assertEqual((before[0], after[0]), (0, 1))
+        self.assertTrue(0 < before[1] <= n // 2, before)
+        self.assertEqual(before[1] + after[1], n)
+        self.assertGreaterEqual(before[2], first)
+        self.assertLess(after[3], n)
+        self.assertLess(before[5], after[4])
 
     def test_with_threads(self):
         self.profile(
