@@ -6,7 +6,7 @@
 
 #include "apps/gpuprof/commands.hpp"
 #include "libprof/base/error.hpp"
-#include "libprof/report/summary.hpp"
+#include "libprof/report/report.hpp"
 
 namespace gpuprof::app {
 
@@ -16,9 +16,7 @@ int import_command(const Options& options) {
     throw Error(options.input + ": " + std::strerror(errno), "", ExitCode::import_failed);
   }
   store::Database database(options.input, store::Database::Mode::read_only);
-  const bool both = options.gpu_summary == options.api_summary;
-  report::print_summary(database, std::cerr,
-                        {.gpu = both || options.gpu_summary, .api = both || options.api_summary});
+  report::print_reports(database, std::cerr, options.reports);
   return 0;
 }
 

@@ -2,10 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <map>
 
 #include "gpuprof_version.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/shell.hpp"
+#include "libprof/report/report.hpp"
 #include "schema/kind.hpp"
 
 namespace gpuprof::app {
@@ -98,8 +100,38 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
       ->option_text("N");
   app.add_option("-i,--import-profile", options.input, "Print the summary of this profile")
       ->option_text("FILE");
-  app.add_flag("--print-gpu-summary", options.gpu_summary, "Summary of GPU activities only");
-  app.add_flag("--print-api-summary", options.api_summary, "Summary of API calls only");
+  report::Options& reports = options.reports;
+  app.add_flag_callback(
+      "--csv", [&] { reports.layout = report::Layout::csv; }, "CSV");
+  app.add_flag_callback(
+      "--json", [&] { reports.layout = report::Layout::json; }, "JSON");
+  app.add_flag_callback(
+      "-s", [&] { reports.chosen.insert("print-summary"); }, "Summary");
+  app.add_flag("--stats", reports.statistics, "Median, deviation and percentiles");
+  app.add_option("--top", reports.top, "Rows per section");
+  std::string unit = "auto", demangling = "on", openacc = "exclusive", ignored;
+  app.add_option("-u,--normalized-time-unit", unit, "Unit");
+  app.add_option("--demangling", demangling, "Names");
+  app.add_option("--openacc-summary-mode", openacc, "exclusive or inclusive");
+  app.add_flag("--print-openacc-constructs", reports.openacc_constructs, "Constructs");
+  app.add_option("--system-profiling", ignored, "");
+  app.add_option("--kernels", reports.filter.kernels, "Regular expression");
+  app.add_option("--devices", reports.filter.devices, "Devices")->delimiter(',');
+  std::string cpu_mode = "bottom-up", cpu_scope, cpu_library, cpu_ccff, cpu_threads;
+  app.add_option("--cpu-profiling-mode", cpu_mode);
+  app.add_option("--cpu-profiling-max-depth", reports.cpu.max_depth);
+  app.add_option("--cpu-profiling-percentage-threshold", reports.cpu.threshold);
+  app.add_option("--cpu-profiling-scope", cpu_scope);
+  app.add_option("--cpu-profiling-show-library", cpu_library);
+  app.add_option("--cpu-profiling-show-ccff", cpu_ccff);
+  app.add_option("--cpu-profiling-thread-mode", cpu_threads);
+  for (const report::Report* entry : report::reports()) {
+    if (entry->option.empty()) continue;
+    const std::string name(entry->option);
+    app.add_flag_callback(
+        "--" + name, [&options, name] { options.reports.chosen.insert(name); },
+        std::string(entry->help));
+  }
 
   CLI::App* replay = app.add_subcommand("replay", "Load a capture into an SQLite file");
   add_output(*replay);
@@ -117,6 +149,26 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
     wrong(error.what());
   }
 
+  for (const auto& [name, value] :
+       std::map<std::string, report::Unit>{{"auto", report::Unit::automatic},
+                                           {"col", report::Unit::column},
+                                           {"s", report::Unit::s},
+                                           {"ms", report::Unit::ms},
+                                           {"us", report::Unit::us},
+                                           {"ns", report::Unit::ns}}) {
+    if (unit == name) reports.unit = value;
+  }
+  if (demangling == "off") reports.names = report::NameStyle::mangled;
+  if (demangling == "modern") reports.names = report::NameStyle::modern;
+  if (demangling == "nvprof") reports.names = report::NameStyle::nvprof;
+  reports.openacc_inclusive = openacc == "inclusive";
+  reports.cpu.mode = cpu_mode == "flat"       ? report::CpuMode::flat
+                     : cpu_mode == "top-down" ? report::CpuMode::top_down
+                                              : report::CpuMode::bottom_up;
+  reports.cpu.by_instruction = cpu_scope == "instruction";
+  reports.cpu.show_library = cpu_library == "on";
+  reports.cpu.show_ccff = cpu_ccff == "on";
+  reports.cpu.by_thread = cpu_threads == "separated";
   options.indexes = !no_indexes;
   options.profile_from_start = from_start == "on";
   options.concurrent_kernels = concurrent == "on";

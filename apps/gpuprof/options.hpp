@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "libprof/report/options.hpp"
+
 namespace gpuprof::app {
 
 enum class Command { run, import, replay, schema };
@@ -32,9 +34,7 @@ struct Options {
   // import and replay
   std::string input;
 
-  // reports
-  bool gpu_summary = false;
-  bool api_summary = false;
+  report::Options reports;
 };
 
 // nullopt: all was said already (help, version) and the program ends with `exit_code`. Throws

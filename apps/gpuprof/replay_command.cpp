@@ -8,7 +8,7 @@
 #include "apps/gpuprof/output.hpp"
 #include "apps/gpuprof/recorder.hpp"
 #include "libprof/base/error.hpp"
-#include "libprof/report/summary.hpp"
+#include "libprof/report/report.hpp"
 
 namespace gpuprof::app {
 
@@ -39,7 +39,7 @@ int replay_command(const Options& options) {
   }
   if (temporary) {
     if (store::Loader* loader = recorder.only_loader()) {
-      report::print_summary(loader->database(), std::cerr, {});
+      report::print_reports(loader->database(), std::cerr, options.reports);
     }
   } else if (!options.quiet) {
     print_outcome(recorder);

@@ -20,7 +20,7 @@
 #include "libprof/launch/frame_queue.hpp"
 #include "libprof/launch/listener.hpp"
 #include "libprof/launch/target.hpp"
-#include "libprof/report/summary.hpp"
+#include "libprof/report/report.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -225,12 +225,9 @@ int run_command(const Options& options) {
                  "before its first call\n");
   } else if (temporary) {
     if (store::Loader* loader = recorder.only_loader()) {
-      const std::string prefix = "==" + std::to_string(target.process()) + "== ";
-      const bool both = options.gpu_summary == options.api_summary;
-      report::print_summary(loader->database(), std::cerr,
-                            {.gpu = both || options.gpu_summary,
-                             .api = both || options.api_summary,
-                             .prefix = prefix});
+      report::Options reports = options.reports;
+      reports.prefix = "==" + std::to_string(target.process()) + "== ";
+      report::print_reports(loader->database(), std::cerr, reports);
     }
   } else if (!options.quiet) {
     print_outcome(recorder);

@@ -1,9 +1,11 @@
 #include "libprof/report/names.hpp"
 
 #include <array>
+#include <optional>
 #include <span>
 
 #include "libprof/base/demangle.hpp"
+#include "libprof/report/blob.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -31,7 +33,7 @@ std::string memcpy_name(std::int64_t copy_kind) {
          "]";
 }
 
-Names::Names(store::Database& database) {
+Names::Names(store::Database& database, NameStyle style) : style_(style) {
   if (database.has_table("StringTable")) {
     string_ = database.prepare(has_column(database, "StringTable", "demangled")
                                    ? "SELECT value, demangled FROM StringTable WHERE _id_ = ?1"
@@ -40,28 +42,47 @@ Names::Names(store::Database& database) {
   if (database.has_table("API_NAME")) {
     api_ = database.prepare("SELECT name FROM API_NAME WHERE domain = ?1 AND cbid = ?2");
   }
+  read_devices(database);
+  read_given_names(database);
 }
 
-std::string Names::kernel(std::int64_t string_id) {
-  std::string name;
-  if (string_id != 0 && string_.handle()) {  // id 0 is NULL whatever its row holds
+std::string Names::text(std::int64_t string_id) {
+  if (string_id == 0) return {};
+  std::string text;
+  bool found = false;
+  if (string_.handle()) {
     string_.reset();
     string_.bind(1, string_id);
-    if (string_.step()) {
-      name = string_.is_null(1) ? demangled(std::string(string_.text(0))) : string_.text(1);
-    }
+    found = string_.step();
+    if (found) text = string_.text(0);
     string_.reset();
   }
-  return name.empty() ? "<kernel name " + std::to_string(string_id) + ">" : name;
+  missing_ += !found;
+  return text;
 }
 
-std::string Names::api(ApiDomain domain, std::int64_t cbid) {
+const std::string& Names::kernel(std::int64_t string_id) {
+  const auto [place, is_new] = kernels_.try_emplace(string_id);
+  std::string& name = place->second;
+  if (!is_new) return name;
+  name = text(string_id);
+  if (style_ == NameStyle::nvprof) name = demangled(name);
+  if (style_ == NameStyle::modern && !name.empty()) {
+    string_.bind(1, string_id);
+    name = string_.step() && !string_.is_null(1) ? std::string(string_.text(1)) : demangled(name);
+    string_.reset();
+  }
+  if (name.empty()) name = "<kernel name " + std::to_string(string_id) + ">";
+  return name;
+}
+
+std::string Names::api(ApiDomain domain, std::int64_t cbid, bool full) {
   const bool runtime = domain == ApiDomain::runtime;
   std::string name;
   if (api_.handle()) {
     api_.reset();
     api_.bind(1, runtime ? "runtime" : "driver").bind(2, cbid);
-    if (api_.step()) name = without_version(api_.text(0));
+    if (api_.step()) name = full ? api_.text(0) : without_version(api_.text(0));
     api_.reset();
   }
   if (!name.empty()) return name;
@@ -71,6 +92,67 @@ std::string Names::api(ApiDomain domain, std::int64_t cbid) {
     return std::string(known[static_cast<std::size_t>(cbid)]);
   }
   return (runtime ? "<runtime function " : "<driver function ") + std::to_string(cbid) + ">";
+}
+
+void Names::read_devices(store::Database& database) {
+  if (!database.has_table("CUPTI_ACTIVITY_KIND_DEVICE")) return;
+  auto rows = database.prepare("SELECT id, name FROM CUPTI_ACTIVITY_KIND_DEVICE");
+  while (rows.step()) models_.try_emplace(rows.integer(0), text(rows.integer(1)));
+  for (const auto& [id, model] : models_) {
+    devices_[id] = model.empty() ? std::to_string(id) : model + " (" + std::to_string(id) + ")";
+  }
+}
+
+// Table NAME: what the program called its devices, contexts, streams and threads.
+void Names::read_given_names(store::Database& database) {
+  if (!database.has_table("CUPTI_ACTIVITY_KIND_NAME")) return;
+  auto rows = database.prepare("SELECT objectKind, objectId, name FROM CUPTI_ACTIVITY_KIND_NAME");
+  while (rows.step()) {
+    const auto object = object_id(rows.blob(1));
+    if (!object) continue;
+    const auto [first, second, third] = *object;
+    std::string name = text(rows.integer(2));
+    switch (rows.integer(0)) {
+      case 2: threads_[second] = std::move(name); break;
+      case 3: devices_[first] = name + " (" + std::to_string(first) + ")"; break;
+      case 4: contexts_[second] = std::move(name); break;
+      case 5: streams_[{second, third}] = std::move(name); break;
+      default: break;
+    }
+  }
+}
+
+const std::string& Names::device(std::int64_t device_id) {
+  const auto [place, is_new] = devices_.try_emplace(device_id);
+  if (is_new) place->second = std::to_string(device_id);
+  return place->second;
+}
+
+const std::string& Names::device_model(std::int64_t device_id) {
+  static const std::string none;
+  const auto found = models_.find(device_id);
+  return found == models_.end() ? none : found->second;
+}
+
+std::vector<std::int64_t> Names::devices() const {
+  std::vector<std::int64_t> ids;
+  for (const auto& [id, model] : models_) ids.push_back(id);
+  return ids;
+}
+
+std::string Names::context(std::int64_t context_id) const {
+  const auto given = contexts_.find(context_id);
+  return given == contexts_.end() ? std::to_string(context_id) : given->second;
+}
+
+std::string Names::stream(std::int64_t context_id, std::int64_t stream_id) const {
+  const auto given = streams_.find({context_id, stream_id});
+  return given == streams_.end() ? std::to_string(stream_id) : given->second;
+}
+
+const std::string* Names::thread(std::int64_t thread_id) const {
+  const auto given = threads_.find(thread_id);
+  return given == threads_.end() ? nullptr : &given->second;
 }
 
 }  // namespace gpuprof::report

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
+#include "libprof/report/options.hpp"
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::report {
@@ -22,14 +25,45 @@ std::string memcpy_name(std::int64_t copy_kind);
 // from a list of CUDA 11.8's functions and from this compiler's demangler.
 class Names {
  public:
-  explicit Names(store::Database& database);
+  Names(store::Database& database, NameStyle style);
 
-  std::string kernel(std::int64_t string_id);
-  std::string api(ApiDomain domain, std::int64_t cbid);
+  // Text of StringTable; "" for id 0, which means NULL whatever its row holds, and for an id that
+  // is missing, which is counted.
+  std::string text(std::int64_t string_id);
+  // A kernel's readable name; "<kernel name 7>" if there is none. Kept, so that a look-up is cheap.
+  const std::string& kernel(std::int64_t string_id);
+  // Without version; with it where `full`.
+  std::string api(ApiDomain domain, std::int64_t cbid, bool full = false);
+
+  // "Tesla V100-SXM2-16GB (0)", "main (0)" if the program named it (NVTX); the number alone if the
+  // file has no such device.
+  const std::string& device(std::int64_t device_id);
+  // The device's own name without number; "" if there is no such device.
+  const std::string& device_model(std::int64_t device_id);
+  // The ids of table DEVICE, rising.
+  std::vector<std::int64_t> devices() const;
+  // The name that the program gave (NVTX), else the number.
+  std::string context(std::int64_t context_id) const;
+  std::string stream(std::int64_t context_id, std::int64_t stream_id) const;
+  // nullptr: the program gave it no name.
+  const std::string* thread(std::int64_t thread_id) const;
+
+  // String ids asked for that StringTable lacks.
+  std::int64_t missing_strings() const { return missing_; }
 
  private:
+  void read_devices(store::Database& database);
+  void read_given_names(store::Database& database);
+
+  NameStyle style_;
   store::Statement string_;  // empty: there is no StringTable
   store::Statement api_;     // empty: there is no API_NAME
+  std::int64_t missing_ = 0;
+  std::unordered_map<std::int64_t, std::string> kernels_;
+  std::map<std::int64_t, std::string> models_;
+  std::map<std::int64_t, std::string> devices_;  // as printed
+  std::map<std::int64_t, std::string> contexts_, threads_;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::string> streams_;
 };
 
 }  // namespace gpuprof::report

@@ -16,52 +16,101 @@ double power_of_ten(int exponent) {
 
 // Independent of the locale.
 std::string printed(double value, std::chars_format notation, int decimals) {
-  std::array<char, 64> text{};
+  std::array<char, 400> text{};
   const auto [end, error] =
       std::to_chars(text.data(), text.data() + text.size(), value, notation, decimals);
   return error == std::errc{} ? std::string(text.data(), end) : "?";
+}
+
+// As many digits as fit into `room` characters.
+std::string filled(double value, int room, int most_decimals) {
+  int digits = 1;  // before the point
+  while (value >= power_of_ten(digits)) ++digits;
+  int decimals = std::clamp(room - 1 - digits, 0, most_decimals);
+  const double scaled = std::floor(value * power_of_ten(decimals) + 0.5);
+  const double rounded = scaled / power_of_ten(decimals);
+  // 99.9999 has become 100.000: one character too many.
+  if (rounded >= power_of_ten(digits)) decimals = std::max(decimals - 1, 0);
+  return printed(rounded, std::chars_format::fixed, decimals);
+}
+
+// One multiplication and not a division: its last bit decides how ties are rounded.
+constexpr std::array<Scale, 4> times{{{1, "ns"}, {1e-3, "us"}, {1e-6, "ms"}, {1e-9, "s"}}};
+constexpr double kib = 1.0 / 1024;
+constexpr std::array<Scale, 4> sizes{
+    {{1, "B"}, {kib, "KB"}, {kib * kib, "MB"}, {kib * kib * kib, "GB"}}};
+constexpr std::array<Scale, 4> speeds{
+    {{1, "B/s"}, {kib, "KB/s"}, {kib * kib, "MB/s"}, {kib * kib * kib, "GB/s"}}};
+
+// The next unit is taken when the value reaches 1000 in one.
+Scale fitting(std::uint64_t value, const std::array<Scale, 4>& scales) {
+  std::size_t i = 0;
+  while (i + 1 < scales.size() && static_cast<double>(value) * scales[i].factor >= 1000) ++i;
+  return scales[i];
 }
 
 }  // namespace
 
 std::string format_number(double value, std::string_view unit, NumberFormat format) {
   const int room = format.width - static_cast<int>(unit.size());
-  std::string text;
-  if (value >= format.exponent_from) {
-    text = printed(value, std::chars_format::scientific, std::max(room - 6, 0));
-  } else {
-    int digits = 1;  // before the point
-    while (value >= power_of_ten(digits)) ++digits;
-    int decimals = std::max(room - 1 - digits, 0);
-    const double scaled = std::floor(value * power_of_ten(decimals) + 0.5);
-    const double rounded = scaled / power_of_ten(decimals);
-    // 99.9999 has become 100.000: one character too many.
-    if (rounded >= power_of_ten(digits)) decimals = std::max(decimals - 1, 0);
-    text = printed(rounded, std::chars_format::fixed, decimals);
-  }
+  std::string text = value >= format.exponent_from
+                         ? printed(value, std::chars_format::scientific,
+                                   format.bare_exponent ? 0 : std::max(room - 6, 0))
+                         : filled(value, room, 99);
   return text.append(unit);
 }
 
-std::string format_time(std::uint64_t nanoseconds) {
-  if (nanoseconds < 1000) return std::to_string(nanoseconds) + "ns";
-  // One multiplication and not a division: its last bit decides how ties are rounded.
-  const auto value = static_cast<double>(nanoseconds);
-  if (nanoseconds < 1'000'000) return format_number(value * 1e-3, "us", time_format);
-  if (nanoseconds < 1'000'000'000) return format_number(value * 1e-6, "ms", time_format);
-  return format_number(value * 1e-9, "s", time_format);
+Scale time_scale(std::uint64_t largest) {
+  if (largest < 1'000) return times[0];
+  return largest < 1'000'000 ? times[1] : largest < 1'000'000'000 ? times[2] : times[3];
+}
+Scale size_scale(std::uint64_t largest) { return fitting(largest, sizes); }
+Scale speed_scale(std::uint64_t largest) { return fitting(largest, speeds); }
+
+Scale time_scale(Unit unit) {
+  switch (unit) {
+    case Unit::s: return times[3];
+    case Unit::ms: return times[2];
+    case Unit::us: return times[1];
+    default: return times[0];
+  }
 }
 
-std::string format_size(std::uint64_t bytes) {
-  if (bytes < 1000) return std::to_string(bytes) + "B";
-  constexpr std::array<std::string_view, 3> units{"KB", "MB", "GB"};
-  double value = static_cast<double>(bytes) / 1024;
-  std::size_t unit = 0;
-  for (; value >= 1000 && unit + 1 < units.size(); ++unit) value /= 1024;
-  return format_number(value, units[unit], size_format);
+namespace {
+
+std::string automatic(std::uint64_t value, Scale scale, NumberFormat format) {
+  if (scale.factor == 1 && value < 1000) return std::to_string(value).append(scale.unit);
+  return format_number(static_cast<double>(value) * scale.factor, scale.unit, format);
 }
 
-std::string format_percent(double percent) {
-  return printed(percent, std::chars_format::fixed, 2) + "%";
+}  // namespace
+
+std::string format_time(std::uint64_t nanoseconds, NumberFormat format) {
+  return automatic(nanoseconds, time_scale(nanoseconds), format);
+}
+
+std::string format_size(std::uint64_t bytes, NumberFormat format) {
+  return automatic(bytes, size_scale(bytes), format);
+}
+
+std::string format_speed(std::uint64_t bytes_per_second) {
+  const Scale scale = speed_scale(bytes_per_second);
+  return format_number(static_cast<double>(bytes_per_second) * scale.factor, scale.unit,
+                       speed_format);
+}
+
+std::string format_scaled(std::uint64_t value, Scale scale, NumberFormat format) {
+  if (scale.factor == 1 && value < 1000) return std::to_string(value);
+  const double scaled = static_cast<double>(value) * scale.factor;
+  const bool exponent = scaled >= format.exponent_from || (scaled < 0.01 && value != 0);
+  return exponent ? printed(scaled, std::chars_format::scientific, format.width - 6)
+                  : filled(scaled, format.width, 6);
+}
+
+std::string format_percent(double percent) { return format_fixed(percent, 2) + "%"; }
+
+std::string format_fixed(double value, int decimals) {
+  return printed(value, std::chars_format::fixed, decimals);
 }
 
 }  // namespace gpuprof::report

@@ -7,25 +7,54 @@
 
 namespace gpuprof::report {
 
-// A column's number format. `width` counts the unit; from `exponent_from` on there is an exponent.
+// --normalized-time-unit. automatic: each value in the unit that fits it; column: one unit for each
+// column; the others: that unit for times, one unit for each column of sizes and speeds.
+enum class Unit { automatic, column, s, ms, us, ns };
+
+// A column's number format. `width` counts the unit; from `exponent_from` on there is an exponent,
+// with as many decimals as fit or with none.
 struct NumberFormat {
   int width;
   double exponent_from;
+  bool bare_exponent = false;
 };
 
 inline constexpr NumberFormat time_format{.width = 8, .exponent_from = 1000};
 inline constexpr NumberFormat size_format = time_format;
+inline constexpr NumberFormat speed_format{.width = 10, .exponent_from = 10000};
+// Totals of unified memory.
+inline constexpr NumberFormat wide_format{
+    .width = 10, .exponent_from = 1000, .bare_exponent = true};
 
 // As many digits as fit beside the unit, rounded half up on the scaled double, as nvprof does.
 std::string format_number(double value, std::string_view unit, NumberFormat format);
 
-// In the largest of ns, us, ms, s that leaves a digit before the point.
-std::string format_time(std::uint64_t nanoseconds);
+// A unit for a whole column: values are multiplied by `factor`.
+struct Scale {
+  double factor = 1;
+  std::string_view unit;
+};
 
-// In B, KB, MB or GB of 1024. nvprof goes to the next unit at 1000, so 1000 B are 0.9766KB.
-std::string format_size(std::uint64_t bytes);
+// The unit in which nvprof prints `largest`: of times in ns, sizes in bytes, speeds in bytes/s.
+Scale time_scale(std::uint64_t largest);
+Scale size_scale(std::uint64_t largest);
+Scale speed_scale(std::uint64_t largest);
+// A unit as chosen for times; not for automatic and column.
+Scale time_scale(Unit unit);
 
-// Two decimals and a sign: "31.17%".
+// Each in the largest unit that leaves a digit before the point: ns, us, ms, s; B, KB, MB, GB of
+// 1024, where nvprof goes to the next unit at 1000, so that 1000 B are 0.9766KB.
+std::string format_time(std::uint64_t nanoseconds, NumberFormat format = time_format);
+std::string format_size(std::uint64_t bytes, NumberFormat format = size_format);
+std::string format_speed(std::uint64_t bytes_per_second);
+
+// In a column's unit, without it: "4.10e-03". Small values of the base unit stay whole: "900".
+std::string format_scaled(std::uint64_t value, Scale scale, NumberFormat format);
+
+// "31.17%": two decimals and a sign.
 std::string format_percent(double percent);
+
+// Six decimals, always; what CSV has.
+std::string format_fixed(double value, int decimals = 6);
 
 }  // namespace gpuprof::report

@@ -1,22 +1,44 @@
-// nvprof's default report: time by name, GPU activities and API calls.
+// Tables of time by name, with a section per kind of activity.
 #pragma once
 
-#include <ostream>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
-#include "libprof/store/sqlite.hpp"
+#include "libprof/report/session.hpp"
 
 namespace gpuprof::report {
 
-struct SummaryOptions {
-  bool gpu = true;
-  bool api = true;
-  std::string prefix = "======== ";  // before headings and warnings; "==pid== " in live runs
+// Many calls under one name. Times in ns.
+struct Total {
+  std::int64_t calls = 0;
+  std::int64_t time = 0;
+  std::int64_t min = 0;
+  std::int64_t max = 0;
+  std::int64_t device_calls = 0;        // of `calls`: launched on the device (CDP)
+  std::vector<std::int64_t> durations;  // --stats only; all of them, unordered
+
+  void add(const Total& other);
+  void add(std::int64_t duration);
 };
 
-// Reads everything in one read transaction, so that it is right beside a process that writes, and
-// prints after that transaction is over. Tables that are missing count as empty. What was lost
-// (view `losses`) is printed behind the tables.
-void print_summary(store::Database& database, std::ostream& out, const SummaryOptions& options);
+struct SummaryRow {
+  std::string name;
+  Total total;
+};
+
+struct SummarySection {
+  std::string label;  // "GPU activities"
+  std::vector<SummaryRow> rows;
+  std::string nothing;  // printed when there are no rows; empty: nothing
+};
+
+// By total time, longest first; rows of equal time by name, where nvprof has the order of its hash.
+void sort_by_time(std::vector<SummaryRow>& rows);
+
+// One table. `range` is nvprof's row of an NVTX range before the sections.
+void print_sections(Session& session, std::vector<SummarySection> sections,
+                    const std::optional<SummaryRow>& range = {});
 
 }  // namespace gpuprof::report

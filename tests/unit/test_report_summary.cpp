@@ -7,12 +7,12 @@
 
 #include "libprof/base/demangle.hpp"
 #include "libprof/report/names.hpp"
-#include "libprof/report/summary.hpp"
+#include "libprof/report/report.hpp"
 
 using gpuprof::report::ApiDomain;
 using gpuprof::report::Names;
-using gpuprof::report::print_summary;
-using gpuprof::report::SummaryOptions;
+using gpuprof::report::NameStyle;
+using gpuprof::report::Options;
 using gpuprof::store::Database;
 
 namespace {
@@ -33,9 +33,10 @@ Database memory(const std::string& sql) {
   return database;
 }
 
-std::string summary(Database& database, const SummaryOptions& options = {}) {
+std::string summary(Database& database, Options options = {}) {
   std::ostringstream out;
-  print_summary(database, out, options);
+  options.names = NameStyle::modern;
+  gpuprof::report::print_reports(database, out, options);
   return out.str();
 }
 
@@ -47,7 +48,7 @@ TEST_CASE("a database without any table has an empty summary") {
 No kernels were profiled.
 No API activities were profiled.
 )");
-  CHECK(summary(database, {.gpu = false, .api = true, .prefix = "==42== "}) ==
+  CHECK(summary(database, {.chosen = {"print-api-summary"}, .prefix = "==42== "}) ==
         "==42== Profiling result:\nNo API activities were profiled.\n");
 }
 
@@ -63,7 +64,7 @@ TEST_CASE("both kernel tables, copies and sets are summed up by name") {
     CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET(start INT, end INT);
     INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES(5, 10), (11, 17);
   )");
-  CHECK(summary(database, {.gpu = true, .api = false}) == R"(======== Profiling result:
+  CHECK(summary(database, {.chosen = {"print-gpu-summary"}}) == R"(======== Profiling result:
             Type  Time(%)      Time     Calls       Avg       Min       Max  Name
  GPU activities:   41.67%      40ns         2      20ns      10ns      30ns  axpy
                    20.83%      20ns         2      10ns       7ns      13ns  [CUDA memcpy PtoP]
@@ -73,6 +74,7 @@ TEST_CASE("both kernel tables, copies and sets are summed up by name") {
                     3.12%       3ns         1       3ns       3ns       3ns  <kernel name 77>
                     2.08%       2ns         1       2ns       2ns       2ns  <kernel name 0>
                     1.04%       1ns         1       1ns       1ns       1ns  void foo<float>(float*)
+======== Warning: 1 name is not in StringTable.
 )");
 }
 
@@ -131,7 +133,7 @@ TEST_CASE("something else that is called losses is left alone") {
 TEST_CASE("kernel names come from StringTable") {
   SECTION("of nvprof") {
     Database database = memory(kernels);
-    Names names(database);
+    Names names(database, NameStyle::modern);
     CHECK(names.kernel(1) == "axpy");
     CHECK(names.kernel(2) == "void foo<float>(float*)");
     CHECK(names.kernel(0) == "<kernel name 0>");
@@ -143,7 +145,7 @@ TEST_CASE("kernel names come from StringTable") {
       INSERT INTO StringTable
         VALUES(1, '_Z3foov', 'foo(void)', 'foo'), (2, '_Z3foov', NULL, NULL);
     )");
-    Names names(database);
+    Names names(database, NameStyle::modern);
     CHECK(names.kernel(1) == "foo(void)");
     CHECK(names.kernel(2) == "foo()");
   }
@@ -160,7 +162,7 @@ TEST_CASE("API names come from API_NAME, then from the list of CUDA 11.8") {
     INSERT INTO API_NAME
       VALUES('runtime', 999, 'cudaNew_ptsz_v13000'), ('driver', 999, 'cuNew_v2');
   )");
-  Names names(database);
+  Names names(database, NameStyle::modern);
   CHECK(names.api(ApiDomain::runtime, 999) == "cudaNew");
   CHECK(names.api(ApiDomain::driver, 999) == "cuNew");
   CHECK(names.api(ApiDomain::runtime, 211) == "cudaLaunchKernel");

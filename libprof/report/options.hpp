@@ -1,0 +1,56 @@
+// What a user asked of the reports.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libprof/report/number.hpp"
+
+namespace gpuprof::report {
+
+enum class Layout { text, csv, json };
+
+// nvprof: as nvprof 11.8's demangler writes C++ names; modern: unambiguous; mangled: as they are.
+enum class NameStyle { nvprof, modern, mangled };
+
+enum class CpuMode { flat, top_down, bottom_up };
+
+struct CpuOptions {
+  CpuMode mode = CpuMode::bottom_up;
+  int max_depth = 0;     // 0: no limit
+  double threshold = 0;  // percent
+  int frequency = 100;   // Hz, as printed
+  bool by_instruction = false;
+  bool show_library = false;
+  bool show_ccff = false;
+  bool by_thread = false;
+};
+
+// Which records reports look at; empty: all of them.
+struct Filter {
+  std::string kernels;                // regular expression, searched in readable kernel names
+  std::vector<std::int64_t> devices;  // of GPU work
+  std::optional<std::int64_t> from;   // ns after the first record; records that begin then or later
+  std::optional<std::int64_t> to;     // … and before this
+};
+
+struct Options {
+  // The reports chosen, by the names of their options ("print-gpu-trace"); empty: the summary.
+  std::set<std::string> chosen;
+  Layout layout = Layout::text;
+  Unit unit = Unit::automatic;
+  std::optional<NameStyle> names;  // none: each report's own default
+  bool openacc_inclusive = false;
+  bool openacc_constructs = false;
+  CpuOptions cpu;
+  bool statistics = false;  // --stats: median, deviation and percentiles in summaries
+  int top = 0;              // rows per section of a summary; 0: all
+  Filter filter;
+  std::string prefix = "======== ";  // before headings and warnings; "==pid== " in live runs
+  bool terminal = false;             // colour and progress
+};
+
+}  // namespace gpuprof::report

@@ -1,0 +1,101 @@
+#include "libprof/report/output.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace gpuprof::report {
+namespace {
+
+std::int64_t steady_ns() {
+  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+}  // namespace
+
+std::string json_string(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Output::Output(std::ostream& stream, const Options& options)
+    : stream_(stream),
+      layout_(options.layout),
+      unit_(options.unit),
+      prefix_(options.prefix),
+      terminal_(options.terminal),
+      began_(steady_ns()) {}
+
+void Output::progress(std::string_view what) {
+  if (!terminal_ || steady_ns() - began_ < 1'000'000'000) return;
+  progress_shown_ = true;
+  std::fprintf(stderr, "\r\033[K%.*s", static_cast<int>(what.size()), what.data());
+}
+
+std::ostream& Output::stream() {
+  if (progress_shown_) std::fputs("\r\033[K", stderr);
+  progress_shown_ = false;
+  return stream_;
+}
+
+void Output::line(std::string_view text) {
+  if (!json()) stream() << text << '\n';
+}
+
+void Output::heading(std::string_view text) {
+  if (json()) return;
+  stream() << (terminal_ ? "\033[1m" : "") << prefix_ << text << (terminal_ ? "\033[0m" : "")
+           << '\n';
+}
+
+void Output::warning(std::string_view text, std::string_view more) {
+  if (json()) {
+    warnings_.emplace_back(text).append(more.empty() ? "" : " ").append(more);
+    return;
+  }
+  stream() << (terminal_ ? "\033[33m" : "") << prefix_ << "Warning: " << text
+           << (terminal_ ? "\033[0m" : "") << '\n';
+  if (!more.empty()) stream_ << more << '\n';
+}
+
+void Output::error(std::string_view text) {
+  if (json()) {
+    warnings_.emplace_back(text);
+  } else {
+    stream() << prefix_ << "Error: " << text << '\n';
+  }
+}
+
+void Output::context(std::vector<std::pair<std::string, std::string>> members) {
+  context_ = std::move(members);
+}
+
+void Output::open_json() {
+  if (!opened_) stream() << "{\"tables\":[";
+  opened_ = true;
+}
+
+void Output::begin_json_table(std::string_view name) {
+  open_json();
+  stream_ << (any_table_ ? ",\n" : "\n") << "{\"table\":" << json_string(name);
+  for (const auto& [key, value] : context_) {
+    stream_ << ',' << json_string(key) << ':' << json_string(value);
+  }
+  stream_ << ",\"rows\":[";
+  any_table_ = true;
+}
+
+void Output::end_json_table() { stream_ << "]}"; }
+
+void Output::finish() {
+  if (!json() || finished_) return;
+  finished_ = true;
+  open_json();
+  stream_ << "],\n\"warnings\":[";
+  for (std::size_t i = 0; i < warnings_.size(); ++i) {
+    stream_ << (i ? "," : "") << "\n" << json_string(warnings_[i]);
+  }
+  stream_ << "]}\n";
+}
+
+}  // namespace gpuprof::report

@@ -1,0 +1,148 @@
+#include "libprof/report/report.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "libprof/report/output.hpp"
+
+namespace gpuprof::report {
+
+#define GPUPROF_REPORT(name) extern const Report name;
+#include "libprof/report/all_reports.inc"
+#undef GPUPROF_REPORT
+
+std::span<const Report* const> reports() {
+  static const std::vector<const Report*> all = [] {
+    std::vector<const Report*> list{
+#define GPUPROF_REPORT(name) &name,
+#include "libprof/report/all_reports.inc"
+#undef GPUPROF_REPORT
+    };
+    std::ranges::stable_sort(list, [](const Report* a, const Report* b) {
+      return a->phase != b->phase ? a->phase < b->phase : a->order < b->order;
+    });
+    return list;
+  }();
+  return all;
+}
+
+namespace {
+
+void print_phase(Session& session, Phase phase) {
+  for (const Report* report : reports()) {
+    if (report->phase == phase) report->print(session);
+  }
+}
+
+void print_per_device(Session& session) {
+  Output& output = session.output();
+  for (const std::int64_t id : session.names().devices()) {
+    session.device = id;
+    output.context({{"device", session.names().device(id)}});
+    output.line();
+    output.heading("Device \"" + session.names().device(id) + "\"");
+    std::vector<SummarySection> sections;
+    for (const Report* report : reports()) {
+      if (report->rows && report->per_device) sections.push_back(read_section(session, *report));
+    }
+    print_sections(session, std::move(sections));
+    for (const Report* report : reports()) {
+      if (report->phase == Phase::detail && report->per_device) report->print(session);
+    }
+  }
+  output.context({});
+  session.device.reset();
+}
+
+void print_heading_of_values(Session& session) {
+  print_phase(session, Phase::values);
+  if (session.values_printed) session.output().heading("Trace result:");
+}
+
+void print_losses(Session& session) {
+  store::Database& database = session.database();
+  // A foreign file may have something else of that name.
+  const auto columns = database.integer(
+      "SELECT count(*) FROM pragma_table_info('losses') "
+      "WHERE name IN ('process_id', 'kind', 'name', 'value', 'help')");
+  if (columns != 5) return;
+  auto losses = database.prepare("SELECT value, name, kind, process_id, help FROM losses");
+  while (losses.step()) {
+    std::string line(losses.text(0));
+    line.append(" ").append(losses.text(1));
+    std::string where(losses.text(2));
+    if (!losses.is_null(3)) {
+      where.append(where.empty() ? "" : ", ").append("process ").append(losses.text(3));
+    }
+    if (!where.empty()) line.append(" (").append(where).append(")");
+    if (!losses.text(4).empty()) line.append(": ").append(losses.text(4));
+    session.output().warning(line);
+  }
+}
+
+bool any_chosen(const Session& session, Phase phase) {
+  return std::ranges::any_of(reports(), [&](const Report* report) {
+    return report->phase == phase && session.chosen(report->option);
+  });
+}
+
+// C++ names as nvprof writes them where the layout is nvprof's, unambiguous ones in what is ours.
+NameStyle name_style(const Options& options) {
+  if (options.names) return *options.names;
+  const bool ours = options.layout == Layout::json || options.statistics ||
+                    std::ranges::any_of(reports(), [&](const Report* report) {
+                      return report->ours && options.chosen.contains(std::string(report->option));
+                    });
+  return ours ? NameStyle::modern : NameStyle::nvprof;
+}
+
+}  // namespace
+
+SummarySection read_section(Session& session, const Report& report) {
+  return {.label = report.label(session),
+          .rows = report.rows(session),
+          .nothing = std::string(report.nothing)};
+}
+
+std::vector<const Report*> chosen_sections(const Session& session) {
+  std::vector<const Report*> chosen;
+  for (const Report* report : reports()) {
+    if (report->rows && session.chosen(report->option)) chosen.push_back(report);
+  }
+  const bool per_device = session.chosen("print-summary-per-gpu");
+  if (!per_device && (chosen.empty() || session.chosen("print-summary"))) {
+    for (const Report* report : reports()) {
+      if (report->rows && report->by_default && !session.chosen(report->option)) {
+        chosen.push_back(report);
+      }
+    }
+  }
+  return chosen;
+}
+
+void print_reports(store::Database& database, std::ostream& out, const Options& options) {
+  Output output(out, options);
+  Session session(database, options, output, name_style(options));
+  if (any_chosen(session, Phase::trace)) {
+    session.begin_result();
+    print_heading_of_values(session);
+    print_phase(session, Phase::trace);
+  } else {
+    std::vector<SummarySection> sections;
+    for (const Report* report : chosen_sections(session)) {
+      sections.push_back(read_section(session, *report));
+    }
+    session.begin_result();
+    print_heading_of_values(session);
+    if (session.chosen("print-summary-per-gpu")) print_per_device(session);
+    print_sections(session, std::move(sections));
+    if (!session.chosen("print-summary-per-gpu")) print_phase(session, Phase::detail);
+  }
+  print_phase(session, Phase::always);
+  print_phase(session, Phase::extra);
+  session.report_skipped();
+  print_losses(session);
+  output.finish();
+}
+
+}  // namespace gpuprof::report

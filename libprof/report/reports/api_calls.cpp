@@ -1,0 +1,39 @@
+// The section "API calls" of the summary: runtime and driver functions by name.
+#include <map>
+
+#include "libprof/report/report.hpp"
+#include "libprof/report/totals.hpp"
+
+namespace gpuprof::report {
+namespace {
+
+std::vector<SummaryRow> read_rows(Session& session) {
+  // Several functions print as one: cudaLaunchKernel_v7000, cudaLaunchKernel_ptsz_v7000.
+  std::map<std::string, Total> by_name;
+  const auto add = [&](std::string_view kind, ApiDomain domain) {
+    for (const auto& [cbid, total] : read_totals(session, kind, "cbid", Validity::api_call)) {
+      by_name[session.names().api(domain, cbid)].add(total);
+    }
+  };
+  add("RUNTIME", ApiDomain::runtime);
+  add("DRIVER", ApiDomain::driver);
+
+  std::vector<SummaryRow> rows;
+  for (auto& [name, total] : by_name) rows.push_back({name, std::move(total)});
+  return rows;
+}
+
+}  // namespace
+
+extern const Report api_calls{
+    .option = "print-api-summary",
+    .help = "Summary of CUDA runtime and driver calls",
+    .phase = Phase::summary,
+    .order = 2,
+    .rows = read_rows,
+    .label = [](const Session&) -> std::string { return "API calls"; },
+    .nothing = "No API activities were profiled.",
+    .by_default = true,
+};
+
+}  // namespace gpuprof::report

@@ -1,0 +1,216 @@
+#include "libprof/report/session.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <regex>
+
+#include "libprof/base/error.hpp"
+
+namespace gpuprof::report {
+namespace {
+
+std::string table_name(std::string_view kind) { return "CUPTI_ACTIVITY_KIND_" + std::string(kind); }
+
+constexpr std::array<std::string_view, 6> gpu_kinds{"KERNEL", "CONCURRENT_KERNEL", "CDP_KERNEL",
+                                                    "MEMCPY", "MEMCPY2",           "MEMSET"};
+constexpr std::array<std::string_view, 2> api_kinds{"RUNTIME", "DRIVER"};
+
+bool is_column_name(std::string_view text) {
+  return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
+         std::ranges::all_of(
+             text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
+}
+
+bool is_kernel_kind(std::string_view kind) { return kind.ends_with("KERNEL"); }
+
+}  // namespace
+
+// A savepoint, as the caller may be inside a transaction of its own.
+Session::Session(store::Database& database, const Options& options, Output& output, NameStyle names)
+    : database_((database.execute("SAVEPOINT report"), database)),
+      options_(options),
+      output_(output),
+      names_(database, names) {
+  find_window();
+}
+
+Session::~Session() {
+  try {
+    database_.execute("RELEASE report");
+  } catch (const Error&) {
+    // Nothing was written; closing the database ends it too.
+  }
+}
+
+const std::set<std::string>& Session::columns(std::string_view kind) {
+  const auto known = columns_.find(kind);
+  if (known != columns_.end()) return known->second;
+  std::set<std::string>& names = columns_[std::string(kind)];
+  auto rows = database_.prepare(
+      "SELECT c.name FROM sqlite_master t, pragma_table_info(t.name) c "
+      "WHERE t.type = 'table' AND t.name = ?1");
+  const std::string name = table_name(kind);
+  rows.bind(1, name);
+  while (rows.step()) names.emplace(rows.text(0));
+  return names;
+}
+
+bool Session::has(std::string_view kind) { return !columns(kind).empty(); }
+
+bool Session::has_column(std::string_view kind, std::string_view column) {
+  return columns(kind).contains(std::string(column));
+}
+
+bool Session::has_rows(std::string_view kind) {
+  return has(kind) && database_.prepare("SELECT 1 FROM " + table_name(kind) + " LIMIT 1").step();
+}
+
+store::Statement Session::select(std::string_view kind,
+                                 std::initializer_list<std::string_view> columns,
+                                 const std::string& rest) {
+  const bool there = has(kind);
+  std::string sql = "SELECT ";
+  bool first = true;
+  for (const std::string_view column : columns) {
+    if (!first) sql += ", ";
+    first = false;
+    const bool is_name = is_column_name(column);
+    if (!there || (is_name && !has_column(kind, column))) {
+      sql += "0";
+    } else {
+      sql += is_name ? "[" + std::string(column) + "]" : std::string(column);
+    }
+  }
+  if (!there) return database_.prepare(sql + " WHERE 0");
+  return database_.prepare(sql + " FROM " + table_name(kind) + " " + rest);
+}
+
+// The first record of the file is where --from and --to count from.
+void Session::find_window() {
+  const Filter& filter = options_.filter;
+  if (!filter.from && !filter.to) return;
+  std::optional<std::int64_t> first;
+  const auto look = [&](std::string_view kind, const std::string& column) {
+    if (!has_column(kind, column)) return;
+    output_.progress("looking for the first record");
+    const auto earliest = database_.integer("SELECT min(" + column + ") FROM " + table_name(kind) +
+                                            " WHERE " + column + " > 0");
+    if (earliest && (!first || *earliest < *first)) first = *earliest;
+  };
+  for (const std::string_view kind : gpu_kinds) look(kind, "start");
+  for (const std::string_view kind : api_kinds) look(kind, "start");
+  look("MARKER", "timestamp");
+  if (filter.from) from_ = first.value_or(0) + *filter.from;
+  if (filter.to) to_ = first.value_or(0) + *filter.to;
+}
+
+std::string Session::kernel_ids() {
+  if (kernel_ids_) return *kernel_ids_;
+  kernel_ids_.emplace();
+  const std::regex wanted(options_.filter.kernels);
+  std::set<std::int64_t> ids;
+  for (const std::string_view kind : gpu_kinds) {
+    if (!is_kernel_kind(kind) || !has(kind)) continue;
+    auto names = database_.prepare("SELECT DISTINCT name FROM " + table_name(kind));
+    while (names.step()) ids.insert(names.integer(0));
+  }
+  for (const std::int64_t id : ids) {
+    if (!std::regex_search(names_.kernel(id), wanted)) continue;
+    *kernel_ids_ += (kernel_ids_->empty() ? "" : ", ") + std::to_string(id);
+  }
+  return *kernel_ids_;
+}
+
+std::string Session::filter(std::string_view kind) {
+  std::string condition = "1";
+  const auto in = [&](const std::string& column, const std::string& values) {
+    condition += " AND " + column + " IN (" + values + ")";
+  };
+  if (has_column(kind, "deviceId")) {
+    if (device) in("deviceId", std::to_string(*device));
+    std::string ids;
+    for (const std::int64_t id : options_.filter.devices) {
+      ids += (ids.empty() ? "" : ", ") + std::to_string(id);
+    }
+    if (!ids.empty()) in("deviceId", ids);
+  }
+  if (!options_.filter.kernels.empty()) {
+    if (is_kernel_kind(kind)) in("name", kernel_ids());
+    const bool other_gpu_work = std::ranges::find(gpu_kinds, kind) != gpu_kinds.end();
+    if (other_gpu_work && !is_kernel_kind(kind)) condition += " AND 0";
+  }
+  const std::string time = has_column(kind, "start") ? "start" : "timestamp";
+  if (has_column(kind, time)) {
+    if (from_) condition += " AND " + time + " >= " + std::to_string(*from_);
+    if (to_) condition += " AND " + time + " < " + std::to_string(*to_);
+  }
+  return condition;
+}
+
+Oddities Session::count_oddities(const std::string& kind) {
+  Oddities counts;
+  if (!has(kind)) return counts;
+  output_.progress("reading " + table_name(kind));
+  const bool api = std::ranges::find(api_kinds, kind) != api_kinds.end();
+  auto odd = database_.prepare(
+      "SELECT count(*), count(CASE WHEN start = 0 AND [end] = 0 THEN 1 END), "
+      "count(CASE WHEN start > 0 AND [end] = start THEN 1 END) FROM " +
+      table_name(kind) + " WHERE NOT (start > 0 AND [end] > start) AND " + filter(kind));
+  odd.step();
+  const std::int64_t all = odd.integer(0), without_times = odd.integer(1), instant = odd.integer(2);
+  counts.instant = api ? instant : 0;
+  counts.without_times = api ? 0 : without_times;
+  counts.invalid = all - counts.instant - counts.without_times;
+  return counts;
+}
+
+void Session::counted(std::string_view kind, Oddities counts) {
+  if (!device) oddities_.emplace(kind, counts);
+}
+
+void Session::begin_result() {
+  Oddities sum;
+  const auto add = [&](std::string_view kind) {
+    const auto known = oddities_.find(kind);
+    const Oddities counts =
+        known != oddities_.end() ? known->second : count_oddities(std::string(kind));
+    sum.without_times += counts.without_times;
+    sum.invalid += counts.invalid;
+    sum.instant += counts.instant;
+  };
+  for (const std::string_view kind : gpu_kinds) add(kind);
+  for (const std::string_view kind : api_kinds) add(kind);
+  // Our files say under `losses` why there are no times; nvprof knew one reason only.
+  if (sum.without_times > 0 && !database_.has_table("STATISTIC")) {
+    output_.warning(std::to_string(sum.without_times) +
+                    " records have invalid timestamps due to insufficient device buffer space. You "
+                    "can configure the buffer space using the option --device-buffer-size.");
+  }
+  if (sum.invalid > 0) {
+    output_.warning("Found " + std::to_string(sum.invalid) + " invalid records in the result.");
+    output_.warning(
+        "This can happen if device ran out of memory or if a device kernel was stopped due to an "
+        "assertion.");
+  }
+  if (sum.instant > 0) {
+    output_.warning(
+        std::to_string(sum.instant) + " API trace records have same start and end timestamps.",
+        "This can happen because of short execution duration of CUDA APIs and low timer resolution "
+        "on the underlying operating system.");
+  }
+  output_.heading("Profiling result:");
+}
+
+void Session::report_skipped() {
+  if (const std::int64_t missing = names_.missing_strings()) {
+    output_.warning(std::to_string(missing) + (missing == 1 ? " name is" : " names are") +
+                    " not in StringTable.");
+  }
+  for (const auto& [what, count] : skipped_) {
+    output_.warning(std::to_string(count) + (count == 1 ? " record" : " records") +
+                    " skipped: " + what + ".");
+  }
+}
+
+}  // namespace gpuprof::report

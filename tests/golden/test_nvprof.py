@@ -1,0 +1,117 @@
+"""What nvprof 11.8 printed for the databases of ./nvprof/*.json, against `gpuprof -i`.
+
+Every mode of every case: stderr, stdout and exit code, byte for byte. The program's name and its
+version lines differ. Rows that tie (equal time in a summary, equal start in a trace) may come in
+any order, as nvprof prints them in the order of its hash. Modes in which gpuprof means to differ are
+in DIFFERENT, with what it does instead; docs/nvprof.md shows them side by side.
+
+GPUPROF is the path of the gpuprof binary. One test alone: test_nvprof.py Nvprof.test_nvtx_csv_default
+"""
+
+import functools
+import json
+import os
+import pathlib
+import re
+import sqlite3
+import subprocess
+import tempfile
+import unittest
+
+CASES = pathlib.Path(__file__).parent / "nvprof"
+GPUPROF = os.environ.get("GPUPROF")
+
+# (case, mode) -> a test of its own below, or the reason why there is nothing to compare. A case or
+# a mode may be "*".
+DIFFERENT = {}
+
+SUMMARY_ROW = re.compile(r"([ \w()]{15}:)(  +[\d.]+%?  .*)")
+
+
+def separate(text):
+    """Lines; a summary row's label on a line of its own, as it goes with the first of tied rows."""
+    lines = []
+    for line in text.split("\n"):
+        row = SUMMARY_ROW.fullmatch(line)
+        if row:
+            lines += [row[1], " " * len(row[1]) + row[2]]
+        else:
+            lines.append(line)
+    return lines
+
+
+def order(line):
+    """What decides a row's place: its first column, or two in CSV."""
+    return line.split(",")[:2] if line.startswith('"') or "," in line[:20] else line.split()[:1]
+
+
+def same(got, expected):
+    got, expected = separate(got), separate(expected)
+    return got == expected or (
+        sorted(got) == sorted(expected) and list(map(order, got)) == list(map(order, expected))
+    )
+
+
+@functools.lru_cache
+def golden(case):
+    return json.loads((CASES / f"{case}.json").read_text(encoding="utf-8"))
+
+
+def make_database(sql, path):
+    database = sqlite3.connect(path)
+    database.executescript(sql)
+    database.close()
+
+
+@functools.lru_cache
+def folder_of(case):
+    folder = tempfile.TemporaryDirectory()
+    make_database(golden(case)["database_sql"], os.path.join(folder.name, "db.sqlite"))
+    return folder
+
+
+def run(case, mode):
+    return subprocess.run(
+        [GPUPROF, *golden(case)["modes"][mode]["args"]],
+        cwd=folder_of(case).name,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def differs(case, mode):
+    return any(key in DIFFERENT for key in ((case, mode), (case, "*"), ("*", mode)))
+
+
+class Nvprof(unittest.TestCase):
+    maxDiff = None
+
+    def check(self, case, mode):
+        expected = golden(case)["modes"][mode]
+        ran = run(case, mode)
+        stderr = expected.get("stderr", "").replace('"nvprof --help"', '"gpuprof --help"')
+        if not same(ran.stderr, stderr):
+            self.assertEqual(ran.stderr, stderr)
+        self.assertEqual(ran.stdout, expected.get("stdout", ""))
+        self.assertEqual(ran.returncode, expected["exit_code"], ran.stderr)
+
+
+def add_tests():
+    for path in sorted(CASES.glob("*.json")):
+        for mode in golden(path.stem)["modes"]:
+            if differs(path.stem, mode):
+                continue
+            name = f"test_{path.stem}_{mode}".replace("-", "_").replace("+", "_and_")
+            setattr(
+                Nvprof, name, lambda self, case=path.stem, mode=mode: self.check(case, mode)
+            )
+
+
+add_tests()
+
+if __name__ == "__main__":
+    if not GPUPROF:
+        raise SystemExit("set GPUPROF to the path of the gpuprof binary")
+    unittest.main()
