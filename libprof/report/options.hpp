@@ -39,16 +39,16 @@ struct Filter {
 
 struct Options {
   // The reports chosen, by the names of their options ("print-gpu-trace"); empty: the summary.
-  std::set<std::string> chosen;
+  std::set<std::string> chosen = {};
   Layout layout = Layout::text;
   Unit unit = Unit::automatic;
-  std::optional<NameStyle> names;  // none: each report's own default
+  std::optional<NameStyle> names = {};  // none: each report's own default
   bool openacc_inclusive = false;
   bool openacc_constructs = false;
-  CpuOptions cpu;
+  CpuOptions cpu = {};
   bool statistics = false;  // --stats: median, deviation and percentiles in summaries
   int top = 0;              // rows per section of a summary; 0: all
-  Filter filter;
+  Filter filter = {};
   std::string prefix = "======== ";  // before headings and warnings; "==pid== " in live runs
   bool terminal = false;             // colour and progress
 };

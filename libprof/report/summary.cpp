@@ -99,9 +99,12 @@ class SummaryTable {
     Total& total = row.total;
     const double percent =
         all == 0 ? 0 : 100.0 * static_cast<double>(total.time) / static_cast<double>(all);
-    std::vector<Cell> cells{type, percent, total.time};
+    std::vector<Cell> cells;
+    cells.emplace_back(type);
+    cells.emplace_back(percent);
+    cells.emplace_back(total.time);
     cells.emplace_back(total.calls - total.device_calls);
-    if (device_calls_) cells.push_back(gpu ? Cell(total.device_calls) : Cell());
+    if (device_calls_) gpu ? cells.emplace_back(total.device_calls) : cells.emplace_back();
     for (const std::int64_t value : {total.time / total.calls, total.min, total.max}) {
       cells.emplace_back(value);
     }

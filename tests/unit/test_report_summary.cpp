@@ -151,6 +151,32 @@ TEST_CASE("kernel names come from StringTable") {
   }
 }
 
+TEST_CASE("statistics add median, deviation and percentiles of all calls") {
+  Database database = memory(std::string(kernels) + R"(
+    INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(10, 12, 1), (20, 24, 1);
+    INSERT INTO CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL VALUES(30, 34, 1), (40, 50, 1), (60, 67, 2);
+  )");
+  CHECK(summary(database, {.chosen = {"print-gpu-summary"}, .statistics = true}) ==
+        R"(======== Profiling result:
+            Type  Time(%)      Time     Calls       Avg       Min       Max    Median    StdDev       P90       P99  Name
+ GPU activities:   74.07%      20ns         4       5ns       2ns      10ns       4ns       3ns      10ns      10ns  axpy
+                   25.93%       7ns         1       7ns       7ns       7ns       7ns       0ns       7ns       7ns  void foo<float>(float*)
+)");
+}
+
+TEST_CASE("a cut summary sums up the rows behind the first") {
+  Database database = memory(std::string(kernels) + R"(
+    INSERT INTO StringTable VALUES(3, 'third');
+    INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(10, 30, 1), (10, 16, 2), (20, 21, 3), (30, 34, 3);
+  )");
+  CHECK(summary(database, {.chosen = {"print-gpu-summary"}, .top = 1}) ==
+        R"(======== Profiling result:
+            Type  Time(%)      Time     Calls       Avg       Min       Max  Name
+ GPU activities:   64.52%      20ns         1      20ns      20ns      20ns  axpy
+                   35.48%      11ns         3       3ns       1ns       6ns  (2 more)
+)");
+}
+
 TEST_CASE("names that only look mangled stay as they are") {
   CHECK(gpuprof::demangled("f") == "f");
   CHECK(gpuprof::demangled("_ZBAD") == "_ZBAD");
