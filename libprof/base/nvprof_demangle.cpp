@@ -14,7 +14,7 @@
 //   order in which they end, the inner ones too: in f<A<int>, float>(T0_) it is A<int>.
 // - The last name of N...E becomes a substitution when it has template arguments, even where it
 //   names the function itself. All later substitutions (S8_, ...) are then off by one.
-// - A qualifier is a word with a blank on both sides, and only the first of several is printed.
+// - A qualifier is a word with a blank on both sides; of several only the first is printed.
 // - An argument pack (J...E) is read and not printed.
 // - Newer parts of the grammar are not known: lambdas, decltype, D types, pack expansions, ABI
 //   tags, const member functions, names with internal linkage. Such a name stays mangled.
@@ -531,7 +531,8 @@ class Parser {
     expect("M");
     const std::string sign = type().all() + "::*";
     Text member = type();
-    return declared(std::move(member), member.kind == Kind::function ? sign : " " + sign);
+    const bool is_function = member.kind == Kind::function;
+    return declared(std::move(member), is_function ? sign : " " + sign);
   }
 
   class Depth {
