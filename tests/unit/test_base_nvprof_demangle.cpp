@@ -340,9 +340,9 @@ const std::vector<std::string> left_mangled = {
     "_ZBAD",
     "_ZN1AD0Ev",
     "_ZN1xUt_3fooEv",
-    "_ZN2at6native18elementwise_kernelILi128ELi2EZNS0_22gpu_kernel_impl_nocastINS0_"
-    "13BinaryFunctorIfffNS0_15binary_internal10MulFunctorIfEEEEEEvRNS_18TensorIteratorBaseERKT_"
-    "EUliE_EEviT1_",
+    {"_ZN2at6native18elementwise_kernelILi128ELi2EZNS0_22gpu_kernel_impl_nocastINS0_"
+     "13BinaryFunctorIfffNS0_15binary_internal10MulFunctorIfEEEEEEvRNS_18TensorIteratorBaseERKT_"
+     "EUliE_EEviT1_"},
     "_ZN7cutlass7Kernel2I55cutlass_80_tensorop_f16_s16816gemm_f16_256x128_32x3_tnEEvNT_6ParamsE",
     "_ZNK2ns3Cls6constmEv",
     "_ZZ4mainENKUlvE_clEv",
@@ -352,16 +352,16 @@ const std::vector<std::string> left_mangled = {
     "plain_c_kernel",
     "void_already_demangled<int>(int*)",
     "volta_sgemm_128x64_nn",
-    "_ZN6thrust23THRUST_200802_SM_610_NS8cuda_cub4core13_kernel_agentINS1_8__"
-    "reduce10DrainAgentIiEEJN3cub17CUB_200802_SM_6109GridQueueIjEEiEEEvDpT0_",
-    "_ZN2at6native29vectorized_elementwise_kernelILi4EZNS0_21threshold_kernel_implIfEEvRNS_"
-    "14TensorIteratorET_S5_EUlffE_NS_6detail5ArrayIPcLi3EEEEEviT0_T1_",
-    "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIfNS0_14func_wrapper_tIfZNS0_11sum_"
-    "functorIfffEclERNS_14TensorIteratorEEUlffE_EEjfLi4EEEEEvT1_",
-    "_Z13kernel_assignIN6thrust7complexIdEEZN9Prefactor13multiply_withE9ArrayViewIS2_"
-    "Li3EN5Space6DeviceEES7_EUliiiE_EvS4_IT_Li3ES6_ET0_",
-    "_ZN5mxnet2op8mxnet_op20mxnet_generic_kernelINS0_9SGDKernelEJPfS4_S4_ffffNS_"
-    "9OpReqTypeEEEEviDpT0_",
+    {"_ZN6thrust23THRUST_200802_SM_610_NS8cuda_cub4core13_kernel_agentINS1_8__"
+     "reduce10DrainAgentIiEEJN3cub17CUB_200802_SM_6109GridQueueIjEEiEEEvDpT0_"},
+    {"_ZN2at6native29vectorized_elementwise_kernelILi4EZNS0_21threshold_kernel_implIfEEvRNS_"
+     "14TensorIteratorET_S5_EUlffE_NS_6detail5ArrayIPcLi3EEEEEviT0_T1_"},
+    {"_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIfNS0_14func_wrapper_tIfZNS0_11sum_"
+     "functorIfffEclERNS_14TensorIteratorEEUlffE_EEjfLi4EEEEEvT1_"},
+    {"_Z13kernel_assignIN6thrust7complexIdEEZN9Prefactor13multiply_withE9ArrayViewIS2_"
+     "Li3EN5Space6DeviceEES7_EUliiiE_EvS4_IT_Li3ES6_ET0_"},
+    {"_ZN5mxnet2op8mxnet_op20mxnet_generic_kernelINS0_9SGDKernelEJPfS4_S4_ffffNS_"
+     "9OpReqTypeEEEEviDpT0_"},
     "_ZN4RAJA4expt17launch_global_fcnIZ4mainEUlNS0_13LaunchContextEE_EEvS2_T_",
 };
 
