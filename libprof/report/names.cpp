@@ -5,6 +5,7 @@
 #include <span>
 
 #include "libprof/base/demangle.hpp"
+#include "libprof/base/nvprof_demangle.hpp"
 #include "libprof/report/blob.hpp"
 
 namespace gpuprof::report {
@@ -66,7 +67,7 @@ const std::string& Names::kernel(std::int64_t string_id) {
   std::string& name = place->second;
   if (!is_new) return name;
   name = text(string_id);
-  if (style_ == NameStyle::nvprof) name = demangled(name);
+  if (style_ == NameStyle::nvprof) name = nvprof_demangled(name);
   if (style_ == NameStyle::modern && !name.empty()) {
     string_.bind(1, string_id);
     name = string_.step() && !string_.is_null(1) ? std::string(string_.text(1)) : demangled(name);
@@ -89,7 +90,8 @@ std::string Names::api(ApiDomain domain, std::int64_t cbid, bool full) {
   const auto known = runtime ? std::span<const std::string_view>(runtime_api_names)
                              : std::span<const std::string_view>(driver_api_names);
   if (cbid >= 0 && cbid < static_cast<std::int64_t>(known.size())) {
-    return std::string(known[static_cast<std::size_t>(cbid)]);
+    const std::string_view text = known[static_cast<std::size_t>(cbid)];
+    return std::string(full ? text : without_version(text));
   }
   return (runtime ? "<runtime function " : "<driver function ") + std::to_string(cbid) + ">";
 }
