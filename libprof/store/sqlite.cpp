@@ -4,30 +4,66 @@
 
 #include <utility>
 
-#include "libprof/base/error.hpp"
-
 namespace gpuprof::store {
 namespace {
 
 [[noreturn]] void fail(sqlite3* database, const std::string& path, std::string_view sql) {
   std::string message = path + ": " + (database ? sqlite3_errmsg(database) : "out of memory");
   std::string hint;
-  const int code = database ? sqlite3_errcode(database) : SQLITE_NOMEM;
-  auto exit_code = ExitCode::output_failed;
-  switch (code) {
+  const int code = database ? sqlite3_extended_errcode(database) : SQLITE_NOMEM;
+  const bool reading = database && sqlite3_db_readonly(database, "main") == 1;
+  const auto exit_code = reading ? ExitCode::import_failed : ExitCode::output_failed;
+  auto kind = DatabaseError::Kind::other;
+  switch (code & 0xff) {
     case SQLITE_FULL:
       hint = "free some space and run again; what was committed before stays readable";
       break;
-    case SQLITE_CANTOPEN: hint = "check that the folder exists and may be written to"; break;
-    case SQLITE_NOTADB:
-      hint = "it is not an SQLite database";
-      exit_code = ExitCode::import_failed;
+    case SQLITE_CANTOPEN:
+      hint = reading ? "check that it may be read"
+                     : "check that the folder exists and may be written to";
       break;
     case SQLITE_BUSY: hint = "another process writes to it"; break;
+    case SQLITE_INTERRUPT: kind = DatabaseError::Kind::interrupted; break;
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT: kind = DatabaseError::Kind::damaged; break;
+    case SQLITE_IOERR:
+      if (code == SQLITE_IOERR_READ || code == SQLITE_IOERR_CORRUPTFS) {
+        kind = DatabaseError::Kind::damaged;
+      }
+      break;
     default:
-      if (!sql.empty()) message += " in: " + std::string(sql.substr(0, 200));
+      if (code == SQLITE_READONLY_ROLLBACK) {
+        kind = DatabaseError::Kind::unfinished;
+      } else if (!sql.empty()) {
+        message += " in: " + std::string(sql.substr(0, 200));
+      }
   }
-  throw Error(message, hint, exit_code);
+  throw DatabaseError(message, hint, exit_code, kind);
+}
+
+// SQLite's name for a file opened in this mode.
+std::string uri(const std::string& path, Database::Mode mode) {
+  std::string text = "file:";
+  for (const char c : path) {
+    if (c == '%' || c == '?' || c == '#') {
+      text += c == '%' ? "%25" : c == '?' ? "%3f" : "%23";
+    } else {
+      text += c;
+    }
+  }
+  switch (mode) {
+    case Database::Mode::read_only: return text + "?mode=ro";
+    case Database::Mode::untouched: return text + "?mode=ro&immutable=1";
+    case Database::Mode::untouched_with_log: return text + "?mode=ro&vfs=unix-none";
+    default: return text;
+  }
+}
+
+// A log without the memory that its users share can be read by one who has the file for himself.
+// Without locks that costs nothing, and nothing is written at the end.
+void read_log_alone(sqlite3* database) {
+  sqlite3_exec(database, "PRAGMA locking_mode = EXCLUSIVE", nullptr, nullptr, nullptr);
+  sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
 }
 
 }  // namespace
@@ -123,14 +159,14 @@ std::span<const std::byte> Statement::blob(int index) const {
   return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, index))};
 }
 
-Database::Database(const std::string& path, Mode mode) : path_(path) {
-  int flags = SQLITE_OPEN_NOMUTEX;
+Database::Database(const std::string& path, Mode mode) : path_(path), mode_(mode) {
+  int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI;
   switch (mode) {
-    case Mode::read_only: flags |= SQLITE_OPEN_READONLY; break;
     case Mode::read_write: flags |= SQLITE_OPEN_READWRITE; break;
     case Mode::create: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE; break;
+    default: flags |= SQLITE_OPEN_READONLY; break;
   }
-  if (sqlite3_open_v2(path.c_str(), &database_, flags, nullptr) != SQLITE_OK) {
+  if (sqlite3_open_v2(uri(path, mode).c_str(), &database_, flags, nullptr) != SQLITE_OK) {
     sqlite3* database = std::exchange(database_, nullptr);
     try {
       fail(database, path, {});
@@ -140,12 +176,16 @@ Database::Database(const std::string& path, Mode mode) : path_(path) {
     }
   }
   sqlite3_busy_timeout(database_, 10'000);
+  if (mode == Mode::untouched_with_log) read_log_alone(database_);
 }
 
 Database::~Database() { sqlite3_close_v2(database_); }
 
 Database::Database(Database&& other) noexcept
-    : path_(std::move(other.path_)), database_(std::exchange(other.database_, nullptr)) {}
+    : path_(std::move(other.path_)),
+      mode_(other.mode_),
+      database_(std::exchange(other.database_, nullptr)),
+      stop_(std::move(other.stop_)) {}
 
 void Database::execute(const std::string& sql) {
   if (sqlite3_exec(database_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
@@ -170,6 +210,25 @@ bool Database::has_table(std::string_view name) {
                       "SELECT 1 FROM sqlite_master WHERE name = ?1 AND type IN ('table', 'view')");
   statement.bind(1, name);
   return statement.step();
+}
+
+void Database::attach(const Database& other, const std::string& name) {
+  Statement attach = prepare("ATTACH ?1 AS " + name);
+  if (other.mode_ == Mode::untouched_with_log) read_log_alone(database_);
+  attach.bind(1, uri(other.path_, other.mode_)).run();
+}
+
+void Database::read_damaged() {
+  sqlite3_db_config(database_, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, nullptr);
+}
+
+void Database::watch(std::function<bool()> stop) {
+  stop_ = stop ? std::make_unique<std::function<bool()>>(std::move(stop)) : nullptr;
+  constexpr int instructions = 100'000;  // some milliseconds
+  sqlite3_progress_handler(
+      database_, stop_ ? instructions : 0,
+      [](void* context) { return (*static_cast<std::function<bool()>*>(context))() ? 1 : 0; },
+      stop_.get());
 }
 
 }  // namespace gpuprof::store

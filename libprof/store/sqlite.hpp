@@ -1,15 +1,19 @@
 // SQLite's handles as C++ objects that close themselves. Nothing non-trivial lives here.
 //
-// A Database and its Statements belong to one thread at a time. Failures throw gpuprof::Error with
+// A Database and its Statements belong to one thread at a time. Failures throw DatabaseError with
 // SQLite's own words and the statement's text.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "libprof/base/error.hpp"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -17,6 +21,23 @@ struct sqlite3_stmt;
 namespace gpuprof::store {
 
 class Database;
+
+class DatabaseError : public Error {
+ public:
+  enum class Kind {
+    damaged,      // pages are missing, hold nonsense or cannot be read from the disk
+    interrupted,  // by the function given to Database::watch()
+    unfinished,   // a writer died in a transaction, which only somebody who may write can undo
+    other,
+  };
+  DatabaseError(const std::string& message, const std::string& hint, ExitCode exit_code, Kind kind)
+      : Error(message, hint, exit_code), kind_(kind) {}
+  Kind kind() const { return kind_; }
+  bool damaged() const { return kind_ == Kind::damaged; }
+
+ private:
+  Kind kind_;
+};
 
 // A prepared statement. Parameters are numbered from 1, columns from 0, as in SQLite.
 class Statement {
@@ -55,7 +76,15 @@ class Statement {
 
 class Database {
  public:
-  enum class Mode { read_only, read_write, create };
+  enum class Mode {
+    read_only,
+    read_write,
+    create,
+    // read_only of a file that nobody writes to. Makes no files beside it and takes no locks.
+    untouched,
+    // The same for a file with a write-ahead log that a writer left: it is read as well.
+    untouched_with_log,
+  };
 
   Database(const std::string& path, Mode mode);
   ~Database();
@@ -71,12 +100,24 @@ class Database {
   std::optional<std::string> text(std::string_view sql);
   bool has_table(std::string_view name);  // tables and views
 
+  // Opens the other's file once more, under this name for SQL; read-only if the other is.
+  void attach(const Database& other, const std::string& name);
+  // From now on what can be read of a truncated file or a damaged list of tables is read. Without
+  // this SQLite refuses such files as a whole. To be called before anything else.
+  void read_damaged();
+  // Calls `stop` now and then while statements run; true ends them with Kind::interrupted. Called
+  // with nothing: no more.
+  void watch(std::function<bool()> stop);
+
   const std::string& path() const { return path_; }
+  Mode mode() const { return mode_; }
   sqlite3* handle() const { return database_; }
 
  private:
   std::string path_;
+  Mode mode_;
   sqlite3* database_ = nullptr;
+  std::unique_ptr<std::function<bool()>> stop_;
 };
 
 }  // namespace gpuprof::store

@@ -1,0 +1,87 @@
+// A file that is said to be a profile: what it is, whether it can be read, and how.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libprof/base/error.hpp"
+#include "libprof/store/sqlite.hpp"
+
+namespace gpuprof::store {
+
+enum class Format { gpuprof, nvprof, nsight_systems, other_database, no_database };
+
+// Opened for reading only: neither the file nor its folder are changed, unless another process
+// writes to the file and the memory they share must be joined. Belongs to one thread. This process
+// must not have the file open already: the locks of that would be lost.
+class ProfileFile {
+ public:
+  // Looks at the file's beginning and its list of tables. Does not throw for a file that is bad:
+  // see problem().
+  explicit ProfileFile(std::string path);
+  ~ProfileFile();
+  ProfileFile(const ProfileFile&) = delete;
+  ProfileFile& operator=(const ProfileFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  Format format() const { return format_; }
+  std::string description() const;  // "a profile of nvprof, Version 11"
+  std::int64_t size() const { return size_; }
+  bool write_ahead_log() const { return log_; }
+  // The process that is writing to the file at present; 0: none that can be seen.
+  long writer() const { return writer_; }
+  // It was never finished: gpuprof is still at work, or was ended at it.
+  bool unfinished() const { return unfinished_; }
+  // Pages are missing or hold nonsense. May be found while reading.
+  bool damaged() const { return damaged_; }
+
+  // Why nothing in it can be reported, with a hint and exit code; nothing: something can.
+  const std::optional<Error>& problem() const { return problem_; }
+  // What a reader of reports should know of the file, a sentence each.
+  const std::vector<std::string>& notes() const { return notes_; }
+
+  // Calls `use` with the database, and once more with a copy of what can be read when it meets
+  // damage. Throws problem(). `progress` is told what is being copied.
+  void read(const std::function<void(Database&)>& use,
+            const std::function<void(std::string_view)>& progress = {});
+
+  // The database as it is. Throws problem().
+  Database& database();
+
+ private:
+  class TemporaryFolder;
+
+  bool look_at_header();
+  void open();
+  void make_rolled_back_copy();
+  void identify();
+  void make_rescued_copy(const std::function<void(std::string_view)>& progress);
+  void fail(std::string message, std::string hint = {});
+
+  std::string path_;
+  Format format_ = Format::no_database;
+  std::int64_t size_ = 0;
+  std::int64_t missing_bytes_ = 0;
+  bool log_ = false;
+  long writer_ = 0;
+  bool unfinished_ = false;
+  bool damaged_ = false;
+  Database::Mode mode_ = Database::Mode::read_only;
+  std::optional<std::int64_t> version_;
+  std::string made_by_;  // version of gpuprof
+  std::vector<std::string> notes_;
+  std::optional<Error> problem_;
+  std::unique_ptr<TemporaryFolder> folder_;  // of a copy
+  std::optional<Database> database_;
+};
+
+// The earliest record with a time, ns: what --from and --to count from. GPU work, API calls and
+// NVTX markers count.
+std::optional<std::int64_t> first_record(Database& database, const std::string& schema = "main");
+
+}  // namespace gpuprof::store

@@ -1,0 +1,42 @@
+// What is left of a damaged database.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libprof/store/sqlite.hpp"
+
+namespace gpuprof::store {
+
+// In double quotes, for SQL.
+std::string quoted_name(std::string_view name);
+
+struct SchemaObject {
+  std::string type;  // table, view, index or trigger
+  std::string name;
+  std::string sql;
+};
+
+// What a database consists of, in the order it was made, without what SQLite makes by itself and
+// without virtual tables. `schema` is an attached database's name.
+std::vector<SchemaObject> read_schema(Database& database, const std::string& schema = "main");
+
+// Of a table in a damaged file.
+struct Loss {
+  std::string table;
+  std::int64_t rows = 0;     // known to be lost
+  std::int64_t last_id = 0;  // of the last row that could be read
+  bool open_ended = false;   // more may be lost at its end
+};
+
+// Copies all that can be read into the empty database `copy`. `damaged` must have been told to
+// read_damaged(). Lost rows are judged by gaps in row ids and by what the file says of the length
+// of its tables. Throws DatabaseError if nothing can be read. `progress` is called with each
+// table's name.
+std::vector<Loss> rescue(Database& damaged, Database& copy,
+                         const std::function<void(std::string_view table)>& progress);
+
+}  // namespace gpuprof::store
