@@ -1,0 +1,19 @@
+// One line per kernel, copy and set; with --print-api-trace API calls are in the same table.
+#include "libprof/report/report.hpp"
+#include "libprof/report/trace.hpp"
+
+namespace gpuprof::report {
+
+extern const Report gpu_trace{
+    .option = "print-gpu-trace",
+    .help = "One line per kernel, copy and set, in the order of time",
+    .phase = Phase::trace,
+    .order = 1,
+    .print =
+        [](Session& session) {
+          if (!session.chosen("print-gpu-trace")) return;
+          print_trace(session, true, session.chosen("print-api-trace"));
+        },
+};
+
+}  // namespace gpuprof::report

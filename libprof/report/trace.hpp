@@ -1,0 +1,97 @@
+// Traces: one line per record, in the order of time.
+//
+// The rows come from one cursor per table and are merged while they are printed, so that memory
+// does not grow with the file.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "libprof/report/session.hpp"
+#include "libprof/report/table.hpp"
+
+namespace gpuprof::report {
+
+enum class TraceField {
+  start,
+  duration,
+  grid,
+  block,
+  registers,
+  static_memory,
+  dynamic_memory,
+  size,
+  throughput,
+  source_memory,
+  destination_memory,
+  device,
+  context,
+  stream,
+  grid_id,
+  parent_id,
+  parent_block,
+  source_device,
+  source_context,
+  destination_device,
+  destination_context,
+  system,
+  unified_memory,
+  address,
+  name,
+  correlation_id,
+  // These are in JSON alone.
+  kind,
+  absolute_start,
+  kernel,  // that an API call launched
+  device_id,
+  process_id,
+  thread_id,
+  count,
+};
+
+struct TraceColumn {
+  TraceField field;
+  Column column;
+};
+
+class TraceSource;
+
+class Trace {
+ public:
+  // What nvprof shows of the GPU's work, of API calls, or of both in one table: columns as far as
+  // the file has rows for them, with their units if the layout has fixed ones.
+  Trace(Session& session, bool gpu, bool api);
+  ~Trace();
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
+
+  // May be changed before the first next().
+  std::vector<TraceColumn>& columns() { return columns_; }
+
+  // To the next row; false: there are no more. Starts are relative to the first row.
+  bool next();
+  // Of the row: a cell per column, valid until next().
+  std::span<const Cell> cells() const;
+  bool is_kernel() const;
+  std::int64_t correlation_id() const;
+
+ private:
+  void make_columns(bool gpu, bool api);
+  void set_scales();
+  void widen_for_names();
+  bool has(std::string_view kind) const;
+
+  Session& session_;
+  std::vector<TraceColumn> columns_;
+  std::vector<std::unique_ptr<TraceSource>> sources_;  // in the order of rows that start together
+  TraceSource* current_ = nullptr;                     // whose row it is
+  std::int64_t origin_ = 0;
+};
+
+// With footnotes in text; "No kernels were profiled." if there is no row.
+void print_trace(Session& session, bool gpu, bool api);
+
+}  // namespace gpuprof::report
