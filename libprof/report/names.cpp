@@ -77,6 +77,15 @@ const std::string& Names::kernel(std::int64_t string_id) {
   return name;
 }
 
+std::string Names::readable(const std::string& mangled) const {
+  switch (style_) {
+    case NameStyle::nvprof: return nvprof_demangled(mangled);
+    case NameStyle::modern: return demangled(mangled);
+    case NameStyle::mangled: break;
+  }
+  return mangled;
+}
+
 std::string Names::api(ApiDomain domain, std::int64_t cbid, bool full) {
   const bool runtime = domain == ApiDomain::runtime;
   std::string name;

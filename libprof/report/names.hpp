@@ -32,6 +32,8 @@ class Names {
   std::string text(std::int64_t string_id);
   // A kernel's readable name; "<kernel name 7>" if there is none. Kept, so that a look-up is cheap.
   const std::string& kernel(std::int64_t string_id);
+  // A C++ name that is not of StringTable in the same style.
+  std::string readable(const std::string& mangled) const;
   // Without version; with it where `full`.
   std::string api(ApiDomain domain, std::int64_t cbid, bool full = false);
 

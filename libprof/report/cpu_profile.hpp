@@ -1,0 +1,84 @@
+// CPU sampling as nvprof stored it: the tables coll* and prof*.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "libprof/store/sqlite.hpp"
+
+namespace gpuprof::report {
+
+// An address at which samples were taken.
+struct CpuInstruction {
+  std::int64_t function = 0;  // id
+  std::string function_name;  // as stored; "" if unknown
+  std::string library;
+  std::string file;  // "" if unknown
+  std::int64_t line = 0;
+  std::int64_t offset = 0;
+  std::vector<std::string> messages;  // of the compiler, on the instruction, its line or function
+};
+
+// All samples of a database; in memory, but for the samples themselves. Belongs to one thread.
+class CpuProfile {
+ public:
+  // Tables or columns that are missing count as empty.
+  explicit CpuProfile(store::Database& database);
+
+  // Whether there is a *table* of libraries; nvprof's test for CPU sampling.
+  static bool stored(store::Database& database);
+
+  double period_us() const { return period_us_; }
+  CpuInstruction instruction(std::int64_t id) const;
+
+  // How often a thread was found with a stack; instruction ids, innermost first.
+  struct Stack {
+    std::int64_t thread;
+    std::span<const std::int64_t> instructions;
+    std::int64_t samples;
+  };
+  // Each different stack of each thread, by the first sample.
+  void each_stack(const std::function<void(const Stack&)>& use) const;
+
+ private:
+  struct Function {
+    std::int64_t name, library, source;
+  };
+  struct Instruction {
+    std::int64_t function, offset, source;
+  };
+  struct Call {
+    std::int64_t instruction;
+    std::int64_t caller;  // the next one towards the root; -1: none
+  };
+  struct Hits {
+    std::int64_t thread, call, samples;
+  };
+  struct Source {
+    std::int64_t file, line;
+  };
+  using Messages = std::multimap<std::int64_t, std::int64_t>;  // string ids
+
+  void read_names(store::Database& database);
+  void read_calls(store::Database& database);
+  void read_hits(store::Database& database);
+  const std::string& text(std::int64_t id) const;
+
+  double period_us_ = 10'000;
+  std::unordered_map<std::int64_t, std::string> strings_;
+  std::unordered_map<std::int64_t, std::int64_t> libraries_;
+  std::unordered_map<std::int64_t, Function> functions_;
+  std::unordered_map<std::int64_t, Instruction> instructions_;
+  std::unordered_map<std::int64_t, Source> sources_;
+  Messages function_messages_, instruction_messages_, source_messages_;
+  std::unordered_map<std::int64_t, Call> calls_;
+  std::unordered_map<std::int64_t, bool> inverted_;  // roots of graphs stored bottom-up
+  std::vector<Hits> hits_;
+};
+
+}  // namespace gpuprof::report

@@ -1,0 +1,225 @@
+#include "libprof/report/metrics.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "libprof/report/blob.hpp"
+#include "libprof/report/number.hpp"
+
+namespace gpuprof::report {
+namespace {
+
+struct MetricId {
+  std::int32_t id;
+  std::int32_t metric;  // its place in all_metrics
+};
+
+struct Event {
+  std::int32_t id;
+  std::string_view name;
+};
+
+#include "libprof/report/metric_ids.inc"
+
+struct Source {
+  std::string_view kind;
+  bool is_metric;
+  bool has_instances;
+};
+constexpr std::array kernel_sources{Source{"EVENT", false, false}, Source{"METRIC", true, false},
+                                    Source{"EVENT_INSTANCE", false, true},
+                                    Source{"METRIC_INSTANCE", true, true}};
+constexpr std::array device_sources{Source{"INSTANTANEOUS_EVENT", false, false},
+                                    Source{"INSTANTANEOUS_METRIC", true, false},
+                                    Source{"INSTANTANEOUS_EVENT_INSTANCE", false, true},
+                                    Source{"INSTANTANEOUS_METRIC_INSTANCE", true, true}};
+
+// The rows of one table of values; `key` is the column that says whom they belong to.
+class ValueCursor {
+ public:
+  ValueCursor(Session& session, const Source& source, std::string_view key, const std::string& rest)
+      : session_(session),
+        source_(source),
+        rows_(session.select(source.kind, {key, "id", "value", "flags", "instance"}, rest)) {
+    next();
+  }
+
+  void next() {
+    while ((there_ = rows_.step()) && !read()) {
+      session_.skip("CUPTI_ACTIVITY_KIND_" + std::string(source_.kind) +
+                    " with a value that is not of 8 bytes");
+    }
+  }
+  bool there() const { return there_; }
+  std::int64_t key() const { return rows_.integer(0); }
+  const ValueRow& row() const { return row_; }
+
+ private:
+  bool read() {
+    row_ = {.measure = {.is_metric = source_.is_metric, .id = rows_.integer(1)}};
+    if (source_.has_instances) row_.measure.instance = rows_.integer(4);
+    if (!source_.is_metric) {
+      row_.overflow = rows_.integer(2) == -1;
+      row_.value = static_cast<std::uint64_t>(rows_.integer(2));
+      return true;
+    }
+    row_.overflow = (rows_.integer(3) & 1) != 0;
+    row_.invalid = (rows_.integer(3) & 2) != 0;
+    const auto blob = rows_.blob(2);
+    if (blob.size() != 8) return false;
+    switch (row_.measure.kind()) {
+      case MetricKind::unknown: break;
+      case MetricKind::real:
+      case MetricKind::percent: row_.value = blob_field<double>(blob, 0); break;
+      case MetricKind::utilization:
+        row_.value = std::uint64_t{blob_field<std::uint32_t>(blob, 0)};
+        break;
+      case MetricKind::count:
+      case MetricKind::throughput: row_.value = blob_field<std::uint64_t>(blob, 0); break;
+    }
+    return true;
+  }
+
+  Session& session_;
+  const Source& source_;
+  store::Statement rows_;
+  bool there_ = false;
+  ValueRow row_;
+};
+
+// The kernels of one table, by rising correlation id.
+class KernelCursor {
+ public:
+  KernelCursor(Session& session, std::string_view kind)
+      : rows_(session.select(
+            kind, {"correlationId", "name", "deviceId", "[end] - start", session.filter(kind)},
+            "ORDER BY correlationId")),
+        there_(rows_.step()) {}
+
+  struct Found {
+    MeasuredKernel kernel;
+    bool wanted;  // passes the session's filter
+  };
+  // Ids that are asked for must rise. Of several kernels it is the last.
+  void find(std::int64_t correlation_id, std::optional<Found>& found) {
+    for (; there_ && rows_.integer(0) <= correlation_id; there_ = rows_.step()) {
+      if (rows_.integer(0) < correlation_id) continue;
+      found = {{rows_.integer(1), rows_.integer(2), rows_.integer(3)}, rows_.integer(4) != 0};
+    }
+  }
+
+ private:
+  store::Statement rows_;
+  bool there_;
+};
+
+template <std::size_t Size>
+bool any_rows(Session& session, const std::array<Source, Size>& sources) {
+  return std::ranges::any_of(sources,
+                             [&](const Source& source) { return session.has_rows(source.kind); });
+}
+
+std::string level_name(std::uint64_t level) {
+  const std::string_view name = level == 0   ? "Idle"
+                                : level <= 3 ? "Low"
+                                : level <= 6 ? "Mid"
+                                : level <= 9 ? "High"
+                                             : "Max";
+  return std::string(name) + " (" + std::to_string(level) + ")";
+}
+
+}  // namespace
+
+const Metric* find_metric(std::int64_t id) {
+  const auto* place = std::ranges::lower_bound(metric_ids, id, {}, &MetricId::id);
+  if (place == std::end(metric_ids) || place->id != id) return nullptr;
+  return &all_metrics[place->metric];
+}
+
+std::optional<std::string_view> find_event_name(std::int64_t id) {
+  const auto* place = std::ranges::lower_bound(all_events, id, {}, &Event::id);
+  if (place == std::end(all_events) || place->id != id) return std::nullopt;
+  return place->name;
+}
+
+std::string Measure::name() const {
+  if (is_metric) {
+    const Metric* metric = find_metric(id);
+    return metric ? std::string(metric->name) : "<metric " + std::to_string(id) + ">";
+  }
+  const auto event = find_event_name(id);
+  return event ? std::string(*event) : "<event " + std::to_string(id) + ">";
+}
+
+std::string_view Measure::description() const {
+  const Metric* metric = is_metric ? find_metric(id) : nullptr;
+  return metric ? metric->description : std::string_view();
+}
+
+MetricKind Measure::kind() const {
+  if (!is_metric) return MetricKind::count;
+  const Metric* metric = find_metric(id);
+  return metric ? metric->kind : MetricKind::unknown;
+}
+
+std::string value_text(MetricKind kind, const Value& value, bool csv, std::string_view nothing) {
+  if (const auto* real = std::get_if<double>(&value)) {
+    const bool percent = kind == MetricKind::percent;
+    return format_fixed(*real, percent && !csv ? 2 : 6) + (percent ? "%" : "");
+  }
+  const auto* count = std::get_if<std::uint64_t>(&value);
+  if (!count) return std::string(nothing);
+  if (kind == MetricKind::utilization) return level_name(*count);
+  if (kind != MetricKind::throughput) return std::to_string(*count);
+  if (!csv) return format_speed(*count);
+  const Scale scale = speed_scale(*count);
+  return format_fixed(static_cast<double>(*count) * scale.factor).append(scale.unit);
+}
+
+bool has_values(Session& session) {
+  return any_rows(session, kernel_sources) || any_rows(session, device_sources);
+}
+
+// Tables and kernels come in one order, so that each is read once.
+std::int64_t read_kernel_values(
+    Session& session, const std::function<void(const MeasuredKernel&, const ValueRow&)>& use) {
+  std::vector<ValueCursor> cursors;
+  cursors.reserve(kernel_sources.size());
+  for (const Source& source : kernel_sources) {
+    cursors.emplace_back(session, source, "correlationId", "ORDER BY correlationId");
+  }
+  const auto next_id = [&] {
+    std::optional<std::int64_t> id;
+    for (const ValueCursor& cursor : cursors) {
+      if (cursor.there() && (!id || cursor.key() < *id)) id = cursor.key();
+    }
+    return id;
+  };
+  std::int64_t without_kernel = 0;
+  auto id = next_id();
+  if (!id) return 0;
+  KernelCursor kernels(session, "KERNEL"), concurrent(session, "CONCURRENT_KERNEL");
+  for (; id; id = next_id()) {
+    std::optional<KernelCursor::Found> found;
+    kernels.find(*id, found);
+    concurrent.find(*id, found);
+    for (ValueCursor& cursor : cursors) {
+      for (; cursor.there() && cursor.key() == *id; cursor.next()) {
+        without_kernel += !found;
+        if (found && found->wanted) use(found->kernel, cursor.row());
+      }
+    }
+  }
+  return without_kernel;
+}
+
+void read_device_values(Session& session,
+                        const std::function<void(std::int64_t device, const ValueRow&)>& use) {
+  for (const Source& source : device_sources) {
+    ValueCursor cursor(session, source, "deviceId", "WHERE " + session.filter(source.kind));
+    for (; cursor.there(); cursor.next()) use(cursor.key(), cursor.row());
+  }
+}
+
+}  // namespace gpuprof::report

@@ -1,0 +1,83 @@
+// Stored values of events and metrics: what their ids mean, how they print, and which kernel each
+// belongs to.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "libprof/report/session.hpp"
+
+namespace gpuprof::report {
+
+enum class MetricKind {
+  unknown,      // an id that is in no list: its bytes may be anything
+  real,         // double
+  count,        // unsigned; all events are
+  percent,      // of 100, double
+  throughput,   // bytes per second, unsigned
+  utilization,  // 0 to 10
+};
+
+struct Metric {
+  MetricKind kind;
+  std::string_view name;
+  std::string_view description;
+};
+
+// Nothing: not a metric of nvprof 11.8.
+const Metric* find_metric(std::int64_t id);
+std::optional<std::string_view> find_event_name(std::int64_t id);
+
+// What was measured. Sorts as nvprof prints: events before metrics, each by id; one value of the
+// whole device before those of its instances.
+struct Measure {
+  bool is_metric = false;
+  std::int64_t id = 0;
+  std::int64_t instance = -1;  // -1: the whole device
+  auto operator<=>(const Measure&) const = default;
+
+  std::string name() const;  // "<metric 7>", "<event 7>" if there is no such id
+  std::string_view description() const;
+  MetricKind kind() const;
+};
+
+// monostate: there is none, or its kind is unknown.
+using Value = std::variant<std::monostate, std::uint64_t, double>;
+
+// "126.48GB/s", "Low (3)", "44.30%"; in CSV with six decimals. No value: `nothing`.
+std::string value_text(MetricKind kind, const Value& value, bool csv, std::string_view nothing);
+
+// One row of the tables EVENT, METRIC, EVENT_INSTANCE, METRIC_INSTANCE or INSTANTANEOUS_*.
+struct ValueRow {
+  Measure measure;
+  Value value = {};
+  bool overflow = false;
+  bool invalid = false;
+};
+
+// The kernel that values were measured on.
+struct MeasuredKernel {
+  std::int64_t name;  // string id
+  std::int64_t device;
+  std::int64_t duration;  // ns
+};
+
+// Whether the file has values at all; the tables of a trace then become summaries.
+bool has_values(Session& session);
+
+// Every value of a kernel that passes the session's filter, in the order of correlation ids.
+// Returns how many values have no kernel. Memory does not depend on the number of rows.
+std::int64_t read_kernel_values(
+    Session& session, const std::function<void(const MeasuredKernel&, const ValueRow&)>& use);
+
+// Values at a point in time, INSTANTANEOUS_*: they belong to a device.
+void read_device_values(Session& session,
+                        const std::function<void(std::int64_t device, const ValueRow&)>& use);
+
+}  // namespace gpuprof::report
