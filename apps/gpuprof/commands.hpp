@@ -2,13 +2,51 @@
 // throws gpuprof::Error for what ends it.
 #pragma once
 
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "apps/gpuprof/options.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace gpuprof::app {
 
 int run_command(const Options& options);
-int replay_command(const Options& options);
 int import_command(const Options& options);
-int schema_command();
+int query_command(const Options& options);
+
+// What a first word names: "gpuprof replay …". A program of that name is run as ./replay, or after
+// "--".
+//
+// A new one: a file NAME_command.cpp that defines it, and a line each below and in subcommands.cpp.
+struct Subcommand {
+  std::string_view name;
+  std::string_view usage;  // what follows the name
+  std::string_view help;   // a line; empty: not shown
+  // Declares what it takes. What comes back is called when that has been parsed.
+  std::function<int()> (*declare)(CLI::App& app);
+};
+
+extern const Subcommand replay_command;
+extern const Subcommand schema_command;
+extern const Subcommand help_command;
+extern const Subcommand man_command;
+extern const Subcommand completion_command;
+extern const Subcommand options_command;
+
+// In the order in which help shows them.
+std::span<const Subcommand* const> subcommands();
+const Subcommand* find_subcommand(std::string_view name);  // null: there is none
+int run_subcommand(const Subcommand& command, const std::vector<std::string>& words);
+
+// For `declare`: the options of the main command that print reports, and those that say where a
+// profile goes. They write to `options`, which must live until the command has run.
+void add_report_options(CLI::App& app, Options& options);
+void add_output_options(CLI::App& app, Options& options);
 
 }  // namespace gpuprof::app

@@ -2,21 +2,37 @@
 #include <exception>
 
 #include "apps/gpuprof/commands.hpp"
-#include "libprof/base/error.hpp"
+#include "apps/gpuprof/help.hpp"
+
+namespace {
+
+using namespace gpuprof;
+
+int run(const std::vector<std::string>& words) {
+  if (!words.empty()) {
+    if (const app::Subcommand* command = app::find_subcommand(words[0])) {
+      return app::run_subcommand(*command, {words.begin() + 1, words.end()});
+    }
+  }
+  const app::Options options = app::parse_options(words);
+  switch (options.action) {
+    case app::Action::run: return app::run_command(options);
+    case app::Action::import: return app::import_command(options);
+    case app::Action::query: return app::query_command(options);
+    case app::Action::help: return app::print_help(options.topic);
+    case app::Action::version: return app::print_version();
+  }
+  return 0;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
-  using namespace gpuprof;
   try {
-    int exit_code = 0;
-    const auto options = app::parse_options(argc, argv, exit_code);
-    if (!options) return exit_code;
-    switch (options->command) {
-      case app::Command::run: return app::run_command(*options);
-      case app::Command::replay: return app::replay_command(*options);
-      case app::Command::import: return app::import_command(*options);
-      case app::Command::schema: return app::schema_command();
-    }
-    return 0;
+    return run({argv + 1, argv + argc});
+  } catch (const app::NvprofError& wrong) {
+    for (const std::string& line : wrong.lines) std::fprintf(stderr, "======== %s\n", line.c_str());
+    return static_cast<int>(wrong.exit_code);
   } catch (const Error& error) {
     std::fprintf(stderr, "gpuprof: %s\n", error.what());
     if (!error.hint().empty()) std::fprintf(stderr, "  %s\n", error.hint().c_str());

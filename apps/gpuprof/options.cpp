@@ -1,205 +1,187 @@
 #include "apps/gpuprof/options.hpp"
 
-#include <CLI/CLI.hpp>
-#include <cstdio>
-#include <map>
+#include <algorithm>
+#include <numeric>
 
-#include "gpuprof_version.hpp"
-#include "libprof/base/error.hpp"
+#include "apps/gpuprof/option_table.hpp"
 #include "libprof/base/shell.hpp"
-#include "libprof/report/report.hpp"
-#include "schema/kind.hpp"
 
 namespace gpuprof::app {
 namespace {
 
-constexpr char description[] =
-    R"(Profile CUDA programs: kernels, copies, API calls and NVTX ranges into an SQLite file.
-
-  gpuprof ./vector_add                     run it and print a summary
-  gpuprof -o run.sqlite python train.py    stream into run.sqlite while it runs
-  gpuprof -i run.sqlite                    the summary of a stored run
-  gpuprof replay run.gpcap -o run.sqlite   load a capture made with --save-capture)";
-
-constexpr char footer[] =
-    R"(
-Names of output files may hold %p (process id: one file per process), %h (host name),
-%q{NAME} (environment variable) and %% (a percent sign).
-
-The exit code is the program's own, or 128 + the signal that ended it. gpuprof's own:
-  3 no program   4 internal error, %q variable not set   5 wrong option
-  13 program not found   20 file cannot be read   21 file cannot be written)";
-
-std::string trace_help() {
-  std::string text = "What to collect, with commas between:";
-  for (const schema::GroupInfo& group : schema::groups) {
-    if (group.name.empty()) continue;
-    text += "\n  " + std::string(group.name);
-    text.append(16 > group.name.size() ? 16 - group.name.size() : 1, ' ');
-    text += std::string(group.doc) + (group.by_default ? " (on)" : "");
+// How many characters must be added, removed, changed or swapped with their neighbour.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before, last(b.size() + 1), row(b.size() + 1);
+  std::iota(last.begin(), last.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        row[j] = std::min(row[j], before[j - 2] + 1);
+      }
+    }
+    before = last;
+    last = row;
   }
-  text += "\n+NAME adds to what is on, -NAME takes away, all is everything but graph";
-  return text;
+  return last[b.size()];
 }
 
-[[noreturn]] void wrong(const std::string& message,
-                        const std::string& hint = "see gpuprof --help") {
-  throw Error(message, hint, ExitCode::bad_option);
-}
+// nvprof's grammar. An option's value is the next word, unless that is empty or begins with '-';
+// --name=value is ours. The first error ends the parsing, and nvprof then takes the wrong word for
+// the application.
+class Parser {
+ public:
+  explicit Parser(const std::vector<std::string>& words) : words_(words) {}
+
+  Options parse() {
+    while (at_ < words_.size() && errors_.empty() && !done_) {
+      const std::string& word = words_[at_];
+      if (word.empty() || word[0] != '-') break;
+      ++at_;
+      if (word == "--") break;
+      if (word.starts_with("--")) {
+        long_option(word);
+      } else {
+        short_options(word);
+      }
+    }
+    if (!errors_.empty()) {
+      if (missing_ && !importing()) {
+        errors_.emplace_back("Error: missing command-line arguments.");
+        throw NvprofError{errors_, ExitCode::missing_argument};
+      }
+      if (importing()) errors_.emplace_back(both);
+      fail();
+    }
+    if (!done_) {
+      options_.application.assign(words_.begin() + static_cast<std::ptrdiff_t>(at_), words_.end());
+      check();
+    }
+    return std::move(options_);
+  }
+
+ private:
+  void long_option(const std::string& word) {
+    const std::size_t equals = word.find('=');
+    const Option* option = find_option(std::string_view(word).substr(2, equals - 2));
+    if (!option || (equals != word.npos && option->argument.empty())) return invalid(word);
+    if (equals == word.npos) return take(*option, word);
+    set(*option, word.substr(0, equals), word.substr(equals + 1));
+  }
+
+  void short_options(const std::string& word) {
+    const std::string letters = word.size() > 1 ? word.substr(1) : word;
+    for (const char letter : letters) {
+      if (!find_option(letter)) return invalid(std::string(1, letter));
+    }
+    for (const char letter : letters) {
+      if (errors_.empty() && !done_) take(*find_option(letter), std::string("-") + letter);
+    }
+  }
+
+  void take(const Option& option, const std::string& word) {
+    if (option.argument.empty()) return set(option, word, {});
+    set(option, word, at_ < words_.size() && is_value(option, words_[at_]) ? words_[at_++] : "");
+  }
+
+  static bool is_value(const Option& option, const std::string& word) {
+    Options scratch;
+    return !word.starts_with('-') || (option.minus_values && !apply(option, word, scratch));
+  }
+
+  void set(const Option& option, const std::string& word, const std::string& value) {
+    if (option.name == "help") {
+      options_.action = Action::help;
+      options_.topic = value;
+      done_ = true;
+      return;
+    }
+    if (!option.argument.empty() && value.empty()) {
+      errors_.push_back("Error: Missing argument for option : " + word);
+      missing_ = true;
+      return;
+    }
+    if (const auto refused = apply(option, value, options_)) {
+      if (!refused->before.empty()) errors_.push_back(refused->before);
+      errors_.push_back("Error: Encountered invalid option : " + value);
+      // Beside an import nvprof's own options have nvprof's own lines.
+      const bool told = option.ours || option.group == OptionGroup::filter || !importing();
+      if (told && !refused->takes.empty()) {
+        errors_.push_back("--" + option.name + " takes " + refused->takes);
+      }
+      return;
+    }
+    import_excluded_ |= option.not_with_import;
+    done_ = options_.action == Action::version;
+  }
+
+  void invalid(const std::string& word) {
+    errors_.push_back("Error: Encountered invalid option : " + word);
+    const std::string_view name = std::string_view(word).substr(0, word.find('='));
+    std::string close;
+    std::size_t least = 3;
+    for (const Option& option : option_table()) {
+      const std::size_t far = distance(name, "--" + option.name);
+      if (far < least) close = option.name;
+      least = std::min(least, far);
+    }
+    // None for "--csv=1": that one exists.
+    if (name.starts_with("--") && least > 0 && !close.empty()) {
+      errors_.push_back("Did you mean \"--" + close + "\"?");
+    }
+  }
+
+  bool importing() const { return !options_.input.empty(); }
+
+  // What has no place beside -i, and what reports do not go together.
+  void check() {
+    const bool query = options_.action == Action::query;
+    if (importing()) {
+      options_.action = Action::import;
+      if (!options_.application.empty() || import_excluded_) errors_.emplace_back(both);
+      if (!options_.output.empty()) {
+        errors_.emplace_back("Error: Can't export profile while importing a profile.");
+      }
+    }
+    if (const std::string wrong = wrong_combination(options_.reports); !wrong.empty()) {
+      errors_.push_back("Error: " + wrong);
+    }
+    if (!errors_.empty()) fail();
+    for (const Option* option : options_.without_effect) {
+      if (option->status != Status::replaced) continue;
+      errors_.push_back("Error: --" + option->name + ": " + option->why);
+    }
+    if (!errors_.empty()) throw NvprofError{errors_, ExitCode::bad_option};
+    if (!importing() && !query && options_.application.empty()) {
+      throw NvprofError{{"Error: no application specified."}, ExitCode::no_application};
+    }
+  }
+
+  [[noreturn]] void fail() {
+    errors_.emplace_back("Use \"gpuprof --help\" to get more information.");
+    throw NvprofError{errors_, ExitCode::bad_option};
+  }
+
+  static constexpr char both[] =
+      "Error: Cannot run an application and import a profile at the same time.";
+
+  const std::vector<std::string>& words_;
+  std::size_t at_ = 0;
+  Options options_;
+  std::vector<std::string> errors_;
+  bool missing_ = false;          // a value
+  bool done_ = false;             // help or version: the rest does not matter
+  bool import_excluded_ = false;  // there is an option that is not for imports
+};
 
 }  // namespace
 
-std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
-  Options options;
-  options.command_line = shell_line({argv, argv + argc});
-  CLI::App app{description, "gpuprof"};
-  app.footer(footer);
-  app.set_version_flag("-V,--version", "gpuprof " + std::string(version));
-  app.prefix_command();
-  app.get_formatter()->column_width(34);
-
-  bool no_indexes = false;
-  const auto add_output = [&](CLI::App& to) {
-    to.add_option("-o,--output-profile,--export-profile", options.output,
-                  "Write the profile to this SQLite file")
-        ->option_text("FILE");
-    to.add_flag("-f,--force-overwrite", options.overwrite, "Replace the output file if it exists");
-    to.add_flag("--no-indexes", no_indexes,
-                "Leave out nvprof's indexes: smaller file, slower joins");
-    to.add_flag("-q,--quiet", options.quiet, "Print nothing but errors");
-  };
-  add_output(app);
-  std::vector<std::string> trace_words;
-  app.add_option("-t,--trace", trace_words, trace_help())
-      ->delimiter(',')
-      ->option_text("LIST")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-  std::string from_start = "on", concurrent = "on";
-  app.add_option("--profile-from-start", from_start,
-                 "off: collect only between cudaProfilerStart and cudaProfilerStop")
-      ->check(CLI::IsMember({"on", "off"}))
-      ->option_text("on|off");
-  app.add_option("--concurrent-kernels", concurrent, "off: run kernels one at a time")
-      ->check(CLI::IsMember({"on", "off"}))
-      ->option_text("on|off");
-  app.add_option("--flush-period", options.flush_ms,
-                 "Milliseconds after which records are written at the latest (500)")
-      ->check(CLI::Range(1, 60'000))
-      ->option_text("MS");
-  app.add_option("--cupti", options.cupti, "The libcupti to use, in place of gpuprof's own")
-      ->check(CLI::ExistingFile)
-      ->option_text("PATH");
-  app.add_option("--save-capture", options.save_capture,
-                 "Also record the stream itself, for gpuprof replay")
-      ->option_text("FILE");
-  app.add_option("--activity-buffers", options.slots,
-                 "Buffers of 1 MiB that CUPTI may fill at a time (256); memory is used as needed")
-      ->check(CLI::Range(4, 65'536))
-      ->option_text("N");
-  app.add_option("-i,--import-profile", options.input, "Print the summary of this profile")
-      ->option_text("FILE");
-  report::Options& reports = options.reports;
-  app.add_flag_callback(
-      "--csv", [&] { reports.layout = report::Layout::csv; }, "CSV");
-  app.add_flag_callback(
-      "--json", [&] { reports.layout = report::Layout::json; }, "JSON");
-  app.add_flag_callback(
-      "-s", [&] { reports.chosen.insert("print-summary"); }, "Summary");
-  app.add_flag("--stats", reports.statistics, "Median, deviation and percentiles");
-  app.add_option("--top", reports.top, "Rows per section");
-  std::string unit = "auto", demangling = "on", openacc = "exclusive", ignored;
-  app.add_option("-u,--normalized-time-unit", unit, "Unit");
-  app.add_option("--demangling", demangling, "Names");
-  app.add_option("--openacc-summary-mode", openacc, "exclusive or inclusive");
-  app.add_flag("--print-openacc-constructs", reports.openacc_constructs, "Constructs");
-  app.add_option("--system-profiling", ignored, "");
-  app.add_option("--kernels", reports.filter.kernels, "Regular expression");
-  app.add_option("--devices", reports.filter.devices, "Devices")->delimiter(',');
-  std::string cpu_mode = "bottom-up", cpu_scope, cpu_library, cpu_ccff, cpu_threads;
-  app.add_option("--cpu-profiling-mode", cpu_mode);
-  app.add_option("--cpu-profiling-max-depth", reports.cpu.max_depth);
-  app.add_option("--cpu-profiling-percentage-threshold", reports.cpu.threshold);
-  app.add_option("--cpu-profiling-scope", cpu_scope);
-  app.add_option("--cpu-profiling-show-library", cpu_library);
-  app.add_option("--cpu-profiling-show-ccff", cpu_ccff);
-  app.add_option("--cpu-profiling-thread-mode", cpu_threads);
-  for (const report::Report* entry : report::reports()) {
-    if (entry->option.empty()) continue;
-    const std::string name(entry->option);
-    app.add_flag_callback(
-        "--" + name, [&options, name] { options.reports.chosen.insert(name); },
-        std::string(entry->help));
-  }
-
-  CLI::App* replay = app.add_subcommand("replay", "Load a capture into an SQLite file");
-  add_output(*replay);
-  replay->add_option("capture", options.input, "A file made with --save-capture")
-      ->required()
-      ->option_text("FILE");
-  CLI::App* schema = app.add_subcommand("schema", "Print the tables and views as Markdown");
-
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& success) {
-    exit_code = app.exit(success);
-    return std::nullopt;
-  } catch (const CLI::ParseError& error) {
-    wrong(error.what());
-  }
-
-  for (const auto& [name, value] :
-       std::map<std::string, report::Unit>{{"auto", report::Unit::automatic},
-                                           {"col", report::Unit::column},
-                                           {"s", report::Unit::s},
-                                           {"ms", report::Unit::ms},
-                                           {"us", report::Unit::us},
-                                           {"ns", report::Unit::ns}}) {
-    if (unit == name) reports.unit = value;
-  }
-  if (demangling == "off") reports.names = report::NameStyle::mangled;
-  if (demangling == "modern") reports.names = report::NameStyle::modern;
-  if (demangling == "nvprof") reports.names = report::NameStyle::nvprof;
-  reports.openacc_inclusive = openacc == "inclusive";
-  reports.cpu.mode = cpu_mode == "flat"       ? report::CpuMode::flat
-                     : cpu_mode == "top-down" ? report::CpuMode::top_down
-                                              : report::CpuMode::bottom_up;
-  reports.cpu.by_instruction = cpu_scope == "instruction";
-  reports.cpu.show_library = cpu_library == "on";
-  reports.cpu.show_ccff = cpu_ccff == "on";
-  reports.cpu.by_thread = cpu_threads == "separated";
-  options.indexes = !no_indexes;
-  options.profile_from_start = from_start == "on";
-  options.concurrent_kernels = concurrent == "on";
-  options.trace = trace_words;
-  if (replay->parsed()) {
-    options.command = Command::replay;
-    return options;
-  }
-  if (schema->parsed()) {
-    options.command = Command::schema;
-    return options;
-  }
-  options.application = app.remaining();
-  if (!options.application.empty() && options.application[0] == "--") {
-    options.application.erase(options.application.begin());
-  } else if (!options.application.empty() && options.application[0].starts_with("-")) {
-    wrong("there is no option " + options.application[0]);
-  }
-  if (!options.input.empty()) {
-    options.command = Command::import;
-    if (!options.application.empty()) {
-      wrong("a program cannot be run while a profile is imported", "leave out -i, or the program");
-    }
-    if (!options.output.empty()) wrong("-i and -o exclude one another");
-    return options;
-  }
-  if (options.application.empty()) {
-    throw Error("no program to profile",
-                "gpuprof [options] PROGRAM [arguments]; see gpuprof --help",
-                ExitCode::no_application);
-  }
+Options parse_options(const std::vector<std::string>& words) {
+  Options options = Parser(words).parse();
+  std::vector<std::string> command{"gpuprof"};
+  command.insert(command.end(), words.begin(), words.end());
+  options.command_line = shell_line(command);
   return options;
 }
 

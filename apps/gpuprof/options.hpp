@@ -1,44 +1,64 @@
 // The command line as values.
 #pragma once
 
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "libprof/base/error.hpp"
 #include "libprof/report/options.hpp"
+#include "schema/kind.hpp"
 
 namespace gpuprof::app {
 
-enum class Command { run, import, replay, schema };
+struct Option;  // option_table.hpp
+
+enum class Action { run, import, help, version, query };
+
+enum class ApiTrace { none, runtime, driver, all };
 
 struct Options {
-  Command command = Command::run;
+  Action action = Action::run;
   std::string command_line;  // our own, quoted for a shell
 
   // run
-  std::vector<std::string> application;  // program and arguments
-  std::vector<std::string> trace;        // group names; empty: the defaults
+  std::vector<std::string> application;                // program and arguments
+  std::vector<std::string> trace;                      // words of --trace; empty: the defaults
+  std::vector<std::pair<schema::Group, bool>> groups;  // on and off by other options, in order
+  ApiTrace api_trace = ApiTrace::all;
   bool concurrent_kernels = true;
   bool profile_from_start = true;
+  int timeout_ms = 0;  // 0: none
   int flush_ms = 500;
-  std::string cupti;         // path of a libcupti; empty: the usual ones
-  std::string save_capture;  // empty: none
-  int slots = 0;             // 0: the collector's default
+  std::string cupti;                          // path of a libcupti; empty: the usual ones
+  std::string save_capture;                   // empty: none
+  int slots = 0;                              // 0: the collector's default
+  std::vector<const Option*> without_effect;  // options given that do nothing, or nothing yet
 
   // run and replay
   std::string output;  // empty: a temporary file, and the summary
   bool overwrite = false;
   bool indexes = true;
-  bool quiet = false;
 
-  // import and replay
+  // import
   std::string input;
 
+  // help
+  std::string topic;  // empty: the short help
+
+  bool quiet = false;
+  std::string log_file;  // "%1", "%2" or a name with placeholders; empty: as usual
   report::Options reports;
 };
 
-// nullopt: all was said already (help, version) and the program ends with `exit_code`. Throws
-// gpuprof::Error on a wrong command line.
-std::optional<Options> parse_options(int argc, char** argv, int& exit_code);
+// An error told in nvprof's words: lines for stderr, without "======== ".
+struct NvprofError {
+  std::vector<std::string> lines;
+  ExitCode exit_code;
+};
+
+// The words behind "gpuprof", with nvprof's grammar: options first, the first other word is the
+// application, what follows is its own. Throws NvprofError.
+Options parse_options(const std::vector<std::string>& words);
 
 }  // namespace gpuprof::app

@@ -30,12 +30,12 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-void print_outcome(Recorder& recorder) {
+void print_outcome(Recorder& recorder, Log& log) {
   const store::LoadTotals totals = recorder.totals();
   std::string files;
   for (const std::string& file : recorder.files()) files += (files.empty() ? "" : ", ") + file;
   if (files.empty()) {
-    std::fprintf(stderr, "gpuprof: no CUDA activity was captured, so no file was made\n");
+    log.say("no CUDA activity was captured, so no file was made");
     return;
   }
   std::string losses;
@@ -48,9 +48,9 @@ void print_outcome(Recorder& recorder) {
            totals.not_profiled == 1 ? " process not profiled" : " processes not profiled");
   losses = totals.lossless() ? "nothing lost" : losses + " (SELECT * FROM losses says why)";
   if (recorder.still_open()) losses += "; another process has it open, so keep its -wal file";
-  std::fprintf(stderr, "gpuprof: %s: %llu records of %zu process%s, %s\n", files.c_str(),
-               static_cast<unsigned long long>(totals.records), totals.processes,
-               totals.processes == 1 ? "" : "es", losses.c_str());
+  log.say(files + ": " + std::to_string(totals.records) + " records of " +
+          std::to_string(totals.processes) +
+          (totals.processes == 1 ? " process, " : " processes, ") + losses);
 }
 
 }  // namespace gpuprof::app

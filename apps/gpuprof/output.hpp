@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "apps/gpuprof/log.hpp"
 #include "apps/gpuprof/recorder.hpp"
 
 namespace gpuprof::app {
@@ -23,7 +24,7 @@ class TemporaryProfile {
 // The folder a file of this name lies in.
 std::string folder_of(const std::string& path);
 
-// "gpuprof: run.sqlite: 1234 records of 1 process, nothing lost", on stderr.
-void print_outcome(Recorder& recorder);
+// "gpuprof: run.sqlite: 1234 records of 1 process, nothing lost".
+void print_outcome(Recorder& recorder, Log& log);
 
 }  // namespace gpuprof::app

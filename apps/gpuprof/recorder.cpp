@@ -112,9 +112,11 @@ bool Recorder::still_open() const {
   return false;
 }
 
-store::Loader* Recorder::only_loader() {
-  if (single_) return single_.get();
-  return loaders_.size() == 1 ? loaders_.begin()->second.get() : nullptr;
+std::vector<store::Loader*> Recorder::loaders() {
+  if (single_) return {single_.get()};
+  std::vector<store::Loader*> all;
+  for (const auto& [stream, loader] : loaders_) all.push_back(loader.get());
+  return all;
 }
 
 }  // namespace gpuprof::app

@@ -34,8 +34,8 @@ class Recorder {
   bool still_open() const;
   // The files there are, in the order they were made.
   const std::vector<std::string>& files() const { return files_; }
-  // The only one, for a report; null when there are several or none.
-  store::Loader* only_loader();
+  // What wrote them, for reports.
+  std::vector<store::Loader*> loaders();
 
  private:
   std::unique_ptr<store::Loader> make_loader(long process_id);

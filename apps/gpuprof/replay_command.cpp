@@ -1,19 +1,28 @@
+#include <signal.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
-#include <iostream>
+#include <memory>
 #include <optional>
 
 #include "apps/gpuprof/commands.hpp"
+#include "apps/gpuprof/log.hpp"
+#include "apps/gpuprof/option_table.hpp"
 #include "apps/gpuprof/output.hpp"
 #include "apps/gpuprof/recorder.hpp"
-#include "libprof/base/error.hpp"
-#include "libprof/report/report.hpp"
 
 namespace gpuprof::app {
+namespace {
 
-int replay_command(const Options& options) {
+int replay(const Options& options) {
+  if (const std::string wrong = wrong_combination(options.reports); !wrong.empty()) {
+    throw NvprofError{{"Error: " + wrong}, ExitCode::bad_option};
+  }
+  // A reader that has seen enough must not keep the temporary file from being removed.
+  signal(SIGPIPE, SIG_IGN);
   wire::CaptureReader capture(options.input);
+  Log log(options, true, getpid());
   std::optional<TemporaryProfile> temporary;
   if (options.output.empty()) temporary.emplace();
   Recorder recorder({.output = temporary ? temporary->path() : options.output,
@@ -32,19 +41,36 @@ int replay_command(const Options& options) {
     }
   }
   if (progress) std::fprintf(stderr, "\r             \r");
-  if (!capture.damage().empty()) recorder.count("frames_malformed", 1);
+  const bool whole = capture.damage().empty();
+  if (!whole) recorder.count("frames_malformed", 1);
   recorder.finish();
-  if (!capture.damage().empty()) {
-    std::fprintf(stderr, "gpuprof: %s; what came before is loaded\n", capture.damage().c_str());
-  }
-  if (temporary) {
-    if (store::Loader* loader = recorder.only_loader()) {
-      report::print_reports(loader->database(), std::cerr, options.reports);
+  if (!whole) log.say(capture.damage() + "; what came before is loaded");
+  if (!options.quiet && (temporary || !options.reports.chosen.empty())) {
+    for (store::Loader* loader : recorder.loaders()) {
+      log.report(loader->database(), options.reports.prefix);
     }
-  } else if (!options.quiet) {
-    print_outcome(recorder);
   }
-  return capture.damage().empty() ? 0 : static_cast<int>(ExitCode::import_failed);
+  if (!options.quiet && !temporary) print_outcome(recorder, log);
+  return whole ? 0 : static_cast<int>(ExitCode::import_failed);
 }
+
+std::function<int()> declare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("capture", options->input, "A file made with --save-capture")
+      ->required()
+      ->option_text("FILE");
+  add_output_options(app, *options);
+  add_report_options(app, *options);
+  return [options] { return replay(*options); };
+}
+
+}  // namespace
+
+const Subcommand replay_command{
+    .name = "replay",
+    .usage = "FILE [-o FILE]",
+    .help = "Load a capture made with --save-capture, or print its reports",
+    .declare = declare,
+};
 
 }  // namespace gpuprof::app

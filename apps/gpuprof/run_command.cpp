@@ -2,15 +2,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
-#include <iostream>
 #include <mutex>
 #include <optional>
 #include <thread>
 
 #include "apps/gpuprof/commands.hpp"
+#include "apps/gpuprof/log.hpp"
+#include "apps/gpuprof/option_table.hpp"
 #include "apps/gpuprof/output.hpp"
 #include "apps/gpuprof/recorder.hpp"
 #include "apps/gpuprof/run_info.hpp"
@@ -20,7 +23,6 @@
 #include "libprof/launch/frame_queue.hpp"
 #include "libprof/launch/listener.hpp"
 #include "libprof/launch/target.hpp"
-#include "libprof/report/report.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -78,13 +80,22 @@ wire::Frame run_frame(const wire::Fields& fields) {
   return wire::make_frame(wire::FrameType::run, wire::run_stream, encoder.bytes());
 }
 
+std::string prefix_of(std::int64_t process) { return "==" + std::to_string(process) + "== "; }
+
+// As nvprof prints a command.
+std::string words(const std::vector<std::string>& command) {
+  std::string line;
+  for (const std::string& word : command) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
 // Loads what comes out of the queue, on a thread of its own. The database belongs to that thread
 // until finish(). When the database fails, the rest of the run is drained and thrown away: the
 // target must not notice.
 class LoadingThread {
  public:
-  LoadingThread(Recorder& recorder, launch::FrameQueue& queue)
-      : recorder_(recorder), queue_(queue), thread_([this] { run(); }) {}
+  LoadingThread(Recorder& recorder, launch::FrameQueue& queue, Log& log)
+      : recorder_(recorder), queue_(queue), log_(log), thread_([this] { run(); }) {}
 
   // Returns when the queue is exhausted. false: recording ended early, which was reported.
   bool finish() {
@@ -111,23 +122,44 @@ class LoadingThread {
       } catch (const std::exception& error) {
         // Said at once, not only when the target has ended, which may be hours away.
         failed_ = true;
-        std::fprintf(stderr, "gpuprof: %s; nothing more is recorded, the program runs on\n",
-                     error.what());
+        std::string text =
+            error.what() + std::string("; nothing more is recorded, the program runs on");
         if (const auto* ours = dynamic_cast<const Error*>(&error); ours && !ours->hint().empty()) {
-          std::fprintf(stderr, "  %s\n", ours->hint().c_str());
+          text += "\n  " + ours->hint();
         }
+        log_.say(text);
       }
     }
   }
 
   Recorder& recorder_;
   launch::FrameQueue& queue_;
+  Log& log_;
   bool failed_ = false;  // the thread's own until finish()
   std::thread thread_;
 };
 
+// Until the target has ended. Says when it starts to use CUDA if `report` is to follow, and ends it
+// when its time is over.
+void wait_for_target(launch::Target& target, launch::Listener& listener, const Options& options,
+                     Log& log, bool report) {
+  while ((report || options.timeout_ms > 0) && listener.seen() == 0) {
+    if (target.wait(20)) return;
+  }
+  const std::string prefix = prefix_of(target.process());
+  if (report) {
+    log.line(prefix + "GPUPROF is profiling process " + std::to_string(target.process()) +
+             ", command: " + words(options.application));
+  }
+  if (options.timeout_ms > 0 && !target.wait(options.timeout_ms)) {
+    log.line(prefix + "Warning: The timeout has passed, the application gets SIGTERM.");
+    kill(target.process(), SIGTERM);
+  }
+  target.wait(-1);
+}
+
 // Processes of the run that outlive the target are waited for: they belong to it. Ctrl-C ends that.
-void wait_for_the_others(launch::Target& target, launch::Listener& listener, bool quiet) {
+void wait_for_the_others(launch::Target& target, launch::Listener& listener, Log& log, bool quiet) {
   const auto since = steady_clock::now();
   bool told = false;
   while (listener.active() > 0) {
@@ -138,10 +170,9 @@ void wait_for_the_others(launch::Target& target, launch::Listener& listener, boo
     for (const std::int64_t process : listener.active_processes()) {
       processes += " " + std::to_string(process);
     }
-    std::fprintf(stderr,
-                 "gpuprof: the program has ended; waiting for its process%s%s (Ctrl-C: wait no "
-                 "longer)\n",
-                 listener.active() == 1 ? "" : "es", processes.c_str());
+    log.say("the program has ended; waiting for its process" +
+            std::string(listener.active() == 1 ? "" : "es") + processes +
+            " (Ctrl-C: wait no longer)");
   }
 }
 
@@ -157,17 +188,61 @@ void show_backlog(launch::FrameQueue& queue, bool quiet) {
   if (progress) std::fprintf(stderr, "\r                         \r");
 }
 
+void print_run(Recorder& recorder, Log& log, const Options& options, std::int64_t process) {
+  log.line(prefix_of(process) + "Profiling application: " + words(options.application));
+  for (store::Loader* loader : recorder.loaders()) {
+    store::Database& database = loader->database();
+    // A file of one process is headed by that process's id.
+    const auto only = database.integer("SELECT max(processId) FROM PROCESS HAVING count(*) = 1");
+    log.report(database, prefix_of(only.value_or(process)));
+  }
+}
+
+// Nothing came: why, as far as it is known. nvprof's words where it is the driver that is missing.
+void print_nothing_captured(Log& log, bool driver, bool report) {
+  if (driver) {
+    log.say(
+        "no CUDA activity was captured: the program did not use CUDA, or ended before its first "
+        "call");
+    return;
+  }
+  log.line("======== Warning: unable to locate cuda driver library, GPU profiling skipped");
+  if (report) log.line("======== Warning: No profile data collected.");
+}
+
+// nvprof's line when there is no such program; what else is wrong stays as it is said.
+[[noreturn]] void throw_not_started(const Error& error, const std::string& program) {
+  const bool missing = std::string_view(error.what()).ends_with(std::strerror(ENOENT));
+  const bool has_folder = program.find('/') != program.npos;
+  if (!missing || (has_folder && std::filesystem::exists(program))) throw error;
+  NvprofError not_found{{"Error: application not found."}, ExitCode::application_not_found};
+  if (!has_folder && std::filesystem::exists(program)) {
+    not_found.lines.push_back("It is in this folder: ./" + program);
+  }
+  throw not_found;
+}
+
+// As nvprof's last line.
+void print_exit(const launch::Target& target, Log& log) {
+  if (target.exit_code() == 0) return;
+  log.line(std::string("======== Error: Application ") +
+           (WIFSIGNALED(target.status()) ? "received signal " : "returned non-zero code ") +
+           std::to_string(target.exit_code()));
+}
+
 }  // namespace
 
 int run_command(const Options& options) {
-  const TraceSelection selection = select_trace(options.trace, options.concurrent_kernels);
+  const TraceSelection selection = select_trace(options);
   const std::string collector = collector_library();
   std::optional<TemporaryProfile> temporary;
   if (options.output.empty()) temporary.emplace();
   const std::string output = temporary ? temporary->path() : options.output;
+  const bool report = !options.quiet && (temporary || !options.reports.chosen.empty());
 
   // Signals are held back first, so that every thread made from here on leaves them to us.
   launch::Target target;
+  Log log(options, false, 0);
   Recorder recorder({.output = output,
                      .overwrite = options.overwrite,
                      .loader = {.live = true, .indexes = options.indexes},
@@ -176,13 +251,15 @@ int run_command(const Options& options) {
   launch::Listener listener({.config = collector_config(options, selection),
                              .salvage_program = (library_folder() / "gpuprof-salvage").string(),
                              .message =
-                                 [](std::int64_t process, const std::string& text) {
-                                   std::fprintf(stderr, "gpuprof: process %lld: %s\n",
-                                                static_cast<long long>(process), text.c_str());
+                                 [&log](std::int64_t process, const std::string& text) {
+                                   log.say("process " + std::to_string(process) + ": " + text);
                                  }},
                             queue);
   queue.push(run_frame(describe_run(options, selection.groups)));
-  LoadingThread loading(recorder, queue);
+  LoadingThread loading(recorder, queue, log);
+  for (const Option* option : options.without_effect) {
+    if (!options.quiet) log.say("--" + option->name + ": " + option->why);
+  }
 
   const auto end_recording = [&] {
     listener.stop(true);
@@ -192,15 +269,19 @@ int run_command(const Options& options) {
     target.start(options.application,
                  {"CUDA_INJECTION64_PATH=" + collector, "NVTX_INJECTION64_PATH=" + collector,
                   "GPUPROF_SOCKET=" + listener.socket_path()});
-  } catch (...) {
+  } catch (const Error& error) {
     end_recording();
     queue.close();
     loading.finish();
     for (const std::string& file : recorder.files()) std::filesystem::remove(file);
-    throw;
+    if (!options.quiet && !driver_found()) print_nothing_captured(log, false, false);
+    throw_not_started(error, options.application[0]);
   }
-  target.wait(-1);
-  wait_for_the_others(target, listener, options.quiet);
+  log.open(target.process());
+  wait_for_target(target, listener, options, log, report);
+  // From here on a reader of reports who has seen enough must not end us.
+  signal(SIGPIPE, SIG_IGN);
+  wait_for_the_others(target, listener, log, options.quiet);
   end_recording();
 
   wire::Fields end;
@@ -220,18 +301,12 @@ int run_command(const Options& options) {
   recorder.finish();
 
   if (listener.seen() == 0) {
-    std::fprintf(stderr,
-                 "gpuprof: no CUDA activity was captured: the program did not use CUDA, or ended "
-                 "before its first call\n");
-  } else if (temporary) {
-    if (store::Loader* loader = recorder.only_loader()) {
-      report::Options reports = options.reports;
-      reports.prefix = "==" + std::to_string(target.process()) + "== ";
-      report::print_reports(loader->database(), std::cerr, reports);
-    }
-  } else if (!options.quiet) {
-    print_outcome(recorder);
+    if (!options.quiet) print_nothing_captured(log, driver_found(), report);
+  } else {
+    if (report) print_run(recorder, log, options, target.process());
+    if (!temporary && !options.quiet) print_outcome(recorder, log);
   }
+  if (report) print_exit(target, log);
   return target.exit_code();
 }
 

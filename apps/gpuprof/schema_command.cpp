@@ -4,10 +4,22 @@
 #include "schema/document.hpp"
 
 namespace gpuprof::app {
+namespace {
 
-int schema_command() {
-  std::cout << schema::schema_markdown();
-  return 0;
+std::function<int()> declare(CLI::App&) {
+  return [] {
+    std::cout << schema::schema_markdown();
+    return 0;
+  };
 }
+
+}  // namespace
+
+const Subcommand schema_command{
+    .name = "schema",
+    .usage = "",
+    .help = "Print the tables and views as Markdown",
+    .declare = declare,
+};
 
 }  // namespace gpuprof::app

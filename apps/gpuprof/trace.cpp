@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "libprof/base/error.hpp"
 #include "schema/activity/all.hpp"
 
 namespace gpuprof::app {
@@ -11,57 +10,78 @@ namespace {
 
 using schema::Group;
 
-const schema::GroupInfo& find_group(std::string_view name) {
-  std::string names;
-  for (const schema::GroupInfo& group : schema::groups) {
-    if (group.name.empty()) continue;
-    if (group.name == name) return group;
-    names += (names.empty() ? "" : ", ") + std::string(group.name);
-  }
-  throw Error("--trace knows no " + std::string(name), "it knows " + names, ExitCode::bad_option);
+bool is_change(std::string_view word) { return word.starts_with('+') || word.starts_with('-'); }
+
+// Null: there is no such group.
+const schema::GroupInfo* find_group(std::string_view word) {
+  if (is_change(word)) word.remove_prefix(1);
+  const auto found = std::ranges::find(schema::groups, word, &schema::GroupInfo::name);
+  return word.empty() || found == schema::groups.end() ? nullptr : &*found;
 }
 
-}  // namespace
-
-TraceSelection select_trace(const std::vector<std::string>& words, bool concurrent_kernels) {
+std::set<Group> chosen_groups(const Options& options) {
   std::set<Group> chosen;
-  const auto add_defaults = [&] {
+  if (std::ranges::all_of(options.trace, is_change)) {
     for (const schema::GroupInfo& group : schema::groups) {
       if (group.by_default) chosen.insert(group.group);
     }
-  };
-  const auto changes = std::count_if(words.begin(), words.end(), [](const std::string& word) {
-    return word.starts_with('+') || word.starts_with('-');
-  });
-  const bool only_changes = changes == static_cast<std::ptrdiff_t>(words.size());
-  if (changes > 0 && !only_changes) {
-    throw Error("--trace mixes names with and without + or -",
-                "give the whole list, or only what to add and take away", ExitCode::bad_option);
   }
-  if (only_changes) add_defaults();
-  for (const std::string& word : words) {
+  for (const std::string& word : options.trace) {
     if (word == "all") {
       // graph replaces the rows of a graph's nodes, which is less and not more.
       for (const schema::GroupInfo& group : schema::groups) {
         if (!group.name.empty() && group.group != Group::graph) chosen.insert(group.group);
       }
     } else if (word.starts_with('-')) {
-      chosen.erase(find_group(word.substr(1)).group);
+      chosen.erase(find_group(word)->group);
     } else {
-      chosen.insert(find_group(word.starts_with('+') ? word.substr(1) : word).group);
+      chosen.insert(find_group(word)->group);
     }
   }
+  for (const auto& [group, on] : options.groups) {
+    if (on) {
+      chosen.insert(group);
+    } else {
+      chosen.erase(group);
+    }
+  }
+  if (options.api_trace == ApiTrace::none) chosen.erase(Group::api);
   chosen.insert(Group::topology);
+  return chosen;
+}
 
+}  // namespace
+
+std::string trace_problem(const std::vector<std::string>& words) {
+  const auto known = [](const std::string& word) { return word == "all" || find_group(word); };
+  if (!std::ranges::all_of(words, known)) {
+    std::string names;
+    for (const schema::GroupInfo& group : schema::groups) {
+      if (!group.name.empty()) names += std::string(group.name) + ", ";
+    }
+    return names + "all";
+  }
+  const auto changes = std::ranges::count_if(words, is_change);
+  if (changes > 0 && changes != std::ssize(words)) {
+    return "the whole list, or only what to add (+NAME) and take away (-NAME)";
+  }
+  return {};
+}
+
+TraceSelection select_trace(const Options& options) {
+  const std::set<Group> chosen = chosen_groups(options);
   TraceSelection selection;
   for (const schema::KindRef& kind : schema::kinds) {
     Group group = kind.info->group;
+    const int id = kind.info->id;
     const bool serial_kernel = group == Group::serial;
-    const bool concurrent_kernel = kind.info->id == schema::ConcurrentKernel::info.id;
+    const bool concurrent_kernel = id == schema::ConcurrentKernel::info.id;
     if (serial_kernel) group = Group::gpu;
-    if ((serial_kernel && concurrent_kernels) || (concurrent_kernel && !concurrent_kernels))
-      continue;
-    if (chosen.contains(group)) selection.kinds.push_back(kind.info->id);
+    if (serial_kernel && options.concurrent_kernels) continue;
+    if (concurrent_kernel && !options.concurrent_kernels) continue;
+    if (id == schema::Driver::info.id && options.api_trace == ApiTrace::runtime) continue;
+    if (id == schema::Runtime::info.id && options.api_trace == ApiTrace::driver) continue;
+    if (chosen.contains(group)) selection.kinds.push_back(id);
   }
   selection.launch_calls_only = chosen.contains(Group::gpu) && !chosen.contains(Group::api);
   for (const schema::GroupInfo& group : schema::groups) {

@@ -1,8 +1,10 @@
-// --trace: from group names to activity kinds.
+// What is collected: from options to activity kinds.
 #pragma once
 
 #include <string>
 #include <vector>
+
+#include "apps/gpuprof/options.hpp"
 
 namespace gpuprof::app {
 
@@ -12,7 +14,9 @@ struct TraceSelection {
   std::string groups;              // what was chosen, as --trace takes it
 };
 
-// `words` as given, empty for the defaults. Throws gpuprof::Error for a name that is none.
-TraceSelection select_trace(const std::vector<std::string>& words, bool concurrent_kernels);
+// What --trace takes instead, where it does not take these words; else empty.
+std::string trace_problem(const std::vector<std::string>& words);
+
+TraceSelection select_trace(const Options& options);
 
 }  // namespace gpuprof::app

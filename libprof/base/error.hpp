@@ -14,8 +14,10 @@ enum class ExitCode : int {
   no_application = 3,
   internal = 4,
   bad_option = 5,
+  missing_argument = 6,  // of an option
   application_not_found = 13,
   import_failed = 20,
+  no_driver = 23,
   output_failed = 21,  // the output file exists, cannot be written, or the disk is full
 };
 

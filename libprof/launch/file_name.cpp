@@ -37,14 +37,13 @@ std::string expand_name(std::string_view pattern, long process_id) {
       case 'q': {
         const std::size_t close = pattern.find('}', at);
         if (at + 1 >= pattern.size() || pattern[at + 1] != '{' || close == pattern.npos) {
-          throw Error("%q in \"" + std::string(pattern) + "\" needs a variable: %q{NAME}", "",
+          throw Error("invalid syntax for %q", "a variable in braces: %q{NAME}",
                       ExitCode::bad_option);
         }
         const std::string variable(pattern.substr(at + 2, close - at - 2));
         const char* value = std::getenv(variable.c_str());
         if (!value) {
-          throw Error("the environment has no variable " + variable + " for \"" +
-                          std::string(pattern) + "\"",
+          throw Error("cannot find environment variable \"" + variable + "\"",
                       "set it, or take %q{" + variable + "} out of the name", ExitCode::internal);
         }
         name += value;
@@ -53,7 +52,7 @@ std::string expand_name(std::string_view pattern, long process_id) {
       }
       default:
         throw Error("\"" + std::string(pattern) + "\" has a placeholder that is none",
-                    "use %p (process id), %h (host), %q{NAME} (variable) or %% (a percent sign)",
+                    "%p (process id), %h (host), %q{NAME} (variable) and %% (a percent sign)",
                     ExitCode::bad_option);
     }
   }

@@ -151,7 +151,7 @@ class Files(FakeTest):
 class CommandLine(FakeTest):
     def code(self, *arguments):
         process = subprocess.run([GPUPROF, *arguments], capture_output=True, cwd=self.folder)
-        self.assertTrue(process.stderr.startswith(b"gpuprof: "), process.stderr)
+        self.assertTrue(process.stderr.startswith((b"gpuprof: ", b"======== ")), process.stderr)
         return process.returncode
 
     def test_codes(self):
@@ -167,9 +167,9 @@ class CommandLine(FakeTest):
         self.assertEqual(self.code("-o", "%q{NO_SUCH_VARIABLE}.sqlite", hello), 4)
 
     def test_an_option_takes_no_more_than_its_word(self):
-        for option in ("--trace", "-t"):
+        for option in (["--trace", "gpu"], ["--trace", "-memory"], ["--trace=gpu"], ["-t", "60"]):
             process = subprocess.run(
-                [GPUPROF, "-q", "-f", "-o", str(self.output), option, "gpu", "echo", "a"],
+                [GPUPROF, "-q", "-f", "-o", str(self.output), *option, "echo", "a"],
                 capture_output=True,
             )
             self.assertEqual(process.stdout, b"a\n", process.stderr)
@@ -191,7 +191,7 @@ class CommandLine(FakeTest):
         run = self.profile("without_cuda")
         self.assertEqual(run.code, 6)
         self.assertEqual(run.stdout, b"no CUDA here\n")
-        self.assertIn("no CUDA activity was captured", run.stderr)
+        self.assertRegex(run.stderr, "no CUDA activity was captured|unable to locate cuda driver")
         self.assertEqual(self.database().rows("SELECT * FROM PROCESS"), [])
 
     def test_found_by_path(self):

@@ -185,7 +185,7 @@ class Docs(unittest.TestCase):
                     self.assertTrue(glob.glob(str(ROOT / path)), "no such file")
 
     def test_commands(self):
-        main = Options(output_of("--help"))
+        main = Options(output_of("--help", "all"))
         subcommands = {name: Options(output_of(name, "--help")) for name in ("replay", "schema")}
         found = 0
         for page in PAGES:
@@ -205,7 +205,7 @@ class Docs(unittest.TestCase):
 
     def test_options_in_the_text(self):
         """`--option` is one of gpuprof's, or of a script."""
-        known = set(OPTION.findall(output_of("--help")))
+        known = set(OPTION.findall(output_of("--help", "all")))
         for script in (ROOT / "scripts").iterdir():
             known.update(OPTION.findall(script.read_text(encoding="utf-8")))
         for page in PAGES:

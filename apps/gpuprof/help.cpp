@@ -1,0 +1,190 @@
+#include "apps/gpuprof/help.hpp"
+
+#include <algorithm>
+#include <iostream>
+
+#include "apps/gpuprof/commands.hpp"
+#include "apps/gpuprof/option_table.hpp"
+#include "gpuprof_version.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+constexpr std::size_t width = 96;
+constexpr std::size_t column = 34;
+
+constexpr char introduction[] =
+    R"(gpuprof runs CUDA programs, records what they do on the GPU into SQLite files, and prints
+nvprof's reports of them.
+
+  gpuprof [options] PROGRAM [arguments]        profile a program
+  gpuprof -i FILE [options]                    print reports of a stored run
+  gpuprof COMMAND ...                          what else there is, see below
+
+Examples
+  gpuprof ./vector_add                         run it and print a summary
+  gpuprof -o run.sqlite python train.py        record into run.sqlite while it runs
+  gpuprof -i run.sqlite                        the summary of that run
+  gpuprof -i run.sqlite --print-gpu-trace      each kernel and copy of it
+  gpuprof -i run.sqlite --kernels gemm --top 5 its five slowest kernels with gemm in their names
+)";
+
+// `text` in lines from `indent` on, the first one behind what is on its line already.
+std::string wrapped(std::string_view text, std::size_t indent) {
+  std::string out, line;
+  const auto end_line = [&] {
+    out += (out.empty() ? "" : std::string(indent, ' ')) + line + "\n";
+    line.clear();
+  };
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view paragraph = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    while (indent + paragraph.size() > width) {
+      std::size_t space = paragraph.rfind(' ', width - indent);
+      if (space == paragraph.npos || space == 0) break;
+      line = paragraph.substr(0, space);
+      end_line();
+      paragraph.remove_prefix(space + 1);
+    }
+    line = paragraph;
+    end_line();
+  }
+  return out;
+}
+
+std::string entry(const std::string& left, const std::string& text) {
+  std::string line = "  " + left;
+  line += line.size() + 2 > column ? "\n" + std::string(column, ' ')
+                                   : std::string(column - line.size(), ' ');
+  return line + wrapped(text, column);
+}
+
+std::string left_of(const Option& option) {
+  std::string left = option.letter ? std::string("-") + option.letter + "," : "";
+  left += "--" + option.name;
+  return option.argument.empty() ? left : left + " " + option.argument;
+}
+
+std::string short_entry(const Option& option) {
+  return entry(left_of(option), std::string(first_line(option.help)));
+}
+
+std::string long_entry(const Option& option) {
+  return entry(left_of(option), option.help + (option.why.empty() ? "" : "\n" + option.why + "."));
+}
+
+std::string heading(const OptionGroupInfo& group) { return "\n" + std::string(group.title) + "\n"; }
+
+std::string commands_help() {
+  std::string help = "\nCommands\n";
+  for (const Subcommand* command : subcommands()) {
+    if (command->help.empty()) continue;
+    help += entry(std::string(command->name) + " " + std::string(command->usage),
+                  std::string(command->help));
+  }
+  return help;
+}
+
+std::string short_help() {
+  std::string help = introduction;
+  std::string others;
+  for (const OptionGroupInfo& group : option_groups()) {
+    std::string entries;
+    for (const Option& option : option_table()) {
+      if (option.group == group.group && option.common) entries += short_entry(option);
+    }
+    if (!entries.empty()) help += heading(group) + entries;
+    others += (others.empty() ? "" : ", ") + std::string(group.name);
+  }
+  return help + commands_help() + "\n" +
+         wrapped("More options: gpuprof --help GROUP, with one of " + others +
+                     "; gpuprof --help WORD for options with that word in their names; gpuprof "
+                     "--help all; man gpuprof.",
+                 0);
+}
+
+std::string group_help(const OptionGroupInfo& group) {
+  std::string help = heading(group);
+  for (const Option& option : option_table()) {
+    if (option.group == group.group) help += long_entry(option);
+  }
+  return help;
+}
+
+std::string full_help() {
+  std::string help = introduction;
+  for (const OptionGroupInfo& group : option_groups()) help += group_help(group);
+  help += commands_help() + "\nExit codes: the program's own, 128 + the signal that ended it, or\n";
+  for (const ExitCodeInfo& code : exit_codes) {
+    help += "  " + std::string(2 - code.code.size(), ' ') + std::string(code.code) + "  " +
+            std::string(code.meaning) + "\n";
+  }
+  return help;
+}
+
+std::string topic_help(std::string topic) {
+  if (topic == "all") return full_help();
+  for (const OptionGroupInfo& group : option_groups()) {
+    if (group.name == topic) return group_help(group).substr(1);
+  }
+  topic.erase(0, topic.find_first_not_of('-'));
+  const Option* exact = topic.size() == 1 ? find_option(topic[0]) : find_option(topic);
+  if (exact) return long_entry(*exact);
+  std::string help;
+  for (const Option& option : option_table()) {
+    if (option.name.find(topic) != option.name.npos) help += long_entry(option);
+  }
+  return help;
+}
+
+}  // namespace
+
+std::string_view first_line(std::string_view help) { return help.substr(0, help.find('\n')); }
+
+int print_help(const std::string& topic) {
+  if (const Subcommand* command = find_subcommand(topic))
+    return run_subcommand(*command, {"--help"});
+  const std::string help = topic.empty() ? short_help() : topic_help(topic);
+  if (help.empty()) {
+    throw Error("the help has nothing on \"" + topic + "\"", "gpuprof --help lists its groups",
+                ExitCode::bad_option);
+  }
+  std::cout << help;
+  return 0;
+}
+
+int print_version() {
+  std::cout << "gpuprof " << version << "\n";
+  return 0;
+}
+
+std::string options_markdown() {
+  std::string ours;
+  std::string theirs =
+      "| nvprof's option | in gpuprof | |\n"
+      "|---|---|---|\n";
+  for (const Option& option : option_table()) {
+    std::string name = "--" + option.name;
+    if (option.letter) name = std::string("-") + option.letter + ", " + name;
+    std::string argument = option.argument;
+    for (std::size_t at = 0; (at = argument.find('|', at)) != argument.npos; at += 2) {
+      argument.insert(at, "\\");
+    }
+    name = "`" + name + (argument.empty() ? "" : " " + argument) + "`";
+    std::string text(first_line(option.help));
+    if (option.ours) {
+      ours += "| " + name + " | " + text + " |\n";
+      continue;
+    }
+    const char* status = option.status == Status::works       ? "works"
+                         : option.status == Status::no_effect ? "accepted"
+                         : option.status == Status::not_yet   ? "not yet"
+                                                              : "replaced";
+    if (!option.why.empty()) text += ": " + option.why;
+    theirs += "| " + name + " | " + status + " | " + text + " |\n";
+  }
+  return theirs + "\n| gpuprof's own option | |\n|---|---|\n" + ours;
+}
+
+}  // namespace gpuprof::app

@@ -1,0 +1,111 @@
+// gpuprof(1), in the man macros.
+#include "apps/gpuprof/commands.hpp"
+#include "apps/gpuprof/help.hpp"
+#include "apps/gpuprof/option_table.hpp"
+#include "gpuprof_version.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+// Text as roff takes it: hyphens that can be copied, no line that begins with a request.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\\') {
+      out += "\\e";
+    } else if (c == '-') {
+      out += "\\-";
+    } else {
+      if ((c == '.' || c == '\'') && (out.empty() || out.back() == '\n')) out += "\\&";
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string bold(std::string_view text) { return "\\fB" + escaped(text) + "\\fR"; }
+
+// Lines of help: those that are indented stay lines.
+std::string paragraphs(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    out += (out.empty() ? "" : ".br\n") + escaped(line) + "\n";
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+std::string option_entry(const Option& option) {
+  std::string names = option.letter ? bold(std::string("-") + option.letter) + ", " : "";
+  names += bold("--" + option.name);
+  if (!option.argument.empty()) names += " \\fI" + escaped(option.argument) + "\\fR";
+  return ".TP\n" + names + "\n" + paragraphs(option.help) +
+         (option.why.empty() ? "" : ".br\n" + escaped(option.why) + ".\n");
+}
+
+}  // namespace
+
+std::string man_page() {
+  std::string page = ".TH GPUPROF 1 \"\" \"gpuprof " + std::string(version) + R"(" "User Commands"
+.SH NAME
+gpuprof \- profile CUDA programs, print nvprof's reports
+.SH SYNOPSIS
+\fBgpuprof\fR [\fIoptions\fR] \fIprogram\fR [\fIarguments\fR]
+.br
+\fBgpuprof\fR \fB\-i\fR \fIfile\fR [\fIoptions\fR]
+.br
+\fBgpuprof\fR \fIcommand\fR ...
+.SH DESCRIPTION
+The first form runs a program and records its kernels, memory copies, CUDA calls, NVTX ranges and
+more, those of its children too. With \fB\-o\fR the records go into an SQLite file with nvprof's
+tables, while the program runs; without it a summary is printed at the end. The second form prints
+reports of a stored run.
+.PP
+Options stand before the program; what follows its name is its own. A value follows its option as
+the next word, which must not begin with a hyphen, or as \fB\-\-name=value\fR.
+.SH OPTIONS
+)";
+  for (const OptionGroupInfo& group : option_groups()) {
+    page += ".SS " + escaped(group.title) + "\n";
+    for (const Option& option : option_table()) {
+      if (option.group == group.group) page += option_entry(option);
+    }
+  }
+  page += ".SH COMMANDS\n";
+  for (const Subcommand* command : subcommands()) {
+    if (command->help.empty()) continue;
+    page += ".TP\n" + bold("gpuprof " + std::string(command->name)) + " " +
+            escaped(command->usage) + "\n" + escaped(command->help) + ".\n";
+  }
+  page +=
+      ".SH EXIT STATUS\nThat of the program, 128 + the number of the signal that ended it, or:\n";
+  for (const ExitCodeInfo& code : exit_codes) {
+    page += ".TP\n" + std::string(code.code) + "\n" + escaped(code.meaning) + "\n";
+  }
+  page += R"(.SH ENVIRONMENT
+.TP
+\fBTMPDIR\fR
+Folder of temporary files.
+.TP
+\fBNO_COLOR\fR
+No colour on a terminal.
+.SH EXAMPLES
+.TP
+\fBgpuprof ./vector_add\fR
+Run it and print a summary.
+.TP
+\fBgpuprof \-o run.sqlite python train.py\fR
+Record into run.sqlite while it runs.
+.TP
+\fBgpuprof \-i run.sqlite \-\-print\-gpu\-trace \-\-csv \-\-log\-file trace.csv\fR
+Each kernel and copy of that run, as comma\-separated values in a file.
+.TP
+\fBgpuprof \-i run.sqlite \-\-kernels gemm \-\-from 1.5s \-\-to 2s\fR
+Summary of the kernels with gemm in their names, of half a second.
+)";
+  return page;
+}
+
+}  // namespace gpuprof::app

@@ -1,0 +1,770 @@
+#include "apps/gpuprof/option_table.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <climits>
+#include <cmath>
+#include <filesystem>
+#include <regex>
+
+#include "apps/gpuprof/trace.hpp"
+#include "libprof/launch/file_name.hpp"
+#include "libprof/report/report.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+using Set = std::function<std::optional<Refusal>(Options&, const std::string&)>;
+using schema::Group;
+
+template <class Number>
+std::optional<Number> parse(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return number;
+}
+
+std::vector<std::string> split(std::string_view text, char at) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == at) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+Set text(std::string& (*target)(Options&)) {
+  return [=](Options& options, const std::string& value) {
+    target(options) = value;
+    return std::optional<Refusal>();
+  };
+}
+
+Set flag(void (*set)(Options&)) {
+  return [=](Options& options, const std::string&) {
+    set(options);
+    return std::optional<Refusal>();
+  };
+}
+
+// For choices: on and off, or one word against the others.
+Set equals(std::string_view word, bool& (*target)(Options&)) {
+  return [=](Options& options, const std::string& value) {
+    target(options) = value == word;
+    return std::optional<Refusal>();
+  };
+}
+
+// The table cannot name a target for numbers that are only checked.
+Set number(int least, int most, int& (*target)(Options&) = nullptr) {
+  return [=](Options& options, const std::string& value) -> std::optional<Refusal> {
+    const auto number = parse<int>(value);
+    if (!number || *number < least || *number > most) {
+      std::string range = "a whole number from " + std::to_string(least);
+      range += most == INT_MAX ? " on" : " to " + std::to_string(most);
+      return Refusal{.takes = range};
+    }
+    if (target) target(options) = *number;
+    return {};
+  };
+}
+
+Set file_name(std::string& (*target)(Options&)) {
+  return [=](Options& options, const std::string& value) -> std::optional<Refusal> {
+    try {
+      launch::expand_name(value, getpid());
+    } catch (const Error& error) {
+      if (error.exit_code() == ExitCode::internal) {
+        throw NvprofError{{std::string("Error: ") + error.what(), "Error: internal error."},
+                          ExitCode::internal};
+      }
+      const std::string what = error.what();
+      return Refusal{.before = what.starts_with("invalid syntax") ? "Error: " + what : "",
+                     .takes = error.hint()};
+    }
+    target(options) = value;
+    return {};
+  };
+}
+
+// Turns a group of --trace on or off.
+Set group(Group group) {
+  return [=](Options& options, const std::string& value) {
+    options.groups.emplace_back(group, value != "off");
+    return std::optional<Refusal>();
+  };
+}
+
+// "1.5s", "20ms", "7us", "12ns"; a bare number is seconds.
+Set time(std::optional<std::int64_t>& (*target)(Options&)) {
+  return [=](Options& options, const std::string& value) -> std::optional<Refusal> {
+    const std::size_t digits = std::min(value.find_first_not_of("0123456789."), value.size());
+    const auto number = parse<double>(std::string_view(value).substr(0, digits));
+    const std::string unit = value.substr(digits);
+    const double factor = unit.empty() || unit == "s" ? 1e9
+                          : unit == "ms"              ? 1e6
+                          : unit == "us"              ? 1e3
+                          : unit == "ns"              ? 1
+                                                      : 0;
+    if (!number || factor == 0 || *number * factor > 9e18) {
+      return Refusal{.takes = "a time such as 1.5 or 1.5s, 20ms, 7us, 12ns"};
+    }
+    target(options) = std::llround(*number * factor);
+    return {};
+  };
+}
+
+std::optional<Refusal> set_timeout(Options& options, const std::string& value) {
+  const auto seconds = parse<double>(value);
+  // nvprof says no more than its usual line here.
+  if (!seconds || !(*seconds >= 0 && *seconds <= 2'000'000)) return Refusal{};
+  options.timeout_ms = static_cast<int>(std::ceil(*seconds * 1000));
+  return {};
+}
+
+std::optional<Refusal> set_trace(Options& options, const std::string& value) {
+  std::vector<std::string> words = options.trace;
+  for (std::string& word : split(value, ',')) words.push_back(std::move(word));
+  if (const std::string problem = trace_problem(words); !problem.empty()) {
+    return Refusal{.takes = problem};
+  }
+  options.trace = words;
+  return {};
+}
+
+std::optional<Refusal> set_api_trace(Options& options, const std::string& value) {
+  options.api_trace = value == "none"      ? ApiTrace::none
+                      : value == "runtime" ? ApiTrace::runtime
+                      : value == "driver"  ? ApiTrace::driver
+                                           : ApiTrace::all;
+  return {};
+}
+
+std::optional<Refusal> set_cupti(Options& options, const std::string& value) {
+  if (!std::filesystem::exists(value)) return Refusal{.takes = "the path of a libcupti"};
+  options.cupti = value;
+  return {};
+}
+
+std::optional<Refusal> set_unit(Options& options, const std::string& value) {
+  using report::Unit;
+  options.reports.unit = value == "s"     ? Unit::s
+                         : value == "ms"  ? Unit::ms
+                         : value == "us"  ? Unit::us
+                         : value == "ns"  ? Unit::ns
+                         : value == "col" ? Unit::column
+                                          : Unit::automatic;
+  return {};
+}
+
+std::optional<Refusal> set_demangling(Options& options, const std::string& value) {
+  using report::NameStyle;
+  if (value == "on") options.reports.names.reset();
+  if (value == "off") options.reports.names = NameStyle::mangled;
+  if (value == "modern") options.reports.names = NameStyle::modern;
+  if (value == "nvprof") options.reports.names = NameStyle::nvprof;
+  return {};
+}
+
+std::optional<Refusal> set_cpu_mode(Options& options, const std::string& value) {
+  using report::CpuMode;
+  options.reports.cpu.mode = value == "flat"       ? CpuMode::flat
+                             : value == "top-down" ? CpuMode::top_down
+                                                   : CpuMode::bottom_up;
+  return {};
+}
+
+std::optional<Refusal> set_kernels(Options& options, const std::string& value) {
+  try {
+    const std::regex check(value);
+  } catch (const std::regex_error& error) {
+    return Refusal{.takes = std::string("a regular expression: ") + error.what()};
+  }
+  options.reports.filter.kernels = value;
+  return {};
+}
+
+std::optional<Refusal> set_devices(Options& options, const std::string& value) {
+  std::vector<std::int64_t> devices;
+  for (const std::string& word : split(value, ',')) {
+    if (value == "all") break;
+    const auto device = parse<std::uint32_t>(word);
+    if (!device) return Refusal{.takes = "all, or numbers of devices with commas between"};
+    devices.push_back(*device);
+  }
+  options.reports.filter.devices = devices;
+  return {};
+}
+
+std::string trace_help() {
+  std::string help = "What to collect, with commas between";
+  for (const schema::GroupInfo& group : schema::groups) {
+    if (group.name.empty()) continue;
+    help += "\n  " + std::string(group.name);
+    help.append(group.name.size() < 16 ? 16 - group.name.size() : 1, ' ');
+    help += std::string(group.doc) + (group.by_default ? " (on)" : "");
+  }
+  return help + "\n+NAME adds to what is on, -NAME takes away; all is everything but graph.";
+}
+
+constexpr char no_metrics[] = "not in this version yet: no metrics are collected";
+constexpr char no_sampling[] = "not in this version yet: the CPU is not sampled";
+constexpr char given_names[] =
+    "\nThe name may hold %i (id), %p (process id), %h (host), %q{NAME} (variable), %%.";
+
+std::vector<Option> make_table() {
+  using G = OptionGroup;
+  std::vector<Option> table{
+      // What to collect
+      {.name = "trace",
+       .argument = "LIST",
+       .group = G::collect,
+       .help = trace_help(),
+       .common = true,
+       .minus_values = true,
+       .set = set_trace},
+      {.name = "profile-from-start",
+       .argument = "on|off",
+       .group = G::collect,
+       .help = "off: collect only between cudaProfilerStart and cudaProfilerStop",
+       .common = true,
+       .set = equals("on", [](Options& o) -> bool& { return o.profile_from_start; })},
+      {.name = "timeout",
+       .letter = 't',
+       .argument = "SECONDS",
+       .group = G::collect,
+       .help = "End the program with SIGTERM after this time\n"
+               "It counts from the moment at which the program starts to use CUDA.",
+       .common = true,
+       .set = set_timeout},
+      {.name = "profile-api-trace",
+       .argument = "none|runtime|driver|all",
+       .group = G::collect,
+       .help = "CUDA calls to record (all)\n"
+               "GPU work is joined to calls of the recorded kind only.",
+       .set = set_api_trace},
+      {.name = "concurrent-kernels",
+       .argument = "on|off",
+       .group = G::collect,
+       .help = "off: run kernels one at a time",
+       .set = equals("on", [](Options& o) -> bool& { return o.concurrent_kernels; })},
+      {.name = "unified-memory-profiling",
+       .argument = "per-process-device|off",
+       .group = G::collect,
+       .help = "Page migrations and faults of managed memory (on)",
+       .set = group(Group::unified_memory)},
+      {.name = "track-memory-allocations",
+       .argument = "on|off",
+       .group = G::collect,
+       .help = "Allocations and frees (on)",
+       .set = group(Group::memory)},
+      {.name = "system-profiling",
+       .argument = "on|off",
+       .group = G::collect,
+       .help = "Clocks, temperature, power and fan (off)",
+       .set = group(Group::environment)},
+      {.name = "openacc-profiling",
+       .argument = "on|off",
+       .group = G::collect,
+       .help = "OpenACC constructs (off)",
+       .set = group(Group::openacc)},
+      {.name = "openmp-profiling",
+       .argument = "on|off",
+       .group = G::collect,
+       .help = "OpenMP constructs (off)",
+       .set = group(Group::openmp)},
+      {.name = "profile-child-processes",
+       .group = G::collect,
+       .help = "Profile children of the program too; always on"},
+      {.name = "profile-all-processes",
+       .group = G::collect,
+       .help = "Profile whatever the user starts, anywhere",
+       .status = Status::replaced,
+       .why = "CUDA loads a profiler only into what the profiler starts; start the processes under "
+              "gpuprof, such as gpuprof -o run-%p.sqlite sh"},
+      {.name = "annotate-mpi",
+       .argument = "off|openmpi|mpich",
+       .group = G::collect,
+       .help = "An NVTX range for each MPI call",
+       .status = Status::not_yet,
+       .why = "not in this version yet: MPI calls have no ranges",
+       .harmless = "off"},
+      {.name = "cpu-thread-tracing",
+       .argument = "on|off",
+       .group = G::collect,
+       .help = "Calls of the thread library",
+       .status = Status::replaced,
+       .why = "nothing in CUDA records thread calls any more; perf trace and strace -f show them",
+       .harmless = "off"},
+      {.name = "kernel-latency-timestamps",
+       .argument = "on|off",
+       .group = G::collect,
+       .help = "When kernels were queued and submitted",
+       .status = Status::not_yet,
+       .why = "not in this version yet; the view launches has the time from call to start",
+       .harmless = "off"},
+      {.name = "device-buffer-size",
+       .argument = "MB",
+       .group = G::collect,
+       .help = "Memory for records on the device",
+       .status = Status::no_effect,
+       .why = "no effect: CUPTI sizes its buffers on the device itself",
+       .set = number(1, INT_MAX)},
+      {.name = "device-cdp-buffer-size",
+       .argument = "MB",
+       .group = G::collect,
+       .help = "Memory for records of kernels that kernels launch",
+       .status = Status::no_effect,
+       .why = "no effect: CUPTI records no kernels launched by kernels any more",
+       .set = number(1, INT_MAX)},
+      {.name = "profiling-semaphore-pool-size",
+       .argument = "N",
+       .group = G::collect,
+       .help = "Semaphores for serialized kernels",
+       .status = Status::no_effect,
+       .why = "no effect: CUPTI sizes its pools itself",
+       .set = number(1, INT_MAX)},
+      {.name = "flush-period",
+       .argument = "MS",
+       .group = G::collect,
+       .help = "Milliseconds after which records are written at the latest (500)",
+       .ours = true,
+       .set = number(1, 60'000, [](Options& o) -> int& { return o.flush_ms; })},
+      {.name = "activity-buffers",
+       .argument = "N",
+       .group = G::collect,
+       .help = "Buffers of 1 MiB that CUPTI may fill at a time (256)",
+       .ours = true,
+       .set = number(4, 65'536, [](Options& o) -> int& { return o.slots; })},
+      {.name = "cupti",
+       .argument = "PATH",
+       .group = G::collect,
+       .help = "The libcupti to use, in place of gpuprof's own",
+       .ours = true,
+       .set = set_cupti},
+
+      // Where it goes
+      {.name = "export-profile",
+       .letter = 'o',
+       .argument = "FILE",
+       .group = G::output,
+       .help = "Write the profile to this SQLite file\n"
+               "The name may hold %p (process id: one file for each process), %h (host), %q{NAME} "
+               "(variable) and %% (a percent sign). Reports are then printed only when asked for.",
+       .common = true,
+       .alias = "output-profile",
+       .set = file_name([](Options& o) -> std::string& { return o.output; })},
+      {.name = "force-overwrite",
+       .letter = 'f',
+       .group = G::output,
+       .help = "Replace the output file if it exists",
+       .common = true,
+       .set = flag([](Options& o) { o.overwrite = true; })},
+      {.name = "import-profile",
+       .letter = 'i',
+       .argument = "FILE",
+       .group = G::output,
+       .help = "Print reports of this file; nothing is run\n"
+               "Files of gpuprof and of nvprof, Version 8 to 18.",
+       .common = true,
+       .set = text([](Options& o) -> std::string& { return o.input; })},
+      {.name = "log-file",
+       .argument = "FILE",
+       .group = G::output,
+       .help = "Send reports and messages to this file\n"
+               "%1 is standard output, %2 standard error. The name may hold %p, %h, %q{NAME} and "
+               "%%. An existing file is replaced.",
+       .common = true,
+       .set =
+           [](Options& options, const std::string& value) {
+             const auto target = [](Options& o) -> std::string& { return o.log_file; };
+             return value == "%1" || value == "%2" ? text(target)(options, value)
+                                                   : file_name(target)(options, value);
+           }},
+      {.name = "quiet",
+       .letter = 'q',
+       .group = G::output,
+       .help = "Print nothing but errors",
+       .common = true,
+       .set = flag([](Options& o) { o.quiet = true; })},
+      {.name = "save-capture",
+       .argument = "FILE",
+       .group = G::output,
+       .help = "Also record the stream itself, for gpuprof replay",
+       .ours = true,
+       .set = file_name([](Options& o) -> std::string& { return o.save_capture; })},
+      {.name = "no-indexes",
+       .group = G::output,
+       .help = "Leave out nvprof's indexes: smaller file, slower joins",
+       .ours = true,
+       .set = flag([](Options& o) { o.indexes = false; })},
+      {.name = "process-name",
+       .argument = "NAME",
+       .group = G::output,
+       .help = std::string("A name for the process in the file") + given_names,
+       .status = Status::not_yet,
+       .why = "not in this version yet: processes have no names"},
+      {.name = "context-name",
+       .argument = "NAME",
+       .group = G::output,
+       .help = std::string("A name for contexts in file and reports") + given_names,
+       .status = Status::not_yet,
+       .why = "not in this version yet; nvtxNameCuContext in the program names contexts"},
+      {.name = "stream-name",
+       .argument = "NAME",
+       .group = G::output,
+       .help = std::string("A name for streams in file and reports") + given_names,
+       .status = Status::not_yet,
+       .why = "not in this version yet; nvtxNameCuStream in the program names streams"},
+
+      // How reports look
+      {.name = "csv",
+       .group = G::format,
+       .help = "Comma-separated values",
+       .common = true,
+       .set = flag([](Options& o) { o.reports.layout = report::Layout::csv; })},
+      {.name = "json",
+       .group = G::format,
+       .help = "One JSON document; with -i on standard output",
+       .ours = true,
+       .common = true,
+       .set = flag([](Options& o) { o.reports.layout = report::Layout::json; })},
+      {.name = "normalized-time-unit",
+       .letter = 'u',
+       .argument = "s|ms|us|ns|col|auto",
+       .group = G::format,
+       .help = "Unit of times; col: one for each column, auto: what fits the value",
+       .common = true,
+       .set = set_unit},
+      {.name = "demangling",
+       .argument = "on|off|modern|nvprof",
+       .group = G::format,
+       .help = "C++ names of kernels\n"
+               "on: as nvprof writes them in its reports, unambiguous in reports nvprof has not "
+               "and in JSON; off: mangled; modern and nvprof: that style everywhere.",
+       .common = true,
+       .set = set_demangling},
+      {.name = "stats",
+       .group = G::format,
+       .help = "Median, standard deviation and percentiles in summaries",
+       .ours = true,
+       .common = true,
+       .set = flag([](Options& o) { o.reports.statistics = true; })},
+      {.name = "top",
+       .argument = "N",
+       .group = G::format,
+       .help = "Only the first N rows of each section of a summary",
+       .ours = true,
+       .common = true,
+       .set = number(1, INT_MAX, [](Options& o) -> int& { return o.reports.top; })},
+      {.name = "openacc-summary-mode",
+       .argument = "exclusive|inclusive",
+       .group = G::format,
+       .help = "OpenACC times without (exclusive) or with nested constructs",
+       .set = equals("inclusive", [](Options& o) -> bool& { return o.reports.openacc_inclusive; })},
+      {.name = "print-openacc-constructs",
+       .group = G::format,
+       .help = "Name the parent construct in OpenACC reports",
+       .set = flag([](Options& o) { o.reports.openacc_constructs = true; })},
+
+      // Filters
+      {.name = "kernels",
+       .argument = "REGEX",
+       .group = G::filter,
+       .help = "Kernels whose name this regular expression is found in\n"
+               "Case matters. Copies and sets are left out.",
+       .common = true,
+       .set = set_kernels},
+      {.name = "devices",
+       .argument = "LIST",
+       .group = G::filter,
+       .help = "GPU work of these devices: all, or numbers with commas between",
+       .common = true,
+       .set = set_devices},
+      {.name = "from",
+       .argument = "TIME",
+       .group = G::filter,
+       .help = "Records that begin at this time or later\n"
+               "Times count from the first record: 1.5 or 1.5s, 20ms, 7us, 12ns.",
+       .ours = true,
+       .common = true,
+       .set =
+           time([](Options& o) -> std::optional<std::int64_t>& { return o.reports.filter.from; })},
+      {.name = "to",
+       .argument = "TIME",
+       .group = G::filter,
+       .help = "Records that begin before this time",
+       .ours = true,
+       .common = true,
+       .set = time([](Options& o) -> std::optional<std::int64_t>& { return o.reports.filter.to; })},
+
+      // Metrics and events
+      {.name = "metrics",
+       .letter = 'm',
+       .argument = "LIST",
+       .group = G::metrics,
+       .help = "Metrics to collect",
+       .status = Status::not_yet,
+       .why = no_metrics,
+       .not_with_import = true},
+      {.name = "query-metrics",
+       .group = G::metrics,
+       .help = "List the metrics of the devices",
+       .status = Status::not_yet,
+       .why = "not in this version yet: there are no metrics",
+       .not_with_import = true,
+       .set = flag([](Options& o) { o.action = Action::query; })},
+      {.name = "events",
+       .letter = 'e',
+       .argument = "LIST",
+       .group = G::metrics,
+       .help = "Hardware events to collect",
+       .status = Status::replaced,
+       .why = "CUDA has no events any more; metrics (--metrics) take their place",
+       .not_with_import = true},
+      {.name = "query-events",
+       .group = G::metrics,
+       .help = "List the events of the devices",
+       .status = Status::not_yet,
+       .why = "CUDA has no events any more; metrics (--query-metrics) take their place",
+       .not_with_import = true,
+       .set = flag([](Options& o) { o.action = Action::query; })},
+      {.name = "analysis-metrics",
+       .group = G::metrics,
+       .help = "What the Visual Profiler analyses",
+       .status = Status::replaced,
+       .why = "there is no Visual Profiler for today's GPUs; name metrics with --metrics",
+       .not_with_import = true},
+      {.name = "source-level-analysis",
+       .letter = 'a',
+       .argument = "LIST",
+       .group = G::metrics,
+       .help = "Metrics of source lines: global_access, shared_access, branch, "
+               "instruction_execution, pc_sampling",
+       .status = Status::not_yet,
+       .why = "not in this version yet: nothing is collected by source line",
+       .not_with_import = true},
+      {.name = "pc-sampling-period",
+       .argument = "5..31",
+       .group = G::metrics,
+       .help = "Cycles between samples, as a power of two",
+       .status = Status::not_yet,
+       .why = "not in this version yet: program counters are not sampled",
+       .set = number(5, 31)},
+      {.name = "aggregate-mode",
+       .argument = "on|off",
+       .group = G::metrics,
+       .help = "off: a value for each unit of the device",
+       .status = Status::replaced,
+       .why = "CUDA has no values of single units any more; metrics have .sum, .avg, .min, .max",
+       .harmless = "on"},
+      {.name = "event-collection-mode",
+       .argument = "kernel|continuous",
+       .group = G::metrics,
+       .help = "continuous: over the whole run and not for each kernel",
+       .status = Status::not_yet,
+       .why = no_metrics,
+       .harmless = "kernel"},
+      {.name = "continuous-sampling-interval",
+       .argument = "MS",
+       .group = G::metrics,
+       .help = "Milliseconds between values in continuous mode",
+       .status = Status::not_yet,
+       .why = no_metrics,
+       .set = number(1, INT_MAX)},
+      {.name = "replay-mode",
+       .argument = "disabled|kernel|application",
+       .group = G::metrics,
+       .help = "What is run again when one pass cannot collect all metrics",
+       .status = Status::not_yet,
+       .why = no_metrics},
+      {.name = "skip-kernel-replay-save-restore",
+       .argument = "on|off",
+       .group = G::metrics,
+       .help = "on: kernels run again on the memory they left",
+       .status = Status::not_yet,
+       .why = no_metrics,
+       .harmless = "off"},
+
+      // CPU sampling
+      {.name = "cpu-profiling",
+       .argument = "on|off",
+       .group = G::cpu,
+       .help = "Sample the CPU while the program runs",
+       .status = Status::not_yet,
+       .why = no_sampling,
+       .harmless = "off"},
+      {.name = "cpu-profiling-mode",
+       .argument = "flat|top-down|bottom-up",
+       .group = G::cpu,
+       .help = "How the report shows calls (bottom-up)",
+       .set = set_cpu_mode},
+      {.name = "cpu-profiling-max-depth",
+       .argument = "N",
+       .group = G::cpu,
+       .help = "Calls of a stack that the report shows (0: all)",
+       .set = number(0, INT_MAX, [](Options& o) -> int& { return o.reports.cpu.max_depth; })},
+      {.name = "cpu-profiling-percentage-threshold",
+       .argument = "0..100",
+       .group = G::cpu,
+       .help = "Leave out what has less than this percentage",
+       .set =
+           [](Options& options, const std::string& value) {
+             auto refused = number(0, 100)(options, value);
+             if (!refused) options.reports.cpu.threshold = std::stoi(value);
+             return refused;
+           }},
+      {.name = "cpu-profiling-scope",
+       .argument = "function|instruction",
+       .group = G::cpu,
+       .help = "What counts as one place (function)",
+       .set =
+           equals("instruction", [](Options& o) -> bool& { return o.reports.cpu.by_instruction; })},
+      {.name = "cpu-profiling-show-library",
+       .argument = "on|off",
+       .group = G::cpu,
+       .help = "Name the library of each place (off)",
+       .set = equals("on", [](Options& o) -> bool& { return o.reports.cpu.show_library; })},
+      {.name = "cpu-profiling-thread-mode",
+       .argument = "separated|aggregated",
+       .group = G::cpu,
+       .help = "A report for each thread, or one (aggregated)",
+       .set = equals("separated", [](Options& o) -> bool& { return o.reports.cpu.by_thread; })},
+      {.name = "cpu-profiling-show-ccff",
+       .argument = "on|off",
+       .group = G::cpu,
+       .help = "Messages of the compiler in the report; implies scope instruction (off)",
+       .set = equals("on", [](Options& o) -> bool& { return o.reports.cpu.show_ccff; })},
+      {.name = "cpu-profiling-explain-ccff",
+       .argument = "FILE",
+       .group = G::cpu,
+       .help = "The PGI compilers' file of explanations",
+       .status = Status::no_effect,
+       .why = "no effect: there are no PGI compilers any more"},
+      {.name = "cpu-profiling-frequency",
+       .argument = "HZ",
+       .group = G::cpu,
+       .help = "Samples per second (100)\nWith -i only printed.",
+       .status = Status::not_yet,
+       .why = no_sampling,
+       .set = number(1, 500, [](Options& o) -> int& { return o.reports.cpu.frequency; })},
+      {.name = "cpu-profiling-unwind-stack",
+       .argument = "on|off",
+       .group = G::cpu,
+       .help = "Record the stack with each sample (on)",
+       .status = Status::not_yet,
+       .why = no_sampling},
+
+      // About gpuprof
+      {.name = "help",
+       .letter = 'h',
+       .argument = "[TOPIC]",
+       .group = G::program,
+       .help = "This help; of a group, of options that match a word, or all",
+       .common = true},
+      {.name = "version",
+       .letter = 'V',
+       .group = G::program,
+       .help = "Print the version",
+       .common = true,
+       .set = flag([](Options& o) { o.action = Action::version; })},
+  };
+  for (const report::Report* entry : report::reports()) {
+    if (entry->option.empty()) continue;
+    const std::string name(entry->option);
+    table.push_back({.name = name,
+                     .letter = name == "print-summary" ? 's' : '\0',
+                     .group = G::reports,
+                     .help = std::string(entry->help),
+                     .ours = entry->ours,
+                     .common = true,
+                     .set = [name](Options& options, const std::string&) {
+                       options.reports.chosen.insert(name);
+                       return std::optional<Refusal>();
+                     }});
+  }
+  std::ranges::stable_sort(table, {}, &Option::group);
+  return table;
+}
+
+}  // namespace
+
+std::span<const OptionGroupInfo> option_groups() {
+  static constexpr std::array groups{
+      OptionGroupInfo{OptionGroup::collect, "collect", "What to collect"},
+      OptionGroupInfo{OptionGroup::output, "output", "Where it goes"},
+      OptionGroupInfo{OptionGroup::reports, "reports", "Reports"},
+      OptionGroupInfo{OptionGroup::format, "format", "How reports look"},
+      OptionGroupInfo{OptionGroup::filter, "filter", "What reports look at"},
+      OptionGroupInfo{OptionGroup::metrics, "metrics", "Metrics and events"},
+      OptionGroupInfo{OptionGroup::cpu, "cpu", "CPU samples"},
+      OptionGroupInfo{OptionGroup::program, "program", "About gpuprof"},
+  };
+  return groups;
+}
+
+std::span<const Option> option_table() {
+  static const std::vector<Option> table = make_table();
+  return table;
+}
+
+const Option* find_option(std::string_view name) {
+  for (const Option& option : option_table()) {
+    if (option.name == name || (!option.alias.empty() && option.alias == name)) return &option;
+  }
+  return nullptr;
+}
+
+const Option* find_option(char letter) {
+  const auto found = std::ranges::find(option_table(), letter, &Option::letter);
+  return found == option_table().end() ? nullptr : &*found;
+}
+
+std::vector<std::string> choices(const Option& option) {
+  if (option.argument.find('|') == option.argument.npos) return {};
+  return split(option.argument, '|');
+}
+
+std::optional<Refusal> apply(const Option& option, const std::string& value, Options& options) {
+  const auto allowed = choices(option);
+  if (!allowed.empty() && std::ranges::find(allowed, value) == allowed.end()) {
+    std::string words;
+    for (const std::string& word : allowed) {
+      words += (words.empty() ? "" : &word == &allowed.back() ? " or " : ", ") + word;
+    }
+    return Refusal{.takes = words};
+  }
+  if (option.set) {
+    if (auto refused = option.set(options, value)) return refused;
+  }
+  if (option.status != Status::works && (value.empty() || value != option.harmless)) {
+    options.without_effect.push_back(&option);
+  }
+  return {};
+}
+
+std::string wrong_combination(const report::Options& reports) {
+  bool summary = false, trace = false;
+  for (const report::Report* report : report::reports()) {
+    if (!reports.chosen.contains(std::string(report->option))) continue;
+    summary |= report->option.find("summary") != report->option.npos;
+    trace |= report->phase == report::Phase::trace;
+  }
+  if (summary && trace) {
+    return "Use either the print summary options or the print trace options.";
+  }
+  if (reports.chosen.contains("print-dependency-analysis-trace") &&
+      !reports.chosen.contains("dependency-analysis")) {
+    return "Showing dependency analysis trace requires dependency analysis to be enabled.";
+  }
+  return {};
+}
+
+}  // namespace gpuprof::app

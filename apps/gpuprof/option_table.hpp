@@ -1,0 +1,71 @@
+// The options of gpuprof, in one table. From it come parsing, help, the man page, completions and
+// the table in docs/nvprof.md. Reports bring their options themselves (libprof/report/report.hpp).
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apps/gpuprof/options.hpp"
+
+namespace gpuprof::app {
+
+enum class OptionGroup { collect, output, reports, format, filter, metrics, cpu, program };
+
+struct OptionGroupInfo {
+  OptionGroup group;
+  std::string_view name;  // as --help takes it
+  std::string_view title;
+};
+
+enum class Status {
+  works,
+  no_effect,  // accepted; `why` it changes nothing
+  not_yet,    // accepted; `why` says that, and what there is meanwhile
+  replaced,   // refused; `why` says what takes its place
+};
+
+// A value that an option does not take: a line before nvprof's own, and what it does take. Both may
+// be empty.
+struct Refusal {
+  std::string before = {};
+  std::string takes = {};
+};
+
+struct Option {
+  std::string name;  // without dashes
+  char letter = 0;
+  std::string argument = {};  // empty: takes none; with '|' in it: one of these; else what it is
+  OptionGroup group;
+  std::string help;  // a line; what follows a newline is for the long help
+  Status status = Status::works;
+  std::string why = {};
+  std::string harmless = {};  // nvprof's default: with this value there is nothing to refuse or say
+  bool ours = false;          // nvprof has none of this name
+  bool common = false;        // in the short help
+  bool not_with_import = false;
+  bool minus_values = false;  // a value may begin with '-', against nvprof's rule
+  std::string alias = {};
+  std::function<std::optional<Refusal>(Options&, const std::string& value)> set = {};
+};
+
+std::span<const OptionGroupInfo> option_groups();
+std::span<const Option> option_table();
+
+// By name or alias; by letter. Null: there is none.
+const Option* find_option(std::string_view name);
+const Option* find_option(char letter);
+
+// "on", "off" of "on|off"; nothing where the argument is no choice.
+std::vector<std::string> choices(const Option& option);
+
+// Checks the value and sets it, or keeps what is to be said of the option.
+std::optional<Refusal> apply(const Option& option, const std::string& value, Options& options);
+
+// Which reports exclude one another: the error's text, empty if all is well.
+std::string wrong_combination(const report::Options& reports);
+
+}  // namespace gpuprof::app

@@ -1,0 +1,76 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+
+#include "apps/gpuprof/commands.hpp"
+#include "apps/gpuprof/option_table.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+constexpr std::array commands{&replay_command, &schema_command,     &help_command,
+                              &man_command,    &completion_command, &options_command};
+
+// An option of the table as one of CLI11's.
+void add_option(CLI::App& app, Options& options, const Option& option) {
+  std::string names = "--" + option.name;
+  if (option.letter) names = std::string("-") + option.letter + "," + names;
+  if (!option.alias.empty()) names += ",--" + option.alias;
+  const std::string help = option.help.substr(0, option.help.find('\n'));
+  if (option.argument.empty()) {
+    app.add_flag_callback(
+        names, [&options, &option] { apply(option, {}, options); }, help);
+    return;
+  }
+  app.add_option_function<std::string>(
+         names,
+         [&options, &option](const std::string& value) {
+           if (const auto refused = apply(option, value, options)) {
+             throw CLI::ValidationError("--" + option.name, "takes " + refused->takes);
+           }
+         },
+         help)
+      ->option_text(option.argument);
+}
+
+}  // namespace
+
+std::span<const Subcommand* const> subcommands() { return commands; }
+
+const Subcommand* find_subcommand(std::string_view name) {
+  const auto found = std::ranges::find(commands, name, &Subcommand::name);
+  return found == commands.end() ? nullptr : *found;
+}
+
+int run_subcommand(const Subcommand& command, const std::vector<std::string>& words) {
+  const std::string name(command.name);
+  CLI::App app{std::string(command.help), "gpuprof " + name};
+  app.get_formatter()->column_width(34);
+  const std::function<int()> run = command.declare(app);
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    throw Error(error.what(), "see gpuprof " + name + " --help", ExitCode::bad_option);
+  }
+  return run();
+}
+
+void add_report_options(CLI::App& app, Options& options) {
+  for (const Option& option : option_table()) {
+    if (option.group == OptionGroup::reports || option.group == OptionGroup::format ||
+        option.group == OptionGroup::filter) {
+      add_option(app, options, option);
+    }
+  }
+}
+
+void add_output_options(CLI::App& app, Options& options) {
+  for (const char* name :
+       {"export-profile", "force-overwrite", "no-indexes", "log-file", "quiet"}) {
+    add_option(app, options, *find_option(name));
+  }
+}
+
+}  // namespace gpuprof::app
