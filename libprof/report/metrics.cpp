@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 
+#include "libprof/base/error.hpp"
 #include "libprof/report/blob.hpp"
 #include "libprof/report/number.hpp"
 
@@ -22,11 +23,7 @@ struct Event {
 
 #include "libprof/report/metric_ids.inc"
 
-struct Source {
-  std::string_view kind;
-  bool is_metric;
-  bool has_instances;
-};
+using Source = ValueCursor::Source;
 constexpr std::array kernel_sources{Source{"EVENT", false, false}, Source{"METRIC", true, false},
                                     Source{"EVENT_INSTANCE", false, true},
                                     Source{"METRIC_INSTANCE", true, true}};
@@ -34,59 +31,6 @@ constexpr std::array device_sources{Source{"INSTANTANEOUS_EVENT", false, false},
                                     Source{"INSTANTANEOUS_METRIC", true, false},
                                     Source{"INSTANTANEOUS_EVENT_INSTANCE", false, true},
                                     Source{"INSTANTANEOUS_METRIC_INSTANCE", true, true}};
-
-// The rows of one table of values; `key` is the column that says whom they belong to.
-class ValueCursor {
- public:
-  ValueCursor(Session& session, const Source& source, std::string_view key, const std::string& rest)
-      : session_(session),
-        source_(source),
-        rows_(session.select(source.kind, {key, "id", "value", "flags", "instance"}, rest)) {
-    next();
-  }
-
-  void next() {
-    while ((there_ = rows_.step()) && !read()) {
-      session_.skip("CUPTI_ACTIVITY_KIND_" + std::string(source_.kind) +
-                    " with a value that is not of 8 bytes");
-    }
-  }
-  bool there() const { return there_; }
-  std::int64_t key() const { return rows_.integer(0); }
-  const ValueRow& row() const { return row_; }
-
- private:
-  bool read() {
-    row_ = {.measure = {.is_metric = source_.is_metric, .id = rows_.integer(1)}};
-    if (source_.has_instances) row_.measure.instance = rows_.integer(4);
-    if (!source_.is_metric) {
-      row_.overflow = rows_.integer(2) == -1;
-      row_.value = static_cast<std::uint64_t>(rows_.integer(2));
-      return true;
-    }
-    row_.overflow = (rows_.integer(3) & 1) != 0;
-    row_.invalid = (rows_.integer(3) & 2) != 0;
-    const auto blob = rows_.blob(2);
-    if (blob.size() != 8) return false;
-    switch (row_.measure.kind()) {
-      case MetricKind::unknown: break;
-      case MetricKind::real:
-      case MetricKind::percent: row_.value = blob_field<double>(blob, 0); break;
-      case MetricKind::utilization:
-        row_.value = std::uint64_t{blob_field<std::uint32_t>(blob, 0)};
-        break;
-      case MetricKind::count:
-      case MetricKind::throughput: row_.value = blob_field<std::uint64_t>(blob, 0); break;
-    }
-    return true;
-  }
-
-  Session& session_;
-  const Source& source_;
-  store::Statement rows_;
-  bool there_ = false;
-  ValueRow row_;
-};
 
 // The kernels of one table, by rising correlation id.
 class KernelCursor {
@@ -177,8 +121,56 @@ std::string value_text(MetricKind kind, const Value& value, bool csv, std::strin
   return format_fixed(static_cast<double>(*count) * scale.factor).append(scale.unit);
 }
 
+ValueCursor::ValueCursor(Session& session, const Source& source, std::string_view key,
+                         const std::string& rest)
+    : session_(session),
+      source_(source),
+      rows_(session.select(source.kind, {key, "id", "value", "flags", "instance"}, rest)) {
+  next();
+}
+
+void ValueCursor::next() {
+  while ((there_ = rows_.step()) && !read()) {
+    session_.skip("CUPTI_ACTIVITY_KIND_" + std::string(source_.kind) +
+                  " with a value that is not of 8 bytes");
+  }
+}
+
+void ValueCursor::restart(std::int64_t parameter) {
+  rows_.reset();
+  rows_.bind(1, parameter);
+  next();
+}
+
+bool ValueCursor::read() {
+  row_ = {.measure = {.is_metric = source_.is_metric, .id = rows_.integer(1)}};
+  if (source_.has_instances) row_.measure.instance = rows_.integer(4);
+  if (!source_.is_metric) {
+    row_.overflow = rows_.integer(2) == -1;
+    row_.value = static_cast<std::uint64_t>(rows_.integer(2));
+    return true;
+  }
+  row_.overflow = (rows_.integer(3) & 1) != 0;
+  row_.invalid = (rows_.integer(3) & 2) != 0;
+  const auto blob = rows_.blob(2);
+  if (blob.size() != 8) return false;
+  switch (row_.measure.kind()) {
+    case MetricKind::unknown: break;
+    case MetricKind::real:
+    case MetricKind::percent: row_.value = blob_field<double>(blob, 0); break;
+    case MetricKind::utilization:
+      row_.value = std::uint64_t{blob_field<std::uint32_t>(blob, 0)};
+      break;
+    case MetricKind::count:
+    case MetricKind::throughput: row_.value = blob_field<std::uint64_t>(blob, 0); break;
+  }
+  return true;
+}
+
+bool has_kernel_values(Session& session) { return any_rows(session, kernel_sources); }
+
 bool has_values(Session& session) {
-  return any_rows(session, kernel_sources) || any_rows(session, device_sources);
+  return has_kernel_values(session) || any_rows(session, device_sources);
 }
 
 // Tables and kernels come in one order, so that each is read once.
@@ -219,6 +211,51 @@ void read_device_values(Session& session,
   for (const Source& source : device_sources) {
     ValueCursor cursor(session, source, "deviceId", "WHERE " + session.filter(source.kind));
     for (; cursor.there(); cursor.next()) use(cursor.key(), cursor.row());
+  }
+}
+
+void scan_kernel_values(Session& session, const std::function<void(const ValueRow&)>& use) {
+  for (const Source& source : kernel_sources) {
+    ValueCursor cursor(session, source, "correlationId");
+    for (; cursor.there(); cursor.next()) use(cursor.row());
+  }
+}
+
+ValuesOfKernel::ValuesOfKernel(Session& session) : session_(session) {
+  for (const Source& source : kernel_sources) {
+    if (!session.has_rows(source.kind)) continue;
+    const std::string table = "CUPTI_ACTIVITY_KIND_" + std::string(source.kind);
+    const auto indexed = session.database().integer(
+        "SELECT 1 FROM pragma_index_list('" + table +
+        "') l, pragma_index_info(l.name) c "
+        "WHERE NOT l.partial AND c.seqno = 0 AND c.name = 'correlationId'");
+    if (!indexed) {
+      // Of its name, so that it is found in place of the other.
+      session.output().progress("indexing " + table);
+      session.database().execute("CREATE TABLE temp." + table + " AS SELECT * FROM main." + table +
+                                 "; CREATE INDEX temp.by_correlation_" + table + " ON " + table +
+                                 "(correlationId)");
+      copies_.push_back(table);
+    }
+    cursors_.emplace_back(session, source, "correlationId", "WHERE correlationId = ?1");
+  }
+}
+
+ValuesOfKernel::~ValuesOfKernel() {
+  cursors_.clear();
+  try {
+    for (const std::string& table : copies_) {
+      session_.database().execute("DROP TABLE temp." + table);
+    }
+  } catch (const Error&) {
+    // They go with the connection.
+  }
+}
+
+void ValuesOfKernel::find(std::int64_t correlation_id,
+                          const std::function<void(const ValueRow&)>& use) {
+  for (ValueCursor& cursor : cursors_) {
+    for (cursor.restart(correlation_id); cursor.there(); cursor.next()) use(cursor.row());
   }
 }
 

@@ -61,6 +61,37 @@ struct ValueRow {
   bool invalid = false;
 };
 
+// The rows of one table of values. Belongs to one thread.
+class ValueCursor {
+ public:
+  // A table of values: its name without "CUPTI_ACTIVITY_KIND_" and what it holds.
+  struct Source {
+    std::string_view kind;
+    bool is_metric;
+    bool has_instances;
+  };
+
+  // `key` is the column that says whom a value belongs to, `rest` what follows FROM.
+  ValueCursor(Session& session, const Source& source, std::string_view key,
+              const std::string& rest = {});
+
+  void next();
+  // Starts again with this parameter of `rest`.
+  void restart(std::int64_t parameter);
+  bool there() const { return there_; }
+  std::int64_t key() const { return rows_.integer(0); }
+  const ValueRow& row() const { return row_; }
+
+ private:
+  bool read();
+
+  Session& session_;
+  const Source& source_;
+  store::Statement rows_;
+  bool there_ = false;
+  ValueRow row_;
+};
+
 // The kernel that values were measured on.
 struct MeasuredKernel {
   std::int64_t name;  // string id
@@ -68,8 +99,9 @@ struct MeasuredKernel {
   std::int64_t duration;  // ns
 };
 
-// Whether the file has values at all; the tables of a trace then become summaries.
+// Whether the file has values at all, or such of kernels.
 bool has_values(Session& session);
+bool has_kernel_values(Session& session);
 
 // Every value of a kernel that passes the session's filter, in the order of correlation ids.
 // Returns how many values have no kernel. Memory does not depend on the number of rows.
@@ -79,5 +111,25 @@ std::int64_t read_kernel_values(
 // Values at a point in time, INSTANTANEOUS_*: they belong to a device.
 void read_device_values(Session& session,
                         const std::function<void(std::int64_t device, const ValueRow&)>& use);
+
+// Every value of a kernel, in the order of the tables.
+void scan_kernel_values(Session& session, const std::function<void(const ValueRow&)>& use);
+
+// Finds the values of one kernel after the other. A table without an index on correlation ids is
+// copied into a temporary one that has it, for as long as this lives.
+class ValuesOfKernel {
+ public:
+  explicit ValuesOfKernel(Session& session);
+  ~ValuesOfKernel();
+  ValuesOfKernel(const ValuesOfKernel&) = delete;
+  ValuesOfKernel& operator=(const ValuesOfKernel&) = delete;
+
+  void find(std::int64_t correlation_id, const std::function<void(const ValueRow&)>& use);
+
+ private:
+  Session& session_;
+  std::vector<std::string> copies_;
+  std::vector<ValueCursor> cursors_;
+};
 
 }  // namespace gpuprof::report

@@ -38,6 +38,7 @@ class Output {
 
   Layout layout() const { return layout_; }
   Unit unit() const { return unit_; }
+  void use(Unit unit) { unit_ = unit; }
   bool json() const { return layout_ == Layout::json; }
   bool csv() const { return layout_ == Layout::csv; }
   bool text() const { return layout_ == Layout::text; }

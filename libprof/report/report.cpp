@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "libprof/report/metrics.hpp"
 #include "libprof/report/output.hpp"
 
 namespace gpuprof::report {
@@ -123,7 +124,13 @@ std::vector<const Report*> chosen_sections(const Session& session) {
 void print_reports(store::Database& database, std::ostream& out, const Options& options) {
   Output output(out, options);
   Session session(database, options, output, name_style(options));
-  if (any_chosen(session, Phase::trace)) {
+  if (options.cpu.show_ccff && !options.cpu.by_instruction) {
+    output.warning("Showing CCFF messages implies collapsing the graph by instruction address.");
+  }
+  // Beside values of events and metrics nvprof prints the summary in place of all traces but one.
+  const bool trace = any_chosen(session, Phase::trace) &&
+                     (session.chosen("print-gpu-trace") || !has_values(session));
+  if (trace) {
     session.begin_result();
     print_heading_of_values(session);
     print_phase(session, Phase::trace);
@@ -138,8 +145,8 @@ void print_reports(store::Database& database, std::ostream& out, const Options& 
     print_sections(session, std::move(sections));
     if (!session.chosen("print-summary-per-gpu")) print_phase(session, Phase::detail);
   }
-  print_phase(session, Phase::always);
   print_phase(session, Phase::extra);
+  print_phase(session, Phase::always);
   session.report_skipped();
   print_losses(session);
   output.finish();

@@ -762,14 +762,26 @@ std::span<const Cell> Trace::cells() const { return current_->cells(); }
 bool Trace::is_kernel() const { return current_->is_kernel(); }
 std::int64_t Trace::correlation_id() const { return current_->correlation_id(); }
 
+void print_footnotes(Output& output, std::span<const TraceColumn> columns) {
+  if (!output.text()) return;
+  output.line();
+  output.line(
+      "Regs: Number of registers used per CUDA thread. This number includes registers used "
+      "internally by the CUDA driver and/or tools and can be more than what the compiler shows.");
+  output.line("SSMem: Static shared memory allocated per CUDA block.");
+  output.line("DSMem: Dynamic shared memory allocated per CUDA block.");
+  const bool transfers = std::ranges::any_of(
+      columns, [](const TraceColumn& each) { return each.field == TraceField::source_memory; });
+  if (!transfers) return;
+  output.line("SrcMemType: The type of source memory accessed by memory operation/copy");
+  output.line("DstMemType: The type of destination memory accessed by memory operation/copy");
+}
+
 void print_trace(Session& session, bool gpu, bool api) {
   Output& output = session.output();
   Trace trace(session, gpu, api);
   std::vector<Column> columns;
   for (const TraceColumn& each : trace.columns()) columns.push_back(each.column);
-  const bool transfers = std::ranges::any_of(trace.columns(), [](const TraceColumn& each) {
-    return each.field == TraceField::source_memory;
-  });
   Table table(output, gpu && api ? "trace" : gpu ? "gpu_trace" : "api_trace", std::move(columns));
   bool any = false;
   for (; trace.next(); any = true) table.row(trace.cells());
@@ -778,16 +790,7 @@ void print_trace(Session& session, bool gpu, bool api) {
     if (output.json()) table.heading();
     return;
   }
-  if (!gpu || !output.text()) return;
-  output.line();
-  output.line(
-      "Regs: Number of registers used per CUDA thread. This number includes registers used "
-      "internally by the CUDA driver and/or tools and can be more than what the compiler shows.");
-  output.line("SSMem: Static shared memory allocated per CUDA block.");
-  output.line("DSMem: Dynamic shared memory allocated per CUDA block.");
-  if (!transfers) return;
-  output.line("SrcMemType: The type of source memory accessed by memory operation/copy");
-  output.line("DstMemType: The type of destination memory accessed by memory operation/copy");
+  if (gpu) print_footnotes(output, trace.columns());
 }
 
 }  // namespace gpuprof::report

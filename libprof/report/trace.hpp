@@ -91,7 +91,10 @@ class Trace {
   std::int64_t origin_ = 0;
 };
 
-// With footnotes in text; "No kernels were profiled." if there is no row.
+// What the columns mean, below a trace of GPU work; in text only.
+void print_footnotes(Output& output, std::span<const TraceColumn> columns);
+
+// With footnotes; "No kernels were profiled." if there is no row.
 void print_trace(Session& session, bool gpu, bool api);
 
 }  // namespace gpuprof::report

@@ -1,6 +1,8 @@
 // One line per kernel, copy and set; with --print-api-trace API calls are in the same table.
+#include "libprof/report/metrics.hpp"
 #include "libprof/report/report.hpp"
 #include "libprof/report/trace.hpp"
+#include "libprof/report/value_trace.hpp"
 
 namespace gpuprof::report {
 
@@ -12,7 +14,9 @@ extern const Report gpu_trace{
     .print =
         [](Session& session) {
           if (!session.chosen("print-gpu-trace")) return;
-          print_trace(session, true, session.chosen("print-api-trace"));
+          const bool api = session.chosen("print-api-trace");
+          has_kernel_values(session) ? print_value_trace(session, api)
+                                     : print_trace(session, true, api);
         },
 };
 
