@@ -31,6 +31,7 @@ class ProfileFile {
   const std::string& path() const { return path_; }
   Format format() const { return format_; }
   std::string description() const;  // "a profile of nvprof, Version 11"
+  std::optional<std::int64_t> version() const { return version_; }  // of nvprof's layout
   std::int64_t size() const { return size_; }
   bool write_ahead_log() const { return log_; }
   // The process that is writing to the file at present; 0: none that can be seen.

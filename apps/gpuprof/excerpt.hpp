@@ -1,0 +1,23 @@
+// What slice and truncate have in common: a part of a profile goes into a file of its own.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "libprof/export/excerpt.hpp"
+
+namespace gpuprof::app {
+
+struct ExcerptJob {
+  std::string input;
+  std::string output;  // may hold placeholders
+  bool overwrite = false;
+  bool quiet = false;
+  std::vector<std::string> keep;  // words for ExcerptOptions::keep; empty: all
+  exporting::ExcerptOptions options;
+};
+
+// Returns the exit code. The output has its name only when it is complete.
+int write_excerpt(ExcerptJob job);
+
+}  // namespace gpuprof::app

@@ -1,0 +1,75 @@
+// gpuprof slice: the records of a time window.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "apps/gpuprof/commands.hpp"
+#include "apps/gpuprof/excerpt.hpp"
+#include "apps/gpuprof/option_table.hpp"
+#include "libprof/base/shell.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+struct Slice {
+  ExcerptJob job;
+  std::string from, to;
+};
+
+std::optional<std::int64_t> parse_time(const char* name, const std::string& value) {
+  if (value.empty()) return std::nullopt;
+  Options parsed;
+  if (const auto refused = apply(*find_option(name), value, parsed)) {
+    throw Error("--" + std::string(name) + " takes " + refused->takes, "", ExitCode::bad_option);
+  }
+  const report::Filter& filter = parsed.reports.filter;
+  return filter.from ? filter.from : filter.to;
+}
+
+int slice(Slice& slice) {
+  ExcerptJob& job = slice.job;
+  exporting::ExcerptOptions& window = job.options;
+  window.from = parse_time("from", slice.from);
+  window.to = parse_time("to", slice.to);
+  if (!window.from && !window.to) {
+    throw Error("there is no time window", "give --from, --to or both", ExitCode::bad_option);
+  }
+  if (window.from && window.to && *window.from >= *window.to) {
+    throw Error("--from is not before --to", "", ExitCode::bad_option);
+  }
+  std::vector<std::string> words{"gpuprof", "slice", job.input};
+  if (window.from) words.insert(words.end(), {"--from", slice.from});
+  if (window.to) words.insert(words.end(), {"--to", slice.to});
+  window.command = shell_line(words);
+  return write_excerpt(job);
+}
+
+std::function<int()> declare(CLI::App& app) {
+  auto arguments = std::make_shared<Slice>();
+  ExcerptJob& job = arguments->job;
+  app.add_option("profile", job.input, "The profile to take from")->required()->option_text("FILE");
+  app.add_option("--from", arguments->from,
+                 "Records that begin at this time or later; times count from the first record: "
+                 "1.5 or 1.5s, 20ms, 7us, 12ns")
+      ->option_text("TIME");
+  app.add_option("--to", arguments->to, "Records that begin before this time")->option_text("TIME");
+  app.add_option("-o,--export-profile", job.output, "Write the part to this file")
+      ->required()
+      ->option_text("FILE");
+  app.add_flag("-f,--force-overwrite", job.overwrite, "Replace the file if it exists");
+  app.add_flag("-q,--quiet", job.quiet, "Say nothing but errors");
+  app.footer(
+      "\nAPI calls that asked for GPU work in the window are kept as well, and NVTX ranges that\n"
+      "overlap it.");
+  return [arguments] { return slice(*arguments); };
+}
+
+}  // namespace
+
+const Subcommand slice_command{
+    .name = "slice",
+    .usage = "FILE --from TIME --to TIME -o FILE",
+    .help = "Write a time window of a profile into a file of its own",
+    .declare = declare,
+};
+
+}  // namespace gpuprof::app

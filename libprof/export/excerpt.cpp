@@ -1,0 +1,414 @@
+#include "libprof/export/excerpt.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+
+#include "libprof/base/error.hpp"
+#include "libprof/store/database_schema.hpp"
+#include "libprof/store/nvtx_ranges.hpp"
+#include "libprof/store/profile_file.hpp"
+#include "libprof/store/rescue.hpp"
+#include "schema/activity/all.hpp"
+#include "schema/database.hpp"
+#include "schema/legacy.hpp"
+#include "schema/session.hpp"
+
+namespace gpuprof::exporting {
+namespace {
+
+using store::Database;
+using store::quoted_name;
+using store::SchemaObject;
+using store::Statement;
+
+constexpr std::string_view prefix = "CUPTI_ACTIVITY_KIND_";
+constexpr std::string_view marker = "CUPTI_ACTIVITY_KIND_MARKER";
+constexpr std::string_view ranges = "NVTX_RANGE";  // computed from markers
+
+constexpr std::array<std::string_view, 8> gpu_work{"KERNEL",      "CONCURRENT_KERNEL", "CDP_KERNEL",
+                                                   "MEMCPY",      "MEMCPY2",           "MEMSET",
+                                                   "GRAPH_TRACE", "MEM_DECOMPRESS"};
+constexpr std::array<std::string_view, 3> api_calls{"RUNTIME", "DRIVER", "INTERNAL_LAUNCH_API"};
+// What records of other tables refer to, beside the topology.
+constexpr std::array<std::string_view, 3> referred_to{"NAME", "FUNCTION", "SOURCE_LOCATOR"};
+
+template <std::size_t N>
+bool is_one_of(const std::array<std::string_view, N>& kinds, std::string_view kind) {
+  return std::ranges::find(kinds, kind) != kinds.end();
+}
+
+// Empty for a table that is of no kind.
+std::string_view kind_of(std::string_view table) {
+  return table.starts_with(prefix) ? table.substr(prefix.size()) : std::string_view();
+}
+
+std::optional<schema::Group> group_of(std::string_view table) {
+  for (const schema::KindRef& kind : schema::kinds) {
+    if (kind.table->name == table) return kind.info->group;
+  }
+  return std::nullopt;
+}
+
+// nvprof's tables of what the host's threads were doing.
+bool is_cpu_sampling(std::string_view table) {
+  return table.starts_with("coll") || table.starts_with("prof");
+}
+
+bool is_always_kept(std::string_view table) {
+  return group_of(table) == schema::Group::topology || is_one_of(referred_to, kind_of(table));
+}
+
+// --keep applies to these.
+bool holds_records(std::string_view table) {
+  return (!kind_of(table).empty() || is_cpu_sampling(table)) && !is_always_kept(table);
+}
+
+// "Concurrent-Kernel" and "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL" -> "CONCURRENT_KERNEL".
+std::string plain(std::string_view word) {
+  std::string text(word);
+  std::ranges::transform(text, text.begin(), [](char c) {
+    return c == '-' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+  });
+  return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
+}
+
+bool names_table(const std::string& word, std::string_view table) {
+  if (word == "CPU_SAMPLING") return is_cpu_sampling(table);
+  const std::string_view kind = kind_of(table);
+  if (kind.empty()) return false;
+  if (kind == word) return true;
+  if (word == "KERNEL") return kind.ends_with("_KERNEL");
+  if (word == "MEMCPY") return kind == "MEMCPY2";
+  if (word == "MARKER") return kind == "MARKER_DATA";
+  if (word == "EVENT" || word == "METRIC") {
+    return kind == word + "_INSTANCE" || kind.starts_with("INSTANTANEOUS_" + word);
+  }
+  const auto group = group_of(table);
+  for (const schema::GroupInfo& info : schema::groups) {
+    if (info.name.empty() || plain(info.name) != word) continue;
+    const bool kernel = kind.ends_with("KERNEL");  // KERNEL and CDP_KERNEL are in no such group
+    if (group == info.group || (info.group == schema::Group::gpu && kernel)) return true;
+  }
+  return false;
+}
+
+class Copier {
+ public:
+  Copier(Database& source, const std::string& path, const ExcerptOptions& options,
+         const std::function<void(std::string_view)>& progress)
+      : source_(source),
+        out_(path, Database::Mode::create),
+        options_(options),
+        progress_(progress) {}
+
+  Excerpt copy(const std::function<bool()>& stop) {
+    set_up();
+    if (stop) out_.watch(stop);
+    out_.execute("BEGIN");
+    objects_ = store::read_schema(out_, "source");
+    for (const SchemaObject& object : objects_) {
+      if (object.type == "table" && !leaves_no_table(object.name)) make_table(object);
+    }
+    find_window();
+    copy_in_order();
+    add_missing_tables();
+    const bool ours = out_.has_table("RUN") && out_.has_table("STATISTIC_DOC");
+    make_others();
+    if (ours) complete_our_own();
+    progress_("writing");
+    out_.execute("COMMIT");
+    return std::move(result_);
+  }
+
+ private:
+  enum class Rule { nothing, whole, window, calls, correlated, markers, marker_data };
+
+  struct Table {
+    std::string name;
+    std::set<std::string> columns;
+    Rule rule = Rule::whole;
+    bool has(const std::string& column) const { return columns.contains(column); }
+    std::string time() const { return has("start") ? "start" : "timestamp"; }
+  };
+
+  void set_up() {
+    out_.execute("PRAGMA page_size = " + setting("page_size"));
+    out_.execute("PRAGMA encoding = '" + source_.text("PRAGMA encoding").value_or("UTF-8") + "'");
+    // Nobody sees the file before it is complete.
+    out_.execute("PRAGMA journal_mode = OFF");
+    out_.execute("PRAGMA synchronous = NORMAL");
+    out_.execute("PRAGMA cache_size = -65536");
+    out_.execute("PRAGMA temp_store = FILE");
+    out_.execute("PRAGMA user_version = " + setting("user_version"));
+    out_.execute("PRAGMA application_id = " + setting("application_id"));
+    out_.attach(source_, "source");
+  }
+
+  std::string setting(const std::string& name) {
+    return std::to_string(source_.integer("PRAGMA " + name).value_or(0));
+  }
+
+  bool is_kept(std::string_view table) const {
+    if (!options_.keep) return true;
+    if (table == ranges) return options_.keep->contains(std::string(marker));
+    return !holds_records(table) || options_.keep->contains(std::string(table));
+  }
+
+  // nvprof prints a section on CPU sampling if there are tables for it, even empty ones.
+  bool leaves_no_table(std::string_view table) const {
+    return is_cpu_sampling(table) && !is_kept(table);
+  }
+
+  void make_table(const SchemaObject& object) {
+    out_.execute(object.sql);
+    Table table;
+    table.name = object.name;
+    auto columns = out_.prepare("SELECT name FROM pragma_table_info(?1)");
+    columns.bind(1, object.name);
+    while (columns.step()) table.columns.emplace(columns.text(0));
+    table.rule = rule(table);
+    tables_.push_back(std::move(table));
+  }
+
+  Rule rule(const Table& table) const {
+    const std::string_view kind = kind_of(table.name);
+    if (!is_kept(table.name)) return Rule::nothing;
+    if (!options_.from && !options_.to) return Rule::whole;
+    const bool is_marker = table.has("flags") && table.has("id") && table.has("timestamp");
+    if (table.name == ranges) return table.has("id") ? Rule::marker_data : Rule::whole;
+    if (kind.empty() || is_always_kept(table.name)) return Rule::whole;
+    if (kind == "MARKER" && is_marker) return Rule::markers;
+    if (kind == "MARKER_DATA" && table.has("id")) return Rule::marker_data;
+    const bool correlated = table.has("correlationId");
+    if (is_one_of(api_calls, kind) && table.has("start") && correlated) return Rule::calls;
+    if (table.has("start") || table.has("timestamp")) return Rule::window;
+    return correlated ? Rule::correlated : Rule::whole;
+  }
+
+  void find_window() {
+    if (!options_.from && !options_.to) return;
+    progress_("looking for the first record");
+    const std::int64_t first = store::first_record(out_, "source").value_or(0);
+    // What has no time has 0 there.
+    if (options_.from) from_ = std::max<std::int64_t>(1, first + *options_.from);
+    if (options_.to) to_ = first + *options_.to;
+  }
+
+  std::string in_window(const std::string& column) const {
+    return "(" + column + " >= " + std::to_string(from_) + " AND " + column + " < " +
+           std::to_string(to_) + ")";
+  }
+
+  // GPU work before the calls that asked for it, records without times after those they go with.
+  void copy_in_order() {
+    out_.execute("CREATE TEMP TABLE kept_id(id INTEGER PRIMARY KEY)");
+    for (const Table& table : tables_) {
+      if (table.rule == Rule::whole || table.rule == Rule::window) copy_table(table);
+      if (table.rule == Rule::window && is_one_of(gpu_work, kind_of(table.name))) {
+        keep_ids(table);
+        count_without_times(table);
+      }
+    }
+    for (const Table& table : tables_) {
+      if (table.rule == Rule::calls) copy_table(table);
+    }
+    if (std::ranges::any_of(tables_, [&](const Table& table) {
+          return table.rule == Rule::correlated && has_rows(table);
+        })) {
+      for (const Table& table : tables_) {
+        if (table.rule == Rule::calls) keep_ids(table);
+      }
+      for (const Table& table : tables_) {
+        if (table.rule == Rule::correlated) copy_table(table);
+      }
+    }
+    for (const Table& table : tables_) {
+      if (table.rule == Rule::markers) find_markers(table);
+    }
+    for (const Table& table : tables_) {
+      if (table.rule == Rule::markers || table.rule == Rule::marker_data) copy_table(table);
+    }
+    out_.execute("DROP TABLE temp.kept_id");
+  }
+
+  void copy_table(const Table& table) {
+    progress_("copying " + table.name);
+    const std::string name = quoted_name(table.name);
+    std::string condition;
+    switch (table.rule) {
+      case Rule::nothing: return;
+      case Rule::whole: break;
+      case Rule::window: condition = in_window(table.time()); break;
+      case Rule::calls:
+        condition = in_window("start") + " OR correlationId IN (SELECT id FROM temp.kept_id)";
+        break;
+      case Rule::correlated: condition = "correlationId IN (SELECT id FROM temp.kept_id)"; break;
+      case Rule::markers:
+      case Rule::marker_data:
+        if (!have_markers_) break;
+        condition = "EXISTS (SELECT 1 FROM temp.kept_marker k WHERE k.process = " + process(table) +
+                    " AND k.id = " + name + ".id)";
+        break;
+    }
+    std::string list;
+    auto columns = out_.prepare("SELECT name FROM pragma_table_info(?1)");
+    columns.bind(1, table.name);
+    while (columns.step()) list += (list.empty() ? "" : ", ") + quoted_name(columns.text(0));
+    // All columns of all rows: SQLite then copies rows without looking into them.
+    const bool as_they_are = condition.empty() && !is_generated(table);
+    out_.execute("INSERT INTO main." + name + (as_they_are ? "" : "(" + list + ")") + " SELECT " +
+                 (as_they_are ? "*" : list) + " FROM source." + name +
+                 (condition.empty() ? "" : " NOT INDEXED WHERE " + condition));
+    if (holds_records(table.name)) {
+      result_.kept += out_.integer("SELECT changes()").value_or(0);
+    }
+  }
+
+  // Whether it has columns that are computed.
+  bool is_generated(const Table& table) {
+    auto columns = out_.prepare("SELECT 1 FROM pragma_table_xinfo(?1) WHERE hidden > 0");
+    return columns.bind(1, table.name).step();
+  }
+
+  bool has_rows(const Table& table) {
+    return out_.prepare("SELECT 1 FROM source." + quoted_name(table.name) + " LIMIT 1").step();
+  }
+
+  void keep_ids(const Table& table) {
+    if (!table.has("correlationId")) return;
+    out_.execute("INSERT OR IGNORE INTO temp.kept_id SELECT correlationId FROM main." +
+                 quoted_name(table.name) + " NOT INDEXED WHERE correlationId <> 0");
+  }
+
+  void count_without_times(const Table& table) {
+    result_.without_times +=
+        out_.integer("SELECT count(*) FROM source." + quoted_name(table.name) + " WHERE start = 0")
+            .value_or(0);
+  }
+
+  // An id is a range's within its process.
+  static std::string process(const Table& table) {
+    return table.has("processId") ? "processId" : "0";
+  }
+
+  // Marks in the window, ranges that overlap it. A range that was never closed goes on for ever.
+  void find_markers(const Table& table) {
+    progress_("looking for NVTX ranges");
+    const std::string from = std::to_string(from_), to = std::to_string(to_);
+    out_.execute(
+        "CREATE TEMP TABLE kept_marker(process INT, id INT, PRIMARY KEY(process, id)) "
+        "WITHOUT ROWID");
+    out_.execute("INSERT INTO temp.kept_marker SELECT process, id FROM (SELECT " + process(table) +
+                 " AS process, id, min(CASE WHEN flags & 2 THEN timestamp END) AS opened, "
+                 "max(CASE WHEN flags & 4 THEN timestamp END) AS closed, "
+                 "max(flags & 6 = 0 AND " +
+                 in_window("timestamp") + ") AS marked FROM source." + quoted_name(table.name) +
+                 " GROUP BY 1, 2) WHERE marked OR CASE WHEN opened IS NULL THEN " +
+                 in_window("closed") + " ELSE opened < " + to +
+                 " AND (closed IS NULL OR closed > " + from + " OR opened >= " + from + ") END");
+    have_markers_ = true;
+  }
+
+  bool is_in_source(std::string_view name) const {
+    return std::ranges::find(objects_, name, &SchemaObject::name) != objects_.end();
+  }
+
+  // nvprof wants the table of devices, and tools the others.
+  void add_missing_tables() {
+    constexpr int last_of_nvprof = 52;
+    for (const schema::KindRef& kind : schema::kinds) {
+      if (kind.info->id > last_of_nvprof || is_in_source(kind.table->name)) continue;
+      out_.execute(schema::create_table_sql(*kind.table));
+    }
+    for (const schema::LegacyTable& table : schema::legacy_tables) {
+      if (table.kind == 0 || is_in_source(table.name)) continue;
+      out_.execute(schema::create_table_sql(table));
+    }
+    for (const schema::SessionTable& table : schema::session_tables) {
+      const bool nvprofs = table.name == "Version" || table.name == "StringTable";
+      if (nvprofs && !is_in_source(table.name)) out_.execute(schema::create_table_sql(table));
+    }
+    if (!is_in_source("StringTable")) {
+      out_.execute("INSERT INTO StringTable(_id_, value) VALUES(0, '" +
+                   std::string(schema::null_string) + "')");
+    }
+    if (out_.has_table("Version") && !out_.integer("SELECT * FROM Version")) {
+      out_.execute("INSERT INTO Version VALUES(" + std::to_string(schema::nvprof_version) + ")");
+    }
+  }
+
+  void complete_our_own() {
+    out_.prepare("INSERT OR REPLACE INTO RUN VALUES('derived_from', ?1)")
+        .bind(1, options_.command)
+        .run();
+    // The writer of an unfinished file was ended before it did this.
+    if (out_.text("SELECT value FROM RUN WHERE key = 'finished'") != "0") return;
+    store::compute_nvtx_ranges(out_);
+    progress_("making indexes");
+    store::create_indexes(out_);
+  }
+
+  void make_others() {
+    progress_("making indexes");
+    for (const std::string_view type : {"index", "view", "trigger"}) {
+      for (const SchemaObject& object : objects_) {
+        if (object.type != type) continue;
+        try {
+          out_.execute(object.sql);
+        } catch (const store::DatabaseError& error) {
+          if (error.kind() != store::DatabaseError::Kind::other) throw;
+          result_.left_out.push_back(object.name);
+        }
+      }
+    }
+  }
+
+  Database& source_;
+  Database out_;
+  const ExcerptOptions& options_;
+  const std::function<void(std::string_view)>& progress_;
+  std::vector<SchemaObject> objects_;
+  std::vector<Table> tables_;
+  std::int64_t from_ = 1;
+  std::int64_t to_ = std::numeric_limits<std::int64_t>::max();
+  bool have_markers_ = false;
+  Excerpt result_;
+};
+
+}  // namespace
+
+Excerpt write_excerpt(Database& source, const std::string& path, const ExcerptOptions& options,
+                      const std::function<void(std::string_view)>& progress,
+                      const std::function<bool()>& stop) {
+  return Copier(source, path, options, progress).copy(stop);
+}
+
+std::set<std::string> tables_named(const std::vector<std::string>& words, Database& file) {
+  std::set<std::string> candidates;
+  for (const SchemaObject& object : store::read_schema(file)) {
+    if (object.type == "table") candidates.insert(object.name);
+  }
+  for (const schema::KindRef& kind : schema::kinds) candidates.emplace(kind.table->name);
+  for (const schema::LegacyTable& table : schema::legacy_tables) candidates.emplace(table.name);
+  std::set<std::string> chosen;
+  for (const std::string& word : words) {
+    const std::string name = plain(word);
+    bool found = false;
+    for (const std::string& table : candidates) {
+      if (!names_table(name, table)) continue;
+      chosen.insert(table);
+      found = true;
+    }
+    if (!found) {
+      throw Error("there are no records named " + word,
+                  "name groups of --trace (gpu, api, nvtx, ...), kinds (kernel, memcpy, runtime, "
+                  "...) or tables",
+                  ExitCode::bad_option);
+    }
+  }
+  return chosen;
+}
+
+}  // namespace gpuprof::exporting

@@ -1,0 +1,51 @@
+// A part of a profile as a profile of its own, which nvprof and gpuprof read as the whole.
+//
+// Works on nvprof's files and on ours: tables, columns, indexes and views are made as they are in
+// the source, unknown ones included, and tables of nvprof's that are missing are added. Rows are
+// copied by SQLite, so memory does not grow with them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libprof/store/sqlite.hpp"
+
+namespace gpuprof::exporting {
+
+struct ExcerptOptions {
+  // ns after the file's first record. With either, records are chosen by time:
+  // - what has a start or a timestamp, if that is in [from, to);
+  // - API calls also if GPU work that was kept has their correlationId;
+  // - NVTX ranges with both ends and their data, if they overlap the window;
+  // - records that have nothing but a correlationId, if a record that was kept has it;
+  // - all others (devices, contexts, streams, names, strings, …) always.
+  std::optional<std::int64_t> from, to;
+  // Tables of records; none: all. Devices, contexts, streams and names are kept anyway.
+  std::optional<std::set<std::string>> keep;
+  std::string command;  // told in RUN of a profile of ours
+};
+
+struct Excerpt {
+  std::int64_t kept = 0;              // records
+  std::int64_t without_times = 0;     // GPU work that is in no window, as it has no times
+  std::vector<std::string> left_out;  // indexes and views that SQLite refused
+};
+
+// Writes into the new file `path`. `progress` is told what is being done; `stop` may end it, with
+// a DatabaseError (interrupted). Throws gpuprof::Error; what is there then is of no use.
+Excerpt write_excerpt(store::Database& source, const std::string& path,
+                      const ExcerptOptions& options,
+                      const std::function<void(std::string_view)>& progress,
+                      const std::function<bool()>& stop);
+
+// The tables that words name, in any case: groups of --trace (gpu), kinds (memcpy: MEMCPY and
+// MEMCPY2; concurrent-kernel), tables (CUPTI_ACTIVITY_KIND_MEMCPY), cpu-sampling. Throws
+// gpuprof::Error for a word that names none of the file's.
+std::set<std::string> tables_named(const std::vector<std::string>& words, store::Database& file);
+
+}  // namespace gpuprof::exporting
