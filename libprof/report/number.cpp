@@ -56,7 +56,7 @@ std::string format_number(double value, std::string_view unit, NumberFormat form
   std::string text = value >= format.exponent_from
                          ? printed(value, std::chars_format::scientific,
                                    format.bare_exponent ? 0 : std::max(room - 6, 0))
-                         : filled(value, room, 99);
+                         : filled(value, room, 6);
   return text.append(unit);
 }
 
@@ -111,6 +111,11 @@ std::string format_percent(double percent) { return format_fixed(percent, 2) + "
 
 std::string format_fixed(double value, int decimals) {
   return printed(value, std::chars_format::fixed, decimals);
+}
+
+std::string right_aligned(std::string text, std::size_t width) {
+  if (text.size() < width) text.insert(0, width - text.size(), ' ');
+  return text;
 }
 
 }  // namespace gpuprof::report

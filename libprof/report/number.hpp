@@ -1,6 +1,7 @@
 // nvprof's numbers: a value with its unit in a fixed number of characters.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -56,5 +57,8 @@ std::string format_percent(double percent);
 
 // Six decimals, always; what CSV has.
 std::string format_fixed(double value, int decimals = 6);
+
+// With blanks before it, so that it has `width` characters.
+std::string right_aligned(std::string text, std::size_t width);
 
 }  // namespace gpuprof::report

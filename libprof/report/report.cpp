@@ -102,7 +102,12 @@ NameStyle name_style(const Options& options) {
 SummarySection read_section(Session& session, const Report& report) {
   return {.label = report.label(session),
           .rows = report.rows(session),
-          .nothing = std::string(report.nothing)};
+          .nothing = nothing_of(session, report)};
+}
+
+std::string nothing_of(const Session& session, const Report& section) {
+  const bool silent = section.nothing_if_asked && !session.chosen(section.option);
+  return silent ? "" : std::string(section.nothing);
 }
 
 std::vector<const Report*> chosen_sections(const Session& session) {
@@ -119,6 +124,12 @@ std::vector<const Report*> chosen_sections(const Session& session) {
     }
   }
   return chosen;
+}
+
+bool shows_section(const Session& session, std::string_view option) {
+  return std::ranges::any_of(chosen_sections(session), [&](const Report* report) {
+    return report->option == option;
+  });
 }
 
 void print_reports(store::Database& database, std::ostream& out, const Options& options) {

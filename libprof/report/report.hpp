@@ -36,6 +36,7 @@ struct Report {
   std::vector<SummaryRow> (*rows)(Session&) = nullptr;
   std::string (*label)(const Session&) = nullptr;
   std::string_view nothing = {};
+  bool nothing_if_asked = false;  // … and that only when the section's option was given
   bool by_default = false;
   bool per_device = false;
   // The other phases: prints, if there is something to print and it is wanted.
@@ -49,6 +50,10 @@ std::span<const Report* const> reports();
 // The sections of the summary that were chosen, in their order; none of a summary per GPU.
 std::vector<const Report*> chosen_sections(const Session& session);
 SummarySection read_section(Session& session, const Report& report);
+// What a section says when it has no rows; empty: nothing.
+std::string nothing_of(const Session& session, const Report& section);
+// Whether the section of that option is one of them.
+bool shows_section(const Session& session, std::string_view option);
 
 // Prints what `options` chose from the database, in one read transaction, so that it is right
 // beside a process that writes. Tables that are missing count as empty.

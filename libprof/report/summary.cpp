@@ -153,10 +153,11 @@ void print_sections(Session& session, std::vector<SummarySection> sections,
     for (const SummaryRow& row : section.rows) all += row.total.time;
     cut(section.rows, session.options().top);
     auto& cells = printed.emplace_back();
+    const bool gpu = section.label == "GPU activities";
     for (SummaryRow& row : section.rows) {
-      cells.push_back(summary.row(label(output, section.label, cells.empty()), all, row,
-                                  section.label == "GPU activities"));
-      largest.add(cells.back());
+      cells.push_back(summary.row(label(output, section.label, cells.empty()), all, row, gpu));
+      // Of a range nvprof chooses the units by its GPU work alone.
+      if (!range || gpu) largest.add(cells.back());
     }
   }
   std::vector<Column> columns = summary.columns();

@@ -1,0 +1,114 @@
+#include "libprof/report/directives.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "schema/enums.hpp"
+
+namespace gpuprof::report {
+namespace {
+
+struct TimedRecord {
+  OpenaccRecord record;
+  std::int64_t openacc_thread = 0;  // records of other ones are not nested in it
+};
+
+// Takes the time of each record off the one that it lies in directly.
+void make_exclusive(std::vector<TimedRecord>& records) {
+  const auto thread = [](const TimedRecord& r) {
+    return std::tuple(r.record.process, r.record.thread, r.openacc_thread);
+  };
+  // Of those that start together the longest is around the others.
+  std::ranges::stable_sort(records, [&](const TimedRecord& a, const TimedRecord& b) {
+    return std::tuple(thread(a), a.record.start, b.record.end) <
+           std::tuple(thread(b), b.record.start, a.record.end);
+  });
+  std::vector<TimedRecord*> around;  // each lies in the one before it
+  for (TimedRecord& each : records) {
+    OpenaccRecord& record = each.record;
+    if (!around.empty() && thread(*around.back()) != thread(each)) around.clear();
+    // Those that ended can hold nothing more; of those that overlap only the later one can.
+    while (!around.empty() && around.back()->record.end < record.end) around.pop_back();
+    if (!around.empty()) around.back()->record.time -= record.end - record.start;
+    around.push_back(&each);
+  }
+}
+
+}  // namespace
+
+std::uint32_t OpenaccNames::number(const store::Statement& row) {
+  Key key;
+  for (int i = 0; i < columns; ++i) key[static_cast<std::size_t>(i)] = row.integer(i);
+  if (!session_.options().openacc_constructs) key[1] = 0;
+  const auto [place, is_new] = numbers_.try_emplace(key);
+  if (is_new) {
+    std::string text = make(key);
+    place->second = numbers_of_texts_.try_emplace(text, static_cast<std::uint32_t>(texts_.size()))
+                        .first->second;
+    if (place->second == texts_.size()) texts_.push_back(std::move(text));
+  }
+  return place->second;
+}
+
+std::string OpenaccNames::make(const Key& key) {
+  const auto [event, construct, file, line, object] = key;
+  const auto known = [](std::string_view name, std::string_view otherwise) {
+    return std::string(name.empty() ? otherwise : name);
+  };
+  std::string name = known(schema::enum_name("CUpti_OpenAccEventKind", event), "acc_invalid");
+  if (session_.options().openacc_constructs) {
+    name +=
+        "[" + known(schema::enum_name("CUpti_OpenAccConstructKind", construct), "unknown") + "]";
+  }
+  if (const std::string path = session_.names().text(file); !path.empty()) {
+    name += "@" + path.substr(path.rfind('/') + 1) + ":" + std::to_string(line);
+  }
+  if (const std::string text = session_.names().text(object); !text.empty()) {
+    name += " (" + text + ")";
+  }
+  return name;
+}
+
+std::string openacc_condition(Session& session, std::string_view table) {
+  std::string condition = "WHERE start > 0 AND [end] >= start AND " + session.filter(table);
+  if (session.device) condition += " AND cuDeviceId = " + std::to_string(*session.device);
+  const auto& devices = session.options().filter.devices;
+  if (devices.empty()) return condition;
+  condition += " AND cuDeviceId IN (-1";
+  for (const std::int64_t device : devices) condition += ", " + std::to_string(device);
+  return condition + ")";
+}
+
+std::vector<OpenaccRecord> read_openacc(Session& session, OpenaccNames& names) {
+  std::vector<TimedRecord> records;
+  for (const auto& [table, object] : openacc_kinds) {
+    session.output().progress("reading CUPTI_ACTIVITY_KIND_" + std::string(table));
+    auto rows = session.select(table,
+                               {"eventKind", "parentConstruct", "srcFile", "lineNo", object,
+                                "start", "end", "cuProcessId", "cuThreadId", "threadId"},
+                               openacc_condition(session, table));
+    while (rows.step()) {
+      const auto column = [&](int index) { return rows.integer(OpenaccNames::columns + index); };
+      const std::int64_t start = column(0), end = column(1);
+      records.push_back({.record = {.process = column(2),
+                                    .thread = column(3),
+                                    .start = start,
+                                    .end = end,
+                                    .time = end - start,
+                                    .name = names.number(rows)},
+                         .openacc_thread = column(4)});
+    }
+  }
+  if (!session.options().openacc_inclusive) make_exclusive(records);
+  std::vector<OpenaccRecord> result;
+  result.reserve(records.size());
+  for (const TimedRecord& each : records) result.push_back(each.record);
+  return result;
+}
+
+std::string openmp_name(std::int64_t kind) {
+  const std::string_view name = schema::enum_name("CUpti_OpenMpEventKind", kind);
+  return std::string(name.empty() ? "omp_unknown" : name);
+}
+
+}  // namespace gpuprof::report

@@ -1,0 +1,62 @@
+// Compiler directives: OpenACC, whose rows are in three tables, and OpenMP.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libprof/report/session.hpp"
+
+namespace gpuprof::report {
+
+struct OpenaccKind {
+  std::string_view table;
+  std::string_view object;  // column of the variable or the kernel; "0": there is none
+};
+
+inline constexpr std::array<OpenaccKind, 3> openacc_kinds{
+    {{"OPENACC_DATA", "varName"}, {"OPENACC_LAUNCH", "kernelName"}, {"OPENACC_OTHER", "0"}}};
+
+// "acc_enqueue_launch[kernels]@jacobi.c:42 (main_42_gpu)": what happened, in which construct if
+// that was asked for, where, and to which variable or kernel. Names are numbered as they come.
+class OpenaccNames {
+ public:
+  explicit OpenaccNames(Session& session) : session_(session) {}
+
+  // The row's first columns are eventKind, parentConstruct, srcFile, lineNo and the object.
+  std::uint32_t number(const store::Statement& row);
+  static constexpr int columns = 5;
+  const std::string& text(std::uint32_t number) const { return texts_[number]; }
+
+ private:
+  using Key = std::array<std::int64_t, columns>;
+  std::string make(const Key& key);
+
+  Session& session_;
+  std::map<Key, std::uint32_t> numbers_;
+  std::map<std::string, std::uint32_t> numbers_of_texts_;
+  std::vector<std::string> texts_;
+};
+
+struct OpenaccRecord {
+  std::int64_t process = 0;
+  std::int64_t thread = 0;  // CUDA's
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+  std::int64_t time = 0;  // inclusive or exclusive, as options want it
+  std::uint32_t name = 0;
+};
+
+// WHERE …: records with valid times, of the devices that the session is about.
+std::string openacc_condition(Session& session, std::string_view table);
+
+// All of them, in no particular order.
+std::vector<OpenaccRecord> read_openacc(Session& session, OpenaccNames& names);
+
+// "omp_parallel"; `kind` is CUpti_OpenMpEventKind.
+std::string openmp_name(std::int64_t kind);
+
+}  // namespace gpuprof::report

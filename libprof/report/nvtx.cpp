@@ -1,0 +1,255 @@
+#include "libprof/report/nvtx.hpp"
+
+#include <algorithm>
+#include <array>
+#include <queue>
+#include <tuple>
+#include <unordered_map>
+
+#include "libprof/report/blob.hpp"
+
+namespace gpuprof::report {
+namespace {
+
+struct Marker {
+  std::int64_t process = 0, id = 0, time = 0;
+  std::int64_t thread = 0, domain = 0, name = 0;
+  bool is_end = false;
+  bool wanted = true;  // in the time window
+};
+
+// Ids of strings -> numbers of texts, for a file may have a text twice.
+class Texts {
+ public:
+  explicit Texts(Names& names) : names_(names) {}
+
+  std::uint32_t number(std::int64_t string_id) {
+    const auto [place, is_new] = numbers_.try_emplace(string_id);
+    if (is_new) {
+      const auto [text, new_text] = numbers_of_texts_.try_emplace(
+          names_.text(string_id), static_cast<std::uint32_t>(texts_.size()));
+      if (new_text) texts_.push_back(&text->first);
+      place->second = text->second;
+    }
+    return place->second;
+  }
+  const std::string& text(std::uint32_t number) const { return *texts_[number]; }
+
+ private:
+  Names& names_;
+  std::unordered_map<std::int64_t, std::uint32_t> numbers_;
+  std::map<std::string, std::uint32_t> numbers_of_texts_;
+  std::vector<const std::string*> texts_;
+};
+
+// Both ends of all ranges, with equal ids together and in the order of time.
+std::vector<Marker> read_markers(Session& session, bool has_processes, std::int64_t& invalid) {
+  constexpr std::int64_t start_flag = 2, end_flag = 4;
+  std::vector<Marker> markers;
+  session.output().progress("reading CUPTI_ACTIVITY_KIND_MARKER");
+  const std::string wanted = session.filter("MARKER");
+  auto rows = session.select("MARKER", {"flags", "timestamp", "id", "objectId", "name", "domain",
+                                        "processId", "(" + wanted + ")"});
+  while (rows.step()) {
+    const std::int64_t flags = rows.integer(0);
+    if (!(flags & (start_flag | end_flag))) continue;
+    const auto object = object_id(rows.blob(3));
+    if (!object) {
+      session.skip("CUPTI_ACTIVITY_KIND_MARKER with an objectId that is not of 12 bytes");
+      continue;
+    }
+    if (rows.integer(1) <= 0) {
+      ++invalid;
+      continue;
+    }
+    markers.push_back({.process = has_processes ? rows.integer(6) : 0,
+                       .id = rows.integer(2),
+                       .time = rows.integer(1),
+                       .thread = (*object)[1],
+                       .domain = rows.integer(5),
+                       .name = rows.integer(4),
+                       .is_end = !(flags & start_flag),
+                       .wanted = rows.integer(7) != 0});
+  }
+  std::ranges::sort(markers, {},
+                    [](const Marker& m) { return std::tuple(m.process, m.id, m.time, m.is_end); });
+  return markers;
+}
+
+}  // namespace
+
+NvtxRanges::NvtxRanges(Session& session)
+    : has_processes_(session.has_column("MARKER", "processId")) {
+  const std::vector<Marker> markers = read_markers(session, has_processes_, invalid_);
+  const bool keep = session.options().statistics;
+  Texts texts(session.names());
+  // Place, domain, name.
+  using Key = std::tuple<std::uint32_t, std::optional<std::uint32_t>, std::uint32_t>;
+  std::map<Key, std::uint32_t> group_numbers;
+
+  const auto add = [&](const Marker& start, std::int64_t end) {
+    const std::uint32_t place = add_place({start.process, start.thread});
+    std::optional<std::uint32_t> domain;
+    if (start.domain != 0) domain = texts.number(start.domain);
+    const std::uint32_t name = texts.number(start.name);
+    const auto [group, new_group] = group_numbers.try_emplace(
+        {place, domain, name}, static_cast<std::uint32_t>(groups_.size()));
+    if (new_group) {
+      NvtxGroup& made = groups_.emplace_back();
+      made.process = start.process;
+      made.thread = start.thread;
+      if (domain) made.domain = texts.text(*domain);
+      made.name = texts.text(name);
+    }
+    Total& total = groups_[group->second].total;
+    total.add(end - start.time);
+    if (keep) total.durations.push_back(end - start.time);
+    ranges_.push_back({start.time, end, group->second, place});
+  };
+  const Marker* open = nullptr;
+  for (const Marker& marker : markers) {
+    const bool same = open && open->process == marker.process && open->id == marker.id;
+    if (marker.is_end && same) {
+      if (open->wanted) add(*open, marker.time);
+      open = nullptr;
+      continue;
+    }
+    if (open) invalid_ += open->wanted;
+    open = marker.is_end ? nullptr : &marker;
+    invalid_ += marker.is_end && marker.wanted;
+  }
+  if (open) invalid_ += open->wanted;
+
+  std::ranges::sort(ranges_, {}, [&](const Range& range) {
+    return std::tuple(places_[range.place].first, range.start);
+  });
+}
+
+bool NvtxRanges::several_processes() const {
+  return std::ranges::any_of(
+      groups_, [&](const NvtxGroup& group) { return group.process != groups_.front().process; });
+}
+
+std::uint32_t NvtxRanges::add_place(const Thread& thread) {
+  const auto [place, is_new] =
+      place_numbers_.try_emplace(thread, static_cast<std::uint32_t>(places_.size()));
+  if (is_new) places_.push_back(thread);
+  return place->second;
+}
+
+std::optional<std::uint32_t> NvtxRanges::process_place(std::uint32_t place) const {
+  const auto found = place_numbers_.find({places_[place].first, 0});
+  if (found == place_numbers_.end() || found->second == place) return std::nullopt;
+  return found->second;
+}
+
+std::optional<std::uint32_t> NvtxRanges::place(std::int64_t process, std::int64_t thread) {
+  // Old files may have the thread's id with a sign.
+  const Thread key{has_processes_ ? process : 0, thread & 0xffffffff};
+  const auto found = place_numbers_.find(key);
+  if (found != place_numbers_.end()) return found->second;
+  if (place_numbers_.contains({key.first, 0})) return add_place(key);
+  return std::nullopt;
+}
+
+void NvtxRanges::visit(std::vector<NvtxCall>& calls, const Visit& visit) const {
+  using Time = std::pair<std::int64_t, std::int64_t>;  // process, time
+  const auto begin = [&](const auto& of) { return Time(places_[of.place].first, of.start); };
+  std::ranges::sort(calls, {}, [&](const NvtxCall& call) { return begin(call); });
+
+  // A group is active while one of its ranges is open.
+  struct Activity {
+    std::uint32_t open = 0;
+    std::size_t position = 0;
+  };
+  std::vector<Activity> activities(groups_.size());
+  std::vector<std::vector<std::uint32_t>> active(places_.size());
+  const auto open = [&](const Range& range) {
+    Activity& activity = activities[range.group];
+    if (activity.open++ > 0) return;
+    activity.position = active[range.place].size();
+    active[range.place].push_back(range.group);
+  };
+  const auto close = [&](const Range& range) {
+    Activity& activity = activities[range.group];
+    if (--activity.open > 0) return;
+    auto& groups = active[range.place];
+    activities[groups.back()].position = activity.position;
+    groups[activity.position] = groups.back();
+    groups.pop_back();
+  };
+
+  using End = std::pair<Time, const Range*>;
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends;
+  auto next = ranges_.begin();
+  for (const NvtxCall& call : calls) {
+    const Time now = begin(call);
+    for (; next != ranges_.end() && begin(*next) <= now; ++next) {
+      open(*next);
+      ends.emplace(Time(places_[next->place].first, next->end), &*next);
+    }
+    for (; !ends.empty() && ends.top().first <= now; ends.pop()) close(*ends.top().second);
+    const auto process = process_place(call.place);
+    const Groups of_process = process ? Groups(active[*process]) : Groups();
+    const Groups of_thread = active[call.place];
+    if (!of_thread.empty() || !of_process.empty()) visit(call, of_thread, of_process);
+  }
+}
+
+void read_api_calls(Session& session, NvtxRanges& ranges, std::vector<NvtxCall>& calls,
+                    const std::function<std::uint32_t(ApiDomain, std::int64_t)>& what) {
+  const auto read = [&](std::string_view kind, ApiDomain domain) {
+    session.output().progress("reading CUPTI_ACTIVITY_KIND_" + std::string(kind));
+    auto rows =
+        session.select(kind, {"processId", "threadId", "start", "end", "correlationId", "cbid"},
+                       "WHERE start > 0 AND [end] >= start AND " + session.filter(kind));
+    while (rows.step()) {
+      const auto place = ranges.place(rows.integer(0), rows.integer(1));
+      if (!place) continue;
+      calls.push_back({.start = rows.integer(2),
+                       .duration = rows.integer(3) - rows.integer(2),
+                       .correlation = rows.integer(4),
+                       .place = *place,
+                       .what = what(domain, rows.integer(5))});
+    }
+  };
+  read("RUNTIME", ApiDomain::runtime);
+  read("DRIVER", ApiDomain::driver);
+}
+
+std::vector<GpuOperation> read_gpu_work(
+    Session& session,
+    const std::function<std::optional<std::uint32_t>(std::string_view kind, std::int64_t id)>&
+        what) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kinds{
+      {{"KERNEL", "name"},
+       {"CONCURRENT_KERNEL", "name"},
+       {"CDP_KERNEL", "name"},
+       {"MEMCPY", "copyKind"},
+       {"MEMCPY2", "copyKind"},
+       {"MEMSET", "0"},
+       {"GRAPH_TRACE", "graphId"}}};
+  std::vector<GpuOperation> work;
+  for (const auto& [kind, id] : kinds) {
+    session.output().progress("reading CUPTI_ACTIVITY_KIND_" + std::string(kind));
+    auto rows = session.select(kind, {"correlationId", "start", "end", id},
+                               "WHERE start > 0 AND [end] > start AND " + session.filter(kind));
+    while (rows.step()) {
+      const auto number = what(kind, rows.integer(3));
+      if (!number) continue;
+      work.push_back({.correlation = rows.integer(0),
+                      .duration = rows.integer(2) - rows.integer(1),
+                      .what = *number,
+                      .from_device = kind == "CDP_KERNEL"});
+    }
+  }
+  std::ranges::stable_sort(work, {}, &GpuOperation::correlation);
+  return work;
+}
+
+std::span<GpuOperation> launched_by(std::vector<GpuOperation>& work, std::int64_t correlation) {
+  const auto found = std::ranges::equal_range(work, correlation, {}, &GpuOperation::correlation);
+  return {found.begin(), found.end()};
+}
+
+}  // namespace gpuprof::report

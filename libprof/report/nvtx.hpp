@@ -1,0 +1,100 @@
+// NVTX ranges, and what was begun inside them.
+//
+// A call is in a range when it begins in it, on the range's thread. GPU work is where the call that
+// launched it is. Memory grows with the number of ranges, calls and GPU operations of the file.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "libprof/report/names.hpp"
+#include "libprof/report/session.hpp"
+#include "libprof/report/summary.hpp"
+
+namespace gpuprof::report {
+
+// The ranges of one name, in one domain and thread.
+struct NvtxGroup {
+  std::int64_t process = 0;           // 0 in nvprof's files: they have one process
+  std::int64_t thread = 0;            // 0: ranges of the process, of no thread
+  std::optional<std::string> domain;  // none: the default domain
+  std::string name;
+  Total total;  // of the ranges themselves
+};
+
+// An API call, or something else that has a thread and a time.
+struct NvtxCall {
+  std::int64_t start = 0;
+  std::int64_t duration = 0;
+  std::int64_t correlation = 0;  // of API calls
+  std::uint32_t place = 0;       // from NvtxRanges::place()
+  std::uint32_t what = 0;        // for who reads them
+};
+
+class NvtxRanges {
+ public:
+  // Reads MARKER, which all files have. Ranges that begin outside the time window are left out.
+  explicit NvtxRanges(Session& session);
+
+  const std::vector<NvtxGroup>& groups() const { return groups_; }
+  // Markers at one end of a range that lacks the other end.
+  std::int64_t invalid() const { return invalid_; }
+  bool several_processes() const;
+
+  // The number of a thread; nothing: there are no ranges for it.
+  std::optional<std::uint32_t> place(std::int64_t process, std::int64_t thread);
+
+  // Sorts the calls. Visits each that is in a range, with the groups that have a range around it:
+  // those of its thread, and those of its process. A group is there once, however deep it nests.
+  using Groups = std::span<const std::uint32_t>;
+  using Visit = std::function<void(const NvtxCall& call, Groups of_thread, Groups of_process)>;
+  void visit(std::vector<NvtxCall>& calls, const Visit& visit) const;
+
+ private:
+  struct Range {
+    std::int64_t start = 0, end = 0;
+    std::uint32_t group = 0, place = 0;
+  };
+  using Thread = std::pair<std::int64_t, std::int64_t>;  // process, thread
+  std::uint32_t add_place(const Thread& thread);
+  // The place of the ranges of the process itself.
+  std::optional<std::uint32_t> process_place(std::uint32_t place) const;
+
+  bool has_processes_;
+  std::vector<NvtxGroup> groups_;
+  std::vector<Range> ranges_;  // by process and start
+  std::map<Thread, std::uint32_t> place_numbers_;
+  std::vector<Thread> places_;
+  std::int64_t invalid_ = 0;
+};
+
+// Adds the calls of RUNTIME and DRIVER that have a place. `what` numbers functions.
+void read_api_calls(Session& session, NvtxRanges& ranges, std::vector<NvtxCall>& calls,
+                    const std::function<std::uint32_t(ApiDomain, std::int64_t cbid)>& what);
+
+struct GpuOperation {
+  std::int64_t correlation = 0;
+  std::int64_t duration = 0;
+  std::uint32_t what = 0;
+  bool from_device = false;  // launched there (CDP)
+  bool counted = false;      // for who reads them
+};
+
+// Kernels, copies, sets and graphs that were traced as a whole, by correlation id. `what` numbers
+// them: kernels by the id of the name, copies by their kind; what it gives no number is left out.
+std::vector<GpuOperation> read_gpu_work(
+    Session& session,
+    const std::function<std::optional<std::uint32_t>(std::string_view kind, std::int64_t id)>&
+        what);
+
+// Of what read_gpu_work() gave.
+std::span<GpuOperation> launched_by(std::vector<GpuOperation>& work, std::int64_t correlation);
+
+}  // namespace gpuprof::report

@@ -1,0 +1,241 @@
+// "NVTX result:": for each range what was called in it, and what that did on the GPU.
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <unordered_map>
+
+#include "libprof/report/directives.hpp"
+#include "libprof/report/nvtx.hpp"
+#include "libprof/report/report.hpp"
+
+namespace gpuprof::report {
+namespace {
+
+enum Section : std::size_t { gpu, api, openacc, openmp, section_count };
+
+constexpr std::array<std::string_view, section_count> options{
+    "print-gpu-summary", "print-api-summary", "print-openacc-summary", "print-openmp-summary"};
+
+// The names of the sections' rows, numbered.
+class Labels {
+ public:
+  using Label = std::pair<Section, std::string>;
+
+  // `id` is what rows have in place of the name; make() gives the name.
+  template <typename Make>
+  std::uint32_t number(Section section, std::int64_t id, Make&& make) {
+    const auto [place, is_new] = numbers_[section].try_emplace(id);
+    if (is_new) {
+      // Several functions print as one.
+      const auto [label, new_label] = labels_.try_emplace(
+          Label(section, make()), static_cast<std::uint32_t>(by_number_.size()));
+      if (new_label) by_number_.push_back(&label->first);
+      place->second = label->second;
+    }
+    return place->second;
+  }
+  const Label& operator[](std::uint32_t number) const { return *by_number_[number]; }
+
+ private:
+  std::array<std::unordered_map<std::int64_t, std::uint32_t>, section_count> numbers_;
+  std::map<Label, std::uint32_t> labels_;
+  std::vector<const Label*> by_number_;
+};
+
+class RangeSummaries {
+ public:
+  RangeSummaries(Session& session, NvtxRanges& ranges)
+      : session_(session), ranges_(ranges), sections_(chosen_sections(session)) {
+    for (std::size_t i = 0; i < section_count; ++i) {
+      const auto found = std::ranges::find(sections_, options[i], &Report::option);
+      if (found != sections_.end()) shown_[i] = *found;
+    }
+    if (shown_[gpu] || shown_[api]) {
+      read_gpu_work();
+      read_calls();
+    }
+    if (shown_[openacc]) read_openacc();
+    if (shown_[openmp]) read_openmp();
+    ranges_.visit(calls_, [&](const NvtxCall& call, NvtxRanges::Groups groups, auto) {
+      visit(call, groups);
+    });
+    for (const auto& [key, total] : totals_) keys_.push_back(key);
+    std::ranges::sort(keys_);
+  }
+
+  // The sections of a group. To be asked for once.
+  std::vector<SummarySection> take(std::uint32_t group) {
+    std::array<std::vector<SummaryRow>, section_count> rows;
+    for (auto key = std::ranges::lower_bound(keys_, make_key(group, 0));
+         key != keys_.end() && *key >> 32 == group; ++key) {
+      const auto& [section, text] = labels_[static_cast<std::uint32_t>(*key)];
+      rows[section].push_back({text, std::move(totals_.at(*key))});
+    }
+    std::vector<SummarySection> result;
+    for (std::size_t i = 0; i < section_count; ++i) {
+      if (!shown_[i]) continue;
+      std::string nothing = nothing_of(session_, *shown_[i]);
+      if (!nothing.empty()) nothing.insert(nothing.size() - 1, " in this range");
+      result.push_back({shown_[i]->label(session_), std::move(rows[i]), std::move(nothing)});
+    }
+    return result;
+  }
+
+ private:
+  static std::uint64_t make_key(std::uint32_t group, std::uint32_t label) {
+    return std::uint64_t{group} << 32 | label;
+  }
+
+  void read_gpu_work() {
+    // Ids of kernel names are at least 0.
+    constexpr std::int64_t set = -1, peer_copy = -2, first_copy = -3;
+    work_ = report::read_gpu_work(session_, [&](std::string_view kind, std::int64_t id) {
+      const auto number = [&](std::int64_t key, auto&& make) {
+        return std::optional(labels_.number(gpu, key, make));
+      };
+      if (kind == "MEMSET") return number(set, [] { return "[CUDA memset]"; });
+      if (kind == "MEMCPY2") return number(peer_copy, [] { return memcpy_name(10); });
+      if (kind == "MEMCPY") return number(first_copy - id, [&] { return memcpy_name(id); });
+      if (kind == "GRAPH_TRACE") return std::optional<std::uint32_t>();
+      return number(id, [&] { return session_.names().kernel(id); });
+    });
+  }
+
+  void read_calls() {
+    read_api_calls(session_, ranges_, calls_, [&](ApiDomain domain, std::int64_t cbid) {
+      const std::int64_t id = cbid * 2 + (domain == ApiDomain::driver);
+      return labels_.number(api, id, [&] { return session_.names().api(domain, cbid); });
+    });
+  }
+
+  void add_call(std::int64_t process, std::int64_t thread, NvtxCall call) {
+    const auto place = ranges_.place(process, thread);
+    if (!place) return;
+    call.place = *place;
+    calls_.push_back(call);
+  }
+
+  void read_openacc() {
+    OpenaccNames names(session_);
+    for (const OpenaccRecord& record : report::read_openacc(session_, names)) {
+      const auto text = [&] { return names.text(record.name); };
+      add_call(record.process, record.thread,
+               {.start = record.start,
+                .duration = record.time,
+                .what = labels_.number(openacc, record.name, text)});
+    }
+  }
+
+  void read_openmp() {
+    auto rows =
+        session_.select("OPENMP", {"cuProcessId", "cuThreadId", "start", "end", "eventKind"},
+                        "WHERE start > 0 AND [end] >= start AND " + session_.filter("OPENMP"));
+    while (rows.step()) {
+      const std::int64_t kind = rows.integer(4);
+      add_call(rows.integer(0), rows.integer(1),
+               {.start = rows.integer(2),
+                .duration = rows.integer(3) - rows.integer(2),
+                .what = labels_.number(openmp, kind, [&] { return openmp_name(kind); })});
+    }
+  }
+
+  // nvprof lists the API calls that did something on the GPU, and no others.
+  void visit(const NvtxCall& call, NvtxRanges::Groups groups) {
+    if (labels_[call.what].first != api) return add(groups, call.what, call.duration);
+    const auto launched = launched_by(work_, call.correlation);
+    if (launched.empty() || groups.empty()) return;
+    if (shown_[api]) add(groups, call.what, call.duration);
+    if (!shown_[gpu]) return;
+    for (GpuOperation& operation : launched) {
+      // A runtime call and the driver call in it may have one id.
+      if (operation.counted) continue;
+      operation.counted = true;
+      add(groups, operation.what, operation.duration, operation.from_device);
+    }
+  }
+
+  void add(NvtxRanges::Groups groups, std::uint32_t label, std::int64_t duration,
+           bool from_device = false) {
+    for (const std::uint32_t group : groups) {
+      Total& total = totals_[make_key(group, label)];
+      total.add(duration);
+      total.device_calls += from_device;
+      if (session_.options().statistics) total.durations.push_back(duration);
+    }
+  }
+
+  Session& session_;
+  NvtxRanges& ranges_;
+  std::vector<const Report*> sections_;
+  std::array<const Report*, section_count> shown_{};  // nullptr: not chosen
+  Labels labels_;
+  std::vector<NvtxCall> calls_;
+  std::vector<GpuOperation> work_;
+  std::unordered_map<std::uint64_t, Total> totals_;  // by group and label
+  std::vector<std::uint64_t> keys_;                  // of totals_, rising
+};
+
+// By thread, domain and name; the default domain is last.
+std::vector<std::uint32_t> order_of(const std::vector<NvtxGroup>& groups) {
+  std::vector<std::uint32_t> order(groups.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::sort(order, {}, [&](std::uint32_t i) {
+    const NvtxGroup& group = groups[i];
+    const std::string_view domain = group.domain ? *group.domain : std::string_view();
+    return std::tuple(group.thread, group.process, !group.domain, domain,
+                      std::string_view(group.name));
+  });
+  return order;
+}
+
+void print(Session& session) {
+  if (!session.has_rows("MARKER")) return;
+  Output& output = session.output();
+  NvtxRanges ranges(session);
+  const auto& groups = ranges.groups();
+  if (groups.empty() && ranges.invalid() == 0) return;
+  output.line();
+  output.heading("NVTX result:");
+  if (ranges.invalid() > 0) {
+    output.warning("Found " + std::to_string(ranges.invalid()) + " invalid range marker(s)");
+  }
+  RangeSummaries summaries(session, ranges);
+  const NvtxGroup* before = nullptr;
+  for (const std::uint32_t i : order_of(groups)) {
+    const NvtxGroup& group = groups[i];
+    const std::string* name = session.names().thread(group.thread);
+    const std::string thread = name ? *name : "<unnamed>";
+    const std::string domain = group.domain.value_or("<unnamed>");
+    const bool same_thread =
+        before && before->process == group.process && before->thread == group.thread;
+    if (!same_thread) {
+      std::string line = "  Thread \"" + thread + "\" (id = " + std::to_string(group.thread);
+      if (ranges.several_processes()) line += ", process " + std::to_string(group.process);
+      output.heading(line + ")");
+    }
+    if ((!same_thread || before->domain != group.domain) && !domain.empty()) {
+      output.heading("    Domain \"" + domain + "\"");
+    }
+    output.heading("      Range \"" + group.name + "\"");
+    before = &group;
+    output.context({{"thread", thread},
+                    {"thread_id", std::to_string(group.thread)},
+                    {"domain", domain},
+                    {"range", group.name}});
+    print_sections(session, summaries.take(i), SummaryRow{group.name, group.total});
+    output.line();
+  }
+  output.context({});
+}
+
+}  // namespace
+
+extern const Report nvtx_ranges{
+    .option = {},
+    .help = {},
+    .phase = Phase::detail,
+    .order = 3,
+    .print = print,
+};
+
+}  // namespace gpuprof::report
