@@ -22,6 +22,17 @@ std::string printed(double value, std::chars_format notation, int decimals) {
   return error == std::errc{} ? std::string(text.data(), end) : "?";
 }
 
+// With an exponent: the mantissa is rounded half up on its own double.
+std::string scientific(double value, int decimals) {
+  if (!(value > 0)) return printed(value, std::chars_format::scientific, decimals);
+  double mantissa = value, power = 1;
+  while (mantissa >= 10) mantissa /= 10, power *= 10;
+  while (mantissa < 1) mantissa *= 10, power /= 10;
+  const double unit = power_of_ten(decimals);
+  return printed(std::floor(mantissa * unit + 0.5) / unit * power, std::chars_format::scientific,
+                 decimals);
+}
+
 // As many digits as fit into `room` characters.
 std::string filled(double value, int room, int most_decimals) {
   int digits = 1;  // before the point
@@ -54,8 +65,7 @@ Scale fitting(std::uint64_t value, const std::array<Scale, 4>& scales) {
 std::string format_number(double value, std::string_view unit, NumberFormat format) {
   const int room = format.width - static_cast<int>(unit.size());
   std::string text = value >= format.exponent_from
-                         ? printed(value, std::chars_format::scientific,
-                                   format.bare_exponent ? 0 : std::max(room - 6, 0))
+                         ? scientific(value, format.bare_exponent ? 0 : std::max(room - 6, 0))
                          : filled(value, room, 6);
   return text.append(unit);
 }
@@ -103,8 +113,7 @@ std::string format_scaled(std::uint64_t value, Scale scale, NumberFormat format)
   if (scale.factor == 1 && value < 1000) return std::to_string(value);
   const double scaled = static_cast<double>(value) * scale.factor;
   const bool exponent = scaled >= format.exponent_from || (scaled < 0.01 && value != 0);
-  return exponent ? printed(scaled, std::chars_format::scientific, format.width - 6)
-                  : filled(scaled, format.width, 6);
+  return exponent ? scientific(scaled, format.width - 6) : filled(scaled, format.width, 6);
 }
 
 std::string format_percent(double percent) { return format_fixed(percent, 2) + "%"; }

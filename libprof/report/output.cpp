@@ -26,6 +26,8 @@ Output::Output(std::ostream& stream, const Options& options)
       terminal_(options.terminal),
       began_(steady_ns()) {}
 
+Output::~Output() { stream(); }
+
 void Output::progress(std::string_view what) {
   if (!terminal_ || steady_ns() - began_ < 1'000'000'000) return;
   progress_shown_ = true;
@@ -35,7 +37,15 @@ void Output::progress(std::string_view what) {
 std::ostream& Output::stream() {
   if (progress_shown_) std::fputs("\r\033[K", stderr);
   progress_shown_ = false;
+  if (!rows_.empty()) stream_.write(rows_.data(), static_cast<std::streamsize>(rows_.size()));
+  rows_.clear();
   return stream_;
+}
+
+void Output::row(std::string_view text) {
+  constexpr std::size_t enough = 1 << 16;
+  rows_ += text;
+  if (rows_.size() >= enough) stream();
 }
 
 void Output::line(std::string_view text) {
@@ -85,9 +95,10 @@ void Output::begin_json_table(std::string_view name) {
   any_table_ = true;
 }
 
-void Output::end_json_table() { stream_ << "]}"; }
+void Output::end_json_table() { stream() << "]}"; }
 
 void Output::finish() {
+  stream();
   if (!json() || finished_) return;
   finished_ = true;
   open_json();

@@ -18,6 +18,9 @@ namespace gpuprof::report {
 class Output {
  public:
   Output(std::ostream& stream, const Options& options);
+  ~Output();
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
 
   // As it is, with a newline. Nothing in JSON.
   void line(std::string_view text = {});
@@ -42,15 +45,19 @@ class Output {
   bool json() const { return layout_ == Layout::json; }
   bool csv() const { return layout_ == Layout::csv; }
   bool text() const { return layout_ == Layout::text; }
+  // For what line() cannot print. What was printed before is there.
   std::ostream& stream();
 
  private:
   friend class Table;
+  // Rows go out many at a time, as the stream may not be buffered.
+  void row(std::string_view text);
   void open_json();
   void begin_json_table(std::string_view name);
   void end_json_table();
 
   std::ostream& stream_;
+  std::string rows_;  // not yet in the stream
   Layout layout_;
   Unit unit_;
   std::string prefix_;

@@ -1,6 +1,7 @@
 #include "libprof/report/table.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 namespace gpuprof::report {
@@ -12,6 +13,18 @@ bool scaled(Quantity quantity) {
 
 NumberFormat format_of(Quantity quantity) {
   return quantity == Quantity::speed ? speed_format : time_format;
+}
+
+void append_number(std::string& text, std::int64_t number) {
+  std::array<char, 24> digits{};
+  text.append(digits.data(),
+              std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
+}
+
+void append_dimensions(std::string& text, const Dimensions& size, char between) {
+  append_number(text, size[0]);
+  append_number(text += between, size[1]);
+  append_number(text += between, size[2]);
 }
 
 std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
@@ -48,25 +61,43 @@ void Largest::set_scales(std::span<Column> columns, const Output& output) const 
 }
 
 Table::Table(Output& output, std::string name, std::vector<Column> columns)
-    : output_(output), name_(std::move(name)), columns_(std::move(columns)) {}
+    : output_(output), name_(std::move(name)), columns_(std::move(columns)) {
+  for (const Column& column : columns_) {
+    keys_.push_back(column.key.empty() ? "" : json_string(column.key) + ":");
+  }
+}
 
 Table::~Table() {
   if (headed_ && output_.json()) output_.end_json_table();
 }
 
-// Right-justified, two blanks between; what is longer than its column shifts the rest of the line.
-// Nothing is padded behind the last cell that has text.
-void Table::text_line(std::span<const std::string> cells) {
-  std::size_t count = cells.size();
-  while (count > 0 && cells[count - 1].empty()) --count;
-  std::ostream& out = output_.stream();
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i > 0) out << "  ";
-    const auto width = static_cast<std::size_t>(columns_[i].width);
-    for (std::size_t pad = cells[i].size(); pad < width; ++pad) out << ' ';
-    out << cells[i];
+// Right-justified; what is longer than its column shifts the rest of the line.
+void Table::pad(std::size_t begin, int width) {
+  const std::size_t length = line_.size() - begin;
+  if (length < static_cast<std::size_t>(width)) {
+    line_.insert(begin, static_cast<std::size_t>(width) - length, ' ');
   }
-  out << '\n';
+}
+
+// Two blanks between cells, and nothing behind the last one that has text.
+template <typename Append>
+void Table::text_line(std::size_t cells, Append append) {
+  std::size_t end = 0;
+  for (std::size_t i = 0; i < cells; ++i) {
+    if (i > 0) line_ += "  ";
+    const std::size_t begin = line_.size();
+    append(i);
+    const bool empty = line_.size() == begin;
+    pad(begin, columns_[i].width);
+    if (!empty) end = line_.size();
+  }
+  line_.resize(end);
+}
+
+void Table::end_line() {
+  line_ += '\n';
+  output_.row(line_);
+  line_.clear();
 }
 
 void Table::heading() {
@@ -78,113 +109,122 @@ void Table::heading() {
   }
   if (output_.text()) {
     std::erase_if(columns_, [](const Column& column) { return column.csv_only; });
-    std::vector<std::string> cells;
-    for (const Column& column : columns_) cells.push_back(column.heading);
-    text_line(cells);
+    text_line(columns_.size(), [&](std::size_t i) { line_ += columns_[i].heading; });
+    end_line();
     if (!fixed_units(output_)) return;
-    cells.clear();
-    for (const Column& column : columns_) cells.emplace_back(unit_of(column));
-    text_line(cells);
+    text_line(columns_.size(), [&](std::size_t i) { line_ += unit_of(columns_[i]); });
+    end_line();
     return;
   }
-  std::string names, units;
+  std::string units;
   for (const Column& column : columns_) {
-    const std::string_view comma = names.empty() ? "" : ",";
+    const std::string_view comma = line_.empty() ? "" : ",";
     const std::string& name = column.csv.empty() ? column.heading : column.csv;
     if (column.quantity == Quantity::dimensions) {
-      names.append(comma).append(quoted(name + " X")).append(",");
-      names.append(quoted(name + " Y")).append(",").append(quoted(name + " Z"));
+      line_.append(comma).append(quoted(name + " X")).append(",");
+      line_.append(quoted(name + " Y")).append(",").append(quoted(name + " Z"));
       units.append(comma).append(",,");
     } else {
-      names.append(comma).append(quoted(name));
+      line_.append(comma).append(quoted(name));
       units.append(comma).append(unit_of(column));
     }
   }
-  output_.stream() << names << '\n' << units << '\n';
+  end_line();
+  line_ = std::move(units);
+  end_line();
 }
 
-std::string Table::text_cell(const Column& column, const Cell& cell) const {
-  if (std::holds_alternative<std::monostate>(cell)) return nothing_;
-  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-  if (const auto* size = std::get_if<Dimensions>(&cell)) {
-    return "(" + std::to_string((*size)[0]) + " " + std::to_string((*size)[1]) + " " +
-           std::to_string((*size)[2]) + ")";
+void Table::text_cell(const Column& column, const Cell& cell) {
+  if (std::holds_alternative<std::monostate>(cell)) {
+    line_ += nothing_;
+  } else if (const auto* text = std::get_if<std::string>(&cell)) {
+    line_ += *text;
+  } else if (const auto* size = std::get_if<Dimensions>(&cell)) {
+    line_ += '(';
+    append_dimensions(line_, *size, ' ');
+    line_ += ')';
+  } else if (const auto* real = std::get_if<double>(&cell)) {
+    const bool percent = column.quantity == Quantity::percent;
+    line_ += !percent               ? format_fixed(*real)
+             : fixed_units(output_) ? format_fixed(*real, 2)
+                                    : format_percent(*real);
+  } else {
+    const std::int64_t number = std::get<std::int64_t>(cell);
+    const std::uint64_t value = positive(number);
+    if (!scaled(column.quantity)) {
+      append_number(line_, number);
+    } else if (fixed_units(output_)) {
+      line_ += format_scaled(value, column.scale, format_of(column.quantity));
+    } else if (column.quantity == Quantity::time) {
+      line_ += format_time(value);
+    } else {
+      line_ += column.quantity == Quantity::size ? format_size(value) : format_speed(value);
+    }
   }
-  const bool fixed = fixed_units(output_);
-  if (const auto* real = std::get_if<double>(&cell)) {
-    if (column.quantity != Quantity::percent) return format_fixed(*real);
-    return fixed ? format_fixed(*real, 2) : format_percent(*real);
-  }
-  const std::int64_t number = std::get<std::int64_t>(cell);
-  if (!scaled(column.quantity)) return std::to_string(number);
-  const std::uint64_t value = positive(number);
-  if (fixed) return format_scaled(value, column.scale, format_of(column.quantity));
-  if (column.quantity == Quantity::time) return format_time(value);
-  return column.quantity == Quantity::size ? format_size(value) : format_speed(value);
 }
 
 void Table::csv_cell(const Column& column, const Cell& cell) {
-  std::ostream& out = output_.stream();
   if (std::holds_alternative<std::monostate>(cell)) {
-    if (column.quantity == Quantity::dimensions) out << ",,";
+    if (column.quantity == Quantity::dimensions) line_ += ",,";
   } else if (const auto* text = std::get_if<std::string>(&cell)) {
-    out << quoted(*text);
+    line_.append("\"").append(*text).append("\"");
   } else if (const auto* size = std::get_if<Dimensions>(&cell)) {
-    out << (*size)[0] << ',' << (*size)[1] << ',' << (*size)[2];
+    append_dimensions(line_, *size, ',');
   } else if (const auto* real = std::get_if<double>(&cell)) {
-    out << format_fixed(*real);
+    line_ += format_fixed(*real);
   } else {
     const std::int64_t number = std::get<std::int64_t>(cell);
     // Small values of the base unit stay whole.
     const bool whole = !scaled(column.quantity) || (column.scale.factor == 1 && number < 1000);
     if (whole) {
-      out << number;
+      append_number(line_, number);
     } else {
-      out << format_fixed(static_cast<double>(number) * column.scale.factor);
+      line_ += format_fixed(static_cast<double>(number) * column.scale.factor);
     }
   }
 }
 
-void Table::json_row(std::span<const Cell> cells) {
-  std::ostream& out = output_.stream();
-  out << (any_row_ ? ",\n{" : "\n{");
+void Table::json_cells(std::span<const Cell> cells) {
+  line_ += any_row_ ? ",\n{" : "\n{";
   bool first = true;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (columns_[i].key.empty()) continue;
-    out << (first ? "" : ",") << json_string(columns_[i].key) << ':';
+    if (keys_[i].empty()) continue;
+    if (!first) line_ += ',';
     first = false;
+    line_ += keys_[i];
     const Cell& cell = cells[i];
     if (const auto* text = std::get_if<std::string>(&cell)) {
-      out << json_string(*text);
+      line_ += json_string(*text);
     } else if (const auto* size = std::get_if<Dimensions>(&cell)) {
-      out << '[' << (*size)[0] << ',' << (*size)[1] << ',' << (*size)[2] << ']';
+      line_ += '[';
+      append_dimensions(line_, *size, ',');
+      line_ += ']';
     } else if (const auto* real = std::get_if<double>(&cell)) {
-      out << format_fixed(*real);
+      line_ += format_fixed(*real);
     } else if (const auto* number = std::get_if<std::int64_t>(&cell)) {
-      out << *number;
+      append_number(line_, *number);
     } else {
-      out << "null";
+      line_ += "null";
     }
   }
-  out << '}';
+  line_ += '}';
 }
 
 void Table::row(std::span<const Cell> cells) {
   heading();
   if (output_.json()) {
-    json_row(cells);
+    json_cells(cells);
+    output_.row(line_);
+    line_.clear();
   } else if (output_.text()) {
-    std::vector<std::string> texts;
-    texts.reserve(columns_.size());
-    for (std::size_t i = 0; i < columns_.size(); ++i)
-      texts.push_back(text_cell(columns_[i], cells[i]));
-    text_line(texts);
+    text_line(columns_.size(), [&](std::size_t i) { text_cell(columns_[i], cells[i]); });
+    end_line();
   } else {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      if (i > 0) output_.stream() << ',';
+      if (i > 0) line_ += ',';
       csv_cell(columns_[i], cells[i]);
     }
-    output_.stream() << '\n';
+    end_line();
   }
   any_row_ = true;
 }

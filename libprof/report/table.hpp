@@ -77,14 +77,20 @@ class Table {
   }
 
  private:
-  void text_line(std::span<const std::string> cells);
-  std::string text_cell(const Column& column, const Cell& cell) const;
+  // Each appends to line_.
+  void pad(std::size_t begin, int width);
+  void text_cell(const Column& column, const Cell& cell);
   void csv_cell(const Column& column, const Cell& cell);
-  void json_row(std::span<const Cell> cells);
+  void json_cells(std::span<const Cell> cells);
+  template <typename Append>
+  void text_line(std::size_t cells, Append append);
+  void end_line();
 
   Output& output_;
   std::string name_;
   std::vector<Column> columns_;
+  std::vector<std::string> keys_;  // JSON's, ready to print; "" for a column that is left out
+  std::string line_;               // the one that is being made
   std::string nothing_ = "-";
   bool headed_ = false;
   bool any_row_ = false;

@@ -46,6 +46,18 @@ TEST_CASE("the scaled double decides how a tie is rounded") {
   CHECK(format_time(1'001'850) == "1.0018ms");
 }
 
+TEST_CASE("with an exponent the mantissa decides how a tie is rounded") {
+  using gpuprof::report::format_scaled;
+  using gpuprof::report::time_format;
+  // As nvprof 11.8 prints them with -u ns and -u ms.
+  CHECK(format_scaled(1005, {1, "ns"}, time_format) == "1.01e+03");
+  CHECK(format_scaled(1035, {1, "ns"}, time_format) == "1.03e+03");
+  CHECK(format_scaled(1045, {1, "ns"}, time_format) == "1.05e+03");
+  CHECK(format_scaled(1045, {1e-6, "ms"}, time_format) == "1.05e-03");
+  CHECK(format_scaled(1025, {1e-6, "ms"}, time_format) == "1.02e-03");
+  CHECK(format_scaled(9'999, {1, "ns"}, time_format) == "1.00e+04");
+}
+
 TEST_CASE("sizes go to the next unit at 1000") {
   CHECK(format_size(0) == "0B");
   CHECK(format_size(999) == "999B");
