@@ -1,0 +1,367 @@
+#include "libprof/store/scan.hpp"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+
+#include "libprof/base/error.hpp"
+
+namespace gpuprof::store {
+namespace {
+
+constexpr unsigned most_threads = 8;
+constexpr int most_attempts = 5;
+constexpr std::uint64_t most_ranges = 256;
+constexpr std::uint64_t smallest_range = 16384;
+
+std::string quoted(std::string_view name) {
+  std::string text = "\"";
+  for (const char c : name) {
+    if (c == '"') text += '"';
+    text += c;
+  }
+  return text + '"';
+}
+
+struct RowIds {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+
+// Deals out a table's row ids, in ranges of equal width. Any thread may ask.
+class Ranges {
+ public:
+  explicit Ranges(RowIds all)
+      : first_(static_cast<std::uint64_t>(all.first)),
+        width_(static_cast<std::uint64_t>(all.last) - first_),
+        step_(std::max(width_ / most_ranges + 1, smallest_range)) {}
+
+  std::size_t count() const { return width_ / step_ + 1; }
+
+  std::optional<RowIds> next() {
+    const std::uint64_t number = next_++;
+    if (number >= count()) return std::nullopt;
+    const std::uint64_t begin = number * step_;
+    const std::uint64_t end = begin + std::min(step_ - 1, width_ - begin);
+    return RowIds{static_cast<std::int64_t>(first_ + begin),
+                  static_cast<std::int64_t>(first_ + end)};
+  }
+
+ private:
+  std::uint64_t first_, width_, step_;  // unsigned: ids may be far apart
+  std::atomic<std::uint64_t> next_ = 0;
+};
+
+// The name by which a statement can ask for a row's id; empty where rows have none.
+std::string row_id_name(Database& database, const std::string& table) {
+  auto kinds = database.prepare(
+      "SELECT count(*), sum(schema = 'main' AND type = 'table' AND NOT wr) "
+      "FROM pragma_table_list(?1)");
+  kinds.bind(1, table);
+  // A temporary table of that name hides the one in the file.
+  if (!kinds.step() || kinds.integer(0) != 1 || kinds.integer(1) != 1) return {};
+  for (const std::string_view name : {"_rowid_", "rowid", "oid"}) {
+    auto column =
+        database.prepare("SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2 COLLATE NOCASE");
+    if (!column.bind(1, table).bind(2, name).step()) return std::string(name);
+  }
+  return {};
+}
+
+// The first and last row id; nothing: there are no rows.
+std::optional<RowIds> find_row_ids(Database& database, const std::string& table,
+                                   const std::string& id) {
+  // One by one: SQLite reads the whole table for both at once.
+  const auto ask = [&](const char* function) {
+    return database.integer("SELECT " + (function + ("(" + id + ")")) + " FROM " + quoted(table) +
+                            " NOT INDEXED");
+  };
+  const auto first = ask("min");
+  if (!first) return std::nullopt;
+  return RowIds{*first, *ask("max")};
+}
+
+void bind(Statement& statement, const std::vector<Value>& values) {
+  int index = 0;
+  for (const Value& value : values) {
+    ++index;
+    std::visit(
+        [&](const auto& plain) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(plain)>, std::string>) {
+            statement.bind(index, std::string_view(plain));
+          } else {
+            statement.bind(index, plain);
+          }
+        },
+        value);
+  }
+}
+
+}  // namespace
+
+// One thread's share of a scan.
+class Snapshot::Reading {
+ public:
+  // `own`: the connection is ours, so an SQL function may visit the rows. That spares SQLite a
+  // result row each, a quarter of the time. `row_id`: empty where there are no ranges.
+  Reading(Database& database, bool own, const Selection& selection, const std::string& row_id,
+          Visitor visit, void* context)
+      : own_(own), visit_(visit), context_(context), values_(selection.columns.size()) {
+    std::string columns;
+    for (const std::string& column : selection.columns) {
+      columns += (columns.empty() ? "" : ", ") + column;
+    }
+    if (own) {
+      sqlite3_create_function_v2(
+          database.handle(), "gpuprof_visit", -1, SQLITE_UTF8, this, nullptr,
+          [](sqlite3_context* call, int, sqlite3_value** values) {
+            auto& self = *static_cast<Reading*>(sqlite3_user_data(call));
+            if (!self.take(values)) sqlite3_result_error(call, "stopped", -1);
+          },
+          [](sqlite3_context*) {}, nullptr);
+      columns = "gpuprof_visit(" + columns + ")";
+    }
+    std::string rows = quoted(selection.table);
+    if (!row_id.empty()) rows += " NOT INDEXED";  // no index in place of the ranges
+    rows += " WHERE " + (selection.where.empty() ? "1" : "(" + selection.where + ")");
+    if (!row_id.empty()) rows += " AND " + row_id + " BETWEEN :first_row AND :last_row";
+    statement_ = database.prepare("SELECT " + columns + " FROM " + rows);
+    bind(statement_, selection.values);
+  }
+
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+
+  void read_all() {
+    try {
+      while (statement_.step() && !own_) {
+        for (std::size_t i = 0; i < values_.size(); ++i) {
+          values_[i] = sqlite3_column_value(statement_.handle(), static_cast<int>(i));
+        }
+        if (!take(values_.data())) break;
+      }
+    } catch (const Error&) {
+      if (!thrown_) throw;  // else that is why SQLite stopped
+    }
+    if (thrown_) std::rethrow_exception(thrown_);
+    statement_.reset();
+  }
+
+  void read(RowIds range) {
+    sqlite3_stmt* handle = statement_.handle();
+    statement_.bind(sqlite3_bind_parameter_index(handle, ":first_row"), range.first);
+    statement_.bind(sqlite3_bind_parameter_index(handle, ":last_row"), range.last);
+    read_all();
+  }
+
+ private:
+  // False: `visit` has thrown.
+  bool take(sqlite3_value** values) {
+    try {
+      visit_(context_, Row(values));
+      return true;
+    } catch (...) {
+      thrown_ = std::current_exception();
+      return false;
+    }
+  }
+
+  bool own_;
+  Visitor visit_;
+  void* context_;
+  std::vector<sqlite3_value*> values_;
+  Statement statement_;
+  std::exception_ptr thrown_;  // by `visit_`
+};
+
+bool Row::is_null(int index) const { return sqlite3_value_type(values_[index]) == SQLITE_NULL; }
+
+std::int64_t Row::integer(int index) const { return sqlite3_value_int64(values_[index]); }
+
+double Row::real(int index) const { return sqlite3_value_double(values_[index]); }
+
+std::string_view Row::text(int index) const {
+  const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(values_[index]));
+  const auto size = static_cast<std::size_t>(sqlite3_value_bytes(values_[index]));
+  return text ? std::string_view(text, size) : std::string_view();
+}
+
+std::span<const std::byte> Row::blob(int index) const {
+  const auto* bytes = static_cast<const std::byte*>(sqlite3_value_blob(values_[index]));
+  return {bytes, static_cast<std::size_t>(sqlite3_value_bytes(values_[index]))};
+}
+
+Snapshot::Snapshot(Database& database, SnapshotOptions options) : database_(database) {
+  if (!sqlite3_get_autocommit(database.handle())) return;
+  const std::int64_t size = database.integer("PRAGMA page_count").value_or(0) *
+                            database.integer("PRAGMA page_size").value_or(0);
+  const unsigned wanted = options.threads
+                              ? options.threads
+                              : std::clamp(std::thread::hardware_concurrency(), 1U, most_threads);
+  // A statement that is not finished holds on to an older state.
+  const bool idle = sqlite3_txn_state(database.handle(), "main") == SQLITE_TXN_NONE;
+  if (idle && size >= options.parallel_from_bytes) open_readers(wanted);
+  if (readers_.empty()) database.execute("BEGIN");
+  own_transaction_ = true;
+}
+
+Snapshot::~Snapshot() {
+  readers_.clear();
+  try {
+    if (own_transaction_) database_.execute("COMMIT");
+  } catch (const Error&) {
+    // Nothing was written; closing the database ends the transaction too.
+  }
+}
+
+// The database's data version changes when another connection commits. When it is the same before
+// and after all transactions began, they began in the same state.
+void Snapshot::open_readers(std::size_t count) {
+  const char* path = sqlite3_db_filename(database_.handle(), "main");
+  if (path == nullptr || *path == '\0') return;  // in memory
+  const bool writes =
+      database_.mode() == Database::Mode::read_write || database_.mode() == Database::Mode::create;
+  const auto mode = writes ? Database::Mode::read_only : database_.mode();
+  const auto moved = [](Database& database) {
+    int result = 0;
+    sqlite3_file_control(database.handle(), "main", SQLITE_FCNTL_HAS_MOVED, &result);
+    return result != 0;
+  };
+  const auto version = [](Database& database) { return database.integer("PRAGMA data_version"); };
+  for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    try {
+      const auto before = version(database_);
+      for (std::size_t i = 0; i < count; ++i) {
+        Database& reader = readers_.emplace_back(path, mode);
+        // A writer may wait for one of us and keep the next one out.
+        reader.execute("PRAGMA busy_timeout = 100");
+        reader.execute("BEGIN");
+        version(reader);  // the state is chosen with the first look at the file
+      }
+      database_.execute("BEGIN");
+      if (version(database_) == before && !moved(database_) &&
+          std::ranges::none_of(readers_, moved)) {
+        return;
+      }
+    } catch (const Error&) {
+      // Locked, or gone.
+    }
+    readers_.clear();
+    if (!sqlite3_get_autocommit(database_.handle())) database_.execute("ROLLBACK");
+  }
+}
+
+void Snapshot::run(const Selection& selection, Visitor visit, std::span<void* const> contexts) {
+  const std::string row_id = row_id_name(database_, selection.table);
+  if (row_id.empty()) {
+    Reading(database_, false, selection, row_id, visit, contexts[0]).read_all();
+    return;
+  }
+  const auto ids = find_row_ids(database_, selection.table, row_id);
+  if (!ids) return;
+  Ranges ranges(*ids);
+  std::atomic<bool> stop = false;
+  std::mutex mutex;
+  std::exception_ptr thrown;
+  const auto work = [&](std::size_t i) {
+    try {
+      const bool own = !readers_.empty();
+      Reading reading(own ? readers_[i] : database_, own, selection, row_id, visit, contexts[i]);
+      while (!stop) {
+        const auto range = ranges.next();
+        if (!range) break;
+        reading.read(*range);
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!thrown) thrown = std::current_exception();
+      stop = true;
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    try {
+      for (std::size_t i = 1; i < std::min(threads(), ranges.count()); ++i) {
+        others.emplace_back(work, i);
+      }
+    } catch (const std::system_error&) {
+      // Fewer threads then.
+    }
+    work(0);
+  }
+  if (thrown) std::rethrow_exception(thrown);
+}
+
+void TimeTotal::add(std::int64_t duration) {
+  min = count == 0 ? duration : std::min(min, duration);
+  max = count == 0 ? duration : std::max(max, duration);
+  ++count;
+  if (__builtin_add_overflow(sum, duration, &sum)) sum = std::numeric_limits<std::int64_t>::max();
+}
+
+void TimeTotal::add(const TimeTotal& other) {
+  if (other.count == 0) return;
+  min = count == 0 ? other.min : std::min(min, other.min);
+  max = count == 0 ? other.max : std::max(max, other.max);
+  count += other.count;
+  if (__builtin_add_overflow(sum, other.sum, &sum)) sum = std::numeric_limits<std::int64_t>::max();
+  durations.insert(durations.end(), other.durations.begin(), other.durations.end());
+}
+
+TimeTotals totals_by_key(Snapshot& snapshot, const std::string& table,
+                         const TimeTotalsOptions& options) {
+  // Keys are ids counted from 0, nearly always.
+  struct Part {
+    std::vector<TimeTotal> small;
+    TimeTotals all;
+
+    TimeTotal& total(std::int64_t key) {
+      if (static_cast<std::uint64_t>(key) >= small.size()) {
+        if (key < 0 || key >= 1 << 16) return all.by_key[key];
+        small.resize(key + 1);
+      }
+      return small[key];
+    }
+  };
+  const bool durations = options.durations;
+  auto parts = snapshot.scan<Part>(
+      {.table = table,
+       .columns = {options.key, options.start, options.end},
+       .where = options.where,
+       .values = options.values},
+      [durations](Part& part, Row row) {
+        const std::int64_t key = row.integer(0), start = row.integer(1), end = row.integer(2);
+        if (start > 0 && end > start) {
+          TimeTotal& total = part.total(key);
+          total.add(end - start);
+          if (durations) total.durations.push_back(end - start);
+        } else if (start > 0 && end == start) {
+          ++part.all.instant[key];
+        } else if (start == 0 && end == 0) {
+          ++part.all.without_times;
+        } else {
+          ++part.all.invalid;
+        }
+      });
+  TimeTotals totals;
+  for (const Part& part : parts) {
+    for (std::size_t key = 0; key < part.small.size(); ++key) {
+      if (part.small[key].count > 0) totals.by_key[key].add(part.small[key]);
+    }
+    for (const auto& [key, total] : part.all.by_key) totals.by_key[key].add(total);
+    for (const auto& [key, count] : part.all.instant) totals.instant[key] += count;
+    totals.without_times += part.all.without_times;
+    totals.invalid += part.all.invalid;
+  }
+  return totals;
+}
+
+}  // namespace gpuprof::store
