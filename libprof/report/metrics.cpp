@@ -32,32 +32,6 @@ constexpr std::array device_sources{Source{"INSTANTANEOUS_EVENT", false, false},
                                     Source{"INSTANTANEOUS_EVENT_INSTANCE", false, true},
                                     Source{"INSTANTANEOUS_METRIC_INSTANCE", true, true}};
 
-// The kernels of one table, by rising correlation id.
-class KernelCursor {
- public:
-  KernelCursor(Session& session, std::string_view kind)
-      : rows_(session.select(
-            kind, {"correlationId", "name", "deviceId", "[end] - start", session.filter(kind)},
-            "ORDER BY correlationId")),
-        there_(rows_.step()) {}
-
-  struct Found {
-    MeasuredKernel kernel;
-    bool wanted;  // passes the session's filter
-  };
-  // Ids that are asked for must rise. Of several kernels it is the last.
-  void find(std::int64_t correlation_id, std::optional<Found>& found) {
-    for (; there_ && rows_.integer(0) <= correlation_id; there_ = rows_.step()) {
-      if (rows_.integer(0) < correlation_id) continue;
-      found = {{rows_.integer(1), rows_.integer(2), rows_.integer(3)}, rows_.integer(4) != 0};
-    }
-  }
-
- private:
-  store::Statement rows_;
-  bool there_;
-};
-
 template <std::size_t Size>
 bool any_rows(Session& session, const std::array<Source, Size>& sources) {
   return std::ranges::any_of(sources,
@@ -179,7 +153,7 @@ std::int64_t read_kernel_values(
   std::vector<ValueCursor> cursors;
   cursors.reserve(kernel_sources.size());
   for (const Source& source : kernel_sources) {
-    cursors.emplace_back(session, source, "correlationId", "ORDER BY correlationId");
+    cursors.emplace_back(session, source, "correlationId", "ORDER BY 1");
   }
   const auto next_id = [&] {
     std::optional<std::int64_t> id;
@@ -191,15 +165,13 @@ std::int64_t read_kernel_values(
   std::int64_t without_kernel = 0;
   auto id = next_id();
   if (!id) return 0;
-  KernelCursor kernels(session, "KERNEL"), concurrent(session, "CONCURRENT_KERNEL");
+  MeasuredKernels kernels(session);
   for (; id; id = next_id()) {
-    std::optional<KernelCursor::Found> found;
-    kernels.find(*id, found);
-    concurrent.find(*id, found);
+    const MeasuredKernel* kernel = kernels.find(*id);
     for (ValueCursor& cursor : cursors) {
       for (; cursor.there() && cursor.key() == *id; cursor.next()) {
-        without_kernel += !found;
-        if (found && found->wanted) use(found->kernel, cursor.row());
+        without_kernel += !kernel;
+        if (kernel && kernel->wanted) use(*kernel, cursor.row());
       }
     }
   }
@@ -223,7 +195,8 @@ void scan_kernel_values(Session& session, const std::function<void(const ValueRo
 
 ValuesOfKernel::ValuesOfKernel(Session& session) : session_(session) {
   for (const Source& source : kernel_sources) {
-    if (!session.has_rows(source.kind)) continue;
+    if (!session.has_rows(source.kind) || !session.has_column(source.kind, "correlationId"))
+      continue;
     const std::string table = "CUPTI_ACTIVITY_KIND_" + std::string(source.kind);
     const auto indexed = session.database().integer(
         "SELECT 1 FROM pragma_index_list('" + table +

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "libprof/report/measured_kernels.hpp"
 #include "libprof/report/session.hpp"
 
 namespace gpuprof::report {
@@ -90,13 +91,6 @@ class ValueCursor {
   store::Statement rows_;
   bool there_ = false;
   ValueRow row_;
-};
-
-// The kernel that values were measured on.
-struct MeasuredKernel {
-  std::int64_t name;  // string id
-  std::int64_t device;
-  std::int64_t duration;  // ns
 };
 
 // Whether the file has values at all, or such of kernels.
