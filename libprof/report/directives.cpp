@@ -36,9 +36,9 @@ void make_exclusive(std::vector<TimedRecord>& records) {
 
 }  // namespace
 
-std::uint32_t OpenaccNames::number(const store::Statement& row) {
+std::uint32_t OpenaccNames::number(const store::Statement& row, int first) {
   Key key;
-  for (int i = 0; i < columns; ++i) key[static_cast<std::size_t>(i)] = row.integer(i);
+  for (std::int64_t& value : key) value = row.integer(first++);
   if (!session_.options().openacc_constructs) key[1] = 0;
   const auto [place, is_new] = numbers_.try_emplace(key);
   if (is_new) {
@@ -69,14 +69,16 @@ std::string OpenaccNames::make(const Key& key) {
   return name;
 }
 
-std::string openacc_condition(Session& session, std::string_view table) {
-  std::string condition = "WHERE start > 0 AND [end] >= start AND " + session.filter(table);
+std::string openacc_valid(const Session& session) {
+  std::string condition = "start > 0 AND [end] >= start";
   if (session.device) condition += " AND cuDeviceId = " + std::to_string(*session.device);
   const auto& devices = session.options().filter.devices;
   if (devices.empty()) return condition;
-  condition += " AND cuDeviceId IN (-1";
-  for (const std::int64_t device : devices) condition += ", " + std::to_string(device);
-  return condition + ")";
+  std::string ids;
+  for (const std::int64_t device : devices) {
+    ids += (ids.empty() ? "" : ", ") + std::to_string(device);
+  }
+  return condition + " AND cuDeviceId IN (" + ids + ")";
 }
 
 std::vector<OpenaccRecord> read_openacc(Session& session, OpenaccNames& names) {
@@ -84,19 +86,18 @@ std::vector<OpenaccRecord> read_openacc(Session& session, OpenaccNames& names) {
   for (const auto& [table, object] : openacc_kinds) {
     session.output().progress("reading CUPTI_ACTIVITY_KIND_" + std::string(table));
     auto rows = session.select(table,
-                               {"eventKind", "parentConstruct", "srcFile", "lineNo", object,
-                                "start", "end", "cuProcessId", "cuThreadId", "threadId"},
-                               openacc_condition(session, table));
+                               {"start", "end", "cuProcessId", "cuThreadId", "threadId",
+                                "eventKind", "parentConstruct", "srcFile", "lineNo", object},
+                               "WHERE " + openacc_valid(session) + " AND " + session.filter(table));
     while (rows.step()) {
-      const auto column = [&](int index) { return rows.integer(OpenaccNames::columns + index); };
-      const std::int64_t start = column(0), end = column(1);
-      records.push_back({.record = {.process = column(2),
-                                    .thread = column(3),
+      const std::int64_t start = rows.integer(0), end = rows.integer(1);
+      records.push_back({.record = {.process = rows.integer(2),
+                                    .thread = rows.integer(3),
                                     .start = start,
                                     .end = end,
                                     .time = end - start,
-                                    .name = names.number(rows)},
-                         .openacc_thread = column(4)});
+                                    .name = names.number(rows, 5)},
+                         .openacc_thread = rows.integer(4)});
     }
   }
   if (!session.options().openacc_inclusive) make_exclusive(records);

@@ -26,13 +26,13 @@ class OpenaccNames {
  public:
   explicit OpenaccNames(Session& session) : session_(session) {}
 
-  // The row's first columns are eventKind, parentConstruct, srcFile, lineNo and the object.
-  std::uint32_t number(const store::Statement& row);
-  static constexpr int columns = 5;
+  // The row's columns from `first` on are eventKind, parentConstruct, srcFile, lineNo and the
+  // object.
+  std::uint32_t number(const store::Statement& row, int first);
   const std::string& text(std::uint32_t number) const { return texts_[number]; }
 
  private:
-  using Key = std::array<std::int64_t, columns>;
+  using Key = std::array<std::int64_t, 5>;
   std::string make(const Key& key);
 
   Session& session_;
@@ -50,8 +50,8 @@ struct OpenaccRecord {
   std::uint32_t name = 0;
 };
 
-// WHERE …: records with valid times, of the devices that the session is about.
-std::string openacc_condition(Session& session, std::string_view table);
+// SQL: which records have valid times, and are of the devices that the session is about.
+std::string openacc_valid(const Session& session);
 
 // All of them, in no particular order.
 std::vector<OpenaccRecord> read_openacc(Session& session, OpenaccNames& names);

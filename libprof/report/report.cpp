@@ -127,9 +127,8 @@ std::vector<const Report*> chosen_sections(const Session& session) {
 }
 
 bool shows_section(const Session& session, std::string_view option) {
-  return std::ranges::any_of(chosen_sections(session), [&](const Report* report) {
-    return report->option == option;
-  });
+  return std::ranges::any_of(chosen_sections(session),
+                             [&](const Report* report) { return report->option == option; });
 }
 
 void print_reports(store::Database& database, std::ostream& out, const Options& options) {

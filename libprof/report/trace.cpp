@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "libprof/report/blob.hpp"
+#include "libprof/report/directives.hpp"
 #include "libprof/report/number.hpp"
 
 namespace gpuprof::report {
@@ -53,6 +54,8 @@ struct TraceTable {
   std::string valid;        // which rows are shown
   Amounts amounts;          // what units depend on, besides the start
   int correlation_id = -1;  // its place in the SELECT
+  // Columns; empty: it has none.
+  std::string_view context = "contextId", stream = "streamId";
 };
 
 }  // namespace
@@ -67,6 +70,8 @@ class TraceSource {
 
   std::string_view kind() const { return table_.kind; }
   const Amounts& amounts() const { return table_.amounts; }
+  std::string_view context_column() const { return table_.context; }
+  std::string_view stream_column() const { return table_.stream; }
   std::string_view time() const { return table_.time; }
   std::string where() { return "WHERE " + table_.valid + " AND " + session_.filter(kind()); }
   bool is_kernel() const { return kind().ends_with("KERNEL"); }
@@ -462,6 +467,44 @@ class MarkerSource : public TraceSource {
   std::int64_t name_ = 0;
 };
 
+// OpenACC directives.
+class OpenaccSource : public TraceSource {
+ public:
+  OpenaccSource(Session& session, const OpenaccKind& kind)
+      : TraceSource(session, {.kind = kind.table,
+                              .time = "start",
+                              .valid = openacc_valid(session),
+                              .amounts = {{TraceField::duration, "[end] - start"}},
+                              .context = "cuContextId",
+                              .stream = "cuStreamId"}),
+        object_(kind.object),
+        names_(session) {}
+
+ protected:
+  store::Statement open() override {
+    return session_.select(kind(),
+                           {"start", "end", "cuDeviceId", "cuContextId", "cuStreamId",
+                            kind() == "OPENACC_DATA" ? "bytes" : "0", "cuProcessId", "cuThreadId",
+                            "eventKind", "parentConstruct", "srcFile", "lineNo", object_},
+                           where() + order());
+  }
+  void read() override {
+    text(TraceField::kind, "openacc");
+    duration(rows_.integer(1));
+    place(2);
+    device(TraceField::directive_device, rows_.integer(2));
+    const std::int64_t bytes = rows_.integer(5);
+    bytes > 0 ? number(TraceField::size, bytes) : nothing(TraceField::size);
+    process(rows_.integer(6));
+    number(TraceField::thread_id, rows_.integer(7));
+    text(TraceField::name, names_.text(names_.number(rows_, 8)));
+  }
+
+ private:
+  const std::string_view object_;
+  OpenaccNames names_;
+};
+
 // Unified memory: what moved, and page faults.
 class UnifiedMemorySource : public TraceSource {
  public:
@@ -598,12 +641,12 @@ class SystemSource : public TraceSource {
 
 }  // namespace
 
-Trace::Trace(Session& session, bool gpu, bool api) : session_(session) {
+Trace::Trace(Session& session, TraceParts parts) : session_(session) {
   const auto add = [&](std::unique_ptr<TraceSource> source) {
     if (!session_.select(source->kind(), {"1"}, source->where() + " LIMIT 1").step()) return;
     sources_.push_back(std::move(source));
   };
-  if (gpu) {
+  if (parts.gpu) {
     for (const std::string_view kind : {"MEMCPY", "MEMSET", "MEMCPY2"}) {
       add(std::make_unique<TransferSource>(session, kind));
     }
@@ -611,16 +654,21 @@ Trace::Trace(Session& session, bool gpu, bool api) : session_(session) {
       add(std::make_unique<KernelSource>(session, kind));
     }
   }
-  if (api) {
+  if (parts.api) {
     add(std::make_unique<ApiSource>(session, "RUNTIME"));
     add(std::make_unique<ApiSource>(session, "DRIVER"));
     add(std::make_unique<MarkerSource>(session));
   }
+  if (parts.openacc) {
+    for (const OpenaccKind& kind : openacc_kinds) {
+      add(std::make_unique<OpenaccSource>(session, kind));
+    }
+  }
   add(std::make_unique<SystemSource>(session));
   add(std::make_unique<UnifiedMemorySource>(session));
-  make_columns(gpu, api);
-  if (Table::fixed_units(session.output())) set_scales();
-  if (gpu && session.output().text()) widen_for_names();
+  make_columns(parts);
+  if (Table::fixed_units(session.output())) set_scales(parts);
+  if ((parts.gpu || parts.openacc) && session.output().text()) widen_for_names();
 }
 
 Trace::~Trace() = default;
@@ -629,7 +677,7 @@ bool Trace::has(std::string_view kind) const {
   return std::ranges::any_of(sources_, [&](const auto& source) { return source->kind() == kind; });
 }
 
-void Trace::make_columns(bool gpu, bool api) {
+void Trace::make_columns(TraceParts parts) {
   using enum TraceField;
   const bool json = session_.output().json();
   const auto add = [&](TraceField field, const char* heading, int width, Quantity quantity,
@@ -645,22 +693,29 @@ void Trace::make_columns(bool gpu, bool api) {
   add_json(absolute_start, "start_ns", Quantity::count);
   add(start, "Start", 8, Quantity::time, "relative_start_ns");
   add(duration, "Duration", 8, Quantity::time, "duration_ns");
-  if (gpu) {
+  if (parts.gpu) {
     add(grid, "Grid Size", 19, Quantity::dimensions, "grid", "Grid");
     add(block, "Block Size", 14, Quantity::dimensions, "block", "Block");
     add(registers, "Regs*", 8, Quantity::count, "registers_per_thread", "Registers Per Thread");
     add(static_memory, "SSMem*", 8, Quantity::size, "static_shared_memory_bytes", "Static SMem");
     add(dynamic_memory, "DSMem*", 8, Quantity::size, "dynamic_shared_memory_bytes", "Dynamic SMem");
-    if (has("MEMCPY") || has("MEMSET") || has("MEMCPY2")) {
-      add(size, "Size", 8, Quantity::size, "size_bytes");
+  }
+  const bool transfers = has("MEMCPY") || has("MEMSET") || has("MEMCPY2");
+  if (transfers || has("OPENACC_DATA")) add(size, "Size", 8, Quantity::size, "size_bytes");
+  if (parts.gpu) {
+    if (transfers) {
       add(throughput, "Throughput", 10, Quantity::speed, "throughput_bytes_per_s");
       add(source_memory, "SrcMemType", 10, Quantity::text, "source_memory");
       add(destination_memory, "DstMemType", 10, Quantity::text, "destination_memory");
     }
-    add(device, "Device", 15, Quantity::text, "device");
+  }
+  if (parts.gpu || parts.openacc) {
+    add(parts.gpu || json ? device : directive_device, "Device", 15, Quantity::text, "device");
     add_json(device_id, "device_id", Quantity::count);
     add(context, "Context", 8, Quantity::text, "context");
     add(stream, "Stream", 8, Quantity::text, "stream");
+  }
+  if (parts.gpu) {
     if (has("CDP_KERNEL")) {
       add(grid_id, "ID", 10, Quantity::count, "grid_id");
       add(parent_id, "Parent ID", 10, Quantity::count, "parent_grid_id");
@@ -676,18 +731,18 @@ void Trace::make_columns(bool gpu, bool api) {
   if (has("ENVIRONMENT")) add(system, "System", 20, Quantity::text, "system");
   if (has("UNIFIED_MEMORY_COUNTER")) {
     add(unified_memory, "Unified Memory", 20, Quantity::size, "unified_memory");
-    if (gpu || json) add(address, "Virtual Address", 15, Quantity::text, "address");
+    if (parts.gpu || json) add(address, "Virtual Address", 15, Quantity::text, "address");
   }
   add(name, "Name", 0, Quantity::text, "name");
-  if (api) add_json(kernel, "kernel", Quantity::text);
+  if (parts.api) add_json(kernel, "kernel", Quantity::text);
   add(correlation_id, "Correlation_ID", 0, Quantity::count, "correlation_id");
   columns_.back().column.csv_only = true;
   add_json(process_id, "process_id", Quantity::count);
-  if (api) add_json(thread_id, "thread_id", Quantity::count);
+  if (parts.api || parts.openacc) add_json(thread_id, "thread_id", Quantity::count);
 }
 
 // The unit of a column follows its largest value.
-void Trace::set_scales() {
+void Trace::set_scales(TraceParts parts) {
   Largest largest(columns_.size());
   const auto add = [&](TraceField field, std::int64_t value) {
     const auto column = std::ranges::find(columns_, field, &TraceColumn::field);
@@ -696,7 +751,10 @@ void Trace::set_scales() {
                 static_cast<std::uint64_t>(value));
   };
   std::int64_t first = INT64_MAX, last = INT64_MIN;
+  const bool openacc_alone = !parts.gpu && !parts.api;
   for (const auto& source : sources_) {
+    // Of a trace of OpenACC nvprof looks at nothing else.
+    if (openacc_alone && !source->kind().starts_with("OPENACC")) continue;
     session_.output().progress("reading " + table_name(source->kind()));
     const std::string time(source->time());
     std::string sql = "SELECT min(" + time + "), max(" + time + ")";
@@ -711,6 +769,7 @@ void Trace::set_scales() {
     for (const auto& [field, amount] : source->amounts()) add(field, row.integer(column++));
   }
   if (first < last) add(TraceField::start, last - first);
+  if (openacc_alone && last == INT64_MIN) add(TraceField::start, INT64_MAX);
   std::vector<Column> columns;
   for (const TraceColumn& each : columns_) columns.push_back(each.column);
   largest.set_scales(columns, session_.output());
@@ -725,9 +784,10 @@ void Trace::widen_for_names() {
     column->column.width = std::max(column->column.width, static_cast<int>(name.size()));
   };
   for (const auto& source : sources_) {
-    if (!session_.has_column(source->kind(), "streamId")) continue;
+    if (!session_.has_column(source->kind(), source->stream_column())) continue;
     auto places =
-        session_.select(source->kind(), {"DISTINCT contextId", "streamId"}, source->where());
+        session_.select(source->kind(), {source->context_column(), source->stream_column()},
+                        source->where() + " GROUP BY 1, 2");
     while (places.step()) {
       widen(TraceField::context, session_.names().context(places.integer(0)));
       widen(TraceField::stream, session_.names().stream(places.integer(0), places.integer(1)));
@@ -777,12 +837,15 @@ void print_footnotes(Output& output, std::span<const TraceColumn> columns) {
   output.line("DstMemType: The type of destination memory accessed by memory operation/copy");
 }
 
-void print_trace(Session& session, bool gpu, bool api) {
+void print_trace(Session& session, TraceParts parts) {
   Output& output = session.output();
-  Trace trace(session, gpu, api);
+  Trace trace(session, parts);
   std::vector<Column> columns;
   for (const TraceColumn& each : trace.columns()) columns.push_back(each.column);
-  Table table(output, gpu && api ? "trace" : gpu ? "gpu_trace" : "api_trace", std::move(columns));
+  const auto [gpu, api, openacc] = parts;
+  const char* name = "trace";
+  if (gpu + api + openacc == 1) name = gpu ? "gpu_trace" : api ? "api_trace" : "openacc_trace";
+  Table table(output, name, std::move(columns));
   bool any = false;
   for (; trace.next(); any = true) table.row(trace.cells());
   if (!any) {

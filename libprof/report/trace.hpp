@@ -40,6 +40,7 @@ enum class TraceField {
   system,
   unified_memory,
   address,
+  directive_device,  // device, where other rows show none
   name,
   correlation_id,
   // These are in JSON alone.
@@ -57,13 +58,18 @@ struct TraceColumn {
   Column column;
 };
 
+// What is traced, in one table.
+struct TraceParts {
+  bool gpu = false, api = false, openacc = false;
+};
+
 class TraceSource;
 
 class Trace {
  public:
-  // What nvprof shows of the GPU's work, of API calls, or of both in one table: columns as far as
-  // the file has rows for them, with their units if the layout has fixed ones.
-  Trace(Session& session, bool gpu, bool api);
+  // What nvprof shows of these parts: columns as far as the file has rows for them, with their
+  // units if the layout has fixed ones.
+  Trace(Session& session, TraceParts parts);
   ~Trace();
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
@@ -79,8 +85,8 @@ class Trace {
   std::int64_t correlation_id() const;
 
  private:
-  void make_columns(bool gpu, bool api);
-  void set_scales();
+  void make_columns(TraceParts parts);
+  void set_scales(TraceParts parts);
   void widen_for_names();
   bool has(std::string_view kind) const;
 
@@ -95,6 +101,6 @@ class Trace {
 void print_footnotes(Output& output, std::span<const TraceColumn> columns);
 
 // With footnotes; "No kernels were profiled." if there is no row.
-void print_trace(Session& session, bool gpu, bool api);
+void print_trace(Session& session, TraceParts parts);
 
 }  // namespace gpuprof::report

@@ -87,7 +87,7 @@ void print_value_trace(Session& session, bool api) {
   const FixedUnit unit(output);
   ValueColumns value_columns = read_columns(session);
   ValuesOfKernel values(session);
-  Trace trace(session, true, api);
+  Trace trace(session, {.gpu = true, .api = api});
   auto& fields = trace.columns();
   std::erase_if(fields, [&](const TraceColumn& each) {
     using enum TraceField;

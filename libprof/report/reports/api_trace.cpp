@@ -13,7 +13,7 @@ extern const Report api_trace{
         [](Session& session) {
           // Both traces are one table.
           if (!session.chosen("print-api-trace") || session.chosen("print-gpu-trace")) return;
-          print_trace(session, false, true);
+          print_trace(session, {.api = true, .openacc = session.chosen("print-openacc-trace")});
         },
 };
 

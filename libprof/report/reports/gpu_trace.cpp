@@ -15,8 +15,11 @@ extern const Report gpu_trace{
         [](Session& session) {
           if (!session.chosen("print-gpu-trace")) return;
           const bool api = session.chosen("print-api-trace");
-          has_kernel_values(session) ? print_value_trace(session, api)
-                                     : print_trace(session, true, api);
+          has_kernel_values(session)
+              ? print_value_trace(session, api)
+              : print_trace(
+                    session,
+                    {.gpu = true, .api = api, .openacc = session.chosen("print-openacc-trace")});
         },
 };
 
