@@ -17,7 +17,7 @@
 // What threads wait for among themselves is not in the records. The first call of a thread follows
 // the call that began last before it, on whatever thread.
 //
-// Takes O(n log n), and about 50 bytes per record.
+// Takes O(n log n), and about 60 bytes per record.
 #pragma once
 
 #include <cstdint>

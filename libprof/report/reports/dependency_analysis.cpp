@@ -158,7 +158,10 @@ std::uint32_t Reader::label(std::string key, std::string name) {
 std::uint32_t Reader::kernel_label(std::int64_t string_id) {
   const auto [place, is_new] = kernel_labels_.try_emplace(string_id);
   if (is_new) {
-    place->second = label(session_.names().text(string_id), session_.names().kernel(string_id));
+    const std::string& name = session_.names().kernel(string_id);
+    // One without a name is counted as such by the line above.
+    const bool nameless = name.starts_with("<kernel name");
+    place->second = label(nameless ? name : session_.names().text(string_id), name);
   }
   return place->second;
 }
