@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "libprof/base/error.hpp"
+#include "libprof/store/rescue.hpp"
 
 namespace gpuprof::store {
 namespace {
@@ -22,16 +23,7 @@ constexpr int most_attempts = 5;
 constexpr std::uint64_t most_ranges = 256;
 constexpr std::uint64_t smallest_range = 16384;
 
-std::string quoted(std::string_view name) {
-  std::string text = "\"";
-  for (const char c : name) {
-    if (c == '"') text += '"';
-    text += c;
-  }
-  return text + '"';
-}
-
-struct RowIds {
+struct Range {
   std::int64_t first = 0;
   std::int64_t last = 0;
 };
@@ -39,26 +31,32 @@ struct RowIds {
 // Deals out a table's row ids, in ranges of equal width. Any thread may ask.
 class Ranges {
  public:
-  explicit Ranges(RowIds all)
+  explicit Ranges(const RowIds& all)
       : first_(static_cast<std::uint64_t>(all.first)),
         width_(static_cast<std::uint64_t>(all.last) - first_),
         step_(std::max(width_ / most_ranges + 1, smallest_range)) {}
 
   std::size_t count() const { return width_ / step_ + 1; }
 
-  std::optional<RowIds> next() {
+  std::optional<Range> next() {
     const std::uint64_t number = next_++;
     if (number >= count()) return std::nullopt;
     const std::uint64_t begin = number * step_;
     const std::uint64_t end = begin + std::min(step_ - 1, width_ - begin);
-    return RowIds{static_cast<std::int64_t>(first_ + begin),
-                  static_cast<std::int64_t>(first_ + end)};
+    return Range{static_cast<std::int64_t>(first_ + begin),
+                 static_cast<std::int64_t>(first_ + end)};
   }
 
  private:
   std::uint64_t first_, width_, step_;  // unsigned: ids may be far apart
   std::atomic<std::uint64_t> next_ = 0;
 };
+
+std::string joined(const std::vector<std::string>& columns) {
+  std::string text;
+  for (const std::string& column : columns) text += (text.empty() ? "" : ", ") + column;
+  return text;
+}
 
 // The name by which a statement can ask for a row's id; empty where rows have none.
 std::string row_id_name(Database& database, const std::string& table) {
@@ -76,36 +74,44 @@ std::string row_id_name(Database& database, const std::string& table) {
   return {};
 }
 
-// The first and last row id; nothing: there are no rows.
-std::optional<RowIds> find_row_ids(Database& database, const std::string& table,
-                                   const std::string& id) {
+}  // namespace
+
+std::optional<RowIds> find_row_ids(Database& database, const std::string& table) {
+  RowIds ids{.name = row_id_name(database, table)};
+  if (ids.name.empty()) return std::nullopt;
   // One by one: SQLite reads the whole table for both at once.
   const auto ask = [&](const char* function) {
-    return database.integer("SELECT " + (function + ("(" + id + ")")) + " FROM " + quoted(table) +
-                            " NOT INDEXED");
+    return database.integer("SELECT " + (function + ("(" + ids.name + ")")) + " FROM " +
+                            quoted_name(table) + " NOT INDEXED");
   };
-  const auto first = ask("min");
-  if (!first) return std::nullopt;
-  return RowIds{*first, *ask("max")};
-}
-
-void bind(Statement& statement, const std::vector<Value>& values) {
-  int index = 0;
-  for (const Value& value : values) {
-    ++index;
-    std::visit(
-        [&](const auto& plain) {
-          if constexpr (std::is_same_v<std::decay_t<decltype(plain)>, std::string>) {
-            statement.bind(index, std::string_view(plain));
-          } else {
-            statement.bind(index, plain);
-          }
-        },
-        value);
+  if (const auto first = ask("min")) {
+    ids.none = false;
+    ids.first = *first;
+    ids.last = *ask("max");
   }
+  return ids;
 }
 
-}  // namespace
+Statement select(Database& database, const Selection& selection, const std::string& row_id,
+                 const std::string& order) {
+  std::string sql = "SELECT " + joined(selection.columns) + " FROM " + quoted_name(selection.table);
+  if (!row_id.empty()) sql += " NOT INDEXED";  // no index in place of the ranges
+  sql += " WHERE " + (selection.where.empty() ? "1" : "(" + selection.where + ")");
+  if (!row_id.empty()) sql += " AND " + row_id + " BETWEEN :first_row AND :last_row";
+  Statement statement = database.prepare(sql + order);
+  int index = 0;
+  for (const Value& value : selection.values) {
+    ++index;
+    std::visit([&](const auto& plain) { statement.bind(index, plain); }, value);
+  }
+  return statement;
+}
+
+void bind_row_ids(Statement& statement, std::int64_t first, std::int64_t last) {
+  sqlite3_stmt* handle = statement.handle();
+  statement.bind(sqlite3_bind_parameter_index(handle, ":first_row"), first);
+  statement.bind(sqlite3_bind_parameter_index(handle, ":last_row"), last);
+}
 
 // One thread's share of a scan.
 class Snapshot::Reading {
@@ -115,28 +121,21 @@ class Snapshot::Reading {
   Reading(Database& database, bool own, const Selection& selection, const std::string& row_id,
           Visitor visit, void* context)
       : own_(own), visit_(visit), context_(context), values_(selection.columns.size()) {
-    std::string columns;
-    for (const std::string& column : selection.columns) {
-      columns += (columns.empty() ? "" : ", ") + column;
+    if (!own) {
+      statement_ = select(database, selection, row_id);
+      return;
     }
-    if (own) {
-      sqlite3_create_function_v2(
-          database.handle(), "gpuprof_visit", -1, SQLITE_UTF8, this, nullptr,
-          [](sqlite3_context* call, int, sqlite3_value** values) {
-            auto& self = *static_cast<Reading*>(sqlite3_user_data(call));
-            if (!self.take(values)) sqlite3_result_error(call, "stopped", -1);
-          },
-          [](sqlite3_context*) {}, nullptr);
-      columns = "gpuprof_visit(" + columns + ")";
-    }
-    std::string rows = quoted(selection.table);
-    if (!row_id.empty()) rows += " NOT INDEXED";  // no index in place of the ranges
-    rows += " WHERE " + (selection.where.empty() ? "1" : "(" + selection.where + ")");
-    if (!row_id.empty()) rows += " AND " + row_id + " BETWEEN :first_row AND :last_row";
-    statement_ = database.prepare("SELECT " + columns + " FROM " + rows);
-    bind(statement_, selection.values);
+    sqlite3_create_function_v2(
+        database.handle(), "gpuprof_visit", -1, SQLITE_UTF8, this, nullptr,
+        [](sqlite3_context* call, int, sqlite3_value** values) {
+          auto& self = *static_cast<Reading*>(sqlite3_user_data(call));
+          if (!self.take(values)) sqlite3_result_error(call, "stopped", -1);
+        },
+        [](sqlite3_context*) {}, nullptr);
+    Selection visited = selection;
+    visited.columns = {"gpuprof_visit(" + joined(selection.columns) + ")"};
+    statement_ = select(database, visited, row_id);
   }
-
   Reading(const Reading&) = delete;
   Reading& operator=(const Reading&) = delete;
 
@@ -155,10 +154,8 @@ class Snapshot::Reading {
     statement_.reset();
   }
 
-  void read(RowIds range) {
-    sqlite3_stmt* handle = statement_.handle();
-    statement_.bind(sqlite3_bind_parameter_index(handle, ":first_row"), range.first);
-    statement_.bind(sqlite3_bind_parameter_index(handle, ":last_row"), range.last);
+  void read(Range range) {
+    bind_row_ids(statement_, range.first, range.last);
     read_all();
   }
 
@@ -260,13 +257,9 @@ void Snapshot::open_readers(std::size_t count) {
 }
 
 void Snapshot::run(const Selection& selection, Visitor visit, std::span<void* const> contexts) {
-  const std::string row_id = row_id_name(database_, selection.table);
-  if (row_id.empty()) {
-    Reading(database_, false, selection, row_id, visit, contexts[0]).read_all();
-    return;
-  }
-  const auto ids = find_row_ids(database_, selection.table, row_id);
-  if (!ids) return;
+  const auto ids = find_row_ids(database_, selection.table);
+  if (!ids) return Reading(database_, false, selection, {}, visit, contexts[0]).read_all();
+  if (ids->none) return;
   Ranges ranges(*ids);
   std::atomic<bool> stop = false;
   std::mutex mutex;
@@ -274,7 +267,7 @@ void Snapshot::run(const Selection& selection, Visitor visit, std::span<void* co
   const auto work = [&](std::size_t i) {
     try {
       const bool own = !readers_.empty();
-      Reading reading(own ? readers_[i] : database_, own, selection, row_id, visit, contexts[i]);
+      Reading reading(own ? readers_[i] : database_, own, selection, ids->name, visit, contexts[i]);
       while (!stop) {
         const auto range = ranges.next();
         if (!range) break;
