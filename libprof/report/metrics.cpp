@@ -1,7 +1,6 @@
 #include "libprof/report/metrics.hpp"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 
 #include "libprof/base/error.hpp"
@@ -23,19 +22,10 @@ struct Event {
 
 #include "libprof/report/metric_ids.inc"
 
-using Source = ValueCursor::Source;
-constexpr std::array kernel_sources{Source{"EVENT", false, false}, Source{"METRIC", true, false},
-                                    Source{"EVENT_INSTANCE", false, true},
-                                    Source{"METRIC_INSTANCE", true, true}};
-constexpr std::array device_sources{Source{"INSTANTANEOUS_EVENT", false, false},
-                                    Source{"INSTANTANEOUS_METRIC", true, false},
-                                    Source{"INSTANTANEOUS_EVENT_INSTANCE", false, true},
-                                    Source{"INSTANTANEOUS_METRIC_INSTANCE", true, true}};
-
 template <std::size_t Size>
-bool any_rows(Session& session, const std::array<Source, Size>& sources) {
-  return std::ranges::any_of(sources,
-                             [&](const Source& source) { return session.has_rows(source.kind); });
+bool any_rows(Session& session, const std::array<ValueTable, Size>& tables) {
+  return std::ranges::any_of(tables,
+                             [&](const ValueTable& table) { return session.has_rows(table.kind); });
 }
 
 std::string level_name(std::uint64_t level) {
@@ -95,17 +85,43 @@ std::string value_text(MetricKind kind, const Value& value, bool csv, std::strin
   return format_fixed(static_cast<double>(*count) * scale.factor).append(scale.unit);
 }
 
-ValueCursor::ValueCursor(Session& session, const Source& source, std::string_view key,
+std::optional<ValueRow> value_row(const ValueTable& table, const store::Statement& row,
+                                  int column) {
+  ValueRow result{.measure = {.is_metric = table.is_metric, .id = row.integer(column)}};
+  if (table.has_instances) result.measure.instance = row.integer(column + 3);
+  if (!table.is_metric) {
+    result.value = static_cast<std::uint64_t>(row.integer(column + 1));
+    result.overflow = row.integer(column + 1) == -1;
+    return result;
+  }
+  result.overflow = (row.integer(column + 2) & 1) != 0;
+  result.invalid = (row.integer(column + 2) & 2) != 0;
+  const auto blob = row.blob(column + 1);
+  if (blob.size() != 8) return std::nullopt;
+  switch (result.measure.kind()) {
+    case MetricKind::unknown: break;
+    case MetricKind::real:
+    case MetricKind::percent: result.value = blob_field<double>(blob, 0); break;
+    case MetricKind::utilization:
+      result.value = std::uint64_t{blob_field<std::uint32_t>(blob, 0)};
+      break;
+    case MetricKind::count:
+    case MetricKind::throughput: result.value = blob_field<std::uint64_t>(blob, 0); break;
+  }
+  return result;
+}
+
+ValueCursor::ValueCursor(Session& session, const ValueTable& table, std::string_view key,
                          const std::string& rest)
     : session_(session),
-      source_(source),
-      rows_(session.select(source.kind, {key, "id", "value", "flags", "instance"}, rest)) {
+      table_(table),
+      rows_(session.select(table.kind, {key, "id", "value", "flags", "instance"}, rest)) {
   next();
 }
 
 void ValueCursor::next() {
   while ((there_ = rows_.step()) && !read()) {
-    session_.skip("CUPTI_ACTIVITY_KIND_" + std::string(source_.kind) +
+    session_.skip("CUPTI_ACTIVITY_KIND_" + std::string(table_.kind) +
                   " with a value that is not of 8 bytes");
   }
 }
@@ -117,43 +133,24 @@ void ValueCursor::restart(std::int64_t parameter) {
 }
 
 bool ValueCursor::read() {
-  row_ = {.measure = {.is_metric = source_.is_metric, .id = rows_.integer(1)}};
-  if (source_.has_instances) row_.measure.instance = rows_.integer(4);
-  if (!source_.is_metric) {
-    row_.overflow = rows_.integer(2) == -1;
-    row_.value = static_cast<std::uint64_t>(rows_.integer(2));
-    return true;
-  }
-  row_.overflow = (rows_.integer(3) & 1) != 0;
-  row_.invalid = (rows_.integer(3) & 2) != 0;
-  const auto blob = rows_.blob(2);
-  if (blob.size() != 8) return false;
-  switch (row_.measure.kind()) {
-    case MetricKind::unknown: break;
-    case MetricKind::real:
-    case MetricKind::percent: row_.value = blob_field<double>(blob, 0); break;
-    case MetricKind::utilization:
-      row_.value = std::uint64_t{blob_field<std::uint32_t>(blob, 0)};
-      break;
-    case MetricKind::count:
-    case MetricKind::throughput: row_.value = blob_field<std::uint64_t>(blob, 0); break;
-  }
-  return true;
+  const auto row = value_row(table_, rows_, 1);
+  if (row) row_ = *row;
+  return row.has_value();
 }
 
-bool has_kernel_values(Session& session) { return any_rows(session, kernel_sources); }
+bool has_kernel_values(Session& session) { return any_rows(session, kernel_value_tables); }
 
 bool has_values(Session& session) {
-  return has_kernel_values(session) || any_rows(session, device_sources);
+  return has_kernel_values(session) || any_rows(session, device_value_tables);
 }
 
 // Tables and kernels come in one order, so that each is read once.
 std::int64_t read_kernel_values(
     Session& session, const std::function<void(const MeasuredKernel&, const ValueRow&)>& use) {
   std::vector<ValueCursor> cursors;
-  cursors.reserve(kernel_sources.size());
-  for (const Source& source : kernel_sources) {
-    cursors.emplace_back(session, source, "correlationId", "ORDER BY 1");
+  cursors.reserve(kernel_value_tables.size());
+  for (const ValueTable& table : kernel_value_tables) {
+    cursors.emplace_back(session, table, "correlationId", "ORDER BY 1");
   }
   const auto next_id = [&] {
     std::optional<std::int64_t> id;
@@ -180,37 +177,36 @@ std::int64_t read_kernel_values(
 
 void read_device_values(Session& session,
                         const std::function<void(std::int64_t device, const ValueRow&)>& use) {
-  for (const Source& source : device_sources) {
-    ValueCursor cursor(session, source, "deviceId", "WHERE " + session.filter(source.kind));
+  for (const ValueTable& table : device_value_tables) {
+    ValueCursor cursor(session, table, "deviceId", "WHERE " + session.filter(table.kind));
     for (; cursor.there(); cursor.next()) use(cursor.key(), cursor.row());
   }
 }
 
 void scan_kernel_values(Session& session, const std::function<void(const ValueRow&)>& use) {
-  for (const Source& source : kernel_sources) {
-    ValueCursor cursor(session, source, "correlationId");
+  for (const ValueTable& table : kernel_value_tables) {
+    ValueCursor cursor(session, table, "correlationId");
     for (; cursor.there(); cursor.next()) use(cursor.row());
   }
 }
 
 ValuesOfKernel::ValuesOfKernel(Session& session) : session_(session) {
-  for (const Source& source : kernel_sources) {
-    if (!session.has_rows(source.kind) || !session.has_column(source.kind, "correlationId"))
-      continue;
-    const std::string table = "CUPTI_ACTIVITY_KIND_" + std::string(source.kind);
+  for (const ValueTable& table : kernel_value_tables) {
+    if (!session.has_rows(table.kind) || !session.has_column(table.kind, "correlationId")) continue;
+    const std::string name = "CUPTI_ACTIVITY_KIND_" + std::string(table.kind);
     const auto indexed = session.database().integer(
-        "SELECT 1 FROM pragma_index_list('" + table +
+        "SELECT 1 FROM pragma_index_list('" + name +
         "') l, pragma_index_info(l.name) c "
         "WHERE NOT l.partial AND c.seqno = 0 AND c.name = 'correlationId'");
     if (!indexed) {
-      // Of its name, so that it is found in place of the other.
-      session.output().progress("indexing " + table);
-      session.database().execute("CREATE TABLE temp." + table + " AS SELECT * FROM main." + table +
-                                 "; CREATE INDEX temp.by_correlation_" + table + " ON " + table +
+      // Of the same name, so that it is found in place of the other.
+      session.output().progress("indexing " + name);
+      session.database().execute("CREATE TABLE temp." + name + " AS SELECT * FROM main." + name +
+                                 "; CREATE INDEX temp.by_correlation_" + name + " ON " + name +
                                  "(correlationId)");
-      copies_.push_back(table);
+      copies_.push_back(name);
     }
-    cursors_.emplace_back(session, source, "correlationId", "WHERE correlationId = ?1");
+    cursors_.emplace_back(session, table, "correlationId", "WHERE correlationId = ?1");
   }
 }
 

@@ -2,6 +2,7 @@
 // belongs to.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <functional>
@@ -62,18 +63,30 @@ struct ValueRow {
   bool invalid = false;
 };
 
+// A table of values: its name without "CUPTI_ACTIVITY_KIND_" and what it holds.
+struct ValueTable {
+  std::string_view kind;
+  bool is_metric;
+  bool has_instances;
+};
+inline constexpr std::array kernel_value_tables{
+    ValueTable{"EVENT", false, false}, ValueTable{"METRIC", true, false},
+    ValueTable{"EVENT_INSTANCE", false, true}, ValueTable{"METRIC_INSTANCE", true, true}};
+inline constexpr std::array device_value_tables{
+    ValueTable{"INSTANTANEOUS_EVENT", false, false},
+    ValueTable{"INSTANTANEOUS_METRIC", true, false},
+    ValueTable{"INSTANTANEOUS_EVENT_INSTANCE", false, true},
+    ValueTable{"INSTANTANEOUS_METRIC_INSTANCE", true, true}};
+
+// The columns id, value, flags, instance of a row, which begin at `column`. Nothing: the value has
+// another size.
+std::optional<ValueRow> value_row(const ValueTable& table, const store::Statement& row, int column);
+
 // The rows of one table of values. Belongs to one thread.
 class ValueCursor {
  public:
-  // A table of values: its name without "CUPTI_ACTIVITY_KIND_" and what it holds.
-  struct Source {
-    std::string_view kind;
-    bool is_metric;
-    bool has_instances;
-  };
-
   // `key` is the column that says whom a value belongs to, `rest` what follows FROM.
-  ValueCursor(Session& session, const Source& source, std::string_view key,
+  ValueCursor(Session& session, const ValueTable& table, std::string_view key,
               const std::string& rest = {});
 
   void next();
@@ -87,7 +100,7 @@ class ValueCursor {
   bool read();
 
   Session& session_;
-  const Source& source_;
+  const ValueTable& table_;
   store::Statement rows_;
   bool there_ = false;
   ValueRow row_;
