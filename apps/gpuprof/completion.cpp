@@ -46,6 +46,16 @@ std::vector<std::string> names(const Option& option) {
   return names;
 }
 
+// The options whose next word is no program.
+std::vector<std::string> taking_values() {
+  std::vector<std::string> all;
+  for (const Option& option : option_table()) {
+    if (option.argument.empty() || option.name == "help") continue;
+    for (std::string& name : names(option)) all.push_back(std::move(name));
+  }
+  return all;
+}
+
 std::vector<std::string> all_commands() {
   std::vector<std::string> names;
   for (const Subcommand* command : subcommands()) {
@@ -62,13 +72,12 @@ std::string replaced_all(std::string text, std::string_view what, std::string_vi
 }
 
 std::string bash() {
-  std::vector<std::string> all, taking, files;
+  std::vector<std::string> all, files;
   std::string cases;
   for (const Option& option : option_table()) {
     const std::vector<std::string> spelled = names(option);
     all.insert(all.end(), spelled.begin(), spelled.end());
-    if (option.argument.empty() || option.name == "help") continue;
-    taking.insert(taking.end(), spelled.begin(), spelled.end());
+    if (option.argument.empty()) continue;
     if (takes_file(option)) files.insert(files.end(), spelled.begin(), spelled.end());
     if (const auto words = values(option); !words.empty()) {
       cases += "    " + joined(spelled, "|") + ") COMPREPLY=($(compgen -W '" + joined(words, " ") +
@@ -85,12 +94,19 @@ _gpuprof() {
     -*) ;;
     *) # The program: what follows is its own.
       if [[ $at == 1 && " @COMMANDS@ " == *" ${COMP_WORDS[1]} "* ]]; then break; fi
-      if declare -F _command_offset >/dev/null; then _command_offset "$at"; else COMPREPLY=($(compgen -f -- "$word")); fi
+      if declare -F _command_offset >/dev/null; then
+        _command_offset "$at"
+      else
+        COMPREPLY=($(compgen -f -- "$word"))
+      fi
       return ;;
     esac
   done
   case $before in
-@CASES@    @FILES@) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$word")); return ;;
+@CASES@    @FILES@)
+      compopt -o filenames 2>/dev/null
+      COMPREPLY=($(compgen -f -- "$word"))
+      return ;;
     @TAKING@) return ;;
   esac
   if [[ $word == -* ]]; then
@@ -104,7 +120,7 @@ _gpuprof() {
 }
 complete -F _gpuprof gpuprof
 )";
-  script = replaced_all(script, "@TAKING@", joined(taking, "|"));
+  script = replaced_all(script, "@TAKING@", joined(taking_values(), "|"));
   script = replaced_all(script, "@FILES@", joined(files, "|"));
   script = replaced_all(script, "@COMMANDS@", joined(all_commands(), " "));
   script = replaced_all(script, "@ALL@", joined(all, " "));
@@ -129,14 +145,14 @@ std::string zsh() {
       "#compdef gpuprof\n"
       "# Completion of gpuprof for zsh, made by \"gpuprof completion zsh\".\n"
       "_gpuprof_program() {\n"
-      "  local -a commands=(";
+      "  local -a words=(";
   for (const Subcommand* command : subcommands()) {
     if (command->help.empty()) continue;
     script += "\n    '" + std::string(command->name) + ":" + quoted(command->help) + "'";
   }
   script +=
       ")\n"
-      "  ((CURRENT == 2)) && _describe command commands\n"
+      "  ((CURRENT == 2)) && _describe command words\n"
       "  _alternative 'programs:program:_command_names -e' 'files:file:_files'\n"
       "}\n"
       "_arguments -S";
@@ -161,17 +177,37 @@ std::string fish() {
   const auto quoted = [](std::string_view text) {
     return "'" + replaced_all(replaced_all(std::string(text), "\\", "\\\\"), "'", "\\'") + "'";
   };
+  const std::string taking = joined(taking_values(), " ");
   std::string script = R"(# Completion of gpuprof for fish, made by "gpuprof completion fish".
-complete -c gpuprof -n __fish_use_subcommand -x -a '(__fish_complete_subcommand)'
-complete -c gpuprof -n 'not __fish_use_subcommand' -x -a '(__fish_complete_subcommand)'
+function __gpuprof_has_program
+  set -l words (commandline -opc)
+  set -l value 0
+  for word in $words[2..-1]
+    if test $value = 1
+      set value 0
+      continue
+    end
+    switch $word
+      case )" + taking +
+                       R"(
+        set value 1
+      case '-*'
+      case '*'
+        return 0
+    end
+  end
+  return 1
+end
+complete -c gpuprof -x -a '(__fish_complete_subcommand )" +
+                       taking + R"()'
 )";
   for (const Subcommand* command : subcommands()) {
     if (command->help.empty()) continue;
-    script += "complete -c gpuprof -n __fish_use_subcommand -a " + std::string(command->name) +
-              " -d " + quoted(command->help) + "\n";
+    script += "complete -c gpuprof -n 'not __gpuprof_has_program' -a " +
+              std::string(command->name) + " -d " + quoted(command->help) + "\n";
   }
   for (const Option& option : option_table()) {
-    script += "complete -c gpuprof -n __fish_use_subcommand";
+    script += "complete -c gpuprof -n 'not __gpuprof_has_program'";
     if (option.letter) script += std::string(" -s ") + option.letter;
     script += " -l " + option.name;
     if (!option.argument.empty() && option.name != "help") {

@@ -71,7 +71,8 @@ std::string short_entry(const Option& option) {
 }
 
 std::string long_entry(const Option& option) {
-  return entry(left_of(option), option.help + (option.why.empty() ? "" : "\n" + option.why + "."));
+  return entry(left_of(option),
+               option.help + (option.why.empty() ? "" : "\n(" + remark(option) + ")"));
 }
 
 std::string heading(const OptionGroupInfo& group) { return "\n" + std::string(group.title) + "\n"; }

@@ -1,26 +1,35 @@
 #include <signal.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
+#include <cstdio>
 
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/log.hpp"
+#include "libprof/store/profile_file.hpp"
 
 namespace gpuprof::app {
 
 int import_command(const Options& options) {
-  // A reader that has seen enough ends us, whatever our parent made of the signal.
-  signal(SIGPIPE, SIG_DFL);
-  struct stat status {};
-  if (stat(options.input.c_str(), &status) != 0) {
-    throw Error(options.input + ": " + std::strerror(errno), "", ExitCode::import_failed);
+  if (access(options.input.c_str(), F_OK) != 0) {
+    // nvprof's words, SQLite's among them; it tries twice.
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      std::fputs("fatal   : Problem during SQL operation: unable to open database file\n", stderr);
+    }
+    throw NvprofError{{"Error: Unable to import nvprof generated profile data."},
+                      ExitCode::import_failed};
   }
+  signal(SIGPIPE, SIG_IGN);
   Log log(options, true, getpid());
-  store::Database database(options.input, store::Database::Mode::read_only);
-  if (!options.quiet) log.report(database, options.reports.prefix);
-  return 0;
+  store::ProfileFile file(options.input);
+  if (file.problem()) throw Error(*file.problem());
+  bool read = true;
+  file.read([&](store::Database& database) {
+    if (options.quiet) return;
+    read = log.report(database, options.reports.prefix, file.notes());
+  });
+  // As if the signal had ended us.
+  if (!read) return 128 + SIGPIPE;
+  return file.damaged() ? static_cast<int>(ExitCode::import_failed) : 0;
 }
 
 }  // namespace gpuprof::app

@@ -7,31 +7,60 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <streambuf>
 
 #include "libprof/launch/file_name.hpp"
 #include "libprof/report/report.hpp"
 
 namespace gpuprof::app {
+namespace {
 
-// A descriptor with a buffer: std::cerr has none, and a trace has millions of lines.
+struct WriteFailed {
+  int error;  // errno
+};
+
+bool wants_json(const Options& options) { return options.reports.layout == report::Layout::json; }
+
+}  // namespace
+
+// A descriptor with a buffer: std::cerr has none, and a trace has millions of lines. Throws
+// WriteFailed, once; from then on it swallows what it gets.
 class Log::Buffer : public std::streambuf {
  public:
-  Buffer(int descriptor, bool own) : descriptor_(descriptor), own_(own) {
-    setp(bytes_.data(), bytes_.data() + bytes_.size());
-  }
+  Buffer(int descriptor, bool own) : descriptor_(descriptor), own_(own) { empty(); }
   ~Buffer() override {
-    sync();
+    try {
+      sync();
+    } catch (const WriteFailed&) {
+      // Nobody is left to be told.
+    }
     if (own_) close(descriptor_);
   }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
+  bool own() const { return own_; }
+  bool failed() const { return failed_; }
   bool terminal() const { return isatty(descriptor_) == 1; }
+
+  // From here on take_back() forgets. The buffer is empty.
+  void mark() {
+    sync();
+    written_ = 0;
+  }
+  // False: some of it is out already.
+  bool take_back() {
+    empty();
+    if (written_ == 0) return true;
+    if (!own_) return false;
+    const off_t end = lseek(descriptor_, -written_, SEEK_CUR);
+    return end >= 0 && ftruncate(descriptor_, end) == 0;
+  }
 
  protected:
   int_type overflow(int_type c) override {
-    if (sync() != 0) return traits_type::eof();
+    sync();
     if (!traits_type::eq_int_type(c, traits_type::eof())) {
       *pptr() = traits_type::to_char_type(c);
       pbump(1);
@@ -41,29 +70,37 @@ class Log::Buffer : public std::streambuf {
 
   int sync() override {
     const char* from = pbase();
-    while (from < pptr()) {
+    while (from < pptr() && !failed_) {
       const ssize_t written = write(descriptor_, from, static_cast<std::size_t>(pptr() - from));
-      if (written < 0 && errno != EINTR) break;
+      if (written < 0 && errno != EINTR) {
+        failed_ = true;
+        empty();
+        throw WriteFailed{errno};
+      }
       if (written > 0) from += written;
+      if (written > 0) written_ += written;
     }
-    const bool all = from == pptr();
-    setp(bytes_.data(), bytes_.data() + bytes_.size());
-    return all ? 0 : -1;
+    empty();
+    return 0;
   }
 
  private:
+  void empty() { setp(bytes_.data(), bytes_.data() + bytes_.size()); }
+
   int descriptor_;
   bool own_;
+  bool failed_ = false;
+  off_t written_ = 0;  // since the mark
   std::array<char, 1 << 16> bytes_;
 };
 
 Log::Log(const Options& options, bool stored, long process_id) : options_(options) {
-  const bool json = options.reports.layout == report::Layout::json;
   const std::string& file = options.log_file;
-  use(file == "%1" || (file.empty() && json && stored) ? 1 : 2, false);
+  use(file == "%1" || (file.empty() && wants_json(options) && stored) ? 1 : 2, false);
   if (file.empty() || file == "%1" || file == "%2") return;
-  if (process_id != 0 || !launch::names_process(file))
+  if (process_id != 0 || !launch::names_process(file)) {
     open_file(launch::expand_name(file, process_id));
+  }
 }
 
 Log::~Log() = default;
@@ -75,43 +112,75 @@ void Log::open(long process_id) {
 
 void Log::open_file(const std::string& path) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  const std::lock_guard lock(mutex_);
-  if (file >= 0) {
-    use(file, true);
-  } else {
+  if (file < 0) {
     std::fprintf(stderr, "======== Error: can't open log file \"%s\"\n", path.c_str());
+    return;
   }
+  const std::lock_guard lock(mutex_);
+  use(file, true);
 }
 
 void Log::use(int descriptor, bool own) {
   buffer_ = std::make_unique<Buffer>(descriptor, own);
   stream_.rdbuf(buffer_.get());
+  // What the buffer throws comes through.
+  stream_.exceptions(std::ios::badbit);
+}
+
+void Log::write_line(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  try {
+    if (!buffer_->failed()) stream_ << text << std::endl;
+  } catch (const WriteFailed&) {
+    stream_.clear();
+  }
 }
 
 void Log::say(std::string_view text) {
-  if (options_.reports.layout == report::Layout::json) {
+  if (wants_json(options_)) {
     std::fprintf(stderr, "gpuprof: %.*s\n", static_cast<int>(text.size()), text.data());
-    return;
+  } else {
+    write_line("gpuprof: " + std::string(text));
   }
-  const std::lock_guard lock(mutex_);
-  stream_ << "gpuprof: " << text << std::endl;
 }
 
 void Log::line(std::string_view text) {
-  if (options_.reports.layout == report::Layout::json) return;
-  const std::lock_guard lock(mutex_);
-  stream_ << text << std::endl;
+  if (!wants_json(options_)) write_line(text);
 }
 
-void Log::report(store::Database& database, const std::string& prefix) {
+bool Log::report(store::Database& database, const std::string& prefix,
+                 const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) {
+    if (wants_json(options_)) say(note);
+  }
   const std::lock_guard lock(mutex_);
+  if (buffer_->failed()) return false;
   report::Options reports = options_.reports;
   const char* type = std::getenv("TERM");
   reports.terminal = buffer_->terminal() && !std::getenv("NO_COLOR") &&
-                     (!type || std::string_view(type) != "dumb");
+                     !(type && std::string_view(type) == "dumb");
   reports.prefix = prefix;
-  report::print_reports(database, stream_, reports);
-  stream_.flush();
+  try {
+    buffer_->mark();
+    for (const std::string& note : notes) {
+      if (!wants_json(options_)) stream_ << prefix << "Warning: " << note << '\n';
+    }
+    report::print_reports(database, stream_, reports);
+    stream_.flush();
+  } catch (const WriteFailed& failed) {
+    stream_.clear();
+    if (buffer_->own()) {
+      throw Error(std::string("the log file cannot be written: ") + std::strerror(failed.error), "",
+                  ExitCode::output_failed);
+    }
+    return false;
+  } catch (...) {
+    if (!buffer_->take_back()) {
+      stream_ << '\n' << prefix << "Warning: This report ends here. It begins again.\n";
+    }
+    throw;
+  }
+  return true;
 }
 
 }  // namespace gpuprof::app

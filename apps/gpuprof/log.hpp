@@ -6,13 +6,15 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "apps/gpuprof/options.hpp"
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::app {
 
-// Reports belong to the main thread; messages may come from any.
+// Reports belong to the main thread; messages may come from any. SIGPIPE should be ignored: a
+// reader that goes away ends the writing and nothing else.
 class Log {
  public:
   // Opens the log file, unless its name has %p and no process is known yet (0). When it cannot be
@@ -28,14 +30,17 @@ class Log {
 
   // "gpuprof: text".
   void say(std::string_view text);
-  // A line as nvprof has them, with its prefix. Not between the lines of JSON.
+  // A line as nvprof has them, with its prefix. Nothing in JSON.
   void line(std::string_view text);
-  // The reports that the options ask for.
-  void report(store::Database& database, const std::string& prefix);
+  // The reports that the options ask for, after warnings of what `notes` say. When it throws for
+  // the database's sake, what it wrote is taken back as far as it can be. False: nobody reads it.
+  bool report(store::Database& database, const std::string& prefix,
+              const std::vector<std::string>& notes = {});
 
  private:
   void open_file(const std::string& path);
   void use(int descriptor, bool own);
+  void write_line(std::string_view text);
 
   class Buffer;
   const Options& options_;

@@ -42,13 +42,15 @@ std::string option_entry(const Option& option) {
   names += bold("--" + option.name);
   if (!option.argument.empty()) names += " \\fI" + escaped(option.argument) + "\\fR";
   return ".TP\n" + names + "\n" + paragraphs(option.help) +
-         (option.why.empty() ? "" : ".br\n" + escaped(option.why) + ".\n");
+         (option.why.empty() ? "" : ".br\n(" + escaped(remark(option)) + ")\n");
 }
 
 }  // namespace
 
 std::string man_page() {
   std::string page = ".TH GPUPROF 1 \"\" \"gpuprof " + std::string(version) + R"(" "User Commands"
+.ad l
+.nh
 .SH NAME
 gpuprof \- profile CUDA programs, print nvprof's reports
 .SH SYNOPSIS

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <regex>
 
+#include "apps/gpuprof/given_names.hpp"
 #include "apps/gpuprof/trace.hpp"
 #include "libprof/launch/file_name.hpp"
 #include "libprof/report/report.hpp"
@@ -76,16 +77,16 @@ Set number(int least, int most, int& (*target)(Options&) = nullptr) {
   };
 }
 
-Set file_name(std::string& (*target)(Options&)) {
+// A name with placeholders, those of output files or %i besides.
+Set placeholders(std::string& (*target)(Options&), bool with_id) {
   return [=](Options& options, const std::string& value) -> std::optional<Refusal> {
     try {
-      launch::expand_name(value, getpid());
+      with_id ? object_name(value, 1, getpid()) : launch::expand_name(value, getpid());
     } catch (const Error& error) {
-      if (error.exit_code() == ExitCode::internal) {
-        throw NvprofError{{std::string("Error: ") + error.what(), "Error: internal error."},
-                          ExitCode::internal};
-      }
       const std::string what = error.what();
+      if (error.exit_code() == ExitCode::internal) {
+        throw NvprofError{{"Error: " + what, "Error: internal error."}, ExitCode::internal};
+      }
       return Refusal{.before = what.starts_with("invalid syntax") ? "Error: " + what : "",
                      .takes = error.hint()};
     }
@@ -93,6 +94,8 @@ Set file_name(std::string& (*target)(Options&)) {
     return {};
   };
 }
+
+Set file_name(std::string& (*target)(Options&)) { return placeholders(target, false); }
 
 // Turns a group of --trace on or off.
 Set group(Group group) {
@@ -204,7 +207,7 @@ std::optional<Refusal> set_devices(Options& options, const std::string& value) {
 }
 
 std::string trace_help() {
-  std::string help = "What to collect, with commas between";
+  std::string help = "Groups of records to collect, with commas between";
   for (const schema::GroupInfo& group : schema::groups) {
     if (group.name.empty()) continue;
     help += "\n  " + std::string(group.name);
@@ -214,10 +217,8 @@ std::string trace_help() {
   return help + "\n+NAME adds to what is on, -NAME takes away; all is everything but graph.";
 }
 
-constexpr char no_metrics[] = "not in this version yet: no metrics are collected";
-constexpr char no_sampling[] = "not in this version yet: the CPU is not sampled";
-constexpr char given_names[] =
-    "\nThe name may hold %i (id), %p (process id), %h (host), %q{NAME} (variable), %%.";
+constexpr char no_metrics[] = "no metrics are collected";
+constexpr char no_sampling[] = "the CPU is not sampled";
 
 std::vector<Option> make_table() {
   using G = OptionGroup;
@@ -294,7 +295,7 @@ std::vector<Option> make_table() {
        .group = G::collect,
        .help = "An NVTX range for each MPI call",
        .status = Status::not_yet,
-       .why = "not in this version yet: MPI calls have no ranges",
+       .why = "MPI calls have no ranges",
        .harmless = "off"},
       {.name = "cpu-thread-tracing",
        .argument = "on|off",
@@ -308,28 +309,28 @@ std::vector<Option> make_table() {
        .group = G::collect,
        .help = "When kernels were queued and submitted",
        .status = Status::not_yet,
-       .why = "not in this version yet; the view launches has the time from call to start",
+       .why = "the view launches has the time from call to start",
        .harmless = "off"},
       {.name = "device-buffer-size",
        .argument = "MB",
        .group = G::collect,
        .help = "Memory for records on the device",
        .status = Status::no_effect,
-       .why = "no effect: CUPTI sizes its buffers on the device itself",
+       .why = "CUPTI sizes its buffers on the device itself",
        .set = number(1, INT_MAX)},
       {.name = "device-cdp-buffer-size",
        .argument = "MB",
        .group = G::collect,
        .help = "Memory for records of kernels that kernels launch",
        .status = Status::no_effect,
-       .why = "no effect: CUPTI records no kernels launched by kernels any more",
+       .why = "CUPTI records no kernels launched by kernels any more",
        .set = number(1, INT_MAX)},
       {.name = "profiling-semaphore-pool-size",
        .argument = "N",
        .group = G::collect,
        .help = "Semaphores for serialized kernels",
        .status = Status::no_effect,
-       .why = "no effect: CUPTI sizes its pools itself",
+       .why = "CUPTI sizes its pools itself",
        .set = number(1, INT_MAX)},
       {.name = "flush-period",
        .argument = "MS",
@@ -408,21 +409,21 @@ std::vector<Option> make_table() {
       {.name = "process-name",
        .argument = "NAME",
        .group = G::output,
-       .help = std::string("A name for the process in the file") + given_names,
-       .status = Status::not_yet,
-       .why = "not in this version yet: processes have no names"},
+       .help = "A name for processes, in the table NAME\n"
+               "The name may hold %p (process id), %h (host), %q{NAME} (variable) and %%.",
+       .set = placeholders([](Options& o) -> std::string& { return o.process_name; }, false)},
       {.name = "context-name",
        .argument = "NAME",
        .group = G::output,
-       .help = std::string("A name for contexts in file and reports") + given_names,
-       .status = Status::not_yet,
-       .why = "not in this version yet; nvtxNameCuContext in the program names contexts"},
+       .help = "A name for contexts that the program gives none\n"
+               "The name may hold %i (the context's number) and what process names may hold.",
+       .set = placeholders([](Options& o) -> std::string& { return o.context_name; }, true)},
       {.name = "stream-name",
        .argument = "NAME",
        .group = G::output,
-       .help = std::string("A name for streams in file and reports") + given_names,
-       .status = Status::not_yet,
-       .why = "not in this version yet; nvtxNameCuStream in the program names streams"},
+       .help = "A name for streams that the program gives none\n"
+               "The name may hold %i (the stream's number) and what process names may hold.",
+       .set = placeholders([](Options& o) -> std::string& { return o.stream_name; }, true)},
 
       // How reports look
       {.name = "csv",
@@ -518,7 +519,7 @@ std::vector<Option> make_table() {
        .group = G::metrics,
        .help = "List the metrics of the devices",
        .status = Status::not_yet,
-       .why = "not in this version yet: there are no metrics",
+       .why = "there are no metrics",
        .not_with_import = true,
        .set = flag([](Options& o) { o.action = Action::query; })},
       {.name = "events",
@@ -532,7 +533,7 @@ std::vector<Option> make_table() {
       {.name = "query-events",
        .group = G::metrics,
        .help = "List the events of the devices",
-       .status = Status::not_yet,
+       .status = Status::replaced,
        .why = "CUDA has no events any more; metrics (--query-metrics) take their place",
        .not_with_import = true,
        .set = flag([](Options& o) { o.action = Action::query; })},
@@ -549,14 +550,14 @@ std::vector<Option> make_table() {
        .help = "Metrics of source lines: global_access, shared_access, branch, "
                "instruction_execution, pc_sampling",
        .status = Status::not_yet,
-       .why = "not in this version yet: nothing is collected by source line",
+       .why = "nothing is collected by source line",
        .not_with_import = true},
       {.name = "pc-sampling-period",
        .argument = "5..31",
        .group = G::metrics,
        .help = "Cycles between samples, as a power of two",
        .status = Status::not_yet,
-       .why = "not in this version yet: program counters are not sampled",
+       .why = "program counters are not sampled",
        .set = number(5, 31)},
       {.name = "aggregate-mode",
        .argument = "on|off",
@@ -647,7 +648,7 @@ std::vector<Option> make_table() {
        .group = G::cpu,
        .help = "The PGI compilers' file of explanations",
        .status = Status::no_effect,
-       .why = "no effect: there are no PGI compilers any more"},
+       .why = "there are no PGI compilers any more"},
       {.name = "cpu-profiling-frequency",
        .argument = "HZ",
        .group = G::cpu,
@@ -730,6 +731,13 @@ const Option* find_option(char letter) {
 std::vector<std::string> choices(const Option& option) {
   if (option.argument.find('|') == option.argument.npos) return {};
   return split(option.argument, '|');
+}
+
+std::string remark(const Option& option) {
+  const char* status = option.status == Status::not_yet     ? "not yet in this version: "
+                       : option.status == Status::no_effect ? "no effect: "
+                                                            : "";
+  return status + option.why;
 }
 
 std::optional<Refusal> apply(const Option& option, const std::string& value, Options& options) {

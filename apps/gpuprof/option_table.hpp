@@ -24,7 +24,7 @@ struct OptionGroupInfo {
 enum class Status {
   works,
   no_effect,  // accepted; `why` it changes nothing
-  not_yet,    // accepted; `why` says that, and what there is meanwhile
+  not_yet,    // accepted; `why` says what that means, or what there is meanwhile
   replaced,   // refused; `why` says what takes its place
 };
 
@@ -61,6 +61,9 @@ const Option* find_option(char letter);
 
 // "on", "off" of "on|off"; nothing where the argument is no choice.
 std::vector<std::string> choices(const Option& option);
+
+// What the user is told of an option that does not work: "not yet in this version: …".
+std::string remark(const Option& option);
 
 // Checks the value and sets it, or keeps what is to be said of the option.
 std::optional<Refusal> apply(const Option& option, const std::string& value, Options& options);

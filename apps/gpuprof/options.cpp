@@ -149,8 +149,8 @@ class Parser {
     }
     if (!errors_.empty()) fail();
     for (const Option* option : options_.without_effect) {
-      if (option->status != Status::replaced) continue;
-      errors_.push_back("Error: --" + option->name + ": " + option->why);
+      if (option->status != Status::replaced || query) continue;
+      errors_.push_back("Error: --" + option->name + ": " + remark(*option));
     }
     if (!errors_.empty()) throw NvprofError{errors_, ExitCode::bad_option};
     if (!importing() && !query && options_.application.empty()) {

@@ -30,9 +30,10 @@ struct Options {
   bool profile_from_start = true;
   int timeout_ms = 0;  // 0: none
   int flush_ms = 500;
-  std::string cupti;                          // path of a libcupti; empty: the usual ones
-  std::string save_capture;                   // empty: none
-  int slots = 0;                              // 0: the collector's default
+  std::string cupti;                                    // path of a libcupti; empty: the usual ones
+  std::string save_capture;                             // empty: none
+  int slots = 0;                                        // 0: the collector's default
+  std::string process_name, context_name, stream_name;  // with placeholders; empty: none
   std::vector<const Option*> without_effect;  // options given that do nothing, or nothing yet
 
   // run and replay

@@ -11,7 +11,7 @@ int query_command(const Options& options) {
                       ExitCode::no_driver};
   }
   const Option& asked = *options.without_effect.back();
-  throw NvprofError{{"Error: --" + asked.name + ": " + asked.why}, ExitCode::bad_option};
+  throw NvprofError{{"Error: --" + asked.name + ": " + remark(asked)}, ExitCode::bad_option};
 }
 
 }  // namespace gpuprof::app

@@ -7,11 +7,14 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "apps/gpuprof/commands.hpp"
+#include "apps/gpuprof/given_names.hpp"
 #include "apps/gpuprof/log.hpp"
 #include "apps/gpuprof/option_table.hpp"
 #include "apps/gpuprof/output.hpp"
@@ -139,20 +142,16 @@ class LoadingThread {
   std::thread thread_;
 };
 
-// Until the target has ended. Says when it starts to use CUDA if `report` is to follow, and ends it
-// when its time is over.
+// Until the target has ended, which it gets a signal for when its time is over.
 void wait_for_target(launch::Target& target, launch::Listener& listener, const Options& options,
-                     Log& log, bool report) {
-  while ((report || options.timeout_ms > 0) && listener.seen() == 0) {
+                     Log& log, const std::function<void()>& announce) {
+  while (listener.seen() == 0) {
     if (target.wait(20)) return;
   }
-  const std::string prefix = prefix_of(target.process());
-  if (report) {
-    log.line(prefix + "GPUPROF is profiling process " + std::to_string(target.process()) +
-             ", command: " + words(options.application));
-  }
+  announce();
   if (options.timeout_ms > 0 && !target.wait(options.timeout_ms)) {
-    log.line(prefix + "Warning: The timeout has passed, the application gets SIGTERM.");
+    log.line(prefix_of(target.process()) +
+             "Warning: The timeout has passed, the application gets SIGTERM.");
     kill(target.process(), SIGTERM);
   }
   target.wait(-1);
@@ -258,7 +257,7 @@ int run_command(const Options& options) {
   queue.push(run_frame(describe_run(options, selection.groups)));
   LoadingThread loading(recorder, queue, log);
   for (const Option* option : options.without_effect) {
-    if (!options.quiet) log.say("--" + option->name + ": " + option->why);
+    if (!options.quiet) log.say("--" + option->name + ": " + remark(*option));
   }
 
   const auto end_recording = [&] {
@@ -278,7 +277,13 @@ int run_command(const Options& options) {
     throw_not_started(error, options.application[0]);
   }
   log.open(target.process());
-  wait_for_target(target, listener, options, log, report);
+  bool announced = !report;
+  const auto announce = [&] {
+    if (std::exchange(announced, true)) return;
+    log.line(prefix_of(target.process()) + "GPUPROF is profiling process " +
+             std::to_string(target.process()) + ", command: " + words(options.application));
+  };
+  wait_for_target(target, listener, options, log, announce);
   // From here on a reader of reports who has seen enough must not end us.
   signal(SIGPIPE, SIG_IGN);
   wait_for_the_others(target, listener, log, options.quiet);
@@ -299,10 +304,12 @@ int run_command(const Options& options) {
   if (counts.discarded_bytes) recorder.count("bytes_discarded", counts.discarded_bytes);
   if (counts.discarded_blocks) recorder.count("blocks_discarded", counts.discarded_blocks);
   recorder.finish();
+  for (store::Loader* loader : recorder.loaders()) give_names(loader->database(), options);
 
   if (listener.seen() == 0) {
     if (!options.quiet) print_nothing_captured(log, driver_found(), report);
   } else {
+    announce();
     if (report) print_run(recorder, log, options, target.process());
     if (!temporary && !options.quiet) print_outcome(recorder, log);
   }

@@ -26,7 +26,13 @@ Output::Output(std::ostream& stream, const Options& options)
       terminal_(options.terminal),
       began_(steady_ns()) {}
 
-Output::~Output() { stream(); }
+Output::~Output() {
+  try {
+    stream();
+  } catch (...) {
+    // The stream may throw; it has done so already.
+  }
+}
 
 void Output::progress(std::string_view what) {
   if (!terminal_ || steady_ns() - began_ < 1'000'000'000) return;

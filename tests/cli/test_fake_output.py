@@ -151,7 +151,8 @@ class Files(FakeTest):
 class CommandLine(FakeTest):
     def code(self, *arguments):
         process = subprocess.run([GPUPROF, *arguments], capture_output=True, cwd=self.folder)
-        self.assertTrue(process.stderr.startswith((b"gpuprof: ", b"======== ")), process.stderr)
+        own = (b"gpuprof: ", b"======== ", b"fatal   : ")
+        self.assertTrue(process.stderr.startswith(own), process.stderr)
         return process.returncode
 
     def test_codes(self):

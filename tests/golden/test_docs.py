@@ -4,7 +4,7 @@ GPUPROF is the path of the gpuprof binary, GPUPROF_SOURCE the root of the source
 
   python3 tests/golden/test_docs.py --write
 
-writes docs/schema.md and the output of README.md's queries anew.
+writes docs/schema.md, the options in docs/nvprof.md and the output of README.md's queries anew.
 """
 
 import glob
@@ -23,6 +23,7 @@ GPUPROF = os.environ.get("GPUPROF") or str(ROOT / "build/bin/gpuprof")
 CAPTURES = ROOT / "tests/captures"
 SCHEMA = ROOT / "docs/schema.md"
 README = ROOT / "README.md"
+NVPROF = ROOT / "docs/nvprof.md"
 
 PAGES = sorted(
     page
@@ -43,6 +44,8 @@ QUERY = re.compile(
 )
 # <!-- summary: NAME --> stands before the first lines of `gpuprof -i`; … stands for the others.
 SUMMARY = re.compile(r"<!-- summary: (\w+) -->\n```text\n(.*?)```\n", re.DOTALL)
+# Between <!-- options --> and <!-- end of options --> stands what `gpuprof options` prints.
+OPTIONS = re.compile(r"(<!-- options -->\n).*?(<!-- end of options -->\n)", re.DOTALL)
 
 
 def output_of(*arguments):
@@ -162,6 +165,10 @@ class Docs(unittest.TestCase):
             "python3 tests/golden/test_docs.py --write",
         )
 
+    def test_options_are_up_to_date(self):
+        text = NVPROF.read_text(encoding="utf-8")
+        self.assertTrue(text == with_options(text), "run python3 tests/golden/test_docs.py --write")
+
     def test_links(self):
         for page in PAGES:
             text = FENCE.sub("", page.read_text(encoding="utf-8"))
@@ -228,8 +235,13 @@ class Docs(unittest.TestCase):
             self.assertEqual(self.replays.summary(name, expected.count("\n") - 1), expected)
 
 
+def with_options(text):
+    return OPTIONS.sub(lambda block: block[1] + output_of("options") + block[2], text)
+
+
 def write():
     SCHEMA.write_text(output_of("schema"), encoding="utf-8")
+    NVPROF.write_text(with_options(NVPROF.read_text(encoding="utf-8")), encoding="utf-8")
     replays = Replays()
 
     def renewed(block, old, new):
