@@ -83,7 +83,6 @@ class TraceSource {
       places_[static_cast<std::size_t>(columns[i].field)] = static_cast<int>(i);
     }
     cells_.resize(columns.size());
-    session_.output().progress("sorting " + table_name(kind()));
     rows_ = open();
   }
   virtual void advance() {
@@ -303,7 +302,9 @@ class TransferSource : public TraceSource {
 // counts, those of CONCURRENT_KERNEL before those of KERNEL.
 class LaunchedKernels {
  public:
-  explicit LaunchedKernels(Session& session) {
+  // Before any table is read: SQLite locks temporary tables while rows are read.
+  void open(Session& session) {
+    if (!names_.empty()) return;
     for (const std::string_view kind : {"CONCURRENT_KERNEL", "KERNEL"}) {
       if (!session.has_rows(kind) || !session.has_column(kind, "correlationId")) continue;
       const std::string row = session.has_column(kind, "_id_") ? "_id_" : "rowid";
@@ -354,17 +355,18 @@ class LaunchedKernels {
 // Calls of the runtime and of the driver.
 class ApiSource : public TraceSource {
  public:
-  ApiSource(Session& session, std::string_view kind)
+  ApiSource(Session& session, std::string_view kind, std::shared_ptr<LaunchedKernels> launched)
       : TraceSource(session, {.kind = kind,
                               .time = "start",
                               .valid = "start > 0 AND [end] >= start",
                               .amounts = {{TraceField::duration, "[end] - start"}},
                               .correlation_id = 3}),
-        domain_(kind == "DRIVER" ? ApiDomain::driver : ApiDomain::runtime) {}
+        domain_(kind == "DRIVER" ? ApiDomain::driver : ApiDomain::runtime),
+        launched_(session.output().csv() ? nullptr : std::move(launched)) {}
 
  protected:
   store::Statement open() override {
-    if (!session_.output().csv()) launched_.emplace(session_);
+    if (launched_) launched_->open(session_);
     return session_.select(
         kind(),
         {"start", "end", "cbid", "correlationId", shown(TraceField::process_id, "processId"),
@@ -399,7 +401,7 @@ class ApiSource : public TraceSource {
 
   const ApiDomain domain_;
   std::unordered_map<std::int64_t, std::string> functions_;
-  std::optional<LaunchedKernels> launched_;
+  const std::shared_ptr<LaunchedKernels> launched_;  // nullptr: not shown
 };
 
 // NVTX marks, and ranges with a row for each end.
@@ -655,8 +657,9 @@ Trace::Trace(Session& session, TraceParts parts) : session_(session) {
     }
   }
   if (parts.api) {
-    add(std::make_unique<ApiSource>(session, "RUNTIME"));
-    add(std::make_unique<ApiSource>(session, "DRIVER"));
+    const auto launched = std::make_shared<LaunchedKernels>();
+    add(std::make_unique<ApiSource>(session, "RUNTIME", launched));
+    add(std::make_unique<ApiSource>(session, "DRIVER", launched));
     add(std::make_unique<MarkerSource>(session));
   }
   if (parts.openacc) {
@@ -798,8 +801,9 @@ void Trace::widen_for_names() {
 bool Trace::next() {
   const bool first = !current_;
   if (first) {
+    for (const auto& source : sources_) source->show(columns_);
     for (const auto& source : sources_) {
-      source->show(columns_);
+      session_.output().progress("sorting " + table_name(source->kind()));
       source->advance();
     }
   } else {

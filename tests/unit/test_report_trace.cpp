@@ -101,13 +101,18 @@ TEST_CASE("of several kernels of a call the last one is named, whatever index th
       ", " + kernel(30, 40, 4294967297, 2) + "; INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES" +
       kernel(50, 60, 4294967297, 1) + ", " + kernel(50, 60, 3, 1) +
       "; INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(NULL, 211, 1, 2, 1, 1, 4294967297), "
-      "(NULL, 211, 3, 4, 1, 1, 3), (NULL, 211, 5, 6, 1, 1, 5);";
+      "(NULL, 211, 3, 4, 1, 1, 3), (NULL, 211, 5, 6, 1, 1, 5);"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_DRIVER AS SELECT * FROM CUPTI_ACTIVITY_KIND_RUNTIME "
+      "WHERE correlationId = 3; UPDATE CUPTI_ACTIVITY_KIND_DRIVER SET cbid = 307;";
   const std::string expected = R"(   Start  Duration  Name
      0ns       1ns  cudaLaunchKernel (dot [4294967297])
      2ns       1ns  cudaLaunchKernel (axpy [3])
+     2ns       1ns  cuLaunchKernel (axpy [3])
      4ns       1ns  cudaLaunchKernel
 )";
   CHECK(trace(sql, api()) == expected);
+  CHECK_THAT(trace(sql, {.chosen = {"print-gpu-trace", "print-api-trace"}}),
+             Catch::Contains("  cuLaunchKernel (axpy [3])\n"));
   CHECK(trace(sql + "CREATE INDEX i ON CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL(correlationId);"
                     "CREATE INDEX j ON CUPTI_ACTIVITY_KIND_KERNEL(correlationId, start)",
               api()) == expected);
