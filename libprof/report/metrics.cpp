@@ -139,9 +139,9 @@ bool ValueCursor::read() {
 }
 
 bool has_kernel_values(Session& session) { return any_rows(session, kernel_value_tables); }
-
+bool has_device_values(Session& session) { return any_rows(session, device_value_tables); }
 bool has_values(Session& session) {
-  return has_kernel_values(session) || any_rows(session, device_value_tables);
+  return has_kernel_values(session) || has_device_values(session);
 }
 
 // Tables and kernels come in one order, so that each is read once.

@@ -106,9 +106,10 @@ class ValueCursor {
   ValueRow row_;
 };
 
-// Whether the file has values at all, or such of kernels.
+// Whether the file has values at all, such of kernels, such at points in time.
 bool has_values(Session& session);
 bool has_kernel_values(Session& session);
+bool has_device_values(Session& session);
 
 // Every value of a kernel that passes the session's filter, in the order of correlation ids.
 // Returns how many values have no kernel. Memory does not depend on the number of rows.

@@ -252,6 +252,8 @@ Invocations                                Event Name         Min         Max   
 Device "0"
           2                               gld_request           5           7           6          12
 )");
+  CHECK(values(database, {.chosen = {"print-gpu-trace"}}) == values(database));
+  CHECK(all(database, {.chosen = {"print-gpu-trace"}}).find("sort [12]\n") != std::string::npos);
 }
 
 TEST_CASE("kernels and values are matched in one pass, whatever their order") {

@@ -65,17 +65,19 @@ struct Results {
   std::int64_t without_kernel = 0;
 };
 
-Results read_results(Session& session) {
+Results read_results(Session& session, bool of_kernels) {
   Results results;
   const auto add = [&](Sums& sums, const ValueRow& row, std::int64_t duration) {
     results.overflow |= row.overflow;
     results.invalid |= row.invalid;
     if (!row.overflow && !row.invalid) sums[row.measure].add(row.value, duration);
   };
-  results.without_kernel =
-      read_kernel_values(session, [&](const MeasuredKernel& kernel, const ValueRow& row) {
-        add(results.devices[kernel.device].of_kernel(kernel.name), row, kernel.duration);
-      });
+  if (of_kernels) {
+    results.without_kernel =
+        read_kernel_values(session, [&](const MeasuredKernel& kernel, const ValueRow& row) {
+          add(results.devices[kernel.device].of_kernel(kernel.name), row, kernel.duration);
+        });
+  }
   read_device_values(session, [&](std::int64_t device, const ValueRow& row) {
     add(results.devices[device].of_device, row, 0);
   });
@@ -296,11 +298,12 @@ void warn(Output& output, const Results& results) {
   }
 }
 
-// A trace of GPU work has a column for each event and metric in place of these tables.
+// A trace of GPU work has a column for each event and metric of kernels in place of these tables.
 void print(Session& session) {
-  if (session.chosen("print-gpu-trace") || !has_values(session)) return;
+  const bool trace = session.chosen("print-gpu-trace");
+  if (trace ? !has_device_values(session) : !has_values(session)) return;
   session.values_printed = true;
-  const Results results = read_results(session);
+  const Results results = read_results(session, !trace);
   ResultTable events(session, results, false), metrics(session, results, true);
   if (!events.empty()) events.print();
   if (!events.empty() && !metrics.empty()) session.output().line();
