@@ -37,7 +37,9 @@ void print_phase(Session& session, Phase phase) {
 
 void print_per_device(Session& session) {
   Output& output = session.output();
-  for (const std::int64_t id : session.names().devices()) {
+  const std::vector<std::int64_t> devices = session.names().devices();
+  if (devices.empty()) output.line("No devices are in the profile.");
+  for (const std::int64_t id : devices) {
     session.device = id;
     output.context({{"device", session.names().device(id)}});
     output.line();
@@ -152,6 +154,8 @@ void print_reports(store::Database& database, std::ostream& out, const Options& 
     session.begin_result();
     print_heading_of_values(session);
     if (session.chosen("print-summary-per-gpu")) print_per_device(session);
+    // nvprof leaves these out beside a summary per GPU.
+    if (session.chosen("print-summary-per-gpu") && !sections.empty()) output.line();
     print_sections(session, std::move(sections));
     if (!session.chosen("print-summary-per-gpu")) print_phase(session, Phase::detail);
   }

@@ -26,21 +26,13 @@ bool is_kernel_kind(std::string_view kind) { return kind.ends_with("KERNEL"); }
 
 }  // namespace
 
-// A savepoint, as the caller may be inside a transaction of its own.
 Session::Session(store::Database& database, const Options& options, Output& output, NameStyle names)
-    : database_((database.execute("SAVEPOINT report"), database)),
+    : database_(database),
+      snapshot_(database),
       options_(options),
       output_(output),
       names_(database, names) {
   find_window();
-}
-
-Session::~Session() {
-  try {
-    database_.execute("RELEASE report");
-  } catch (const Error&) {
-    // Nothing was written; closing the database ends it too.
-  }
 }
 
 const std::set<std::string>& Session::columns(std::string_view kind) {

@@ -16,6 +16,7 @@
 #include "libprof/report/names.hpp"
 #include "libprof/report/options.hpp"
 #include "libprof/report/output.hpp"
+#include "libprof/store/scan.hpp"
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::report {
@@ -30,11 +31,11 @@ struct Oddities {
 class Session {
  public:
   Session(store::Database& database, const Options& options, Output& output, NameStyle names);
-  ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   store::Database& database() { return database_; }
+  store::Snapshot& snapshot() { return snapshot_; }
   const Options& options() const { return options_; }
   Output& output() { return output_; }
   Names& names() { return names_; }
@@ -79,6 +80,7 @@ class Session {
   std::string kernel_ids();
 
   store::Database& database_;
+  store::Snapshot snapshot_;
   const Options& options_;
   Output& output_;
   std::map<std::string, std::set<std::string>, std::less<>> columns_;  // of tables; none: missing

@@ -71,8 +71,8 @@ void cut(std::vector<SummaryRow>& rows, int top) {
 
 class SummaryTable {
  public:
-  explicit SummaryTable(Session& session)
-      : session_(session), device_calls_(session.has_rows("CDP_KERNEL")) {
+  SummaryTable(Session& session, bool gpu)
+      : session_(session), device_calls_(gpu && session.has_rows("CDP_KERNEL")) {
     columns_ = {{"Type", 16, Quantity::text, "", "type"},
                 {"Time(%)", 7, Quantity::percent, "", "time_percent"},
                 {"Time", 8, Quantity::time, "", "time_ns"}};
@@ -91,7 +91,7 @@ class SummaryTable {
       columns_.push_back({"P90", 8, Quantity::time, "", "p90_ns"});
       columns_.push_back({"P99", 8, Quantity::time, "", "p99_ns"});
     }
-    columns_.push_back({"Name", 0, Quantity::text, "", "name"});
+    columns_.push_back({"Name", 4, Quantity::text, "", "name"});
   }
 
   std::vector<Cell> row(const std::string& type, std::int64_t all, SummaryRow& row,
@@ -133,6 +133,8 @@ class SummaryTable {
   std::vector<Column> columns_;
 };
 
+bool is_gpu(const SummarySection& section) { return section.label == "GPU activities"; }
+
 // Text: on the first row only, right-justified with a colon.
 std::string label(const Output& output, const std::string& name, bool first) {
   if (!output.text()) return name;
@@ -144,7 +146,8 @@ std::string label(const Output& output, const std::string& name, bool first) {
 void print_sections(Session& session, std::vector<SummarySection> sections,
                     const std::optional<SummaryRow>& range) {
   Output& output = session.output();
-  const SummaryTable summary(session);
+  const bool gpu = std::ranges::any_of(sections, is_gpu);
+  const SummaryTable summary(session, gpu);
   std::vector<std::vector<std::vector<Cell>>> printed;  // by section
   Largest largest(summary.columns().size());
   for (SummarySection& section : sections) {
