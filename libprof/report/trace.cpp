@@ -610,7 +610,13 @@ class SystemSource : public TraceSource {
       : TraceSource(session, {.kind = "ENVIRONMENT",
                               .time = "timestamp",
                               .valid = "timestamp > 0 AND length(data) = 20",
-                              .amounts = {}}) {}
+                              .amounts = {}}) {
+    auto damaged =
+        session.select(kind(), {"1"}, "WHERE length(data) IS NOT 20 AND " + session.filter(kind()));
+    while (damaged.step()) {
+      session.skip("CUPTI_ACTIVITY_KIND_ENVIRONMENT with data that are not of 20 bytes");
+    }
+  }
 
  protected:
   store::Statement open() override {
