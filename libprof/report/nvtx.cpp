@@ -196,27 +196,6 @@ void NvtxRanges::visit(std::vector<NvtxCall>& calls, const Visit& visit) const {
   }
 }
 
-void read_api_calls(Session& session, NvtxRanges& ranges, std::vector<NvtxCall>& calls,
-                    const std::function<std::uint32_t(ApiDomain, std::int64_t)>& what) {
-  const auto read = [&](std::string_view kind, ApiDomain domain) {
-    session.output().progress("reading CUPTI_ACTIVITY_KIND_" + std::string(kind));
-    auto rows =
-        session.select(kind, {"processId", "threadId", "start", "end", "correlationId", "cbid"},
-                       "WHERE start > 0 AND [end] >= start AND " + session.filter(kind));
-    while (rows.step()) {
-      const auto place = ranges.place(rows.integer(0), rows.integer(1));
-      if (!place) continue;
-      calls.push_back({.start = rows.integer(2),
-                       .duration = rows.integer(3) - rows.integer(2),
-                       .correlation = rows.integer(4),
-                       .place = *place,
-                       .what = what(domain, rows.integer(5))});
-    }
-  };
-  read("RUNTIME", ApiDomain::runtime);
-  read("DRIVER", ApiDomain::driver);
-}
-
 std::vector<GpuOperation> read_gpu_work(
     Session& session,
     const std::function<std::optional<std::uint32_t>(std::string_view kind, std::int64_t id)>&
@@ -247,9 +226,38 @@ std::vector<GpuOperation> read_gpu_work(
   return work;
 }
 
-std::span<GpuOperation> launched_by(std::vector<GpuOperation>& work, std::int64_t correlation) {
-  const auto found = std::ranges::equal_range(work, correlation, {}, &GpuOperation::correlation);
-  return {found.begin(), found.end()};
+std::vector<NvtxCall> read_launches(
+    Session& session, NvtxRanges& ranges, const std::vector<GpuOperation>& work,
+    const std::function<std::uint32_t(ApiDomain, std::int64_t)>& what) {
+  std::vector<NvtxCall> launches;
+  const auto read = [&](std::string_view kind, ApiDomain domain) {
+    session.output().progress("reading CUPTI_ACTIVITY_KIND_" + std::string(kind));
+    auto rows =
+        session.select(kind, {"correlationId", "processId", "threadId", "start", "end", "cbid"},
+                       "WHERE start > 0 AND [end] >= start AND " + session.filter(kind));
+    while (rows.step()) {
+      const std::int64_t id = rows.integer(0);
+      const auto first = std::ranges::lower_bound(work, id, {}, &GpuOperation::correlation);
+      if (first == work.end() || first->correlation != id) continue;
+      const auto place = ranges.place(rows.integer(1), rows.integer(2));
+      if (!place) continue;
+      launches.push_back({.start = rows.integer(3),
+                          .duration = rows.integer(4) - rows.integer(3),
+                          .place = *place,
+                          .what = what(domain, rows.integer(5)),
+                          .work = static_cast<std::uint32_t>(first - work.begin())});
+    }
+  };
+  read("RUNTIME", ApiDomain::runtime);
+  read("DRIVER", ApiDomain::driver);
+  return launches;
+}
+
+std::span<GpuOperation> launched_by(const NvtxCall& launch, std::vector<GpuOperation>& work) {
+  const std::int64_t id = work[launch.work].correlation;
+  std::size_t end = launch.work;
+  while (end < work.size() && work[end].correlation == id) ++end;
+  return std::span(work).subspan(launch.work, end - launch.work);
 }
 
 }  // namespace gpuprof::report

@@ -33,9 +33,9 @@ struct NvtxGroup {
 struct NvtxCall {
   std::int64_t start = 0;
   std::int64_t duration = 0;
-  std::int64_t correlation = 0;  // of API calls
-  std::uint32_t place = 0;       // from NvtxRanges::place()
-  std::uint32_t what = 0;        // for who reads them
+  std::uint32_t place = 0;  // from NvtxRanges::place()
+  std::uint32_t what = 0;   // for who reads them
+  std::uint32_t work = 0;   // of API calls: the first operation launched, see launched_by()
 };
 
 class NvtxRanges {
@@ -75,10 +75,6 @@ class NvtxRanges {
   std::int64_t invalid_ = 0;
 };
 
-// Adds the calls of RUNTIME and DRIVER that have a place. `what` numbers functions.
-void read_api_calls(Session& session, NvtxRanges& ranges, std::vector<NvtxCall>& calls,
-                    const std::function<std::uint32_t(ApiDomain, std::int64_t cbid)>& what);
-
 struct GpuOperation {
   std::int64_t correlation = 0;
   std::int64_t duration = 0;
@@ -94,7 +90,11 @@ std::vector<GpuOperation> read_gpu_work(
     const std::function<std::optional<std::uint32_t>(std::string_view kind, std::int64_t id)>&
         what);
 
-// Of what read_gpu_work() gave.
-std::span<GpuOperation> launched_by(std::vector<GpuOperation>& work, std::int64_t correlation);
+// The calls of RUNTIME and DRIVER that have a place and launched some of the work. `what` numbers
+// functions.
+std::vector<NvtxCall> read_launches(
+    Session& session, NvtxRanges& ranges, const std::vector<GpuOperation>& work,
+    const std::function<std::uint32_t(ApiDomain, std::int64_t cbid)>& what);
+std::span<GpuOperation> launched_by(const NvtxCall& launch, std::vector<GpuOperation>& work);
 
 }  // namespace gpuprof::report

@@ -89,6 +89,15 @@ bool any_chosen(const Session& session, Phase phase) {
   });
 }
 
+// Reports of our own that stand behind others stand alone when no others were chosen.
+bool stands_alone(const Session& session) {
+  const auto& chosen = session.options().chosen;
+  return !chosen.empty() && std::ranges::all_of(chosen, [](const std::string& option) {
+    const auto report = std::ranges::find(reports(), option, &Report::option);
+    return report != reports().end() && (*report)->ours && (*report)->phase == Phase::extra;
+  });
+}
+
 // C++ names as nvprof writes them where the layout is nvprof's, unambiguous ones in what is ours.
 NameStyle name_style(const Options& options) {
   if (options.names) return *options.names;
@@ -142,7 +151,10 @@ void print_reports(store::Database& database, std::ostream& out, const Options& 
   // Beside values of events and metrics nvprof prints the summary in place of all traces but one.
   const bool trace = any_chosen(session, Phase::trace) &&
                      (session.chosen("print-gpu-trace") || !has_values(session));
-  if (trace) {
+  const bool alone = stands_alone(session);
+  if (alone) {
+    print_phase(session, Phase::extra);
+  } else if (trace) {
     session.begin_result();
     print_heading_of_values(session);
     print_phase(session, Phase::trace);
@@ -159,8 +171,10 @@ void print_reports(store::Database& database, std::ostream& out, const Options& 
     print_sections(session, std::move(sections));
     if (!session.chosen("print-summary-per-gpu")) print_phase(session, Phase::detail);
   }
-  print_phase(session, Phase::extra);
-  print_phase(session, Phase::always);
+  if (!alone) {
+    print_phase(session, Phase::extra);
+    print_phase(session, Phase::always);
+  }
   session.report_skipped();
   print_losses(session);
   output.finish();

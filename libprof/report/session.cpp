@@ -16,6 +16,17 @@ constexpr std::array<std::string_view, 6> gpu_kinds{"KERNEL", "CONCURRENT_KERNEL
                                                     "MEMCPY", "MEMCPY2",           "MEMSET"};
 constexpr std::array<std::string_view, 2> api_kinds{"RUNTIME", "DRIVER"};
 
+// What else has times, and which of them are no good.
+constexpr std::string_view bad_times = "NOT (start > 0 AND [end] >= start)";
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> other_kinds{{
+    {"UNIFIED_MEMORY_COUNTER",
+     "NOT (start > 0 AND ([end] > start OR [end] = 0 AND counterKind IN (3, 5, 7)))"},
+    {"OPENACC_DATA", bad_times},
+    {"OPENACC_LAUNCH", bad_times},
+    {"OPENACC_OTHER", bad_times},
+    {"OPENMP", bad_times},
+}};
+
 bool is_column_name(std::string_view text) {
   return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
          std::ranges::all_of(
@@ -55,7 +66,12 @@ bool Session::has_column(std::string_view kind, std::string_view column) {
 }
 
 bool Session::has_rows(std::string_view kind) {
-  return has(kind) && database_.prepare("SELECT 1 FROM " + table_name(kind) + " LIMIT 1").step();
+  const auto known = has_rows_.find(kind);
+  if (known != has_rows_.end()) return known->second;
+  const bool any =
+      has(kind) && database_.prepare("SELECT 1 FROM " + table_name(kind) + " LIMIT 1").step();
+  has_rows_.emplace(kind, any);
+  return any;
 }
 
 store::Statement Session::select(std::string_view kind,
@@ -173,6 +189,10 @@ void Session::begin_result() {
   };
   for (const std::string_view kind : gpu_kinds) add(kind);
   for (const std::string_view kind : api_kinds) add(kind);
+  for (const auto& [kind, bad] : other_kinds) {
+    auto count = select(kind, {"count(*)"}, "WHERE " + std::string(bad) + " AND " + filter(kind));
+    if (count.step()) sum.invalid += count.integer(0);
+  }
   // Our files say under `losses` why there are no times; nvprof knew one reason only.
   if (sum.without_times > 0 && !database_.has_table("STATISTIC")) {
     output_.warning(std::to_string(sum.without_times) +

@@ -84,6 +84,7 @@ class Session {
   const Options& options_;
   Output& output_;
   std::map<std::string, std::set<std::string>, std::less<>> columns_;  // of tables; none: missing
+  std::map<std::string, bool, std::less<>> has_rows_;                  // of those asked for
   Names names_;
   std::map<std::string, std::int64_t> skipped_;
   std::map<std::string, Oddities, std::less<>> oddities_;

@@ -52,7 +52,7 @@ class RangeSummaries {
     }
     if (shown_[gpu] || shown_[api]) {
       read_gpu_work();
-      read_calls();
+      read_launches();
     }
     if (shown_[openacc]) read_openacc();
     if (shown_[openmp]) read_openmp();
@@ -101,11 +101,12 @@ class RangeSummaries {
     });
   }
 
-  void read_calls() {
-    read_api_calls(session_, ranges_, calls_, [&](ApiDomain domain, std::int64_t cbid) {
-      const std::int64_t id = cbid * 2 + (domain == ApiDomain::driver);
-      return labels_.number(api, id, [&] { return session_.names().api(domain, cbid); });
-    });
+  void read_launches() {
+    calls_ =
+        report::read_launches(session_, ranges_, work_, [&](ApiDomain domain, std::int64_t cbid) {
+          const std::int64_t id = cbid * 2 + (domain == ApiDomain::driver);
+          return labels_.number(api, id, [&] { return session_.names().api(domain, cbid); });
+        });
   }
 
   void add_call(std::int64_t process, std::int64_t thread, NvtxCall call) {
@@ -139,14 +140,13 @@ class RangeSummaries {
     }
   }
 
-  // nvprof lists the API calls that did something on the GPU, and no others.
+  // Of API calls nvprof lists those that did something on the GPU, and no others.
   void visit(const NvtxCall& call, NvtxRanges::Groups groups) {
     if (labels_[call.what].first != api) return add(groups, call.what, call.duration);
-    const auto launched = launched_by(work_, call.correlation);
-    if (launched.empty() || groups.empty()) return;
+    if (groups.empty()) return;
     if (shown_[api]) add(groups, call.what, call.duration);
     if (!shown_[gpu]) return;
-    for (GpuOperation& operation : launched) {
+    for (GpuOperation& operation : launched_by(call, work_)) {
       // A runtime call and the driver call in it may have one id.
       if (operation.counted) continue;
       operation.counted = true;

@@ -1,0 +1,163 @@
+// Time on the GPU by NVTX range.
+//
+// A kernel, copy or set belongs to a range when the API call that launched it began in the range,
+// on the range's thread; when it ran does not matter. A range that was made by no thread but by the
+// process holds the calls of all its threads. Of nested ranges each has what the inner ones have,
+// so that shares may add up to more than 100 %; of nested ranges of one name only one has it.
+// Ranges of the same domain and name are one row, whatever their thread and process. The last row
+// is what belongs to no range.
+//
+// Times on the GPU are sums: what ran at the same time counts twice. Ranges that were not closed
+// are left out.
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "libprof/report/nvtx.hpp"
+#include "libprof/report/report.hpp"
+#include "libprof/report/table.hpp"
+
+namespace gpuprof::report {
+namespace {
+
+struct GpuTime {
+  std::int64_t operations = 0, time = 0;
+
+  void add(const GpuOperation& operation) {
+    ++operations;
+    time += operation.duration;
+  }
+};
+
+using Name = std::pair<std::optional<std::string>, std::string>;  // domain, range
+
+struct NvtxRow {
+  Name name;
+  Total ranges;
+  GpuTime gpu;
+  std::uint64_t last_call = 0;  // number of the last one in the range
+};
+
+struct NvtxSummary {
+  std::vector<NvtxRow> rows;
+  GpuTime all, outside;
+};
+
+NvtxSummary read(Session& session, NvtxRanges& ranges) {
+  NvtxSummary summary;
+  std::map<Name, std::size_t> numbers;
+  std::vector<std::size_t> row_of_group;
+  for (const NvtxGroup& group : ranges.groups()) {
+    const Name name{group.domain, group.name};
+    const std::size_t row = numbers.try_emplace(name, summary.rows.size()).first->second;
+    if (row == summary.rows.size()) summary.rows.emplace_back().name = name;
+    summary.rows[row].ranges.add(group.total);
+    row_of_group.push_back(row);
+  }
+
+  auto work = read_gpu_work(session, [](auto, auto) { return std::optional(0u); });
+  auto launches = read_launches(session, ranges, work, [](auto, auto) { return 0u; });
+  std::uint64_t call_number = 0;
+  ranges.visit(launches, [&](const NvtxCall& launch, auto of_thread, auto of_process) {
+    const auto launched = launched_by(launch, work);
+    // A runtime call and the driver call in it may have one id.
+    if (launched.front().counted) return;
+    for (GpuOperation& operation : launched) operation.counted = true;
+    ++call_number;
+    for (const NvtxRanges::Groups groups : {of_thread, of_process}) {
+      for (const std::uint32_t group : groups) {
+        NvtxRow& row = summary.rows[row_of_group[group]];
+        if (std::exchange(row.last_call, call_number) == call_number) continue;
+        for (const GpuOperation& operation : launched) row.gpu.add(operation);
+      }
+    }
+  });
+  for (const GpuOperation& operation : work) {
+    summary.all.add(operation);
+    if (!operation.counted) summary.outside.add(operation);
+  }
+  std::ranges::sort(summary.rows, {}, [](const NvtxRow& row) {
+    return std::tuple(-row.gpu.time, -row.ranges.time, std::string_view(row.name.second),
+                      row.name.first);
+  });
+  return summary;
+}
+
+std::vector<Cell> cells_of(const GpuTime& gpu, std::int64_t all) {
+  const double share =
+      all == 0 ? 0 : 100.0 * static_cast<double>(gpu.time) / static_cast<double>(all);
+  return {share, gpu.time, gpu.operations};
+}
+
+void print_rows(Output& output, const NvtxSummary& summary, int top) {
+  std::vector<std::vector<Cell>> cells;
+  int domain_width = 6;
+  const auto print_all = static_cast<std::size_t>(top) >= summary.rows.size() || top == 0;
+  const std::size_t count = print_all ? summary.rows.size() : static_cast<std::size_t>(top);
+  for (std::size_t i = 0; i < count; ++i) {
+    const NvtxRow& row = summary.rows[i];
+    const auto& [domain, range] = row.name;
+    auto& line = cells.emplace_back(cells_of(row.gpu, summary.all.time));
+    line.emplace_back(row.gpu.time / row.ranges.calls);
+    line.emplace_back(row.ranges.calls);
+    line.emplace_back(row.ranges.time);
+    if (domain || !output.json())
+      line.emplace_back(domain.value_or("<unnamed>"));
+    else
+      line.emplace_back();
+    line.emplace_back(range);
+    domain_width = std::max(domain_width, static_cast<int>(domain.value_or("<unnamed>").size()));
+  }
+  const auto add_line = [&](std::vector<Cell> line, std::string name) {
+    line.resize(7);
+    line.emplace_back(std::move(name));
+    cells.push_back(std::move(line));
+  };
+  if (!print_all) add_line({}, "(" + std::to_string(summary.rows.size() - count) + " more)");
+  add_line(cells_of(summary.outside, summary.all.time), "(outside all ranges)");
+  print_table(output, "nvtx_summary",
+              {{"Time(%)", 7, Quantity::percent, "", "gpu_time_percent"},
+               {"GPU Time", 8, Quantity::time, "", "gpu_time_ns"},
+               {"GPU Ops", 8, Quantity::count, "", "gpu_operations"},
+               {"GPU Avg", 8, Quantity::time, "", "gpu_time_per_range_ns"},
+               {"Ranges", 8, Quantity::count, "", "ranges"},
+               {"Wall Time", 9, Quantity::time, "", "wall_time_ns"},
+               {"Domain", domain_width, Quantity::text, "", "domain"},
+               {"Range", 0, Quantity::text, "", "range"}},
+              cells);
+}
+
+void print(Session& session) {
+  if (!session.chosen("print-nvtx-summary")) return;
+  Output& output = session.output();
+  NvtxRanges ranges(session);
+  if (session.options().chosen.size() > 1) output.line();
+  output.heading("NVTX summary:");
+  if (ranges.invalid() > 0) {
+    output.warning("Found " + std::to_string(ranges.invalid()) + " invalid range marker(s)");
+  }
+  if (ranges.groups().empty()) output.line("No NVTX ranges were profiled.");
+  const NvtxSummary summary = read(session, ranges);
+  if (!session.has_rows("RUNTIME") && !session.has_rows("DRIVER") && summary.all.operations > 0) {
+    output.warning(
+        "There are no API calls in the file, which would tell in which range GPU work was "
+        "launched.");
+  }
+  if (!ranges.groups().empty() || output.json()) {
+    print_rows(output, summary, session.options().top);
+  }
+}
+
+}  // namespace
+
+extern const Report nvtx_summary{
+    .option = "print-nvtx-summary",
+    .help = "Time on the GPU by NVTX range: of what was launched in it, nested ranges included",
+    .phase = Phase::extra,
+    .order = 10,
+    .print = print,
+    .ours = true,
+};
+
+}  // namespace gpuprof::report
