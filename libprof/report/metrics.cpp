@@ -121,6 +121,7 @@ ValueCursor::ValueCursor(Session& session, const ValueTable& table, std::string_
 
 void ValueCursor::next() {
   while ((there_ = rows_.step()) && !read()) {
+    if (!tells_) continue;
     session_.skip("CUPTI_ACTIVITY_KIND_" + std::string(table_.kind) +
                   " with a value that is not of 8 bytes");
   }
@@ -129,6 +130,7 @@ void ValueCursor::next() {
 void ValueCursor::restart(std::int64_t parameter) {
   rows_.reset();
   rows_.bind(1, parameter);
+  tells_ = false;
   next();
 }
 

@@ -90,7 +90,7 @@ class ValueCursor {
               const std::string& rest = {});
 
   void next();
-  // Starts again with this parameter of `rest`.
+  // Starts again with this parameter of `rest`; what cannot be read was told before.
   void restart(std::int64_t parameter);
   bool there() const { return there_; }
   std::int64_t key() const { return rows_.integer(0); }
@@ -103,6 +103,7 @@ class ValueCursor {
   const ValueTable& table_;
   store::Statement rows_;
   bool there_ = false;
+  bool tells_ = true;
   ValueRow row_;
 };
 

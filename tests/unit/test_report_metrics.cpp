@@ -205,6 +205,14 @@ TEST_CASE("values without a kernel, with an unknown id or of a wrong size are to
                   "bytes.\n") != std::string::npos);
 }
 
+TEST_CASE("what the trace reads twice is told once") {
+  Database database =
+      memory(std::string(kernels) + metrics + metric(achieved_occupancy, blob(0.25), 10) +
+             metric(achieved_occupancy, "x'00'", 11));
+  CHECK(all(database, {.chosen = {"print-gpu-trace"}}).find("1 record skipped: ") !=
+        std::string::npos);
+}
+
 TEST_CASE("instances of a measure share a line with their means") {
   Database database = memory(std::string(kernels) + R"(
     CREATE TABLE CUPTI_ACTIVITY_KIND_EVENT_INSTANCE(id INT, domain INT, instance INT, value INT,

@@ -253,7 +253,7 @@ class ResultTable {
                  number("invocations"),
                  number("min"),
                  number("max"),
-                 number("average"),
+                 number("avg"),
                  number(metrics_ ? "" : "total")});
     const auto cell = [](const Value& value) -> Cell {
       if (const auto* real = std::get_if<double>(&value)) return *real;
