@@ -150,8 +150,10 @@ void wait_for_target(launch::Target& target, launch::Listener& listener, const O
   }
   announce();
   if (options.timeout_ms > 0 && !target.wait(options.timeout_ms)) {
-    log.line(prefix_of(target.process()) +
-             "Warning: The timeout has passed, the application gets SIGTERM.");
+    if (!options.quiet) {
+      log.line(prefix_of(target.process()) +
+               "Warning: The timeout has passed, the application gets SIGTERM.");
+    }
     kill(target.process(), SIGTERM);
   }
   target.wait(-1);
@@ -194,6 +196,18 @@ void print_run(Recorder& recorder, Log& log, const Options& options, std::int64_
     // A file of one process is headed by that process's id.
     const auto only = database.integer("SELECT max(processId) FROM PROCESS HAVING count(*) = 1");
     log.report(database, prefix_of(only.value_or(process)));
+  }
+}
+
+// What was asked for by name and cannot be had here.
+void print_unavailable(Recorder& recorder, Log& log, const Options& options) {
+  for (store::Loader* loader : recorder.loaders()) {
+    for (const std::string& table : tables_asked_for(options)) {
+      auto refused = loader->database().prepare(
+          "SELECT 1 FROM STATISTIC WHERE name = 'kind_unavailable' AND value > 0 AND kind = ?1");
+      if (!refused.bind(1, std::string_view(table)).step()) continue;
+      log.say(table + " stays empty: this CUPTI, or the device, does not deliver it");
+    }
   }
 }
 
@@ -310,6 +324,7 @@ int run_command(const Options& options) {
     if (!options.quiet) print_nothing_captured(log, driver_found(), report);
   } else {
     announce();
+    if (!options.quiet) print_unavailable(recorder, log, options);
     if (report) print_run(recorder, log, options, target.process());
     if (!temporary && !options.quiet) print_outcome(recorder, log);
   }

@@ -91,4 +91,21 @@ TraceSelection select_trace(const Options& options) {
   return selection;
 }
 
+std::vector<std::string> tables_asked_for(const Options& options) {
+  std::set<Group> asked;
+  for (const std::string& word : options.trace) {
+    const schema::GroupInfo* group = find_group(word);
+    if (group && !group->by_default && !word.starts_with('-')) asked.insert(group->group);
+  }
+  for (const auto& [group, on] : options.groups) {
+    const auto info = std::ranges::find(schema::groups, group, &schema::GroupInfo::group);
+    if (on && !info->by_default) asked.insert(group);
+  }
+  std::vector<std::string> tables;
+  for (const schema::KindRef& kind : schema::kinds) {
+    if (asked.contains(kind.info->group)) tables.emplace_back(kind.info->table);
+  }
+  return tables;
+}
+
 }  // namespace gpuprof::app

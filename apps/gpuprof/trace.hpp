@@ -19,4 +19,7 @@ std::string trace_problem(const std::vector<std::string>& words);
 
 TraceSelection select_trace(const Options& options);
 
+// The tables of groups that are off by default and were asked for by name.
+std::vector<std::string> tables_asked_for(const Options& options);
+
 }  // namespace gpuprof::app

@@ -658,6 +658,8 @@ class Run(FakeTest):
         self.assertEqual(run.code, 128 + signal.SIGTERM, run.stderr)
         self.assertRegex(run.stderr, r"==\d+== Warning: The timeout has passed")
         self.assertEqual(self.database().run()["finished"], 1)
+        run = self.profile("steady", 30, options=["-f", "-q", "-t", "0.1"])
+        self.assertEqual((run.code, run.stderr), (128 + signal.SIGTERM, ""))
 
     def test_timeout_counts_from_the_first_use_of_cuda(self):
         process = subprocess.run(
@@ -696,6 +698,14 @@ class Run(FakeTest):
         self.assertEqual(self.groups(*on), default | {"openacc", "openmp", "environment"})
         self.assertEqual(self.groups("--trace", "gpu"), {"gpu"})
         self.assertEqual(self.groups("--trace", "gpu,api"), {"gpu", "api"})
+
+    def test_what_cannot_be_had_is_told_when_it_was_asked_for(self):
+        fail = {"FAKE_CUPTI_FAIL": "cuptiActivityEnable:20=27"}
+        run = self.profile("hello", options=["--system-profiling", "on"], check=0, **fail)
+        self.assertRegex(run.stderr, "^gpuprof: CUPTI_ACTIVITY_KIND_ENVIRONMENT stays empty: .*\n")
+        for options in (["-f"], ["-f", "--trace", "all"]):
+            run = self.profile("hello", options=options, check=0, **fail)
+            self.assertNotIn("stays empty", run.stderr)
 
     def test_names(self):
         options = ["--process-name", "p%p", "--context-name", "c%i of %p", "--stream-name", "s%i%%"]
