@@ -8,6 +8,11 @@
 #include "libprof/store/profile_file.hpp"
 
 namespace gpuprof::app {
+namespace {
+
+constexpr char refused[] = "Error: Unable to import nvprof generated profile data.";
+
+}  // namespace
 
 int import_command(const Options& options) {
   if (access(options.input.c_str(), F_OK) != 0) {
@@ -15,13 +20,16 @@ int import_command(const Options& options) {
     for (int attempt = 0; attempt < 2; ++attempt) {
       std::fputs("fatal   : Problem during SQL operation: unable to open database file\n", stderr);
     }
-    throw NvprofError{{"Error: Unable to import nvprof generated profile data."},
-                      ExitCode::import_failed};
+    throw NvprofError{{refused}, ExitCode::import_failed};
   }
   signal(SIGPIPE, SIG_IGN);
   Log log(options, true, getpid());
   store::ProfileFile file(options.input);
-  if (file.problem()) throw Error(*file.problem());
+  if (file.problem()) {
+    // nvprof's line, and the reason.
+    std::fprintf(stderr, "======== %s\n", refused);
+    throw Error(*file.problem());
+  }
   bool read = true;
   file.read([&](store::Database& database) {
     if (options.quiet) return;

@@ -68,8 +68,8 @@ std::string format_name(store::Format format) {
 std::string state(const store::ProfileFile& file) {
   if (file.problem()) return "unreadable";
   if (file.damaged()) return "damaged";
-  if (file.unfinished()) return file.writer() ? "being written" : "unfinished";
-  return "complete";
+  if (file.unfinished()) return file.in_use() ? "being written" : "unfinished";
+  return file.in_use() ? "open in another process" : "complete";
 }
 
 // Rows and times of the tables of records.
@@ -345,7 +345,6 @@ int info(const Arguments& arguments) {
   }
   progress.clear();
   info["state"] = state(file);
-  info["writer"] = file.writer() ? Json(file.writer()) : Json();
   info["write_ahead_log"] = file.write_ahead_log();
   info["notes"] = file.notes();
   if (file.problem()) info["problem"] = file.problem()->what();

@@ -48,18 +48,18 @@ std::int64_t file_size(const std::string& path) {
   return stat(path.c_str(), &status) == 0 ? status.st_size : -1;
 }
 
-// The process that has a database with a write-ahead log open; 0: none.
-long user_of_log(const std::string& path) {
+// Whether some process has a database with a write-ahead log open.
+bool log_in_use(const std::string& path) {
   const int file = open((path + "-shm").c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
-  constexpr int in_use = 128;  // the byte that every user has a shared lock on
+  if (file < 0) return false;
+  constexpr int users = 128;  // each has a shared lock on this byte
   struct flock lock {};
   lock.l_type = F_WRLCK;
-  lock.l_start = in_use;
+  lock.l_start = users;
   lock.l_len = 1;
   const bool asked = fcntl(file, F_GETLK, &lock) == 0;
   close(file);
-  return asked && lock.l_type != F_UNLCK ? lock.l_pid : 0;
+  return asked && lock.l_type != F_UNLCK;
 }
 
 // A value of a table that may be missing, damaged or of somebody else's making.
@@ -193,10 +193,11 @@ bool ProfileFile::look_at_header() {
     missing_bytes_ = size_in_header(header) - size_;
     damaged_ = true;
   }
-  if (log_) {
-    writer_ = user_of_log(path_);
-    mode_ = file_size(path_ + "-shm") >= 0 ? Database::Mode::read_only
-                                           : Database::Mode::untouched_with_log;
+  in_use_ = log_in_use(path_);
+  if (log_ ? file_size(path_ + "-shm") >= 0 : in_use_) {
+    mode_ = Database::Mode::read_only;
+  } else if (log_) {
+    mode_ = Database::Mode::untouched_with_log;
   } else if (in_log_mode(header)) {
     mode_ = Database::Mode::untouched;
   }
@@ -274,12 +275,11 @@ void ProfileFile::identify() {
     notes_.push_back(path_ + " does not say its Version. Columns are read by their names.");
   }
   if (!has("StringTable")) notes_.push_back(path_ + " has no StringTable. Names are missing.");
-  if (unfinished_ && writer_ != 0) {
-    notes_.push_back(path_ + " is still being written, by process " + std::to_string(writer_) +
-                     ". These are its records so far.");
-  } else if (unfinished_) {
-    notes_.push_back(
-        path_ + " was never finished: gpuprof was ended. These are the records it had stored.");
+  if (unfinished_) {
+    notes_.push_back(path_ + (in_use_
+                                  ? " is still being written. These are its records so far."
+                                  : " was never finished: gpuprof was ended while it wrote. These "
+                                    "are the records it had stored."));
   }
 }
 

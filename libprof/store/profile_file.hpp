@@ -34,8 +34,8 @@ class ProfileFile {
   std::optional<std::int64_t> version() const { return version_; }  // of nvprof's layout
   std::int64_t size() const { return size_; }
   bool write_ahead_log() const { return log_; }
-  // The process that is writing to the file at present; 0: none that can be seen.
-  long writer() const { return writer_; }
+  // Another process has the file with its log open.
+  bool in_use() const { return in_use_; }
   // It was never finished: gpuprof is still at work, or was ended at it.
   bool unfinished() const { return unfinished_; }
   // Pages are missing or hold nonsense. May be found while reading.
@@ -69,7 +69,7 @@ class ProfileFile {
   std::int64_t size_ = 0;
   std::int64_t missing_bytes_ = 0;
   bool log_ = false;
-  long writer_ = 0;
+  bool in_use_ = false;
   bool unfinished_ = false;
   bool damaged_ = false;
   Database::Mode mode_ = Database::Mode::read_only;

@@ -25,27 +25,31 @@ class Rows {
   }
 
   bool step() {
-    while (true) {
+    while (next_ != highest) {
       try {
         if (!rows_.step()) return false;
         const std::int64_t id = rows_.integer(0);
-        if (hopped_ && id > wanted()) lost_ += id - wanted();
-        hopped_ = false;
-        last_ = id;
-        return true;
+        if (id >= next_) {  // else a page has nonsense on it
+          if (hopped_ && id > wanted()) lost_ += id - wanted();
+          hopped_ = false;
+          last_ = id;
+          next_ = id == highest ? highest : id + 1;
+          return true;
+        }
       } catch (const DatabaseError& error) {
         if (!error.damaged()) throw;
       }
-      const auto place = next_place(hopped_ ? place_ : wanted());
+      const auto place = next_place(std::max(next_, wanted()));
       rows_.reset();
       if (!place) {
         open_ended_ = true;
         return false;
       }
       hopped_ = true;
-      place_ = *place;
-      rows_.bind(1, place_);
+      next_ = *place;
+      rows_.bind(1, next_);
     }
+    return false;
   }
 
   Statement& row() { return rows_; }  // columns from 1; 0 is the id
@@ -66,8 +70,7 @@ class Rows {
   bool readable(std::int64_t id) {
     try {
       probe_.reset();
-      probe_.bind(1, id).step();
-      return true;
+      return !probe_.bind(1, id).step() || probe_.integer(0) >= id;
     } catch (const DatabaseError& error) {
       if (!error.damaged()) throw;
       return false;
@@ -92,8 +95,8 @@ class Rows {
 
   Statement rows_, probe_;
   std::optional<std::int64_t> last_;
-  std::int64_t place_ = 0;  // read from here on
-  std::int64_t lost_ = 0;   // ids between rows that were read
+  std::int64_t next_ = lowest;  // ids from here on are still to come
+  std::int64_t lost_ = 0;       // ids between rows that were read
   bool hopped_ = false;
   bool open_ended_ = false;
 };
@@ -228,7 +231,14 @@ std::vector<Loss> rescue(Database& damaged, Database& copy,
     }
   }
   copy.execute("COMMIT");
-  const LastIds last = last_ids(damaged, copy, losses);
+  LastIds last = last_ids(damaged, copy, losses);
+  // Somebody changed the tables and not what is said of them.
+  if (std::ranges::any_of(losses, [&](const Loss& loss) {
+        const auto known = last.ids.find(loss.table);
+        return known != last.ids.end() && known->second < loss.last_id;
+      })) {
+    last = {};
+  }
   for (const auto& [table, id] : last.ids) {
     if (std::ranges::find(losses, table, &Loss::table) == losses.end()) {
       losses.push_back({.table = table, .open_ended = true});  // it is no longer in the schema
