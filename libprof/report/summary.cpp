@@ -146,8 +146,7 @@ std::string label(const Output& output, const std::string& name, bool first) {
 void print_sections(Session& session, std::vector<SummarySection> sections,
                     const std::optional<SummaryRow>& range) {
   Output& output = session.output();
-  const bool gpu = std::ranges::any_of(sections, is_gpu);
-  const SummaryTable summary(session, gpu);
+  const SummaryTable summary(session, std::ranges::any_of(sections, is_gpu));
   std::vector<std::vector<std::vector<Cell>>> printed;  // by section
   Largest largest(summary.columns().size());
   for (SummarySection& section : sections) {
@@ -156,11 +155,11 @@ void print_sections(Session& session, std::vector<SummarySection> sections,
     for (const SummaryRow& row : section.rows) all += row.total.time;
     cut(section.rows, session.options().top);
     auto& cells = printed.emplace_back();
-    const bool gpu = section.label == "GPU activities";
     for (SummaryRow& row : section.rows) {
-      cells.push_back(summary.row(label(output, section.label, cells.empty()), all, row, gpu));
+      cells.push_back(
+          summary.row(label(output, section.label, cells.empty()), all, row, is_gpu(section)));
       // Of a range nvprof chooses the units by its GPU work alone.
-      if (!range || gpu) largest.add(cells.back());
+      if (!range || is_gpu(section)) largest.add(cells.back());
     }
   }
   std::vector<Column> columns = summary.columns();

@@ -38,6 +38,11 @@ DIFFERENT = {
     ("errors", "log-stderr"): "%2 works",
     ("errors", "devices-with-import"): "a filter",
     ("errors", "kernels-with-import"): "a filter",
+    # nvprof leaves the API calls out, and crashes when the file has no device.
+    ("*", "summary-per-gpu+api-summary"): "test_calls_beside_gpus",
+    ("empty", "summary-per-gpu"): "test_no_gpus",
+    ("empty", "summary+summary-per-gpu"): "test_no_gpus",
+    ("empty", "csv-summary-per-gpu"): "test_no_gpus",
     # Files that only that test makes: a clear message, exit code 20, and what can be read.
     ("errors", "not-a-db"): "a message, exit code 20",
     ("errors", "directory"): "a message, exit code 20",
@@ -135,6 +140,22 @@ class Nvprof(unittest.TestCase):
             self.assertEqual(ran.stderr, stderr)
         self.assertEqual(ran.stdout, expected.get("stdout", ""))
         self.assertEqual(ran.returncode, expected["exit_code"], ran.stderr)
+
+
+    def test_calls_beside_gpus(self):
+        modes = golden("um")["modes"]
+        per_gpu, calls = (modes[mode]["stderr"] for mode in ("summary-per-gpu", "api-summary"))
+        ran = run("um", "summary-per-gpu+api-summary")
+        self.assertEqual(ran.stderr, per_gpu + "\n" + calls.split("\n", 1)[1])
+        self.assertEqual(ran.returncode, 0)
+
+    def test_no_gpus(self):
+        for mode in ("summary-per-gpu", "summary+summary-per-gpu", "csv-summary-per-gpu"):
+            ran = run("empty", mode)
+            self.assertEqual(
+                ran.stderr, "======== Profiling result:\nNo devices are in the profile.\n"
+            )
+            self.assertEqual(ran.returncode, 0)
 
 
 def add_tests():
