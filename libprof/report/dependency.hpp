@@ -7,7 +7,7 @@
 //    streams that block with it wait for one another.
 //  - A synchronization ends after all the work that its stream, context or event stands for and
 //    that was asked for before it. The same is true of copies and sets that do not return before
-//    the data is there, and of cudaFree.
+//    the data is there, and of cudaFree and cudaFreeHost.
 //  - Waiting is the part of a call in which such work runs. A call that waits is not on the
 //  critical
 //    path; the work that it waited for last is.

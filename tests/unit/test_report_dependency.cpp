@@ -421,6 +421,68 @@ TEST_CASE("nvprof's files need a row for each stream, ours do not") {
             .find("7.000000us           0ns  add()") != std::string::npos);
 }
 
+TEST_CASE("which copies, sets and releases wait, by function and kinds of memory") {
+  // A kernel from 2000 to 4000, the call from 2500 to 9500, its work from 5000 to 6000.
+  const auto waiting = [](int function, const std::string& work) {
+    const std::string text = report(std::string(stream_row) + R"(
+      CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(
+        start INT, end INT, correlationId INT, contextId INT, streamId INT, name INT);
+      INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(2000, 4000, 7, 1, 7, 1);
+      CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(copyKind INT, srcKind INT, dstKind INT, flags INT,
+        start INT, end INT, correlationId INT, contextId INT, streamId INT);
+      CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET(memoryKind INT, flags INT,
+        start INT, end INT, correlationId INT, contextId INT, streamId INT);
+      CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(
+        start INT, end INT, correlationId INT, cbid INT, threadId INT, processId INT);
+      INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1000, 1500, 7, 211, 5, 42),
+        (2500, 9500, 8, )" + std::to_string(function) +
+                                        ", 5, 42);" + work,
+                                    {.layout = Layout::csv, .unit = Unit::ns});
+    std::int64_t sum = 0;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      const auto name = line.rfind(','), time = line.rfind(',', name - 1);
+      if (line.find("cuda") == std::string::npos) continue;
+      sum += static_cast<std::int64_t>(std::stod(line.substr(time + 1)));
+    }
+    return sum;
+  };
+  const auto copy = [](int kind, int from, int to, int flags = 0) {
+    return "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES(" + std::to_string(kind) + "," +
+           std::to_string(from) + "," + std::to_string(to) + "," + std::to_string(flags) +
+           ", 5000, 6000, 8, 1, 7);";
+  };
+  const auto set = [](int memory) {
+    return "INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES(" + std::to_string(memory) +
+           ", 0, 5000, 6000, 8, 1, 7);";
+  };
+  constexpr int cuda_memcpy = 31, cuda_memcpy_async = 41, cuda_memset = 49, cuda_memset_async = 51;
+  constexpr int to_device = 1, to_host = 2, on_device = 8, on_host = 9, to_peer = 10;
+  constexpr int pageable = 1, pinned = 2, device = 3, managed = 5;
+  constexpr int nothing = 0, kernel = 1500, both = 2500;
+
+  CHECK(waiting(cuda_memcpy, copy(to_device, pageable, device)) == kernel);
+  CHECK(waiting(cuda_memcpy, copy(to_device, pinned, device)) == both);
+  CHECK(waiting(cuda_memcpy, copy(to_host, device, pageable)) == both);
+  CHECK(waiting(cuda_memcpy, copy(to_host, device, pinned)) == both);
+  CHECK(waiting(cuda_memcpy, copy(on_device, device, device)) == nothing);
+  CHECK(waiting(cuda_memcpy, copy(to_peer, device, device)) == nothing);
+  CHECK(waiting(cuda_memcpy, copy(on_host, pinned, pinned)) == both);
+  CHECK(waiting(cuda_memcpy_async, copy(to_device, pageable, device, 1)) == nothing);
+  CHECK(waiting(cuda_memcpy_async, copy(to_device, pinned, device, 1)) == nothing);
+  CHECK(waiting(cuda_memcpy_async, copy(to_host, device, pageable, 1)) == both);
+  CHECK(waiting(cuda_memcpy_async, copy(to_host, device, pinned, 1)) == nothing);
+  CHECK(waiting(cuda_memcpy_async, copy(on_host, pinned, pinned, 1)) == both);
+  CHECK(waiting(cuda_memset, set(device)) == nothing);
+  CHECK(waiting(cuda_memset, set(pinned)) == both);
+  CHECK(waiting(cuda_memset, set(managed)) == both);
+  CHECK(waiting(cuda_memset_async, set(managed)) == nothing);
+  CHECK(waiting(22, "") == kernel);   // cudaFree
+  CHECK(waiting(26, "") == kernel);   // cudaFreeHost
+  CHECK(waiting(20, "") == nothing);  // cudaMalloc
+  CHECK(waiting(165, "") == kernel);  // cudaDeviceSynchronize
+}
+
 TEST_CASE("a file of several processes has an analysis of each") {
   const std::string text = report(R"(
     CREATE TABLE STATISTIC(name TEXT);

@@ -21,7 +21,10 @@ constexpr std::int64_t none = 4294967295;  // CUPTI_SYNCHRONIZATION_INVALID_VALU
 
 Role role_of(std::string_view function) {
   const std::string_view name = without_version(function);
-  if (name == "cudaFree" || name == "cuMemFree") return Role::frees;
+  // That the last two wait is not documented; seen on an H100.
+  for (const std::string_view frees : {"cudaFree", "cuMemFree", "cudaFreeHost", "cuMemFreeHost"}) {
+    if (name == frees) return Role::frees;
+  }
   if (name == "cudaDeviceSynchronize" || name == "cudaThreadSynchronize" ||
       name == "cuCtxSynchronize") {
     return Role::synchronizes_context;
@@ -244,7 +247,7 @@ void Reader::read_nested_kernels() {
   auto rows = session_.select("CDP_KERNEL", {GPUPROF_WORK, "name", "gridId"}, window_);
   while (rows.step()) {
     if (!is_timed(rows)) continue;
-    // The way up is kept short for those that follow. A damaged file may have a circle.
+    // The way up is kept short for those that follow. In a damaged file it may be a circle.
     std::int64_t grid = rows.integer(7);
     std::vector<std::int64_t> way;
     auto first = grids_.find(grid);
@@ -253,7 +256,10 @@ void Reader::read_nested_kernels() {
       grid = parents[grid];
       first = grids_.find(grid);
     }
-    if (first == grids_.end()) continue;
+    if (first == grids_.end()) {
+      for (const std::int64_t below : way) parents.erase(below);
+      continue;
+    }
     const Grid top = first->second;
     for (const std::int64_t below : way) grids_[below] = top;
     process(top.process)
