@@ -448,8 +448,9 @@ std::vector<Option> make_table() {
        .argument = "on|off|modern|nvprof",
        .group = G::format,
        .help = "C++ names of kernels\n"
-               "on: as nvprof writes them in its reports, unambiguous in reports nvprof has not "
-               "and in JSON; off: mangled; modern and nvprof: that style everywhere.",
+               "on: as nvprof writes them in its reports, readable where nvprof leaves them mangled "
+               "and the file is gpuprof's own, unambiguous in reports nvprof has not and in JSON; "
+               "off: mangled; modern and nvprof: that style everywhere.",
        .common = true,
        .set = set_demangling},
       {.name = "stats",

@@ -36,9 +36,9 @@ std::string memcpy_name(std::int64_t copy_kind) {
 
 Names::Names(store::Database& database, NameStyle style) : style_(style) {
   if (database.has_table("StringTable")) {
-    string_ = database.prepare(has_column(database, "StringTable", "demangled")
-                                   ? "SELECT value, demangled FROM StringTable WHERE _id_ = ?1"
-                                   : "SELECT value, NULL FROM StringTable WHERE _id_ = ?1");
+    ours_ = has_column(database, "StringTable", "demangled");
+    string_ = database.prepare(ours_ ? "SELECT value, demangled FROM StringTable WHERE _id_ = ?1"
+                                     : "SELECT value, NULL FROM StringTable WHERE _id_ = ?1");
   }
   if (database.has_table("API_NAME")) {
     api_ = database.prepare("SELECT name FROM API_NAME WHERE domain = ?1 AND cbid = ?2");
@@ -67,19 +67,23 @@ const std::string& Names::kernel(std::int64_t string_id) {
   std::string& name = place->second;
   if (!is_new) return name;
   name = text(string_id);
-  if (style_ == NameStyle::nvprof) name = nvprof_demangled(name);
-  if (style_ == NameStyle::modern && !name.empty()) {
+  std::string written = readable(name);
+  const bool stored = style_ == NameStyle::modern ||
+                      (style_ == NameStyle::compatible && ours_ && written.starts_with("_Z"));
+  if (stored && !name.empty()) {
     string_.bind(1, string_id);
-    name = string_.step() && !string_.is_null(1) ? std::string(string_.text(1)) : demangled(name);
+    if (string_.step() && !string_.is_null(1)) written = string_.text(1);
     string_.reset();
   }
+  name = std::move(written);
   if (name.empty()) name = "<kernel name " + std::to_string(string_id) + ">";
   return name;
 }
 
 std::string Names::readable(const std::string& mangled) const {
   switch (style_) {
-    case NameStyle::nvprof: return nvprof_demangled(mangled);
+    case NameStyle::nvprof:
+    case NameStyle::compatible: return nvprof_demangled(mangled);
     case NameStyle::modern: return demangled(mangled);
     case NameStyle::mangled: break;
   }

@@ -58,6 +58,7 @@ class Names {
   void read_given_names(store::Database& database);
 
   NameStyle style_;
+  bool ours_ = false;        // the file has demangled names
   store::Statement string_;  // empty: there is no StringTable
   store::Statement api_;     // empty: there is no API_NAME
   std::int64_t missing_ = 0;

@@ -13,8 +13,10 @@ namespace gpuprof::report {
 
 enum class Layout { text, csv, json };
 
-// nvprof: as nvprof 11.8's demangler writes C++ names; modern: unambiguous; mangled: as they are.
-enum class NameStyle { nvprof, modern, mangled };
+// How C++ names are written. nvprof: as nvprof 11.8's demangler does, which leaves newer C++
+// mangled; modern: unambiguous; compatible: nvprof's way, and in files of ours modern where that
+// leaves a name mangled; mangled: as they are.
+enum class NameStyle { nvprof, modern, compatible, mangled };
 
 enum class CpuMode { flat, top_down, bottom_up };
 

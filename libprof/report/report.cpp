@@ -64,7 +64,8 @@ void print_heading_of_values(Session& session) {
 
 void print_losses(Session& session) {
   store::Database& database = session.database();
-  // A foreign file may have something else of that name.
+  // A foreign file may have something else of that name, and a damaged one may lack its tables.
+  if (!database.has_table("STATISTIC") || !database.has_table("STATISTIC_DOC")) return;
   const auto columns = database.integer(
       "SELECT count(*) FROM pragma_table_info('losses') "
       "WHERE name IN ('process_id', 'kind', 'name', 'value', 'help')");
@@ -105,7 +106,7 @@ NameStyle name_style(const Options& options) {
                     std::ranges::any_of(reports(), [&](const Report* report) {
                       return report->ours && options.chosen.contains(std::string(report->option));
                     });
-  return ours ? NameStyle::modern : NameStyle::nvprof;
+  return ours ? NameStyle::modern : NameStyle::compatible;
 }
 
 }  // namespace

@@ -353,7 +353,7 @@ TEST_CASE("other traces become summaries; the GPU trace has a column per measure
   CHECK(both.find("SSMem: Static") != std::string::npos);
 }
 
-TEST_CASE("--kernels leaves values of other kernels out, without a warning") {
+TEST_CASE("a filter of kernels leaves values of other kernels out, without a warning") {
   Database database =
       memory(std::string(kernels) + events +
              "INSERT INTO CUPTI_ACTIVITY_KIND_EVENT VALUES(1, 2, 5, 0, 10), (2, 2, 8, 0, 12);");

@@ -113,6 +113,8 @@ TEST_CASE("calls that take no time at all are 0 %") {
 
 TEST_CASE("losses follow the tables") {
   Database database = memory(R"(
+    CREATE TABLE STATISTIC(name TEXT);
+    CREATE TABLE STATISTIC_DOC(name TEXT);
     CREATE VIEW losses AS
       SELECT 42 AS process_id, 'KERNEL' AS kind, 'dropped' AS name, 7 AS value,
              'data loss' AS severity, 'no buffer was free' AS help
@@ -162,6 +164,29 @@ TEST_CASE("statistics add median, deviation and percentiles of all calls") {
  GPU activities:   74.07%      20ns         4       5ns       2ns      10ns       4ns       3ns      10ns      10ns  axpy
                    25.93%       7ns         1       7ns       7ns       7ns       7ns       0ns       7ns       7ns  void foo<float>(float*)
 )");
+}
+
+TEST_CASE("names are nvprof's where it has one; what it leaves mangled is readable in our files") {
+  const std::string rows = R"(
+    INSERT INTO StringTable(_id_, value) VALUES(1, '_Z3fooIfEvPT_'), (2, '_Z1fDn');
+    CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INT, end INT, name INT);
+    INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(1, 3, 1), (1, 2, 2);
+  )";
+  Database foreign =
+      memory("CREATE TABLE StringTable(_id_ INTEGER PRIMARY KEY, value TEXT);" + rows);
+  Database ours =
+      memory("CREATE TABLE StringTable(_id_ INTEGER PRIMARY KEY, value TEXT, demangled TEXT);" +
+             rows + "UPDATE StringTable SET demangled = 'stored ' || _id_");
+  const auto names = [](Database& database, NameStyle style) {
+    Names of_file(database, style);
+    return of_file.kernel(1) + ", " + of_file.kernel(2);
+  };
+  CHECK(names(foreign, NameStyle::compatible) == "void foo<float>(float*), _Z1fDn");
+  CHECK(names(ours, NameStyle::compatible) == "void foo<float>(float*), stored 2");
+  CHECK(names(ours, NameStyle::nvprof) == "void foo<float>(float*), _Z1fDn");
+  CHECK(names(ours, NameStyle::modern) == "stored 1, stored 2");
+  CHECK(names(foreign, NameStyle::modern) == "void foo<float>(float*), f(decltype(nullptr))");
+  CHECK(names(ours, NameStyle::mangled) == "_Z3fooIfEvPT_, _Z1fDn");
 }
 
 TEST_CASE("a cut summary sums up the rows behind the first") {

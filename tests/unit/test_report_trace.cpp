@@ -235,7 +235,7 @@ TEST_CASE("unified memory shows who took part and what moved") {
       end INT, address INT, srcId INT, dstId INT, processId INT);
     INSERT INTO CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER VALUES
       (1, 4096, 10, 20, 4096, 4294967295, 1, 42), (3, -1, 11, 0, -1, 4294967295, 0, 42),
-      (3, 1, 12, 12, 4096, 4294967295, 0, 42), (5, 1000, 13, 0, 4096, 2147483650, 0, 42),
+      (5, 1000, 13, 0, 4096, 2147483650, 0, 42),
       (6, 1, 14, 15, 4096, 1, 0, 42), (7, 999, 16, 0, 4096, 1, 4294967295, 42);
   )";
   CHECK(squeezed(trace(sql, gpu())) ==
@@ -256,6 +256,13 @@ TEST_CASE("unified memory shows who took part and what moved") {
       us        us                     B
 0.000000  0.010000  4.09600000000000e+03  [Unified Memory Memcpy HtoD]
 )"));
+  const std::string fault_with_end = R"(
+    INSERT INTO CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER
+      VALUES(3, 1, 12, 12, 4096, 4294967295, 0, 42);
+  )";
+  const std::string counted = trace(sql + fault_with_end, gpu());
+  CHECK_THAT(counted, Catch::StartsWith("======== Warning: Found 1 invalid records"));
+  CHECK_THAT(counted, Catch::EndsWith(trace(sql, gpu())));
 }
 
 TEST_CASE("JSON has the times as they are in the file, ids and no cut names") {
