@@ -344,6 +344,29 @@ TEST_CASE("a commit between the threads' transactions is noticed") {
   }
 }
 
+TEST_CASE("files that nobody writes to are read by several threads too") {
+  const TemporaryFile file("untouched"), copy("left");
+  const auto mode = GENERATE(Database::Mode::untouched, Database::Mode::untouched_with_log);
+  std::string path = file.path();
+  const std::string rows = "CREATE TABLE t(v INT);" + numbers("INSERT INTO t SELECT i", 50'000);
+  if (mode == Database::Mode::untouched) {
+    make(file, rows);
+  } else {
+    // As a writer leaves them that is killed: the rows are in the log.
+    Database writer =
+        make(file, "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;" + rows);
+    path = copy.path();
+    std::filesystem::copy_file(file.path(), path);
+    std::filesystem::copy_file(file.path() + "-wal", path + "-wal");
+  }
+  Database database(path, mode);
+  Snapshot snapshot(database, four_threads);
+  CHECK(snapshot.threads() == 4);
+  const Sums found = sums(snapshot, {.table = "t", .columns = {"v"}});
+  CHECK(found.rows == 50'000);
+  CHECK(found.sum == 50'000LL * 50'001 / 2);
+}
+
 TEST_CASE("a file that was replaced is read as it was when it was opened") {
   const TemporaryFile file("replaced"), other("replacement");
   make(file, "CREATE TABLE t(v INT); INSERT INTO t VALUES(1)");
