@@ -12,16 +12,8 @@ namespace gpuprof::report {
 namespace {
 
 struct End {
-  std::string name;                 // "Tesla V100-SXM2-16GB 0", "CPU 1"; empty: no such device
-  std::vector<std::int64_t> ports;  // of a GPU
-
-  std::string text() const {
-    std::string text = name;
-    if (!ports.empty()) text += " port";
-    for (const std::int64_t port : ports) text += " " + std::to_string(port) + ",";
-    if (!ports.empty()) text.pop_back();
-    return text;
-  }
+  std::string name;   // "Tesla V100-SXM2-16GB 0", "CPU 1"; empty: no such device
+  std::string ports;  // of a GPU: "0, 1"
 };
 
 struct Link {
@@ -49,9 +41,11 @@ std::vector<Link> read(Session& session) {
   constexpr std::int64_t gpu_type = 1;
   std::vector<Link> links;
   const auto devices = devices_by_uuid(session);
-  auto rows =
-      session.select("NVLINK", {"typeDev0", "typeDev1", "idDev0", "idDev1", "portDev0", "portDev1",
-                                "flag", "physicalNvLinkCount", "bandwidth", "nvswitchConnected"});
+  // Each process of a run has the same rows.
+  const bool several = session.has_column("NVLINK", "processId");
+  auto rows = session.select("NVLINK", {several ? "DISTINCT typeDev0" : "typeDev0", "typeDev1",
+                                        "idDev0", "idDev1", "portDev0", "portDev1", "flag",
+                                        "physicalNvLinkCount", "bandwidth", "nvswitchConnected"});
   while (rows.step()) {
     if (rows.blob(2).size() != 16 || rows.blob(3).size() != 16 || rows.blob(4).size() != 32 ||
         rows.blob(5).size() != 32) {
@@ -77,7 +71,8 @@ std::vector<Link> read(Session& session) {
       end.name =
           session.names().device_model(device->second) + " " + std::to_string(device->second);
       for (const std::byte port : rows.blob(4 + i)) {
-        if (port != std::byte{0xff}) end.ports.push_back(std::to_integer<std::int64_t>(port));
+        if (port == std::byte{0xff}) continue;
+        end.ports += (end.ports.empty() ? "" : ", ") + std::to_string(std::to_integer<int>(port));
       }
     }
   }
@@ -95,7 +90,10 @@ std::string speed(std::int64_t kilobytes) {
 void print_line(Output& output, const Link& link) {
   std::string line;
   for (const End& end : link.ends) {
-    if (!end.name.empty()) line += end.text() + ", ";
+    if (end.name.empty()) continue;
+    line += end.name;
+    if (!end.ports.empty()) line += " port " + end.ports;
+    line += ", ";
   }
   const auto flag = [&](std::string_view name, std::int64_t bit) {
     line.append(", ").append(name).append(link.flags & bit ? " True" : " False");
@@ -114,7 +112,11 @@ void print_json(Output& output, const std::vector<Link>& links) {
   for (const Link& link : links) {
     const auto flag = [&](std::int64_t bit) { return Cell(std::int64_t{(link.flags & bit) != 0}); };
     auto& row = cells.emplace_back();
-    for (const End& end : link.ends) row.push_back(end.name.empty() ? Cell() : Cell(end.text()));
+    for (const auto& [name, ports] : link.ends) {
+      for (const std::string& text : {name, ports}) {
+        text.empty() ? row.emplace_back() : row.emplace_back(text);
+      }
+    }
     for (const std::int64_t value : {link.bandwidth * 1000, link.count}) row.emplace_back(value);
     for (const std::int64_t bit : {system_access, system_atomics, peer_access, peer_atomics}) {
       row.push_back(flag(bit));
@@ -122,11 +124,12 @@ void print_json(Output& output, const std::vector<Link>& links) {
     row.emplace_back(std::int64_t{link.through_switch});
   }
   const auto column = [](std::string key) { return Column{.heading = key, .key = key}; };
-  print_table(output, "nvlink_topology",
-              {column("device0"), column("device1"), column("bytes_per_second"), column("links"),
-               column("system_access"), column("system_atomics"), column("peer_access"),
-               column("peer_atomics"), column("nvswitch")},
-              cells);
+  print_table(
+      output, "nvlink_topology",
+      {column("device0"), column("ports0"), column("device1"), column("ports1"),
+       column("bytes_per_second"), column("links"), column("system_access"),
+       column("system_atomics"), column("peer_access"), column("peer_atomics"), column("nvswitch")},
+      cells);
 }
 
 void print(Session& session) {
