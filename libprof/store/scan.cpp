@@ -23,6 +23,14 @@ constexpr int most_attempts = 5;
 constexpr std::uint64_t most_ranges = 256;
 constexpr std::uint64_t smallest_range = 16384;
 
+// How rows of a table can be told apart.
+struct RowIds {
+  std::string name;  // for SQL
+  bool none = true;  // the table is empty
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+
 struct Range {
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -74,8 +82,7 @@ std::string row_id_name(Database& database, const std::string& table) {
   return {};
 }
 
-}  // namespace
-
+// Nothing: there are no row ids, as in views, or none can be asked for.
 std::optional<RowIds> find_row_ids(Database& database, const std::string& table) {
   RowIds ids{.name = row_id_name(database, table)};
   if (ids.name.empty()) return std::nullopt;
@@ -92,13 +99,14 @@ std::optional<RowIds> find_row_ids(Database& database, const std::string& table)
   return ids;
 }
 
-Statement select(Database& database, const Selection& selection, const std::string& row_id,
-                 const std::string& order) {
+// SELECT of these, with values bound. With a row id's name only rows between two ids, which
+// bind_row_ids() sets.
+Statement select(Database& database, const Selection& selection, const std::string& row_id) {
   std::string sql = "SELECT " + joined(selection.columns) + " FROM " + quoted_name(selection.table);
   if (!row_id.empty()) sql += " NOT INDEXED";  // no index in place of the ranges
   sql += " WHERE " + (selection.where.empty() ? "1" : "(" + selection.where + ")");
   if (!row_id.empty()) sql += " AND " + row_id + " BETWEEN :first_row AND :last_row";
-  Statement statement = database.prepare(sql + order);
+  Statement statement = database.prepare(sql);
   int index = 0;
   for (const Value& value : selection.values) {
     ++index;
@@ -112,6 +120,8 @@ void bind_row_ids(Statement& statement, std::int64_t first, std::int64_t last) {
   statement.bind(sqlite3_bind_parameter_index(handle, ":first_row"), first);
   statement.bind(sqlite3_bind_parameter_index(handle, ":last_row"), last);
 }
+
+}  // namespace
 
 // One thread's share of a scan.
 class Snapshot::Reading {

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,23 +28,6 @@ struct Selection {
   std::string where = {};  // SQL condition; empty: all rows
   std::vector<Value> values = {};  // of ?1, ?2, … in columns and condition
 };
-
-// SELECT of these, with values bound. With a row id's name only rows between two ids, which
-// bind_row_ids() sets.
-Statement select(Database& database, const Selection& selection, const std::string& row_id,
-                 const std::string& order = {});
-void bind_row_ids(Statement& statement, std::int64_t first, std::int64_t last);
-
-// How rows of a table can be told apart.
-struct RowIds {
-  std::string name;  // for SQL
-  bool none = true;  // the table is empty
-  std::int64_t first = 0;
-  std::int64_t last = 0;
-};
-
-// Nothing: there are no row ids, as in views, or none can be asked for.
-std::optional<RowIds> find_row_ids(Database& database, const std::string& table);
 
 // The values of one row, by their place in Selection::columns. Valid while it is visited.
 class Row {
