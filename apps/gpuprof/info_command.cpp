@@ -49,7 +49,7 @@ Json objects(store::Database& database, const std::string& sql) {
       }
     }
   } catch (const store::DatabaseError& error) {
-    if (error.kind() != store::DatabaseError::Kind::other) throw;
+    if (error.kind() != store::DatabaseError::Kind::missing) throw;
   }
   return all;
 }

@@ -358,7 +358,8 @@ class Copier {
         try {
           out_.execute(object.sql);
         } catch (const store::DatabaseError& error) {
-          if (error.kind() != store::DatabaseError::Kind::other) throw;
+          using Kind = store::DatabaseError::Kind;
+          if (error.kind() != Kind::other && error.kind() != Kind::missing) throw;
           result_.left_out.push_back(object.name);
         }
       }

@@ -6,6 +6,7 @@
 #include <regex>
 
 #include "libprof/base/error.hpp"
+#include "libprof/store/profile_file.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -94,23 +95,13 @@ store::Statement Session::select(std::string_view kind,
   return database_.prepare(sql + " FROM " + table_name(kind) + " " + rest);
 }
 
-// The first record of the file is where --from and --to count from.
 void Session::find_window() {
   const Filter& filter = options_.filter;
   if (!filter.from && !filter.to) return;
-  std::optional<std::int64_t> first;
-  const auto look = [&](std::string_view kind, const std::string& column) {
-    if (!has_column(kind, column)) return;
-    output_.progress("looking for the first record");
-    const auto earliest = database_.integer("SELECT min(" + column + ") FROM " + table_name(kind) +
-                                            " WHERE " + column + " > 0");
-    if (earliest && (!first || *earliest < *first)) first = *earliest;
-  };
-  for (const std::string_view kind : gpu_kinds) look(kind, "start");
-  for (const std::string_view kind : api_kinds) look(kind, "start");
-  look("MARKER", "timestamp");
-  if (filter.from) from_ = first.value_or(0) + *filter.from;
-  if (filter.to) to_ = first.value_or(0) + *filter.to;
+  output_.progress("looking for the first record");
+  const std::int64_t first = store::first_record(database_).value_or(0);
+  if (filter.from) from_ = first + *filter.from;
+  if (filter.to) to_ = first + *filter.to;
 }
 
 std::string Session::kernel_ids() {

@@ -4,14 +4,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "libprof/store/rescue.hpp"
+#include "schema/activity/all.hpp"
+#include "schema/database.hpp"
 #include "schema/session.hpp"
 
 namespace gpuprof::store {
@@ -60,6 +64,47 @@ bool log_in_use(const std::string& path) {
   const bool asked = fcntl(file, F_GETLK, &lock) == 0;
   close(file);
   return asked && lock.l_type != F_UNLCK;
+}
+
+// What reports cannot do without: table, columns.
+std::vector<std::pair<std::string, std::set<std::string>>> needed_columns() {
+  std::vector<std::pair<std::string, std::set<std::string>>> needed{
+      {"StringTable", {"_id_", "value"}},
+      {"CUPTI_ACTIVITY_KIND_DEVICE", {"id", "name"}},
+      {"CUPTI_ACTIVITY_KIND_NAME", {"objectKind", "objectId", "name"}},
+  };
+  for (const schema::KindRef& kind : schema::kinds) {
+    std::set<std::string> times;
+    for (const std::string_view time : {"start", "end", "timestamp"}) {
+      if (schema::has_column(*kind.table, time)) times.emplace(time);
+    }
+    if (!times.empty()) needed.emplace_back(kind.table->name, std::move(times));
+  }
+  return needed;
+}
+
+std::set<std::string, std::less<>> columns_of(Database& database, std::string_view table) {
+  std::set<std::string, std::less<>> names;
+  auto columns = database.prepare("SELECT name FROM pragma_table_info(?1)");
+  columns.bind(1, table);
+  while (columns.step()) names.emplace(columns.text(0));
+  return names;
+}
+
+// Columns that the schema has and the tables do not. What reads them finds NULL.
+void add_missing_columns(Database& database) {
+  for (const schema::KindRef& kind : schema::kinds) {
+    database.execute(schema::create_table_sql(*kind.table));  // if it is missing
+    const std::string table(kind.table->name);
+    const std::set<std::string, std::less<>> there = columns_of(database, table);
+    if (database.text("SELECT type FROM sqlite_master WHERE name = '" + table + "'") == "view") {
+      continue;  // nobody reads it
+    }
+    for (const schema::Column& column : kind.table->columns) {
+      if (there.contains(column.name)) continue;
+      database.execute("ALTER TABLE " + table + " ADD COLUMN " + quoted_name(column.name));
+    }
+  }
 }
 
 // A value of a table that may be missing, damaged or of somebody else's making.
@@ -233,7 +278,8 @@ void ProfileFile::make_rolled_back_copy() {
 void ProfileFile::identify() {
   std::set<std::string, std::less<>> names;
   std::size_t kinds = 0;
-  for (const SchemaObject& object : read_schema(*database_)) {
+  const std::vector<SchemaObject> objects = read_schema(*database_);
+  for (const SchemaObject& object : objects) {
     if (object.type != "table" && object.type != "view") continue;
     kinds += object.type == "table" && object.name.starts_with(kind_prefix);
     names.insert(object.name);
@@ -271,16 +317,34 @@ void ProfileFile::identify() {
                 *version_ > schema::nvprof_version ? "a newer gpuprof may read it"
                                                    : "the nvprof that wrote it may read it");
   }
+  find_missing_columns(objects);
   if (!version_ && !damaged_) {
     notes_.push_back(path_ + " does not say its Version. Columns are read by their names.");
   }
-  if (!has("StringTable")) notes_.push_back(path_ + " has no StringTable. Names are missing.");
+  if (!has("StringTable") && !damaged_)
+    notes_.push_back(path_ + " has no StringTable. Names are missing.");
   if (unfinished_) {
     notes_.push_back(path_ + (in_use_
                                   ? " is still being written. These are its records so far."
                                   : " was never finished: gpuprof was ended while it wrote. These "
                                     "are the records it had stored."));
   }
+}
+
+void ProfileFile::find_missing_columns(const std::vector<SchemaObject>& objects) {
+  missing_columns_.clear();
+  for (const auto& [table, needed] : needed_columns()) {
+    const bool there = std::ranges::any_of(objects, [&](const SchemaObject& object) {
+      return object.type == "table" && object.name == table;
+    });
+    if (!there) continue;
+    const std::set<std::string, std::less<>> columns = columns_of(*database_, table);
+    if (columns.empty()) continue;  // the file is too damaged to tell
+    for (const std::string& column : needed) {
+      if (!columns.contains(column)) missing_columns_.emplace_back(table, column);
+    }
+  }
+  if (!missing_columns_.empty()) damaged_ = true;
 }
 
 std::string ProfileFile::description() const {
@@ -308,7 +372,13 @@ void ProfileFile::read(const std::function<void(Database&)>& use,
     try {
       return use(*database_);
     } catch (const DatabaseError& error) {
-      if (!error.damaged()) throw;
+      if (error.kind() == DatabaseError::Kind::missing) {
+        const std::string_view message = error.what();
+        const std::size_t at = message.find("no such ");
+        lacking_ = message.substr(at, message.find(" in: ", at) - at);
+      } else if (!error.damaged()) {
+        throw;
+      }
       damaged_ = true;
     }
   }
@@ -323,10 +393,20 @@ void ProfileFile::make_rescued_copy(const std::function<void(std::string_view)>&
   const std::vector<Loss> losses = rescue(*database_, copy, [&](std::string_view table) {
     if (progress) progress("rescuing " + std::string(table));
   });
-  notes_.push_back(missing_bytes_ > 0
-                       ? path_ + " is truncated: " + std::to_string(missing_bytes_) + " of " +
-                             std::to_string(size_ + missing_bytes_) + " bytes are missing."
-                       : path_ + " is damaged.");
+  add_missing_columns(copy);
+  for (const auto& [table, column] : missing_columns_) {
+    if (table == "StringTable") copy.execute("ALTER TABLE StringTable ADD COLUMN " + column);
+  }
+  if (missing_bytes_ > 0) {
+    notes_.push_back(path_ + " is truncated: " + std::to_string(missing_bytes_) + " of " +
+                     std::to_string(size_ + missing_bytes_) + " bytes are missing.");
+  } else if (missing_columns_.empty()) {
+    notes_.push_back(path_ +
+                     (lacking_.empty() ? " is damaged." : " is incomplete: " + lacking_ + "."));
+  }
+  for (const auto& [table, column] : missing_columns_) {
+    notes_.push_back(table + " has no column " + column + ".");
+  }
   for (std::string& sentence : sentences(losses)) notes_.push_back(std::move(sentence));
   database_.reset();
   folder_ = std::move(folder);

@@ -7,12 +7,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "libprof/base/error.hpp"
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::store {
+
+struct SchemaObject;
 
 enum class Format { gpuprof, nvprof, nsight_systems, other_database, no_database };
 
@@ -61,6 +64,7 @@ class ProfileFile {
   void open();
   void make_rolled_back_copy();
   void identify();
+  void find_missing_columns(const std::vector<SchemaObject>& objects);
   void make_rescued_copy(const std::function<void(std::string_view)>& progress);
   void fail(std::string message, std::string hint = {});
 
@@ -74,7 +78,9 @@ class ProfileFile {
   bool damaged_ = false;
   Database::Mode mode_ = Database::Mode::read_only;
   std::optional<std::int64_t> version_;
-  std::string made_by_;  // version of gpuprof
+  std::string made_by_;                                               // version of gpuprof
+  std::vector<std::pair<std::string, std::string>> missing_columns_;  // table, column
+  std::string lacking_;                                               // what a reader did not find
   std::vector<std::string> notes_;
   std::optional<Error> problem_;
   std::unique_ptr<TemporaryFolder> folder_;  // of a copy

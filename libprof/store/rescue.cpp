@@ -189,7 +189,8 @@ std::string quoted_name(std::string_view name) {
   return text + '"';
 }
 
-std::vector<SchemaObject> read_schema(Database& database, const std::string& schema) {
+std::vector<SchemaObject> read_schema(Database& database, const std::string& schema,
+                                      bool* complete) {
   std::vector<SchemaObject> objects;
   std::vector<std::string> virtual_tables;
   Rows rows(database, quoted_name(schema) + ".sqlite_master", "type, name, sql");
@@ -203,6 +204,7 @@ std::vector<SchemaObject> read_schema(Database& database, const std::string& sch
       objects.push_back({std::string(row.text(1)), std::string(name), std::string(sql)});
     }
   }
+  if (complete) *complete = rows.lost() == 0 && !rows.open_ended();
   // What a virtual table keeps its rows in is of no use without it.
   std::erase_if(objects, [&](const SchemaObject& object) {
     return std::ranges::any_of(virtual_tables, [&](const std::string& name) {
@@ -214,7 +216,8 @@ std::vector<SchemaObject> read_schema(Database& database, const std::string& sch
 
 std::vector<Loss> rescue(Database& damaged, Database& copy,
                          const std::function<void(std::string_view table)>& progress) {
-  const std::vector<SchemaObject> objects = read_schema(damaged);
+  bool complete = true;
+  const std::vector<SchemaObject> objects = read_schema(damaged, "main", &complete);
   std::vector<Loss> losses;
   copy.execute("PRAGMA journal_mode = OFF");
   copy.execute("PRAGMA synchronous = OFF");
@@ -252,6 +255,8 @@ std::vector<Loss> rescue(Database& damaged, Database& copy,
       loss.rows += std::max<std::int64_t>(0, known->second - loss.last_id);
     }
   }
+  if (!complete)
+    losses.push_back({.table = "the list of tables", .last_id = 1, .open_ended = true});
   std::erase_if(losses, [](const Loss& loss) { return loss.rows == 0 && !loss.open_ended; });
   return losses;
 }

@@ -31,12 +31,12 @@ namespace {
         kind = DatabaseError::Kind::damaged;
       }
       break;
+    case SQLITE_READONLY:
+      if (code == SQLITE_READONLY_ROLLBACK) kind = DatabaseError::Kind::unfinished;
+      break;
     default:
-      if (code == SQLITE_READONLY_ROLLBACK) {
-        kind = DatabaseError::Kind::unfinished;
-      } else if (!sql.empty()) {
-        message += " in: " + std::string(sql.substr(0, 200));
-      }
+      if (message.find(": no such ") != message.npos) kind = DatabaseError::Kind::missing;
+      if (!sql.empty()) message += " in: " + std::string(sql.substr(0, 200));
   }
   throw DatabaseError(message, hint, exit_code, kind);
 }

@@ -27,6 +27,7 @@ class DatabaseError : public Error {
   enum class Kind {
     damaged,      // pages are missing, hold nonsense or cannot be read from the disk
     interrupted,  // by the function given to Database::watch()
+    missing,      // the statement names a table or column that is not there
     unfinished,   // a writer died in a transaction, which only somebody who may write can undo
     other,
   };

@@ -33,6 +33,7 @@ PAGES = sorted(
 )
 
 # What a path in the text begins with. Those in build/ are there only after a build.
+SUBCOMMANDS = ("replay", "schema", "info", "slice", "truncate")
 FOLDERS = "apps|cmake|docs|examples|libprof|schema|scripts|tests"
 PATH = re.compile(rf"(?<![\w./$-])((?:{FOLDERS})/[\w./*-]*)(?![\w{{<])")
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
@@ -193,7 +194,7 @@ class Docs(unittest.TestCase):
 
     def test_commands(self):
         main = Options(output_of("--help", "all"))
-        subcommands = {name: Options(output_of(name, "--help")) for name in ("replay", "schema")}
+        subcommands = {name: Options(output_of(name, "--help")) for name in SUBCOMMANDS}
         found = 0
         for page in PAGES:
             for words in commands(page.read_text(encoding="utf-8")):
@@ -213,6 +214,8 @@ class Docs(unittest.TestCase):
     def test_options_in_the_text(self):
         """`--option` is one of gpuprof's, or of a script."""
         known = set(OPTION.findall(output_of("--help", "all")))
+        for name in SUBCOMMANDS:
+            known.update(OPTION.findall(output_of(name, "--help")))
         for script in (ROOT / "scripts").iterdir():
             known.update(OPTION.findall(script.read_text(encoding="utf-8")))
         for page in PAGES:
