@@ -208,7 +208,7 @@ inline constexpr std::array run_keys{
     KeyDoc{"finished", "1 = the file is complete; 0 = gpuprof is at work, or was ended at it"},
     KeyDoc{"trace_groups", "what was collected: names as --trace takes them, with commas between"},
     KeyDoc{"loss", "1 = the view losses has rows; 0 = nothing was lost"},
-    KeyDoc{"derived_from", "command that took this part out of another file; absent in a recording"},
+    KeyDoc{"derived_from", "command that took this part out of a file; absent in a recording"},
 };
 
 // How much a statistic matters when it is not zero.

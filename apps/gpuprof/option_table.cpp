@@ -447,10 +447,11 @@ std::vector<Option> make_table() {
       {.name = "demangling",
        .argument = "on|off|modern|nvprof",
        .group = G::format,
-       .help = "C++ names of kernels\n"
-               "on: as nvprof writes them in its reports, readable where nvprof leaves them mangled "
-               "and the file is gpuprof's own, unambiguous in reports nvprof has not and in JSON; "
-               "off: mangled; modern and nvprof: that style everywhere.",
+       .help =
+           "C++ names of kernels\n"
+           "on: as nvprof writes them in its reports, readable where nvprof leaves them mangled "
+           "and the file is gpuprof's own, unambiguous in reports nvprof has not and in JSON; "
+           "off: mangled; modern and nvprof: that style everywhere.",
        .common = true,
        .set = set_demangling},
       {.name = "stats",

@@ -21,8 +21,8 @@ struct SchemaObject {
 };
 
 // What a database consists of, in the order it was made, without what SQLite makes by itself and
-// without virtual tables. `schema` is an attached database's name. `complete` is set to false if a part of
-// the list is damaged.
+// without virtual tables. `schema` is an attached database's name. `complete` is set to false if a
+// part of the list is damaged.
 std::vector<SchemaObject> read_schema(Database& database, const std::string& schema = "main",
                                       bool* complete = nullptr);
 
