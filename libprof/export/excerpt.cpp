@@ -21,7 +21,6 @@ namespace {
 using store::Database;
 using store::quoted_name;
 using store::SchemaObject;
-using store::Statement;
 
 constexpr std::string_view prefix = "CUPTI_ACTIVITY_KIND_";
 constexpr std::string_view marker = "CUPTI_ACTIVITY_KIND_MARKER";

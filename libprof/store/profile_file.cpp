@@ -333,11 +333,12 @@ void ProfileFile::identify() {
 
 void ProfileFile::find_missing_columns(const std::vector<SchemaObject>& objects) {
   missing_columns_.clear();
+  std::set<std::string, std::less<>> tables;
+  for (const SchemaObject& object : objects) {
+    if (object.type == "table") tables.insert(object.name);
+  }
   for (const auto& [table, needed] : needed_columns()) {
-    const bool there = std::ranges::any_of(objects, [&](const SchemaObject& object) {
-      return object.type == "table" && object.name == table;
-    });
-    if (!there) continue;
+    if (!tables.contains(table)) continue;
     const std::set<std::string, std::less<>> columns = columns_of(*database_, table);
     if (columns.empty()) continue;  // the file is too damaged to tell
     for (const std::string& column : needed) {
