@@ -177,7 +177,7 @@ void check(store::Database& database) {
 
 void read_contents(const store::ProfileFile& file, store::Database& database, bool exact,
                    Progress& progress, Json& info) {
-  const bool all = exact || file.size() <= largest_read;
+  const bool all = exact || file.size() + file.log_size() <= largest_read;
   if (all) check(database);
   info["run"] = read_run(database);
   info["processes"] = read_processes(database, all);
@@ -242,7 +242,8 @@ class Text {
   void print() {
     std::cout << plain(info_["file"]) << '\n';
     line("kind", plain(info_["description"]));
-    if (info_.contains("size_bytes")) line("size", bytes(info_["size_bytes"]));
+    const std::int64_t log = info_["log_bytes"];
+    line("size", bytes(info_["size_bytes"]) + (log ? ", and " + bytes(log) + " in its log" : ""));
     line("state", plain(info_["state"]));
     for (const Json& note : info_["notes"]) line("", plain(note));
     if (!info_.contains("records")) return;
@@ -330,12 +331,14 @@ class Text {
 
 int info(const Arguments& arguments) {
   store::ProfileFile file(arguments.file);
+  if (file.size() < 0) throw *file.problem();
   Progress progress;
   Json info{{"file", arguments.file},
             {"format", format_name(file.format())},
             {"description", file.description()},
-            {"version", file.version() ? Json(*file.version()) : Json()}};
-  if (file.size() >= 0) info["size_bytes"] = file.size();
+            {"version", file.version() ? Json(*file.version()) : Json()},
+            {"size_bytes", file.size()},
+            {"log_bytes", file.log_size()}};
   if (!file.problem()) {
     file.read(
         [&](store::Database& database) {
@@ -345,7 +348,6 @@ int info(const Arguments& arguments) {
   }
   progress.clear();
   info["state"] = state(file);
-  info["write_ahead_log"] = file.write_ahead_log();
   info["notes"] = file.notes();
   if (file.problem()) info["problem"] = file.problem()->what();
   if (arguments.json) {

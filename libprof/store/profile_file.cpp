@@ -201,12 +201,12 @@ bool ProfileFile::look_at_header() {
     return false;
   }
   size_ = status.st_size;
-  log_ = file_size(path_ + "-wal") > 0;
+  log_size_ = std::max<std::int64_t>(0, file_size(path_ + "-wal"));
   if (S_ISDIR(status.st_mode)) {
     fail(path_ + " is a folder, not a profile", "name a file in it");
   } else if (!S_ISREG(status.st_mode)) {
     fail(path_ + " is no ordinary file", "a profile cannot be read from a pipe or device");
-  } else if (size_ == 0 && !log_) {
+  } else if (size_ == 0 && log_size_ == 0) {
     fail(path_ + " is empty", "its writer stored nothing, or a copy of it failed");
   }
   if (problem_) return false;
@@ -234,14 +234,14 @@ bool ProfileFile::look_at_header() {
     fail(path_ + " is truncated: nothing but a part of the header is there");
     return false;
   }
-  if (!log_ && size_in_header(header) > size_) {
+  if (log_size_ == 0 && size_in_header(header) > size_) {
     missing_bytes_ = size_in_header(header) - size_;
     damaged_ = true;
   }
   in_use_ = log_in_use(path_);
-  if (log_ ? file_size(path_ + "-shm") >= 0 : in_use_) {
+  if (log_size_ > 0 ? file_size(path_ + "-shm") >= 0 : in_use_) {
     mode_ = Database::Mode::read_only;
-  } else if (log_) {
+  } else if (log_size_ > 0) {
     mode_ = Database::Mode::untouched_with_log;
   } else if (in_log_mode(header)) {
     mode_ = Database::Mode::untouched;

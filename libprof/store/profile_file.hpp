@@ -35,8 +35,8 @@ class ProfileFile {
   Format format() const { return format_; }
   std::string description() const;  // "a profile of nvprof, Version 11"
   std::optional<std::int64_t> version() const { return version_; }  // of nvprof's layout
-  std::int64_t size() const { return size_; }
-  bool write_ahead_log() const { return log_; }
+  std::int64_t size() const { return size_; }                       // -1: there is no file
+  std::int64_t log_size() const { return log_size_; }  // of the write-ahead log beside it
   // Another process has the file with its log open.
   bool in_use() const { return in_use_; }
   // It was never finished: gpuprof is still at work, or was ended at it.
@@ -70,9 +70,9 @@ class ProfileFile {
 
   std::string path_;
   Format format_ = Format::no_database;
-  std::int64_t size_ = 0;
+  std::int64_t size_ = -1;
   std::int64_t missing_bytes_ = 0;
-  bool log_ = false;
+  std::int64_t log_size_ = 0;
   bool in_use_ = false;
   bool unfinished_ = false;
   bool damaged_ = false;

@@ -533,7 +533,9 @@ class Info(Tools):
         writer.execute("INSERT INTO RUN VALUES('one', 'more')")
         writer.commit()
         info = self.info(path)
-        self.assertEqual((info["state"], info["write_ahead_log"]), ("being written", True))
+        self.assertEqual(info["state"], "being written")
+        self.assertEqual(info["log_bytes"], pathlib.Path(f"{path}-wal").stat().st_size)
+        self.assertIn("in its log", self.gpuprof("info", path).stdout)
         self.assertEqual(info["run"]["one"], "more")
         writer.close()
 
