@@ -45,6 +45,8 @@ std::set<Group> chosen_groups(const Options& options) {
       chosen.erase(group);
     }
   }
+  // Without them it does not know what a wait for an event waits for.
+  if (options.reports.chosen.contains("dependency-analysis")) chosen.insert(Group::cuda_event);
   if (options.api_trace == ApiTrace::none) chosen.erase(Group::api);
   chosen.insert(Group::topology);
   return chosen;

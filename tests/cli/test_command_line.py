@@ -696,6 +696,7 @@ class Run(FakeTest):
         self.assertEqual(self.groups(*off), default - {"memory", "unified-memory"})
         on = ["--openacc-profiling", "on", "--openmp-profiling", "on", "--system-profiling", "on"]
         self.assertEqual(self.groups(*on), default | {"openacc", "openmp", "environment"})
+        self.assertEqual(self.groups("--dependency-analysis"), default | {"cuda-event"})
         self.assertEqual(self.groups("--trace", "gpu"), {"gpu"})
         self.assertEqual(self.groups("--trace", "gpu,api"), {"gpu", "api"})
 
