@@ -17,8 +17,9 @@ enum class ExitCode : int {
   missing_argument = 6,  // of an option
   application_not_found = 13,
   import_failed = 20,
-  no_driver = 23,
   output_failed = 21,  // the output file exists, cannot be written, or the disk is full
+  no_metrics = 22,     // metrics were asked for and cannot be collected
+  no_driver = 23,
 };
 
 // `what()` is one line that says what is wrong; `hint()` is what to do about it, may be empty.

@@ -9,7 +9,12 @@ namespace gpuprof::cupti {
 
 void* Api::symbol(const char* name) const { return library ? dlsym(library, name) : nullptr; }
 
-bool open(const char* path, Api& api, std::string& error) {
+#define GPUPROF_IS_THERE(name) name&&
+bool Api::has_range_profiling() const { return GPUPROF_CUPTI_RANGE(GPUPROF_IS_THERE) true; }
+bool Api::has_host_profiling() const { return GPUPROF_CUPTI_HOST(GPUPROF_IS_THERE) true; }
+#undef GPUPROF_IS_THERE
+
+bool open_for_host(const char* path, Api& api, std::string& error) {
   Api opened;
   // RTLD_LOCAL: the target may bring another copy, whose symbols must win for the target.
   opened.library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -31,16 +36,23 @@ bool open(const char* path, Api& api, std::string& error) {
   GPUPROF_CUPTI_REQUIRED(GPUPROF_INSIST)
 #undef GPUPROF_INSIST
 
+  Dl_info info{};
+  opened.path = dladdr(reinterpret_cast<void*>(opened.cuptiGetVersion), &info) && info.dli_fname
+                    ? info.dli_fname
+                    : path;
+  api = opened;
+  return true;
+}
+
+bool open(const char* path, Api& api, std::string& error) {
+  Api opened;
+  if (!open_for_host(path, opened, error)) return false;
   opened.cuptiGetVersion(&opened.version);
   if (opened.version < oldest_version) {
     error = std::string(path) + " is CUPTI API version " + std::to_string(opened.version) +
             "; 24 (CUDA 12.6) or newer is needed";
     return false;
   }
-  Dl_info info{};
-  opened.path = dladdr(reinterpret_cast<void*>(opened.cuptiGetVersion), &info) && info.dli_fname
-                    ? info.dli_fname
-                    : path;
   api = opened;
   return true;
 }

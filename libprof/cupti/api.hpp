@@ -5,6 +5,9 @@
 #pragma once
 
 #include <cupti.h>
+#include <cupti_profiler_host.h>
+#include <cupti_range_profiler.h>
+#include <cupti_target.h>
 
 #include <cstdint>
 #include <string>
@@ -34,7 +37,40 @@ namespace gpuprof::cupti {
   X(cuptiActivityConfigureUnifiedMemoryCounter) \
   X(cuptiSetThreadIdType)                       \
   X(cuptiGetCallbackName)                       \
-  X(cuptiGetContextId)
+  X(cuptiGetContextId)                          \
+  X(cuptiGetDeviceId)                           \
+  X(cuptiDeviceGetChipName)                     \
+  X(cuptiProfilerInitialize)                    \
+  X(cuptiProfilerDeviceSupported)               \
+  GPUPROF_CUPTI_RANGE(X)                        \
+  GPUPROF_CUPTI_HOST(X)
+
+// All there or none: range profiling in the target, and its host side.
+#define GPUPROF_CUPTI_RANGE(X)                    \
+  X(cuptiRangeProfilerEnable)                     \
+  X(cuptiRangeProfilerDisable)                    \
+  X(cuptiRangeProfilerGetCounterDataSize)         \
+  X(cuptiRangeProfilerCounterDataImageInitialize) \
+  X(cuptiRangeProfilerSetConfig)                  \
+  X(cuptiRangeProfilerStart)                      \
+  X(cuptiRangeProfilerStop)                       \
+  X(cuptiRangeProfilerPushRange)                  \
+  X(cuptiRangeProfilerPopRange)                   \
+  X(cuptiRangeProfilerDecodeData)                 \
+  X(cuptiRangeProfilerGetCounterDataInfo)
+
+#define GPUPROF_CUPTI_HOST(X)             \
+  X(cuptiProfilerHostInitialize)          \
+  X(cuptiProfilerHostDeinitialize)        \
+  X(cuptiProfilerHostGetSupportedChips)   \
+  X(cuptiProfilerHostGetBaseMetrics)      \
+  X(cuptiProfilerHostGetSubMetrics)       \
+  X(cuptiProfilerHostGetMetricProperties) \
+  X(cuptiProfilerHostConfigAddMetrics)    \
+  X(cuptiProfilerHostGetConfigImageSize)  \
+  X(cuptiProfilerHostGetConfigImage)      \
+  X(cuptiProfilerHostGetNumOfPasses)      \
+  X(cuptiProfilerHostEvaluateToGpuValues)
 
 struct Api {
 #define GPUPROF_MEMBER(name) decltype(&::name) name = nullptr;
@@ -45,6 +81,9 @@ struct Api {
   void* library = nullptr;
   std::uint32_t version = 0;  // as cuptiGetVersion says: 24 = 12.6 … 28, then 130000 = 13.0 …
   std::string path;           // the file it came from
+
+  bool has_range_profiling() const;
+  bool has_host_profiling() const;
 
   // Any symbol of the library, for entry points that are only passed on.
   void* symbol(const char* name) const;
@@ -57,6 +96,9 @@ inline constexpr std::uint32_t oldest_version = 24;
 // false: `error` says why, in one line. A copy that was loaded stays mapped: CUPTI cannot be
 // unloaded.
 bool open(const char* path, Api& api, std::string& error);
+
+// The same, without asking for the version, which takes a driver: for the host API alone.
+bool open_for_host(const char* path, Api& api, std::string& error);
 
 // The path of a libcupti that this process has mapped already; empty if there is none.
 std::string mapped_copy();

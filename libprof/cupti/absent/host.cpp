@@ -1,0 +1,32 @@
+// What host.hpp promises where CUPTI's headers were missing when gpuprof was built.
+#include "libprof/cupti/host.hpp"
+
+#include "libprof/base/error.hpp"
+
+namespace gpuprof::cupti {
+
+struct Api {};
+struct HostChip::Object {};
+
+HostLibrary::HostLibrary(const std::vector<std::string>&) {
+  throw Error("metrics need CUPTI, and this gpuprof was built without its headers",
+              "run scripts/setup and build again", ExitCode::no_metrics);
+}
+HostLibrary::~HostLibrary() = default;
+std::vector<std::string> HostLibrary::chips() const { return {}; }
+std::string HostLibrary::path() const { return {}; }
+
+// There is no library, so nobody gets here.
+HostChip::HostChip(std::shared_ptr<const HostLibrary>, std::string) {}
+HostChip::~HostChip() = default;
+std::vector<std::string> HostChip::base_metrics(MetricType) const { return {}; }
+std::vector<std::string> HostChip::sub_metrics(const std::string&, MetricType) const { return {}; }
+std::optional<MetricProperties> HostChip::properties(const std::string&) const { return {}; }
+std::optional<Image> HostChip::config_image(std::span<const std::string>) const { return {}; }
+std::size_t HostChip::passes(Image&) const { return 0; }
+bool HostChip::evaluate(std::span<const std::uint8_t>, std::size_t, std::span<const char* const>,
+                        double*) const {
+  return false;
+}
+
+}  // namespace gpuprof::cupti

@@ -1,0 +1,82 @@
+// CUPTI's host profiling API: which metrics a chip has, how they are scheduled into passes, and
+// what a counter data image says. Needs no GPU and no driver. This header needs no CUPTI either:
+// built without CUPTI's headers, opening fails and says so.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gpuprof::cupti {
+
+struct Api;
+
+enum class MetricType { counter, ratio, throughput };
+
+struct MetricProperties {
+  std::string description;
+  std::string unit;       // hardware unit it is counted in: "sm", "dram" …
+  std::string dimension;  // "bytes", "%" …; may be empty
+  MetricType type{};
+  bool device_level = false;  // of the device, and not of a context
+};
+
+using Image = std::vector<std::uint8_t>;
+
+// A loaded libcupti. Stays mapped until the process ends; any thread.
+class HostLibrary {
+ public:
+  // The first of these that can be loaded and has the API. Throws gpuprof::Error.
+  explicit HostLibrary(const std::vector<std::string>& candidates);
+  ~HostLibrary();
+
+  // Names as in GH100. In CUPTI's order.
+  std::vector<std::string> chips() const;
+  const Api& api() const { return *api_; }
+  std::string path() const;
+
+ private:
+  std::unique_ptr<Api> api_;
+};
+
+// The metrics of one chip. Belongs to one thread at a time.
+class HostChip {
+ public:
+  // Throws gpuprof::Error for a chip that CUPTI does not know.
+  HostChip(std::shared_ptr<const HostLibrary> library, std::string chip);
+  ~HostChip();
+  HostChip(const HostChip&) = delete;
+  HostChip& operator=(const HostChip&) = delete;
+
+  const std::string& name() const { return chip_; }
+
+  // Names without roll-up or sub-metric.
+  std::vector<std::string> base_metrics(MetricType type) const;
+  // What can stand behind a base metric, the dot in front included: ".sum", ".avg.per_second" …
+  std::vector<std::string> sub_metrics(const std::string& base, MetricType type) const;
+  // Of a name with or without what stands behind; nothing: there is no such metric.
+  std::optional<MetricProperties> properties(const std::string& name) const;
+
+  // The configuration that collects these metrics, by their full names; nothing: CUPTI cannot.
+  std::optional<Image> config_image(std::span<const std::string> metrics) const;
+  // How often a kernel has to run to collect all that a configuration asks for.
+  std::size_t passes(Image& config_image) const;
+
+  // The values of a range of a decoded counter data image, in the order of `metrics`; NaN where
+  // there is none. false: CUPTI refused the image or a name.
+  bool evaluate(std::span<const std::uint8_t> counter_data, std::size_t range,
+                std::span<const char* const> metrics, double* values) const;
+
+ private:
+  struct Object;  // a host object, released at the end
+
+  std::shared_ptr<const HostLibrary> library_;
+  std::string chip_;
+  std::unique_ptr<Object> object_;
+};
+
+}  // namespace gpuprof::cupti
