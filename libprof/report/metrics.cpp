@@ -1,7 +1,6 @@
 #include "libprof/report/metrics.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 #include "libprof/base/error.hpp"
 #include "libprof/report/blob.hpp"
@@ -10,17 +9,9 @@
 namespace gpuprof::report {
 namespace {
 
-struct MetricId {
-  std::int32_t id;
-  std::int32_t metric;  // its place in all_metrics
-};
-
-struct Event {
-  std::int32_t id;
-  std::string_view name;
-};
-
-#include "libprof/report/metric_ids.inc"
+using schema::nvprof_event;
+using schema::nvprof_metric;
+using schema::NvprofMetric;
 
 template <std::size_t Size>
 bool any_rows(Session& session, const std::array<ValueTable, Size>& tables) {
@@ -39,35 +30,23 @@ std::string level_name(std::uint64_t level) {
 
 }  // namespace
 
-const Metric* find_metric(std::int64_t id) {
-  const auto* place = std::ranges::lower_bound(metric_ids, id, {}, &MetricId::id);
-  if (place == std::end(metric_ids) || place->id != id) return nullptr;
-  return &all_metrics[place->metric];
-}
-
-std::optional<std::string_view> find_event_name(std::int64_t id) {
-  const auto* place = std::ranges::lower_bound(all_events, id, {}, &Event::id);
-  if (place == std::end(all_events) || place->id != id) return std::nullopt;
-  return place->name;
-}
-
 std::string Measure::name() const {
   if (is_metric) {
-    const Metric* metric = find_metric(id);
+    const NvprofMetric* metric = nvprof_metric(id);
     return metric ? std::string(metric->name) : "<metric " + std::to_string(id) + ">";
   }
-  const auto event = find_event_name(id);
+  const auto event = nvprof_event(id);
   return event ? std::string(*event) : "<event " + std::to_string(id) + ">";
 }
 
 std::string_view Measure::description() const {
-  const Metric* metric = is_metric ? find_metric(id) : nullptr;
+  const NvprofMetric* metric = is_metric ? nvprof_metric(id) : nullptr;
   return metric ? metric->description : std::string_view();
 }
 
 MetricKind Measure::kind() const {
   if (!is_metric) return MetricKind::count;
-  const Metric* metric = find_metric(id);
+  const NvprofMetric* metric = nvprof_metric(id);
   return metric ? metric->kind : MetricKind::unknown;
 }
 

@@ -14,27 +14,11 @@
 
 #include "libprof/report/measured_kernels.hpp"
 #include "libprof/report/session.hpp"
+#include "schema/nvprof_ids.hpp"
 
 namespace gpuprof::report {
 
-enum class MetricKind {
-  unknown,      // an id that is in no list: its bytes may be anything
-  real,         // double
-  count,        // unsigned; all events are
-  percent,      // of 100, double
-  throughput,   // bytes per second, unsigned
-  utilization,  // 0 to 10
-};
-
-struct Metric {
-  MetricKind kind;
-  std::string_view name;
-  std::string_view description;
-};
-
-// Nothing: not a metric of nvprof 11.8.
-const Metric* find_metric(std::int64_t id);
-std::optional<std::string_view> find_event_name(std::int64_t id);
+using schema::MetricKind;
 
 // What was measured. Sorts as nvprof prints: events before metrics, each by id; one value of the
 // whole device before those of its instances.

@@ -92,21 +92,21 @@ constexpr int achieved_occupancy = 2002, dram_read_throughput = 1107, l2_tex_hit
 }  // namespace
 
 TEST_CASE("ids of metrics and events have names") {
-  using gpuprof::report::find_event_name;
-  using gpuprof::report::find_metric;
-  REQUIRE(find_metric(1001));
-  CHECK(find_metric(1001)->name == "l1_cache_global_hit_rate");
-  CHECK(find_metric(achieved_occupancy)->kind == MetricKind::real);
-  CHECK(find_metric(2754) == nullptr);
-  CHECK(find_metric(-1) == nullptr);
-  CHECK(find_event_name(0) == "local_load");
-  CHECK(find_event_name(2754) == "gred_count");
-  CHECK_FALSE(find_event_name(12345678).has_value());
+  using gpuprof::schema::nvprof_event;
+  using gpuprof::schema::nvprof_metric;
+  REQUIRE(nvprof_metric(1001));
+  CHECK(nvprof_metric(1001)->name == "l1_cache_global_hit_rate");
+  CHECK(nvprof_metric(achieved_occupancy)->kind == MetricKind::real);
+  CHECK(nvprof_metric(2754) == nullptr);
+  CHECK(nvprof_metric(-1) == nullptr);
+  CHECK(nvprof_event(0) == "local_load");
+  CHECK(nvprof_event(2754) == "gred_count");
+  CHECK_FALSE(nvprof_event(12345678).has_value());
   // Found by bisection: every one must be reached.
   int found_metrics = 0, found_events = 0;
   for (int id = 0; id < 23'000'000; ++id) {
-    found_metrics += find_metric(id) != nullptr;
-    found_events += find_event_name(id).has_value();
+    found_metrics += nvprof_metric(id) != nullptr;
+    found_events += nvprof_event(id).has_value();
   }
   CHECK(found_metrics == 912);
   CHECK(found_events == 236);
@@ -235,7 +235,7 @@ Device "0"
 TEST_CASE("columns grow with their names") {
   Database database =
       memory(std::string(kernels) + metrics + metric(2118, blob(std::uint64_t{3}), 10));
-  const auto* found = gpuprof::report::find_metric(2118);
+  const auto* found = gpuprof::schema::nvprof_metric(2118);
   REQUIRE(found);
   REQUIRE(found->description.size() > 40);
   std::istringstream lines(values(database));

@@ -1,0 +1,71 @@
+// The ids under which nvprof stores values of metrics and events, and what they stand for.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string_view>
+
+namespace gpuprof::schema {
+
+// How nvprof stores and shows a metric's value: 8 bytes, a double or an unsigned number.
+enum class MetricKind {
+  unknown,      // an id that is in no list: its bytes may be anything
+  real,         // double
+  count,        // unsigned; all events are
+  percent,      // of 100, double
+  throughput,   // bytes per second, unsigned
+  utilization,  // 0 to 10, unsigned, in the first 4 bytes
+};
+
+struct NvprofMetric {
+  MetricKind kind;
+  std::string_view name;
+  std::string_view description;
+};
+
+struct NvprofMetricId {
+  std::int32_t id;
+  std::int32_t metric;  // its place in nvprof_metrics
+};
+
+struct NvprofEventId {
+  std::int32_t id;
+  std::string_view name;
+};
+
+#include "schema/nvprof_ids.inc"
+
+// Nothing: not a metric, not an event of nvprof 11.8.
+constexpr const NvprofMetric* nvprof_metric(std::int64_t id) {
+  const auto* place = std::ranges::lower_bound(nvprof_metric_ids, id, {}, &NvprofMetricId::id);
+  if (place == std::end(nvprof_metric_ids) || place->id != id) return nullptr;
+  return &nvprof_metrics[place->metric];
+}
+
+constexpr std::optional<std::string_view> nvprof_event(std::int64_t id) {
+  const auto* place = std::ranges::lower_bound(nvprof_event_ids, id, {}, &NvprofEventId::id);
+  if (place == std::end(nvprof_event_ids) || place->id != id) return std::nullopt;
+  return place->name;
+}
+
+// The id to write for a name: a name has one per generation of chips, the highest is the newest.
+// Nothing: nvprof 11.8 stores none of this name.
+constexpr std::optional<std::int32_t> nvprof_metric_id(std::string_view name) {
+  std::optional<std::int32_t> id;
+  for (const NvprofMetricId& entry : nvprof_metric_ids) {
+    if (nvprof_metrics[entry.metric].name == name) id = entry.id;
+  }
+  return id;
+}
+
+constexpr std::optional<std::int32_t> nvprof_event_id(std::string_view name) {
+  std::optional<std::int32_t> id;
+  for (const NvprofEventId& entry : nvprof_event_ids) {
+    if (entry.name == name) id = entry.id;
+  }
+  return id;
+}
+
+}  // namespace gpuprof::schema
