@@ -476,9 +476,6 @@ constexpr CallbackName driver_names[] = {
 
 }  // namespace
 
-#define FAIL_IF_TOLD(...) \
-  if (const CUptiResult told = wanted_failure(__func__ __VA_OPT__(, ) __VA_ARGS__)) return told
-
 extern "C" {
 
 CUptiResult cuptiGetVersion(std::uint32_t* number) {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fake {
@@ -72,6 +73,16 @@ CUptiResult wanted_failure(const char* function, long argument) {
 std::uint32_t first_correlation() {
   const char* text = std::getenv("FAKE_CUPTI_FIRST_CORRELATION");
   return text ? static_cast<std::uint32_t>(std::strtoul(text, nullptr, 0)) : 1;
+}
+
+void hang_if_told(std::string_view name) {
+  const char* text = std::getenv("FAKE_CUPTI_HANG");
+  if (!text) return;
+  const std::string_view wanted = text;
+  const std::size_t colon = wanted.rfind(':');
+  if (wanted.substr(0, colon) != name) return;
+  int left = colon == wanted.npos ? -1 : std::atoi(text + colon + 1);
+  for (; left != 0; --left) sleep(1);
 }
 
 bool name_calls() {

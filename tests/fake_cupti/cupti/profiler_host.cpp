@@ -1,0 +1,194 @@
+// The stand-in's host profiling API. Nothing here asks for a driver, as in NVIDIA's 13.0 and 13.1.
+#include <cupti.h>
+#include <cupti_profiler_host.h>
+
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "tests/fake_cupti/cupti/images.hpp"
+#include "tests/fake_cupti/cupti/metrics.hpp"
+#include "tests/fake_cupti/cupti/params.hpp"
+#include "tests/fake_cupti/cupti/settings.hpp"
+
+#ifndef FAKE_CUPTI_BARE
+
+struct CUpti_Profiler_Host_Object {
+  std::uint32_t chip = 0;
+  fake::Plan plan;
+  bool spoiled = false;  // by a metric that could not be added
+  std::vector<const char*> base_metrics;
+  std::vector<const char*> sub_metrics;
+};
+
+namespace {
+
+using namespace fake;
+
+static_assert(static_cast<int>(MetricType::ratio) == CUPTI_METRIC_TYPE_RATIO);
+static_assert(static_cast<int>(MetricType::throughput) == CUPTI_METRIC_TYPE_THROUGHPUT);
+
+}  // namespace
+
+extern "C" {
+
+CUptiResult cuptiProfilerHostGetSupportedChips(
+    CUpti_Profiler_Host_GetSupportedChips_Params* params) {
+  TROUBLE_IF_TOLD();
+  EXPECT_SIZE(CUpti_Profiler_Host_GetSupportedChips_Params);
+  params->numChips = chips.size();
+  params->ppChipNames = chips.data();
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiProfilerHostInitialize(CUpti_Profiler_Host_Initialize_Params* params) {
+  TROUBLE_IF_TOLD();
+  using Params = CUpti_Profiler_Host_Initialize_Params;
+  const std::size_t old_size = CUPTI_PROFILER_STRUCT_SIZE(Params, pHostObject);
+  const std::size_t size = CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE;
+  if (!params || !is_known_size(params->structSize, old_size, size, 130200) ||
+      params->profilerType >= CUPTI_PROFILER_TYPE_PROFILER_INVALID || !params->pChipName) {
+    return CUPTI_ERROR_INVALID_PARAMETER;
+  }
+  const auto chip = find_chip(params->pChipName);
+  if (!chip) return CUPTI_ERROR_INVALID_CHIP_NAME;
+  params->pHostObject = new CUpti_Profiler_Host_Object;
+  params->pHostObject->chip = *chip;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiProfilerHostDeinitialize(CUpti_Profiler_Host_Deinitialize_Params* params) {
+  TROUBLE_IF_TOLD();
+  EXPECT_SIZE(CUpti_Profiler_Host_Deinitialize_Params);
+  if (!params->pHostObject) return CUPTI_ERROR_INVALID_PARAMETER;
+  delete params->pHostObject;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiProfilerHostGetBaseMetrics(CUpti_Profiler_Host_GetBaseMetrics_Params* params) {
+  TROUBLE_IF_TOLD();
+  EXPECT_SIZE(CUpti_Profiler_Host_GetBaseMetrics_Params);
+  if (!params->pHostObject || params->metricType >= CUPTI_METRIC_TYPE__COUNT) {
+    return CUPTI_ERROR_INVALID_PARAMETER;
+  }
+  auto& names = params->pHostObject->base_metrics;
+  names = base_metrics(params->pHostObject->chip, static_cast<MetricType>(params->metricType));
+  params->ppMetricNames = names.data();
+  params->numMetrics = names.size();
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiProfilerHostGetSubMetrics(CUpti_Profiler_Host_GetSubMetrics_Params* params) {
+  TROUBLE_IF_TOLD();
+  EXPECT_SIZE(CUpti_Profiler_Host_GetSubMetrics_Params);
+  if (!params->pHostObject || !params->pMetricName) return CUPTI_ERROR_INVALID_PARAMETER;
+  const auto metric = find_metric(params->pHostObject->chip, params->pMetricName);
+  if (!metric) return CUPTI_ERROR_INVALID_METRIC_NAME;
+  if (static_cast<MetricType>(params->metricType) != type_of(*metric)) {
+    return CUPTI_ERROR_INVALID_PARAMETER;
+  }
+  auto& names = params->pHostObject->sub_metrics;
+  names = suffixes(type_of(*metric));
+  params->ppSubMetrics = names.data();
+  params->numOfSubmetrics = names.size();
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiProfilerHostGetMetricProperties(
+    CUpti_Profiler_Host_GetMetricProperties_Params* params) {
+  TROUBLE_IF_TOLD();
+  using Params = CUpti_Profiler_Host_GetMetricProperties_Params;
+  const std::size_t old_size = CUPTI_PROFILER_STRUCT_SIZE(Params, metricType);
+  const std::size_t size = CUpti_Profiler_Host_GetMetricProperties_Params_STRUCT_SIZE;
+  if (!params || !is_known_size(params->structSize, old_size, size, 130100) ||
+      !params->pHostObject || !params->pMetricName) {
+    return CUPTI_ERROR_INVALID_PARAMETER;
+  }
+  const auto metric = find_metric(params->pHostObject->chip, params->pMetricName);
+  if (!metric) return CUPTI_ERROR_INVALID_METRIC_NAME;
+  params->pDescription = description(*metric);
+  params->pHwUnit = unit(*metric);
+  params->pDimUnit = dimension(*metric);
+  params->metricType = static_cast<CUpti_MetricType>(type_of(*metric));
+  if (params->structSize >= CUPTI_PROFILER_STRUCT_SIZE(Params, metricCollectionScope)) {
+    params->metricCollectionScope = is_device_level(*metric)
+                                        ? CUPTI_METRIC_COLLECTION_SCOPE_DEVICE
+                                        : CUPTI_METRIC_COLLECTION_SCOPE_CONTEXT;
+  }
+  return CUPTI_SUCCESS;
+}
+
+// Whatever is wrong is an invalid parameter, and nothing can be had of the object after that: as
+// seen in NVIDIA's 13.0.
+CUptiResult cuptiProfilerHostConfigAddMetrics(CUpti_Profiler_Host_ConfigAddMetrics_Params* params) {
+  TROUBLE_IF_TOLD();
+  EXPECT_SIZE(CUpti_Profiler_Host_ConfigAddMetrics_Params);
+  CUpti_Profiler_Host_Object* object = params->pHostObject;
+  if (!object || !params->ppMetricNames) return CUPTI_ERROR_INVALID_PARAMETER;
+  if (object->spoiled) return CUPTI_ERROR_UNKNOWN;
+  if (!add(object->plan, object->chip, {params->ppMetricNames, params->numMetrics})) {
+    object->spoiled = true;
+    return CUPTI_ERROR_INVALID_PARAMETER;
+  }
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiProfilerHostGetConfigImageSize(
+    CUpti_Profiler_Host_GetConfigImageSize_Params* params) {
+  TROUBLE_IF_TOLD();
+  EXPECT_SIZE(CUpti_Profiler_Host_GetConfigImageSize_Params);
+  const CUpti_Profiler_Host_Object* object = params->pHostObject;
+  if (!object) return CUPTI_ERROR_INVALID_PARAMETER;
+  if (object->spoiled || object->plan.passes == 0) return CUPTI_ERROR_UNKNOWN;
+  params->configImageSize = sizeof(ConfigImage);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiProfilerHostGetConfigImage(CUpti_Profiler_Host_GetConfigImage_Params* params) {
+  TROUBLE_IF_TOLD();
+  EXPECT_SIZE(CUpti_Profiler_Host_GetConfigImage_Params);
+  const CUpti_Profiler_Host_Object* object = params->pHostObject;
+  if (!object || !params->pConfigImage || params->configImageSize < sizeof(ConfigImage)) {
+    return CUPTI_ERROR_INVALID_PARAMETER;
+  }
+  if (object->spoiled || object->plan.passes == 0) return CUPTI_ERROR_UNKNOWN;
+  const ConfigImage image{.chip = object->chip, .plan = object->plan};
+  std::memcpy(params->pConfigImage, &image, sizeof image);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiProfilerHostGetNumOfPasses(CUpti_Profiler_Host_GetNumOfPasses_Params* params) {
+  TROUBLE_IF_TOLD();
+  EXPECT_SIZE(CUpti_Profiler_Host_GetNumOfPasses_Params);
+  const auto image = read_image<ConfigImage>(params->pConfigImage, params->configImageSize);
+  if (!image) return CUPTI_ERROR_INVALID_PARAMETER;
+  params->numOfPasses = image->plan.passes;
+  return CUPTI_SUCCESS;
+}
+
+// NaN: the range lacks a pass, or its configuration did not ask for the metric.
+CUptiResult cuptiProfilerHostEvaluateToGpuValues(
+    CUpti_Profiler_Host_EvaluateToGpuValues_Params* params) {
+  TROUBLE_IF_TOLD();
+  EXPECT_SIZE(CUpti_Profiler_Host_EvaluateToGpuValues_Params);
+  const CUpti_Profiler_Host_Object* object = params->pHostObject;
+  const auto image = read_counter_data(params->pCounterDataImage, params->counterDataImageSize);
+  if (!object || !image || image->chip != object->chip || params->rangeIndex >= image->ranges ||
+      !params->ppMetricNames || !params->pMetricValues) {
+    return CUPTI_ERROR_INVALID_PARAMETER;
+  }
+  const RangeData range = read_range(params->pCounterDataImage, params->rangeIndex);
+  const bool complete = range.passes == (std::uint64_t{1} << range.needed) - 1;
+  for (std::size_t i = 0; i < params->numMetrics; ++i) {
+    const auto metric = find_metric(object->chip, params->ppMetricNames[i]);
+    if (!metric || !is_whole(*metric)) return CUPTI_ERROR_INVALID_METRIC_NAME;
+    params->pMetricValues[i] = complete && (range.metrics & bit(*metric))
+                                   ? value(*metric, object->chip, range.counts)
+                                   : std::numeric_limits<double>::quiet_NaN();
+  }
+  return CUPTI_SUCCESS;
+}
+
+}  // extern "C"
+
+#endif
