@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <optional>
@@ -66,6 +68,21 @@ constexpr std::optional<std::int32_t> nvprof_event_id(std::string_view name) {
     if (entry.name == name) id = entry.id;
   }
   return id;
+}
+
+// The 8 bytes in which nvprof stores a metric's value. Nothing: NaN and the like cannot be stored.
+inline std::optional<std::uint64_t> nvprof_bits(MetricKind kind, double value) {
+  if (!std::isfinite(value)) return {};
+  const auto rounded = [](double number) { return static_cast<std::uint64_t>(number + 0.5); };
+  switch (kind) {
+    case MetricKind::count:
+    case MetricKind::throughput: return rounded(std::clamp(value, 0.0, 9e18));
+    case MetricKind::utilization: return rounded(std::clamp(value, 0.0, 10.0));
+    case MetricKind::unknown:
+    case MetricKind::real:
+    case MetricKind::percent: break;
+  }
+  return std::bit_cast<std::uint64_t>(value);
 }
 
 }  // namespace gpuprof::schema
