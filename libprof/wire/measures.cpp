@@ -1,0 +1,167 @@
+#include "libprof/wire/measures.hpp"
+
+#include <cstring>
+#include <type_traits>
+
+namespace gpuprof::wire {
+namespace {
+
+// A list of values that are their bytes.
+template <class T>
+void put_values(Encoder& encoder, const std::vector<T>& values) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  encoder.integer(static_cast<std::uint32_t>(values.size()));
+  encoder.raw(std::as_bytes(std::span(values)));
+}
+
+template <class T>
+std::vector<T> take_values(Decoder& decoder) {
+  const std::size_t count = decoder.integer<std::uint32_t>();
+  const auto bytes = decoder.raw(count * sizeof(T));
+  std::vector<T> values(bytes.size() / sizeof(T));
+  if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+void put_texts(Encoder& encoder, const std::vector<std::string>& texts) {
+  encoder.integer(static_cast<std::uint32_t>(texts.size()));
+  for (const std::string& text : texts) encoder.text(text);
+}
+
+std::vector<std::string> take_texts(Decoder& decoder) {
+  std::vector<std::string> texts;
+  const auto count = decoder.integer<std::uint32_t>();
+  for (std::uint32_t i = 0; i < count && decoder.ok(); ++i) texts.emplace_back(decoder.text());
+  return texts;
+}
+
+// Indexes lead into the lists they are of.
+bool consistent(const std::vector<MeasuredRange>& ranges, const std::vector<std::string>& names,
+                const std::vector<std::string>& notes) {
+  for (const MeasuredRange& range : ranges) {
+    if (range.name > names.size() || range.note > notes.size() || range.kind > RangeKind::range) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+void encode(Encoder& encoder, const CounterData& data) {
+  encoder.integer(data.group)
+      .integer(data.context)
+      .integer(data.context_number)
+      .integer(data.device)
+      .integer(data.dropped);
+  put_values(encoder, data.ranges);
+  put_texts(encoder, data.names);
+  put_texts(encoder, data.notes);
+  encoder.integer(static_cast<std::uint64_t>(data.image.size())).raw(data.image);
+}
+
+std::optional<CounterData> decode_counter_data(std::span<const std::byte> payload) {
+  Decoder decoder(payload);
+  CounterData data;
+  data.group = decoder.integer<std::uint32_t>();
+  data.context = decoder.integer<std::uint32_t>();
+  data.context_number = decoder.integer<std::uint32_t>();
+  data.device = decoder.integer<std::uint32_t>();
+  data.dropped = decoder.integer<std::uint64_t>();
+  data.ranges = take_values<MeasuredRange>(decoder);
+  data.names = take_texts(decoder);
+  data.notes = take_texts(decoder);
+  data.image = decoder.raw(decoder.integer<std::uint64_t>());
+  if (!decoder.ok() || !consistent(data.ranges, data.names, data.notes)) return std::nullopt;
+  return data;
+}
+
+void encode(Encoder& encoder, const MetricsInfo& info) {
+  encoder.integer(static_cast<std::uint32_t>(info.metrics.size()));
+  for (const MetricInfo& metric : info.metrics) {
+    encoder.text(metric.name)
+        .text(metric.unit)
+        .text(metric.description)
+        .text(metric.formula)
+        .integer(metric.nvprof_id)
+        .integer(metric.nvprof_kind)
+        .integer(static_cast<std::uint8_t>(metric.is_event));
+  }
+  encoder.integer(static_cast<std::uint32_t>(info.groups.size()));
+  for (const GroupInfo& group : info.groups) {
+    encoder.integer(group.id)
+        .text(group.chip)
+        .text(group.mode)
+        .text(group.scope)
+        .text(group.cost_class)
+        .integer(group.passes)
+        .integer(group.expected_us);
+    put_values(encoder, group.metrics);
+    put_texts(encoder, group.counters);
+  }
+}
+
+std::optional<MetricsInfo> decode_metrics(std::span<const std::byte> payload) {
+  Decoder decoder(payload);
+  MetricsInfo info;
+  auto count = decoder.integer<std::uint32_t>();
+  for (std::uint32_t i = 0; i < count && decoder.ok(); ++i) {
+    MetricInfo& metric = info.metrics.emplace_back();
+    metric.name = decoder.text();
+    metric.unit = decoder.text();
+    metric.description = decoder.text();
+    metric.formula = decoder.text();
+    metric.nvprof_id = decoder.integer<std::uint32_t>();
+    metric.nvprof_kind = decoder.integer<std::uint8_t>();
+    metric.is_event = decoder.integer<std::uint8_t>() != 0;
+  }
+  count = decoder.integer<std::uint32_t>();
+  for (std::uint32_t i = 0; i < count && decoder.ok(); ++i) {
+    GroupInfo& group = info.groups.emplace_back();
+    group.id = decoder.integer<std::uint32_t>();
+    group.chip = decoder.text();
+    group.mode = decoder.text();
+    group.scope = decoder.text();
+    group.cost_class = decoder.text();
+    group.passes = decoder.integer<std::uint32_t>();
+    group.expected_us = decoder.integer<double>();
+    group.metrics = take_values<std::uint32_t>(decoder);
+    group.counters = take_texts(decoder);
+  }
+  if (!decoder.ok()) return std::nullopt;
+  for (const GroupInfo& group : info.groups) {
+    for (const std::uint32_t metric : group.metrics) {
+      if (metric == 0 || metric > info.metrics.size()) return std::nullopt;
+    }
+  }
+  return info;
+}
+
+void encode(Encoder& encoder, const MetricValues& values) {
+  encoder.integer(values.group).integer(values.context).integer(values.device);
+  put_values(encoder, values.ranges);
+  put_texts(encoder, values.names);
+  put_texts(encoder, values.notes);
+  put_values(encoder, values.metrics);
+  put_values(encoder, values.values);
+}
+
+std::optional<MetricValues> decode_metric_values(std::span<const std::byte> payload) {
+  Decoder decoder(payload);
+  MetricValues values;
+  values.group = decoder.integer<std::uint32_t>();
+  values.context = decoder.integer<std::uint32_t>();
+  values.device = decoder.integer<std::uint32_t>();
+  values.ranges = take_values<MeasuredRange>(decoder);
+  values.names = take_texts(decoder);
+  values.notes = take_texts(decoder);
+  values.metrics = take_values<std::uint32_t>(decoder);
+  values.values = take_values<double>(decoder);
+  if (!decoder.ok() || !consistent(values.ranges, values.names, values.notes) ||
+      values.values.size() != values.ranges.size() * values.metrics.size()) {
+    return std::nullopt;
+  }
+  return values;
+}
+
+}  // namespace gpuprof::wire

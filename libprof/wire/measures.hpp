@@ -1,0 +1,97 @@
+// Payloads about metrics: what the collector measured, what was asked for, and the values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "libprof/wire/codec.hpp"
+
+namespace gpuprof::wire {
+
+enum class RangeKind : std::uint8_t { kernel = 0, graph = 1, range = 2 };
+
+// A launch, or a range of the user's, as it lies in a payload: little-endian, no padding.
+struct MeasuredRange {
+  std::uint64_t ordinal = 0;      // counts the launches of the context from 1; ranges: ranges
+  std::int64_t start = 0;         // ns on CUPTI's clock, ranges only; 0: not known
+  std::int64_t end = 0;           // as start
+  std::uint32_t correlation = 0;  // CUPTI's id of the launching call; 0: none
+  std::uint32_t name = 0;         // counts `names` from 1; 0: none
+  std::uint32_t stream = 0;       // CUPTI's id; 0: not known
+  std::uint32_t grid[3] = {};
+  std::uint32_t block[3] = {};
+  RangeKind kind{};
+  std::uint8_t wanted = 1;  // 0: lies between others and was not asked for
+  std::uint16_t note = 0;   // counts `notes` from 1: why there are no values; 0: there are
+};
+static_assert(sizeof(MeasuredRange) == 64);
+
+// A counter data image that CUPTI has decoded, and what its ranges are, in its order.
+struct CounterData {
+  std::uint32_t group{};           // GroupInfo::id
+  std::uint32_t context{};         // CUPTI's id
+  std::uint32_t context_number{};  // counts the contexts of the process from 0
+  std::uint32_t device{};
+  std::uint64_t dropped{};  // ranges CUPTI had no room for
+  std::vector<MeasuredRange> ranges;
+  std::vector<std::string> names;
+  std::vector<std::string> notes;
+  std::span<const std::byte> image;  // empty: it was lost, `notes` says why
+};
+
+void encode(Encoder& encoder, const CounterData& data);
+// `image` is a view into the payload.
+std::optional<CounterData> decode_counter_data(std::span<const std::byte> payload);
+
+// A metric of the run. Numbered from 1 by its place.
+struct MetricInfo {
+  std::string name;
+  std::string unit;
+  std::string description;
+  std::string formula;         // over CUPTI's metrics
+  std::uint32_t nvprof_id{};   // of nvprof's METRIC rows; 0: nvprof has none of this name
+  std::uint8_t nvprof_kind{};  // how nvprof stores it, schema's NvprofValue; events: of EVENT rows
+  bool is_event{};
+};
+
+// What is collected together.
+struct GroupInfo {
+  std::uint32_t id{};
+  std::string chip;
+  std::string mode;        // application, multiplex, kernel, range
+  std::string scope;       // which kernels, in words; empty: all
+  std::string cost_class;  // where its counters sit
+  std::uint32_t passes{};
+  double expected_us{};  // what a kernel costs in it, all passes
+  std::vector<std::uint32_t> metrics;
+  std::vector<std::string> counters;
+};
+
+struct MetricsInfo {
+  std::vector<MetricInfo> metrics;
+  std::vector<GroupInfo> groups;
+};
+
+void encode(Encoder& encoder, const MetricsInfo& info);
+std::optional<MetricsInfo> decode_metrics(std::span<const std::byte> payload);
+
+// Values, and what they are of. values[i * metrics.size() + j]: of range i and metric metrics[j];
+// NaN: none, and the range's note says why.
+struct MetricValues {
+  std::uint32_t group{};
+  std::uint32_t context{};
+  std::uint32_t device{};
+  std::vector<MeasuredRange> ranges;
+  std::vector<std::string> names;
+  std::vector<std::string> notes;
+  std::vector<std::uint32_t> metrics;
+  std::vector<double> values;
+};
+
+void encode(Encoder& encoder, const MetricValues& values);
+std::optional<MetricValues> decode_metric_values(std::span<const std::byte> payload);
+
+}  // namespace gpuprof::wire
