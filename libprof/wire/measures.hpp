@@ -53,7 +53,7 @@ struct MetricInfo {
   std::string description;
   std::string formula;         // over CUPTI's metrics
   std::uint32_t nvprof_id{};   // of nvprof's METRIC rows; 0: nvprof has none of this name
-  std::uint8_t nvprof_kind{};  // how nvprof stores it, schema's NvprofValue; events: of EVENT rows
+  std::uint8_t nvprof_kind{};  // schema::MetricKind: how nvprof stores it
   bool is_event{};
 };
 
