@@ -137,6 +137,83 @@ std::optional<MetricsInfo> decode_metrics(std::span<const std::byte> payload) {
   return info;
 }
 
+void encode(Encoder& encoder, const CollectConfig& config) {
+  encoder.integer(config.mode)
+      .integer(config.batch)
+      .integer(config.hang_ms)
+      .integer(config.overhead_permille)
+      .integer(config.samples)
+      .integer(static_cast<std::uint8_t>(config.reset_caches))
+      .text(config.images)
+      .text(config.left_out)
+      .text(config.ranges);
+  encoder.integer(static_cast<std::uint32_t>(config.scopes.size()));
+  for (const CollectScope& scope : config.scopes) {
+    put_values(encoder, scope.devices);
+    encoder.text(scope.contexts)
+        .text(scope.streams)
+        .text(scope.kernels)
+        .text(scope.invocations)
+        .integer(scope.skip)
+        .integer(scope.count);
+  }
+  encoder.integer(static_cast<std::uint32_t>(config.groups.size()));
+  for (const CollectGroup& group : config.groups) {
+    encoder.integer(group.id)
+        .text(group.chip)
+        .integer(group.scope)
+        .integer(group.pass)
+        .integer(group.passes)
+        .integer(group.launch_us)
+        .integer(group.switch_us);
+    put_texts(encoder, group.counters);
+    put_values(encoder, group.config_image);
+  }
+}
+
+std::optional<CollectConfig> decode_collect_config(std::span<const std::byte> payload) {
+  Decoder decoder(payload);
+  CollectConfig config;
+  config.mode = decoder.integer<ReplayMode>();
+  config.batch = decoder.integer<std::uint32_t>();
+  config.hang_ms = decoder.integer<std::uint32_t>();
+  config.overhead_permille = decoder.integer<std::uint32_t>();
+  config.samples = decoder.integer<std::uint32_t>();
+  config.reset_caches = decoder.integer<std::uint8_t>() != 0;
+  config.images = decoder.text();
+  config.left_out = decoder.text();
+  config.ranges = decoder.text();
+  auto count = decoder.integer<std::uint32_t>();
+  for (std::uint32_t i = 0; i < count && decoder.ok(); ++i) {
+    CollectScope& scope = config.scopes.emplace_back();
+    scope.devices = take_values<std::uint32_t>(decoder);
+    scope.contexts = decoder.text();
+    scope.streams = decoder.text();
+    scope.kernels = decoder.text();
+    scope.invocations = decoder.text();
+    scope.skip = decoder.integer<std::uint64_t>();
+    scope.count = decoder.integer<std::uint64_t>();
+  }
+  count = decoder.integer<std::uint32_t>();
+  for (std::uint32_t i = 0; i < count && decoder.ok(); ++i) {
+    CollectGroup& group = config.groups.emplace_back();
+    group.id = decoder.integer<std::uint32_t>();
+    group.chip = decoder.text();
+    group.scope = decoder.integer<std::uint32_t>();
+    group.pass = decoder.integer<std::uint32_t>();
+    group.passes = decoder.integer<std::uint32_t>();
+    group.launch_us = decoder.integer<double>();
+    group.switch_us = decoder.integer<double>();
+    group.counters = take_texts(decoder);
+    group.config_image = take_values<std::uint8_t>(decoder);
+  }
+  if (!decoder.ok() || config.mode > ReplayMode::range || config.batch == 0) return std::nullopt;
+  for (const CollectGroup& group : config.groups) {
+    if (group.scope >= config.scopes.size()) return std::nullopt;
+  }
+  return config;
+}
+
 void encode(Encoder& encoder, const MetricValues& values) {
   encoder.integer(values.group).integer(values.context).integer(values.device);
   put_values(encoder, values.ranges);

@@ -78,6 +78,49 @@ struct MetricsInfo {
 void encode(Encoder& encoder, const MetricsInfo& info);
 std::optional<MetricsInfo> decode_metrics(std::span<const std::byte> payload);
 
+// How the collector is to measure; travels as the field `metrics` of its configuration.
+enum class ReplayMode : std::uint8_t { application = 0, multiplex = 1, kernel = 2, range = 3 };
+
+struct CollectScope {
+  std::vector<std::uint32_t> devices;  // empty: all
+  std::string contexts;                // regular expressions; empty: all
+  std::string streams;
+  std::string kernels;  // searched in readable names
+  std::string invocations;
+  std::uint64_t skip{};   // launches of the scope to pass over first
+  std::uint64_t count{};  // launches to measure after these; 0: all
+};
+
+struct CollectGroup {
+  std::uint32_t id{};
+  std::string chip;
+  std::uint32_t scope{};   // counts `scopes` from 0
+  std::uint32_t pass{};    // which pass of `passes` this run collects, from 0
+  std::uint32_t passes{};  // as CUPTI counts them for the configuration
+  double launch_us{};      // what a launch costs in it
+  double switch_us{};      // what it costs to stop and to start again
+  std::vector<std::string> counters;
+  std::vector<std::uint8_t> config_image;
+};
+
+struct CollectConfig {
+  ReplayMode mode{};
+  std::uint32_t batch{};              // ranges per counter data image
+  std::uint32_t hang_ms{};            // a launch or a call of CUPTI's that takes longer hangs
+  std::uint32_t overhead_permille{};  // multiplex only
+  std::uint32_t samples{};            // multiplex only: per kernel shape and group
+  bool reset_caches{};                // before each pass of kernel replay
+  std::string images;                 // folder for images between passes; empty: there is one pass
+  std::string left_out;               // regular expression of kernels never to be measured
+  std::string ranges;                 // range mode: regular expression of NVTX ranges; empty: of
+                                      // cudaProfilerStart and cudaProfilerStop
+  std::vector<CollectScope> scopes;
+  std::vector<CollectGroup> groups;
+};
+
+void encode(Encoder& encoder, const CollectConfig& config);
+std::optional<CollectConfig> decode_collect_config(std::span<const std::byte> payload);
+
 // Values, and what they are of. values[i * metrics.size() + j]: of range i and metric metrics[j];
 // NaN: none, and the range's note says why.
 struct MetricValues {
