@@ -7,6 +7,22 @@
 
 namespace fake {
 
+// What a CUcontext points to.
+struct Context {
+  std::uint32_t id;
+  std::uint32_t device;
+};
+
+// A stream's handle is its number, 0 for the null stream; its id is that much higher than this.
+inline constexpr std::uint32_t null_stream = 7;
+
+// What a launch is given.
+struct Launch {
+  std::uint32_t grid[3] = {64, 1, 1};
+  std::uint32_t block[3] = {256, 1, 1};
+  std::uint32_t stream = 0;
+};
+
 // A call of the CUDA API, from enter to exit.
 struct ApiCall {
   bool runtime = false;          // else driver
@@ -15,7 +31,8 @@ struct ApiCall {
   bool recorded = false;         // set by enter()
   std::uint32_t cbid = 0;
   const char* function = nullptr;
-  const char* symbol = nullptr;  // kernel's name, as in CUpti_CallbackData::symbolName
+  const char* symbol = nullptr;    // kernel's name, as in CUpti_CallbackData::symbolName
+  const Launch* launch = nullptr;  // of a kernel or a graph
   void* context = nullptr;
   std::uint64_t start = 0;
   std::uint32_t correlation = 0;
@@ -31,8 +48,8 @@ struct Work {
   std::uint64_t start = 0;
   std::uint64_t end = 0;
   const char* name = nullptr;  // kernel; lives as long as the process
-  std::uint32_t grid = 0;
-  std::uint32_t block = 0;
+  Launch launch;
+  std::uint64_t own_kernel = 0;  // ns that CUPTI's own kernel ran before `start`
   std::uint64_t graph_node = 0;
   std::uint32_t graph = 0;
   std::uint32_t copy_kind = 0;  // copy: CUpti_ActivityMemcpyKind
@@ -42,6 +59,8 @@ struct Work {
 struct Hooks {
   void (*enter)(ApiCall& call);
   void (*exit)(ApiCall& call, std::uint32_t result);
+  // Before the work has a time: how long CUPTI's own kernel will run ahead of it, ns.
+  std::uint64_t (*own_kernel_time)(std::uint32_t context);
   void (*kernel)(const Work& work);
   void (*copy)(const Work& work);
   void (*set)(const Work& work);
@@ -59,6 +78,10 @@ struct Hooks {
 // The stand-in driver's; null hooks take CUPTI out again. false: another CUPTI is there already.
 using SetHooks = bool (*)(const Hooks* hooks);
 inline constexpr char set_hooks_name[] = "fake_cuda_set_hooks";
+
+// The stand-in driver's: cuInit is through.
+using IsUp = bool (*)();
+inline constexpr char is_up_name[] = "fake_cuda_is_up";
 
 // The table that the stand-in NVTX hands to InitializeInjectionNvtx2, through a function like
 // NVTX's own get_export_table.

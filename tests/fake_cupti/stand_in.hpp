@@ -67,6 +67,15 @@ class Host {
     object = params.pHostObject;
   }
 
+  ~Host() {
+    if (!object) return;
+    PARAMS(CUpti_Profiler_Host_Deinitialize_Params, params);
+    params.pHostObject = object;
+    CUPTI(cuptiProfilerHostDeinitialize)(&params);
+  }
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
   CUptiResult add(std::vector<const char*> names) const {
     PARAMS(CUpti_Profiler_Host_ConfigAddMetrics_Params, params);
     params.pHostObject = object;

@@ -153,6 +153,12 @@ TEST_CASE("stand-in: an older version refuses what it does not know") {
     params.pChipName = "FAKE1";
     const auto initialize = CUPTI(cuptiProfilerHostInitialize);
     CHECK((initialize(&params) == CUPTI_SUCCESS) == it.initialize);
+    const auto release = [&] {
+      PARAMS(CUpti_Profiler_Host_Deinitialize_Params, old);
+      old.pHostObject = std::exchange(params.pHostObject, nullptr);
+      if (old.pHostObject) CUPTI(cuptiProfilerHostDeinitialize)(&old);
+    };
+    release();
     params.structSize = initialize_old - 8;
     CHECK(initialize(&params) == CUPTI_ERROR_INVALID_PARAMETER);
     params.structSize = CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE + 8;
@@ -169,6 +175,7 @@ TEST_CASE("stand-in: an older version refuses what it does not know") {
     question.metricCollectionScope = CUPTI_METRIC_COLLECTION_SCOPE_INVALID;
     CHECK(ask(&question) == CUPTI_SUCCESS);
     CHECK(question.metricCollectionScope == CUPTI_METRIC_COLLECTION_SCOPE_INVALID);
+    release();
   }
 }
 

@@ -1,8 +1,8 @@
 // The stand-in libcuda.so.1, with the runtime on top: loads the injection library where the real
 // one does, and tells the stand-in CUPTI what is called and what the device does.
 //
-// FAKE_CUDA_DEVICES: how many devices there are (1). CUDA's own headers are left out: the functions
-// here have the names, and not the many names, of the real ones.
+// FAKE_CUDA_DEVICES: how many devices there are (1; 16 at most). CUDA's own headers are left out:
+// the functions here have the names, and not the many names, of the real ones.
 #include <cupti_driver_cbid.h>
 #include <cupti_runtime_cbid.h>
 #include <dlfcn.h>
@@ -29,18 +29,27 @@
 namespace {
 
 constexpr int success = 0;
+constexpr int invalid_value = 1;
 constexpr int not_initialized = 3;
 constexpr int deinitialized = 4;
 
-struct Context {
-  std::uint32_t id;
-  std::uint32_t device;
+using fake::Context;
+
+constexpr int most_devices = 16;
+constexpr std::uint32_t most_threads_of_block = 1024;
+
+// A device, with the runtime's context on it: made by the first call that needs it.
+struct Device {
+  std::once_flag once;
+  std::atomic<Context*> primary{nullptr};
+  std::uint64_t busy_until = 0;  // guarded by the driver's mutex
 };
 
 // Never destroyed: threads outlive static destructors.
 struct Driver {
   std::once_flag init;
   std::atomic<pid_t> owner{0};  // the process that called cuInit
+  std::atomic<bool> up{false};
   std::atomic<bool> torn_down{false};
   std::atomic<const fake::Hooks*> hooks{nullptr};
 
@@ -48,8 +57,7 @@ struct Driver {
   std::vector<std::unique_ptr<Context>> contexts;
   std::uint32_t last_context = 0;
   std::uint32_t last_module = 0;
-  std::atomic<Context*> primary{nullptr};
-  std::uint64_t device_busy_until = 0;
+  Device devices[most_devices];
   std::uint64_t kernel_time = 1000;
   std::uint64_t next_address = 0x7f0000000000;
   std::map<std::uint64_t, std::uint64_t> allocations;
@@ -83,20 +91,27 @@ void wait_until(std::uint64_t moment) {
 
 int device_count() {
   const char* text = std::getenv("FAKE_CUDA_DEVICES");
-  return text ? std::atoi(text) : 1;
+  return text ? std::clamp(std::atoi(text), 0, most_devices) : 1;
 }
+
+// The calling thread's: the context it made current, else the primary one of its device.
+thread_local Context* current_context = nullptr;
+thread_local std::uint32_t current_device = 0;
 
 // The thread's outermost runtime call, for the driver calls inside.
 thread_local fake::ApiCall* runtime_call = nullptr;
 
 class Call {
  public:
-  Call(bool runtime, std::uint32_t cbid, const char* function, const char* symbol = nullptr) {
+  Call(bool runtime, std::uint32_t cbid, const char* function, const char* symbol = nullptr,
+       const fake::Launch* launch = nullptr) {
     call_.runtime = runtime;
     call_.cbid = cbid;
     call_.function = function;
     call_.symbol = symbol;
-    call_.context = driver().primary.load();
+    call_.launch = launch;
+    call_.context =
+        current_context ? current_context : driver().devices[current_device].primary.load();
     if (runtime_call) {
       call_.nested = true;
       call_.parent_recorded = runtime_call->recorded;
@@ -142,14 +157,12 @@ Context* create_context(std::uint32_t device) {
   return context;
 }
 
-// The runtime's context, made by the first call that needs it.
-Context* primary() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    Context* context = create_context(0);
-    driver().primary.store(context);
-  });
-  return driver().primary.load();
+Context* current() {
+  if (current_context) return current_context;
+  const std::uint32_t number = current_device;
+  Device& device = driver().devices[number];
+  std::call_once(device.once, [&] { device.primary.store(create_context(number)); });
+  return device.primary.load();
 }
 
 // The process can use CUDA: it called cuInit itself and the driver has not been taken down.
@@ -175,6 +188,7 @@ void initialize() {
       table->device(static_cast<std::uint32_t>(device));
     }
   }
+  driver().up.store(true);
 }
 
 // In a forked child the first call is answered with an error and nothing is initialised again.
@@ -192,37 +206,97 @@ std::pair<const char*, const char*> names_of(const char* kernel) {
   return found->second;
 }
 
-// Gives the device something to do; it does one thing after the other.
-void schedule(fake::Work& work, std::uint64_t duration) {
+// Gives the device something to do, `after` ns of something else; it does one thing after the
+// other.
+void schedule(fake::Work& work, std::uint64_t duration, std::uint64_t after = 0) {
   const std::lock_guard lock(driver().mutex);
-  work.start = std::max(now() + 100, driver().device_busy_until);
+  std::uint64_t& busy_until = driver().devices[work.device].busy_until;
+  work.start = std::max(now() + 100, busy_until) + after;
   work.end = work.start + duration;
-  driver().device_busy_until = work.end;
+  busy_until = work.end;
 }
 
 fake::Work work_of(const Call& call) {
   fake::Work work;
   work.correlation = call.correlation();
-  work.context = primary()->id;
-  work.stream = 7;
+  work.context = current()->id;
+  work.device = current()->device;
+  work.stream = fake::null_stream;
   return work;
 }
 
-void run_kernel(const Call& call, const char* name, std::uint32_t graph = 0,
-                std::uint64_t node = 0) {
+void run_kernel(const Call& call, const char* name, const fake::Launch& launch = {},
+                std::uint32_t graph = 0, std::uint64_t node = 0) {
+  const auto* table = hooks();
   fake::Work work = work_of(call);
   work.name = name;
-  work.grid = 64;
-  work.block = 256;
+  work.launch = launch;
+  work.stream += launch.stream;
   work.graph = graph;
   work.graph_node = node;
-  schedule(work, driver().kernel_time);
-  if (const auto* table = hooks()) table->kernel(work);
+  if (table) work.own_kernel = table->own_kernel_time(work.context);
+  schedule(work, driver().kernel_time, work.own_kernel);
+  if (table) table->kernel(work);
 }
 
 std::uint64_t busy_until() {
+  const Context* context = current();
   const std::lock_guard lock(driver().mutex);
-  return driver().device_busy_until;
+  return driver().devices[context->device].busy_until;
+}
+
+struct LaunchCalls {
+  std::uint32_t runtime;
+  const char* runtime_name;  // null: the driver's function is called by itself
+  std::uint32_t driver;
+  const char* driver_name;
+};
+
+LaunchCalls calls_of(LaunchBy by) {
+  const LaunchCalls kernel{CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, "cudaLaunchKernel",
+                           CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, "cuLaunchKernel"};
+  const LaunchCalls cooperative{
+      CUPTI_RUNTIME_TRACE_CBID_cudaLaunchCooperativeKernel_v9000, "cudaLaunchCooperativeKernel",
+      CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel, "cuLaunchCooperativeKernel"};
+  switch (by) {
+    case LaunchBy::runtime: return kernel;
+    case LaunchBy::runtime_cooperative: return cooperative;
+    case LaunchBy::driver: return {0, nullptr, kernel.driver, kernel.driver_name};
+    case LaunchBy::driver_cooperative:
+      return {0, nullptr, cooperative.driver, cooperative.driver_name};
+    default: return {0, nullptr, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, "cuLaunchKernelEx"};
+  }
+}
+
+// The driver's function; `unable`: what it answers.
+int launch_by_driver(const LaunchCalls& calls, const char* symbol, const char* name,
+                     const fake::Launch& launch, int unable) {
+  Call call(false, calls.driver, calls.driver_name, symbol, &launch);
+  const auto [x, y, z] = launch.block;
+  if (unable == success && x * y * z > most_threads_of_block) unable = invalid_value;
+  if (unable) return call.fail(unable);
+  run_kernel(call, name, launch);
+  return success;
+}
+
+int launch_kernel(LaunchBy by, const char* symbol, const char* name, const fake::Launch& launch,
+                  int unable) {
+  const LaunchCalls calls = calls_of(by);
+  if (!calls.runtime_name) return launch_by_driver(calls, symbol, name, launch, unable);
+  Call outer(true, calls.runtime, calls.runtime_name, symbol, &launch);
+  if (unable) return outer.fail(unable);
+  // CUPTI's own question, which shows as a driver call wherever that is collected.
+  { DRIVER_CALL(cuKernelGetName); }
+  return outer.fail(launch_by_driver(calls, symbol, name, launch, success));
+}
+
+int launch_times(LaunchBy by, const char* kernel, const fake::Launch& launch, int times) {
+  const int unable = ready();
+  if (unable == success) current();
+  const auto [symbol, name] = names_of(kernel);
+  int result = success;
+  for (int i = 0; i < times; ++i) result = launch_kernel(by, symbol, name, launch, unable);
+  return result;
 }
 
 }  // namespace
@@ -235,6 +309,8 @@ bool fake_cuda_set_hooks(const fake::Hooks* table) {
   driver().hooks.store(nullptr);
   return true;
 }
+
+bool fake_cuda_is_up() { return driver().up.load(); }
 
 int cuInit(unsigned) { return ready(); }
 
@@ -257,8 +333,9 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
   return success;
 }
 
-int cuCtxSetCurrent(void*) {
+int cuCtxSetCurrent(void* context) {
   DRIVER_CALL(cuCtxSetCurrent);
+  if (state() == success) current_context = static_cast<Context*>(context);
   return call.fail(state());
 }
 
@@ -268,7 +345,7 @@ int cuCtxSynchronize() {
   const std::uint64_t start = now();
   wait_until(busy_until());
   if (const auto* table = hooks()) {
-    table->synchronized(call.correlation(), primary()->id, start, now());
+    table->synchronized(call.correlation(), current()->id, start, now());
   }
   return success;
 }
@@ -302,50 +379,39 @@ void fake_profiler_stop() {
 }
 
 void fake_driver_launch(const char* kernel, int times) {
-  const int unable = ready();
-  if (unable == success) primary();
-  const auto [symbol, name] = names_of(kernel);
-  for (int i = 0; i < times; ++i) {
-    Call call(false, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, "cuLaunchKernel", symbol);
-    if (unable) {
-      call.fail(unable);
-    } else {
-      run_kernel(call, name);
-    }
-  }
+  launch_times(LaunchBy::driver, kernel, {}, times);
 }
 
 void fake_launch(const char* kernel, int times) {
-  const int unable = ready();
-  if (unable == success) primary();
-  const auto [symbol, name] = names_of(kernel);
-  for (int i = 0; i < times; ++i) {
-    Call outer(true, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, "cudaLaunchKernel", symbol);
-    if (unable) {
-      outer.fail(unable);
-      continue;
-    }
-    // CUPTI's own question, which shows as a driver call wherever that is collected.
-    { DRIVER_CALL(cuKernelGetName); }
-    Call call(false, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, "cuLaunchKernel", symbol);
-    run_kernel(call, name);
-  }
+  launch_times(LaunchBy::runtime, kernel, {}, times);
+}
+
+int fake_launch_shape(LaunchBy by, const char* kernel, const LaunchShape& shape) {
+  fake::Launch launch;
+  std::copy_n(shape.grid, 3, launch.grid);
+  std::copy_n(shape.block, 3, launch.block);
+  launch.stream = shape.stream;
+  return launch_times(by, kernel, launch, 1);
 }
 
 void fake_graph_launch(const char* kernel, int nodes) {
   if (ready() != success) return;
-  primary();
+  current();
   const char* name = names_of(kernel).second;
-  RUNTIME_CALL(cudaGraphLaunch, v10000);
+  const fake::Launch launch;
+  Call outer(true, CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000, "cudaGraphLaunch", nullptr,
+             &launch);
+  Call call(false, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, "cuGraphLaunch", nullptr, &launch);
   const std::uint32_t graph = ++driver().graphs;
   for (int node = 0; node < nodes; ++node) {
-    run_kernel(call, name, graph, (std::uint64_t{graph} << 32) + static_cast<unsigned>(node) + 1);
+    run_kernel(call, name, launch, graph,
+               (std::uint64_t{graph} << 32) + static_cast<unsigned>(node) + 1);
   }
 }
 
 void fake_copy(int kind, std::uint64_t bytes) {
   if (ready() != success) return;
-  primary();
+  current();
   RUNTIME_CALL(cudaMemcpy, v3020);
   fake::Work work = work_of(call);
   work.copy_kind = static_cast<std::uint32_t>(kind);
@@ -356,7 +422,7 @@ void fake_copy(int kind, std::uint64_t bytes) {
 
 void fake_set(std::uint64_t bytes) {
   if (ready() != success) return;
-  primary();
+  current();
   RUNTIME_CALL(cudaMemset, v3020);
   fake::Work work = work_of(call);
   work.bytes = bytes;
@@ -366,7 +432,7 @@ void fake_set(std::uint64_t bytes) {
 
 std::uint64_t fake_malloc(std::uint64_t bytes) {
   if (ready() != success) return 0;
-  primary();
+  current();
   RUNTIME_CALL(cudaMalloc, v3020);
   std::uint64_t address;
   {
@@ -376,14 +442,14 @@ std::uint64_t fake_malloc(std::uint64_t bytes) {
     driver().allocations[address] = bytes;
   }
   if (const auto* table = hooks()) {
-    table->memory(false, address, bytes, call.correlation(), primary()->id);
+    table->memory(false, address, bytes, call.correlation(), current()->id);
   }
   return address;
 }
 
 void fake_free(std::uint64_t address) {
   if (ready() != success) return;
-  primary();
+  current();
   RUNTIME_CALL(cudaFree, v3020);
   std::uint64_t bytes;
   {
@@ -392,18 +458,18 @@ void fake_free(std::uint64_t address) {
     driver().allocations.erase(address);
   }
   if (const auto* table = hooks()) {
-    table->memory(true, address, bytes, call.correlation(), primary()->id);
+    table->memory(true, address, bytes, call.correlation(), current()->id);
   }
 }
 
 void fake_synchronize() {
   if (ready() != success) return;
-  primary();
+  current();
   RUNTIME_CALL(cudaDeviceSynchronize, v3020);
   const std::uint64_t start = now();
   wait_until(busy_until());
   if (const auto* table = hooks()) {
-    table->synchronized(call.correlation(), primary()->id, start, now());
+    table->synchronized(call.correlation(), current()->id, start, now());
   }
 }
 
@@ -415,11 +481,20 @@ void fake_kernel_time(std::uint64_t ns) {
 void* fake_context_create() {
   if (ready() != success) return nullptr;
   DRIVER_CALL(cuCtxCreate_v2);
-  return create_context(0);
+  return create_context(current_device);
+}
+
+void fake_context_set(void* context) { cuCtxSetCurrent(context); }
+
+void fake_device_set(int device) {
+  if (device < 0 || device >= device_count()) return;
+  current_device = static_cast<std::uint32_t>(device);
+  current_context = nullptr;
 }
 
 void fake_context_destroy(void* context) {
   DRIVER_CALL(cuCtxDestroy_v2);
+  if (current_context == context) current_context = nullptr;
   if (const auto* table = hooks()) {
     table->context_destroyed(context, static_cast<Context*>(context)->id);
   }
@@ -427,7 +502,7 @@ void fake_context_destroy(void* context) {
 
 void fake_module_load() {
   if (ready() != success) return;
-  primary();
+  current();
   // An ELF with nothing but section names.
   static constexpr char names[] = "\0.shstrtab\0.text.first\0.text.second";
   struct Cubin {
@@ -456,7 +531,7 @@ void fake_module_load() {
     const std::lock_guard lock(driver().mutex);
     id = ++driver().last_module;
   }
-  if (const auto* table = hooks()) table->module_loaded(primary(), id, cubin, sizeof *cubin);
+  if (const auto* table = hooks()) table->module_loaded(current(), id, cubin, sizeof *cubin);
 }
 
 void fake_state_error() {

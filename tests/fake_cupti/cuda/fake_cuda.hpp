@@ -5,6 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 
+// Which function launches a kernel; the runtime's calls the driver's.
+enum class LaunchBy { runtime, driver, driver_ex, runtime_cooperative, driver_cooperative };
+
+struct LaunchShape {
+  std::uint32_t grid[3] = {64, 1, 1};
+  std::uint32_t block[3] = {256, 1, 1};
+  std::uint32_t stream = 0;  // a number; 0 is the null stream
+};
+
 extern "C" {
 
 // cuInit. The first call of any kind does it too, and loads what CUDA_INJECTION64_PATH names.
@@ -14,6 +23,8 @@ void fake_init();
 void fake_launch(const char* kernel, int times);
 // cuLaunchKernel itself, which libraries and Triton use.
 void fake_driver_launch(const char* kernel, int times);
+// One launch. What CUDA answers: a block of more than 1024 threads is an invalid value (1).
+int fake_launch_shape(LaunchBy by, const char* kernel, const LaunchShape& shape);
 // cudaGraphLaunch: kernels without a launch call of their own, all with its correlation id.
 void fake_graph_launch(const char* kernel, int nodes);
 void fake_copy(int kind, std::uint64_t bytes);  // cudaMemcpy; 1 = host to device
@@ -29,7 +40,11 @@ void fake_driver_profiler_stop();
 // How long a kernel runs on the device, ns (1000).
 void fake_kernel_time(std::uint64_t ns);
 
-void* fake_context_create();
+// cudaSetDevice: the thread's calls go to the device's primary context from now on.
+void fake_device_set(int device);
+void* fake_context_create();  // on the thread's device; not made current
+// The thread's calls go to this context; null: to the primary one of its device.
+void fake_context_set(void* context);
 void fake_context_destroy(void* context);
 // A module with kernels `first` and `second`.
 void fake_module_load();

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "tests/fake_cupti/cupti/buffers.hpp"
+#include "tests/fake_cupti/cupti/range_profiler.hpp"
 #include "tests/fake_cupti/cupti/records.hpp"
 #include "tests/fake_cupti/cupti/settings.hpp"
 #include "tests/fake_cupti/hooks.hpp"
@@ -78,7 +79,67 @@ Record blank() {
 void call_back(CUpti_CallbackDomain domain, std::uint32_t id, const void* data) {
   if (id >= cbids || !cupti().callbacks[domain][id].load()) return;
   if (const auto callback = cupti().callback.load()) {
+    const InCallback mark;
     callback(cupti().userdata.load(), domain, id, data);
+  }
+}
+
+// The parameters of a launch, as the callback finds them: one of these.
+struct LaunchParams {
+  cuLaunchKernel_params kernel{};
+  CUlaunchConfig config{};
+  cuLaunchKernelEx_params kernel_ex{};
+  cuLaunchCooperativeKernel_params cooperative{};
+  cuGraphLaunch_params graph{};
+  cudaLaunchKernel_v7000_params runtime_kernel{};
+  cudaLaunchCooperativeKernel_v9000_params runtime_cooperative{};
+  cudaGraphLaunch_v10000_params runtime_graph{};
+};
+
+template <class Params>
+const void* fill_driver(Params& params, const Launch& launch) {
+  params.gridDimX = launch.grid[0];
+  params.gridDimY = launch.grid[1];
+  params.gridDimZ = launch.grid[2];
+  params.blockDimX = launch.block[0];
+  params.blockDimY = launch.block[1];
+  params.blockDimZ = launch.block[2];
+  params.hStream = reinterpret_cast<CUstream>(std::uintptr_t{launch.stream});
+  return &params;
+}
+
+template <class Params>
+const void* fill_runtime(Params& params, const Launch& launch) {
+  params.gridDim = {launch.grid[0], launch.grid[1], launch.grid[2]};
+  params.blockDim = {launch.block[0], launch.block[1], launch.block[2]};
+  params.stream = reinterpret_cast<cudaStream_t>(std::uintptr_t{launch.stream});
+  return &params;
+}
+
+const void* fill(LaunchParams& params, const ApiCall& call) {
+  const Launch& launch = *call.launch;
+  const std::uintptr_t stream = launch.stream;
+  if (call.runtime) {
+    switch (call.cbid) {
+      case CUPTI_RUNTIME_TRACE_CBID_cudaLaunchCooperativeKernel_v9000:
+        return fill_runtime(params.runtime_cooperative, launch);
+      case CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000:
+        params.runtime_graph.stream = reinterpret_cast<cudaStream_t>(stream);
+        return &params.runtime_graph;
+      default: return fill_runtime(params.runtime_kernel, launch);
+    }
+  }
+  switch (call.cbid) {
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel:
+      return fill_driver(params.cooperative, launch);
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx:
+      fill_driver(params.config, launch);
+      params.kernel_ex.config = &params.config;
+      return &params.kernel_ex;
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch:
+      params.graph.hStream = reinterpret_cast<CUstream>(stream);
+      return &params.graph;
+    default: return fill_driver(params.kernel, launch);
   }
 }
 
@@ -91,6 +152,8 @@ void call_back(ApiCall& call, CUpti_ApiCallbackSite site, std::uint32_t* result)
   data.context = static_cast<CUcontext>(call.context);
   data.correlationData = &call.correlation_data;
   data.correlationId = call.correlation;
+  LaunchParams params;
+  if (call.launch) data.functionParams = fill(params, call);
   call_back(call.runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API, call.cbid,
             &data);
 }
@@ -103,8 +166,7 @@ bool is_recorded(const ApiCall& call) {
   if (call.cbid == CUPTI_DRIVER_TRACE_CBID_cuKernelGetName && !call.runtime && !name_calls()) {
     return false;
   }
-  const bool launch = !call.runtime && call.cbid == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel;
-  if (call.nested && launch) return wish == on && !call.parent_recorded;
+  if (call.nested && call.launch) return wish == on && !call.parent_recorded;
   return wish == on ||
          wants(call.runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER);
 }
@@ -134,7 +196,7 @@ void on_exit(ApiCall& call, std::uint32_t result) {
   append(call.runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER, &record);
 }
 
-void on_kernel(const Work& work) {
+void write_kernel(const Work& work, bool without_times) {
   const std::uint32_t kind = wants(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
                                  ? CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
                                  : CUPTI_ACTIVITY_KIND_KERNEL;
@@ -149,10 +211,12 @@ void on_kernel(const Work& work) {
   record.deviceId = work.device;
   record.contextId = work.context;
   record.streamId = work.stream;
-  record.gridX = static_cast<std::int32_t>(work.grid);
-  record.gridY = record.gridZ = 1;
-  record.blockX = static_cast<std::int32_t>(work.block);
-  record.blockY = record.blockZ = 1;
+  record.gridX = static_cast<std::int32_t>(work.launch.grid[0]);
+  record.gridY = static_cast<std::int32_t>(work.launch.grid[1]);
+  record.gridZ = static_cast<std::int32_t>(work.launch.grid[2]);
+  record.blockX = static_cast<std::int32_t>(work.launch.block[0]);
+  record.blockY = static_cast<std::int32_t>(work.launch.block[1]);
+  record.blockZ = static_cast<std::int32_t>(work.launch.block[2]);
   record.staticSharedMemory = 128;
   record.dynamicSharedMemory = 0;
   record.localMemoryPerThread = 0;
@@ -180,7 +244,25 @@ void on_kernel(const Work& work) {
   record.executionModel = 0;
   record.sourceGraphId = 0;
   record.sourceGraphNodeId = 0;
+  if (without_times) {
+    record.start = record.end = 0;
+    append(kind, &record);
+    return;
+  }
   append_unfinished(kind, &record, offsetof(CUpti_ActivityKernel13, start), work.start, work.end);
+}
+
+void on_kernel(const Work& work) {
+  const bool without_times = profile(work);
+  if (work.own_kernel > 0) {
+    Work own = work;
+    own.name = own_kernel_name;
+    own.launch = {.grid = {1, 1, 1}, .block = {1, 1, 1}, .stream = work.launch.stream};
+    own.start = work.start - work.own_kernel;
+    own.end = work.start;
+    write_kernel(own, false);
+  }
+  write_kernel(work, without_times);
 }
 
 void on_copy(const Work& work) {
@@ -320,6 +402,7 @@ void on_context_destroyed(void* context, std::uint32_t id) {
   CUpti_ResourceData data{};
   data.context = static_cast<CUcontext>(context);
   call_back(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, &data);
+  range_context_destroyed(id);
 }
 
 void on_module_loaded(void* context, std::uint32_t id, const void* cubin, std::size_t size) {
@@ -343,6 +426,7 @@ void on_state_error() {
 
 constexpr Hooks hooks{&on_enter,
                       &on_exit,
+                      &own_kernel_time,
                       &on_kernel,
                       &on_copy,
                       &on_set,
@@ -402,8 +486,17 @@ void insist_on_subscriber() {
   if (!cupti().subscribed.load()) raise(SIGSEGV);
 }
 
+// The message as nvtxRangePushA_params and nvtxMarkA_params have it, whose header needs NVTX's.
+void call_back_nvtx(CUpti_CallbackId id, const char* function, const char* message) {
+  CUpti_NvtxData data{};
+  data.functionName = function;
+  data.functionParams = &message;
+  call_back(CUPTI_CB_DOMAIN_NVTX, id, &data);
+}
+
 void nvtx_push(const char* message) {
   insist_on_subscriber();
+  call_back_nvtx(CUPTI_CBID_NVTX_nvtxRangePushA, "nvtxRangePushA", message);
   const std::uint32_t id = ++cupti().last_marker;
   open_ranges.push_back(id);
   write_marker(CUPTI_ACTIVITY_FLAG_MARKER_START, id, kept(message));
@@ -411,6 +504,7 @@ void nvtx_push(const char* message) {
 
 void nvtx_pop() {
   insist_on_subscriber();
+  call_back_nvtx(CUPTI_CBID_NVTX_nvtxRangePop, "nvtxRangePop", nullptr);
   if (open_ranges.empty()) return;
   const std::uint32_t id = open_ranges.back();
   open_ranges.pop_back();
@@ -419,6 +513,7 @@ void nvtx_pop() {
 
 void nvtx_mark(const char* message) {
   insist_on_subscriber();
+  call_back_nvtx(CUPTI_CBID_NVTX_nvtxMarkA, "nvtxMarkA", message);
   write_marker(CUPTI_ACTIVITY_FLAG_MARKER_INSTANTANEOUS, ++cupti().last_marker, kept(message));
 }
 
@@ -453,6 +548,8 @@ struct CallbackName {
 
 constexpr CallbackName runtime_names[] = {
     {CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, "cudaLaunchKernel_v7000"},
+    {CUPTI_RUNTIME_TRACE_CBID_cudaLaunchCooperativeKernel_v9000,
+     "cudaLaunchCooperativeKernel_v9000"},
     {CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000, "cudaGraphLaunch_v10000"},
     {CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_v3020, "cudaMemcpy_v3020"},
     {CUPTI_RUNTIME_TRACE_CBID_cudaMemset_v3020, "cudaMemset_v3020"},
@@ -464,6 +561,9 @@ constexpr CallbackName runtime_names[] = {
 };
 constexpr CallbackName driver_names[] = {
     {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, "cuLaunchKernel"},
+    {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, "cuLaunchKernelEx"},
+    {CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel, "cuLaunchCooperativeKernel"},
+    {CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, "cuGraphLaunch"},
     {CUPTI_DRIVER_TRACE_CBID_cuProfilerStart, "cuProfilerStart"},
     {CUPTI_DRIVER_TRACE_CBID_cuProfilerStop, "cuProfilerStop"},
     {CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, "cuCtxSynchronize"},
@@ -682,7 +782,7 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, std::uint32_t id, 
 
 CUptiResult cuptiGetContextId(CUcontext context, std::uint32_t* id) {
   FAIL_IF_TOLD();
-  std::memcpy(id, reinterpret_cast<const void*>(context), sizeof *id);
+  *id = reinterpret_cast<const Context*>(context)->id;
   return CUPTI_SUCCESS;
 }
 

@@ -26,6 +26,10 @@ struct RangeData {
   std::uint32_t needed = 1;   // passes
 };
 
+inline std::uint64_t all_passes(const RangeData& range) {
+  return (std::uint64_t{1} << range.needed) - 1;
+}
+
 struct CounterDataImage {
   static constexpr std::uint64_t right_magic = 0x3172746e756f6366;
   std::uint64_t magic = right_magic;

@@ -178,7 +178,7 @@ CUptiResult cuptiProfilerHostEvaluateToGpuValues(
     return CUPTI_ERROR_INVALID_PARAMETER;
   }
   const RangeData range = read_range(params->pCounterDataImage, params->rangeIndex);
-  const bool complete = range.passes == (std::uint64_t{1} << range.needed) - 1;
+  const bool complete = range.passes == all_passes(range);
   for (std::size_t i = 0; i < params->numMetrics; ++i) {
     const auto metric = find_metric(object->chip, params->ppMetricNames[i]);
     if (!metric || !is_whole(*metric)) return CUPTI_ERROR_INVALID_METRIC_NAME;

@@ -16,6 +16,9 @@ inline constexpr unsigned char poison = 0xab;
 // Set in `kind` while a record waits for its times. Seen in 13.0 and 13.5, in no document.
 inline constexpr std::uint32_t unfinished = 0x80000000;
 
+// CUPTI's own kernel, which runs ahead of each kernel that is profiled under user replay.
+inline constexpr char own_kernel_name[] = "WaitNs";
+
 // FAKE_CUPTI_VERSION: 24 = 12.6, 26 = 12.8, 28 = 12.9, 130000 = 13.0 … 130500 (the default).
 std::uint32_t version();
 

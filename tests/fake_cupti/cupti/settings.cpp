@@ -85,6 +85,18 @@ void hang_if_told(std::string_view name) {
   for (; left != 0; --left) sleep(1);
 }
 
+long setting(const char* name, long otherwise) {
+  const char* text = std::getenv(name);
+  return text ? std::atol(text) : otherwise;
+}
+
+long start_cost_ms(bool started_before) {
+  const char* text = std::getenv("FAKE_CUPTI_START_COST_MS");
+  if (!text) return 0;
+  const char* later = std::strchr(text, ',');
+  return std::atol(started_before && later ? later + 1 : text);
+}
+
 bool name_calls() {
   static const bool it = std::getenv("FAKE_CUPTI_NAME_CALLS") != nullptr;
   return it;

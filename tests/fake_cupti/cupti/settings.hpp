@@ -13,6 +13,15 @@
 //   FAKE_CUPTI_HANG               "cuptiRangeProfilerStop" or "kernel:5": the call of the profiling
 //                                 API, or the launch of the kernel under kernel replay, hangs for
 //                                 ever, or so many seconds
+//   FAKE_CUPTI_DROP_RANGES=n      every n-th range of a context is lost, and counted as dropped;
+//   the
+//                                 names of the others stay as they are
+//   FAKE_CUPTI_METRIC_COST_US     how much longer a profiled launch takes, busy
+//   FAKE_CUPTI_START_COST_MS      "100,17": what a context's first Start takes, and each later one
+//   FAKE_CUPTI_UNSUPPORTED        what keeps the devices from being profiled, as the members of
+//                                 CUpti_Profiler_DeviceSupported_Params are called: "sli", "vGpu" …
+//   FAKE_CUDA_CHIPS               "FAKE1,FAKE2": the chip of each device, of the last for those
+//                                 behind (FAKE1); see metrics.hpp
 #pragma once
 
 #include <cupti.h>
@@ -28,6 +37,10 @@ CUptiResult wanted_failure(const char* function, long argument = -1);
 std::uint32_t first_correlation();
 // Returns late or never if FAKE_CUPTI_HANG names this function or kernel.
 void hang_if_told(std::string_view name);
+
+// A number in the environment.
+long setting(const char* name, long otherwise);
+long start_cost_ms(bool started_before);
 
 bool name_calls();
 bool deliver_in_flush();

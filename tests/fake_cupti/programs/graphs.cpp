@@ -1,0 +1,16 @@
+// graphs [N [NODES]]: N times an eager kernel and a graph of NODES kernels.
+#include <cstdlib>
+
+#include "tests/fake_cupti/cuda/fake_cuda.hpp"
+
+int main(int argc, char** argv) {
+  const int n = argc > 1 ? std::atoi(argv[1]) : 5;
+  const int nodes = argc > 2 ? std::atoi(argv[2]) : 3;
+  for (int i = 0; i < n; ++i) {
+    fake_launch_shape(LaunchBy::runtime, "eager",
+                      {.grid = {static_cast<std::uint32_t>(i) + 1, 1, 1}});
+    fake_graph_launch("node", nodes);
+  }
+  fake_synchronize();
+  return 0;
+}
