@@ -139,6 +139,10 @@ struct Callbacks {
         if (call.callbackSite == CUPTI_API_ENTER && call.symbolName && self.running()) {
           self.launch_names_->note(call.symbolName, call.correlationId);
         }
+        if (self.metrics_ && self.running()) {
+          const KeepErrno keep;
+          self.metrics_->driver_call(id, call);
+        }
         return;
       }
       const KeepErrno keep;
@@ -295,8 +299,25 @@ bool Collector::subscribe() {
     return false;
   }
 
+  prepare_metrics();
   enable_callbacks();
   return true;
+}
+
+void Collector::prepare_metrics() {
+  const std::string_view wanted = config_.text("metrics");
+  if (wanted.empty()) return;
+  auto config = wire::decode_collect_config(std::as_bytes(std::span(wanted)));
+  if (!config) return;
+  if (!cupti_.has_range_profiling()) {
+    tell("metrics_error", cupti_.path + " has no range profiler; CUDA 12.6 has the first");
+    return;
+  }
+  load_perfworks(cupti_);
+  metrics_ = std::make_unique<RangeProfiler>(
+      cupti_, channel_, std::move(*config),
+      [this](std::string_view what, std::string_view text) { tell(what, text); });
+  packer_->leave_out_profiler_kernels();
 }
 
 void Collector::enable_callbacks() {
@@ -315,6 +336,16 @@ void Collector::enable_callbacks() {
   enable_callback(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuProfilerStop);
   for (const CUpti_CallbackId launch : driver_launches) {
     enable_callback(CUPTI_CB_DOMAIN_DRIVER_API, launch);
+  }
+  if (metrics_) {
+    for (const CUpti_CallbackId call : RangeProfiler::driver_calls()) {
+      enable_callback(CUPTI_CB_DOMAIN_DRIVER_API, call);
+    }
+  }
+  if (metrics_ && metrics_->wants_nvtx()) {
+    for (const CUpti_CallbackId call : RangeProfiler::nvtx_calls()) {
+      enable_callback(CUPTI_CB_DOMAIN_NVTX, call);
+    }
   }
   // CUPTI's last word when it gives up by itself. Older versions have no such domain.
   enable_callback(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
@@ -545,6 +576,7 @@ void Collector::thread_main() {
       const std::lock_guard lock(loader_);
       watch_for_second_clients(&Callbacks::second_client);
     }
+    if (metrics_) metrics_->watch();
     flush(0);
     if (!driver_up && contexts_.any_seen()) {
       driver_up = true;
@@ -609,6 +641,7 @@ void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, co
         // NVTX had us registered before the driver was there.
         if (!contexts_.any_seen()) std::atexit(&Callbacks::at_exit);
         contexts_.created(resource.context);
+        if (metrics_) metrics_->context_created(resource.context);
         keep_device_names();
         if (wants_unified_memory_.exchange(false)) {
           configure_unified_memory();
@@ -618,6 +651,7 @@ void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, co
         break;
       }
       case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+        if (metrics_) metrics_->context_ends(resource.context);
         contexts_.destroyed(resource.context);
         break;
       case CUPTI_CBID_RESOURCE_MODULE_LOADED: on_module(resource); break;
@@ -625,6 +659,10 @@ void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, co
     }
   } else if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
     const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+    const bool starts = id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart;
+    if (metrics_ && starts == (call.callbackSite == CUPTI_API_EXIT)) {
+      metrics_->profiler_window(starts);
+    }
     const std::lock_guard lock(enabling_);
     if (id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart && call.callbackSite == CUPTI_API_EXIT) {
       enable_collection();
@@ -633,6 +671,8 @@ void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, co
       flush(0);
       disable_collection();
     }
+  } else if (domain == CUPTI_CB_DOMAIN_NVTX) {
+    if (metrics_) metrics_->nvtx_call(id, *static_cast<const CUpti_NvtxData*>(data));
   } else if (domain == CUPTI_CB_DOMAIN_STATE) {
     // CUPTI has taken itself down. What it had written is in the arena; nothing more will come.
     cupti_errors_.fetch_add(1, std::memory_order_relaxed);
@@ -721,6 +761,12 @@ void Collector::send_statistics() {
         {"", "clients_turned_away", clients_turned_away_.load()},
         {"", "cupti_errors", cupti_errors_.load()},
     };
+    if (const std::uint64_t own = packer_->profiler_kernels()) {
+      statistics.push_back({"", "profiler_kernels", own});
+    }
+  }
+  if (metrics_) {
+    for (wire::Statistic& one : metrics_->statistics()) statistics.push_back(std::move(one));
   }
   wire::Encoder encoder;
   wire::encode(encoder, statistics);
@@ -762,6 +808,7 @@ void Collector::at_exit() {
     flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     return;
   }
+  if (metrics_) metrics_->finish();
   finish_driver_work();
   flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   send_statistics();

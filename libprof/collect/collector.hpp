@@ -18,6 +18,7 @@
 #include "libprof/collect/channel.hpp"
 #include "libprof/collect/driver.hpp"
 #include "libprof/collect/packer.hpp"
+#include "libprof/collect/range_profiler.hpp"
 #include "libprof/collect/strings.hpp"
 #include "libprof/cupti/api.hpp"
 
@@ -50,6 +51,7 @@ class Collector {
   bool greet(const char* socket_path);
   bool load_cupti();
   bool subscribe();
+  void prepare_metrics();
   void enable_callbacks();
   void send_definitions();
   void send_api_names();
@@ -102,6 +104,8 @@ class Collector {
   std::unique_ptr<LiveStrings> strings_;
   std::unique_ptr<Packer> packer_;
   std::mutex packing_;  // guards packer_ and strings_; held while a batch is sent
+
+  std::unique_ptr<RangeProfiler> metrics_;  // null: none are wanted, or none can be had
 
   Contexts contexts_;
   std::mutex attributes_;  // held while they are read

@@ -110,6 +110,13 @@ void Packer::add(const CUpti_Activity* record) {
       if (thread == own.load(std::memory_order_relaxed)) return;
     }
   }
+  if (leave_out_profiler_kernels_ && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
+    const char* name = reinterpret_cast<const schema::ConcurrentKernel::Record*>(record)->name;
+    if (name && std::strcmp(name, "WaitNs") == 0) {
+      ++profiler_kernels_;
+      return;
+    }
+  }
   Rows& rows = rows_[kind];
   const std::size_t at = rows.bytes.size();
   const std::size_t width = packers[kind].width;

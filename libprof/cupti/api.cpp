@@ -57,6 +57,14 @@ bool open(const char* path, Api& api, std::string& error) {
   return true;
 }
 
+void load_perfworks(const Api& api) {
+  const std::size_t folder = api.path.rfind('/');
+  if (folder == api.path.npos) return;
+  for (const char* name : {"/libnvperf_host.so", "/libnvperf_target.so"}) {
+    dlopen((api.path.substr(0, folder) + name).c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
+}
+
 std::string mapped_copy() {
   std::string found;
   dl_iterate_phdr(

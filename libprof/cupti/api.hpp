@@ -9,6 +9,7 @@
 #include <cupti_range_profiler.h>
 #include <cupti_target.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -38,6 +39,7 @@ namespace gpuprof::cupti {
   X(cuptiSetThreadIdType)                       \
   X(cuptiGetCallbackName)                       \
   X(cuptiGetContextId)                          \
+  X(cuptiGetStreamIdEx)                         \
   X(cuptiGetDeviceId)                           \
   X(cuptiDeviceGetChipName)                     \
   X(cuptiProfilerInitialize)                    \
@@ -100,7 +102,19 @@ bool open(const char* path, Api& api, std::string& error);
 // The same, without asking for the version, which takes a driver: for the host API alone.
 bool open_for_host(const char* path, Api& api, std::string& error);
 
+// Loads the libraries that libcupti opens by their bare names for metrics, from where it lies.
+// Without them it looks only where the loader does.
+void load_perfworks(const Api& api);
+
 // The path of a libcupti that this process has mapped already; empty if there is none.
 std::string mapped_copy();
+
+// Parameters of the profiling calls begin with their size; the rest is zero.
+template <class Params>
+Params sized(std::size_t size) {
+  Params params{};
+  params.structSize = size;
+  return params;
+}
 
 }  // namespace gpuprof::cupti

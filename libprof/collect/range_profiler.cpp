@@ -1,0 +1,943 @@
+#include "libprof/collect/range_profiler.hpp"
+
+#include <cuda.h>
+#include <fcntl.h>
+#include <generated_nvtx_meta.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "libprof/base/demangle.hpp"
+
+namespace gpuprof::collect {
+namespace {
+
+using std::chrono::steady_clock;
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             steady_clock::now().time_since_epoch())
+      .count();
+}
+
+constexpr CUpti_CallbackId launches[] = {
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
+    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz,
+};
+
+constexpr CUpti_CallbackId nvtx[] = {
+    CUPTI_CBID_NVTX_nvtxRangePushA,     CUPTI_CBID_NVTX_nvtxRangePushEx,
+    CUPTI_CBID_NVTX_nvtxRangePop,       CUPTI_CBID_NVTX_nvtxDomainRangePushEx,
+    CUPTI_CBID_NVTX_nvtxDomainRangePop,
+};
+
+enum class Capture { none, begins, ends };
+
+Capture capture_of(CUpti_CallbackId id) {
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture:
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_ptsz:
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2_ptsz:
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph:
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph_ptsz: return Capture::begins;
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture:
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz: return Capture::ends;
+    default: return Capture::none;
+  }
+}
+
+// CUPTI's parameters for one call.
+#define GPUPROF_PARAMS(type) cupti::sized<type>(type##_STRUCT_SIZE)
+
+std::regex regex_of(const std::string& text) {
+  return std::regex(text, std::regex::ECMAScript | std::regex::optimize);
+}
+
+}  // namespace
+
+// What a callback says of a launch.
+struct RangeProfiler::Launch {
+  const char* symbol = nullptr;
+  CUstream stream = nullptr;
+  bool per_thread_stream = false;
+  bool cooperative = false;
+  bool graph = false;
+  std::uint32_t grid[3] = {};
+  std::uint32_t block[3] = {};
+
+  Launch(CUpti_CallbackId id, const CUpti_CallbackData& call) : symbol(call.symbolName) {
+    switch (id) {
+      case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz:
+      case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz:
+        per_thread_stream = true;
+        [[fallthrough]];
+      case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel:
+      case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel: {
+        // All of these begin with the same members.
+        const auto& params = *static_cast<const cuLaunchKernel_params*>(call.functionParams);
+        set(params);
+        stream = params.hStream;
+        cooperative = id == CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel ||
+                      id == CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz;
+        break;
+      }
+      case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz: per_thread_stream = true; [[fallthrough]];
+      case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx: {
+        const auto* config =
+            static_cast<const cuLaunchKernelEx_params*>(call.functionParams)->config;
+        if (!config) break;
+        set(*config);
+        stream = config->hStream;
+        for (unsigned i = 0; i < config->numAttrs; ++i) {
+          const CUlaunchAttribute& attribute = config->attrs[i];
+          cooperative |=
+              attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && attribute.value.cooperative != 0;
+        }
+        break;
+      }
+      default: graph = true;
+    }
+  }
+
+ private:
+  template <class Dimensions>
+  void set(const Dimensions& from) {
+    grid[0] = from.gridDimX, grid[1] = from.gridDimY, grid[2] = from.gridDimZ;
+    block[0] = from.blockDimX, block[1] = from.blockDimY, block[2] = from.blockDimZ;
+  }
+};
+
+// Launches that are alike: name, grid and block.
+struct RangeProfiler::Shape {
+  bool known = false;
+  bool may_hang = false;               // never to be measured
+  std::vector<bool> scopes;            // whose names fit
+  std::uint64_t launches = 0;          // so far
+  std::vector<std::uint32_t> samples;  // by group, multiplex only
+};
+
+struct RangeProfiler::Context {
+  struct ShapeKey {
+    const char* symbol;
+    std::array<std::uint32_t, 6> size;
+    bool operator==(const ShapeKey&) const = default;
+  };
+  struct ShapeHash {
+    std::size_t operator()(const ShapeKey& key) const {
+      std::size_t hash = reinterpret_cast<std::size_t>(key.symbol);
+      for (const std::uint32_t part : key.size) hash = (hash ^ part) * 0x9e3779b97f4a7c15u;
+      return hash ^ (hash >> 29);
+    }
+  };
+
+  const CUcontext handle;
+  const std::uint32_t number;  // counts the contexts of the process
+  std::uint32_t id = 0;
+  std::uint32_t device = 0;
+  std::string chip;
+  std::timed_mutex mutex;  // held through a measured launch; guards the rest
+  std::atomic<bool> dead{false};
+  std::atomic<bool> failed{false};
+  std::atomic<bool> overlapped{false};  // a launch got in between
+
+  CUpti_RangeProfiler_Object* object = nullptr;
+  int group = -1;  // configured
+  bool configured = false;
+  bool started = false;
+  std::uint32_t window = 0;
+  std::map<int, std::vector<std::uint8_t>> fresh_images;  // by group, as CUPTI initialised them
+  std::vector<std::uint8_t> image;
+  std::vector<wire::MeasuredRange> rows;  // of the image
+  std::vector<std::string> names;
+  std::unordered_map<std::string, std::uint32_t> name_numbers;
+  std::unordered_map<ShapeKey, Shape, ShapeHash> shapes;
+  std::uint64_t ordinal = 0;
+  double wasted_us = 0;  // on launches between those asked for, since the last of these
+  wire::MeasuredRange launching;
+  Shape* shape = nullptr;  // of it
+  int idle = 0;            // launches in a row that a multiplex window did not need
+  std::int64_t phase_spent_ns = 0;
+  std::uint64_t unneeded = 0;  // launches since one was needed in this group
+  bool pushed = false;         // range mode: a range is open
+
+  std::atomic<std::int64_t> busy_since{0};  // ns, steady clock; 0: nothing is going on
+  std::atomic<const char*> busy_with{nullptr};
+
+  Context(CUcontext context, std::uint32_t place) : handle(context), number(place) {}
+};
+
+// For the watch: this takes however long it takes.
+class RangeProfiler::Busy {
+ public:
+  Busy(Context& context, const char* what) : context_(context) {
+    context.busy_with.store(what, std::memory_order_relaxed);
+    context.busy_since.store(now_ns(), std::memory_order_release);
+  }
+  ~Busy() { context_.busy_since.store(0, std::memory_order_release); }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  Context& context_;
+};
+
+RangeProfiler::RangeProfiler(const cupti::Api& cupti, Channel& channel, wire::CollectConfig config,
+                             std::function<void(std::string_view, std::string_view)> tell)
+    : cupti_(cupti),
+      channel_(channel),
+      config_(std::move(config)),
+      tell_(std::move(tell)),
+      left_out_(regex_of(config_.left_out)),
+      ranges_(regex_of(config_.ranges)),
+      began_(steady_clock::now()) {
+  for (const wire::CollectScope& scope : config_.scopes) {
+    auto& made = scopes_.emplace_back(std::make_unique<Scope>());
+    made->contexts = regex_of(scope.contexts);
+    made->streams = regex_of(scope.streams);
+    made->kernels = regex_of(scope.kernels);
+    made->invocations = regex_of(scope.invocations);
+  }
+}
+
+RangeProfiler::~RangeProfiler() = default;
+
+std::span<const CUpti_CallbackId> RangeProfiler::driver_calls() { return launches; }
+std::span<const CUpti_CallbackId> RangeProfiler::nvtx_calls() { return nvtx; }
+
+bool RangeProfiler::wants_nvtx() const {
+  return config_.mode == wire::ReplayMode::range && !config_.ranges.empty();
+}
+
+// --- contexts
+
+RangeProfiler::Context* RangeProfiler::find(CUcontext handle) {
+  // A thread mostly launches into one context.
+  thread_local Context* last = nullptr;
+  thread_local const RangeProfiler* owner = nullptr;
+  if (last && owner == this && last->handle == handle && !last->dead.load()) return last;
+  const std::shared_lock lock(contexts_mutex_);
+  for (const auto& context : contexts_) {
+    if (context->handle == handle && !context->dead.load()) {
+      owner = this;
+      return last = context.get();
+    }
+  }
+  return nullptr;
+}
+
+void RangeProfiler::context_created(CUcontext handle) {
+  const std::unique_lock lock(contexts_mutex_);
+  auto context = std::make_unique<Context>(handle, static_cast<std::uint32_t>(contexts_.size()));
+  if (cupti_.cuptiGetContextId) cupti_.cuptiGetContextId(handle, &context->id);
+  if (cupti_.cuptiGetDeviceId) cupti_.cuptiGetDeviceId(handle, &context->device);
+  if (cupti_.cuptiDeviceGetChipName) {
+    auto params = GPUPROF_PARAMS(CUpti_Device_GetChipName_Params);
+    params.deviceIndex = context->device;
+    if (cupti_.cuptiDeviceGetChipName(&params) == CUPTI_SUCCESS && params.pChipName) {
+      context->chip = params.pChipName;
+    }
+  }
+  contexts_.push_back(std::move(context));
+}
+
+void RangeProfiler::context_ends(CUcontext handle) {
+  Context* context = find(handle);
+  if (!context) return;
+  const std::unique_lock lock(context->mutex, std::chrono::seconds(1));
+  if (lock && !context->failed.load()) {
+    close(*context);
+    disable(*context);
+  }
+  context->dead.store(true);
+}
+
+void RangeProfiler::finish() {
+  off_.store(true);
+  const std::shared_lock lock(contexts_mutex_);
+  for (const auto& context : contexts_) {
+    if (context->dead.load() || context->failed.load()) continue;
+    const std::unique_lock one(context->mutex, std::chrono::seconds(1));
+    if (one) close(*context);
+  }
+}
+
+// --- launches
+
+void RangeProfiler::driver_call(CUpti_CallbackId id, const CUpti_CallbackData& call) {
+  const bool enters = call.callbackSite == CUPTI_API_ENTER;
+  const Capture capture = capture_of(id);
+  if (capture == Capture::none) {
+    enters ? enter(id, call) : exit(call);
+    return;
+  }
+  // Neither Start nor Stop may come while a stream is captured: they would break the capture.
+  if (capture == Capture::begins && enters) {
+    const std::shared_lock lock(contexts_mutex_);
+    for (const auto& context : contexts_) {
+      if (context->dead.load()) continue;
+      const std::unique_lock one(context->mutex, std::chrono::seconds(1));
+      if (one) suspend(*context);
+    }
+  }
+  if (enters == (capture == Capture::begins)) {
+    captures_.fetch_add(capture == Capture::begins ? 1 : -1);
+  }
+  if (capture == Capture::begins && !enters &&
+      *static_cast<const CUresult*>(call.functionReturnValue) != CUDA_SUCCESS) {
+    captures_.fetch_sub(1);
+  }
+}
+
+void RangeProfiler::enter(CUpti_CallbackId id, const CUpti_CallbackData& call) {
+  *call.correlationData = 0;
+  if (off_.load(std::memory_order_relaxed) || config_.mode == wire::ReplayMode::range) return;
+  counts_.launches.fetch_add(1, std::memory_order_relaxed);
+  Context* found = find(call.context);
+  if (!found || found->failed.load(std::memory_order_relaxed)) {
+    counts_.failed.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  Context& context = *found;
+  std::unique_lock lock(context.mutex, std::defer_lock);
+  if (!lock.try_lock_for(std::chrono::milliseconds(config_.hang_ms))) {
+    // Another thread's launch does not come back, maybe because it waits for this one.
+    context.overlapped.store(true);
+    return;
+  }
+  ++context.ordinal;
+  if (captures_.load(std::memory_order_relaxed) > 0) {
+    counts_.capture.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  const Launch launch(id, call);
+  if (launch.graph) {
+    // An auto range session does not survive a graph launch (measured).
+    counts_.graph.fetch_add(1, std::memory_order_relaxed);
+    suspend(context);
+    return;
+  }
+  Shape& shape = shape_of(context, launch);
+  ++shape.launches;
+  if (shape.may_hang) {
+    counts_.excluded.fetch_add(1, std::memory_order_relaxed);
+    suspend(context);
+    return;
+  }
+  const int group = group_for(context, launch, shape);
+  if (group >= 0) {
+    if (!begin(context, group)) return;
+    context.wasted_us = 0;
+  } else if (context.started) {
+    // To measure and throw away, or to stop and start again: whichever was cheaper so far.
+    const wire::CollectGroup& current = config_.groups[static_cast<std::size_t>(context.group)];
+    context.wasted_us += current.launch_us;
+    if (config_.mode == wire::ReplayMode::kernel || context.wasted_us > current.switch_us) {
+      suspend(context);
+    }
+  }
+  if (!context.started) return;
+
+  wire::MeasuredRange& row = context.launching = {};
+  row.ordinal = context.ordinal;
+  row.correlation = call.correlationId;
+  row.kind = wire::RangeKind::kernel;
+  row.wanted = group >= 0;
+  std::copy_n(launch.grid, 3, row.grid);
+  std::copy_n(launch.block, 3, row.block);
+  row.name = name_index(context, launch.symbol);
+  if (cupti_.cuptiGetStreamIdEx) {
+    cupti_.cuptiGetStreamIdEx(context.handle, launch.stream, launch.per_thread_stream, &row.stream);
+  }
+  context.shape = &shape;
+  context.busy_with.store(launch.symbol, std::memory_order_relaxed);
+  context.busy_since.store(now_ns(), std::memory_order_release);
+  *call.correlationData = reinterpret_cast<std::uint64_t>(&context);
+  lock.release();  // until the call returns
+}
+
+void RangeProfiler::exit(const CUpti_CallbackData& call) {
+  auto* const found = reinterpret_cast<Context*>(*call.correlationData);
+  if (!found) return;
+  Context& context = *found;
+  const std::unique_lock lock(context.mutex, std::adopt_lock);
+  const std::int64_t since = context.busy_since.exchange(0);
+  const auto* result = static_cast<const CUresult*>(call.functionReturnValue);
+  if (result && *result != CUDA_SUCCESS) return;  // no launch, no range
+  context.rows.push_back(context.launching);
+  if (config_.mode == wire::ReplayMode::multiplex) {
+    const wire::CollectGroup& group = config_.groups[static_cast<std::size_t>(context.group)];
+    const std::int64_t took =
+        std::max(now_ns() - since, static_cast<std::int64_t>(group.launch_us * 1000));
+    spent_ns_.fetch_add(took, std::memory_order_relaxed);
+    context.phase_spent_ns += took;
+    ++context.shape->samples[static_cast<std::size_t>(context.group)];
+  }
+  if (context.rows.size() >= config_.batch) close(context);
+}
+
+RangeProfiler::Shape& RangeProfiler::shape_of(Context& context, const Launch& launch) {
+  Context::ShapeKey key{launch.symbol, {}};
+  std::copy_n(launch.grid, 3, key.size.begin());
+  std::copy_n(launch.block, 3, key.size.begin() + 3);
+  Shape& shape = context.shapes[key];
+  if (shape.known) return shape;
+  shape.known = true;
+  shape.samples.resize(config_.groups.size());
+  const std::string name = demangled(launch.symbol ? launch.symbol : "");
+  const bool nccl = name.starts_with("nccl");
+  // Kernels that wait for one another hang where each runs alone: always under kernel replay, and
+  // when one thread drives several GPUs.
+  bool alone = config_.mode == wire::ReplayMode::kernel;
+  if (nccl && !alone) {
+    const std::shared_lock lock(contexts_mutex_);
+    alone = std::ranges::count_if(contexts_, [](const auto& one) { return !one->dead.load(); }) > 1;
+  }
+  shape.may_hang =
+      (alone && (nccl || (config_.mode == wire::ReplayMode::kernel && launch.cooperative))) ||
+      (!config_.left_out.empty() && std::regex_search(name, left_out_));
+  for (std::size_t i = 0; i < scopes_.size(); ++i) {
+    const auto& scope = config_.scopes[i];
+    const bool device = scope.devices.empty() ||
+                        std::ranges::find(scope.devices, context.device) != scope.devices.end();
+    shape.scopes.push_back(device && std::regex_search(name, scopes_[i]->kernels) &&
+                           (scope.contexts.empty() ||
+                            std::regex_match(std::to_string(context.id), scopes_[i]->contexts)));
+  }
+  return shape;
+}
+
+int RangeProfiler::group_of_scope(const Context& context, std::uint32_t scope) const {
+  for (std::size_t i = 0; i < config_.groups.size(); ++i) {
+    if (config_.groups[i].scope == scope && config_.groups[i].chip == context.chip) {
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
+int RangeProfiler::group_for(Context& context, const Launch& launch, Shape& shape) {
+  for (std::uint32_t i = 0; i < scopes_.size(); ++i) {
+    if (!shape.scopes[i]) continue;
+    const wire::CollectScope& scope = config_.scopes[i];
+    if (!scope.streams.empty()) {
+      std::uint32_t stream = 0;
+      if (cupti_.cuptiGetStreamIdEx) {
+        cupti_.cuptiGetStreamIdEx(context.handle, launch.stream, launch.per_thread_stream, &stream);
+      }
+      if (!std::regex_match(std::to_string(stream), scopes_[i]->streams)) continue;
+    }
+    if (!scope.invocations.empty() &&
+        !std::regex_match(std::to_string(shape.launches), scopes_[i]->invocations)) {
+      continue;
+    }
+    const std::uint64_t place = scopes_[i]->seen.fetch_add(1);
+    if (place < scope.skip || (scope.count > 0 && place >= scope.skip + scope.count)) continue;
+    if (config_.mode == wire::ReplayMode::multiplex) {
+      return multiplex_wants(context, shape) ? context.group : -1;
+    }
+    const int group = group_of_scope(context, i);
+    if (group >= 0) return group;
+  }
+  return -1;
+}
+
+// --- multiplexing
+//
+// CUPTI takes another configuration only from a new profiler object, whose first Start costs some
+// 0.2 s (measured). So a context stays with a group for a phase, and spends it on windows that
+// begin at launches of shapes which the group has not seen often enough. All of it is paid from a
+// budget that grows with time.
+
+namespace {
+constexpr double first_start_us = 150'000;
+constexpr double first_start_range_us = 850;
+constexpr int idle_limit = 24;               // ends a window
+constexpr std::uint64_t fruitless = 20'000;  // launches; ends a phase
+constexpr int phase_switches = 3;            // a phase may cost that many switches
+}  // namespace
+
+bool RangeProfiler::multiplex_wants(Context& context, Shape& shape) {
+  const auto needs = [&](int group) {
+    return config_.groups[static_cast<std::size_t>(group)].chip == context.chip &&
+           shape.samples[static_cast<std::size_t>(group)] < config_.samples;
+  };
+  const auto affords = [&](double us) {
+    const std::int64_t elapsed = (steady_clock::now() - began_).count();
+    return static_cast<double>(spent_ns_.load(std::memory_order_relaxed)) + us * 1000 <=
+           static_cast<double>(elapsed) * config_.overhead_permille / 1000;
+  };
+  const double switch_us = first_start_us + first_start_range_us * config_.batch;
+  if (context.started) {
+    if (needs(context.group)) {
+      context.idle = 0;
+      return true;
+    }
+    if (++context.idle > idle_limit) close(context);
+    return false;
+  }
+  const bool phase_over =
+      context.group < 0 || context.unneeded > fruitless ||
+      context.phase_spent_ns > static_cast<std::int64_t>(phase_switches * switch_us * 1000);
+  if (!phase_over && needs(context.group)) {
+    const wire::CollectGroup& group = config_.groups[static_cast<std::size_t>(context.group)];
+    // A short window at least must be paid for.
+    if (!affords(group.switch_us + 16 * group.launch_us)) return false;
+    context.unneeded = 0;
+    context.idle = 0;
+    return true;
+  }
+  ++context.unneeded;
+  if (!phase_over) return false;
+  // The group that knows this shape least, if there is another than the present one.
+  int best = -1;
+  for (int i = 0; i < static_cast<int>(config_.groups.size()); ++i) {
+    if (!needs(i) || (i == context.group && context.unneeded <= fruitless)) continue;
+    if (best < 0 || shape.samples[static_cast<std::size_t>(i)] <
+                        shape.samples[static_cast<std::size_t>(best)]) {
+      best = i;
+    }
+  }
+  if (best < 0) {
+    // There is no other: the phase goes on.
+    if (context.group >= 0 && needs(context.group)) context.phase_spent_ns = 0;
+    return false;
+  }
+  if (!affords(switch_us)) return false;
+  context.phase_spent_ns = 0;
+  context.unneeded = 0;
+  context.idle = 0;
+  if (context.group != best) {
+    disable(context);
+    context.group = best;
+  }
+  return true;
+}
+
+// --- CUPTI's range profiler
+
+bool RangeProfiler::call(Context& context, CUptiResult result, const char* what) {
+  if (result == CUPTI_SUCCESS) return true;
+  const char* text = "";
+  cupti_.cuptiGetResultString(result, &text);
+  fail(context, std::string(what) + ": " + text);
+  return false;
+}
+
+void RangeProfiler::fail(Context& context, std::string why) {
+  context.failed.store(true);
+  context.started = false;
+  tell_("metrics_error", why);
+  if (context.rows.empty()) return;
+  // What these launches would have had is lost, and each says why.
+  context.image.clear();
+  wire::CounterData data;
+  data.group = config_.groups[static_cast<std::size_t>(std::max(context.group, 0))].id;
+  data.context = context.id;
+  data.context_number = context.number;
+  data.device = context.device;
+  data.ranges = std::exchange(context.rows, {});
+  for (auto& row : data.ranges) row.note = 1;
+  data.names = context.names;
+  data.notes = {std::move(why)};
+  wire::Encoder encoder;
+  encode(encoder, data);
+  channel_.send(wire::FrameType::counter_data, encoder);
+}
+
+bool RangeProfiler::enable(Context& context) {
+  if (context.object) return true;
+  const Busy busy(context, "cuptiRangeProfilerEnable");
+  if (!initialized_.exchange(true)) {
+    // Says "unknown" while the driver starts, and what follows works all the same.
+    auto params = GPUPROF_PARAMS(CUpti_Profiler_Initialize_Params);
+    if (cupti_.cuptiProfilerInitialize) cupti_.cuptiProfilerInitialize(&params);
+  }
+  CUpti_RangeProfiler_Enable_Params params{};
+  // Older versions refuse a struct longer than theirs.
+  params.structSize =
+      cupti_.version >= 130400
+          ? CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE
+          : CUPTI_PROFILER_STRUCT_SIZE(CUpti_RangeProfiler_Enable_Params, pRangeProfilerObject);
+  params.ctx = context.handle;
+  if (config_.reset_caches && cupti_.version >= 130400) {
+    params.cacheControlMode = CUPTI_CACHE_CONTROL_MODE_ALL;
+  }
+  const CUptiResult result = cupti_.cuptiRangeProfilerEnable(&params);
+  if (result == CUPTI_ERROR_INVALID_OPERATION) {
+    fail(context, "another context of the device is being measured, and CUPTI takes one at a time");
+    return false;
+  }
+  if (!call(context, result, "cuptiRangeProfilerEnable")) return false;
+  context.object = params.pRangeProfilerObject;
+  return true;
+}
+
+void RangeProfiler::disable(Context& context) {
+  if (!context.object) return;
+  if (context.started || !context.rows.empty()) close(context);
+  if (context.failed.load()) return;
+  const std::int64_t began = now_ns();
+  auto params = GPUPROF_PARAMS(CUpti_RangeProfiler_Disable_Params);
+  params.pRangeProfilerObject = std::exchange(context.object, nullptr);
+  context.configured = false;
+  call(context, cupti_.cuptiRangeProfilerDisable(&params), "cuptiRangeProfilerDisable");
+  spent_ns_.fetch_add(now_ns() - began, std::memory_order_relaxed);
+}
+
+// The image of a group, as CUPTI wants it before the first range.
+void RangeProfiler::prepare(Context& context, int group) {
+  const wire::CollectGroup& wanted = config_.groups[static_cast<std::size_t>(group)];
+  auto& fresh = context.fresh_images[group];
+  if (fresh.empty()) {
+    std::vector<const char*> names;
+    for (const std::string& counter : wanted.counters) names.push_back(counter.c_str());
+    auto size = GPUPROF_PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params);
+    size.pRangeProfilerObject = context.object;
+    size.pMetricNames = names.data();
+    size.numMetrics = names.size();
+    size.maxNumOfRanges = config_.batch;
+    size.maxNumRangeTreeNodes = config_.batch;
+    if (!call(context, cupti_.cuptiRangeProfilerGetCounterDataSize(&size),
+              "cuptiRangeProfilerGetCounterDataSize")) {
+      return;
+    }
+    fresh.resize(size.counterDataSize);
+    auto init = GPUPROF_PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize_Params);
+    init.pRangeProfilerObject = context.object;
+    init.counterDataSize = fresh.size();
+    init.pCounterData = fresh.data();
+    if (!call(context, cupti_.cuptiRangeProfilerCounterDataImageInitialize(&init),
+              "cuptiRangeProfilerCounterDataImageInitialize")) {
+      return;
+    }
+  }
+  context.image = fresh;
+}
+
+void RangeProfiler::configure(Context& context, int group) {
+  const wire::CollectGroup& wanted = config_.groups[static_cast<std::size_t>(group)];
+  context.group = group;
+  prepare(context, group);
+  if (context.failed.load()) return;
+  if (wanted.pass > 0) load_image(context);
+  if (context.failed.load()) return;
+  const bool kernel_replay = config_.mode == wire::ReplayMode::kernel;
+  auto params = GPUPROF_PARAMS(CUpti_RangeProfiler_SetConfig_Params);
+  params.pRangeProfilerObject = context.object;
+  params.configSize = wanted.config_image.size();
+  params.pConfig = wanted.config_image.data();
+  params.counterDataImageSize = context.image.size();
+  params.pCounterDataImage = context.image.data();
+  params.range = config_.mode == wire::ReplayMode::range ? CUPTI_UserRange : CUPTI_AutoRange;
+  params.replayMode = kernel_replay ? CUPTI_KernelReplay : CUPTI_UserReplay;
+  params.maxRangesPerPass = config_.batch;
+  params.numNestingLevels = 1;
+  params.minNestingLevel = 1;
+  params.passIndex = wanted.pass;
+  params.targetNestingLevel = 1;
+  const Busy busy(context, "cuptiRangeProfilerSetConfig");
+  context.configured =
+      call(context, cupti_.cuptiRangeProfilerSetConfig(&params), "cuptiRangeProfilerSetConfig");
+}
+
+bool RangeProfiler::begin(Context& context, int group) {
+  if (context.started && context.group == group) return true;
+  const std::int64_t began = now_ns();
+  // CUPTI keeps the first configuration that an object was started with, whatever it is told.
+  if (context.object && context.group != group) disable(context);
+  if (!context.failed.load()) enable(context);
+  if (!context.failed.load() && !context.configured) configure(context, group);
+  if (!context.failed.load()) start(context);
+  const std::int64_t took = now_ns() - began;
+  spent_ns_.fetch_add(took, std::memory_order_relaxed);
+  context.phase_spent_ns += took;
+  return context.started;
+}
+
+void RangeProfiler::start(Context& context) {
+  const Busy busy(context, "cuptiRangeProfilerStart");
+  auto params = GPUPROF_PARAMS(CUpti_RangeProfiler_Start_Params);
+  params.pRangeProfilerObject = context.object;
+  const CUptiResult result = cupti_.cuptiRangeProfilerStart(&params);
+  context.started = call(context, result, "cuptiRangeProfilerStart");
+}
+
+void RangeProfiler::stop(Context& context) {
+  const Busy busy(context, "cuptiRangeProfilerStop");
+  auto params = GPUPROF_PARAMS(CUpti_RangeProfiler_Stop_Params);
+  params.pRangeProfilerObject = context.object;
+  context.started = false;
+  call(context, cupti_.cuptiRangeProfilerStop(&params), "cuptiRangeProfilerStop");
+}
+
+// Stops, and keeps the image: ranges that follow go behind those it has.
+void RangeProfiler::suspend(Context& context) {
+  if (!context.started || context.failed.load()) return;
+  const std::int64_t began = now_ns();
+  stop(context);
+  spent_ns_.fetch_add(now_ns() - began, std::memory_order_relaxed);
+}
+
+// Stops, and sends what there is.
+void RangeProfiler::close(Context& context) {
+  suspend(context);
+  if (context.rows.empty() || context.failed.load() || !context.object) return;
+  const std::int64_t began = now_ns();
+  auto params = GPUPROF_PARAMS(CUpti_RangeProfiler_DecodeData_Params);
+  params.pRangeProfilerObject = context.object;
+  {
+    const Busy busy(context, "cuptiRangeProfilerDecodeData");
+    if (!call(context, cupti_.cuptiRangeProfilerDecodeData(&params),
+              "cuptiRangeProfilerDecodeData")) {
+      return;
+    }
+  }
+  send(context, params.numOfRangeDropped);
+  context.rows.clear();
+  context.names.clear();
+  context.name_numbers.clear();
+  context.configured = false;
+  ++context.window;
+  const std::int64_t took = now_ns() - began;
+  spent_ns_.fetch_add(took, std::memory_order_relaxed);
+  context.phase_spent_ns += took;
+}
+
+void RangeProfiler::send(Context& context, std::uint64_t dropped) {
+  const wire::CollectGroup& group = config_.groups[static_cast<std::size_t>(context.group)];
+  counts_.dropped.fetch_add(dropped, std::memory_order_relaxed);
+  if (group.pass + 1 < group.passes && config_.mode != wire::ReplayMode::kernel) {
+    if (!save_image(context))
+      fail(context, "cannot keep what one pass measured in " + image_file(context));
+    return;
+  }
+  counts_.ranges.fetch_add(context.rows.size(), std::memory_order_relaxed);
+  wire::CounterData data;
+  data.group = group.id;
+  data.context = context.id;
+  data.context_number = context.number;
+  data.device = context.device;
+  data.dropped = dropped;
+  data.ranges = context.rows;
+  data.names = context.names;
+  data.image = std::as_bytes(std::span(context.image));
+  if (context.overlapped.exchange(false)) {
+    for (auto& row : data.ranges) row.note = 1;
+    data.notes = {"launches of several threads got mixed up"};
+    data.image = {};
+  }
+  wire::Encoder encoder;
+  encode(encoder, data);
+  channel_.send(wire::FrameType::counter_data, encoder);
+}
+
+// --- passes of several runs
+//
+// A run adds its pass to the image that the one before it left, window by window (measured: CUPTI
+// takes the image of another process). The launches of a window must be the same ones.
+
+std::string RangeProfiler::image_file(const Context& context) const {
+  const wire::CollectGroup& group = config_.groups[static_cast<std::size_t>(context.group)];
+  return config_.images + "/" + std::to_string(group.id) + "-" + std::to_string(context.number) +
+         "-" + std::to_string(context.window);
+}
+
+bool RangeProfiler::save_image(Context& context) {
+  const int file =
+      open(image_file(context).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (file < 0) return false;
+  const auto* bytes = reinterpret_cast<const char*>(context.image.data());
+  std::size_t left = context.image.size();
+  while (left > 0) {
+    const ssize_t written = write(file, bytes, left);
+    if (written <= 0) break;
+    bytes += written;
+    left -= static_cast<std::size_t>(written);
+  }
+  ::close(file);
+  return left == 0;
+}
+
+void RangeProfiler::load_image(Context& context) {
+  const int file = open(image_file(context).c_str(), O_RDONLY | O_CLOEXEC);
+  auto* bytes = reinterpret_cast<char*>(context.image.data());
+  std::size_t left = context.image.size();
+  while (file >= 0 && left > 0) {
+    const ssize_t got = read(file, bytes, left);
+    if (got <= 0) break;
+    bytes += got;
+    left -= static_cast<std::size_t>(got);
+  }
+  if (file >= 0) ::close(file);
+  if (left > 0) fail(context, "this run has more launches than the one before");
+}
+
+// --- ranges of the user's
+
+void RangeProfiler::nvtx_call(CUpti_CallbackId id, const CUpti_NvtxData& call) {
+  const char* message = nullptr;
+  switch (id) {
+    case CUPTI_CBID_NVTX_nvtxRangePop:
+    case CUPTI_CBID_NVTX_nvtxDomainRangePop: {
+      const std::lock_guard lock(ranges_mutex_);
+      if (open_ranges_.empty()) return;
+      const bool measured = open_ranges_.back();
+      open_ranges_.pop_back();
+      if (measured) end_range();
+      return;
+    }
+    case CUPTI_CBID_NVTX_nvtxRangePushA:
+      message = static_cast<const nvtxRangePushA_params*>(call.functionParams)->message;
+      break;
+    case CUPTI_CBID_NVTX_nvtxRangePushEx: {
+      const auto* event =
+          static_cast<const nvtxRangePushEx_params*>(call.functionParams)->eventAttrib;
+      if (event && event->messageType == NVTX_MESSAGE_TYPE_ASCII) message = event->message.ascii;
+      break;
+    }
+    case CUPTI_CBID_NVTX_nvtxDomainRangePushEx: {
+      const auto* event =
+          static_cast<const nvtxDomainRangePushEx_params*>(call.functionParams)->core.eventAttrib;
+      if (event && event->messageType == NVTX_MESSAGE_TYPE_ASCII) message = event->message.ascii;
+      break;
+    }
+    default: return;
+  }
+  const std::lock_guard lock(ranges_mutex_);
+  // One range at a time: what lies inside a measured one is part of it.
+  const bool inside = std::ranges::find(open_ranges_, true) != open_ranges_.end();
+  const bool measured = !inside && message && std::regex_search(message, ranges_);
+  open_ranges_.push_back(measured);
+  if (measured) begin_range(message);
+}
+
+void RangeProfiler::profiler_window(bool begins) {
+  if (config_.mode != wire::ReplayMode::range || !config_.ranges.empty()) return;
+  const std::lock_guard lock(ranges_mutex_);
+  const bool open = !open_ranges_.empty();
+  if (begins == open) return;
+  if (begins) {
+    open_ranges_.push_back(true);
+    begin_range("cudaProfilerStart");
+  } else {
+    open_ranges_.clear();
+    end_range();
+  }
+}
+
+// In all contexts there are. Under ranges_mutex_.
+void RangeProfiler::begin_range(const char* name) {
+  if (off_.load()) return;
+  ++ranges_seen_;
+  const std::shared_lock lock(contexts_mutex_);
+  for (const auto& one : contexts_) {
+    Context& context = *one;
+    if (context.dead.load() || context.failed.load()) continue;
+    const std::lock_guard guard(context.mutex);
+    const int group = group_of_scope(context, 0);
+    if (group < 0 || !begin(context, group)) continue;
+    // Ranges of one name would become one: the number tells them apart.
+    const std::string unique = std::to_string(ranges_seen_);
+    auto params = GPUPROF_PARAMS(CUpti_RangeProfiler_PushRange_Params);
+    params.pRangeProfilerObject = context.object;
+    params.pRangeName = unique.c_str();
+    if (!call(context, cupti_.cuptiRangeProfilerPushRange(&params),
+              "cuptiRangeProfilerPushRange")) {
+      continue;
+    }
+    context.pushed = true;
+    context.launching = {};
+    context.launching.kind = wire::RangeKind::range;
+    context.launching.ordinal = ranges_seen_;
+    context.launching.name = name_index(context, name);
+    std::uint64_t now = 0;
+    cupti_.cuptiGetTimestamp(&now);
+    context.launching.start = static_cast<std::int64_t>(now);
+  }
+}
+
+void RangeProfiler::end_range() {
+  const std::shared_lock lock(contexts_mutex_);
+  for (const auto& one : contexts_) {
+    Context& context = *one;
+    if (context.dead.load() || context.failed.load()) continue;
+    const std::lock_guard guard(context.mutex);
+    if (!std::exchange(context.pushed, false)) continue;
+    auto params = GPUPROF_PARAMS(CUpti_RangeProfiler_PopRange_Params);
+    params.pRangeProfilerObject = context.object;
+    const Busy busy(context, "cuptiRangeProfilerPopRange");
+    if (!call(context, cupti_.cuptiRangeProfilerPopRange(&params), "cuptiRangeProfilerPopRange")) {
+      continue;
+    }
+    std::uint64_t now = 0;
+    cupti_.cuptiGetTimestamp(&now);
+    context.launching.end = static_cast<std::int64_t>(now);
+    context.rows.push_back(context.launching);
+    if (context.rows.size() >= config_.batch) close(context);
+  }
+}
+
+std::uint32_t RangeProfiler::name_index(Context& context, const char* name) {
+  if (!name) return 0;
+  const auto [entry, fresh] = context.name_numbers.try_emplace(name, 0);
+  if (fresh) {
+    context.names.emplace_back(name);
+    entry->second = static_cast<std::uint32_t>(context.names.size());
+  }
+  return entry->second;
+}
+
+// --- watching
+
+void RangeProfiler::watch() {
+  if (off_.load()) return;
+  const std::shared_lock lock(contexts_mutex_);
+  for (const auto& context : contexts_) {
+    const std::int64_t since = context->busy_since.load(std::memory_order_acquire);
+    if (since == 0 || now_ns() - since < std::int64_t{config_.hang_ms} * 1'000'000) continue;
+    const char* what = context->busy_with.load(std::memory_order_relaxed);
+    if (off_.exchange(true)) return;
+    tell_("metrics_hang", what ? what : "");
+    return;
+  }
+}
+
+std::vector<wire::Statistic> RangeProfiler::statistics() const {
+  std::vector<wire::Statistic> all;
+  const auto add = [&](const char* name, std::uint64_t value, bool always = false) {
+    if (value > 0 || always) all.push_back({"", name, value});
+  };
+  add("metrics_launches", counts_.launches.load(), true);
+  add("metrics_ranges", counts_.ranges.load(), true);
+  add("metrics_ranges_dropped", counts_.dropped.load());
+  add("metrics_skipped_graph", counts_.graph.load());
+  add("metrics_skipped_excluded", counts_.excluded.load());
+  add("metrics_skipped_capture", counts_.capture.load());
+  add("metrics_skipped_failed", counts_.failed.load());
+  const std::int64_t elapsed = (steady_clock::now() - began_).count();
+  if (config_.mode == wire::ReplayMode::multiplex && elapsed > 0) {
+    add("metrics_overhead_permille", static_cast<std::uint64_t>(spent_ns_.load() * 1000 / elapsed),
+        true);
+  }
+  return all;
+}
+
+}  // namespace gpuprof::collect

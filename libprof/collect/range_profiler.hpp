@@ -1,0 +1,129 @@
+// Metrics: CUPTI's range profiler, driven by the callbacks of the target's own launches.
+//
+// Kernels are measured by auto ranges: between Start and Stop CUPTI makes a range of every launch
+// of the context, in the order in which the calls return (measured). So launches of one context are
+// let through one at a time while it is measured, and noted when they return. A full counter data
+// image is decoded and sent as it is: the launcher evaluates it.
+//
+// Any thread. Nothing here calls the driver. The first unexpected answer of CUPTI's ends measuring
+// in that context; tracing and the target go on.
+#pragma once
+
+#include <cupti.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <regex>
+#include <shared_mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "libprof/collect/channel.hpp"
+#include "libprof/cupti/api.hpp"
+#include "libprof/wire/measures.hpp"
+#include "libprof/wire/messages.hpp"
+
+namespace gpuprof::collect {
+
+class RangeProfiler {
+ public:
+  // `tell` passes on what the user is to know: a field of an info frame.
+  RangeProfiler(const cupti::Api& cupti, Channel& channel, wire::CollectConfig config,
+                std::function<void(std::string_view what, std::string_view text)> tell);
+  ~RangeProfiler();
+
+  // The driver functions whose callbacks belong here, and their callback.
+  static std::span<const CUpti_CallbackId> driver_calls();
+  void driver_call(CUpti_CallbackId id, const CUpti_CallbackData& call);
+
+  // What NVTX calls are wanted, and their callback.
+  static std::span<const CUpti_CallbackId> nvtx_calls();
+  bool wants_nvtx() const;
+  void nvtx_call(CUpti_CallbackId id, const CUpti_NvtxData& call);
+  // cudaProfilerStart and cudaProfilerStop.
+  void profiler_window(bool begins);
+
+  void context_created(CUcontext context);
+  // Its last chance to be read.
+  void context_ends(CUcontext context);
+  // Reads all that is left. The target may go on, unmeasured.
+  void finish();
+
+  // From the own thread, now and then: says once what hangs, and stops measuring.
+  void watch();
+
+  std::vector<wire::Statistic> statistics() const;
+
+ private:
+  struct Context;
+  struct Launch;
+  struct Shape;
+  class Busy;
+
+  Context* find(CUcontext handle);
+  void enter(CUpti_CallbackId id, const CUpti_CallbackData& call);
+  void exit(const CUpti_CallbackData& call);
+  bool left_out(Context& context, const Launch& launch, Shape& shape);
+  // The group to measure this launch in; negative: not asked for.
+  int group_for(Context& context, const Launch& launch, Shape& shape);
+  int group_of_scope(const Context& context, std::uint32_t scope) const;
+  bool multiplex_wants(Context& context, Shape& shape);
+  Shape& shape_of(Context& context, const Launch& launch);
+
+  bool begin(Context& context, int group);
+  void suspend(Context& context);
+  void close(Context& context);
+  void prepare(Context& context, int group);
+  bool enable(Context& context);
+  void disable(Context& context);
+  void configure(Context& context, int group);
+  void start(Context& context);
+  void stop(Context& context);
+  void send(Context& context, std::uint64_t dropped);
+  std::string image_file(const Context& context) const;
+  void load_image(Context& context);
+  bool save_image(Context& context);
+  bool call(Context& context, CUptiResult result, const char* what);
+  void fail(Context& context, std::string why);
+  std::uint32_t name_index(Context& context, const char* name);
+  void begin_range(const char* name);
+  void end_range();
+
+  const cupti::Api& cupti_;
+  Channel& channel_;
+  const wire::CollectConfig config_;
+  const std::function<void(std::string_view, std::string_view)> tell_;
+  std::regex left_out_;
+  std::regex ranges_;
+  struct Scope {
+    std::regex contexts, streams, kernels, invocations;
+    std::atomic<std::uint64_t> seen{0};  // launches that fit
+  };
+  std::vector<std::unique_ptr<Scope>> scopes_;
+
+  std::shared_mutex contexts_mutex_;
+  std::vector<std::unique_ptr<Context>> contexts_;  // never taken out: callbacks keep pointers
+  std::mutex ranges_mutex_;                         // range mode: guards the next
+  std::vector<bool> open_ranges_;                   // of NVTX push: whether each is measured
+  std::uint64_t ranges_seen_ = 0;
+
+  std::atomic<int> captures_{0};  // streams being captured
+  std::atomic<bool> off_{false};  // nothing is measured any more
+  std::atomic<bool> initialized_{false};
+  std::chrono::steady_clock::time_point began_;
+  std::atomic<std::int64_t> spent_ns_{0};  // on measuring
+
+  struct Counts {
+    std::atomic<std::uint64_t> launches{0}, ranges{0}, dropped{0}, graph{0}, excluded{0},
+        capture{0}, failed{0};
+  };
+  mutable Counts counts_;
+};
+
+}  // namespace gpuprof::collect
