@@ -143,5 +143,18 @@ if(GPUPROF_LIBCUPTI)
   endforeach()
 endif()
 
+# A second one for machines without a driver, where those from 13.2 on know no chips.
+set(_host ${PROJECT_SOURCE_DIR}/.cuda/host)
+if(GPUPROF_CUPTI_FOUND AND EXISTS ${_host}/lib/libcupti.so.13)
+  foreach(_name libcupti.so.13 libnvperf_host.so)
+    gpuprof_link_in_build(${_host}/lib/${_name} ${GPUPROF_LIBDIR}/host/${_name})
+    install(FILES ${_host}/lib/${_name} DESTINATION ${GPUPROF_LIBDIR}/host)
+  endforeach()
+  install(FILES ${_host}/License.txt DESTINATION ${GPUPROF_SHAREDIR} RENAME LICENSE.NVIDIA-CUPTI)
+elseif(GPUPROF_CUPTI_FOUND)
+  message(STATUS "CUDA: no .cuda/host: metrics are listed only where there is a driver; "
+                 "scripts/setup gets it")
+endif()
+
 configure_file(${PROJECT_SOURCE_DIR}/cmake/gpuprof_paths.hpp.in
                ${GPUPROF_GENERATED}/gpuprof_paths.hpp @ONLY)

@@ -15,7 +15,7 @@ struct NvprofFormula {
   std::string_view description;
   // Over CUPTI's metrics, in nvprof's unit. Tried in order, the first that a chip can collect is
   // taken; all empty: nothing takes the place of this name.
-  std::array<std::string_view, 3> formulas = {};
+  std::array<std::string_view, 2> formulas = {};
   // Where the value is not quite nvprof's; without a formula: why, and what there is instead.
   std::string_view note = {};
   std::string_view unit = {};             // empty: unit_of says it by kind
@@ -639,8 +639,7 @@ inline constexpr NvprofFormula nvprof_metric_formulas[] = {
      .description = "How busy the tensor cores were with floating point",
      .formulas = {"sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active / 10",
                   "sm__pipe_tensor_subpipe_hmma_cycles_active.avg.pct_of_peak_sustained_active / "
-                  "10",
-                  "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active / 10"}},
+                  "10"}},
     {.name = "tensor_precision_int_utilization",
      .description = "How busy the tensor cores were with integers, in percent",
      .formulas = {"sm__pipe_tensor_op_imma_cycles_active.avg.pct_of_peak_sustained_active",

@@ -519,11 +519,16 @@ std::vector<Option> make_table() {
        .not_with_import = true},
       {.name = "query-metrics",
        .group = G::metrics,
-       .help = "List the metrics of the devices",
-       .status = Status::not_yet,
-       .why = "there are no metrics",
+       .help =
+           "List the metrics of a chip\n"
+           "nvprof's names, computed from CUPTI's metrics, and these. Needs no GPU with --chip. "
+           "With --csv or --json for programs.",
+       .common = true,
        .not_with_import = true,
-       .set = flag([](Options& o) { o.action = Action::query; })},
+       .set = flag([](Options& o) {
+         o.action = Action::query;
+         o.query.metrics = true;
+       })},
       {.name = "events",
        .letter = 'e',
        .argument = "LIST",
@@ -534,11 +539,25 @@ std::vector<Option> make_table() {
        .not_with_import = true},
       {.name = "query-events",
        .group = G::metrics,
-       .help = "List the events of the devices",
-       .status = Status::replaced,
-       .why = "CUDA has no events any more; metrics (--query-metrics) take their place",
+       .help = "List nvprof's events that CUPTI's metrics of a chip can stand for",
        .not_with_import = true,
-       .set = flag([](Options& o) { o.action = Action::query; })},
+       .set = flag([](Options& o) {
+         o.action = Action::query;
+         o.query.events = true;
+       })},
+      {.name = "chip",
+       .argument = "NAME",
+       .group = G::metrics,
+       .help = "The chip that --query-metrics lists, such as GH100 (H100, H200) or AD102",
+       .ours = true,
+       .set = text([](Options& o) -> std::string& { return o.query.chip; })},
+      {.name = "filter",
+       .argument = "TEXT",
+       .group = G::metrics,
+       .help = "List only names with this text, or in which this regular expression is found\n"
+               "With passes that collecting takes; the whole name of a metric shows all of it.",
+       .ours = true,
+       .set = text([](Options& o) -> std::string& { return o.query.filter; })},
       {.name = "analysis-metrics",
        .group = G::metrics,
        .help = "What the Visual Profiler analyses",

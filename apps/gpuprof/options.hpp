@@ -17,6 +17,14 @@ enum class Action { run, import, help, version, query };
 
 enum class ApiTrace { none, runtime, driver, all };
 
+// What --query-metrics and --query-events list.
+struct Query {
+  bool metrics = false;
+  bool events = false;
+  std::string chip;    // empty: those of this machine
+  std::string filter;  // empty: all
+};
+
 struct Options {
   Action action = Action::run;
   std::string command_line;  // our own, quoted for a shell
@@ -43,6 +51,8 @@ struct Options {
 
   // import
   std::string input;
+
+  Query query;
 
   // help
   std::string topic;  // empty: the short help

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "apps/gpuprof/commands.hpp"
+#include "apps/gpuprof/cupti_paths.hpp"
 #include "apps/gpuprof/given_names.hpp"
 #include "apps/gpuprof/log.hpp"
 #include "apps/gpuprof/option_table.hpp"
@@ -21,7 +22,6 @@
 #include "apps/gpuprof/recorder.hpp"
 #include "apps/gpuprof/run_info.hpp"
 #include "apps/gpuprof/trace.hpp"
-#include "gpuprof_paths.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/launch/frame_queue.hpp"
 #include "libprof/launch/listener.hpp"
@@ -36,13 +36,6 @@ using std::chrono::steady_clock;
 constexpr std::size_t queue_bytes = std::size_t{128} << 20;
 constexpr milliseconds commit_interval{250};
 
-// The files that belong to the program lie beside it: PREFIX/bin/gpuprof, PREFIX/lib/gpuprof/….
-std::filesystem::path library_folder() {
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  return program.parent_path().parent_path() / "lib" / "gpuprof";
-}
-
 std::string collector_library() {
   const auto path = library_folder() / "libgpuprof_collector.so";
   if (!std::filesystem::exists(path)) {
@@ -54,12 +47,9 @@ std::string collector_library() {
 }
 
 std::string cupti_candidates(const std::string& chosen) {
-  if (!chosen.empty()) return std::filesystem::absolute(chosen).string();
-  std::string candidates = (library_folder() / "libcupti.so.13").string();
-  for (const std::string_view more :
-       {std::string_view("mapped"), std::string_view(cupti_fallback_path),
-        std::string_view("libcupti.so.13"), std::string_view("libcupti.so.12")}) {
-    if (!more.empty()) candidates += "\n" + std::string(more);
+  std::string candidates;
+  for (const std::string& candidate : collector_cupti_candidates(chosen)) {
+    candidates += (candidates.empty() ? "" : "\n") + candidate;
   }
   return candidates;
 }

@@ -753,6 +753,9 @@ class Run(FakeTest):
         for words in (["--query-metrics"], ["--query-events"]):
             process = subprocess.run([GPUPROF, *words], capture_output=True, text=True)
             self.assertEqual(process.returncode, 23)
+            lines = process.stderr.splitlines()
+            self.assertEqual(lines[0], "======== Error: unable to locate cuda driver library.")
+            self.assertIn("--chip", lines[-1])
 
     @unittest.skipUnless(has_driver(), "there is no driver")
     def test_queries(self):

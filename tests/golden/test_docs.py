@@ -1,10 +1,12 @@
-"""The documentation against what it speaks of: the schema, files, options, and output of queries.
+"""The documentation against what it speaks of: the schema, files, options, metrics, and output of
+queries.
 
 GPUPROF is the path of the gpuprof binary, GPUPROF_SOURCE the root of the sources.
 
   python3 tests/golden/test_docs.py --write
 
-writes docs/schema.md, the options in docs/nvprof.md and the output of README.md's queries anew.
+writes docs/schema.md, the options in docs/nvprof.md, the tables in docs/metrics.md and the output of
+README.md's queries anew.
 """
 
 import glob
@@ -24,6 +26,7 @@ CAPTURES = ROOT / "tests/captures"
 SCHEMA = ROOT / "docs/schema.md"
 README = ROOT / "README.md"
 NVPROF = ROOT / "docs/nvprof.md"
+METRICS = ROOT / "docs/metrics.md"
 
 PAGES = sorted(
     page
@@ -47,6 +50,9 @@ QUERY = re.compile(
 SUMMARY = re.compile(r"<!-- summary: (\w+) -->\n```text\n(.*?)```\n", re.DOTALL)
 # Between <!-- options --> and <!-- end of options --> stands what `gpuprof options` prints.
 OPTIONS = re.compile(r"(<!-- options -->\n).*?(<!-- end of options -->\n)", re.DOTALL)
+# Between these stand counts of tests/golden/metrics_by_chip.tsv and what `gpuprof metric-map` prints.
+CHIPS = re.compile(r"(<!-- chips -->\n).*?(<!-- end of chips -->\n)", re.DOTALL)
+METRIC_MAP = re.compile(r"(<!-- metric map -->\n).*?(<!-- end of metric map -->\n)", re.DOTALL)
 
 
 def output_of(*arguments):
@@ -170,6 +176,10 @@ class Docs(unittest.TestCase):
         text = NVPROF.read_text(encoding="utf-8")
         self.assertTrue(text == with_options(text), "run python3 tests/golden/test_docs.py --write")
 
+    def test_metrics_are_up_to_date(self):
+        text = METRICS.read_text(encoding="utf-8")
+        self.assertTrue(text == with_metrics(text), "run python3 tests/golden/test_docs.py --write")
+
     def test_links(self):
         for page in PAGES:
             text = FENCE.sub("", page.read_text(encoding="utf-8"))
@@ -242,9 +252,31 @@ def with_options(text):
     return OPTIONS.sub(lambda block: block[1] + output_of("options") + block[2], text)
 
 
+def chips():
+    """A table: chips with as many metrics and events each, in one row."""
+    with open(ROOT / "tests/golden/metrics_by_chip.tsv", encoding="utf-8") as file:
+        names, *rows = (line.rstrip("\n").split("\t") for line in file)
+    groups = {}
+    for column in range(2, len(names)):
+        counts = [0, 0]
+        for kind, _, *choices in rows:
+            counts[kind == "event"] += choices[column - 2] != "-"
+        groups.setdefault(tuple(counts), []).append(names[column])
+    lines = ["| chips | metrics | events |", "|---|---|---|"]
+    for (metrics, events), members in sorted(groups.items(), reverse=True):
+        lines.append(f"| {', '.join(members)} | {metrics} | {events} |")
+    return "".join(line + "\n" for line in lines)
+
+
+def with_metrics(text):
+    text = CHIPS.sub(lambda block: block[1] + chips() + block[2], text)
+    return METRIC_MAP.sub(lambda block: block[1] + output_of("metric-map") + block[2], text)
+
+
 def write():
     SCHEMA.write_text(output_of("schema"), encoding="utf-8")
     NVPROF.write_text(with_options(NVPROF.read_text(encoding="utf-8")), encoding="utf-8")
+    METRICS.write_text(with_metrics(METRICS.read_text(encoding="utf-8")), encoding="utf-8")
     replays = Replays()
 
     def renewed(block, old, new):

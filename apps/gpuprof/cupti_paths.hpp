@@ -1,0 +1,22 @@
+// Where gpuprof finds what was built with it, and libcupti.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace gpuprof::app {
+
+// PREFIX/lib/gpuprof of this program, PREFIX/bin/gpuprof.
+std::filesystem::path library_folder();
+
+// For the collector, in a process with a driver: paths and names, and "mapped" for one that the
+// target has loaded already. `chosen` is --cupti; if it is not empty, nothing else.
+std::vector<std::string> collector_cupti_candidates(const std::string& chosen);
+
+// For CUPTI's host profiling API in this process (cupti::HostLibrary). Where there is no driver,
+// none is tried that is known to need one: two libcuptis in one process would share the
+// libnvperf_host.so of the first.
+std::vector<std::string> host_cupti_candidates(const std::string& chosen);
+
+}  // namespace gpuprof::app

@@ -1,0 +1,109 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <thread>
+
+#include "apps/gpuprof/commands.hpp"
+#include "apps/gpuprof/cupti_paths.hpp"
+#include "libprof/base/error.hpp"
+#include "libprof/metrics/catalogue.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+using schema::NvprofFormula;
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) result += c == '|' ? "\\|" : std::string(1, c);
+  return result;
+}
+
+void print_table(std::string_view heading, std::span<const NvprofFormula> table) {
+  std::cout << "| " << heading << " | unit | formula; the next where a chip lacks it | note |\n"
+            << "|---|---|---|---|\n";
+  for (const NvprofFormula& metric : table) {
+    std::string formulas;
+    for (const std::string_view formula : metric.formulas) {
+      if (formula.empty()) break;
+      formulas += (formulas.empty() ? "`" : "<br>`") + std::string(formula) + "`";
+    }
+    std::cout << "| `" << metric.name << "` | " << schema::unit_of(metric) << " | " << formulas
+              << " | " << escaped(metric.note) << " |\n";
+  }
+}
+
+std::string column(const std::shared_ptr<const cupti::HostLibrary>& library,
+                   const std::string& name, std::span<const NvprofFormula* const> rows) try {
+  const cupti::HostChip chip(library, name);
+  const metrics::Catalogue catalogue(chip);
+  std::string choices;
+  for (const NvprofFormula* row : rows) {
+    const auto choice = catalogue.formula_for(*row);
+    choices += choice ? static_cast<char>('1' + *choice) : '-';
+  }
+  return choices;
+} catch (const Error&) {
+  // CUPTI 13.0 names chips that it does not know.
+  return std::string(rows.size(), '-');
+}
+
+// Which formula each chip takes, as columns: "1", "2" …; "-": none can be collected.
+void print_by_chip(const std::string& cupti) {
+  const auto library = std::make_shared<const cupti::HostLibrary>(host_cupti_candidates(cupti));
+  const std::vector<std::string> chips = library->chips();
+  std::vector<const NvprofFormula*> rows;
+  for (const NvprofFormula& row : schema::nvprof_metric_formulas) rows.push_back(&row);
+  const std::size_t metrics = rows.size();
+  for (const NvprofFormula& row : schema::nvprof_event_formulas) rows.push_back(&row);
+
+  std::vector<std::string> columns(chips.size());
+  {
+    std::vector<std::jthread> threads;
+    const std::size_t count = std::max(1U, std::thread::hardware_concurrency());
+    for (std::size_t first = 0; first < count; ++first) {
+      threads.emplace_back([&, first] {
+        for (std::size_t i = first; i < chips.size(); i += count) {
+          columns[i] = column(library, chips[i], rows);
+        }
+      });
+    }
+  }
+  std::cout << "kind\tname";
+  for (const std::string& chip : chips) std::cout << "\t" << chip;
+  std::cout << "\n";
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (!rows[row]->computable()) continue;
+    std::cout << (row < metrics ? "metric\t" : "event\t") << rows[row]->name;
+    for (const std::string& column : columns) std::cout << "\t" << column[row];
+    std::cout << "\n";
+  }
+}
+
+std::function<int()> declare(CLI::App& app) {
+  struct Given {
+    bool by_chip = false;
+    std::string cupti;
+  };
+  const auto given = std::make_shared<Given>();
+  app.add_flag("--by-chip", given->by_chip, "Which formula each chip takes, as a table with tabs");
+  app.add_option("--cupti", given->cupti, "The libcupti to ask");
+  return [given] {
+    if (given->by_chip) {
+      print_by_chip(given->cupti);
+      return 0;
+    }
+    print_table("nvprof's metric", schema::nvprof_metric_formulas);
+    std::cout << "\n";
+    print_table("nvprof's event", schema::nvprof_event_formulas);
+    return 0;
+  };
+}
+
+}  // namespace
+
+// For the tests and docs/metrics.md.
+const Subcommand metric_map_command{
+    .name = "metric-map", .usage = "", .help = "", .declare = declare};
+
+}  // namespace gpuprof::app
