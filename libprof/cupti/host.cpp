@@ -1,7 +1,6 @@
 #include "libprof/cupti/host.hpp"
 
 #include <cupti_profiler_host.h>
-#include <dlfcn.h>
 
 #include <utility>
 
@@ -15,12 +14,6 @@ std::vector<std::string> texts(const char* const* names, std::size_t count) {
   return {names, names + count};
 }
 
-// libcupti opens libnvperf_host.so by its bare name, and finds the one that is there already.
-void load_perfworks(const std::string& cupti_path) {
-  const std::size_t folder = cupti_path.rfind('/');
-  if (folder == cupti_path.npos) return;
-  dlopen((cupti_path.substr(0, folder) + "/libnvperf_host.so").c_str(), RTLD_NOW | RTLD_LOCAL);
-}
 }  // namespace
 
 HostLibrary::HostLibrary(const std::vector<std::string>& candidates)
@@ -32,7 +25,7 @@ HostLibrary::HostLibrary(const std::vector<std::string>& candidates)
       if (!api_->has_host_profiling()) {
         reason = api_->path + " has no host profiling API";
       } else {
-        load_perfworks(api_->path);
+        load_perfworks(*api_);
         if (!chips().empty()) return;
         // Since 13.3 CUPTI has no host API where there is no driver (tried).
         reason = api_->path + " knows no chips without a driver, or without libnvperf_host.so";
@@ -49,21 +42,20 @@ HostLibrary::~HostLibrary() = default;
 std::string HostLibrary::path() const { return api_->path; }
 
 std::vector<std::string> HostLibrary::chips() const {
-  CUpti_Profiler_Host_GetSupportedChips_Params params{
-      CUpti_Profiler_Host_GetSupportedChips_Params_STRUCT_SIZE};
+  auto params = sized<CUpti_Profiler_Host_GetSupportedChips_Params>(
+      CUpti_Profiler_Host_GetSupportedChips_Params_STRUCT_SIZE);
   if (api_->cuptiProfilerHostGetSupportedChips(&params) != CUPTI_SUCCESS) return {};
   return texts(params.ppChipNames, params.numChips);
 }
 
 struct HostChip::Object {
-  Object(const Api& api, const std::string& chip) : api(api) {
+  Object(const Api& functions, const std::string& chip) : api(functions) {
     // The last member came with 13.1, and older versions refuse what they do not know. Which
     // version runs cannot be asked without a driver.
     for (const std::size_t size :
          {CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE,
           CUPTI_PROFILER_STRUCT_SIZE(CUpti_Profiler_Host_Initialize_Params, pHostObject)}) {
-      CUpti_Profiler_Host_Initialize_Params params{};
-      params.structSize = size;
+      auto params = sized<CUpti_Profiler_Host_Initialize_Params>(size);
       params.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
       params.pChipName = chip.c_str();
       const CUptiResult result = api.cuptiProfilerHostInitialize(&params);
@@ -74,8 +66,8 @@ struct HostChip::Object {
 
   ~Object() {
     if (!host) return;
-    CUpti_Profiler_Host_Deinitialize_Params params{
-        CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE};
+    auto params = sized<CUpti_Profiler_Host_Deinitialize_Params>(
+        CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE);
     params.pHostObject = host;
     api.cuptiProfilerHostDeinitialize(&params);
   }
@@ -100,8 +92,8 @@ HostChip::HostChip(std::shared_ptr<const HostLibrary> library, std::string chip)
 HostChip::~HostChip() = default;
 
 std::vector<std::string> HostChip::base_metrics(MetricType type) const {
-  CUpti_Profiler_Host_GetBaseMetrics_Params params{
-      CUpti_Profiler_Host_GetBaseMetrics_Params_STRUCT_SIZE};
+  auto params = sized<CUpti_Profiler_Host_GetBaseMetrics_Params>(
+      CUpti_Profiler_Host_GetBaseMetrics_Params_STRUCT_SIZE);
   params.pHostObject = object_->host;
   params.metricType = static_cast<CUpti_MetricType>(type);
   if (object_->api.cuptiProfilerHostGetBaseMetrics(&params) != CUPTI_SUCCESS) return {};
@@ -109,8 +101,8 @@ std::vector<std::string> HostChip::base_metrics(MetricType type) const {
 }
 
 std::vector<std::string> HostChip::sub_metrics(const std::string& base, MetricType type) const {
-  CUpti_Profiler_Host_GetSubMetrics_Params params{
-      CUpti_Profiler_Host_GetSubMetrics_Params_STRUCT_SIZE};
+  auto params = sized<CUpti_Profiler_Host_GetSubMetrics_Params>(
+      CUpti_Profiler_Host_GetSubMetrics_Params_STRUCT_SIZE);
   params.pHostObject = object_->host;
   params.metricType = static_cast<CUpti_MetricType>(type);
   params.pMetricName = base.c_str();
@@ -119,11 +111,19 @@ std::vector<std::string> HostChip::sub_metrics(const std::string& base, MetricTy
 }
 
 std::optional<MetricProperties> HostChip::properties(const std::string& name) const {
-  CUpti_Profiler_Host_GetMetricProperties_Params params{
-      CUpti_Profiler_Host_GetMetricProperties_Params_STRUCT_SIZE};
-  params.pHostObject = object_->host;
-  params.pMetricName = name.c_str();
-  if (object_->api.cuptiProfilerHostGetMetricProperties(&params) != CUPTI_SUCCESS) return {};
+  using Params = CUpti_Profiler_Host_GetMetricProperties_Params;
+  Params params{};
+  CUptiResult result = CUPTI_ERROR_INVALID_PARAMETER;
+  // The last member came with 13.1, as that of Initialize did.
+  for (const std::size_t size : {CUpti_Profiler_Host_GetMetricProperties_Params_STRUCT_SIZE,
+                                 CUPTI_PROFILER_STRUCT_SIZE(Params, metricType)}) {
+    if (result != CUPTI_ERROR_INVALID_PARAMETER) break;
+    params = sized<Params>(size);
+    params.pHostObject = object_->host;
+    params.pMetricName = name.c_str();
+    result = object_->api.cuptiProfilerHostGetMetricProperties(&params);
+  }
+  if (result != CUPTI_SUCCESS) return {};
   const auto text = [](const char* value) { return std::string(value ? value : ""); };
   return MetricProperties{
       .description = text(params.pDescription),
@@ -138,21 +138,21 @@ std::optional<Image> HostChip::config_image(std::span<const std::string> metrics
   const Object object(library_->api(), chip_);
   std::vector<const char*> names;
   for (const std::string& metric : metrics) names.push_back(metric.c_str());
-  CUpti_Profiler_Host_ConfigAddMetrics_Params add{
-      CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE};
+  auto add = sized<CUpti_Profiler_Host_ConfigAddMetrics_Params>(
+      CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE);
   add.pHostObject = object.host;
   add.ppMetricNames = names.data();
   add.numMetrics = names.size();
   if (!object.host || object.api.cuptiProfilerHostConfigAddMetrics(&add) != CUPTI_SUCCESS) {
     return {};
   }
-  CUpti_Profiler_Host_GetConfigImageSize_Params size{
-      CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE};
+  auto size = sized<CUpti_Profiler_Host_GetConfigImageSize_Params>(
+      CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE);
   size.pHostObject = object.host;
   if (object.api.cuptiProfilerHostGetConfigImageSize(&size) != CUPTI_SUCCESS) return {};
   Image image(size.configImageSize);
-  CUpti_Profiler_Host_GetConfigImage_Params get{
-      CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE};
+  auto get = sized<CUpti_Profiler_Host_GetConfigImage_Params>(
+      CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE);
   get.pHostObject = object.host;
   get.configImageSize = image.size();
   get.pConfigImage = image.data();
@@ -161,18 +161,28 @@ std::optional<Image> HostChip::config_image(std::span<const std::string> metrics
 }
 
 std::size_t HostChip::passes(Image& config_image) const {
-  CUpti_Profiler_Host_GetNumOfPasses_Params params{
-      CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE};
+  auto params = sized<CUpti_Profiler_Host_GetNumOfPasses_Params>(
+      CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE);
   params.configImageSize = config_image.size();
   params.pConfigImage = config_image.data();
   if (object_->api.cuptiProfilerHostGetNumOfPasses(&params) != CUPTI_SUCCESS) return 0;
   return params.numOfPasses;
 }
 
+std::size_t HostChip::ranges(std::span<const std::uint8_t> counter_data) const {
+  if (!object_->api.cuptiRangeProfilerGetCounterDataInfo) return 0;
+  auto params = sized<CUpti_RangeProfiler_GetCounterDataInfo_Params>(
+      CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE);
+  params.pCounterDataImage = counter_data.data();
+  params.counterDataImageSize = counter_data.size();
+  if (object_->api.cuptiRangeProfilerGetCounterDataInfo(&params) != CUPTI_SUCCESS) return 0;
+  return params.numTotalRanges;
+}
+
 bool HostChip::evaluate(std::span<const std::uint8_t> counter_data, std::size_t range,
                         std::span<const char* const> metrics, double* values) const {
-  CUpti_Profiler_Host_EvaluateToGpuValues_Params params{
-      CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE};
+  auto params = sized<CUpti_Profiler_Host_EvaluateToGpuValues_Params>(
+      CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE);
   params.pHostObject = object_->host;
   params.pCounterDataImage = counter_data.data();
   params.counterDataImageSize = counter_data.size();

@@ -22,7 +22,7 @@ struct MetricProperties {
   std::string unit;       // hardware unit it is counted in: "sm", "dram" …
   std::string dimension;  // "bytes", "%" …; may be empty
   MetricType type{};
-  bool device_level = false;  // of the device, and not of a context
+  bool device_level = false;  // of the device, and not of a context; told from 13.1 on
 };
 
 using Image = std::vector<std::uint8_t>;
@@ -65,6 +65,9 @@ class HostChip {
   std::optional<Image> config_image(std::span<const std::string> metrics) const;
   // How often a kernel has to run to collect all that a configuration asks for.
   std::size_t passes(Image& config_image) const;
+
+  // How many ranges a decoded counter data image has; 0 also for what is no image.
+  std::size_t ranges(std::span<const std::uint8_t> counter_data) const;
 
   // The values of a range of a decoded counter data image, in the order of `metrics`; NaN where
   // there is none. false: CUPTI refused the image or a name.

@@ -24,6 +24,7 @@ std::vector<std::string> HostChip::sub_metrics(const std::string&, MetricType) c
 std::optional<MetricProperties> HostChip::properties(const std::string&) const { return {}; }
 std::optional<Image> HostChip::config_image(std::span<const std::string>) const { return {}; }
 std::size_t HostChip::passes(Image&) const { return 0; }
+std::size_t HostChip::ranges(std::span<const std::uint8_t>) const { return 0; }
 bool HostChip::evaluate(std::span<const std::uint8_t>, std::size_t, std::span<const char* const>,
                         double*) const {
   return false;

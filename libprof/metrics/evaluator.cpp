@@ -1,0 +1,76 @@
+#include "libprof/metrics/evaluator.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace gpuprof::metrics {
+namespace {
+
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+// Each text once.
+std::uint16_t note(wire::MetricValues& values, const std::string& text) {
+  const auto found = std::ranges::find(values.notes, text);
+  if (found == values.notes.end()) {
+    values.notes.push_back(text);
+    return static_cast<std::uint16_t>(values.notes.size());
+  }
+  return static_cast<std::uint16_t>(found - values.notes.begin() + 1);
+}
+
+}  // namespace
+
+wire::MetricValues evaluate(const cupti::HostChip& chip, const GroupMetrics& group,
+                            const wire::CounterData& data) {
+  wire::MetricValues result{.group = data.group,
+                            .context = data.context,
+                            .device = data.device,
+                            .ranges = {},
+                            .names = data.names,
+                            .notes = data.notes,
+                            .metrics = group.numbers,
+                            .values = {}};
+  std::vector<const char*> counters;
+  for (const Metric* metric : group.metrics) {
+    for (const std::string& counter : metric->counters) counters.push_back(counter.c_str());
+  }
+  const std::span image(reinterpret_cast<const std::uint8_t*>(data.image.data()),
+                        data.image.size());
+  const std::size_t there = image.empty() ? 0 : chip.ranges(image);
+  std::vector<double> read(counters.size());
+  std::vector<double> values(group.metrics.size());
+  for (std::size_t i = 0; i < data.ranges.size(); ++i) {
+    wire::MeasuredRange range = data.ranges[i];
+    if (!range.wanted) continue;
+    std::ranges::fill(values, none);
+    if (image.empty()) {
+      if (range.note == 0) range.note = note(result, "nothing was collected");
+    } else if (there != data.ranges.size()) {
+      // Which range is which launch's cannot be told.
+      range.note = note(result, "CUPTI has " + std::to_string(there) + " ranges for " +
+                                    std::to_string(data.ranges.size()) + " launches");
+    } else if (!chip.evaluate(image, i, counters, read.data())) {
+      range.note = note(result, "CUPTI could not evaluate the range");
+    } else {
+      std::size_t at = 0;
+      std::string missing;
+      for (std::size_t m = 0; m < group.metrics.size(); ++m) {
+        const Metric& metric = *group.metrics[m];
+        values[m] = metric.value(std::span(read).subspan(at, metric.counters.size()));
+        at += metric.counters.size();
+        if (!std::isfinite(values[m])) {
+          values[m] = none;
+          missing += (missing.empty() ? "" : ", ") + metric.name;
+        }
+      }
+      if (!missing.empty()) range.note = note(result, "no number: " + missing);
+    }
+    result.ranges.push_back(range);
+    result.values.insert(result.values.end(), values.begin(), values.end());
+  }
+  return result;
+}
+
+}  // namespace gpuprof::metrics

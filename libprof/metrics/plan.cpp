@@ -1,0 +1,91 @@
+#include "libprof/metrics/plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "libprof/base/error.hpp"
+
+namespace gpuprof::metrics {
+namespace {
+
+constexpr std::array costs{
+    Cost{"device time", 5, 7'000},
+    Cost{"patched code", 24, 3'000},
+    Cost{"outside the SM", 46, 24'000},
+    Cost{"inside the SM", 780, 2'500},
+};
+
+// The group with these metrics besides, if CUPTI can configure it.
+std::optional<Group> with(const cupti::HostChip& chip, const Group& group,
+                          std::span<const Metric> metrics, std::size_t metric) {
+  Group larger = group;
+  larger.metrics.push_back(metric);
+  for (const std::string& counter : metrics[metric].counters) {
+    if (std::ranges::find(larger.counters, counter) == larger.counters.end()) {
+      larger.counters.push_back(counter);
+    }
+    larger.cost = std::max(larger.cost, cost_class(counter));
+  }
+  auto image = chip.config_image(larger.counters);
+  if (!image) return {};
+  larger.passes = chip.passes(*image);
+  if (larger.passes == 0) return {};
+  larger.config_image = std::move(*image);
+  return larger;
+}
+
+[[noreturn]] void throw_cannot(const cupti::HostChip& chip, const Metric& metric) {
+  throw Error(metric.name + " cannot be collected on " + chip.name(),
+              "gpuprof --query-metrics --chip " + chip.name() + " lists what can",
+              ExitCode::bad_option);
+}
+
+}  // namespace
+
+const Cost& cost_of(CostClass cost) { return costs[static_cast<std::size_t>(cost)]; }
+
+CostClass cost_class(std::string_view counter) {
+  if (counter.find("sass") != counter.npos) return CostClass::patched;
+  if (counter.starts_with("gpu__time_")) return CostClass::device_time;
+  const std::string_view unit = counter.substr(0, counter.find("__"));
+  for (const std::string_view inside : {"sm", "smsp", "l1tex", "idc", "tpc", "gpu"}) {
+    if (unit == inside) return CostClass::inside_sm;
+  }
+  return CostClass::outside_sm;
+}
+
+std::vector<Group> plan(const cupti::HostChip& chip, std::span<const Metric> metrics) {
+  std::vector<Group> groups;
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    auto alone = with(chip, {}, metrics, i);
+    if (!alone) throw_cannot(chip, metrics[i]);
+    const auto fits = std::ranges::find_if(groups, [&](Group& group) {
+      if (group.cost != alone->cost) return false;
+      auto larger = with(chip, group, metrics, i);
+      // One pass stays one pass; several may share what they need.
+      const bool good = larger && (group.passes == 1 || alone->passes == 1
+                                       ? larger->passes == std::max(group.passes, alone->passes)
+                                       : larger->passes < group.passes + alone->passes);
+      if (!good) return false;
+      group = std::move(*larger);
+      return true;
+    });
+    if (fits == groups.end()) groups.push_back(std::move(*alone));
+  }
+  std::ranges::stable_sort(groups, {}, &Group::cost);
+  return groups;
+}
+
+Group plan_together(const cupti::HostChip& chip, std::span<const Metric> metrics) {
+  Group all;
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    auto larger = with(chip, all, metrics, i);
+    if (!larger) throw_cannot(chip, metrics[i]);
+    all = std::move(*larger);
+  }
+  return all;
+}
+
+}  // namespace gpuprof::metrics
