@@ -1,0 +1,124 @@
+"""gpuprof --query-metrics and --query-events, with the libcupti that needs no driver."""
+# ctest-requires: cupti
+
+import csv
+import io
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+from fake_run import GPUPROF
+
+HOST = pathlib.Path(GPUPROF).resolve().parents[1] / "lib/gpuprof/host/libcupti.so.13"
+SKIPPED = 77
+
+
+def query(*words, chip="GH100"):
+    command = [GPUPROF, "--cupti", str(HOST), "--chip", chip, *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+class QueryMetrics(unittest.TestCase):
+    def output(self, *words, **more):
+        ran = query(*words, **more)
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        return ran.stdout
+
+    def test_everything(self):
+        """nvprof's names in nvprof's layout, then CUPTI's."""
+        lines = self.output("--query-metrics").splitlines()
+        self.assertEqual(lines[:3], [
+            "Available Metrics:", "                            Name   Description", "Chip GH100:",
+        ])  # fmt: skip
+        self.assertRegex(lines[3], "^        achieved_occupancy:  [A-Z]")
+        missing, bases = lines.index("Not on this chip:"), lines.index("CUPTI's Metrics:")
+        self.assertLess(missing, bases)
+        self.assertTrue(any(line.startswith("        cf_issued:  ") for line in lines[missing:bases]))
+        self.assertGreater(len(lines) - bases, 3000)
+        text = "\n".join(lines[bases:])
+        self.assertIn("\n        counter:  .avg .max .min .sum, alone or with .peak_sustained", text)
+        self.assertIn("\n        dram__bytes_read:  # of bytes read from DRAM (counter, dram, byte)\n",
+                      text)  # fmt: skip
+        self.assertNotIn("passes", text)
+
+    def test_filter(self):
+        text = self.output("--query-metrics", "--filter", "^dram_read|^dram__bytes_")
+        self.assertEqual(
+            re.findall(r"^        (\w+):  ", text, re.MULTILINE),
+            ["dram_read_bytes", "dram_read_throughput", "dram_read_transactions", "counter",
+             "dram__bytes_read", "dram__bytes_write"],
+        )  # fmt: skip
+        self.assertIn("            = dram__bytes_read.sum.per_second\n", text)
+        self.assertEqual(len(re.findall("passes 1[)]$", text, re.MULTILINE)), 2)
+        # Not an expression.
+        self.assertEqual(query("--query-metrics", "--filter", "(").returncode, 5)
+
+    def test_one_metric(self):
+        text = self.output("--query-metrics", "--filter", "sm__throughput")
+        self.assertTrue(text.startswith("sm__throughput on GH100\n"))
+        self.assertRegex(text, "\n    type +throughput\n")
+        self.assertRegex(text, r"\n        passes [2-9]: \.avg ")
+        self.assertRegex(text, "\n        sm__inst_executed.sum: [0-9]+\n")
+        device = self.output("--query-metrics", "--filter", "nvlrx__bytes")
+        self.assertRegex(device, "\n    counted for +the whole device")
+        self.assertIn("\n        sm__inst_executed.sum: cannot be combined\n", device)
+
+    def test_json(self):
+        document = json.loads(
+            self.output("--query-metrics", "--query-events", "--json", "--filter", "ipc$|fb_subp0")
+        )
+        self.assertEqual(document["chip"], "GH100")
+        self.assertEqual([row["name"] for row in document["nvprof_metrics"]], ["ipc", "issued_ipc"])
+        self.assertEqual(document["nvprof_metrics"][0]["counters"],
+                         [document["nvprof_metrics"][0]["formula"]])  # fmt: skip
+        events = document["nvprof_events"]
+        self.assertEqual([row["name"] for row in events],
+                         ["fb_subp0_read_sectors", "fb_subp0_write_sectors"])  # fmt: skip
+        self.assertIn("do not add them", events[0]["note"])
+        base = json.loads(self.output("--query-metrics", "--json", "--filter", "dram__bytes_read"))
+        self.assertEqual(base["metrics"], [{
+            "name": "dram__bytes_read", "type": "counter", "description": "# of bytes read from DRAM",
+            "hardware_unit": "dram", "dimension": "byte", "device_level": False, "passes": 1,
+        }])  # fmt: skip
+        self.assertIn(".sum.per_second", base["sub_metrics"]["counter"])
+
+    def test_csv(self):
+        text = self.output("--query-events", "--csv", chip="GB202")
+        rows = {row["Name"]: row for row in csv.DictReader(io.StringIO(text))}
+        self.assertEqual(len(rows), 72)
+        self.assertEqual(rows["fb_subp0_read_sectors"]["Formula"], "dram__sectors_op_read.sum")
+        self.assertEqual({row["Kind"] for row in rows.values()}, {"nvprof event"})
+
+    def test_wrong_chip(self):
+        ran = query("--query-metrics", chip="GH999")
+        self.assertEqual(ran.returncode, 5)
+        self.assertIn("CUPTI knows no chip GH999", ran.stderr)
+        self.assertIn("GB202", ran.stderr)
+        self.assertIn("Chip AD102:", self.output("--query-events", chip="ad102"))
+
+    def test_nothing_found(self):
+        ran = query("--query-metrics", "--filter", "dram__bytes_raed")
+        self.assertEqual((ran.returncode, ran.stdout), (5, ""))
+        self.assertIn("did you mean: dram__bytes_read", ran.stderr)
+
+    def test_no_cupti(self):
+        ran = subprocess.run(
+            [GPUPROF, "--cupti", "/dev/null", "--chip", "GH100", "--query-metrics"],
+            capture_output=True, text=True,
+        )  # fmt: skip
+        self.assertEqual(ran.returncode, 22)
+        self.assertIn("metrics need CUPTI", ran.stderr)
+
+
+if __name__ == "__main__":
+    if os.environ.get("GPUPROF_SANITIZE"):
+        print("a sanitizer refuses CUPTI's dlopen with RTLD_DEEPBIND")
+        sys.exit(SKIPPED)
+    if not HOST.exists():
+        print(f"{HOST} is missing: scripts/setup gets it")
+        sys.exit(SKIPPED)
+    unittest.main()

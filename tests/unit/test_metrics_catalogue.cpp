@@ -1,0 +1,219 @@
+// nvprof's names as data, and the catalogue over the libcupti that needs no driver.
+#include <bit>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libprof/base/error.hpp"
+#include "libprof/cupti/host.hpp"
+#include "libprof/metrics/catalogue.hpp"
+#include "libprof/metrics/formula.hpp"
+#include "schema/nvprof_metrics.hpp"
+
+using namespace gpuprof;
+using metrics::Catalogue;
+using metrics::Formula;
+using metrics::Metric;
+using schema::MetricKind;
+
+namespace {
+
+// Null where it cannot be had, which is said.
+std::shared_ptr<const cupti::HostLibrary> library() {
+  const std::string path = GPUPROF_BUILD_DIR "/lib/gpuprof/host/libcupti.so.13";
+  const char* sanitizer = std::getenv("GPUPROF_SANITIZE");
+  if (sanitizer && *sanitizer) {
+    WARN("skipped: a sanitizer refuses CUPTI's dlopen with RTLD_DEEPBIND");
+    return nullptr;
+  }
+  if (!std::filesystem::exists(path)) {
+    WARN("skipped: " << path << " is missing; scripts/setup gets it");
+    return nullptr;
+  }
+  static const auto loaded =
+      std::make_shared<const cupti::HostLibrary>(std::vector<std::string>{path});
+  return loaded;
+}
+
+// What and hint of the error that a name gives.
+template <class Call>
+std::string problem(const Call& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    CHECK(error.exit_code() == ExitCode::bad_option);
+    return std::string(error.what()) + " | " + error.hint();
+  }
+  return {};
+}
+
+double computed(const Catalogue& catalogue, const char* name, const std::vector<double>& counters) {
+  return catalogue.metric(name).value(counters);
+}
+
+}  // namespace
+
+TEST_CASE("each of nvprof's names has formulas or a reason") {
+  std::size_t without = 0;
+  std::set<std::string_view> units;
+  for (const auto& metric : schema::nvprof_metric_formulas) {
+    INFO(metric.name);
+    CHECK_FALSE(metric.description.empty());
+    CHECK(schema::kind_of(metric) != MetricKind::unknown);
+    units.insert(schema::unit_of(metric));
+    if (!metric.computable()) {
+      ++without;
+      CHECK_FALSE(metric.note.empty());
+    }
+    for (const std::string_view formula : metric.formulas) {
+      if (!formula.empty()) CHECK_FALSE(Formula(formula).counters().empty());
+    }
+  }
+  CHECK(std::size(schema::nvprof_metric_formulas) == 181);
+  CHECK(without == 27);
+  CHECK(units == std::set<std::string_view>{"", "%", "bytes", "bytes/s", "level of 10"});
+
+  without = 0;
+  for (const auto& event : schema::nvprof_event_formulas) {
+    INFO(event.name);
+    CHECK_FALSE(event.description.empty());
+    without += !event.computable();
+    for (const std::string_view formula : event.formulas) {
+      if (!formula.empty()) CHECK_FALSE(Formula(formula).counters().empty());
+    }
+  }
+  CHECK(std::size(schema::nvprof_event_formulas) == 82);
+  CHECK(without == 10);
+}
+
+TEST_CASE("the id to write is that of the newest generation") {
+  using schema::nvprof_event_id;
+  using schema::nvprof_metric_id;
+  CHECK(nvprof_metric_id("achieved_occupancy") == 20971638);
+  CHECK(nvprof_metric_id("tensor_int_fu_utilization") == 22741001);
+  CHECK_FALSE(nvprof_metric_id("tex_sm_utilization").has_value());
+  CHECK_FALSE(nvprof_metric_id("dram__bytes_read.sum").has_value());
+  CHECK(nvprof_event_id("active_cycles") == 2629);
+  CHECK(nvprof_event_id("local_load") == 2625);
+  CHECK_FALSE(nvprof_event_id("global_load").has_value());
+}
+
+TEST_CASE("values as nvprof stores them") {
+  using schema::nvprof_bits;
+  const auto real = [](MetricKind kind, double value) {
+    return std::bit_cast<double>(nvprof_bits(kind, value).value());
+  };
+  CHECK(real(MetricKind::real, 0.43) == 0.43);
+  CHECK(real(MetricKind::percent, 99.5) == 99.5);
+  CHECK(nvprof_bits(MetricKind::count, 2.5) == 3);
+  CHECK(nvprof_bits(MetricKind::count, -1) == 0);
+  CHECK(nvprof_bits(MetricKind::throughput, 1e12) == 1'000'000'000'000);
+  CHECK(nvprof_bits(MetricKind::utilization, 3.49) == 3);
+  CHECK(nvprof_bits(MetricKind::utilization, 3.5) == 4);
+  CHECK(nvprof_bits(MetricKind::utilization, 10.7) == 10);
+  CHECK_FALSE(nvprof_bits(MetricKind::count, std::nan("")).has_value());
+  CHECK_FALSE(nvprof_bits(MetricKind::real, HUGE_VAL).has_value());
+}
+
+TEST_CASE("metrics in nvprof's units") {
+  const auto cupti = library();
+  if (!cupti) return;
+  const cupti::HostChip chip(cupti, "GH100");
+  const Catalogue catalogue(chip);
+  CHECK(computed(catalogue, "achieved_occupancy", {43}) == 0.43);
+  CHECK(computed(catalogue, "dram_utilization", {35}) == 3.5);
+  CHECK(computed(catalogue, "sm_efficiency", {35}) == 35);
+  // Sectors of 32 bytes, and wavefronts of 128, per second.
+  CHECK(computed(catalogue, "local_store_throughput", {10}) == 320);
+  CHECK(computed(catalogue, "l2_read_throughput", {1, 2, 3}) == 192);
+  CHECK(computed(catalogue, "shared_load_throughput", {10}) == 1280);
+  CHECK(computed(catalogue, "sysmem_read_bytes", {10}) == 320);
+  CHECK(computed(catalogue, "flop_count_sp", {1, 2, 3}) == 9);
+  CHECK(computed(catalogue, "global_hit_rate", {1, 1, 0, 0, 4, 0, 0, 0}) == 50);
+  CHECK(computed(catalogue, "global_hit_rate", {0, 0, 0, 0, 0, 0, 0, 0}) == 0);
+  CHECK(computed(catalogue, "warp_execution_efficiency", {16}) == 50);
+
+  const Metric occupancy = catalogue.metric("achieved_occupancy");
+  CHECK(occupancy.origin == Metric::Origin::nvprof_metric);
+  CHECK(occupancy.kind == MetricKind::real);
+  CHECK(occupancy.nvprof_id == 20971638);
+  CHECK(occupancy.counters ==
+        std::vector<std::string>{"sm__warps_active.avg.pct_of_peak_sustained_active"});
+}
+
+TEST_CASE("CUPTI's metrics are their own formula") {
+  const auto cupti = library();
+  if (!cupti) return;
+  const cupti::HostChip chip(cupti, "GH100");
+  const Catalogue catalogue(chip);
+  const Metric metric = catalogue.metric("dram__bytes_read.sum.per_second");
+  CHECK(metric.origin == Metric::Origin::cupti);
+  CHECK(metric.unit == "byte/s");
+  CHECK_FALSE(metric.description.empty());
+  CHECK_FALSE(metric.nvprof_id.has_value());
+  CHECK(metric.counters == std::vector<std::string>{metric.name});
+  CHECK(metric.value(std::vector<double>{5}) == 5);
+  CHECK(catalogue.metric("sm__throughput.avg.pct_of_peak_sustained_elapsed").unit == "%");
+  CHECK(metrics::unit_of("sm__warps_active.avg.per_cycle_active", "warp") == "warp/cycle");
+  CHECK(metrics::unit_of("dram__bytes.sum", "byte") == "byte");
+}
+
+TEST_CASE("the newer of two names is taken where a chip has only that") {
+  const auto cupti = library();
+  if (!cupti) return;
+  const auto formula = [&](const char* chip_name, const char* metric) {
+    const cupti::HostChip chip(cupti, chip_name);
+    return Catalogue(chip).metric(metric).formula;
+  };
+  CHECK(formula("GH100", "dram_read_bytes") == "dram__bytes_read.sum");
+  CHECK(formula("GB202", "dram_read_bytes") == "dram__bytes_op_read.sum");
+}
+
+TEST_CASE("a wrong name is told with what may be meant") {
+  const auto cupti = library();
+  if (!cupti) return;
+  const cupti::HostChip chip(cupti, "GH100");
+  const Catalogue catalogue(chip);
+  const auto metric = [&](const char* name) { return problem([&] { catalogue.metric(name); }); };
+  const auto event = [&](const char* name) { return problem([&] { catalogue.event(name); }); };
+  CHECK(metric("dram__bytes_read") ==
+        "metric dram__bytes_read lacks a roll-up | add .sum, .avg, .min or .max to the name");
+  CHECK(metric("sm__throughput").find(".avg.pct_of_peak_sustained_elapsed") != std::string::npos);
+  CHECK(metric("dram__bytes_raed.sum.per_second")
+            .find("did you mean dram__bytes_read.sum.per_second") != std::string::npos);
+  CHECK(metric("dram__bytes_read.smu") ==
+        "metric dram__bytes_read has no .smu | did you mean .sum?");
+  CHECK(metric("acheived_occupancy").find("did you mean achieved_occupancy?") != std::string::npos);
+  CHECK(metric("cf_issued").find("cf_executed") != std::string::npos);
+  CHECK(metric("l2_local_load_bytes").find("GH100 cannot count") == 0);
+  CHECK(metric("atom_count") == "atom_count is an event, not a metric | use --events");
+  CHECK(event("ipc") == "ipc is a metric, not an event | use --metrics");
+  CHECK(event("atom_cuont").find("did you mean atom_count?") != std::string::npos);
+  CHECK(event("prof_trigger_00").find("no counterpart") != std::string::npos);
+  CHECK(metric("nothing_like_it").find("GH100 has no metric nothing_like_it") == 0);
+  CHECK(metric("").find("GH100 has no metric") == 0);
+}
+
+TEST_CASE("all metrics, and each once") {
+  const auto cupti = library();
+  if (!cupti) return;
+  const cupti::HostChip chip(cupti, "GH100");
+  const Catalogue catalogue(chip);
+  const auto all = catalogue.metrics({"ipc", "all", "ipc", "dram__bytes_read.sum"});
+  std::set<std::string> names;
+  for (const Metric& metric : all) names.insert(metric.name);
+  CHECK(names.size() == all.size());
+  CHECK(all.front().name == "ipc");
+  CHECK(all.back().name == "dram__bytes_read.sum");
+  CHECK(all.size() == 154);  // nvprof's 153 and one of CUPTI's
+  CHECK(catalogue.events({"all"}).size() == 72);
+  CHECK(catalogue.event("inst_executed").nvprof_id == 2619);
+  CHECK(catalogue.metric("inst_executed").nvprof_id == 20971579);
+}
