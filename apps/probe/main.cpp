@@ -1,0 +1,31 @@
+// gpuprof-probe: tells gpuprof which GPUs there are and whether metrics can be collected. A program
+// of its own, because the driver stays in a process once it was started.
+//
+//   gpuprof-probe list|try CUPTI…     the libcuptis to try, in order
+//
+// Prints a line for each device: index, chip, name and problem, with tabs between. Exit code 0, or
+// that of the error, which is told on stderr with its hint on a second line.
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "libprof/base/error.hpp"
+#include "libprof/cupti/probe.hpp"
+
+int main(int count, char** words) {
+  if (count < 2) return static_cast<int>(gpuprof::ExitCode::internal);
+  try {
+    const std::vector<std::string> candidates(words + 2, words + count);
+    for (const auto& device :
+         gpuprof::cupti::probe_devices(candidates, words[1] == std::string("try"))) {
+      std::printf("%d\t%s\t%s\t%s\n", device.index, device.chip.c_str(), device.name.c_str(),
+                  device.problem.c_str());
+    }
+  } catch (const gpuprof::Error& error) {
+    std::fprintf(stderr, "%s\n%s\n", error.what(), error.hint().c_str());
+    return static_cast<int>(error.exit_code());
+  }
+  std::fflush(stdout);
+  // No more than this: taking the driver down takes long, and the context goes with the process.
+  std::_Exit(0);
+}
