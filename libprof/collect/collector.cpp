@@ -77,6 +77,16 @@ std::string command_line() {
   return shell_line(words);
 }
 
+// What tells processes of one command apart, run after run.
+std::string rank() {
+  std::string text;
+  for (const char* name : {"RANK", "LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID",
+                           "CUDA_VISIBLE_DEVICES"}) {
+    if (const char* value = std::getenv(name)) text += std::string(name) + "=" + value + " ";
+  }
+  return text;
+}
+
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
   while (!text.empty()) {
@@ -219,6 +229,7 @@ bool Collector::greet(const char* socket_path) {
   fields.set("parent_process_id", static_cast<std::int64_t>(getppid()));
   fields.set("executable", executable());
   fields.set("command_line", command_line());
+  fields.set("rank", rank());
   wire::Encoder hello;
   hello.integer(wire::version).fields(fields);
   wire::Frame frame;

@@ -67,6 +67,18 @@ Capture capture_of(CUpti_CallbackId id) {
 // CUPTI's parameters for one call.
 #define GPUPROF_PARAMS(type) cupti::sized<type>(type##_STRUCT_SIZE)
 
+// The place of a name in a list, from 1, where it is put if it is new; 0 for none.
+std::uint32_t number_of(const char* name, std::vector<std::string>& names,
+                        std::unordered_map<std::string, std::uint32_t>& numbers) {
+  if (!name) return 0;
+  const auto [entry, fresh] = numbers.try_emplace(name, 0);
+  if (fresh) {
+    names.emplace_back(name);
+    entry->second = static_cast<std::uint32_t>(names.size());
+  }
+  return entry->second;
+}
+
 std::regex regex_of(const std::string& text) {
   return std::regex(text, std::regex::ECMAScript | std::regex::optimize);
 }
@@ -168,6 +180,8 @@ struct RangeProfiler::Context {
   std::vector<wire::MeasuredRange> rows;  // of the image
   std::vector<std::string> names;
   std::unordered_map<std::string, std::uint32_t> name_numbers;
+  wire::CounterData list;  // launches not sent yet, measured or not
+  std::unordered_map<std::string, std::uint32_t> list_names;
   std::unordered_map<ShapeKey, Shape, ShapeHash> shapes;
   std::uint64_t ordinal = 0;
   double wasted_us = 0;  // on launches between those asked for, since the last of these
@@ -262,6 +276,7 @@ void RangeProfiler::context_ends(CUcontext handle) {
   Context* context = find(handle);
   if (!context) return;
   const std::unique_lock lock(context->mutex, std::chrono::seconds(1));
+  if (lock) send_list(*context);
   if (lock && !context->failed.load()) {
     close(*context);
     disable(*context);
@@ -273,9 +288,11 @@ void RangeProfiler::finish() {
   off_.store(true);
   const std::shared_lock lock(contexts_mutex_);
   for (const auto& context : contexts_) {
-    if (context->dead.load() || context->failed.load()) continue;
+    if (context->dead.load()) continue;
     const std::unique_lock one(context->mutex, std::chrono::seconds(1));
-    if (one) close(*context);
+    if (!one) continue;
+    send_list(*context);
+    if (!context->failed.load()) close(*context);
   }
 }
 
@@ -328,6 +345,7 @@ void RangeProfiler::enter(CUpti_CallbackId id, const CUpti_CallbackData& call) {
     return;
   }
   const Launch launch(id, call);
+  if (config_.list_launches) list(context, call, launch);
   if (launch.graph) {
     // An auto range session does not survive a graph launch (measured).
     counts_.graph.fetch_add(1, std::memory_order_relaxed);
@@ -896,13 +914,34 @@ void RangeProfiler::end_range() {
 }
 
 std::uint32_t RangeProfiler::name_index(Context& context, const char* name) {
-  if (!name) return 0;
-  const auto [entry, fresh] = context.name_numbers.try_emplace(name, 0);
-  if (fresh) {
-    context.names.emplace_back(name);
-    entry->second = static_cast<std::uint32_t>(context.names.size());
-  }
-  return entry->second;
+  return number_of(name, context.names, context.name_numbers);
+}
+
+// --- joining runs
+
+void RangeProfiler::list(Context& context, const CUpti_CallbackData& call, const Launch& launch) {
+  constexpr std::size_t most = 4096;
+  wire::MeasuredRange& row = context.list.ranges.emplace_back();
+  row.ordinal = context.ordinal;
+  row.correlation = call.correlationId;
+  row.kind = launch.graph ? wire::RangeKind::graph : wire::RangeKind::kernel;
+  std::copy_n(launch.grid, 3, row.grid);
+  std::copy_n(launch.block, 3, row.block);
+  row.name = number_of(launch.symbol, context.list.names, context.list_names);
+  if (context.list.ranges.size() >= most) send_list(context);
+}
+
+void RangeProfiler::send_list(Context& context) {
+  if (context.list.ranges.empty()) return;
+  context.list.group = wire::launch_list;
+  context.list.context = context.id;
+  context.list.context_number = context.number;
+  context.list.device = context.device;
+  wire::Encoder encoder;
+  encode(encoder, context.list);
+  channel_.send(wire::FrameType::counter_data, encoder);
+  context.list = {};
+  context.list_names.clear();
 }
 
 // --- watching

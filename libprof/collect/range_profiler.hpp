@@ -86,6 +86,8 @@ class RangeProfiler {
   void start(Context& context);
   void stop(Context& context);
   void send(Context& context, std::uint64_t dropped);
+  void list(Context& context, const CUpti_CallbackData& call, const Launch& launch);
+  void send_list(Context& context);
   std::string image_file(const Context& context) const;
   void load_image(Context& context);
   bool save_image(Context& context);

@@ -210,6 +210,11 @@ void Listener::take(Connection& connection, wire::Frame frame) {
         if (text && options_.message) options_.message(connection.process_id, std::string(*text));
         connection.gave_up |= text && what == std::string_view("error");
       }
+      for (const auto& [name, text] : fields) {
+        if (options_.metrics_notice && name.starts_with("metrics_")) {
+          options_.metrics_notice(connection.process_id, name, text);
+        }
+      }
       break;
     }
     case wire::FrameType::batch:
@@ -226,15 +231,22 @@ void Listener::take(Connection& connection, wire::Frame frame) {
 void Listener::answer_hello(Connection& connection, const wire::Frame& hello) {
   wire::Decoder decoder(hello.payload());
   decoder.integer<std::uint32_t>();
-  connection.process_id = decoder.fields().integer("process_id");
+  const wire::Fields fields = decoder.fields();
+  connection.process_id = fields.integer("process_id");
   connection.said_hello = true;
   seen_.fetch_add(1);
   {
     const std::lock_guard lock(mutex_);
     active_processes_.push_back(connection.process_id);
   }
+  wire::Fields answer = options_.config;
+  if (options_.config_for) {
+    for (const auto& [name, value] : options_.config_for(connection.stream, fields)) {
+      answer.set(name, value);
+    }
+  }
   wire::Encoder config;
-  config.fields(options_.config);
+  config.fields(answer);
   send_frame(connection.socket, wire::FrameType::config, config.bytes());
 }
 

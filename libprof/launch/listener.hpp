@@ -22,10 +22,16 @@ namespace gpuprof::launch {
 class Listener {
  public:
   struct Options {
-    wire::Fields config;          // what collectors are told
+    wire::Fields config;  // what collectors are told
+    // What one is told besides, from the fields of its hello. May be empty. Called on the
+    // listener's thread.
+    std::function<wire::Fields(std::uint32_t stream, const wire::Fields& hello)> config_for = {};
     std::string salvage_program;  // path of gpuprof-salvage; empty: no salvage
     // Something to tell the user about a process. Called on the listener's thread.
     std::function<void(std::int64_t process_id, const std::string& text)> message;
+    // Any field of an info frame whose name begins with "metrics_". May be empty.
+    std::function<void(std::int64_t process_id, std::string_view name, const std::string& text)>
+        metrics_notice = {};
   };
 
   // Makes the socket in a folder of its own under $TMPDIR. Throws gpuprof::Error.

@@ -59,7 +59,9 @@ Target::Target() {
 Target::~Target() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 void Target::start(const std::vector<std::string>& command,
-                   const std::vector<std::string>& environment) {
+                   const std::vector<std::string>& environment, Output output) {
+  ended_ = false;
+  status_ = 0;
   const std::vector<std::string> variables = merged_environment(environment);
   const std::vector<char*> arguments = pointers(command);
   const std::vector<char*> environment_pointers = pointers(variables);
@@ -72,6 +74,10 @@ void Target::start(const std::vector<std::string>& command,
   if (process_ == 0) {
     ::signal(SIGXFSZ, too_large_before_);
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    if (output == Output::nowhere) {
+      const int nowhere = open("/dev/null", O_RDWR);
+      for (int file = 0; file < 3 && nowhere >= 0; ++file) dup2(nowhere, file);
+    }
     execvpe(arguments[0], arguments.data(), environment_pointers.data());
     const int why = errno;
     [[maybe_unused]] const ssize_t written = write(pipe_ends[1], &why, sizeof why);

@@ -21,9 +21,13 @@ class Target {
   Target(const Target&) = delete;
   Target& operator=(const Target&) = delete;
 
-  // Runs `command` with our environment and these variables ("NAME=value") besides. Throws
-  // gpuprof::Error when there is no such program.
-  void start(const std::vector<std::string>& command, const std::vector<std::string>& environment);
+  enum class Output { ours, nowhere };
+
+  // Runs `command` with our environment and these variables ("NAME=value") besides. Again once it
+  // has ended; with Output::nowhere nobody sees what it writes to stdout and stderr, and it reads
+  // nothing. Throws gpuprof::Error when there is no such program.
+  void start(const std::vector<std::string>& command, const std::vector<std::string>& environment,
+             Output output = Output::ours);
 
   // Waits up to `timeout_ms` (-1: no limit) for the target to end. Signals sent to us are sent on
   // to it, except those a terminal has given it already. True when it has ended.

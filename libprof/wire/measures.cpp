@@ -143,6 +143,7 @@ void encode(Encoder& encoder, const CollectConfig& config) {
       .integer(config.hang_ms)
       .integer(config.overhead_permille)
       .integer(config.samples)
+      .integer(static_cast<std::uint8_t>(config.list_launches))
       .integer(static_cast<std::uint8_t>(config.reset_caches))
       .text(config.images)
       .text(config.left_out)
@@ -179,6 +180,7 @@ std::optional<CollectConfig> decode_collect_config(std::span<const std::byte> pa
   config.hang_ms = decoder.integer<std::uint32_t>();
   config.overhead_permille = decoder.integer<std::uint32_t>();
   config.samples = decoder.integer<std::uint32_t>();
+  config.list_launches = decoder.integer<std::uint8_t>() != 0;
   config.reset_caches = decoder.integer<std::uint8_t>() != 0;
   config.images = decoder.text();
   config.left_out = decoder.text();

@@ -29,9 +29,12 @@ struct MeasuredRange {
 };
 static_assert(sizeof(MeasuredRange) == 64);
 
+// The group of a list of launches that is no measurement.
+inline constexpr std::uint32_t launch_list = 0xffffffff;
+
 // A counter data image that CUPTI has decoded, and what its ranges are, in its order.
 struct CounterData {
-  std::uint32_t group{};           // GroupInfo::id
+  std::uint32_t group{};           // GroupInfo::id, or launch_list
   std::uint32_t context{};         // CUPTI's id
   std::uint32_t context_number{};  // counts the contexts of the process from 0
   std::uint32_t device{};
@@ -109,6 +112,7 @@ struct CollectConfig {
   std::uint32_t hang_ms{};            // a launch or a call of CUPTI's that takes longer hangs
   std::uint32_t overhead_permille{};  // multiplex only
   std::uint32_t samples{};            // multiplex only: per kernel shape and group
+  bool list_launches{};               // also send all launches, for later runs to be joined with
   bool reset_caches{};                // before each pass of kernel replay
   std::string images;                 // folder for images between passes; empty: there is one pass
   std::string left_out;               // regular expression of kernels never to be measured
