@@ -184,13 +184,45 @@ std::optional<Refusal> set_cpu_mode(Options& options, const std::string& value) 
   return {};
 }
 
-std::optional<Refusal> set_kernels(Options& options, const std::string& value) {
+// Whether it can be used as one; else why not.
+std::optional<Refusal> wrong_expression(const std::string& value) {
   try {
     const std::regex check(value);
   } catch (const std::regex_error& error) {
     return Refusal{.takes = std::string("a regular expression: ") + error.what()};
   }
-  options.reports.filter.kernels = value;
+  return {};
+}
+
+// At single colons: "::" belongs to a name.
+std::vector<std::string> split_path(const std::string& value) {
+  std::vector<std::string> parts(1);
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (value[i] != ':') {
+      parts.back() += value[i];
+    } else if (parts.size() == 3 && i + 1 < value.size() && value[i + 1] == ':') {
+      parts.back() += "::";
+      ++i;
+    } else {
+      parts.emplace_back();
+    }
+  }
+  return parts;
+}
+
+// A name, or CONTEXT:STREAM:NAME:INVOCATION, as nvprof takes it.
+std::optional<Refusal> set_kernels(Options& options, const std::string& value) {
+  std::vector<std::string> parts = split_path(value);
+  if (parts.size() != 4) parts = {"", "", value, ""};
+  for (const std::string& part : parts) {
+    if (const auto wrong = wrong_expression(part)) return wrong;
+  }
+  MetricRequest& scope = options.metrics.scope;
+  scope.contexts = parts[0];
+  scope.streams = parts[1];
+  scope.kernels = parts[2];
+  scope.invocations = parts[3];
+  options.reports.filter.kernels = parts[2];
   return {};
 }
 
@@ -203,7 +235,56 @@ std::optional<Refusal> set_devices(Options& options, const std::string& value) {
     devices.push_back(*device);
   }
   options.reports.filter.devices = devices;
+  options.metrics.scope.devices.assign(devices.begin(), devices.end());
   return {};
+}
+
+// Names of metrics or events, with commas between, for the scope that was set last.
+Set request(std::vector<std::string> MetricRequest::*names) {
+  return [=](Options& options, const std::string& value) -> std::optional<Refusal> {
+    MetricRequest request = options.metrics.scope;
+    for (std::string& name : split(value, ',')) {
+      if (!name.empty()) (request.*names).push_back(std::move(name));
+    }
+    options.metrics.requests.push_back(std::move(request));
+    return {};
+  };
+}
+
+std::optional<Refusal> set_replay_mode(Options& options, const std::string& value) {
+  options.metrics.replay = value == "kernel"      ? MetricReplay::kernel
+                           : value == "multiplex" ? MetricReplay::multiplex
+                           : value == "range"     ? MetricReplay::range
+                                                  : MetricReplay::application;
+  return {};
+}
+
+std::optional<Refusal> set_overhead(Options& options, const std::string& value) {
+  const bool percent = value.ends_with('%');
+  const auto number = parse<double>(std::string_view(value).substr(0, value.size() - percent));
+  if (!number || !(*number > 0 && *number <= 1000)) {
+    return Refusal{.takes = "a percentage of the run's time, such as 20%"};
+  }
+  options.metrics.overhead_permille = std::max(1, static_cast<int>(std::lround(*number * 10)));
+  return {};
+}
+
+std::optional<Refusal> set_range(Options& options, const std::string& value) {
+  constexpr std::string_view nvtx = "nvtx:";
+  if (value != "profiler" && !value.starts_with(nvtx)) {
+    return Refusal{.takes =
+                       "nvtx:NAME (a regular expression), or profiler for what lies between "
+                       "cudaProfilerStart and cudaProfilerStop"};
+  }
+  options.metrics.replay = MetricReplay::range;
+  options.metrics.range = value == "profiler" ? "" : value.substr(nvtx.size());
+  if (value != "profiler" && options.metrics.range.empty()) options.metrics.range = ".";
+  return wrong_expression(options.metrics.range);
+}
+
+std::optional<Refusal> set_left_out(Options& options, const std::string& value) {
+  options.metrics.left_out = value;
+  return wrong_expression(value);
 }
 
 std::string trace_help() {
@@ -513,10 +594,15 @@ std::vector<Option> make_table() {
        .letter = 'm',
        .argument = "LIST",
        .group = G::metrics,
-       .help = "Metrics to collect",
-       .status = Status::not_yet,
-       .why = no_metrics,
-       .not_with_import = true},
+       .help =
+           "Metrics to collect for each kernel, with commas between\n"
+           "Names of nvprof's and of CUPTI's (--query-metrics); all is every metric of nvprof's "
+           "that the GPU has. May be given again for other kernels: --devices, --kernels, "
+           "--launch-skip and --launch-count hold for the --metrics and --events behind them. "
+           "Values are in METRIC_VALUE and in the view kernel_metrics.",
+       .common = true,
+       .not_with_import = true,
+       .set = request(&MetricRequest::metrics)},
       {.name = "query-metrics",
        .group = G::metrics,
        .help =
@@ -533,10 +619,10 @@ std::vector<Option> make_table() {
        .letter = 'e',
        .argument = "LIST",
        .group = G::metrics,
-       .help = "Hardware events to collect",
-       .status = Status::replaced,
-       .why = "CUDA has no events any more; metrics (--metrics) take their place",
-       .not_with_import = true},
+       .help = "nvprof's events to collect, from the metrics that stand for them\n"
+               "--query-events lists them.",
+       .not_with_import = true,
+       .set = request(&MetricRequest::events)},
       {.name = "query-events",
        .group = G::metrics,
        .help = "List nvprof's events that CUPTI's metrics of a chip can stand for",
@@ -602,11 +688,105 @@ std::vector<Option> make_table() {
        .why = no_metrics,
        .set = number(1, INT_MAX)},
       {.name = "replay-mode",
-       .argument = "disabled|kernel|application",
+       .argument = "application|multiplex|kernel|range",
        .group = G::metrics,
-       .help = "What is run again when one pass cannot collect all metrics",
-       .status = Status::not_yet,
-       .why = no_metrics},
+       .help =
+           "How metrics are collected that do not fit into one pass (application)\n"
+           "application: the program runs once for each group of metrics; the first run is also "
+           "traced. Cheapest, for programs that do the same each time.\n"
+           "multiplex: one run, in which groups take turns over windows of launches, within "
+           "--metrics-overhead. For long runs of few kernels, such as training.\n"
+           "kernel: each kernel runs several times on the same memory. Dear; for programs that "
+           "cannot run twice.\n"
+           "range: one value for what lies in a range of the program's own, see --range.",
+       .set = set_replay_mode},
+      {.name = "range",
+       .argument = "nvtx:NAME|profiler",
+       .group = G::metrics,
+       .help = "Measure ranges as a whole and not kernels: NVTX push/pop ranges whose name matches "
+               "(a regular expression), or what lies between cudaProfilerStart and "
+               "cudaProfilerStop",
+       .ours = true,
+       .set = set_range},
+      {.name = "metrics-overhead",
+       .argument = "PERCENT",
+       .group = G::metrics,
+       .help = "Share of the run's time that --replay-mode multiplex may take (20%)",
+       .ours = true,
+       .set = set_overhead},
+      {.name = "metrics-samples",
+       .argument = "N",
+       .group = G::metrics,
+       .help = "Launches of each kernel, grid and block that --replay-mode multiplex measures in "
+               "each group (32)",
+       .ours = true,
+       .set = number(1, 1'000'000, [](Options& o) -> int& { return o.metrics.samples; })},
+      {.name = "metrics-plan",
+       .group = G::metrics,
+       .help = "Show which metrics are collected together, in how many passes, and what a kernel "
+               "costs\nWithout an application nothing is run.",
+       .ours = true,
+       .not_with_import = true,
+       .set = flag([](Options& o) { o.metrics.plan = true; })},
+      {.name = "require-metrics",
+       .group = G::metrics,
+       .help = "Do not run the program when metrics cannot be collected (else it runs without)",
+       .ours = true,
+       .set = flag([](Options& o) { o.metrics.required = true; })},
+      {.name = "launch-skip",
+       .argument = "N",
+       .group = G::metrics,
+       .help = "Launches to pass over before the first that is measured",
+       .ours = true,
+       .set = [](Options& o, const std::string& value) -> std::optional<Refusal> {
+         const auto skip = parse<std::uint32_t>(value);
+         if (!skip) return Refusal{.takes = "a number"};
+         o.metrics.scope.skip = *skip;
+         return {};
+       }},
+      {.name = "launch-count",
+       .argument = "N",
+       .group = G::metrics,
+       .help = "Launches to measure (0: all)",
+       .ours = true,
+       .set = [](Options& o, const std::string& value) -> std::optional<Refusal> {
+         const auto count = parse<std::uint32_t>(value);
+         if (!count) return Refusal{.takes = "a number"};
+         o.metrics.scope.count = *count;
+         return {};
+       }},
+      {.name = "metrics-exclude",
+       .argument = "REGEX",
+       .group = G::metrics,
+       .help = "Kernels never to be measured, because they wait for others\n"
+               "Under --replay-mode kernel cooperative and NCCL kernels are left out anyway.",
+       .ours = true,
+       .set = set_left_out},
+      {.name = "cache-control",
+       .argument = "all|none",
+       .group = G::metrics,
+       .help = "all: empty the L2 cache before each pass of --replay-mode kernel (CUPTI 13.4 and "
+               "newer)",
+       .ours = true,
+       .set = equals("all", [](Options& o) -> bool& { return o.metrics.reset_caches; })},
+      {.name = "metrics-batch",
+       .argument = "N",
+       .group = G::metrics,
+       .help = "Launches between two readings of the counters (256)\n"
+               "Larger is cheaper per launch and dearer to start: 0.6 ms per launch of the batch.",
+       .ours = true,
+       .set = number(1, 65'536, [](Options& o) -> int& { return o.metrics.batch; })},
+      {.name = "hang-timeout",
+       .argument = "SECONDS",
+       .group = G::metrics,
+       .help = "A measured kernel that takes longer is taken for hanging, and measuring ends (10)",
+       .ours = true,
+       .set = number(1, 86'400, [](Options& o) -> int& { return o.metrics.hang_seconds; })},
+      {.name = "keep-counter-data",
+       .group = G::metrics,
+       .help = "With --save-capture: also keep the counter data that values come from",
+       .ours = true,
+       .set = flag([](Options& o) { o.metrics.keep_counter_data = true; })},
       {.name = "skip-kernel-replay-save-restore",
        .argument = "on|off",
        .group = G::metrics,

@@ -153,7 +153,8 @@ class Parser {
       errors_.push_back("Error: --" + option->name + ": " + remark(*option));
     }
     if (!errors_.empty()) throw NvprofError{errors_, ExitCode::bad_option};
-    if (!importing() && !query && options_.application.empty()) {
+    const bool plan_only = options_.metrics.plan && !options_.metrics.requests.empty();
+    if (!importing() && !query && !plan_only && options_.application.empty()) {
       throw NvprofError{{"Error: no application specified."}, ExitCode::no_application};
     }
   }

@@ -1,6 +1,7 @@
 // The command line as values.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,37 @@ struct Query {
   bool events = false;
   std::string chip;    // empty: those of this machine
   std::string filter;  // empty: all
+};
+
+// --metrics or --events, with the scope that the options before it had set.
+struct MetricRequest {
+  std::vector<std::string> metrics;
+  std::vector<std::string> events;
+  std::vector<std::uint32_t> devices;  // empty: all
+  std::string contexts;                // regular expressions; empty: all
+  std::string streams;
+  std::string kernels;
+  std::string invocations;
+  std::uint64_t skip = 0;   // launches of the scope
+  std::uint64_t count = 0;  // 0: all
+};
+
+enum class MetricReplay { application, multiplex, kernel, range };
+
+struct MetricOptions {
+  std::vector<MetricRequest> requests;
+  MetricRequest scope;  // for the next request
+  MetricReplay replay = MetricReplay::application;
+  int overhead_permille = 200;
+  int samples = 32;  // multiplex: of each kernel shape
+  int batch = 256;   // ranges per counter data image
+  int hang_seconds = 10;
+  bool reset_caches = true;
+  bool plan = false;      // show the plan; without an application nothing else
+  bool required = false;  // no run without metrics
+  bool keep_counter_data = false;
+  std::string left_out;
+  std::string range;  // NVTX ranges; empty: cudaProfilerStart to cudaProfilerStop
 };
 
 struct Options {
@@ -53,6 +85,7 @@ struct Options {
   std::string input;
 
   Query query;
+  MetricOptions metrics;
 
   // help
   std::string topic;  // empty: the short help

@@ -9,9 +9,11 @@
 #include <optional>
 #include <regex>
 #include <thread>
+#include <utility>
 
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/cupti_paths.hpp"
+#include "apps/gpuprof/device_probe.hpp"
 #include "apps/gpuprof/run_info.hpp"
 #include "libprof/metrics/catalogue.hpp"
 #include "libprof/metrics/nearest.hpp"
@@ -47,6 +49,7 @@ struct BaseRow {
 
 struct Listing {
   std::string chip;
+  std::vector<ProbedDevice> devices;  // that have this chip; empty: it was asked for by name
   std::vector<NvprofRow> metrics;
   std::vector<NvprofRow> events;
   std::vector<BaseRow> bases;
@@ -157,10 +160,13 @@ std::string compact(const std::vector<std::string>& subs) {
   return joined(firsts) + (alone ? ", alone or with " : ", with ") + joined(rests);
 }
 
-void print_nvprof(std::string_view heading, const std::string& chip,
+void print_nvprof(std::string_view heading, const Listing& listing,
                   const std::vector<NvprofRow>& rows, bool details) {
-  std::cout << heading << "\n                            Name   Description\nChip " << chip
-            << ":\n";
+  std::cout << heading << "\n                            Name   Description\n";
+  for (const ProbedDevice& device : listing.devices) {
+    std::cout << "Device " << device.index << " (" << device.name << "), ";
+  }
+  std::cout << "Chip " << listing.chip << ":\n";
   for (const auto& [formula, metric] : rows) {
     if (!metric) continue;
     std::cout << "        " << metric->name << ":  " << metric->description;
@@ -254,8 +260,11 @@ Json json_of(const std::vector<NvprofRow>& rows) {
   return list;
 }
 
-void print_json(const cupti::HostChip& chip, const Listing& listing, const Query& query) {
+Json json_of(const cupti::HostChip& chip, const Listing& listing, const Query& query) {
   Json document{{"chip", listing.chip}};
+  for (const ProbedDevice& device : listing.devices) {
+    document["devices"].push_back({{"index", device.index}, {"name", device.name}});
+  }
   if (query.metrics) document["nvprof_metrics"] = json_of(listing.metrics);
   if (query.events) document["nvprof_events"] = json_of(listing.events);
   if (query.metrics) {
@@ -277,6 +286,10 @@ void print_json(const cupti::HostChip& chip, const Listing& listing, const Query
       if (of_type.is_null()) of_type = chip.sub_metrics(row.metric.name, row.metric.type);
     }
   }
+  return document;
+}
+
+void print(const Json& document) {
   std::cout << document.dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
 }
 
@@ -287,12 +300,12 @@ std::string quoted(std::string_view text) {
 }
 
 void print_csv(const Listing& listing) {
-  std::cout << "\"Name\",\"Kind\",\"Unit\",\"Hardware Unit\",\"Passes\",\"Formula\","
+  std::cout << "\"Chip\",\"Name\",\"Kind\",\"Unit\",\"Hardware Unit\",\"Passes\",\"Formula\","
                "\"Description\"\n";
-  const auto line = [](std::initializer_list<std::string_view> cells) {
-    std::string text;
-    for (const std::string_view cell : cells) text += (text.empty() ? "" : ",") + quoted(cell);
-    std::cout << text << "\n";
+  const auto line = [&](std::initializer_list<std::string_view> cells) {
+    std::cout << quoted(listing.chip);
+    for (const std::string_view cell : cells) std::cout << "," << quoted(cell);
+    std::cout << "\n";
   };
   const auto of_nvprof = [&](const std::vector<NvprofRow>& rows, std::string_view kind) {
     for (const auto& [formula, metric] : rows) {
@@ -324,13 +337,16 @@ void print_csv(const Listing& listing) {
               hint.empty() ? "" : "did you mean:" + hint, ExitCode::bad_option);
 }
 
-void list_chip(const Library& library, const Options& options, const std::string& chip_name) {
+// JSON is returned, all else printed.
+Json list_chip(const Library& library, const Options& options, const std::string& chip_name,
+               std::vector<ProbedDevice> devices) {
   const Query& query = options.query;
   const cupti::HostChip chip(library, chip_name);
   const Catalogue catalogue(chip);
   const Filter filter(query.filter);
   Listing listing;
   listing.chip = chip_name;
+  listing.devices = std::move(devices);
   if (query.metrics) {
     listing.metrics = nvprof_rows(catalogue, filter, schema::nvprof_metric_formulas,
                                   Metric::Origin::nvprof_metric);
@@ -346,16 +362,24 @@ void list_chip(const Library& library, const Options& options, const std::string
     nothing_found(catalogue, chip_name, query);
   }
 
-  if (options.reports.layout == Layout::json) return print_json(chip, listing, query);
-  if (options.reports.layout == Layout::csv) return print_csv(listing);
+  const bool details = !filter.empty();
+  if (options.reports.layout == Layout::json) return json_of(chip, listing, query);
+  if (options.reports.layout == Layout::csv) {
+    print_csv(listing);
+    return {};
+  }
   if (!listing.metrics.empty()) {
-    print_nvprof("Available Metrics:", chip_name, listing.metrics, !filter.empty());
+    print_nvprof("Available Metrics:", listing, listing.metrics, details);
   }
   if (!listing.events.empty()) {
-    print_nvprof("Available Events:", chip_name, listing.events, !filter.empty());
+    print_nvprof("Available Events:", listing, listing.events, details);
   }
-  if (listing.bases.size() == 1) return print_details(chip, listing.bases.front());
-  if (!listing.bases.empty()) print_bases(chip, listing.bases);
+  if (listing.bases.size() == 1) {
+    print_details(chip, listing.bases.front());
+  } else if (!listing.bases.empty()) {
+    print_bases(chip, listing.bases);
+  }
+  return {};
 }
 
 std::string known_chips(const Options& options) {
@@ -371,25 +395,47 @@ std::string known_chips(const Options& options) {
   }
 }
 
+// The chips of this machine's GPUs, those of --devices, each with its devices.
+std::vector<std::pair<std::string, std::vector<ProbedDevice>>> chips_here(const Options& options) {
+  if (!driver_found()) {
+    throw NvprofError{{"Error: unable to locate cuda driver library.",
+                       "Make sure nvidia driver is properly installed.",
+                       "Name one of these chips with --chip:" + known_chips(options)},
+                      ExitCode::no_driver};
+  }
+  std::vector<std::pair<std::string, std::vector<ProbedDevice>>> chips;
+  const auto& wanted = options.reports.filter.devices;
+  for (ProbedDevice& device : probe_devices(options.cupti, false)) {
+    if (!wanted.empty() && std::ranges::find(wanted, device.index) == wanted.end()) continue;
+    auto place = std::ranges::find(chips, device.chip, [](const auto& chip) { return chip.first; });
+    if (place == chips.end()) place = chips.insert(place, {device.chip, {}});
+    place->second.push_back(std::move(device));
+  }
+  if (chips.empty()) throw Error("no such device", "see --devices", ExitCode::bad_option);
+  return chips;
+}
+
 }  // namespace
 
 int query_command(const Options& options) {
-  if (options.query.chip.empty()) {
-    const std::string option = options.query.metrics ? "--query-metrics" : "--query-events";
-    const std::string chips = "Name one of these chips with --chip:" + known_chips(options);
-    // Which chips this machine's GPUs have only a process with a driver can tell.
-    if (driver_found()) {
-      throw NvprofError{{"Error: " + option + ": a chip is missing.", chips}, ExitCode::bad_option};
-    }
-    throw NvprofError{{"Error: unable to locate cuda driver library.",
-                       "Make sure nvidia driver is properly installed.", chips},
-                      ExitCode::no_driver};
+  const bool json = options.reports.layout == Layout::json;
+  const auto open = [&] {
+    return std::make_shared<const cupti::HostLibrary>(host_cupti_candidates(options.cupti));
+  };
+  if (!options.query.chip.empty()) {
+    std::string chip = options.query.chip;
+    for (char& c : chip) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    const Json document = list_chip(open(), options, chip, {});
+    if (json) print(document);
+    return 0;
   }
-  const auto library =
-      std::make_shared<const cupti::HostLibrary>(host_cupti_candidates(options.cupti));
-  std::string chip = options.query.chip;
-  for (char& c : chip) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  list_chip(library, options, chip);
+  const auto chips = chips_here(options);
+  const Library library = open();
+  Json documents = Json::array();
+  for (const auto& [chip, devices] : chips) {
+    documents.push_back(list_chip(library, options, chip, devices));
+  }
+  if (json) print(documents);
   return 0;
 }
 

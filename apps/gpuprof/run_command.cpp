@@ -8,20 +8,27 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <sstream>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/cupti_paths.hpp"
 #include "apps/gpuprof/given_names.hpp"
 #include "apps/gpuprof/log.hpp"
+#include "apps/gpuprof/metric_session.hpp"
 #include "apps/gpuprof/option_table.hpp"
 #include "apps/gpuprof/output.hpp"
 #include "apps/gpuprof/recorder.hpp"
 #include "apps/gpuprof/run_info.hpp"
 #include "apps/gpuprof/trace.hpp"
+#include "libprof/base/demangle.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/launch/frame_queue.hpp"
 #include "libprof/launch/listener.hpp"
@@ -54,7 +61,8 @@ std::string cupti_candidates(const std::string& chosen) {
   return candidates;
 }
 
-wire::Fields collector_config(const Options& options, const TraceSelection& selection) {
+wire::Fields collector_config(const Options& options, const TraceSelection& selection,
+                              const std::string& cupti) {
   wire::Fields config;
   std::string kinds;
   for (const int kind : selection.kinds) kinds += (kinds.empty() ? "" : ",") + std::to_string(kind);
@@ -62,7 +70,7 @@ wire::Fields collector_config(const Options& options, const TraceSelection& sele
   config.set("launch_calls_only", static_cast<std::int64_t>(selection.launch_calls_only));
   config.set("from_start", static_cast<std::int64_t>(options.profile_from_start));
   config.set("flush_ms", static_cast<std::int64_t>(options.flush_ms));
-  config.set("cupti", cupti_candidates(options.cupti));
+  config.set("cupti", cupti);
   if (options.slots > 0) config.set("slots", static_cast<std::int64_t>(options.slots));
   return config;
 }
@@ -87,8 +95,11 @@ std::string words(const std::vector<std::string>& command) {
 // target must not notice.
 class LoadingThread {
  public:
-  LoadingThread(Recorder& recorder, launch::FrameQueue& queue, Log& log)
-      : recorder_(recorder), queue_(queue), log_(log), thread_([this] { run(); }) {}
+  // `metrics`: what turns counter data into values; may be null.
+  LoadingThread(Recorder& recorder, launch::FrameQueue& queue, Log& log, MetricSession* metrics)
+      : recorder_(recorder), queue_(queue), log_(log), metrics_(metrics), thread_([this] {
+          run();
+        }) {}
 
   // Returns when the queue is exhausted. false: recording ended early, which was reported.
   bool finish() {
@@ -105,7 +116,7 @@ class LoadingThread {
       const bool got = queue_.pop(frame, commit_interval);
       if (failed_) continue;
       try {
-        if (got) recorder_.take(std::move(frame));
+        if (got) take(std::move(frame));
         uncommitted |= got;
         if (uncommitted && steady_clock::now() - last_commit >= commit_interval) {
           recorder_.commit();
@@ -125,9 +136,17 @@ class LoadingThread {
     }
   }
 
+  void take(wire::Frame frame) {
+    if (!metrics_) return recorder_.take(std::move(frame));
+    for (wire::Frame& result : metrics_->take(std::move(frame))) {
+      recorder_.take(std::move(result));
+    }
+  }
+
   Recorder& recorder_;
   launch::FrameQueue& queue_;
   Log& log_;
+  MetricSession* metrics_;
   bool failed_ = false;  // the thread's own until finish()
   std::thread thread_;
 };
@@ -225,17 +244,190 @@ void print_nothing_captured(Log& log, bool driver, bool report) {
   throw not_found;
 }
 
+// How a target ended, and which it was; the next run of it is another.
+struct TargetEnd {
+  pid_t process;
+  int status;
+  int exit_code;
+
+  explicit TargetEnd(const launch::Target& target)
+      : process(target.process()), status(target.status()), exit_code(target.exit_code()) {}
+};
+
 // As nvprof's last line.
-void print_exit(const launch::Target& target, Log& log) {
-  if (target.exit_code() == 0) return;
+void print_exit(const TargetEnd& target, Log& log) {
+  if (target.exit_code == 0) return;
   log.line(std::string("======== Error: Application ") +
-           (WIFSIGNALED(target.status()) ? "received signal " : "returned non-zero code ") +
-           std::to_string(target.exit_code()));
+           (WIFSIGNALED(target.status) ? "received signal " : "returned non-zero code ") +
+           std::to_string(target.exit_code));
+}
+
+// Null: none were asked for, or none can be had and the run goes on without them.
+std::unique_ptr<MetricSession> prepare_metrics(const Options& options, Log& log) {
+  if (options.metrics.requests.empty()) return nullptr;
+  try {
+    auto session = std::make_unique<MetricSession>(options);
+    if (options.metrics.plan) {
+      std::istringstream lines(session->plan_text());
+      for (std::string line; std::getline(lines, line);) log.say(line);
+    }
+    return session;
+  } catch (const Error& error) {
+    const bool cannot =
+        error.exit_code() == ExitCode::no_metrics || error.exit_code() == ExitCode::no_driver;
+    if (!cannot || options.metrics.required) throw;
+    log.say(error.what() + std::string("; the program is traced without them") +
+            (error.hint().empty() ? "" : "\n  " + error.hint()));
+    return nullptr;
+  }
+}
+
+int show_plan(const Options& options) {
+  const std::string plan = MetricSession(options).plan_text();
+  std::fputs(plan.c_str(), stdout);
+  return 0;
+}
+
+// What the collectors of one run say of metrics.
+class MetricNotices {
+ public:
+  explicit MetricNotices(Log& log) : log_(log) {}
+
+  // On the listener's thread.
+  void take(std::int64_t process, std::string_view name, const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    const std::string who = "process " + std::to_string(process) + ": ";
+    if (name == "metrics_hang") {
+      hanging_.push_back(text);
+      log_.say(who + "while metrics were measured this did not come back: " + demangled(text) +
+               "; no more metrics are measured in it. If the program does not go on, end it and "
+               "leave the kernel out with --metrics-exclude");
+    } else if (name == "metrics_error" && told_.insert(text).second) {
+      log_.say(who + "no more metrics: " + text);
+    }
+  }
+
+  // What hung since the last call.
+  std::vector<std::string> hanging() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(hanging_, {});
+  }
+
+ private:
+  Log& log_;
+  std::mutex mutex_;
+  std::vector<std::string> hanging_;
+  std::set<std::string> told_;
+};
+
+// What all runs of the target have in common.
+struct Runs {
+  const Options& options;
+  const TraceSelection& selection;
+  const std::string& collector;
+  const std::string folder;  // for what memory has no room for
+  launch::Target& target;
+  Log& log;
+  Recorder& recorder;
+  MetricSession* metrics;
+  MetricNotices& notices;
+
+  launch::Listener::Options listener_options(bool traced) {
+    TraceSelection nothing;
+    launch::Listener::Options listening{
+        .config = collector_config(options, traced ? selection : nothing,
+                                   metrics ? metrics->cupti() : cupti_candidates(options.cupti)),
+        .salvage_program = traced ? (library_folder() / "gpuprof-salvage").string() : "",
+        .message = [this](std::int64_t process, const std::string& text) {
+          log.say("process " + std::to_string(process) + ": " + text);
+        }};
+    if (metrics) {
+      listening.config_for = [this](std::uint32_t stream, const wire::Fields& hello) {
+        return metrics->config_for(stream, hello);
+      };
+      listening.metrics_notice = [this](std::int64_t process, std::string_view name,
+                                        const std::string& text) {
+        notices.take(process, name, text);
+      };
+    }
+    return listening;
+  }
+
+  void start_target(const launch::Listener& listener, launch::Target::Output output) {
+    target.start(options.application,
+                 {"CUDA_INJECTION64_PATH=" + collector, "NVTX_INJECTION64_PATH=" + collector,
+                  "GPUPROF_SOCKET=" + listener.socket_path()},
+                 output);
+  }
+};
+
+void end_recording(launch::Listener& listener) {
+  listener.stop(true);
+  while (listener.active() > 0) std::this_thread::sleep_for(milliseconds(1));
+}
+
+// Ends a target that hangs because it is measured: it will be run again without. True when it was.
+bool end_if_hanging(launch::Target& target, MetricSession& metrics, MetricNotices& notices,
+                    Log& log) {
+  const std::vector<std::string> kernels = notices.hanging();
+  for (const std::string& kernel : kernels) metrics.leave_out(kernel);
+  if (kernels.empty()) return false;
+  log.say("this run is ended; it is made again without measuring that");
+  kill(target.process(), SIGKILL);
+  return true;
+}
+
+void print_metrics(const MetricSession& metrics, Log& log) {
+  std::string text = "metrics: " + std::to_string(metrics.ranges()) + " measurements of launches";
+  if (metrics.mismatched() > 0) {
+    text += "; " + std::to_string(metrics.mismatched()) +
+            " were of other launches than in the first run and were not joined (view metric_gaps)";
+  }
+  log.say(text);
+}
+
+// A run after the first: only measured, its output goes nowhere. False: it hung and has to be made
+// again.
+bool run_again(Runs& runs) {
+  launch::FrameQueue queue(queue_bytes, runs.folder);
+  launch::Listener listener(runs.listener_options(false), queue);
+  LoadingThread loading(runs.recorder, queue, runs.log, runs.metrics);
+  runs.start_target(listener, launch::Target::Output::nowhere);
+  bool hung = false;
+  while (!runs.target.wait(200)) {
+    hung |= end_if_hanging(runs.target, *runs.metrics, runs.notices, runs.log);
+  }
+  wait_for_the_others(runs.target, listener, runs.log, runs.options.quiet);
+  end_recording(listener);
+  queue.close();
+  loading.finish();
+  return !hung;
+}
+
+void measure_again(Runs& runs, int first_exit_code) {
+  constexpr int most_attempts = 3;
+  for (std::size_t run = 1; run < runs.metrics->runs(); ++run) {
+    if (!runs.options.quiet) {
+      runs.log.say("metrics: run " + std::to_string(run + 1) + " of " +
+                   std::to_string(runs.metrics->runs()));
+    }
+    for (int attempt = 0; attempt < most_attempts; ++attempt) {
+      runs.metrics->begin_run(run);
+      if (run_again(runs)) break;
+    }
+    if (runs.target.exit_code() != first_exit_code) {
+      runs.log.say("metrics: in run " + std::to_string(run + 1) + " the program ended with " +
+                   std::to_string(runs.target.exit_code()) + " and not with " +
+                   std::to_string(first_exit_code) + " as before");
+    }
+    if (runs.target.interrupted(0)) return;
+  }
 }
 
 }  // namespace
 
 int run_command(const Options& options) {
+  if (options.application.empty()) return show_plan(options);
   const TraceSelection selection = select_trace(options);
   const std::string collector = collector_library();
   std::optional<TemporaryProfile> temporary;
@@ -246,34 +438,28 @@ int run_command(const Options& options) {
   // Signals are held back first, so that every thread made from here on leaves them to us.
   launch::Target target;
   Log log(options, false, 0);
+  const std::unique_ptr<MetricSession> metrics = prepare_metrics(options, log);
   Recorder recorder({.output = output,
                      .overwrite = options.overwrite,
                      .loader = {.live = true, .indexes = options.indexes},
                      .capture = options.save_capture});
-  launch::FrameQueue queue(queue_bytes, folder_of(output));
-  launch::Listener listener({.config = collector_config(options, selection),
-                             .salvage_program = (library_folder() / "gpuprof-salvage").string(),
-                             .message =
-                                 [&log](std::int64_t process, const std::string& text) {
-                                   log.say("process " + std::to_string(process) + ": " + text);
-                                 }},
-                            queue);
+  MetricNotices notices(log);
+  Runs runs{options,  selection,     collector, folder_of(output), target, log,
+            recorder, metrics.get(), notices};
+  launch::FrameQueue queue(queue_bytes, runs.folder);
+  if (metrics) metrics->begin_run(0);
+  launch::Listener listener(runs.listener_options(true), queue);
   queue.push(run_frame(describe_run(options, selection.groups)));
-  LoadingThread loading(recorder, queue, log);
+  if (metrics) queue.push(metrics->description());
+  LoadingThread loading(recorder, queue, log, metrics.get());
   for (const Option* option : options.without_effect) {
     if (!options.quiet) log.say("--" + option->name + ": " + remark(*option));
   }
 
-  const auto end_recording = [&] {
-    listener.stop(true);
-    while (listener.active() > 0) std::this_thread::sleep_for(milliseconds(1));
-  };
   try {
-    target.start(options.application,
-                 {"CUDA_INJECTION64_PATH=" + collector, "NVTX_INJECTION64_PATH=" + collector,
-                  "GPUPROF_SOCKET=" + listener.socket_path()});
+    runs.start_target(listener, launch::Target::Output::ours);
   } catch (const Error& error) {
-    end_recording();
+    end_recording(listener);
     queue.close();
     loading.finish();
     for (const std::string& file : recorder.files()) std::filesystem::remove(file);
@@ -291,22 +477,25 @@ int run_command(const Options& options) {
   // From here on a reader of reports who has seen enough must not end us.
   signal(SIGPIPE, SIG_IGN);
   wait_for_the_others(target, listener, log, options.quiet);
-  end_recording();
+  end_recording(listener);
+  const TargetEnd ended(target);
 
   wire::Fields end;
-  end.set("target_process_id", static_cast<std::int64_t>(target.process()));
+  end.set("target_process_id", static_cast<std::int64_t>(ended.process));
   end.set("t1_realtime_ns", realtime_ns());
-  if (WIFEXITED(target.status())) end.set("exit_status", WEXITSTATUS(target.status()));
-  if (WIFSIGNALED(target.status())) end.set("exit_signal", WTERMSIG(target.status()));
+  if (WIFEXITED(ended.status)) end.set("exit_status", WEXITSTATUS(ended.status));
+  if (WIFSIGNALED(ended.status)) end.set("exit_signal", WTERMSIG(ended.status));
   queue.push(run_frame(end));
   queue.close();
   show_backlog(queue, options.quiet);
   if (!loading.finish()) return static_cast<int>(ExitCode::output_failed);
+  if (metrics && listener.seen() > 0) measure_again(runs, ended.exit_code);
 
   const launch::FrameQueue::Counts counts = queue.counts();
   if (counts.spilled_bytes) recorder.count("spilled_bytes", counts.spilled_bytes);
   if (counts.discarded_bytes) recorder.count("bytes_discarded", counts.discarded_bytes);
   if (counts.discarded_blocks) recorder.count("blocks_discarded", counts.discarded_blocks);
+  if (metrics && metrics->mismatched()) recorder.count("metrics_mismatched", metrics->mismatched());
   recorder.finish();
   for (store::Loader* loader : recorder.loaders()) give_names(loader->database(), options);
 
@@ -315,11 +504,12 @@ int run_command(const Options& options) {
   } else {
     announce();
     if (!options.quiet) print_unavailable(recorder, log, options);
-    if (report) print_run(recorder, log, options, target.process());
+    if (metrics && !options.quiet) print_metrics(*metrics, log);
+    if (report) print_run(recorder, log, options, ended.process);
     if (!temporary && !options.quiet) print_outcome(recorder, log);
   }
-  if (report) print_exit(target, log);
-  return target.exit_code();
+  if (report) print_exit(ended, log);
+  return ended.exit_code;
 }
 
 }  // namespace gpuprof::app

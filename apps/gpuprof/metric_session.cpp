@@ -1,0 +1,378 @@
+#include "apps/gpuprof/metric_session.hpp"
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <iterator>
+#include <utility>
+
+#include "apps/gpuprof/cupti_paths.hpp"
+#include "apps/gpuprof/device_probe.hpp"
+#include "libprof/base/error.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+using metrics::Metric;
+
+constexpr std::string_view mode_names[] = {"application", "multiplex", "kernel", "range"};
+
+std::string_view name_of(MetricReplay mode) { return mode_names[static_cast<std::size_t>(mode)]; }
+
+wire::ReplayMode on_wire(MetricReplay mode) {
+  switch (mode) {
+    case MetricReplay::application: return wire::ReplayMode::application;
+    case MetricReplay::multiplex: return wire::ReplayMode::multiplex;
+    case MetricReplay::kernel: return wire::ReplayMode::kernel;
+    case MetricReplay::range: return wire::ReplayMode::range;
+  }
+  return wire::ReplayMode::application;
+}
+
+// What kernel replay costs per pass and launch: 0.8 ms for patched code, 3 inside the SM, else 23
+// (measured). It starts and stops each time.
+double kernel_replay_us(metrics::CostClass cost) {
+  switch (cost) {
+    case metrics::CostClass::patched: return 1'000;
+    case metrics::CostClass::inside_sm: return 10'000;
+    default: return 23'000;
+  }
+}
+
+std::string words(const MetricRequest& scope) {
+  std::string text;
+  const auto add = [&](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
+  if (!scope.devices.empty()) {
+    std::string devices;
+    for (const std::uint32_t device : scope.devices) devices += " " + std::to_string(device);
+    add("devices" + devices);
+  }
+  if (!scope.contexts.empty()) add("context " + scope.contexts);
+  if (!scope.streams.empty()) add("stream " + scope.streams);
+  if (!scope.kernels.empty()) add("kernels " + scope.kernels);
+  if (!scope.invocations.empty()) add("invocation " + scope.invocations);
+  if (scope.skip > 0) add("without the first " + std::to_string(scope.skip));
+  if (scope.count > 0) add(std::to_string(scope.count) + " launches");
+  return text;
+}
+
+bool same_scope(const MetricRequest& a, const MetricRequest& b) {
+  return a.devices == b.devices && a.contexts == b.contexts && a.streams == b.streams &&
+         a.kernels == b.kernels && a.invocations == b.invocations && a.skip == b.skip &&
+         a.count == b.count;
+}
+
+template <class Payload>
+wire::Frame make(wire::FrameType type, std::uint32_t stream, const Payload& payload) {
+  wire::Encoder encoder;
+  encode(encoder, payload);
+  return wire::make_frame(type, stream, encoder.bytes());
+}
+
+}  // namespace
+
+struct MetricSession::Chip {
+  std::string name;
+  std::unique_ptr<cupti::HostChip> host;
+  std::vector<std::vector<Metric>> metrics;  // by scope
+};
+
+struct MetricSession::PlannedGroup {
+  std::uint32_t id;
+  const Chip* chip;
+  std::uint32_t scope;
+  metrics::Group group;
+  metrics::GroupMetrics evaluated;
+  std::size_t first_run;  // application replay: its passes are this run and those that follow
+};
+
+MetricSession::MetricSession(const Options& options) : options_(options) {
+  const bool try_one = !options.application.empty();
+  std::vector<ProbedDevice> devices;
+  if (options.query.chip.empty()) {
+    devices = probe_devices(options.cupti, try_one);
+  } else {
+    devices.push_back({.index = 0, .chip = options.query.chip, .name = {}, .problem = {}});
+  }
+  std::string problems;
+  std::erase_if(devices, [&](const ProbedDevice& device) {
+    if (device.problem.empty()) return false;
+    problems += (problems.empty() ? "" : "; ") + std::string("device ") +
+                std::to_string(device.index) + " (" + device.name + "): " + device.problem;
+    return true;
+  });
+  if (devices.empty()) {
+    throw Error("no metrics can be collected: " + problems, "docs/metrics.md tells more",
+                ExitCode::no_metrics);
+  }
+  library_ = std::make_shared<const cupti::HostLibrary>(host_cupti_candidates(options.cupti));
+  for (const ProbedDevice& device : devices) {
+    const auto known =
+        std::ranges::find(chips_, device.chip, [](const auto& c) { return c->name; });
+    if (known != chips_.end()) continue;
+    auto chip = std::make_unique<Chip>();
+    chip->name = device.chip;
+    chip->host = std::make_unique<cupti::HostChip>(library_, device.chip);
+    plan_chip(*chip);
+    chips_.push_back(std::move(chip));
+  }
+  std::string pattern = (std::filesystem::temp_directory_path() / "gpuprof-XXXXXX").string();
+  if (!mkdtemp(pattern.data())) {
+    throw Error("cannot make a folder in " + std::filesystem::temp_directory_path().string(),
+                "choose another by TMPDIR", ExitCode::output_failed);
+  }
+  folder_ = pattern;
+  launches_ = std::make_unique<metrics::LaunchTable>(folder_);
+}
+
+MetricSession::~MetricSession() {
+  std::error_code ignored;
+  if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+}
+
+void MetricSession::plan_chip(Chip& chip) {
+  const metrics::Catalogue catalogue(*chip.host);
+  std::vector<MetricRequest> scopes;
+  for (const MetricRequest& request : options_.metrics.requests) {
+    std::vector<Metric> wanted = catalogue.metrics(request.metrics);
+    std::ranges::move(catalogue.events(request.events), std::back_inserter(wanted));
+    const auto place = std::ranges::find_if(
+        scopes, [&](const MetricRequest& scope) { return same_scope(scope, request); });
+    if (place == scopes.end()) {
+      scopes.push_back(request);
+      chip.metrics.push_back(std::move(wanted));
+    } else {
+      auto& list = chip.metrics[static_cast<std::size_t>(place - scopes.begin())];
+      for (Metric& metric : wanted) {
+        if (std::ranges::find(list, metric.name, &Metric::name) == list.end()) {
+          list.push_back(std::move(metric));
+        }
+      }
+    }
+  }
+  std::size_t run = 0;
+  for (std::uint32_t scope = 0; scope < scopes.size(); ++scope) {
+    const std::vector<Metric>& wanted = chip.metrics[scope];
+    if (wanted.empty()) continue;
+    std::vector<metrics::Group> groups;
+    if (options_.metrics.replay == MetricReplay::kernel) {
+      groups.push_back(metrics::plan_together(*chip.host, wanted));
+    } else {
+      groups = metrics::plan(*chip.host, wanted);
+    }
+    for (metrics::Group& group : groups) {
+      if (options_.metrics.replay == MetricReplay::multiplex && group.passes > 1) {
+        std::string names;
+        for (const std::size_t metric : group.metrics) names += " " + wanted[metric].name;
+        throw Error("these metrics take " + std::to_string(group.passes) +
+                        " passes, and multiplexing measures a launch once:" + names,
+                    "leave them out, or use --replay-mode application", ExitCode::bad_option);
+      }
+      auto planned = std::make_unique<PlannedGroup>();
+      planned->id = static_cast<std::uint32_t>(groups_.size()) + 1;
+      planned->chip = &chip;
+      planned->scope = scope;
+      planned->first_run = run;
+      wire::GroupInfo info{
+          .id = planned->id,
+          .chip = chip.name,
+          .mode = std::string(name_of(options_.metrics.replay)),
+          .scope = words(scopes[scope]),
+          .cost_class = std::string(metrics::cost_of(group.cost).name),
+          .passes = static_cast<std::uint32_t>(group.passes),
+          .expected_us = options_.metrics.replay == MetricReplay::kernel
+                             ? kernel_replay_us(group.cost) * static_cast<double>(group.passes)
+                             : group.launch_us(),
+          .metrics = {},
+          .counters = group.counters};
+      for (const std::size_t place : group.metrics) {
+        const Metric& metric = wanted[place];
+        auto known = std::ranges::find(info_.metrics, metric.name, &wire::MetricInfo::name);
+        if (known == info_.metrics.end()) {
+          info_.metrics.push_back(
+              {.name = metric.name,
+               .unit = metric.unit,
+               .description = metric.description,
+               .formula = metric.formula,
+               .nvprof_id = static_cast<std::uint32_t>(metric.nvprof_id.value_or(0)),
+               .nvprof_kind = static_cast<std::uint8_t>(metric.kind),
+               .is_event = metric.origin == Metric::Origin::nvprof_event});
+          known = info_.metrics.end() - 1;
+        }
+        planned->evaluated.metrics.push_back(&metric);
+        planned->evaluated.numbers.push_back(
+            static_cast<std::uint32_t>(known - info_.metrics.begin()) + 1);
+      }
+      info.metrics = planned->evaluated.numbers;
+      if (options_.metrics.replay == MetricReplay::application ||
+          options_.metrics.replay == MetricReplay::range) {
+        run += group.passes;
+      }
+      planned->group = std::move(group);
+      info_.groups.push_back(std::move(info));
+      groups_.push_back(std::move(planned));
+    }
+  }
+  // Chips share the runs.
+  runs_ = std::max({runs_, run, std::size_t{1}});
+}
+
+const MetricSession::PlannedGroup* MetricSession::group(std::uint32_t id) const {
+  return id >= 1 && id <= groups_.size() ? groups_[id - 1].get() : nullptr;
+}
+
+std::string MetricSession::plan_text() const {
+  std::string text;
+  char line[256];
+  std::snprintf(line, sizeof line, "%s replay, %zu run%s of the program\n",
+                std::string(name_of(options_.metrics.replay)).c_str(), runs_,
+                runs_ == 1 ? "" : "s");
+  text += line;
+  for (const wire::GroupInfo& group : info_.groups) {
+    std::snprintf(line, sizeof line,
+                  "  group %u: %s, %s, %u pass%s, about %.0f us per kernel%s%s\n", group.id,
+                  group.chip.c_str(), group.cost_class.c_str(), group.passes,
+                  group.passes == 1 ? "" : "es", group.expected_us, group.scope.empty() ? "" : "; ",
+                  group.scope.c_str());
+    text += line;
+    for (const std::uint32_t metric : group.metrics) {
+      const wire::MetricInfo& info = info_.metrics[metric - 1];
+      text += "    " + info.name;
+      if (info.formula != info.name) text += " = " + info.formula;
+      text += "\n";
+    }
+  }
+  return text;
+}
+
+wire::Frame MetricSession::description() const {
+  return make(wire::FrameType::metrics, wire::run_stream, info_);
+}
+
+void MetricSession::begin_run(std::size_t run) {
+  const std::lock_guard lock(mutex_);
+  run_ = run;
+  met_.clear();
+  process_of_stream_.clear();
+}
+
+void MetricSession::leave_out(const std::string& kernel) {
+  const std::lock_guard lock(mutex_);
+  std::string expression = "^";
+  for (const char c : kernel) {
+    if (std::string_view("\\^$.|?*+()[]{}").find(c) != std::string_view::npos) expression += '\\';
+    expression += c;
+  }
+  left_out_.insert(expression + "$");
+}
+
+wire::Fields MetricSession::config_for(std::uint32_t stream, const wire::Fields& hello) {
+  const std::lock_guard lock(mutex_);
+  // A process is known again by its command and its place among those of the same.
+  std::string key = std::string(hello.text("executable")) + '\0' +
+                    std::string(hello.text("command_line")) + '\0' +
+                    std::string(hello.text("rank"));
+  key += '\0' + std::to_string(met_[key]++);
+  const auto process =
+      processes_.try_emplace(key, static_cast<std::uint32_t>(processes_.size())).first->second;
+  process_of_stream_[stream] = process;
+  if (run_ == 0) stream_of_process_[process] = stream;
+
+  const MetricOptions& chosen = options_.metrics;
+  wire::CollectConfig config;
+  config.mode = on_wire(chosen.replay);
+  config.batch = static_cast<std::uint32_t>(chosen.batch);
+  config.hang_ms = static_cast<std::uint32_t>(chosen.hang_seconds) * 1000;
+  config.overhead_permille = static_cast<std::uint32_t>(chosen.overhead_permille);
+  config.samples = static_cast<std::uint32_t>(chosen.samples);
+  config.list_launches = run_ == 0 && runs_ > 1 && chosen.replay == MetricReplay::application;
+  config.reset_caches = chosen.reset_caches && chosen.replay == MetricReplay::kernel;
+  config.ranges = chosen.range;
+  config.left_out = chosen.left_out;
+  for (const std::string& kernel : left_out_) {
+    config.left_out += (config.left_out.empty() ? "" : "|") + kernel;
+  }
+  config.images = folder_ + "/" + std::to_string(process);
+  std::error_code ignored;
+  std::filesystem::create_directory(config.images, ignored);
+  std::vector<MetricRequest> scopes;
+  for (const MetricRequest& request : chosen.requests) {
+    if (std::ranges::none_of(scopes, [&](const auto& s) { return same_scope(s, request); })) {
+      scopes.push_back(request);
+    }
+  }
+  for (const MetricRequest& scope : scopes) {
+    config.scopes.push_back({.devices = scope.devices,
+                             .contexts = scope.contexts,
+                             .streams = scope.streams,
+                             .kernels = scope.kernels,
+                             .invocations = scope.invocations,
+                             .skip = scope.skip,
+                             .count = scope.count});
+  }
+  const bool one_by_one =
+      chosen.replay == MetricReplay::application || chosen.replay == MetricReplay::range;
+  for (const auto& planned : groups_) {
+    const std::size_t passes = planned->group.passes;
+    const bool now =
+        !one_by_one || (run_ >= planned->first_run && run_ < planned->first_run + passes);
+    if (!now) continue;
+    const metrics::Cost& cost = metrics::cost_of(planned->group.cost);
+    config.groups.push_back(
+        {.id = planned->id,
+         .chip = planned->chip->name,
+         .scope = planned->scope,
+         .pass = one_by_one ? static_cast<std::uint32_t>(run_ - planned->first_run) : 0,
+         .passes = static_cast<std::uint32_t>(passes),
+         .launch_us = cost.launch_us,
+         .switch_us = cost.switch_us,
+         .counters = planned->group.counters,
+         .config_image = planned->group.config_image});
+  }
+  wire::Encoder encoder;
+  encode(encoder, config);
+  const auto bytes = encoder.bytes();
+  wire::Fields fields;
+  fields.set("metrics",
+             std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  return fields;
+}
+
+std::uint32_t MetricSession::process_of(std::uint32_t stream) {
+  const auto found = process_of_stream_.find(stream);
+  return found == process_of_stream_.end() ? ~0u : found->second;
+}
+
+std::vector<wire::Frame> MetricSession::take(wire::Frame frame) {
+  std::vector<wire::Frame> result;
+  std::unique_lock lock(mutex_);
+  const bool first = run_ == 0;
+  const std::uint32_t process = process_of(frame.stream);
+  const auto home = stream_of_process_.find(process);
+  const std::uint32_t stream = home == stream_of_process_.end() ? frame.stream : home->second;
+  lock.unlock();
+  if (frame.type != wire::FrameType::counter_data) {
+    if (first) result.push_back(std::move(frame));
+    return result;
+  }
+  const auto data = wire::decode_counter_data(frame.payload());
+  if (!data) return result;
+  if (data->group == wire::launch_list) {
+    launches_->add(process, *data);
+    return result;
+  }
+  const PlannedGroup* planned = group(data->group);
+  if (!planned) return result;
+  wire::MetricValues values = metrics::evaluate(*planned->chip->host, planned->evaluated, *data);
+  if (!first && options_.metrics.replay == MetricReplay::application) {
+    mismatched_ += launches_->join(process, data->context_number, values);
+  }
+  ranges_ += values.ranges.size();
+  if (options_.metrics.keep_counter_data) result.push_back(std::move(frame));
+  result.push_back(make(wire::FrameType::ranges, stream, values));
+  return result;
+}
+
+}  // namespace gpuprof::app

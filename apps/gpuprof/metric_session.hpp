@@ -1,0 +1,87 @@
+// The metrics of a run: planned before the target starts, evaluated while it runs, and joined over
+// the runs that application replay takes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "apps/gpuprof/options.hpp"
+#include "libprof/cupti/host.hpp"
+#include "libprof/metrics/catalogue.hpp"
+#include "libprof/metrics/evaluator.hpp"
+#include "libprof/metrics/launch_table.hpp"
+#include "libprof/metrics/plan.hpp"
+#include "libprof/wire/codec.hpp"
+#include "libprof/wire/frame.hpp"
+#include "libprof/wire/measures.hpp"
+
+namespace gpuprof::app {
+
+class MetricSession {
+ public:
+  // Asks which GPUs there are, looks the metrics up and plans. Throws gpuprof::Error for names that
+  // mean nothing, and when no metrics can be collected here (ExitCode::no_metrics, no_driver).
+  explicit MetricSession(const Options& options);
+  ~MetricSession();
+  MetricSession(const MetricSession&) = delete;
+  MetricSession& operator=(const MetricSession&) = delete;
+
+  // How often the target has to run.
+  std::size_t runs() const { return runs_; }
+  // The libcupti that evaluates, and so the one to collect with.
+  std::string cupti() const { return library_->path(); }
+  // Lines of text: groups, passes, cost.
+  std::string plan_text() const;
+  // For the database.
+  wire::Frame description() const;
+
+  // Of one run, from its start on: the next two belong to it. `launches` of the run before size
+  // the batches of the next.
+  void begin_run(std::size_t run);
+  // What the collector of a process is told. On the listener's thread.
+  wire::Fields config_for(std::uint32_t stream, const wire::Fields& hello);
+  // What the recorder gets of a frame: itself, its values, or nothing. On the loading thread.
+  std::vector<wire::Frame> take(wire::Frame frame);
+
+  // Kernels that hung when they were measured; later runs leave them alone.
+  void leave_out(const std::string& kernel);
+
+  // After the last run. Launches of later runs that were not those of the first; ranges measured.
+  std::uint64_t mismatched() const { return mismatched_; }
+  std::uint64_t ranges() const { return ranges_; }
+
+ private:
+  struct Chip;
+  struct PlannedGroup;
+
+  void plan_chip(Chip& chip);
+  const PlannedGroup* group(std::uint32_t id) const;
+  std::uint32_t process_of(std::uint32_t stream);
+
+  const Options& options_;
+  std::shared_ptr<const cupti::HostLibrary> library_;
+  std::vector<std::unique_ptr<Chip>> chips_;
+  std::vector<std::unique_ptr<PlannedGroup>> groups_;  // in the order of their ids, from 1
+  wire::MetricsInfo info_;
+  std::size_t runs_ = 1;
+  std::string folder_;  // of images between passes; removed at the end
+  std::unique_ptr<metrics::LaunchTable> launches_;
+
+  std::mutex mutex_;  // guards the next
+  std::size_t run_ = 0;
+  std::map<std::string, std::uint32_t> processes_;            // by what tells them apart
+  std::map<std::string, std::uint32_t> met_;                  // in this run, how often
+  std::map<std::uint32_t, std::uint32_t> process_of_stream_;  // of this run
+  std::map<std::uint32_t, std::uint32_t> stream_of_process_;  // of the first run
+  std::set<std::string> left_out_;
+  std::uint64_t mismatched_ = 0;
+  std::uint64_t ranges_ = 0;
+};
+
+}  // namespace gpuprof::app
