@@ -299,9 +299,12 @@ std::string quoted(std::string_view text) {
   return result + "\"";
 }
 
-void print_csv(const Listing& listing) {
+void print_csv_heading() {
   std::cout << "\"Chip\",\"Name\",\"Kind\",\"Unit\",\"Hardware Unit\",\"Passes\",\"Formula\","
                "\"Description\"\n";
+}
+
+void print_csv(const Listing& listing) {
   const auto line = [&](std::initializer_list<std::string_view> cells) {
     std::cout << quoted(listing.chip);
     for (const std::string_view cell : cells) std::cout << "," << quoted(cell);
@@ -419,18 +422,22 @@ std::vector<std::pair<std::string, std::vector<ProbedDevice>>> chips_here(const 
 
 int query_command(const Options& options) {
   const bool json = options.reports.layout == Layout::json;
+  const bool csv = options.reports.layout == Layout::csv;
   const auto open = [&] {
     return std::make_shared<const cupti::HostLibrary>(host_cupti_candidates(options.cupti));
   };
   if (!options.query.chip.empty()) {
     std::string chip = options.query.chip;
     for (char& c : chip) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-    const Json document = list_chip(open(), options, chip, {});
+    const Library library = open();
+    if (csv) print_csv_heading();
+    const Json document = list_chip(library, options, chip, {});
     if (json) print(document);
     return 0;
   }
   const auto chips = chips_here(options);
   const Library library = open();
+  if (csv) print_csv_heading();
   Json documents = Json::array();
   for (const auto& [chip, devices] : chips) {
     documents.push_back(list_chip(library, options, chip, devices));

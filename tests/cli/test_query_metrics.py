@@ -96,6 +96,7 @@ class QueryMetrics(unittest.TestCase):
         self.assertEqual(len(rows), 72)
         self.assertEqual(rows["fb_subp0_read_sectors"]["Formula"], "dram__sectors_op_read.sum")
         self.assertEqual({row["Kind"] for row in rows.values()}, {"nvprof event"})
+        self.assertEqual({row["Chip"] for row in rows.values()}, {"GB202"})
 
     def test_wrong_chip(self):
         ran = query("--query-metrics", chip="GH999")
