@@ -320,6 +320,12 @@ int cuDriverGetVersion(int* version) {
   return success;
 }
 
+int cuDeviceGetName(char* name, int size, int) {
+  DRIVER_CALL(cuDeviceGetName);
+  std::snprintf(name, static_cast<std::size_t>(size), "Stand-in GPU");
+  return success;
+}
+
 int cuDeviceGetCount(int* count) {
   DRIVER_CALL(cuDeviceGetCount);
   *count = device_count();
@@ -482,6 +488,12 @@ void* fake_context_create() {
   if (ready() != success) return nullptr;
   DRIVER_CALL(cuCtxCreate_v2);
   return create_context(current_device);
+}
+
+int cuCtxCreate_v2(void** context, unsigned, int device) {
+  fake_device_set(device);
+  *context = fake_context_create();
+  return *context ? success : invalid_value;
 }
 
 void fake_context_set(void* context) { cuCtxSetCurrent(context); }
