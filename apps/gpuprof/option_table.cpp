@@ -701,11 +701,11 @@ std::vector<Option> make_table() {
            "range: one value for what lies in a range of the program's own, see --range.",
        .set = set_replay_mode},
       {.name = "range",
-       .argument = "nvtx:NAME|profiler",
+       .argument = "RANGE",
        .group = G::metrics,
-       .help = "Measure ranges as a whole and not kernels: NVTX push/pop ranges whose name matches "
-               "(a regular expression), or what lies between cudaProfilerStart and "
-               "cudaProfilerStop",
+       .help = "Measure ranges as a whole and not kernels: nvtx:NAME or profiler\n"
+               "nvtx:NAME: NVTX push/pop ranges in whose name this regular expression is found; "
+               "profiler: what lies between cudaProfilerStart and cudaProfilerStop.",
        .ours = true,
        .set = set_range},
       {.name = "metrics-overhead",
