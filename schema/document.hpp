@@ -258,7 +258,8 @@ inline std::string schema_markdown() {
   text +=
       "## Tables that stay empty\n\n"
       "nvprof has them, CUPTI can no longer fill them. Those of activity kinds are in every file, "
-      "for readers that ask for them; the others in none.\n\n" +
+      "for readers that ask for them; the others in none. In a run with metrics EVENT and METRIC "
+      "have rows: the values that nvprof has an id for.\n\n" +
       markdown::legacy_part();
   text.pop_back();
   return text;

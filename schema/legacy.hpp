@@ -1,4 +1,5 @@
-// Tables that nvprof 11.8 has and no kind in schema/activity fills, and nvprof's indexes.
+// Tables that nvprof 11.8 has and no kind in schema/activity fills, and nvprof's indexes. EVENT and
+// METRIC are filled with what gpuprof measures, the others stay empty.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,7 @@ struct LegacyTable {
   int kind;                  // CUpti_ActivityKind; 0: not an activity kind
   std::string_view name;     // of the table
   std::string_view columns;  // as in CREATE TABLE; without _id_ for an activity kind
-  std::string_view doc;      // what nvprof has there, and why it is empty
+  std::string_view doc;      // what nvprof has there, and why it is empty, if it is
 };
 
 // All are in every file, so that a query never meets a missing table. Two are empty views and no
@@ -23,11 +24,9 @@ constexpr bool is_view(const LegacyTable& table) {
 
 inline constexpr std::array legacy_tables{
     LegacyTable{6, "CUPTI_ACTIVITY_KIND_EVENT", "id INT, value INT, domain INT, correlationId INT",
-                "Values of hardware events per kernel, from the Event API, which CUDA 13 no "
-                "longer has."},
+                "Values of nvprof's events per kernel, as METRIC_VALUE has them."},
     LegacyTable{7, "CUPTI_ACTIVITY_KIND_METRIC", "id INT, value BLOB, correlationId INT, flags INT",
-                "Values of nvprof's metrics per kernel. CUPTI delivers none; today's metrics "
-                "have other names."},
+                "Values of nvprof's metrics per kernel, as METRIC_VALUE has them."},
     LegacyTable{14, "CUPTI_ACTIVITY_KIND_SOURCE_LOCATOR", "id INT, lineNumber INT, fileName INT",
                 "Source lines that the source-level tables point to. CUPTI no longer makes "
                 "them."},

@@ -30,6 +30,7 @@ struct SessionTable {
   std::string_view doc;
   std::span<const SessionColumn> columns;
   std::string_view constraint{};  // of the whole table; may be empty
+  bool without_rowid = false;     // its rows are kept in the order of the primary key
 };
 
 namespace session {
@@ -134,6 +135,61 @@ inline constexpr SessionColumn nvtx_range[]{
     {"category", "INT", "category number; NULL or 0 = none"},
 };
 
+inline constexpr SessionColumn metric[]{
+    {"_id_", "INTEGER PRIMARY KEY", "the metric, as METRIC_VALUE.metric has it"},
+    {"name", "TEXT", "nvprof's name or CUPTI's, as it was asked for"},
+    {"unit", "TEXT", "unit of the values; '' = a plain number"},
+    {"description", "TEXT", "what it measures"},
+    {"formula", "TEXT", "how it is computed from metrics of CUPTI's"},
+    {"nvprofId", "INT",
+     "id of the values in CUPTI_ACTIVITY_KIND_METRIC, or EVENT for an event; NULL = none there"},
+    {"isEvent", "INT", "1 = one of nvprof's events"},
+};
+
+inline constexpr SessionColumn metric_group[]{
+    {"_id_", "INTEGER PRIMARY KEY", "the group, as METRIC_RANGE.passGroup has it"},
+    {"chip", "TEXT", "chip it is for, as CUPTI names it"},
+    {"mode", "TEXT", "how kernels were measured: application, multiplex, kernel or range"},
+    {"scope", "TEXT", "which kernels were asked for; '' = all"},
+    {"costClass", "TEXT", "where the counters sit, which decides what measuring them costs"},
+    {"passes", "INT", "runs of a kernel it takes"},
+    {"expectedMicroseconds", "REAL", "what a kernel was expected to cost, all passes"},
+    {"metrics", "TEXT", "names of its metrics, with commas between"},
+    {"counters", "TEXT", "what CUPTI was asked for, with commas between"},
+};
+
+inline constexpr SessionColumn metric_range[]{
+    {"_id_", "INTEGER PRIMARY KEY", "the range, as METRIC_VALUE.range has it"},
+    {"correlationId", "INT",
+     "of the call that launched it: CONCURRENT_KERNEL.correlationId; NULL = none"},
+    {"kind", "TEXT",
+     "'kernel', 'graph' for a launch of a CUDA graph, 'range' for one that the user marked"},
+    {"name", "INT", "kernel's mangled name, or range's: StringTable id; NULL = not known"},
+    {"processId", "INT", "process it was measured in"},
+    {"deviceId", "INT", "device that ran it"},
+    {"contextId", "INT", "context that ran it"},
+    {"streamId", "INT", "stream that ran it; NULL = not known"},
+    {"ordinal", "INT", "counts the launches of the context from 1; of 'range' the ranges"},
+    {"gridX", "INT", "blocks in x; NULL = no kernel"},
+    {"gridY", "INT", "blocks in y"},
+    {"gridZ", "INT", "blocks in z"},
+    {"blockX", "INT", "threads of a block in x; NULL = no kernel"},
+    {"blockY", "INT", "threads of a block in y"},
+    {"blockZ", "INT", "threads of a block in z"},
+    {"start", "INT",
+     "when the user's range began, ns on CUPTI's clock; NULL for others: CONCURRENT_KERNEL has "
+     "the times of kernels"},
+    {"end", "INT", "when the user's range was over; NULL as start"},
+    {"passGroup", "INT", "METRIC_GROUP that was measured"},
+    {"note", "TEXT", "why values are missing; NULL = none is"},
+};
+
+inline constexpr SessionColumn metric_value[]{
+    {"range", "INT", "METRIC_RANGE that was measured"},
+    {"metric", "INT", "METRIC it is a value of"},
+    {"value", "REAL", "in METRIC.unit. There is no row for a value that is missing"},
+};
+
 }  // namespace session
 
 inline constexpr std::array session_tables{
@@ -162,6 +218,22 @@ inline constexpr std::array session_tables{
     SessionTable{"NVTX_RANGE",
                  "NVTX ranges with both ends in one row, computed from MARKER and MARKER_DATA.",
                  session::nvtx_range},
+    SessionTable{"METRIC", "The metrics and events that were collected.", session::metric},
+    SessionTable{"METRIC_GROUP", "Which metrics were measured together, and how.",
+                 session::metric_group},
+    SessionTable{"METRIC_RANGE",
+                 "What was measured: a launch, or a range of the user's, once for each group. The "
+                 "view metric_gaps has those without values.",
+                 session::metric_range},
+    SessionTable{"METRIC_VALUE",
+                 "Values of metrics. The views kernel_metrics and range_metrics have them with "
+                 "names.",
+                 session::metric_value, "PRIMARY KEY(range, metric)", true},
+};
+
+// Kept up while rows come in: they come in the order of correlation ids, so it costs little.
+inline constexpr std::string_view session_indexes[]{
+    "CREATE INDEX IF NOT EXISTS METRIC_RANGE_BY_CORRELATION ON METRIC_RANGE(correlationId)",
 };
 
 inline std::string create_table_sql(const SessionTable& table) {
@@ -173,7 +245,7 @@ inline std::string create_table_sql(const SessionTable& table) {
     if (!column.type.empty()) sql += " " + std::string(column.type);
   }
   if (!table.constraint.empty()) sql += ", " + std::string(table.constraint);
-  return sql + ")";
+  return sql + (table.without_rowid ? ") WITHOUT ROWID" : ")");
 }
 
 // StringTable's row 0, as nvprof writes it.
@@ -275,6 +347,31 @@ inline constexpr std::array statistics{
         "incomplete_records", Severity::data_loss,
         "Kernels that CUPTI knew of and had no times for when the process died. Their rows "
         "are there, with start and end 0."},
+    StatisticInfo{"metrics_launches", Severity::info,
+                  "Launches seen while metrics were collected, measured or not."},
+    StatisticInfo{"metrics_ranges", Severity::info,
+                  "Launches and ranges that were measured, each once for a group of metrics."},
+    StatisticInfo{"metrics_ranges_dropped", Severity::data_loss,
+                  "Launches that were measured and that CUPTI had no room for. They have no "
+                  "values."},
+    StatisticInfo{"metrics_skipped_graph", Severity::notice,
+                  "Launches of CUDA graphs that were not measured."},
+    StatisticInfo{"metrics_skipped_excluded", Severity::notice,
+                  "Kernels that were not measured because they could have hung: cooperative ones, "
+                  "NCCL's, and those that the user named."},
+    StatisticInfo{"metrics_skipped_capture", Severity::notice,
+                  "Kernels that were not measured because a stream was being captured."},
+    StatisticInfo{"metrics_skipped_context", Severity::notice,
+                  "Kernels that were not measured because another context of the same device was."},
+    StatisticInfo{"metrics_skipped_failed", Severity::notice,
+                  "Kernels that were not measured because CUPTI's profiler had failed by then. "
+                  "gpuprof said why on stderr."},
+    StatisticInfo{"metrics_mismatched", Severity::data_loss,
+                  "Launches of a repeated run that were not those of the first run: another "
+                  "kernel, or another grid. Their values were not joined."},
+    StatisticInfo{"profiler_kernels", Severity::info, "Kernels of CUPTI's own that were left out."},
+    StatisticInfo{"metrics_overhead_permille", Severity::info,
+                  "Share of the run that was spent on metrics, as it was measured, in 1/1000."},
 };
 
 constexpr const StatisticInfo* find_statistic(std::string_view name) {

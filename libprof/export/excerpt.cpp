@@ -25,6 +25,8 @@ using store::SchemaObject;
 constexpr std::string_view prefix = "CUPTI_ACTIVITY_KIND_";
 constexpr std::string_view marker = "CUPTI_ACTIVITY_KIND_MARKER";
 constexpr std::string_view ranges = "NVTX_RANGE";  // computed from markers
+constexpr std::string_view metric_ranges = "METRIC_RANGE";
+constexpr std::string_view metric_values = "METRIC_VALUE";  // of those
 
 constexpr std::array<std::string_view, 8> gpu_work{"KERNEL",      "CONCURRENT_KERNEL", "CDP_KERNEL",
                                                    "MEMCPY",      "MEMCPY2",           "MEMSET",
@@ -122,7 +124,17 @@ class Copier {
   }
 
  private:
-  enum class Rule { nothing, whole, window, calls, correlated, markers, marker_data };
+  enum class Rule {
+    nothing,
+    whole,
+    window,
+    calls,
+    correlated,
+    measured,
+    values,
+    markers,
+    marker_data
+  };
 
   struct Table {
     std::string name;
@@ -152,6 +164,9 @@ class Copier {
   bool is_kept(std::string_view table) const {
     if (!options_.keep) return true;
     if (table == ranges) return options_.keep->contains(std::string(marker));
+    if (table == metric_ranges || table == metric_values) {
+      return options_.keep->contains("CUPTI_ACTIVITY_KIND_METRIC");
+    }
     return !holds_records(table) || options_.keep->contains(std::string(table));
   }
 
@@ -177,6 +192,8 @@ class Copier {
     if (!options_.from && !options_.to) return Rule::whole;
     const bool is_marker = table.has("flags") && table.has("id") && table.has("timestamp");
     if (table.name == ranges) return table.has("id") ? Rule::marker_data : Rule::whole;
+    if (table.name == metric_ranges && table.has("start")) return Rule::measured;
+    if (table.name == metric_values) return Rule::values;
     if (kind.empty() || is_always_kept(table.name)) return Rule::whole;
     if (kind == "MARKER" && is_marker) return Rule::markers;
     if (kind == "MARKER_DATA" && table.has("id")) return Rule::marker_data;
@@ -213,14 +230,19 @@ class Copier {
     for (const Table& table : tables_) {
       if (table.rule == Rule::calls) copy_table(table);
     }
-    if (std::ranges::any_of(tables_, [&](const Table& table) {
-          return table.rule == Rule::correlated && has_rows(table);
-        })) {
+    const auto correlated = [](const Table& table) {
+      return table.rule == Rule::correlated || table.rule == Rule::measured;
+    };
+    if (std::ranges::any_of(
+            tables_, [&](const Table& table) { return correlated(table) && has_rows(table); })) {
       for (const Table& table : tables_) {
         if (table.rule == Rule::calls) keep_ids(table);
       }
       for (const Table& table : tables_) {
-        if (table.rule == Rule::correlated) copy_table(table);
+        if (correlated(table)) copy_table(table);
+      }
+      for (const Table& table : tables_) {
+        if (table.rule == Rule::values) copy_table(table);
       }
     }
     for (const Table& table : tables_) {
@@ -244,6 +266,11 @@ class Copier {
         condition = in_window("start") + " OR correlationId IN (SELECT id FROM temp.kept_id)";
         break;
       case Rule::correlated: condition = "correlationId IN (SELECT id FROM temp.kept_id)"; break;
+      case Rule::measured:
+        condition = "CASE WHEN correlationId IS NULL THEN " + in_window("start") +
+                    " ELSE correlationId IN (SELECT id FROM temp.kept_id) END";
+        break;
+      case Rule::values: condition = "range IN (SELECT _id_ FROM main.METRIC_RANGE)"; break;
       case Rule::markers:
       case Rule::marker_data:
         if (!have_markers_) break;

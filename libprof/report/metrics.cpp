@@ -1,6 +1,7 @@
 #include "libprof/report/metrics.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "libprof/base/error.hpp"
 #include "libprof/report/blob.hpp"
@@ -13,10 +14,56 @@ using schema::nvprof_event;
 using schema::nvprof_metric;
 using schema::NvprofMetric;
 
+// Values of kernels by METRIC without an id of nvprof's, with the columns that nvprof's tables
+// have.
+constexpr std::string_view our_values =
+    "(SELECT r.correlationId AS correlationId, v.metric AS id, v.value AS value FROM METRIC_RANGE "
+    "r "
+    "CROSS JOIN METRIC_VALUE v ON v.range = r._id_ WHERE r.kind = 'kernel' AND r.correlationId NOT "
+    "NULL AND v.metric IN (SELECT _id_ FROM METRIC WHERE nvprofId IS NULL)) ";
+
+store::Statement select_values(Session& session, const ValueTable& table, std::string_view key,
+                               const std::string& rest) {
+  if (!table.is_ours) {
+    return session.select(table.kind, {key, "id", "value", "flags", "instance"}, rest);
+  }
+  if (session.named_metrics().empty()) return session.database().prepare("SELECT 0 WHERE 0");
+  return session.database().prepare("SELECT correlationId, id, value FROM " +
+                                    std::string(our_values) + rest);
+}
+
+bool has_rows(Session& session, const ValueTable& table) {
+  if (!table.is_ours) return session.has_rows(table.kind);
+  return select_values(session, table, "correlationId", "LIMIT 1").step();
+}
+
 template <std::size_t Size>
 bool any_rows(Session& session, const std::array<ValueTable, Size>& tables) {
   return std::ranges::any_of(tables,
-                             [&](const ValueTable& table) { return session.has_rows(table.kind); });
+                             [&](const ValueTable& table) { return has_rows(session, table); });
+}
+
+// Bits as nvprof has them.
+Value to_value(MetricKind kind, std::uint64_t bits) {
+  switch (kind) {
+    case MetricKind::unknown: break;
+    case MetricKind::real:
+    case MetricKind::percent: return std::bit_cast<double>(bits);
+    case MetricKind::utilization: return bits & 0xffffffff;
+    case MetricKind::count:
+    case MetricKind::throughput: return bits;
+  }
+  return {};
+}
+
+ValueRow our_row(Session& session, const store::Statement& row) {
+  const NamedMetric& metric = session.named_metrics().at(row.integer(1));
+  ValueRow result{.measure = {.is_metric = !metric.is_event, .id = row.integer(1)}};
+  result.measure.named = &metric;
+  const auto bits = schema::nvprof_bits(metric.kind, row.real(2));
+  if (bits) result.value = to_value(metric.kind, *bits);
+  result.invalid = !bits;
+  return result;
 }
 
 std::string level_name(std::uint64_t level) {
@@ -31,6 +78,7 @@ std::string level_name(std::uint64_t level) {
 }  // namespace
 
 std::string Measure::name() const {
+  if (named) return named->name;
   if (is_metric) {
     const NvprofMetric* metric = nvprof_metric(id);
     return metric ? std::string(metric->name) : "<metric " + std::to_string(id) + ">";
@@ -40,11 +88,17 @@ std::string Measure::name() const {
 }
 
 std::string_view Measure::description() const {
+  if (named) return named->description;
   const NvprofMetric* metric = is_metric ? nvprof_metric(id) : nullptr;
   return metric ? metric->description : std::string_view();
 }
 
+std::string_view Measure::unit() const {
+  return named && named->kind == MetricKind::real ? std::string_view(named->unit) : "";
+}
+
 MetricKind Measure::kind() const {
+  if (named) return named->kind;
   if (!is_metric) return MetricKind::count;
   const NvprofMetric* metric = nvprof_metric(id);
   return metric ? metric->kind : MetricKind::unknown;
@@ -77,24 +131,13 @@ std::optional<ValueRow> value_row(const ValueTable& table, const store::Statemen
   result.invalid = (row.integer(column + 2) & 2) != 0;
   const auto blob = row.blob(column + 1);
   if (blob.size() != 8) return std::nullopt;
-  switch (result.measure.kind()) {
-    case MetricKind::unknown: break;
-    case MetricKind::real:
-    case MetricKind::percent: result.value = blob_field<double>(blob, 0); break;
-    case MetricKind::utilization:
-      result.value = std::uint64_t{blob_field<std::uint32_t>(blob, 0)};
-      break;
-    case MetricKind::count:
-    case MetricKind::throughput: result.value = blob_field<std::uint64_t>(blob, 0); break;
-  }
+  result.value = to_value(result.measure.kind(), blob_field<std::uint64_t>(blob, 0));
   return result;
 }
 
 ValueCursor::ValueCursor(Session& session, const ValueTable& table, std::string_view key,
                          const std::string& rest)
-    : session_(session),
-      table_(table),
-      rows_(session.select(table.kind, {key, "id", "value", "flags", "instance"}, rest)) {
+    : session_(session), table_(table), rows_(select_values(session, table, key, rest)) {
   next();
 }
 
@@ -114,6 +157,10 @@ void ValueCursor::restart(std::int64_t parameter) {
 }
 
 bool ValueCursor::read() {
+  if (table_.is_ours) {
+    row_ = our_row(session_, rows_);
+    return true;
+  }
   const auto row = value_row(table_, rows_, 1);
   if (row) row_ = *row;
   return row.has_value();
@@ -173,7 +220,12 @@ void scan_kernel_values(Session& session, const std::function<void(const ValueRo
 
 ValuesOfKernel::ValuesOfKernel(Session& session) : session_(session) {
   for (const ValueTable& table : kernel_value_tables) {
-    if (!session.has_rows(table.kind) || !session.has_column(table.kind, "correlationId")) continue;
+    if (!has_rows(session, table)) continue;
+    if (table.is_ours) {  // always has the index
+      cursors_.emplace_back(session, table, "correlationId", "WHERE correlationId = ?1");
+      continue;
+    }
+    if (!session.has_column(table.kind, "correlationId")) continue;
     const std::string name = "CUPTI_ACTIVITY_KIND_" + std::string(table.kind);
     const auto indexed = session.database().integer(
         "SELECT 1 FROM pragma_index_list('" + name +

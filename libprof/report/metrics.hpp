@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -21,16 +22,24 @@ namespace gpuprof::report {
 using schema::MetricKind;
 
 // What was measured. Sorts as nvprof prints: events before metrics, each by id; one value of the
-// whole device before those of its instances.
+// whole device before those of its instances. Those without an id of nvprof's follow.
 struct Measure {
   bool is_metric = false;
   std::int64_t id = 0;
-  std::int64_t instance = -1;  // -1: the whole device
-  auto operator<=>(const Measure&) const = default;
+  std::int64_t instance = -1;          // -1: the whole device
+  const NamedMetric* named = nullptr;  // the session's; then id is METRIC._id_
+  auto operator<=>(const Measure& other) const { return order() <=> other.order(); }
+  bool operator==(const Measure& other) const { return order() == other.order(); }
 
   std::string name() const;  // "<metric 7>", "<event 7>" if there is no such id
   std::string_view description() const;
   MetricKind kind() const;
+  std::string_view unit() const;  // where the kind does not say it; may be empty
+
+ private:
+  std::tuple<bool, bool, std::int64_t, std::int64_t> order() const {
+    return {is_metric, named != nullptr, id, instance};
+  }
 };
 
 // monostate: there is none, or its kind is unknown.
@@ -47,23 +56,26 @@ struct ValueRow {
   bool invalid = false;
 };
 
-// A table of values: its name without "CUPTI_ACTIVITY_KIND_" and what it holds.
+// A table of values: its name without "CUPTI_ACTIVITY_KIND_" and what it holds. Of our own table
+// METRIC_VALUE it is the values that nvprof has no id for.
 struct ValueTable {
   std::string_view kind;
   bool is_metric;
   bool has_instances;
+  bool is_ours = false;
 };
 inline constexpr std::array kernel_value_tables{
     ValueTable{"EVENT", false, false}, ValueTable{"METRIC", true, false},
-    ValueTable{"EVENT_INSTANCE", false, true}, ValueTable{"METRIC_INSTANCE", true, true}};
+    ValueTable{"EVENT_INSTANCE", false, true}, ValueTable{"METRIC_INSTANCE", true, true},
+    ValueTable{"METRIC_VALUE", true, false, true}};
 inline constexpr std::array device_value_tables{
     ValueTable{"INSTANTANEOUS_EVENT", false, false},
     ValueTable{"INSTANTANEOUS_METRIC", true, false},
     ValueTable{"INSTANTANEOUS_EVENT_INSTANCE", false, true},
     ValueTable{"INSTANTANEOUS_METRIC_INSTANCE", true, true}};
 
-// The columns id, value, flags, instance of a row, which begin at `column`. Nothing: the value has
-// another size.
+// The columns id, value, flags, instance of a row of nvprof's, which begin at `column`. Nothing:
+// the value has another size.
 std::optional<ValueRow> value_row(const ValueTable& table, const store::Statement& row, int column);
 
 // The rows of one table of values. Belongs to one thread.

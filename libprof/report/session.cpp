@@ -95,6 +95,30 @@ store::Statement Session::select(std::string_view kind,
   return database_.prepare(sql + " FROM " + table_name(kind) + " " + rest);
 }
 
+const std::map<std::int64_t, NamedMetric>& Session::named_metrics() {
+  if (named_metrics_) return *named_metrics_;
+  named_metrics_.emplace();
+  if (!database_.has_table("METRIC_VALUE")) return *named_metrics_;
+  auto rows = database_.prepare(
+      "SELECT _id_, name, unit, description, isEvent FROM METRIC WHERE nvprofId IS NULL");
+  while (rows.step()) {
+    NamedMetric metric{.name = std::string(rows.text(1)),
+                       .unit = std::string(rows.text(2)),
+                       .description = std::string(rows.text(3)),
+                       .is_event = rows.integer(4) != 0};
+    using enum schema::MetricKind;
+    metric.kind = metric.is_event                                       ? count
+                  : metric.unit == "%"                                  ? percent
+                  : metric.unit == "byte/s" || metric.unit == "bytes/s" ? throughput
+                                                                        : real;
+    if (metric.kind == real && !metric.unit.empty()) {
+      metric.description += (metric.description.empty() ? "(" : " (") + metric.unit + ")";
+    }
+    named_metrics_->emplace(rows.integer(0), std::move(metric));
+  }
+  return *named_metrics_;
+}
+
 void Session::find_window() {
   const Filter& filter = options_.filter;
   if (!filter.from && !filter.to) return;

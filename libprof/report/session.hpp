@@ -18,6 +18,7 @@
 #include "libprof/report/output.hpp"
 #include "libprof/store/scan.hpp"
 #include "libprof/store/sqlite.hpp"
+#include "schema/nvprof_ids.hpp"
 
 namespace gpuprof::report {
 
@@ -26,6 +27,15 @@ struct Oddities {
   std::int64_t without_times = 0;  // GPU work with start = end = 0
   std::int64_t invalid = 0;
   std::int64_t instant = 0;  // API calls with end = start; they count
+};
+
+// A metric or event that nvprof has no id for, as table METRIC names it.
+struct NamedMetric {
+  std::string name;
+  std::string unit;
+  std::string description;  // with the unit, where values are shown without
+  schema::MetricKind kind = schema::MetricKind::real;
+  bool is_event = false;
 };
 
 class Session {
@@ -52,6 +62,9 @@ class Session {
   // missing is an empty one. Expressions are written with names in brackets: "[end] - start".
   store::Statement select(std::string_view kind, std::initializer_list<std::string_view> columns,
                           const std::string& rest = {});
+
+  // The metrics of our table METRIC without an id of nvprof's, by their own. None in other files.
+  const std::map<std::int64_t, NamedMetric>& named_metrics();
 
   // Conditions of --devices, --kernels and the time window, and of the device of a report per
   // device: "1" or "deviceId IN (0, 1) AND …", for a WHERE clause. A condition applies to a table
@@ -85,6 +98,7 @@ class Session {
   Output& output_;
   std::map<std::string, std::set<std::string>, std::less<>> columns_;  // of tables; none: missing
   std::map<std::string, bool, std::less<>> has_rows_;                  // of those asked for
+  std::optional<std::map<std::int64_t, NamedMetric>> named_metrics_;
   Names names_;
   std::map<std::string, std::int64_t> skipped_;
   std::map<std::string, Oddities, std::less<>> oddities_;

@@ -28,7 +28,8 @@ ValueColumns read_columns(Session& session) {
     if (count && !row.overflow && !row.invalid) column.largest = std::max(column.largest, *count);
   });
   for (auto& [measure, column] : columns) {
-    if (measure.kind() == MetricKind::throughput) column.scale = speed_scale(column.largest);
+    column.scale = measure.kind() == MetricKind::throughput ? speed_scale(column.largest)
+                                                            : Scale{.unit = measure.unit()};
   }
   return columns;
 }

@@ -32,6 +32,9 @@ void create_schema(Database& database) {
   for (const schema::SessionTable& session : schema::session_tables) {
     database.execute(schema::create_table_sql(session));
   }
+  for (const std::string_view index : schema::session_indexes) {
+    database.execute(std::string(index));
+  }
   database.execute("INSERT INTO Version VALUES(" + std::to_string(schema::nvprof_version) + ")");
   for (const schema::ViewSql& view : schema::views()) database.execute(std::string(view.sql));
 

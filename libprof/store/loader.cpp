@@ -110,6 +110,8 @@ Loader::Loader(Database database, LoaderOptions options)
   insert_string_ = database_.prepare("INSERT INTO StringTable VALUES(?1, ?2, ?3, ?4)");
   insert_statistic_ =
       database_.prepare("INSERT OR REPLACE INTO STATISTIC VALUES(?1, ?2, ?3, ?4, ?5)");
+  metrics_ = std::make_unique<MetricWriter>(
+      database_, [this](std::string_view text) { return string_id(text); });
   insert_string_.bind(1, std::int64_t{0}).bind(2, schema::null_string).bind_null(3).bind_null(4);
   insert_string_.run();
   set_run("schema_version", schema::schema_version);
@@ -128,6 +130,9 @@ void Loader::load(const wire::Frame& frame) {
     case wire::FrameType::run: load_run(frame); return;
     case wire::FrameType::hello: load_hello(frame); return;
     case wire::FrameType::api_names: load_api_names(frame); return;
+    case wire::FrameType::metrics:
+      if (!metrics_->load_metrics(frame.payload())) own_counts_["frames_malformed"]++;
+      return;
     default: break;
   }
   Process& process = this->process(frame.stream);
@@ -142,8 +147,11 @@ void Loader::load(const wire::Frame& frame) {
           .bind(1, process.context.numbers[0])
           .run();
       break;
+    case wire::FrameType::ranges:
+      if (!metrics_->load_values(process.context, frame.payload())) malformed(process);
+      break;
     case wire::FrameType::stream_end: load_stream_end(process); break;
-    default: break;  // config, arena, and what later versions may bring
+    default: break;  // config, arena, counter_data, and what later versions may bring
   }
 }
 
@@ -152,6 +160,7 @@ Loader::Process& Loader::process(std::uint32_t stream) {
   if (!process) {
     process = std::make_unique<Process>();
     process->context.numbers.push_back(next_number());
+    process->context.next_number = [this] { return next_number(); };
   }
   return *process;
 }
@@ -249,8 +258,6 @@ Loader::Writer* Loader::writer_for(const wire::WireTable& table, std::string_vie
   writer->table = table.name;
   writer->times = find_times(table);
   writer->source.row_width = table.row_width();
-  writer->source.next_number = [](void* self) { return static_cast<Loader*>(self)->next_number(); };
-  writer->source.next_number_argument = this;
 
   // A stream may bring tables and columns this build has never heard of.
   std::string creation =
@@ -492,6 +499,7 @@ void Loader::finish() {
   for (auto& [definition, writer] : writers_) writer->insert = Statement();
   insert_string_ = Statement();
   insert_statistic_ = Statement();
+  metrics_.reset();
   try {
     database_.execute("PRAGMA busy_timeout = 2000");
     database_.execute("PRAGMA journal_mode = DELETE");

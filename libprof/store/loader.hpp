@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "libprof/store/metric_writer.hpp"
 #include "libprof/store/packed_rows.hpp"
 #include "libprof/store/sqlite.hpp"
 #include "libprof/wire/frame.hpp"
@@ -98,6 +99,7 @@ class Loader {
   std::map<std::string, std::uint64_t, std::less<>> own_counts_;
   Statement insert_string_;
   Statement insert_statistic_;
+  std::unique_ptr<MetricWriter> metrics_;
 };
 
 }  // namespace gpuprof::store

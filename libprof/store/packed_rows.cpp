@@ -95,23 +95,6 @@ int at_end(sqlite3_vtab_cursor* base) {
   return static_cast<RowCursor*>(base)->row >= source_of(base).count;
 }
 
-// The id nearest to the one seen before, so that neither disorder nor a wrap of CUPTI's 32-bit
-// counter misleads; then the process's number for that wrap in the high half.
-std::int64_t full_correlation(const RowSource& source, std::uint32_t id) {
-  if (id == 0) return 0;
-  RowContext& context = *source.context;
-  const auto distance =
-      static_cast<std::int32_t>(id - static_cast<std::uint32_t>(context.correlation_reference));
-  auto unwrapped = static_cast<std::int64_t>(context.correlation_reference) + distance;
-  if (unwrapped < 0) unwrapped += std::int64_t{1} << 32;
-  context.correlation_reference = static_cast<std::uint64_t>(unwrapped);
-  const auto wraps = static_cast<std::size_t>(unwrapped >> 32);
-  while (context.numbers.size() <= wraps) {
-    context.numbers.push_back(source.next_number(source.next_number_argument));
-  }
-  return context.numbers[wraps] << 32 | id;
-}
-
 template <class T>
 void result_nullable(sqlite3_context* result, const std::byte* at) {
   constexpr T none =
@@ -121,7 +104,7 @@ void result_nullable(sqlite3_context* result, const std::byte* at) {
 }
 
 void result_correlation(sqlite3_context* result, const RowSource& source, const std::byte* at) {
-  sqlite3_result_int64(result, full_correlation(source, load<std::uint32_t>(at)));
+  sqlite3_result_int64(result, source.context->correlation(load<std::uint32_t>(at)));
 }
 
 void result_string(sqlite3_context* result, const RowSource& source, const std::byte* at) {
@@ -204,6 +187,20 @@ constexpr sqlite3_module module = [] {
 }();
 
 }  // namespace
+
+// The id nearest to the one seen before, so that neither disorder nor a wrap of CUPTI's 32-bit
+// counter misleads; then the process's number for that wrap in the high half.
+std::int64_t RowContext::correlation(std::uint32_t id) {
+  if (id == 0) return 0;
+  const auto distance =
+      static_cast<std::int32_t>(id - static_cast<std::uint32_t>(correlation_reference));
+  auto unwrapped = static_cast<std::int64_t>(correlation_reference) + distance;
+  if (unwrapped < 0) unwrapped += std::int64_t{1} << 32;
+  correlation_reference = static_cast<std::uint64_t>(unwrapped);
+  const auto wraps = static_cast<std::size_t>(unwrapped >> 32);
+  while (numbers.size() <= wraps) numbers.push_back(next_number());
+  return numbers[wraps] << 32 | id;
+}
 
 void register_packed_rows(Database& database) {
   if (sqlite3_create_module_v2(database.handle(), "packed_rows", &module, nullptr, nullptr) !=

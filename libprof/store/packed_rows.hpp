@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,7 +28,11 @@ struct RowContext {
   // The process's numbers for the high 32 bits of correlation ids, by how often CUPTI's counter
   // has wrapped.
   std::vector<std::int64_t> numbers;
-  std::uint64_t correlation_reference = 0;  // the last id seen, unwrapped
+  std::function<std::int64_t()> next_number;  // gives a further one
+  std::uint64_t correlation_reference = 0;    // the last id seen, unwrapped
+
+  // CUPTI's id with the process's number in the high half; 0 stays 0.
+  std::int64_t correlation(std::uint32_t id);
 };
 
 // One block of rows, laid out as its table's definition says.
@@ -50,9 +55,6 @@ struct RowSource {
   const std::byte* rows = nullptr;
   std::size_t count = 0;
   RowContext* context = nullptr;
-  // Gives a further number for correlation ids; called when CUPTI's counter wraps.
-  std::int64_t (*next_number)(void*) = nullptr;
-  void* next_number_argument = nullptr;
 };
 
 // Makes the temporary table `temp.name` that shows `source`.

@@ -119,21 +119,31 @@ std::string joined(const std::vector<std::string>& words) {
 // The table's rows; what is lost of them.
 Loss copy_table(Database& damaged, Database& copy, const std::string& table) {
   const std::vector<std::string> columns = column_names(copy, table);
+  if (columns.empty()) return {.table = table, .open_ended = true};
+  auto insert =
+      copy.prepare("INSERT OR IGNORE INTO " + quoted_name(table) + "(" + joined(columns) +
+                   ") VALUES(" + joined(std::vector<std::string>(columns.size(), "?")) + ")");
+  // The columns of `row` begin at `first`.
+  const auto store = [&](Statement& row, int first) {
+    for (int i = 0; i < static_cast<int>(columns.size()); ++i) {
+      sqlite3_bind_value(insert.handle(), i + 1, sqlite3_column_value(row.handle(), first + i));
+    }
+    insert.run();
+  };
   std::optional<Rows> rows;
   try {
     rows.emplace(damaged, quoted_name(table), joined(columns));
   } catch (const DatabaseError&) {
-    return {.table = table, .open_ended = true};
-  }
-  auto insert =
-      copy.prepare("INSERT OR IGNORE INTO " + quoted_name(table) + "(" + joined(columns) +
-                   ") VALUES(" + joined(std::vector<std::string>(columns.size(), "?")) + ")");
-  while (rows->step()) {
-    for (int i = 1; i <= static_cast<int>(columns.size()); ++i) {
-      sqlite3_bind_value(insert.handle(), i, sqlite3_column_value(rows->row().handle(), i));
+    // It has no ids, or cannot be read at all: what stands before the damage.
+    try {
+      auto all = damaged.prepare("SELECT " + joined(columns) + " FROM " + quoted_name(table));
+      while (all.step()) store(all, 0);
+      return {.table = table};
+    } catch (const DatabaseError&) {
+      return {.table = table, .open_ended = true};
     }
-    insert.run();
   }
+  while (rows->step()) store(rows->row(), 1);
   return {.table = table,
           .rows = rows->lost(),
           .last_id = rows->last(),

@@ -119,13 +119,13 @@ std::string padded(std::string_view text, std::size_t width) {
   return std::string(width - std::min(width, text.size()), ' ').append(text);
 }
 
-std::string_view unit(MetricKind kind) {
-  switch (kind) {
+std::string_view unit(const Measure& measure) {
+  switch (measure.kind()) {
     case MetricKind::percent: return "percent";
     case MetricKind::throughput: return "bytes_per_second";
     case MetricKind::utilization: return "level_of_10";
     case MetricKind::unknown: return "unknown";
-    default: return "";
+    default: return measure.unit();
   }
 }
 
@@ -266,13 +266,13 @@ class ResultTable {
       for (const Line& line : section.lines) {
         for (const auto* part : line) {
           const auto& [measure, sum] = *part;
-          table.row(std::vector<Cell>{
-              session_.names().device(section.device),
-              section.kernel ? Cell(*section.kernel) : Cell(), measure.name(),
-              std::string(measure.description()), std::string(unit(measure.kind())),
-              measure.instance >= 0 ? Cell(measure.instance) : Cell(), sum.values, cell(sum.min),
-              cell(sum.max), cell(sum.average(measure.kind())),
-              static_cast<std::int64_t>(sum.total)});
+          table.row(
+              std::vector<Cell>{session_.names().device(section.device),
+                                section.kernel ? Cell(*section.kernel) : Cell(), measure.name(),
+                                std::string(measure.description()), std::string(unit(measure)),
+                                measure.instance >= 0 ? Cell(measure.instance) : Cell(), sum.values,
+                                cell(sum.min), cell(sum.max), cell(sum.average(measure.kind())),
+                                static_cast<std::int64_t>(sum.total)});
         }
       }
     }
