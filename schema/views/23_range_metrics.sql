@@ -1,0 +1,49 @@
+-- Values of metrics over several kernels: one row for each metric that was measured of a range that
+-- the user marked, or of a launch of a CUDA graph.
+--
+-- kind: range or graph
+-- name: of the range; NULL = none
+-- metric: name of the metric
+-- value: in the unit
+-- unit: of the value; '' = a plain number
+-- id: METRIC_RANGE that was measured
+-- correlation_id: of a graph: joins kernels.correlation_id; NULL = none
+-- device_id: device that was measured
+-- context_id: context that was measured
+-- stream_id: stream the graph was launched in; NULL = not known
+-- process_id: process that was measured
+-- start: when it began, of a graph its first kernel, ns on CUPTI's clock; NULL = not known
+-- end: when it was over, ns on CUPTI's clock; NULL = not known
+-- duration: ns; NULL = not known
+-- ordinal: counts the launches of the context from 1; of a range the ranges
+-- pass_group: METRIC_GROUP that was measured
+-- note: why it has no values of other metrics; NULL = it has all
+CREATE VIEW range_metrics AS
+SELECT r.kind AS kind,
+       coalesce(s.demangled, s.value) AS name,
+       m.name AS metric,
+       v.value AS value,
+       m.unit AS unit,
+       r._id_ AS id,
+       r.correlationId AS correlation_id,
+       r.deviceId AS device_id,
+       r.contextId AS context_id,
+       r.streamId AS stream_id,
+       r.processId AS process_id,
+       coalesce(r.start, g.start) AS start,
+       coalesce(r."end", g."end") AS "end",
+       coalesce(r."end", g."end") - coalesce(r.start, g.start) AS duration,
+       r.ordinal AS ordinal,
+       r.passGroup AS pass_group,
+       r.note AS note
+FROM METRIC_RANGE AS r
+JOIN METRIC_VALUE AS v ON v.range = r._id_
+JOIN METRIC AS m ON m._id_ = v.metric
+LEFT JOIN StringTable AS s ON s._id_ = r.name
+LEFT JOIN (SELECT k.correlationId, min(nullif(k.start, 0)) AS start, max(nullif(k."end", 0)) AS "end"
+           FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL AS k
+           WHERE k.correlationId IN (SELECT w.correlationId FROM METRIC_RANGE AS w
+                                     WHERE w.kind = 'graph')
+           GROUP BY k.correlationId) AS g
+  ON g.correlationId = r.correlationId
+WHERE r.kind <> 'kernel';
