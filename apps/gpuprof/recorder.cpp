@@ -60,7 +60,7 @@ std::unique_ptr<store::Loader> Recorder::make_loader(long process_id) {
 void Recorder::take(wire::Frame frame) {
   // Table definitions and such travel in the capture as well: it needs nothing but itself.
   if (capture_ && frame.type != wire::FrameType::arena) capture_->write(frame);
-  if (frame.type == wire::FrameType::run) {
+  if (frame.type == wire::FrameType::run || frame.type == wire::FrameType::metrics) {
     if (single_) single_->load(frame);
     for (auto& [stream, loader] : loaders_) loader->load(frame);
     if (per_process_) run_frames_.push_back(copy(frame));
