@@ -83,6 +83,10 @@ inline constexpr char set_hooks_name[] = "fake_cuda_set_hooks";
 using IsUp = bool (*)();
 inline constexpr char is_up_name[] = "fake_cuda_is_up";
 
+// The stand-in driver's: a stream is being captured.
+using IsCapturing = bool (*)();
+inline constexpr char is_capturing_name[] = "fake_cuda_is_capturing";
+
 // The table that the stand-in NVTX hands to InitializeInjectionNvtx2, through a function like
 // NVTX's own get_export_table.
 struct NvtxTable {

@@ -64,6 +64,7 @@ struct Driver {
   // Two texts of one name: the real ones are two as well.
   std::map<std::string, std::pair<const char*, const char*>, std::less<>> names;
   std::uint32_t graphs = 0;
+  std::atomic<int> captures{0};
 };
 
 Driver& driver() {
@@ -97,6 +98,7 @@ int device_count() {
 // The calling thread's: the context it made current, else the primary one of its device.
 thread_local Context* current_context = nullptr;
 thread_local std::uint32_t current_device = 0;
+thread_local bool capturing = false;
 
 // The thread's outermost runtime call, for the driver calls inside.
 thread_local fake::ApiCall* runtime_call = nullptr;
@@ -275,7 +277,7 @@ int launch_by_driver(const LaunchCalls& calls, const char* symbol, const char* n
   const auto [x, y, z] = launch.block;
   if (unable == success && x * y * z > most_threads_of_block) unable = invalid_value;
   if (unable) return call.fail(unable);
-  run_kernel(call, name, launch);
+  if (!capturing) run_kernel(call, name, launch);
   return success;
 }
 
@@ -311,6 +313,7 @@ bool fake_cuda_set_hooks(const fake::Hooks* table) {
 }
 
 bool fake_cuda_is_up() { return driver().up.load(); }
+bool fake_cuda_is_capturing() { return driver().captures.load() > 0; }
 
 int cuInit(unsigned) { return ready(); }
 
@@ -413,6 +416,21 @@ void fake_graph_launch(const char* kernel, int nodes) {
     run_kernel(call, name, launch, graph,
                (std::uint64_t{graph} << 32) + static_cast<unsigned>(node) + 1);
   }
+}
+
+void fake_capture_begin() {
+  if (ready() != success || capturing) return;
+  current();
+  DRIVER_CALL(cuStreamBeginCapture_v2);
+  capturing = true;
+  driver().captures.fetch_add(1);
+}
+
+void fake_capture_end() {
+  if (!capturing) return;
+  DRIVER_CALL(cuStreamEndCapture);
+  capturing = false;
+  driver().captures.fetch_sub(1);
 }
 
 void fake_copy(int kind, std::uint64_t bytes) {

@@ -27,6 +27,9 @@ void fake_driver_launch(const char* kernel, int times);
 int fake_launch_shape(LaunchBy by, const char* kernel, const LaunchShape& shape);
 // cudaGraphLaunch: kernels without a launch call of their own, all with its correlation id.
 void fake_graph_launch(const char* kernel, int nodes);
+// cuStreamBeginCapture: from now on the thread's launches are calls and no work.
+void fake_capture_begin();
+void fake_capture_end();
 void fake_copy(int kind, std::uint64_t bytes);  // cudaMemcpy; 1 = host to device
 void fake_set(std::uint64_t bytes);             // cudaMemset
 std::uint64_t fake_malloc(std::uint64_t bytes);

@@ -251,6 +251,14 @@ CUptiResult decode(Object& object, std::size_t& dropped) {
 
 void* driver() { return dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD); }
 
+// What CUPTI does then breaks the capture, and it says "unknown".
+bool is_capturing() {
+  void* const cuda = driver();
+  const auto answer =
+      cuda ? reinterpret_cast<IsCapturing>(dlsym(cuda, is_capturing_name)) : nullptr;
+  return answer && answer();
+}
+
 int device_count() { return static_cast<int>(setting("FAKE_CUDA_DEVICES", 1)); }
 
 // FAKE_CUDA_CHIPS: "FAKE1,FAKE2"; the last one goes for the devices behind, too.
@@ -462,6 +470,7 @@ CUptiResult cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params* params) {
   EXPECT_SIZE(CUpti_RangeProfiler_Start_Params);
   LOCK_OBJECT();
   if (!object->configured || object->started) return CUPTI_ERROR_INVALID_OPERATION;
+  if (is_capturing()) return CUPTI_ERROR_UNKNOWN;
   pause(start_cost_ms(std::exchange(object->started_before, true)));
   set_started(*object, true);
   return CUPTI_SUCCESS;
@@ -472,6 +481,7 @@ CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params* params) {
   EXPECT_SIZE(CUpti_RangeProfiler_Stop_Params);
   LOCK_OBJECT();
   if (!object->started) return CUPTI_ERROR_INVALID_OPERATION;
+  if (is_capturing()) return CUPTI_ERROR_UNKNOWN;
   set_started(*object, false);
   object->open.clear();
   const bool last = is_kernel_replay(*object) || object->pass + 1 == object->plan.passes;

@@ -1,6 +1,8 @@
-// changing FILE same|name|grid|more|fewer: 10 launches. FILE counts the runs; from the second on
-// the sixth launch is another kernel, has another grid, comes twice, or is left out.
+// changing FILE same|name|grid|more|fewer [RUN]: 10 launches. FILE counts the runs; from the second
+// on, or in that RUN only, the sixth launch is another kernel, has another grid, comes twice, or is
+// left out.
 #include <cstdio>
+#include <cstdlib>
 #include <string_view>
 
 #include "tests/fake_cupti/cuda/fake_cuda.hpp"
@@ -17,8 +19,9 @@ int main(int argc, char** argv) {
     std::fprintf(file, "%d\n", runs + 1);
     std::fclose(file);
   }
+  const bool changed = argc > 3 ? runs + 1 == std::atoi(argv[3]) : runs > 0;
   for (std::uint32_t i = 0; i < 10; ++i) {
-    const bool other = runs > 0 && i == 5;
+    const bool other = changed && i == 5;
     const char* name = i % 2 ? "odd" : "even";
     LaunchShape shape{.grid = {i + 1, 1, 1}};
     if (other && how == "fewer") continue;

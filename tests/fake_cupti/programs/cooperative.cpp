@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
     fake_launch_shape(LaunchBy::driver_cooperative, "grid_sync", {.grid = {3, 1, 1}});
     fake_launch_shape(
         LaunchBy::driver_ex,
-        "_Z40ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE",
+        "_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE",
         {.grid = {4, 1, 1}});
   }
   fake_synchronize();
