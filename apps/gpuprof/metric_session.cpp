@@ -41,6 +41,8 @@ double kernel_replay_us(metrics::CostClass cost) {
   }
 }
 
+constexpr int default_batch = 256;
+
 std::string words(const MetricRequest& scope) {
   std::string text;
   const auto add = [&](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
@@ -85,10 +87,11 @@ struct MetricSession::PlannedGroup {
   std::uint32_t scope;
   metrics::Group group;
   metrics::GroupMetrics evaluated;
-  std::size_t first_run;  // application replay: its passes are this run and those that follow
+  std::size_t first_run = 0;  // application replay: its passes are this run and those that follow
 };
 
-MetricSession::MetricSession(const Options& options) : options_(options) {
+MetricSession::MetricSession(const Options& options, bool kernels_traced)
+    : options_(options), kernels_traced_(kernels_traced) {
   const bool try_one = !options.application.empty();
   std::vector<ProbedDevice> devices;
   if (options.query.chip.empty()) {
@@ -152,7 +155,6 @@ void MetricSession::plan_chip(Chip& chip) {
       }
     }
   }
-  std::size_t run = 0;
   for (std::uint32_t scope = 0; scope < scopes.size(); ++scope) {
     const std::vector<Metric>& wanted = chip.metrics[scope];
     if (wanted.empty()) continue;
@@ -174,7 +176,6 @@ void MetricSession::plan_chip(Chip& chip) {
       planned->id = static_cast<std::uint32_t>(groups_.size()) + 1;
       planned->chip = &chip;
       planned->scope = scope;
-      planned->first_run = run;
       wire::GroupInfo info{
           .id = planned->id,
           .chip = chip.name,
@@ -206,17 +207,43 @@ void MetricSession::plan_chip(Chip& chip) {
             static_cast<std::uint32_t>(known - info_.metrics.begin()) + 1);
       }
       info.metrics = planned->evaluated.numbers;
-      if (options_.metrics.replay == MetricReplay::application ||
-          options_.metrics.replay == MetricReplay::range) {
-        run += group.passes;
-      }
       planned->group = std::move(group);
       info_.groups.push_back(std::move(info));
       groups_.push_back(std::move(planned));
     }
   }
-  // Chips share the runs.
-  runs_ = std::max({runs_, run, std::size_t{1}});
+  assign_runs(chip);
+}
+
+// Application replay: each group has its runs. The first run is traced, so groups that do not bear
+// that come later.
+void MetricSession::assign_runs(const Chip& chip) {
+  const bool one_by_one = options_.metrics.replay == MetricReplay::application ||
+                          options_.metrics.replay == MetricReplay::range;
+  std::size_t run = 0;
+  for (const bool patches : {false, true}) {
+    for (const auto& planned : groups_) {
+      if (planned->chip != &chip || (kernels_traced_ && planned->group.patches()) != patches) {
+        continue;
+      }
+      if (patches && !one_by_one) {
+        std::string names;
+        for (const Metric* metric : planned->evaluated.metrics) names += " " + metric->name;
+        throw Error(
+            "some of these are counted by patched code, which counts nothing while kernels "
+            "are traced:" +
+                names,
+            "leave them out, use --replay-mode application, or trace no kernels: "
+            "--trace=-gpu",
+            ExitCode::bad_option);
+      }
+      if (!one_by_one) continue;
+      if (patches) run = std::max(run, std::size_t{1});
+      planned->first_run = run;
+      run += planned->group.passes;
+    }
+  }
+  runs_ = std::max(runs_, run);  // chips share them
 }
 
 const MetricSession::PlannedGroup* MetricSession::group(std::uint32_t id) const {
@@ -283,7 +310,8 @@ wire::Fields MetricSession::config_for(std::uint32_t stream, const wire::Fields&
   const MetricOptions& chosen = options_.metrics;
   wire::CollectConfig config;
   config.mode = on_wire(chosen.replay);
-  config.batch = static_cast<std::uint32_t>(chosen.batch);
+  config.batch = static_cast<std::uint32_t>(chosen.batch > 0 ? chosen.batch : default_batch);
+  config.grows = chosen.batch == 0 && run_ == 0;
   config.hang_ms = static_cast<std::uint32_t>(chosen.hang_seconds) * 1000;
   config.overhead_permille = static_cast<std::uint32_t>(chosen.overhead_permille);
   config.samples = static_cast<std::uint32_t>(chosen.samples);
@@ -319,6 +347,9 @@ wire::Fields MetricSession::config_for(std::uint32_t stream, const wire::Fields&
     const bool now =
         !one_by_one || (run_ >= planned->first_run && run_ < planned->first_run + passes);
     if (!now) continue;
+    if (run_ > 0 && chosen.batch == 0 && chosen.replay == MetricReplay::application) {
+      config.batch = metrics::best_batch(planned->group, launches_->launches(process));
+    }
     const metrics::Cost& cost = metrics::cost_of(planned->group.cost);
     config.groups.push_back(
         {.id = planned->id,

@@ -27,7 +27,8 @@ class MetricSession {
  public:
   // Asks which GPUs there are, looks the metrics up and plans. Throws gpuprof::Error for names that
   // mean nothing, and when no metrics can be collected here (ExitCode::no_metrics, no_driver).
-  explicit MetricSession(const Options& options);
+  // `kernels_traced`: the run records kernels, which some counters do not bear.
+  MetricSession(const Options& options, bool kernels_traced);
   ~MetricSession();
   MetricSession(const MetricSession&) = delete;
   MetricSession& operator=(const MetricSession&) = delete;
@@ -64,7 +65,10 @@ class MetricSession {
   const PlannedGroup* group(std::uint32_t id) const;
   std::uint32_t process_of(std::uint32_t stream);
 
+  void assign_runs(const Chip& chip);
+
   const Options& options_;
+  const bool kernels_traced_;
   std::shared_ptr<const cupti::HostLibrary> library_;
   std::vector<std::unique_ptr<Chip>> chips_;
   std::vector<std::unique_ptr<PlannedGroup>> groups_;  // in the order of their ids, from 1

@@ -772,7 +772,7 @@ std::vector<Option> make_table() {
       {.name = "metrics-batch",
        .argument = "N",
        .group = G::metrics,
-       .help = "Launches between two readings of the counters (256)\n"
+       .help = "Launches between two readings of the counters (256, more in long runs)\n"
                "Larger is cheaper per launch and dearer to start: 0.6 ms per launch of the batch.",
        .ours = true,
        .set = number(1, 65'536, [](Options& o) -> int& { return o.metrics.batch; })},

@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -33,6 +34,7 @@
 #include "libprof/launch/frame_queue.hpp"
 #include "libprof/launch/listener.hpp"
 #include "libprof/launch/target.hpp"
+#include "schema/activity/all.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -262,11 +264,18 @@ void print_exit(const TargetEnd& target, Log& log) {
            std::to_string(target.exit_code));
 }
 
+bool traces_kernels(const TraceSelection& selection) {
+  return std::ranges::find(selection.kinds, schema::ConcurrentKernel::info.id) !=
+             selection.kinds.end() ||
+         std::ranges::find(selection.kinds, schema::Kernel::info.id) != selection.kinds.end();
+}
+
 // Null: none were asked for, or none can be had and the run goes on without them.
-std::unique_ptr<MetricSession> prepare_metrics(const Options& options, Log& log) {
+std::unique_ptr<MetricSession> prepare_metrics(const Options& options,
+                                               const TraceSelection& selection, Log& log) {
   if (options.metrics.requests.empty()) return nullptr;
   try {
-    auto session = std::make_unique<MetricSession>(options);
+    auto session = std::make_unique<MetricSession>(options, traces_kernels(selection));
     if (options.metrics.plan) {
       std::istringstream lines(session->plan_text());
       for (std::string line; std::getline(lines, line);) log.say(line);
@@ -283,7 +292,8 @@ std::unique_ptr<MetricSession> prepare_metrics(const Options& options, Log& log)
 }
 
 int show_plan(const Options& options) {
-  const std::string plan = MetricSession(options).plan_text();
+  const std::string plan =
+      MetricSession(options, traces_kernels(select_trace(options))).plan_text();
   std::fputs(plan.c_str(), stdout);
   return 0;
 }
@@ -438,7 +448,7 @@ int run_command(const Options& options) {
   // Signals are held back first, so that every thread made from here on leaves them to us.
   launch::Target target;
   Log log(options, false, 0);
-  const std::unique_ptr<MetricSession> metrics = prepare_metrics(options, log);
+  const std::unique_ptr<MetricSession> metrics = prepare_metrics(options, selection, log);
   Recorder recorder({.output = output,
                      .overwrite = options.overwrite,
                      .loader = {.live = true, .indexes = options.indexes},

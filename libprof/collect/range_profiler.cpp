@@ -23,6 +23,12 @@ std::int64_t now_ns() {
       .count();
 }
 
+constexpr std::size_t largest_image = std::size_t{24} << 20;
+// The first Start of a profiler object (measured), and what it takes for each range of its batch.
+constexpr double first_start_us = 180'000;
+constexpr double first_start_range_us = 650;
+constexpr std::uint32_t smallest_batch = 8;
+
 constexpr CUpti_CallbackId launches[] = {
     CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
     CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
@@ -174,8 +180,15 @@ struct RangeProfiler::Context {
   int group = -1;  // configured
   bool configured = false;
   bool started = false;
+  std::uint32_t batch = 0;     // ranges per image, of the group
+  std::uint32_t growth = 1;    // times the batch that was asked for
+  std::uint64_t measured = 0;  // with this batch
   std::uint32_t window = 0;
-  std::map<int, std::vector<std::uint8_t>> fresh_images;  // by group, as CUPTI initialised them
+  struct FreshImage {
+    std::vector<std::uint8_t> bytes;  // as CUPTI initialised them
+    std::uint32_t batch = 0;
+  };
+  std::map<int, FreshImage> fresh_images;  // by group
   std::vector<std::uint8_t> image;
   std::vector<wire::MeasuredRange> rows;  // of the image
   std::vector<std::string> names;
@@ -408,7 +421,7 @@ void RangeProfiler::exit(const CUpti_CallbackData& call) {
     context.phase_spent_ns += took;
     ++context.shape->samples[static_cast<std::size_t>(context.group)];
   }
-  if (context.rows.size() >= config_.batch) close(context);
+  if (context.rows.size() >= context.batch) close(context);
 }
 
 RangeProfiler::Shape& RangeProfiler::shape_of(Context& context, const Launch& launch) {
@@ -485,8 +498,6 @@ int RangeProfiler::group_for(Context& context, const Launch& launch, Shape& shap
 // budget that grows with time.
 
 namespace {
-constexpr double first_start_us = 150'000;
-constexpr double first_start_range_us = 850;
 constexpr int idle_limit = 24;               // ends a window
 constexpr std::uint64_t fruitless = 20'000;  // launches; ends a phase
 constexpr int phase_switches = 3;            // a phase may cost that many switches
@@ -498,9 +509,10 @@ bool RangeProfiler::multiplex_wants(Context& context, Shape& shape) {
            shape.samples[static_cast<std::size_t>(group)] < config_.samples;
   };
   const auto affords = [&](double us) {
-    const std::int64_t elapsed = (steady_clock::now() - began_).count();
-    return static_cast<double>(spent_ns_.load(std::memory_order_relaxed)) + us * 1000 <=
-           static_cast<double>(elapsed) * config_.overhead_permille / 1000;
+    // The budget is a share of the time that the program would have taken without.
+    const auto elapsed = static_cast<double>((steady_clock::now() - began_).count());
+    const auto spent = static_cast<double>(spent_ns_.load(std::memory_order_relaxed));
+    return spent + us * 1000 <= (elapsed - spent) * config_.overhead_permille / 1000;
   };
   const double switch_us = first_start_us + first_start_range_us * config_.batch;
   if (context.started) {
@@ -534,8 +546,9 @@ bool RangeProfiler::multiplex_wants(Context& context, Shape& shape) {
     }
   }
   if (best < 0) {
-    // There is no other: the phase goes on.
+    // There is no other: the phase goes on, or all is measured.
     if (context.group >= 0 && needs(context.group)) context.phase_spent_ns = 0;
+    if (context.unneeded > 2 * fruitless) disable(context);
     return false;
   }
   if (!affords(switch_us)) return false;
@@ -611,7 +624,7 @@ bool RangeProfiler::enable(Context& context) {
 void RangeProfiler::disable(Context& context) {
   if (!context.object) return;
   if (context.started || !context.rows.empty()) close(context);
-  if (context.failed.load()) return;
+  if (context.failed.load() || !context.object) return;
   const std::int64_t began = now_ns();
   auto params = GPUPROF_PARAMS(CUpti_RangeProfiler_Disable_Params);
   params.pRangeProfilerObject = std::exchange(context.object, nullptr);
@@ -623,31 +636,36 @@ void RangeProfiler::disable(Context& context) {
 // The image of a group, as CUPTI wants it before the first range.
 void RangeProfiler::prepare(Context& context, int group) {
   const wire::CollectGroup& wanted = config_.groups[static_cast<std::size_t>(group)];
-  auto& fresh = context.fresh_images[group];
-  if (fresh.empty()) {
+  Context::FreshImage& fresh = context.fresh_images[group];
+  if (fresh.bytes.empty()) {
     std::vector<const char*> names;
     for (const std::string& counter : wanted.counters) names.push_back(counter.c_str());
     auto size = GPUPROF_PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params);
     size.pRangeProfilerObject = context.object;
     size.pMetricNames = names.data();
     size.numMetrics = names.size();
-    size.maxNumOfRanges = config_.batch;
-    size.maxNumRangeTreeNodes = config_.batch;
-    if (!call(context, cupti_.cuptiRangeProfilerGetCounterDataSize(&size),
-              "cuptiRangeProfilerGetCounterDataSize")) {
-      return;
+    // As many as asked for, or as an image of bearable size holds.
+    for (fresh.batch = config_.batch * context.growth;; fresh.batch /= 2) {
+      size.maxNumOfRanges = fresh.batch;
+      size.maxNumRangeTreeNodes = fresh.batch;
+      if (!call(context, cupti_.cuptiRangeProfilerGetCounterDataSize(&size),
+                "cuptiRangeProfilerGetCounterDataSize")) {
+        return;
+      }
+      if (size.counterDataSize <= largest_image || fresh.batch < 2 * smallest_batch) break;
     }
-    fresh.resize(size.counterDataSize);
+    fresh.bytes.resize(size.counterDataSize);
     auto init = GPUPROF_PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize_Params);
     init.pRangeProfilerObject = context.object;
-    init.counterDataSize = fresh.size();
-    init.pCounterData = fresh.data();
+    init.counterDataSize = fresh.bytes.size();
+    init.pCounterData = fresh.bytes.data();
     if (!call(context, cupti_.cuptiRangeProfilerCounterDataImageInitialize(&init),
               "cuptiRangeProfilerCounterDataImageInitialize")) {
       return;
     }
   }
-  context.image = fresh;
+  context.image = fresh.bytes;
+  context.batch = fresh.batch;
 }
 
 void RangeProfiler::configure(Context& context, int group) {
@@ -666,7 +684,7 @@ void RangeProfiler::configure(Context& context, int group) {
   params.pCounterDataImage = context.image.data();
   params.range = config_.mode == wire::ReplayMode::range ? CUPTI_UserRange : CUPTI_AutoRange;
   params.replayMode = kernel_replay ? CUPTI_KernelReplay : CUPTI_UserReplay;
-  params.maxRangesPerPass = config_.batch;
+  params.maxRangesPerPass = context.batch;
   params.numNestingLevels = 1;
   params.minNestingLevel = 1;
   params.passIndex = wanted.pass;
@@ -734,9 +752,26 @@ void RangeProfiler::close(Context& context) {
   context.name_numbers.clear();
   context.configured = false;
   ++context.window;
+  grow(context);
   const std::int64_t took = now_ns() - began;
   spent_ns_.fetch_add(took, std::memory_order_relaxed);
   context.phase_spent_ns += took;
+}
+
+// Stopping and starting again costs some counters 24 ms (measured), and a larger batch a dearer
+// first start. So a context that goes on and on gets larger batches, each time it has paid for that
+// in stops and starts.
+void RangeProfiler::grow(Context& context) {
+  const wire::CollectGroup& group = config_.groups[static_cast<std::size_t>(context.group)];
+  if (config_.mode != wire::ReplayMode::application || !config_.grows || group.passes > 1) return;
+  context.measured += context.batch;
+  const double start_us = first_start_us + first_start_range_us * 4 * context.batch;
+  const double saved_us = group.switch_us * 3 / 4 / context.batch * double(context.measured);
+  if (saved_us < start_us || context.growth >= 16 || context.batch < config_.batch) return;
+  context.growth *= 4;
+  context.measured = 0;
+  context.fresh_images.erase(context.group);
+  disable(context);
 }
 
 void RangeProfiler::send(Context& context, std::uint64_t dropped) {
@@ -909,7 +944,7 @@ void RangeProfiler::end_range() {
     cupti_.cuptiGetTimestamp(&now);
     context.launching.end = static_cast<std::int64_t>(now);
     context.rows.push_back(context.launching);
-    if (context.rows.size() >= config_.batch) close(context);
+    if (context.rows.size() >= context.batch) close(context);
   }
 }
 

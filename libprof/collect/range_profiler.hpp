@@ -85,6 +85,7 @@ class RangeProfiler {
   void configure(Context& context, int group);
   void start(Context& context);
   void stop(Context& context);
+  void grow(Context& context);
   void send(Context& context, std::uint64_t dropped);
   void list(Context& context, const CUpti_CallbackData& call, const Launch& launch);
   void send_list(Context& context);

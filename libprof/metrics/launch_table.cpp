@@ -48,6 +48,15 @@ void LaunchTable::add(std::uint32_t process, const wire::CounterData& launches) 
   }
 }
 
+std::uint64_t LaunchTable::launches(std::uint32_t process) const {
+  std::uint64_t most = 0;
+  for (const auto& [key, file] : files_) {
+    const off_t size = key.first == process ? lseek(file, 0, SEEK_END) : 0;
+    most = std::max(most, static_cast<std::uint64_t>(std::max<off_t>(size, 0)) / sizeof(Entry));
+  }
+  return most;
+}
+
 std::uint64_t LaunchTable::join(std::uint32_t process, std::uint32_t context_number,
                                 wire::MetricValues& values) const {
   const auto found = files_.find({process, context_number});

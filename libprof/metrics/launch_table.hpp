@@ -27,6 +27,9 @@ class LaunchTable {
   std::uint64_t join(std::uint32_t process, std::uint32_t context_number,
                      wire::MetricValues& values) const;
 
+  // How many launches the busiest context of a process had; 0: not known.
+  std::uint64_t launches(std::uint32_t process) const;
+
  private:
   struct Entry {
     std::uint32_t correlation;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -54,6 +55,19 @@ CostClass cost_class(std::string_view counter) {
     if (unit == inside) return CostClass::inside_sm;
   }
   return CostClass::outside_sm;
+}
+
+bool Group::patches() const {
+  return std::ranges::any_of(counters, [](const std::string& counter) {
+    return cost_class(counter) == CostClass::patched;
+  });
+}
+
+std::uint32_t best_batch(const Group& group, std::uint64_t launches) {
+  constexpr double start_us = 650;  // for each range of the batch
+  const double best =
+      std::sqrt(cost_of(group.cost).switch_us * static_cast<double>(launches) / start_us);
+  return static_cast<std::uint32_t>(std::clamp(best, 64.0, 4096.0));
 }
 
 std::vector<Group> plan(const cupti::HostChip& chip, std::span<const Metric> metrics) {

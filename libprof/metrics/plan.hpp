@@ -31,6 +31,9 @@ struct Group {
   std::vector<std::string> counters;  // all of theirs, each once
   cupti::Image config_image;
 
+  // Counted by code that CUPTI patches into the kernels. It counts nothing, and says nothing, while
+  // kernels are traced (measured).
+  bool patches() const;
   double launch_us() const { return cost_of(cost).launch_us * static_cast<double>(passes); }
 };
 
@@ -38,6 +41,10 @@ struct Group {
 // with others of its kind where that costs no pass more. Throws gpuprof::Error for a metric that
 // CUPTI cannot collect.
 std::vector<Group> plan(const cupti::HostChip& chip, std::span<const Metric> metrics);
+
+// How many launches to measure between two readings, for so many in all: what starting costs for
+// each of them against what each reading costs.
+std::uint32_t best_batch(const Group& group, std::uint64_t launches);
 
 // All in one group, whatever it takes.
 Group plan_together(const cupti::HostChip& chip, std::span<const Metric> metrics);

@@ -140,6 +140,7 @@ std::optional<MetricsInfo> decode_metrics(std::span<const std::byte> payload) {
 void encode(Encoder& encoder, const CollectConfig& config) {
   encoder.integer(config.mode)
       .integer(config.batch)
+      .integer(static_cast<std::uint8_t>(config.grows))
       .integer(config.hang_ms)
       .integer(config.overhead_permille)
       .integer(config.samples)
@@ -177,6 +178,7 @@ std::optional<CollectConfig> decode_collect_config(std::span<const std::byte> pa
   CollectConfig config;
   config.mode = decoder.integer<ReplayMode>();
   config.batch = decoder.integer<std::uint32_t>();
+  config.grows = decoder.integer<std::uint8_t>() != 0;
   config.hang_ms = decoder.integer<std::uint32_t>();
   config.overhead_permille = decoder.integer<std::uint32_t>();
   config.samples = decoder.integer<std::uint32_t>();

@@ -109,6 +109,7 @@ struct CollectGroup {
 struct CollectConfig {
   ReplayMode mode{};
   std::uint32_t batch{};              // ranges per counter data image
+  bool grows{};                       // the batch may grow in a long run
   std::uint32_t hang_ms{};            // a launch or a call of CUPTI's that takes longer hangs
   std::uint32_t overhead_permille{};  // multiplex only
   std::uint32_t samples{};            // multiplex only: per kernel shape and group
