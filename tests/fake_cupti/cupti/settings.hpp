@@ -11,11 +11,10 @@
 //                                 process; driver calls that only the collector makes and CUPTI's
 //                                 own kernels are not counted
 //   FAKE_CUPTI_HANG               "cuptiRangeProfilerStop" or "kernel:5": the call of the profiling
-//                                 API, or the launch of the kernel under kernel replay, hangs for
+//                                 API, or the launch of the kernel while it is profiled, hangs for
 //                                 ever, or so many seconds
 //   FAKE_CUPTI_DROP_RANGES=n      every n-th range of a context is lost, and counted as dropped;
-//   the
-//                                 names of the others stay as they are
+//                                 the names of the others stay as they are
 //   FAKE_CUPTI_METRIC_COST_US     how much longer a profiled launch takes, busy
 //   FAKE_CUPTI_START_COST_MS      "100,17": what a context's first Start takes, and each later one
 //   FAKE_CUPTI_UNSUPPORTED        what keeps the devices from being profiled, as the members of
