@@ -167,7 +167,7 @@ struct RangeProfiler::Context {
   };
 
   const CUcontext handle;
-  const std::uint32_t number;  // counts the contexts of the process
+  const std::uint32_t number;  // wire::CounterData::context_number
   std::uint32_t id = 0;
   std::uint32_t device = 0;
   std::string chip;
@@ -208,7 +208,7 @@ struct RangeProfiler::Context {
   std::atomic<std::int64_t> busy_since{0};  // ns, steady clock; 0: nothing is going on
   std::atomic<const char*> busy_with{nullptr};
 
-  Context(CUcontext context, std::uint32_t place) : handle(context), number(place) {}
+  Context(CUcontext context, std::uint32_t its_number) : handle(context), number(its_number) {}
 };
 
 // For the watch: this takes however long it takes.
@@ -272,9 +272,15 @@ RangeProfiler::Context* RangeProfiler::find(CUcontext handle) {
 
 void RangeProfiler::context_created(CUcontext handle) {
   const std::unique_lock lock(contexts_mutex_);
-  auto context = std::make_unique<Context>(handle, static_cast<std::uint32_t>(contexts_.size()));
+  std::uint32_t device = 0;
+  if (cupti_.cuptiGetDeviceId) cupti_.cuptiGetDeviceId(handle, &device);
+  // Threads of one device each make their contexts in any order.
+  const auto before =
+      std::ranges::count(contexts_, device, [](const auto& one) { return one->device; });
+  auto context =
+      std::make_unique<Context>(handle, device << 16 | static_cast<std::uint32_t>(before));
+  context->device = device;
   if (cupti_.cuptiGetContextId) cupti_.cuptiGetContextId(handle, &context->id);
-  if (cupti_.cuptiGetDeviceId) cupti_.cuptiGetDeviceId(handle, &context->device);
   if (cupti_.cuptiDeviceGetChipName) {
     auto params = GPUPROF_PARAMS(CUpti_Device_GetChipName_Params);
     params.deviceIndex = context->device;

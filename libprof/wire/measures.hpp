@@ -36,7 +36,7 @@ inline constexpr std::uint32_t launch_list = 0xffffffff;
 struct CounterData {
   std::uint32_t group{};           // GroupInfo::id, or launch_list
   std::uint32_t context{};         // CUPTI's id
-  std::uint32_t context_number{};  // counts the contexts of the process from 0
+  std::uint32_t context_number{};  // the same in each run: device << 16 | its contexts before
   std::uint32_t device{};
   std::uint64_t dropped{};  // ranges CUPTI had no room for
   std::vector<MeasuredRange> ranges;
