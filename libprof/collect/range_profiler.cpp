@@ -730,12 +730,19 @@ void RangeProfiler::stop(Context& context) {
   call(context, cupti_.cuptiRangeProfilerStop(&params), "cuptiRangeProfilerStop");
 }
 
-// Stops, and keeps the image: ranges that follow go behind those it has.
+// Stops, and keeps the image: ranges that follow go behind those it has. But where there are
+// several passes, CUPTI takes the next Start for the next pass: what follows gets an image of its
+// own.
 void RangeProfiler::suspend(Context& context) {
   if (!context.started || context.failed.load()) return;
   const std::int64_t began = now_ns();
   stop(context);
   spent_ns_.fetch_add(now_ns() - began, std::memory_order_relaxed);
+  const wire::CollectGroup& group = config_.groups[static_cast<std::size_t>(context.group)];
+  if (group.passes > 1 && config_.mode != wire::ReplayMode::kernel) {
+    close(context);
+    context.configured = false;
+  }
 }
 
 // Stops, and sends what there is.
