@@ -342,13 +342,17 @@ wire::Fields MetricSession::config_for(std::uint32_t stream, const wire::Fields&
   }
   const bool one_by_one =
       chosen.replay == MetricReplay::application || chosen.replay == MetricReplay::range;
+  // Passes of one group need the same batch, and one may be of the first run.
+  bool several_passes = false;
+  std::uint32_t best_batch = config.batch;
   for (const auto& planned : groups_) {
     const std::size_t passes = planned->group.passes;
     const bool now =
         !one_by_one || (run_ >= planned->first_run && run_ < planned->first_run + passes);
     if (!now) continue;
+    several_passes |= passes > 1;
     if (run_ > 0 && chosen.batch == 0 && chosen.replay == MetricReplay::application) {
-      config.batch = metrics::best_batch(planned->group, launches_->launches(process));
+      best_batch = metrics::best_batch(planned->group, launches_->launches(process));
     }
     const metrics::Cost& cost = metrics::cost_of(planned->group.cost);
     config.groups.push_back(
@@ -362,6 +366,7 @@ wire::Fields MetricSession::config_for(std::uint32_t stream, const wire::Fields&
          .counters = planned->group.counters,
          .config_image = planned->group.config_image});
   }
+  if (!several_passes) config.batch = best_batch;
   wire::Encoder encoder;
   encode(encoder, config);
   const auto bytes = encoder.bytes();

@@ -47,7 +47,7 @@ struct MetricOptions {
   MetricReplay replay = MetricReplay::application;
   int overhead_permille = 200;
   int samples = 32;  // multiplex: of each kernel shape
-  int batch = 256;   // ranges per counter data image
+  int batch = 0;     // ranges per counter data image; 0: as suits the run
   int hang_seconds = 10;
   bool reset_caches = true;
   bool plan = false;      // show the plan; without an application nothing else
