@@ -344,13 +344,15 @@ void RangeProfiler::driver_call(CUpti_CallbackId id, const CUpti_CallbackData& c
 
 void RangeProfiler::enter(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   *call.correlationData = 0;
-  if (off_.load(std::memory_order_relaxed) || config_.mode == wire::ReplayMode::range) return;
-  counts_.launches.fetch_add(1, std::memory_order_relaxed);
+  if (config_.mode == wire::ReplayMode::range) return;
+  // Later runs are joined with all launches of the first, also with those that it cannot measure.
+  const bool off = off_.load(std::memory_order_relaxed);
+  if (off && !config_.list_launches) return;
+  if (!off) counts_.launches.fetch_add(1, std::memory_order_relaxed);
   Context* found = find(call.context);
-  if (!found || found->failed.load(std::memory_order_relaxed)) {
-    counts_.failed.fetch_add(1, std::memory_order_relaxed);
-    return;
-  }
+  const bool failed = !found || found->failed.load(std::memory_order_relaxed);
+  if (failed && !off) counts_.failed.fetch_add(1, std::memory_order_relaxed);
+  if (!found || (failed && !config_.list_launches)) return;
   Context& context = *found;
   std::unique_lock lock(context.mutex, std::defer_lock);
   if (!lock.try_lock_for(std::chrono::milliseconds(config_.hang_ms))) {
@@ -359,12 +361,12 @@ void RangeProfiler::enter(CUpti_CallbackId id, const CUpti_CallbackData& call) {
     return;
   }
   ++context.ordinal;
-  if (captures_.load(std::memory_order_relaxed) > 0) {
-    counts_.capture.fetch_add(1, std::memory_order_relaxed);
-    return;
-  }
+  const bool captured = captures_.load(std::memory_order_relaxed) > 0;
+  if (captured && !off && !failed) counts_.capture.fetch_add(1, std::memory_order_relaxed);
+  if (captured) return;
   const Launch launch(id, call);
   if (config_.list_launches) list(context, call, launch);
+  if (off || failed) return;
   if (launch.graph) {
     // An auto range session does not survive a graph launch (measured).
     counts_.graph.fetch_add(1, std::memory_order_relaxed);
