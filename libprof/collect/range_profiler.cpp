@@ -429,7 +429,8 @@ void RangeProfiler::exit(const CUpti_CallbackData& call) {
     context.phase_spent_ns += took;
     ++context.shape->samples[static_cast<std::size_t>(context.group)];
   }
-  if (context.rows.size() >= context.batch) close(context);
+  // Once something hung, what comes is not noted any more, and CUPTI must not count it either.
+  if (context.rows.size() >= context.batch || off_.load(std::memory_order_relaxed)) close(context);
 }
 
 RangeProfiler::Shape& RangeProfiler::shape_of(Context& context, const Launch& launch) {
