@@ -10,6 +10,7 @@
 
 #include "apps/gpuprof/cupti_paths.hpp"
 #include "apps/gpuprof/device_probe.hpp"
+#include "libprof/base/demangle.hpp"
 #include "libprof/base/error.hpp"
 
 namespace gpuprof::app {
@@ -280,6 +281,13 @@ wire::Frame MetricSession::description() const {
 
 void MetricSession::begin_run(std::size_t run) {
   const std::lock_guard lock(mutex_);
+  const bool again = run > 0 && run == run_;
+  if (again) {
+    for (const auto& [key, ordinal] : has_) had_[key] = std::max(had_[key], ordinal);
+  } else {
+    had_.clear();
+  }
+  has_.clear();
   run_ = run;
   met_.clear();
   process_of_stream_.clear();
@@ -288,7 +296,7 @@ void MetricSession::begin_run(std::size_t run) {
 void MetricSession::leave_out(const std::string& kernel) {
   const std::lock_guard lock(mutex_);
   std::string expression = "^";
-  for (const char c : kernel) {
+  for (const char c : demangled(kernel)) {
     if (std::string_view("\\^$.|?*+()[]{}").find(c) != std::string_view::npos) expression += '\\';
     expression += c;
   }
@@ -393,7 +401,7 @@ std::vector<wire::Frame> MetricSession::take(wire::Frame frame) {
     if (first) result.push_back(std::move(frame));
     return result;
   }
-  const auto data = wire::decode_counter_data(frame.payload());
+  auto data = wire::decode_counter_data(frame.payload());
   if (!data) return result;
   if (data->group == wire::launch_list) {
     launches_->add(process, *data);
@@ -401,6 +409,14 @@ std::vector<wire::Frame> MetricSession::take(wire::Frame frame) {
   }
   const PlannedGroup* planned = group(data->group);
   if (!planned) return result;
+  if (!data->ranges.empty()) {
+    const RangesOf key{process, data->context_number, data->group};
+    const std::uint64_t had = had_.contains(key) ? had_.at(key) : 0;
+    for (wire::MeasuredRange& range : data->ranges) {
+      if (range.ordinal <= had) range.wanted = 0;
+    }
+    has_[key] = data->ranges.back().ordinal;
+  }
   wire::MetricValues values = metrics::evaluate(*planned->chip->host, planned->evaluated, *data);
   if (!first && options_.metrics.replay == MetricReplay::application) {
     mismatched_ += launches_->join(process, data->context_number, values);

@@ -2,6 +2,7 @@
 // the runs that application replay takes.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -42,8 +43,8 @@ class MetricSession {
   // For the database.
   wire::Frame description() const;
 
-  // Of one run, from its start on: the next two belong to it. `launches` of the run before size
-  // the batches of the next.
+  // Of one run, from its start on: the next two belong to it. Once more for a run that is made
+  // again.
   void begin_run(std::size_t run);
   // What the collector of a process is told. On the listener's thread.
   wire::Fields config_for(std::uint32_t stream, const wire::Fields& hello);
@@ -84,6 +85,12 @@ class MetricSession {
   std::map<std::uint32_t, std::uint32_t> process_of_stream_;  // of this run
   std::map<std::uint32_t, std::uint32_t> stream_of_process_;  // of the first run
   std::set<std::string> left_out_;
+
+  // The loading thread's, and between runs begin_run's. The last ordinals that this attempt at the
+  // run has delivered, and those before it: a run that is made again delivers nothing twice.
+  using RangesOf = std::array<std::uint32_t, 3>;  // process, context number, group
+  std::map<RangesOf, std::uint64_t> has_;
+  std::map<RangesOf, std::uint64_t> had_;
   std::uint64_t mismatched_ = 0;
   std::uint64_t ranges_ = 0;
 };
