@@ -91,8 +91,7 @@ struct MetricSession::PlannedGroup {
   std::size_t first_run = 0;  // application replay: its passes are this run and those that follow
 };
 
-MetricSession::MetricSession(const Options& options, bool kernels_traced)
-    : options_(options), kernels_traced_(kernels_traced) {
+MetricSession::MetricSession(const Options& options) : options_(options) {
   const bool try_one = !options.application.empty();
   std::vector<ProbedDevice> devices;
   if (options.query.chip.empty()) {
@@ -216,33 +215,17 @@ void MetricSession::plan_chip(Chip& chip) {
   assign_runs(chip);
 }
 
-// Application replay: each group has its runs. The first run is traced, so groups that do not bear
-// that come later.
+// Application replay: each group has its runs.
 void MetricSession::assign_runs(const Chip& chip) {
-  const bool one_by_one = options_.metrics.replay == MetricReplay::application ||
-                          options_.metrics.replay == MetricReplay::range;
+  if (options_.metrics.replay != MetricReplay::application &&
+      options_.metrics.replay != MetricReplay::range) {
+    return;
+  }
   std::size_t run = 0;
-  for (const bool patches : {false, true}) {
-    for (const auto& planned : groups_) {
-      if (planned->chip != &chip || (kernels_traced_ && planned->group.patches()) != patches) {
-        continue;
-      }
-      if (patches && !one_by_one) {
-        std::string names;
-        for (const Metric* metric : planned->evaluated.metrics) names += " " + metric->name;
-        throw Error(
-            "some of these are counted by patched code, which counts nothing while kernels "
-            "are traced:" +
-                names,
-            "leave them out, use --replay-mode application, or trace no kernels: "
-            "--trace=-gpu",
-            ExitCode::bad_option);
-      }
-      if (!one_by_one) continue;
-      if (patches) run = std::max(run, std::size_t{1});
-      planned->first_run = run;
-      run += planned->group.passes;
-    }
+  for (const auto& planned : groups_) {
+    if (planned->chip != &chip) continue;
+    planned->first_run = run;
+    run += planned->group.passes;
   }
   runs_ = std::max(runs_, run);  // chips share them
 }
@@ -416,6 +399,10 @@ std::vector<wire::Frame> MetricSession::take(wire::Frame frame) {
       if (range.ordinal <= had) range.wanted = 0;
     }
     has_[key] = data->ranges.back().ordinal;
+  }
+  if (!first) {
+    // The times of the file are those of the first run.
+    for (wire::MeasuredRange& range : data->ranges) range.start = range.end = 0;
   }
   wire::MetricValues values = metrics::evaluate(*planned->chip->host, planned->evaluated, *data);
   if (!first && options_.metrics.replay == MetricReplay::application) {

@@ -28,8 +28,7 @@ class MetricSession {
  public:
   // Asks which GPUs there are, looks the metrics up and plans. Throws gpuprof::Error for names that
   // mean nothing, and when no metrics can be collected here (ExitCode::no_metrics, no_driver).
-  // `kernels_traced`: the run records kernels, which some counters do not bear.
-  MetricSession(const Options& options, bool kernels_traced);
+  explicit MetricSession(const Options& options);
   ~MetricSession();
   MetricSession(const MetricSession&) = delete;
   MetricSession& operator=(const MetricSession&) = delete;
@@ -69,7 +68,6 @@ class MetricSession {
   void assign_runs(const Chip& chip);
 
   const Options& options_;
-  const bool kernels_traced_;
   std::shared_ptr<const cupti::HostLibrary> library_;
   std::vector<std::unique_ptr<Chip>> chips_;
   std::vector<std::unique_ptr<PlannedGroup>> groups_;  // in the order of their ids, from 1

@@ -2,7 +2,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -34,7 +33,6 @@
 #include "libprof/launch/frame_queue.hpp"
 #include "libprof/launch/listener.hpp"
 #include "libprof/launch/target.hpp"
-#include "schema/activity/all.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -264,18 +262,11 @@ void print_exit(const TargetEnd& target, Log& log) {
            std::to_string(target.exit_code));
 }
 
-bool traces_kernels(const TraceSelection& selection) {
-  return std::ranges::find(selection.kinds, schema::ConcurrentKernel::info.id) !=
-             selection.kinds.end() ||
-         std::ranges::find(selection.kinds, schema::Kernel::info.id) != selection.kinds.end();
-}
-
 // Null: none were asked for, or none can be had and the run goes on without them.
-std::unique_ptr<MetricSession> prepare_metrics(const Options& options,
-                                               const TraceSelection& selection, Log& log) {
+std::unique_ptr<MetricSession> prepare_metrics(const Options& options, Log& log) {
   if (options.metrics.requests.empty()) return nullptr;
   try {
-    auto session = std::make_unique<MetricSession>(options, traces_kernels(selection));
+    auto session = std::make_unique<MetricSession>(options);
     if (options.metrics.plan) {
       std::istringstream lines(session->plan_text());
       for (std::string line; std::getline(lines, line);) log.say(line);
@@ -292,8 +283,7 @@ std::unique_ptr<MetricSession> prepare_metrics(const Options& options,
 }
 
 int show_plan(const Options& options) {
-  const std::string plan =
-      MetricSession(options, traces_kernels(select_trace(options))).plan_text();
+  const std::string plan = MetricSession(options).plan_text();
   std::fputs(plan.c_str(), stdout);
   return 0;
 }
@@ -404,7 +394,9 @@ bool run_again(Runs& runs) {
   LoadingThread loading(runs.recorder, queue, runs.log, runs.metrics);
   runs.start_target(listener, launch::Target::Output::nowhere);
   bool hung = false;
-  while (!runs.target.wait(200)) {
+  auto left_ms = runs.options.timeout_ms;
+  for (constexpr int step_ms = 200; !runs.target.wait(step_ms); left_ms -= step_ms) {
+    if (left_ms > 0 && left_ms <= step_ms) kill(runs.target.process(), SIGTERM);
     hung |= end_if_hanging(runs.target, *runs.metrics, runs.notices, runs.log);
   }
   wait_for_the_others(runs.target, listener, runs.log, runs.options.quiet);
@@ -418,7 +410,7 @@ void measure_again(Runs& runs, int first_exit_code) {
   constexpr int most_attempts = 3;
   // What hung in the first run came back, or the program was ended: later runs leave it alone.
   for (const std::string& kernel : runs.notices.hanging()) runs.metrics->leave_out(kernel);
-  for (std::size_t run = 1; run < runs.metrics->runs(); ++run) {
+  for (std::size_t run = 1; run < runs.metrics->runs() && !runs.target.interrupted(0); ++run) {
     if (!runs.options.quiet) {
       runs.log.say("metrics: run " + std::to_string(run + 1) + " of " +
                    std::to_string(runs.metrics->runs()));
@@ -432,7 +424,6 @@ void measure_again(Runs& runs, int first_exit_code) {
                    std::to_string(runs.target.exit_code()) + " and not with " +
                    std::to_string(first_exit_code) + " as before");
     }
-    if (runs.target.interrupted(0)) return;
   }
 }
 
@@ -450,7 +441,7 @@ int run_command(const Options& options) {
   // Signals are held back first, so that every thread made from here on leaves them to us.
   launch::Target target;
   Log log(options, false, 0);
-  const std::unique_ptr<MetricSession> metrics = prepare_metrics(options, selection, log);
+  const std::unique_ptr<MetricSession> metrics = prepare_metrics(options, log);
   Recorder recorder({.output = output,
                      .overwrite = options.overwrite,
                      .loader = {.live = true, .indexes = options.indexes},

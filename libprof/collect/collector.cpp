@@ -327,8 +327,11 @@ void Collector::prepare_metrics() {
   load_perfworks(cupti_);
   metrics_ = std::make_unique<RangeProfiler>(
       cupti_, channel_, std::move(*config),
-      [this](std::string_view what, std::string_view text) { tell(what, text); });
-  packer_->leave_out_profiler_kernels();
+      RangeProfiler::Hooks{
+          [this](std::string_view what, std::string_view text) { tell(what, text); },
+          [this](bool on) { trace_serially(on); }});
+  packer_->leave_out_profiler();
+  packer_->want(CUPTI_ACTIVITY_KIND_KERNEL, wants(schema::Kernel::info.id));
 }
 
 void Collector::enable_callbacks() {
@@ -437,22 +440,22 @@ bool Collector::enable(int kind) {
   if (enabled_.contains(kind)) return true;
   const schema::KindInfo* info = known->info;
   CUptiResult result = CUPTI_SUCCESS;
-  const auto cupti_kind = static_cast<CUpti_ActivityKind>(kind);
   switch (info->source) {
     case schema::Source::ourselves:
     case schema::Source::with_other: return true;
     case schema::Source::enable_and_dump:
-      result = cupti_.cuptiActivityEnableAndDump ? cupti_.cuptiActivityEnableAndDump(cupti_kind)
-                                                 : cupti_.cuptiActivityEnable(cupti_kind);
+      result = cupti_.cuptiActivityEnableAndDump
+                   ? cupti_.cuptiActivityEnableAndDump(cupti_kind(kind))
+                   : cupti_.cuptiActivityEnable(cupti_kind(kind));
       // Before the driver is up there is nothing to dump; then plain enabling is what it takes.
-      if (result != CUPTI_SUCCESS) result = cupti_.cuptiActivityEnable(cupti_kind);
+      if (result != CUPTI_SUCCESS) result = cupti_.cuptiActivityEnable(cupti_kind(kind));
       break;
     case schema::Source::enable:
       if (kind == schema::UnifiedMemoryCounter::info.id && !contexts_.any_seen()) {
         wants_unified_memory_.store(true);  // wants a driver that is up
         return true;
       }
-      result = cupti_.cuptiActivityEnable(cupti_kind);
+      result = cupti_.cuptiActivityEnable(cupti_kind(kind));
       break;
   }
   if (result == CUPTI_SUCCESS) {
@@ -470,6 +473,22 @@ bool Collector::enable(int kind) {
   return false;
 }
 
+// What CUPTI calls a kind just now: KERNEL has the records of CONCURRENT_KERNEL.
+CUpti_ActivityKind Collector::cupti_kind(int kind) const {
+  if (serial_ && kind == schema::ConcurrentKernel::info.id) return CUPTI_ACTIVITY_KIND_KERNEL;
+  return static_cast<CUpti_ActivityKind>(kind);
+}
+
+void Collector::trace_serially(bool on) {
+  const std::lock_guard lock(enabling_);
+  if (serial_ == on) return;
+  constexpr int kernels = schema::ConcurrentKernel::info.id;
+  const bool enabled = enabled_.contains(kernels);
+  if (enabled) cupti_.cuptiActivityDisable(cupti_kind(kernels));
+  serial_ = on;
+  if (enabled) cupti_.cuptiActivityEnable(cupti_kind(kernels));
+}
+
 void Collector::disable_collection() {
   if (config_.integer("launch_calls_only", 0)) trace_launch_calls(false);
   for (auto kind = enabled_.begin(); kind != enabled_.end();) {
@@ -477,7 +496,7 @@ void Collector::disable_collection() {
       ++kind;
       continue;
     }
-    cupti_.cuptiActivityDisable(static_cast<CUpti_ActivityKind>(*kind));
+    cupti_.cuptiActivityDisable(cupti_kind(*kind));
     kind = enabled_.erase(kind);
   }
 }

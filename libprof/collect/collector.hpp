@@ -62,6 +62,8 @@ class Collector {
   void enable_collection();
   void disable_collection();
   void trace_launch_calls(bool on);
+  void trace_serially(bool on);
+  CUpti_ActivityKind cupti_kind(int kind) const;
   void configure_unified_memory();
   // Unexpected CUPTI errors end collecting. Returns whether all is well.
   bool check(CUptiResult result, const char* what);
@@ -92,6 +94,7 @@ class Collector {
   wire::Fields config_;
   std::vector<int> kinds_;  // asked for
   std::set<int> enabled_;   // CUPTI is collecting
+  bool serial_ = false;     // kernels are traced one at a time for now
   std::mutex enabling_;
   int flush_ms_ = 500;
 

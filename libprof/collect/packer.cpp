@@ -98,7 +98,11 @@ std::vector<wire::WireTable> wire_tables(std::uint32_t cupti_version) {
 }
 
 void Packer::add(const CUpti_Activity* record) {
-  const auto kind = static_cast<std::size_t>(record->kind);
+  auto kind = static_cast<std::size_t>(record->kind);
+  // The records are the same; CUPTI was told to trace one at a time for a while.
+  if (kind == CUPTI_ACTIVITY_KIND_KERNEL && !wanted_[kind]) {
+    kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+  }
   if (kind >= kind_limit || !packers[kind].pack) {
     ++unknown_;
     return;
@@ -110,9 +114,10 @@ void Packer::add(const CUpti_Activity* record) {
       if (thread == own.load(std::memory_order_relaxed)) return;
     }
   }
-  if (leave_out_profiler_kernels_ && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
+  if (beside_profiler_ && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
     const char* name = reinterpret_cast<const schema::ConcurrentKernel::Record*>(record)->name;
-    if (name && std::strcmp(name, "WaitNs") == 0) {
+    if (strings_.reads(name, "WaitNs")) {
+      strings_.intern(name);  // salvage knows it by this
       ++profiler_kernels_;
       return;
     }

@@ -40,8 +40,8 @@ class Packer {
   // Driver calls of these threads are the collector's own and are left out.
   void leave_out_threads(const Arena& arena) { own_threads_ = &arena.own_threads(); }
   // CUPTI's range profiler launches kernels of its own between the target's; they are left out, and
-  // counted. Only for records of this process.
-  void leave_out_profiler_kernels() { leave_out_profiler_kernels_ = true; }
+  // counted.
+  void leave_out_profiler() { beside_profiler_ = true; }
   std::uint64_t profiler_kernels() const { return profiler_kernels_; }
 
   void add(const CUpti_Activity* record);
@@ -63,7 +63,7 @@ class Packer {
   std::array<Rows, kind_limit> rows_;
   std::array<bool, kind_limit> wanted_{};
   const std::array<std::atomic<std::uint32_t>, 4>* own_threads_ = nullptr;
-  bool leave_out_profiler_kernels_ = false;
+  bool beside_profiler_ = false;
   std::uint64_t profiler_kernels_ = 0;
   std::uint64_t records_ = 0;
   std::uint64_t unknown_ = 0;

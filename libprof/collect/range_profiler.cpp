@@ -85,6 +85,36 @@ std::uint32_t number_of(const char* name, std::vector<std::string>& names,
   return entry->second;
 }
 
+// What a launch is, for passes of several runs to be compared.
+constexpr std::uint64_t other_print = 0;  // it was another one in another pass
+
+std::uint64_t print_of(const wire::MeasuredRange& row, const std::vector<std::string>& names) {
+  std::uint64_t print = row.name > 0 ? std::hash<std::string>()(names[row.name - 1]) : 0;
+  const auto mix = [&](std::uint64_t part) { print = (print ^ part) * 0x9e3779b97f4a7c15u; };
+  mix(row.ordinal);
+  for (const std::uint32_t part : row.grid) mix(part);
+  for (const std::uint32_t part : row.block) mix(part);
+  return print | 1;
+}
+
+bool write_all(int file, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(file, bytes.data(), bytes.size());
+    if (written <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+bool read_all(int file, std::span<std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t got = read(file, bytes.data(), bytes.size());
+    if (got <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(got));
+  }
+  return true;
+}
+
 std::regex regex_of(const std::string& text) {
   return std::regex(text, std::regex::ECMAScript | std::regex::optimize);
 }
@@ -191,6 +221,8 @@ struct RangeProfiler::Context {
   std::map<int, FreshImage> fresh_images;  // by group
   std::vector<std::uint8_t> image;
   std::vector<wire::MeasuredRange> rows;  // of the image
+  std::int64_t first_row_ns = 0;
+  std::vector<std::uint64_t> prints;  // of the window's launches, see compare_passes
   std::vector<std::string> names;
   std::unordered_map<std::string, std::uint32_t> name_numbers;
   wire::CounterData list;  // launches not sent yet, measured or not
@@ -202,8 +234,11 @@ struct RangeProfiler::Context {
   Shape* shape = nullptr;  // of it
   int idle = 0;            // launches in a row that a multiplex window did not need
   std::int64_t phase_spent_ns = 0;
-  std::uint64_t unneeded = 0;  // launches since one was needed in this group
-  bool pushed = false;         // range mode: a range is open
+  std::uint64_t unneeded = 0;           // launches since one was needed in this group,
+  std::int64_t needed_at_ns = 0;        // which was then
+  bool fruitless = false;               // too many: another group may have the phase
+  bool pushed = false;                  // range mode: a range is open
+  std::atomic<std::uint64_t> range{0};  // the one that it took part in last
 
   std::atomic<std::int64_t> busy_since{0};  // ns, steady clock; 0: nothing is going on
   std::atomic<const char*> busy_with{nullptr};
@@ -227,11 +262,11 @@ class RangeProfiler::Busy {
 };
 
 RangeProfiler::RangeProfiler(const cupti::Api& cupti, Channel& channel, wire::CollectConfig config,
-                             std::function<void(std::string_view, std::string_view)> tell)
+                             Hooks hooks)
     : cupti_(cupti),
       channel_(channel),
       config_(std::move(config)),
-      tell_(std::move(tell)),
+      hooks_(std::move(hooks)),
       left_out_(regex_of(config_.left_out)),
       ranges_(regex_of(config_.ranges)),
       began_(steady_clock::now()) {
@@ -344,7 +379,10 @@ void RangeProfiler::driver_call(CUpti_CallbackId id, const CUpti_CallbackData& c
 
 void RangeProfiler::enter(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   *call.correlationData = 0;
-  if (config_.mode == wire::ReplayMode::range) return;
+  if (config_.mode == wire::ReplayMode::range) {
+    if (open_range_.load(std::memory_order_relaxed) != 0) join_range(call.context);
+    return;
+  }
   // Later runs are joined with all launches of the first, also with those that it cannot measure.
   const bool off = off_.load(std::memory_order_relaxed);
   if (off && !config_.list_launches) return;
@@ -420,6 +458,7 @@ void RangeProfiler::exit(const CUpti_CallbackData& call) {
   const std::int64_t since = context.busy_since.exchange(0);
   const auto* result = static_cast<const CUresult*>(call.functionReturnValue);
   if (result && *result != CUDA_SUCCESS) return;  // no launch, no range
+  if (context.rows.empty()) context.first_row_ns = now_ns();
   context.rows.push_back(context.launching);
   if (config_.mode == wire::ReplayMode::multiplex) {
     const wire::CollectGroup& group = config_.groups[static_cast<std::size_t>(context.group)];
@@ -507,8 +546,8 @@ int RangeProfiler::group_for(Context& context, const Launch& launch, Shape& shap
 // budget that grows with time.
 
 namespace {
-constexpr int idle_limit = 24;               // ends a window
-constexpr std::uint64_t fruitless = 20'000;  // launches; ends a phase
+constexpr int idle_limit = 24;               // launches; ends a window
+constexpr std::uint64_t look_at_clock = 64;  // launches
 constexpr int phase_switches = 3;            // a phase may cost that many switches
 }  // namespace
 
@@ -523,52 +562,54 @@ bool RangeProfiler::multiplex_wants(Context& context, Shape& shape) {
     const auto spent = static_cast<double>(spent_ns_.load(std::memory_order_relaxed));
     return spent + us * 1000 <= (elapsed - spent) * config_.overhead_permille / 1000;
   };
-  const double switch_us = first_start_us + first_start_range_us * config_.batch;
+  const auto needed = [&] {
+    context.unneeded = 0;
+    context.fruitless = false;
+    context.idle = 0;
+    context.needed_at_ns = now_ns();
+    return true;
+  };
+  const double first_us = first_start_us + first_start_range_us * config_.batch;
   if (context.started) {
-    if (needs(context.group)) {
-      context.idle = 0;
-      return true;
-    }
+    if (needs(context.group)) return needed();
     if (++context.idle > idle_limit) close(context);
     return false;
   }
-  const bool phase_over =
-      context.group < 0 || context.unneeded > fruitless ||
-      context.phase_spent_ns > static_cast<std::int64_t>(phase_switches * switch_us * 1000);
-  if (!phase_over && needs(context.group)) {
-    const wire::CollectGroup& group = config_.groups[static_cast<std::size_t>(context.group)];
-    // A short window at least must be paid for.
-    if (!affords(group.switch_us + 16 * group.launch_us)) return false;
-    context.unneeded = 0;
-    context.idle = 0;
-    return true;
+  // Nothing was needed for as long as it takes to earn another switch.
+  if (++context.unneeded % look_at_clock == 0) {
+    const auto idle_ns = static_cast<double>(now_ns() - context.needed_at_ns);
+    context.fruitless = idle_ns * config_.overhead_permille > first_us * 1e6;
   }
-  ++context.unneeded;
-  if (!phase_over) return false;
+  const bool over =
+      context.group < 0 || context.fruitless ||
+      context.phase_spent_ns > static_cast<std::int64_t>(phase_switches * first_us * 1000);
+  if (!over) {
+    if (!needs(context.group)) return false;
+    // A short window at least must be paid for.
+    const wire::CollectGroup& group = config_.groups[static_cast<std::size_t>(context.group)];
+    const double switch_us = context.object ? group.switch_us : first_us;
+    return affords(switch_us + 16 * group.launch_us) && needed();
+  }
   // The group that knows this shape least, if there is another than the present one.
   int best = -1;
   for (int i = 0; i < static_cast<int>(config_.groups.size()); ++i) {
-    if (!needs(i) || (i == context.group && context.unneeded <= fruitless)) continue;
+    if (!needs(i) || i == context.group) continue;
     if (best < 0 || shape.samples[static_cast<std::size_t>(i)] <
                         shape.samples[static_cast<std::size_t>(best)]) {
       best = i;
     }
   }
   if (best < 0) {
-    // There is no other: the phase goes on, or all is measured.
-    if (context.group >= 0 && needs(context.group)) context.phase_spent_ns = 0;
-    if (context.unneeded > 2 * fruitless) disable(context);
+    // There is no other: the phase goes on, or all that comes is known.
+    context.phase_spent_ns = 0;
+    if (context.fruitless && !(context.group >= 0 && needs(context.group))) disable(context);
     return false;
   }
-  if (!affords(switch_us)) return false;
+  if (!affords(first_us)) return false;
+  disable(context);
+  context.group = best;
   context.phase_spent_ns = 0;
-  context.unneeded = 0;
-  context.idle = 0;
-  if (context.group != best) {
-    disable(context);
-    context.group = best;
-  }
-  return true;
+  return needed();
 }
 
 // --- CUPTI's range profiler
@@ -583,8 +624,8 @@ bool RangeProfiler::call(Context& context, CUptiResult result, const char* what)
 
 void RangeProfiler::fail(Context& context, std::string why) {
   context.failed.store(true);
-  context.started = false;
-  tell_("metrics_error", why);
+  if (std::exchange(context.started, false)) count_started(-1);
+  hooks_.tell("metrics_error", why);
   if (context.rows.empty()) return;
   // What these launches would have had is lost, and each says why.
   context.image.clear();
@@ -717,12 +758,23 @@ bool RangeProfiler::begin(Context& context, int group) {
   return context.started;
 }
 
+// Tracing kernels as usual adds instructions to them, and silences the counters of patched code
+// (measured). Traced one at a time they stay as they are, and measured ones run so anyway.
+void RangeProfiler::count_started(int change) {
+  const std::lock_guard lock(started_mutex_);
+  const bool before = started_ > 0;
+  started_ += change;
+  if (before != (started_ > 0)) hooks_.trace_serially(started_ > 0);
+}
+
 void RangeProfiler::start(Context& context) {
+  count_started(1);
   const Busy busy(context, "cuptiRangeProfilerStart");
   auto params = GPUPROF_PARAMS(CUpti_RangeProfiler_Start_Params);
   params.pRangeProfilerObject = context.object;
   const CUptiResult result = cupti_.cuptiRangeProfilerStart(&params);
   context.started = call(context, result, "cuptiRangeProfilerStart");
+  if (!context.started) count_started(-1);
 }
 
 void RangeProfiler::stop(Context& context) {
@@ -731,6 +783,7 @@ void RangeProfiler::stop(Context& context) {
   params.pRangeProfilerObject = context.object;
   context.started = false;
   call(context, cupti_.cuptiRangeProfilerStop(&params), "cuptiRangeProfilerStop");
+  count_started(-1);
 }
 
 // Stops, and keeps the image: ranges that follow go behind those it has. But where there are
@@ -763,12 +816,13 @@ void RangeProfiler::close(Context& context) {
     }
   }
   send(context, params.numOfRangeDropped);
+  const bool full = context.rows.size() >= context.batch;
   context.rows.clear();
   context.names.clear();
   context.name_numbers.clear();
   context.configured = false;
   ++context.window;
-  grow(context);
+  if (full) grow(context);
   const std::int64_t took = now_ns() - began;
   spent_ns_.fetch_add(took, std::memory_order_relaxed);
   context.phase_spent_ns += took;
@@ -793,12 +847,15 @@ void RangeProfiler::grow(Context& context) {
 void RangeProfiler::send(Context& context, std::uint64_t dropped) {
   const wire::CollectGroup& group = config_.groups[static_cast<std::size_t>(context.group)];
   counts_.dropped.fetch_add(dropped, std::memory_order_relaxed);
-  if (group.pass + 1 < group.passes && config_.mode != wire::ReplayMode::kernel) {
+  const bool several = group.passes > 1 && config_.mode != wire::ReplayMode::kernel;
+  if (several) compare_passes(context);
+  if (several && group.pass + 1 < group.passes) {
     if (!save_image(context))
-      fail(context, "cannot keep what one pass measured in " + image_file(context));
+      fail(context, "cannot keep what one pass measured in " + image_file(context, group.pass));
     return;
   }
   counts_.ranges.fetch_add(context.rows.size(), std::memory_order_relaxed);
+  send_list(context);
   wire::CounterData data;
   data.group = group.id;
   data.context = context.id;
@@ -808,9 +865,15 @@ void RangeProfiler::send(Context& context, std::uint64_t dropped) {
   data.ranges = context.rows;
   data.names = context.names;
   data.image = std::as_bytes(std::span(context.image));
+  if (several) {
+    data.notes = {std::string(wire::other_launch)};
+    for (std::size_t i = 0; i < data.ranges.size(); ++i) {
+      if (context.prints[i] == other_print) data.ranges[i].note = 1;
+    }
+  }
   if (context.overlapped.exchange(false)) {
-    for (auto& row : data.ranges) row.note = 1;
-    data.notes = {"launches of several threads got mixed up"};
+    for (auto& row : data.ranges) row.note = static_cast<std::uint16_t>(data.notes.size() + 1);
+    data.notes.emplace_back("launches of several threads got mixed up");
     data.image = {};
   }
   wire::Encoder encoder;
@@ -821,42 +884,51 @@ void RangeProfiler::send(Context& context, std::uint64_t dropped) {
 // --- passes of several runs
 //
 // A run adds its pass to the image that the one before it left, window by window (measured: CUPTI
-// takes the image of another process). The launches of a window must be the same ones.
+// takes the image of another process). The launches of a window must be the same ones: behind the
+// image lies what they were. The run before is left as it was, in case that this one is made again.
 
-std::string RangeProfiler::image_file(const Context& context) const {
+std::string RangeProfiler::image_file(const Context& context, std::uint32_t pass) const {
   const wire::CollectGroup& group = config_.groups[static_cast<std::size_t>(context.group)];
   return config_.images + "/" + std::to_string(group.id) + "-" + std::to_string(context.number) +
-         "-" + std::to_string(context.window);
+         "-" + std::to_string(context.window) + "-" + std::to_string(pass);
+}
+
+// What the launches of the window are, and which of them were others in an earlier pass.
+void RangeProfiler::compare_passes(Context& context) {
+  const bool first = config_.groups[static_cast<std::size_t>(context.group)].pass == 0;
+  std::vector<std::uint64_t> prints;
+  for (const wire::MeasuredRange& row : context.rows) {
+    const std::uint64_t print = print_of(row, context.names);
+    const bool same =
+        first || (prints.size() < context.prints.size() && context.prints[prints.size()] == print);
+    prints.push_back(same ? print : other_print);
+  }
+  context.prints = std::move(prints);
 }
 
 bool RangeProfiler::save_image(Context& context) {
+  const wire::CollectGroup& group = config_.groups[static_cast<std::size_t>(context.group)];
   const int file =
-      open(image_file(context).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+      open(image_file(context, group.pass).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file < 0) return false;
-  const auto* bytes = reinterpret_cast<const char*>(context.image.data());
-  std::size_t left = context.image.size();
-  while (left > 0) {
-    const ssize_t written = write(file, bytes, left);
-    if (written <= 0) break;
-    bytes += written;
-    left -= static_cast<std::size_t>(written);
-  }
+  const bool written = write_all(file, std::as_bytes(std::span(context.image))) &&
+                       write_all(file, std::as_bytes(std::span(context.prints)));
   ::close(file);
-  return left == 0;
+  if (group.pass > 1) unlink(image_file(context, group.pass - 2).c_str());
+  return written;
 }
 
 void RangeProfiler::load_image(Context& context) {
-  const int file = open(image_file(context).c_str(), O_RDONLY | O_CLOEXEC);
-  auto* bytes = reinterpret_cast<char*>(context.image.data());
-  std::size_t left = context.image.size();
-  while (file >= 0 && left > 0) {
-    const ssize_t got = read(file, bytes, left);
-    if (got <= 0) break;
-    bytes += got;
-    left -= static_cast<std::size_t>(got);
+  const wire::CollectGroup& group = config_.groups[static_cast<std::size_t>(context.group)];
+  const int file = open(image_file(context, group.pass - 1).c_str(), O_RDONLY | O_CLOEXEC);
+  const bool there = file >= 0 && read_all(file, std::as_writable_bytes(std::span(context.image)));
+  context.prints.clear();
+  std::uint64_t print = 0;
+  while (there && read_all(file, std::as_writable_bytes(std::span(&print, 1)))) {
+    context.prints.push_back(print);
   }
   if (file >= 0) ::close(file);
-  if (left > 0) fail(context, "this run has more launches than the one before");
+  if (!there) fail(context, "this run has more launches than the one before");
 }
 
 // --- ranges of the user's
@@ -867,9 +939,10 @@ void RangeProfiler::nvtx_call(CUpti_CallbackId id, const CUpti_NvtxData& call) {
     case CUPTI_CBID_NVTX_nvtxRangePop:
     case CUPTI_CBID_NVTX_nvtxDomainRangePop: {
       const std::lock_guard lock(ranges_mutex_);
-      if (open_ranges_.empty()) return;
-      const bool measured = open_ranges_.back();
-      open_ranges_.pop_back();
+      std::vector<bool>& open = open_ranges_[std::this_thread::get_id()];
+      if (open.empty()) return;
+      const bool measured = open.back();
+      open.pop_back();
       if (measured) end_range();
       return;
     }
@@ -892,58 +965,64 @@ void RangeProfiler::nvtx_call(CUpti_CallbackId id, const CUpti_NvtxData& call) {
   }
   const std::lock_guard lock(ranges_mutex_);
   // One range at a time: what lies inside a measured one is part of it.
-  const bool inside = std::ranges::find(open_ranges_, true) != open_ranges_.end();
-  const bool measured = !inside && message && std::regex_search(message, ranges_);
-  open_ranges_.push_back(measured);
+  const bool measured = open_range_.load() == 0 && message && std::regex_search(message, ranges_);
+  open_ranges_[std::this_thread::get_id()].push_back(measured);
   if (measured) begin_range(message);
 }
 
 void RangeProfiler::profiler_window(bool begins) {
   if (config_.mode != wire::ReplayMode::range || !config_.ranges.empty()) return;
   const std::lock_guard lock(ranges_mutex_);
-  const bool open = !open_ranges_.empty();
-  if (begins == open) return;
-  if (begins) {
-    open_ranges_.push_back(true);
-    begin_range("cudaProfilerStart");
-  } else {
-    open_ranges_.clear();
-    end_range();
-  }
+  const bool open = open_range_.load() != 0;
+  if (begins && !open) begin_range("cudaProfilerStart");
+  if (!begins && open) end_range();
 }
 
 // In all contexts there are. Under ranges_mutex_.
 void RangeProfiler::begin_range(const char* name) {
-  if (off_.load()) return;
-  ++ranges_seen_;
+  range_name_ = name;
+  open_range_.store(++ranges_seen_);
   const std::shared_lock lock(contexts_mutex_);
-  for (const auto& one : contexts_) {
-    Context& context = *one;
-    if (context.dead.load() || context.failed.load()) continue;
-    const std::lock_guard guard(context.mutex);
-    const int group = group_of_scope(context, 0);
-    if (group < 0 || !begin(context, group)) continue;
-    // Ranges of one name would become one: the number tells them apart.
-    const std::string unique = std::to_string(ranges_seen_);
-    auto params = GPUPROF_PARAMS(CUpti_RangeProfiler_PushRange_Params);
-    params.pRangeProfilerObject = context.object;
-    params.pRangeName = unique.c_str();
-    if (!call(context, cupti_.cuptiRangeProfilerPushRange(&params),
-              "cuptiRangeProfilerPushRange")) {
-      continue;
-    }
-    context.pushed = true;
-    context.launching = {};
-    context.launching.kind = wire::RangeKind::range;
-    context.launching.ordinal = ranges_seen_;
-    context.launching.name = name_index(context, name);
-    std::uint64_t now = 0;
-    cupti_.cuptiGetTimestamp(&now);
-    context.launching.start = static_cast<std::int64_t>(now);
-  }
+  for (const auto& context : contexts_) push_range(*context);
 }
 
+// A context that came into being inside the range takes part from its first launch on.
+void RangeProfiler::join_range(CUcontext handle) {
+  Context* context = find(handle);
+  if (!context || context->range.load() == open_range_.load()) return;
+  const std::lock_guard lock(ranges_mutex_);
+  if (open_range_.load() != 0) push_range(*context);
+}
+
+// Under ranges_mutex_.
+void RangeProfiler::push_range(Context& context) {
+  if (off_.load() || context.dead.load() || context.failed.load()) return;
+  const std::lock_guard guard(context.mutex);
+  const std::uint64_t range = open_range_.load();
+  if (context.range.exchange(range) == range) return;
+  const int group = group_of_scope(context, 0);
+  if (group < 0 || !begin(context, group)) return;
+  // Ranges of one name would become one: the number tells them apart.
+  const std::string unique = std::to_string(range);
+  auto params = GPUPROF_PARAMS(CUpti_RangeProfiler_PushRange_Params);
+  params.pRangeProfilerObject = context.object;
+  params.pRangeName = unique.c_str();
+  if (!call(context, cupti_.cuptiRangeProfilerPushRange(&params), "cuptiRangeProfilerPushRange")) {
+    return;
+  }
+  context.pushed = true;
+  context.launching = {};
+  context.launching.kind = wire::RangeKind::range;
+  context.launching.ordinal = range;
+  context.launching.name = name_index(context, range_name_.c_str());
+  std::uint64_t now = 0;
+  cupti_.cuptiGetTimestamp(&now);
+  context.launching.start = static_cast<std::int64_t>(now);
+}
+
+// Under ranges_mutex_.
 void RangeProfiler::end_range() {
+  open_range_.store(0);
   const std::shared_lock lock(contexts_mutex_);
   for (const auto& one : contexts_) {
     Context& context = *one;
@@ -1002,12 +1081,30 @@ void RangeProfiler::watch() {
   const std::shared_lock lock(contexts_mutex_);
   for (const auto& context : contexts_) {
     const std::int64_t since = context->busy_since.load(std::memory_order_acquire);
+    if (since == 0) send_old(*context);
     if (since == 0 || now_ns() - since < std::int64_t{config_.hang_ms} * 1'000'000) continue;
     const char* what = context->busy_with.load(std::memory_order_relaxed);
     if (off_.exchange(true)) return;
-    tell_("metrics_hang", what ? what : "");
+    hooks_.tell("metrics_hang", what ? what : "");
     return;
   }
+}
+
+// What is known is not to wait for more when that takes long: the target may be killed.
+// Passes of several runs need the same windows in each.
+void RangeProfiler::send_old(Context& context) {
+  constexpr std::int64_t old_ns = 1'000'000'000;
+  const std::unique_lock lock(context.mutex, std::try_to_lock);
+  if (!lock || context.dead.load()) return;
+  send_list(context);
+  if (context.failed.load() || context.rows.empty()) return;
+  if (now_ns() - context.first_row_ns < old_ns || captures_.load() > 0) return;
+  const wire::CollectGroup& group = config_.groups[static_cast<std::size_t>(context.group)];
+  if (config_.mode == wire::ReplayMode::range ||
+      (group.passes > 1 && config_.mode != wire::ReplayMode::kernel)) {
+    return;
+  }
+  close(context);
 }
 
 std::vector<wire::Statistic> RangeProfiler::statistics() const {

@@ -21,6 +21,7 @@
 #include <regex>
 #include <shared_mutex>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -33,9 +34,14 @@ namespace gpuprof::collect {
 
 class RangeProfiler {
  public:
-  // `tell` passes on what the user is to know: a field of an info frame.
-  RangeProfiler(const cupti::Api& cupti, Channel& channel, wire::CollectConfig config,
-                std::function<void(std::string_view what, std::string_view text)> tell);
+  struct Hooks {
+    // Passes on what the user is to know: a field of an info frame.
+    std::function<void(std::string_view what, std::string_view text)> tell;
+    // Kernels are traced one at a time while any context is measured, which keeps out of the
+    // counters. From any thread.
+    std::function<void(bool on)> trace_serially;
+  };
+  RangeProfiler(const cupti::Api& cupti, Channel& channel, wire::CollectConfig config, Hooks hooks);
   ~RangeProfiler();
 
   // The driver functions whose callbacks belong here, and their callback.
@@ -79,29 +85,34 @@ class RangeProfiler {
   bool begin(Context& context, int group);
   void suspend(Context& context);
   void close(Context& context);
+  void send_old(Context& context);
   void prepare(Context& context, int group);
   bool enable(Context& context);
   void disable(Context& context);
   void configure(Context& context, int group);
   void start(Context& context);
+  void count_started(int change);
   void stop(Context& context);
   void grow(Context& context);
   void send(Context& context, std::uint64_t dropped);
   void list(Context& context, const CUpti_CallbackData& call, const Launch& launch);
   void send_list(Context& context);
-  std::string image_file(const Context& context) const;
+  std::string image_file(const Context& context, std::uint32_t pass) const;
+  void compare_passes(Context& context);
   void load_image(Context& context);
   bool save_image(Context& context);
   bool call(Context& context, CUptiResult result, const char* what);
   void fail(Context& context, std::string why);
   std::uint32_t name_index(Context& context, const char* name);
   void begin_range(const char* name);
+  void join_range(CUcontext handle);
+  void push_range(Context& context);
   void end_range();
 
   const cupti::Api& cupti_;
   Channel& channel_;
   const wire::CollectConfig config_;
-  const std::function<void(std::string_view, std::string_view)> tell_;
+  const Hooks hooks_;
   std::regex left_out_;
   std::regex ranges_;
   struct Scope {
@@ -113,9 +124,13 @@ class RangeProfiler {
   std::shared_mutex contexts_mutex_;
   std::vector<std::unique_ptr<Context>> contexts_;  // never taken out: callbacks keep pointers
   std::mutex ranges_mutex_;                         // range mode: guards the next
-  std::vector<bool> open_ranges_;                   // of NVTX push: whether each is measured
+  std::map<std::thread::id, std::vector<bool>> open_ranges_;  // of NVTX push: which are measured
+  std::string range_name_;
   std::uint64_t ranges_seen_ = 0;
+  std::atomic<std::uint64_t> open_range_{0};  // the number of the one being measured; 0: none
 
+  std::mutex started_mutex_;      // guards the next
+  int started_ = 0;               // contexts that are being measured
   std::atomic<int> captures_{0};  // streams being captured
   std::atomic<bool> off_{false};  // nothing is measured any more
   std::atomic<bool> initialized_{false};

@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "libprof/collect/arena.hpp"
@@ -85,9 +86,13 @@ std::uint64_t for_each_record(const cupti::Api& cupti, RecordSizes& sizes, const
   return begun;
 }
 
-bool is_kernel(const CUpti_Activity* record) {
-  return record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ||
-         record->kind == CUPTI_ACTIVITY_KIND_KERNEL;
+using Kernel = CUpti_ActivityKernel13;
+
+// Null for anything else.
+const Kernel* as_kernel(const CUpti_Activity* record) {
+  const bool is = record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ||
+                  record->kind == CUPTI_ACTIVITY_KIND_KERNEL;
+  return is ? reinterpret_cast<const Kernel*>(record) : nullptr;
 }
 
 }  // namespace
@@ -118,6 +123,11 @@ bool salvage(int arena_file, int socket) {
     if (kind < collected.size()) collected[kind] = true;
   }
   for (std::size_t kind = 0; kind < collected.size(); ++kind) packer.want(kind, collected[kind]);
+  const bool measured = !config.text("metrics").empty();
+  if (measured) {
+    packer.leave_out_profiler();
+    collected[CUPTI_ACTIVITY_KIND_KERNEL] = true;  // those traced one at a time
+  }
   // Launch calls are traced for their correlation ids also when their rows are not wanted.
   collected[CUPTI_ACTIVITY_KIND_DRIVER] = collected[CUPTI_ACTIVITY_KIND_RUNTIME] = true;
   RecordSizes sizes(cupti.cuptiActivityGetNextRecord);
@@ -129,20 +139,35 @@ bool salvage(int arena_file, int socket) {
     const auto last = received.find(slot);
     if (last == received.end() || last->second != header.generation.load()) left.push_back(slot);
   }
-  // Names first: any launch of a kernel tells the name for all its records.
+  // Names first: any launch of a kernel tells the name for all its records. CUPTI's range profiler
+  // launches one of its own before each, under the same correlation id: the last is the target's.
   std::uint64_t unfinished_records = 0;
+  std::unordered_map<std::uint32_t, const Kernel*> last_of_launch;
   for (const std::uint32_t slot : left) {
-    unfinished_records += for_each_record(
-        cupti, sizes, collected, arena.slot(slot), arena.slot_size(),
-        [&](const CUpti_Activity* record) {
-          if (!is_kernel(record)) return;
-          const auto* kernel = reinterpret_cast<const CUpti_ActivityKernel13*>(record);
-          strings.learn(kernel->name, kernel->correlationId);
-        });
+    unfinished_records += for_each_record(cupti, sizes, collected, arena.slot(slot),
+                                          arena.slot_size(), [&](const CUpti_Activity* record) {
+                                            const Kernel* kernel = as_kernel(record);
+                                            if (!kernel) return;
+                                            if (measured && kernel->graphNodeId == 0) {
+                                              last_of_launch[kernel->correlationId] = kernel;
+                                            } else {
+                                              strings.learn(kernel->name, kernel->correlationId);
+                                            }
+                                          });
   }
+  for (const auto& [correlation, kernel] : last_of_launch) {
+    strings.learn(kernel->name, correlation);
+  }
+  const auto is_targets = [&](const CUpti_Activity* record) {
+    const Kernel* kernel = as_kernel(record);
+    return !measured || !kernel || kernel->graphNodeId != 0 ||
+           last_of_launch.at(kernel->correlationId) == kernel;
+  };
   for (const std::uint32_t slot : left) {
     for_each_record(cupti, sizes, collected, arena.slot(slot), arena.slot_size(),
-                    [&](const CUpti_Activity* record) { packer.add(record); });
+                    [&](const CUpti_Activity* record) {
+                      if (is_targets(record)) packer.add(record);
+                    });
     const std::uint32_t generation = arena.slot_header(slot).generation.load();
     if (!send_batch(channel, packer, {slot, generation, 0, wire::batch_salvaged})) return false;
   }

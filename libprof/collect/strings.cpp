@@ -112,6 +112,13 @@ std::uint32_t LeftStrings::intern(const char* text) {
   return lost_id_;
 }
 
+bool LeftStrings::reads(const char* text, std::string_view what) const {
+  const auto pointer = reinterpret_cast<std::uint64_t>(text);
+  const StringEntry* entry = table_.find(pointer);
+  return text && entry && entry->pointer.load(std::memory_order_relaxed) == pointer &&
+         table_.text_of(*entry) == what;
+}
+
 void LeftStrings::learn(const char* pointer, std::uint32_t correlation_id) {
   const auto key = reinterpret_cast<std::uint64_t>(pointer);
   const StringEntry* known = table_.find(key);

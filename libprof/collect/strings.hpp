@@ -31,6 +31,8 @@ class Strings {
   virtual ~Strings() = default;
   // The id of a C string of the target, 0 for null.
   virtual std::uint32_t intern(const char* text) = 0;
+  // Whether a C string of the target is known to read so.
+  virtual bool reads(const char* text, std::string_view what) const = 0;
   // The id of `size` raw bytes, 0 for none. Never shared.
   virtual std::uint32_t bytes(const void* data, std::size_t size) = 0;
 
@@ -54,6 +56,9 @@ class LiveStrings : public Strings {
   explicit LiveStrings(const Arena& arena) : table_(arena.strings()) {}
 
   std::uint32_t intern(const char* text) override;
+  bool reads(const char* text, std::string_view what) const override {
+    return text && what == text;
+  }
   std::uint32_t bytes(const void* data, std::size_t size) override;
 
  private:
@@ -71,6 +76,7 @@ class LeftStrings : public Strings {
   explicit LeftStrings(const Arena& arena);
 
   std::uint32_t intern(const char* text) override;
+  bool reads(const char* text, std::string_view what) const override;
   std::uint32_t bytes(const void*, std::size_t) override { return 0; }
 
   // Makes the name that a launch gave known under the pointer its record has, unless it is already.

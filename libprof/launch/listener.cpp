@@ -61,6 +61,7 @@ struct Listener::Connection {
   bool said_hello = false;
   bool gave_up = false;  // collecting failed: there is nothing to salvage
   bool is_salvage = false;
+  bool measured = false;  // CUPTI's range profiler was at work
   // The socket is closed and the process lives: `socket` is its pidfd. What is in its arena is read
   // when it has ended.
   bool lingers = false;
@@ -245,6 +246,7 @@ void Listener::answer_hello(Connection& connection, const wire::Frame& hello) {
       answer.set(name, value);
     }
   }
+  connection.measured = !answer.text("metrics").empty();
   wire::Encoder config;
   config.fields(answer);
   send_frame(connection.socket, wire::FrameType::config, config.bytes());
@@ -313,6 +315,7 @@ bool Listener::start_salvage(Connection& connection) {
   fields.set("cupti", connection.cupti_path);
   fields.set("received", received);
   fields.set("kinds", options_.config.text("kinds"));
+  fields.set("metrics", connection.measured ? "1" : "");
   wire::Encoder config;
   config.fields(fields);
   send_frame(sockets[0], wire::FrameType::config, config.bytes());

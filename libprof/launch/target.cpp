@@ -45,6 +45,10 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return result;
 }
 
+bool asks_for_an_end(int signal) {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
 }  // namespace
 
 Target::Target() {
@@ -118,6 +122,7 @@ bool Target::wait(int timeout_ms) {
     const timespec time = in_ms(static_cast<int>(patience.count()));
     siginfo_t info{};
     const int signal = sigtimedwait(&ours_, &info, &time);
+    interrupted_ |= asks_for_an_end(signal);
     if (signal > 0 && signal != SIGCHLD && !from_terminal(info)) kill(process_, signal);
   }
   return true;
@@ -127,7 +132,7 @@ bool Target::interrupted(int timeout_ms) {
   const timespec time = in_ms(timeout_ms);
   siginfo_t info{};
   const int signal = sigtimedwait(&ours_, &info, &time);
-  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+  return interrupted_ |= asks_for_an_end(signal);
 }
 
 int Target::exit_code() const {

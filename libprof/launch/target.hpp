@@ -32,7 +32,8 @@ class Target {
   // Waits up to `timeout_ms` (-1: no limit) for the target to end. Signals sent to us are sent on
   // to it, except those a terminal has given it already. True when it has ended.
   bool wait(int timeout_ms);
-  // After the target's end: waits a moment; true when the user asked for an end (Ctrl-C).
+  // After the target's end: waits a moment; true when the user asked for an end (Ctrl-C), then or
+  // while the target ran.
   bool interrupted(int timeout_ms);
 
   pid_t process() const { return process_; }
@@ -48,6 +49,7 @@ class Target {
   pid_t process_ = -1;
   int status_ = 0;
   bool ended_ = false;
+  bool interrupted_ = false;
 };
 
 }  // namespace gpuprof::launch

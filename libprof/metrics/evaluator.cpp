@@ -45,8 +45,10 @@ wire::MetricValues evaluate(const cupti::HostChip& chip, const GroupMetrics& gro
     wire::MeasuredRange range = data.ranges[i];
     if (!range.wanted) continue;
     std::ranges::fill(values, none);
-    if (image.empty()) {
-      if (range.note == 0) range.note = note(result, "nothing was collected");
+    if (range.note != 0) {
+      // The image has numbers that are not this launch's.
+    } else if (image.empty()) {
+      range.note = note(result, "nothing was collected");
     } else if (there != data.ranges.size()) {
       // Which range is which launch's cannot be told.
       range.note = note(result, "CUPTI has " + std::to_string(there) + " ranges for " +

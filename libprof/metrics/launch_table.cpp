@@ -73,6 +73,7 @@ std::uint64_t LaunchTable::join(std::uint32_t process, std::uint32_t context_num
     range.correlation = 0;
     if (entry.shape == shape_of(range, values.names)) {
       range.correlation = entry.correlation;
+      if (range.note > 0 && values.notes[range.note - 1] == wire::other_launch) ++lost;
       continue;
     }
     ++lost;

@@ -23,7 +23,7 @@ class LaunchTable {
   void add(std::uint32_t process, const wire::CounterData& launches);
   // Gives the ranges of a later run the correlation ids of the first. A launch of another kernel or
   // size, and one that the first run did not have, loses its place: its id becomes 0 and it gets a
-  // note. Returns how many.
+  // note. Returns how many of them there are, and of launches that other runs did not have alike.
   std::uint64_t join(std::uint32_t process, std::uint32_t context_number,
                      wire::MetricValues& values) const;
 

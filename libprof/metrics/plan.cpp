@@ -57,12 +57,6 @@ CostClass cost_class(std::string_view counter) {
   return CostClass::outside_sm;
 }
 
-bool Group::patches() const {
-  return std::ranges::any_of(counters, [](const std::string& counter) {
-    return cost_class(counter) == CostClass::patched;
-  });
-}
-
 std::uint32_t best_batch(const Group& group, std::uint64_t launches) {
   constexpr double start_us = 650;  // for each range of the batch
   const double best =
@@ -88,7 +82,11 @@ std::vector<Group> plan(const cupti::HostChip& chip, std::span<const Metric> met
     });
     if (fits == groups.end()) groups.push_back(std::move(*alone));
   }
-  std::ranges::stable_sort(groups, {}, &Group::cost);
+  // The first run of application replay is traced, which lengthens a kernel by some 0.8 us
+  // (measured): what counts events comes first, what measures time last.
+  constexpr std::array order{3, 0, 1, 2};
+  std::ranges::stable_sort(
+      groups, {}, [&](const Group& group) { return order[static_cast<std::size_t>(group.cost)]; });
   return groups;
 }
 

@@ -31,9 +31,6 @@ struct Group {
   std::vector<std::string> counters;  // all of theirs, each once
   cupti::Image config_image;
 
-  // Counted by code that CUPTI patches into the kernels. It counts nothing, and says nothing, while
-  // kernels are traced (measured).
-  bool patches() const;
   double launch_us() const { return cost_of(cost).launch_us * static_cast<double>(passes); }
 };
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libprof/wire/codec.hpp"
@@ -31,6 +32,9 @@ static_assert(sizeof(MeasuredRange) == 64);
 
 // The group of a list of launches that is no measurement.
 inline constexpr std::uint32_t launch_list = 0xffffffff;
+
+// The note of a range whose passes were not all of the same launch.
+inline constexpr std::string_view other_launch = "another run launched another kernel here";
 
 // A counter data image that CUPTI has decoded, and what its ranges are, in its order.
 struct CounterData {

@@ -1,0 +1,358 @@
+# ctest-requires: cupti
+"""Metrics that cannot be had, calls that fail and launches that hang: told, and the target goes on."""
+
+import collections
+import os
+import signal
+import time
+import unittest
+
+from fake_metrics import THROUGHPUT, TWO_GROUPS, MetricTest
+from fake_run import BARE_CUPTI, CUPTI, FAKE, FakeTest
+
+ONE = "dram__bytes_read.sum"
+
+
+class TroubleTest(MetricTest):
+    def trouble(self, settings, *target, metrics=ONE, options=(), check=0, **more):
+        """`settings` are the target's alone: gpuprof's own probe finds nothing wrong."""
+        words = [f"{name}={value}" for name, value in settings.items()]
+        return self.measure("/usr/bin/env", *words, FAKE / target[0], *target[1:], metrics=metrics,
+                            options=options, check=check, **more)
+
+    def assert_sound(self, database):
+        """Values are right, and ranges without have a reason."""
+        self.assert_right(self.values(database))
+        self.assertEqual(database.rows("""
+            SELECT * FROM METRIC_RANGE WHERE note IS NULL
+            AND _id_ NOT IN (SELECT range FROM METRIC_VALUE)"""), [])
+
+    def assert_told_once(self, run, *words):
+        lines = self.notices(run)
+        self.assertEqual(len(lines), 1, run.stderr)
+        for word in words:
+            self.assertIn(word, lines[0])
+
+
+class FailingCalls(TroubleTest):
+    EVERY_WINDOW = ("SetConfig", "Start", "Stop", "DecodeData")
+    ONCE = ("Enable", "GetCounterDataSize", "CounterDataImageInitialize")
+
+    def failing(self, function, time, *target, **more):
+        run, database = self.trouble(
+            {"FAKE_CUPTI_FAIL": f"{function}=999@{time}"}, *target, **more)
+        self.assert_sound(database)
+        self.assert_told_once(run, "no more metrics", function, "CUPTI_ERROR_UNKNOWN")
+        return database
+
+    def test_first_time(self):
+        for name in self.ONCE + self.EVERY_WINDOW:
+            with self.subTest(function=name):
+                database = self.failing(f"cuptiRangeProfiler{name}", 1, "shapes", 20,
+                                        options=["--metrics-batch", 4])
+                self.assertEqual(database.count("CONCURRENT_KERNEL"), 20)
+                self.assertEqual(self.values(database), [])
+                lost = sum(self.gaps(database).values())
+                self.assertEqual(lost, 4 if name in ("Stop", "DecodeData") else 0)
+                self.assertEqual(database.statistic("metrics_skipped_failed"), 20 - (lost or 1))
+
+    def test_third_time(self):
+        for name in self.EVERY_WINDOW:
+            with self.subTest(function=name):
+                database = self.failing(f"cuptiRangeProfiler{name}", 3, "shapes", 20,
+                                        options=["--metrics-batch", 4])
+                self.assertEqual(database.count("CONCURRENT_KERNEL"), 20)
+                self.assertEqual(len(self.values(database)), 8)
+                reasons = {f"cuptiRangeProfiler{name}: CUPTI_ERROR_UNKNOWN": 4}
+                self.assertEqual(
+                    self.gaps(database), reasons if name in ("Stop", "DecodeData") else {})
+
+    def test_in_the_third_context(self):
+        for name in self.ONCE:
+            with self.subTest(function=name):
+                database = self.failing(f"cuptiRangeProfiler{name}", 3, "devices", 2, 5,
+                                        FAKE_CUDA_DEVICES=2)
+                self.assertEqual(database.count("CONCURRENT_KERNEL"), 20)
+                # Those that came before keep theirs.
+                self.assertEqual(len(self.values(database)), 10)
+
+    def test_ranges(self):
+        for name in ("PushRange", "PopRange"):
+            for time in (1, 3):
+                with self.subTest(function=name, time=time):
+                    database = self.failing(
+                        f"cuptiRangeProfiler{name}", time, "ranges", 6,
+                        options=["--range", "nvtx:step", "--metrics-batch", 1])
+                    # The trace ends with cudaProfilerStop.
+                    self.assertEqual(database.count("CONCURRENT_KERNEL"), 18)
+                    self.assertEqual(len(self.values(database, "range")), time - 1)
+
+    def test_other_modes(self):
+        for mode in ("kernel", "multiplex"):
+            for name in ("Start", "Stop"):
+                with self.subTest(mode=mode, function=name):
+                    database = self.failing(
+                        f"cuptiRangeProfiler{name}", 3, "training", 50, metrics=ONE,
+                        options=["--replay-mode", mode, "--metrics-batch", 4, "--metrics-overhead",
+                                 "1000%"] + (["--metrics-samples", 1000] if mode == "multiplex"
+                                             else []))
+                    self.assertEqual(database.count("CONCURRENT_KERNEL"), 2000)
+
+    def test_a_context_that_ends(self):
+        _, database = self.trouble({"FAKE_CUPTI_FAIL": "cuptiRangeProfilerDisable=999"}, "contexts")
+        self.assertEqual(len(self.assert_all_measured(database, ONE)), 9)
+
+    def test_what_can_be_done_without(self):
+        for name in ("cuptiProfilerInitialize", "cuptiGetStreamIdEx"):
+            with self.subTest(function=name):
+                run, database = self.trouble({"FAKE_CUPTI_FAIL": f"{name}=999"}, "shapes", 12)
+                self.assertEqual(self.notices(run), [])
+                self.assertEqual(len(self.assert_all_measured(database, ONE)), 12)
+
+    def test_the_first_run_only(self):
+        """Later runs are still joined with the launches that the first one made."""
+        script = f"test -e {self.folder}/run || export FAKE_CUPTI_FAIL=cuptiRangeProfilerStart=999" \
+                 f"; touch {self.folder}/run; exec {FAKE}/shapes 12"
+        run, database = self.measure("/bin/sh", "-c", script)
+        self.assert_told_once(run, "cuptiRangeProfilerStart")
+        self.assert_measured(database, self.kernels(database), "sm__ctas_launched.sum")
+        self.assertEqual(self.gaps(database), {})
+
+    def test_a_later_run_only(self):
+        script = f"test -e {self.folder}/run && export FAKE_CUPTI_FAIL=cuptiRangeProfilerStart=999" \
+                 f"; touch {self.folder}/run; exec {FAKE}/shapes 12"
+        run, database = self.measure("/bin/sh", "-c", script)
+        self.assert_told_once(run, "cuptiRangeProfilerStart")
+        self.assert_measured(database, self.kernels(database), ONE)
+
+
+class DroppedRanges(TroubleTest):
+    def test_told_and_never_joined(self):
+        run, database = self.trouble({"FAKE_CUPTI_DROP_RANGES": 10}, "shapes", 32,
+                                     options=["--metrics-batch", 8])
+        self.assert_sound(database)
+        # The tenth, twentieth and thirtieth launch: three windows of eight.
+        self.assertEqual(len(self.values(database)), 8)
+        self.assertEqual(self.gaps(database), {"CUPTI has 7 ranges for 8 launches": 24})
+        self.assertEqual(database.statistic("metrics_ranges_dropped"), 3)
+        self.assertEqual(database.losses().get("metrics_ranges_dropped"), 3)
+        self.assertEqual(database.count("CONCURRENT_KERNEL"), 32)
+
+    def test_in_each_run(self):
+        _, database = self.trouble({"FAKE_CUPTI_DROP_RANGES": 10}, "shapes", 32,
+                                   metrics=TWO_GROUPS, options=["--metrics-batch", 8])
+        self.assert_sound(database)
+        self.assertEqual(collections.Counter(v.metric for v in self.values(database)),
+                         {metric: 8 for metric in TWO_GROUPS.split(",")})
+
+    def test_several_passes(self):
+        _, database = self.trouble({"FAKE_CUPTI_DROP_RANGES": 10}, "shapes", 32,
+                                   metrics=THROUGHPUT, options=["--metrics-batch", 8])
+        self.assert_sound(database)
+        self.assertEqual(len(self.values(database)), 8)
+
+
+class NoMetrics(MetricTest):
+    """Found before the target starts."""
+
+    def refused(self, *words, options=(), **more):
+        run, database = self.measure("hello", 5, options=options, **more)
+        self.assertEqual(run.stdout, b"hello from the target\n")
+        told = "\n".join(self.notices(run))
+        for word in ("no metrics can be collected", "traced without them", *words):
+            self.assertIn(word, told)
+        self.assertEqual(database.count("CONCURRENT_KERNEL"), 13)
+        self.assertEqual(database.rows("SELECT * FROM METRIC"), [])
+        self.assertNotIn("measurements", run.stderr)
+        return run
+
+    def test_privileges(self):
+        for call in ("Enable", "SetConfig", "Start"):
+            self.refused("only administrators", "CAP_SYS_ADMIN",
+                         "NVreg_RestrictProfilingToAdminUsers=0",
+                         FAKE_CUPTI_FAIL=f"cuptiRangeProfiler{call}=35")
+
+    def test_hardware_is_busy(self):
+        self.refused("another program is using the counters", "dcgmi profiling --pause",
+                     FAKE_CUPTI_FAIL="cuptiRangeProfilerStart=26")
+
+    def test_virtual_gpu(self):
+        self.refused("virtual GPU", FAKE_CUPTI_FAIL="cuptiRangeProfilerEnable=40")
+        self.refused("virtual GPU", FAKE_CUPTI_UNSUPPORTED="vGpu")
+
+    def test_device_is_not_supported(self):
+        for what, words in (("sli", "SLI"), ("confidentialCompute", "confidential computing"),
+                            ("architecture", "too old")):
+            self.refused(words, FAKE_CUPTI_UNSUPPORTED=what)
+
+    def test_required(self):
+        for settings in ({"FAKE_CUPTI_FAIL": "cuptiRangeProfilerEnable=35"},
+                         {"FAKE_CUPTI_UNSUPPORTED": "vGpu"}):
+            run = self.profile("hello", options=["--require-metrics", "--metrics", ONE], check=22,
+                               **settings)
+            self.assertEqual(run.stdout, b"")
+            self.assertIn("no metrics can be collected", run.stderr)
+            self.assertFalse(self.output.exists())
+
+    def test_cupti_without_range_profiler(self):
+        run, database = self.measure("hello", 5, cupti=BARE_CUPTI)
+        told = self.notices(run)
+        self.assertIn(f"{BARE_CUPTI} has no range profiler", told[0])
+        self.assertIn("traced without them", told[0])
+        self.assertIn("--cupti PATH", told[1])
+        self.assertEqual(database.count("CONCURRENT_KERNEL"), 13)
+        run = self.profile("hello", cupti=BARE_CUPTI, check=22,
+                           options=["-f", "--require-metrics", "--metrics", ONE])
+        self.assertEqual(run.stdout, b"")
+
+    def test_no_driver(self):
+        run = self.profile("hello", 5, options=["--metrics", ONE], check=0, LD_LIBRARY_PATH="")
+        self.assertIn("no CUDA driver", run.stderr)
+        self.assertEqual(self.database().count("CONCURRENT_KERNEL"), 13)
+
+    def test_unknown_metric(self):
+        for name, nearest in (("achieved_ocupancy", "achieved_occupancy"),
+                              ("dram__byte_read.sum", "dram__bytes_read"),
+                              ("dram__bytes_read", "roll-up")):
+            with self.subTest(name=name):
+                run = self.profile("hello", options=["--metrics", name], check=5)
+                self.assertIn(name, run.stderr)
+                self.assertIn(nearest, run.stderr.replace(name + " ", ""))
+                self.assertEqual(run.stdout, b"")
+                self.assertFalse(self.output.exists())
+
+    def test_a_metric_that_no_chip_can_count(self):
+        # NVIDIA names no counterpart.
+        run = self.profile("hello", options=["--metrics", "cf_issued"], check=5)
+        self.assertIn("cf_issued", run.stderr)
+        self.assertEqual(run.stdout, b"")
+
+
+class Hangs(TroubleTest):
+    TIMEOUT = ["--hang-timeout", 1]
+
+    def hanging(self, what, *target, options=(), **more):
+        return self.trouble({"FAKE_CUPTI_HANG": what}, *target,
+                            options=[*self.TIMEOUT, *options], **more)
+
+    def assert_told(self, run, what):
+        self.assertIn(f"this did not come back: {what}; no more metrics", run.stderr)
+        self.assertIn("--metrics-exclude", run.stderr)
+        self.assertEqual(run.stderr.count("did not come back"), 1, run.stderr)
+
+    def test_kernel(self):
+        """What was measured before has values; the rest of the run goes on without."""
+        for mode in ("kernel", "application"):
+            with self.subTest(mode=mode):
+                runs = self.folder / "runs"
+                runs.unlink(missing_ok=True)
+                run, database = self.hanging(
+                    "other:2", "changing", runs, "name", 1,
+                    options=["--replay-mode", mode, "--metrics-batch", 2])
+                self.assert_told(run, "other")
+                self.assertEqual(database.count("CONCURRENT_KERNEL"), 10)
+                self.assert_sound(database)
+                # It was the sixth launch, which came back after all.
+                self.assertIn(len(self.values(database)), (4, 6))
+                self.assertEqual(self.gaps(database), {})
+
+    def test_demangled_name(self):
+        run, database = self.hanging("_Z5saxpyfPKfPf:2", "shapes", 4)
+        self.assert_told(run, "saxpy(float, float const*, float*)")
+        self.assertEqual(database.count("CONCURRENT_KERNEL"), 4)
+
+    def test_call(self):
+        run, database = self.hanging("cuptiRangeProfilerStop:2", "shapes", 12,
+                                     options=["--metrics-batch", 4])
+        self.assert_told(run, "cuptiRangeProfilerStop")
+        self.assertEqual(database.count("CONCURRENT_KERNEL"), 12)
+        self.assert_sound(database)
+        self.assertEqual(self.gaps(database), {})
+
+    def test_in_a_later_run(self):
+        """That run is made again, without the kernel, and nothing is there twice."""
+        runs = self.folder / "runs"
+        run, database = self.hanging("other", "changing", runs, "name", 2, metrics=TWO_GROUPS,
+                                     options=["--metrics-batch", 2])
+        self.assert_told(run, "other")
+        self.assertIn("this run is ended; it is made again", run.stderr)
+        self.assertEqual(runs.read_text(), "3\n")
+        self.assertEqual(len(self.assert_all_measured(database)), 10)
+        self.assertEqual(self.gaps(database), {})
+        self.assertNotIn("ended with", run.stderr)
+
+    def test_in_a_later_pass(self):
+        runs = self.folder / "runs"
+        run, database = self.hanging("other", "changing", runs, "name", 2, metrics=THROUGHPUT,
+                                     options=["--metrics-batch", 2])
+        self.assertEqual(runs.read_text(), "4\n")
+        self.assertEqual(len(self.assert_all_measured(database, THROUGHPUT)), 10, run.stderr)
+
+    def test_the_first_run_warns_the_later_ones(self):
+        """A kernel that hung in the first run is left alone in those that follow."""
+        run, database = self.hanging("_Z5saxpyfPKfPf:2", "shapes", 6, metrics=TWO_GROUPS)
+        self.assert_told(run, "saxpy(float, float const*, float*)")
+        self.assertNotIn("made again", run.stderr)
+        self.assert_measured_if(database)
+
+    def assert_measured_if(self, database):
+        self.assert_sound(database)
+        values = [v for v in self.values(database) if v.metric == "sm__ctas_launched.sum"]
+        self.assertEqual({v.name for v in values}, {"_Z4copyPKfPf"})
+
+    def test_the_user_ends_it(self):
+        process = self.start(
+            "/usr/bin/env", "FAKE_CUPTI_HANG=_Z5saxpyfPKfPf", FAKE / "shapes", 4,
+            options=[*self.TIMEOUT, "--replay-mode", "kernel", "--metrics", ONE])
+        told = process.stderr.readline().decode()
+        self.assertIn("saxpy", told)
+        os.killpg(process.pid, signal.SIGINT)
+        _, stderr = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 130, stderr)
+        self.assertEqual(self.database().count("CONCURRENT_KERNEL"), 1)
+
+
+class Deaths(TroubleTest):
+    def test_killed(self):
+        run, database = self.measure("die", "sigkill", 100, options=["--metrics-batch", 16],
+                                     check=137)
+        self.assert_sound(database)
+        kernels = self.kernels(database)
+        self.assertEqual(len(kernels), 100)
+        measured = collections.Counter(v.metric for v in self.values(database))
+        # All but the last window.
+        self.assertEqual(measured, {metric: 96 for metric in TWO_GROUPS.split(",")})
+        for one in self.values(database):
+            self.assertIn((one.correlation, one.process), kernels)
+
+    def test_a_window_that_lasts(self):
+        """It is sent before it is full."""
+        run, database = self.measure("die", "sigkill", 100, 2500, check=137)
+        self.assert_sound(database)
+        measured = collections.Counter(v.metric for v in self.values(database))
+        self.assertEqual(measured, {metric: 100 for metric in TWO_GROUPS.split(",")})
+
+    def test_killed_while_it_runs(self):
+        process = self.start("die", "wait", 100, options=["--metrics-batch", 16, "--metrics", ONE])
+        self.assertEqual(process.stdout.readline(), b"waiting\n")
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        # gpuprof went too; the database opens, with what had been written.
+        self.assert_sound(self.database())
+
+    def test_interrupted(self):
+        """Ctrl-C ends the target; no further run is begun."""
+        process = self.start("steady", 20, options=["--metrics", TWO_GROUPS])
+        self.assertEqual(process.stdout.readline(), b"launching\n")
+        time.sleep(1)  # windows of the default size have been filled
+        os.killpg(process.pid, signal.SIGINT)
+        _, stderr = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 130, stderr)
+        database = self.database()
+        self.assert_sound(database)
+        self.assertEqual({v.metric for v in self.values(database)}, {ONE})
+        self.assertNotIn(b"run 2 of 2", stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
