@@ -228,6 +228,12 @@ void MetricSession::assign_runs(const Chip& chip) {
     run += planned->group.passes;
   }
   runs_ = std::max(runs_, run);  // chips share them
+  if (options_.metrics.one_run && runs_ > 1) {
+    throw Error("these metrics take " + std::to_string(runs_) + " runs on " + chip.name,
+                "leave some out (--metrics-plan shows which go together), or do without "
+                "--replay-mode disabled",
+                ExitCode::bad_option);
+  }
 }
 
 const MetricSession::PlannedGroup* MetricSession::group(std::uint32_t id) const {

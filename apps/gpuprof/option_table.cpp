@@ -256,6 +256,7 @@ std::optional<Refusal> set_replay_mode(Options& options, const std::string& valu
                            : value == "multiplex" ? MetricReplay::multiplex
                            : value == "range"     ? MetricReplay::range
                                                   : MetricReplay::application;
+  options.metrics.one_run = value == "disabled";
   return {};
 }
 
@@ -298,7 +299,7 @@ std::string trace_help() {
   return help + "\n+NAME adds to what is on, -NAME takes away; all is everything but graph.";
 }
 
-constexpr char no_metrics[] = "no metrics are collected";
+constexpr char no_sampling_of_counters[] = "counters are read for each kernel, not over time";
 constexpr char no_sampling[] = "the CPU is not sampled";
 
 std::vector<Option> make_table() {
@@ -678,17 +679,17 @@ std::vector<Option> make_table() {
        .group = G::metrics,
        .help = "continuous: over the whole run and not for each kernel",
        .status = Status::not_yet,
-       .why = no_metrics,
+       .why = no_sampling_of_counters,
        .harmless = "kernel"},
       {.name = "continuous-sampling-interval",
        .argument = "MS",
        .group = G::metrics,
        .help = "Milliseconds between values in continuous mode",
        .status = Status::not_yet,
-       .why = no_metrics,
+       .why = no_sampling_of_counters,
        .set = number(1, INT_MAX)},
       {.name = "replay-mode",
-       .argument = "application|multiplex|kernel|range",
+       .argument = "application|multiplex|kernel|range|disabled",
        .group = G::metrics,
        .help =
            "How metrics are collected that do not fit into one pass (application)\n"
@@ -698,7 +699,8 @@ std::vector<Option> make_table() {
            "--metrics-overhead. For long runs of few kernels, such as training.\n"
            "kernel: each kernel runs several times on the same memory. Dear; for programs that "
            "cannot run twice.\n"
-           "range: one value for what lies in a range of the program's own, see --range.",
+           "range: one value for what lies in a range of the program's own, see --range.\n"
+           "disabled: one run, and an error when the metrics take more.",
        .set = set_replay_mode},
       {.name = "range",
        .argument = "RANGE",
@@ -791,8 +793,8 @@ std::vector<Option> make_table() {
        .argument = "on|off",
        .group = G::metrics,
        .help = "on: kernels run again on the memory they left",
-       .status = Status::not_yet,
-       .why = no_metrics,
+       .status = Status::replaced,
+       .why = "--replay-mode application never runs a kernel twice",
        .harmless = "off"},
 
       // CPU sampling

@@ -45,6 +45,7 @@ struct MetricOptions {
   std::vector<MetricRequest> requests;
   MetricRequest scope;  // for the next request
   MetricReplay replay = MetricReplay::application;
+  bool one_run = false;  // application replay: no more than that
   int overhead_permille = 200;
   int samples = 32;  // multiplex: of each kernel shape
   int batch = 0;     // ranges per counter data image; 0: as suits the run

@@ -49,6 +49,15 @@ class ApplicationReplay(MetricTest):
         self.assertIn("application replay, 2 runs of the program", plan.stdout)
         self.assertEqual(plan.stdout.count("  group "), 2)
 
+    def test_one_run_only(self):
+        run = self.profile("shapes", 6, check=5,
+                           options=["--replay-mode", "disabled", "--metrics", TWO_GROUPS])
+        self.assertIn("these metrics take 2 runs on FAKE1", run.stderr)
+        run, database = self.measure("shapes", 6, options=["--replay-mode", "disabled"],
+                                     metrics="dram__bytes_read.sum")
+        self.assertEqual(
+            len(self.assert_all_measured(database, "dram__bytes_read.sum")), 6, run.stderr)
+
     def test_windows(self):
         _, database = self.measure("shapes", 50, options=["--metrics-batch", 4])
         self.assertEqual(len(self.assert_all_measured(database)), 50)

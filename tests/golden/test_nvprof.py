@@ -38,6 +38,8 @@ DIFFERENT = {
     ("errors", "log-stderr"): "%2 works",
     ("errors", "devices-with-import"): "a filter",
     ("errors", "kernels-with-import"): "a filter",
+    ("errors", "query-metrics"): "test_query_without_driver",
+    ("errors", "query-events"): "test_query_without_driver",
     # nvprof leaves the API calls out, and crashes when the file has no device.
     ("*", "summary-per-gpu+api-summary"): "test_calls_beside_gpus",
     ("empty", "summary-per-gpu"): "test_no_gpus",
@@ -141,6 +143,18 @@ class Nvprof(unittest.TestCase):
         self.assertEqual(ran.stdout, expected.get("stdout", ""))
         self.assertEqual(ran.returncode, expected["exit_code"], ran.stderr)
 
+
+    def test_query_without_driver(self):
+        """nvprof's words, and what can be done without a driver."""
+        if has_driver() or os.environ.get("GPUPROF_HAVE_CUPTI") == "0":
+            self.skipTest("nvprof ran where there was no driver")
+        for mode in ("query-metrics", "query-events"):
+            expected = golden("errors")["modes"][mode]
+            ran = run("errors", mode)
+            self.assertTrue(ran.stderr.startswith(expected["stderr"]), ran.stderr)
+            more = ran.stderr[len(expected["stderr"]):]
+            self.assertRegex(more, "^======== Name one of these chips with --chip: .*GH100.*\n$")
+            self.assertEqual(ran.returncode, expected["exit_code"])
 
     def test_calls_beside_gpus(self):
         modes = golden("um")["modes"]
