@@ -410,7 +410,7 @@ void measure_again(Runs& runs, int first_exit_code) {
   constexpr int most_attempts = 3;
   // What hung in the first run came back, or the program was ended: later runs leave it alone.
   for (const std::string& kernel : runs.notices.hanging()) runs.metrics->leave_out(kernel);
-  for (std::size_t run = 1; run < runs.metrics->runs() && !runs.target.interrupted(0); ++run) {
+  for (std::size_t run = 1; run < runs.metrics->runs() && !runs.target.was_interrupted(); ++run) {
     if (!runs.options.quiet) {
       runs.log.say("metrics: run " + std::to_string(run + 1) + " of " +
                    std::to_string(runs.metrics->runs()));

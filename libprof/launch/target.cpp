@@ -132,7 +132,9 @@ bool Target::interrupted(int timeout_ms) {
   const timespec time = in_ms(timeout_ms);
   siginfo_t info{};
   const int signal = sigtimedwait(&ours_, &info, &time);
-  return interrupted_ |= asks_for_an_end(signal);
+  const bool now = asks_for_an_end(signal);
+  interrupted_ |= now;
+  return now;
 }
 
 int Target::exit_code() const {
