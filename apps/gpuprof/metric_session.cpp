@@ -43,6 +43,7 @@ double kernel_replay_us(metrics::CostClass cost) {
 }
 
 constexpr int default_batch = 256;
+constexpr int multiplex_batch = 64;  // windows are short, and a large batch starts slowly
 
 std::string words(const MetricRequest& scope) {
   std::string text;
@@ -307,13 +308,22 @@ wire::Fields MetricSession::config_for(std::uint32_t stream, const wire::Fields&
   const MetricOptions& chosen = options_.metrics;
   wire::CollectConfig config;
   config.mode = on_wire(chosen.replay);
-  config.batch = static_cast<std::uint32_t>(chosen.batch > 0 ? chosen.batch : default_batch);
+  config.batch =
+      static_cast<std::uint32_t>(chosen.batch > 0                           ? chosen.batch
+                                 : chosen.replay == MetricReplay::multiplex ? multiplex_batch
+                                                                            : default_batch);
   config.grows = chosen.batch == 0 && run_ == 0;
   config.hang_ms = static_cast<std::uint32_t>(chosen.hang_seconds) * 1000;
   config.overhead_permille = static_cast<std::uint32_t>(chosen.overhead_permille);
   config.samples = static_cast<std::uint32_t>(chosen.samples);
   config.list_launches = run_ == 0 && runs_ > 1 && chosen.replay == MetricReplay::application;
   config.reset_caches = chosen.reset_caches && chosen.replay == MetricReplay::kernel;
+  // Where few launches are measured, the others keep running side by side; but counters of patched
+  // code count nothing then (measured).
+  config.trace_serially = chosen.replay != MetricReplay::multiplex ||
+                          std::ranges::any_of(groups_, [](const auto& planned) {
+                            return planned->group.cost == metrics::CostClass::patched;
+                          });
   config.ranges = chosen.range;
   config.left_out = chosen.left_out;
   for (const std::string& kernel : left_out_) {

@@ -325,11 +325,10 @@ void Collector::prepare_metrics() {
     return;
   }
   load_perfworks(cupti_);
+  serial_ = config->trace_serially;
   metrics_ = std::make_unique<RangeProfiler>(
       cupti_, channel_, std::move(*config),
-      RangeProfiler::Hooks{
-          [this](std::string_view what, std::string_view text) { tell(what, text); },
-          [this](bool on) { trace_serially(on); }});
+      [this](std::string_view what, std::string_view text) { tell(what, text); });
   packer_->leave_out_profiler();
   packer_->want(CUPTI_ACTIVITY_KIND_KERNEL, wants(schema::Kernel::info.id));
 }
@@ -473,20 +472,10 @@ bool Collector::enable(int kind) {
   return false;
 }
 
-// What CUPTI calls a kind just now: KERNEL has the records of CONCURRENT_KERNEL.
+// What CUPTI calls a kind: KERNEL has the records of CONCURRENT_KERNEL, one kernel at a time.
 CUpti_ActivityKind Collector::cupti_kind(int kind) const {
   if (serial_ && kind == schema::ConcurrentKernel::info.id) return CUPTI_ACTIVITY_KIND_KERNEL;
   return static_cast<CUpti_ActivityKind>(kind);
-}
-
-void Collector::trace_serially(bool on) {
-  const std::lock_guard lock(enabling_);
-  if (serial_ == on) return;
-  constexpr int kernels = schema::ConcurrentKernel::info.id;
-  const bool enabled = enabled_.contains(kernels);
-  if (enabled) cupti_.cuptiActivityDisable(cupti_kind(kernels));
-  serial_ = on;
-  if (enabled) cupti_.cuptiActivityEnable(cupti_kind(kernels));
 }
 
 void Collector::disable_collection() {

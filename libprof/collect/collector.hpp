@@ -62,7 +62,6 @@ class Collector {
   void enable_collection();
   void disable_collection();
   void trace_launch_calls(bool on);
-  void trace_serially(bool on);
   CUpti_ActivityKind cupti_kind(int kind) const;
   void configure_unified_memory();
   // Unexpected CUPTI errors end collecting. Returns whether all is well.
@@ -94,7 +93,7 @@ class Collector {
   wire::Fields config_;
   std::vector<int> kinds_;  // asked for
   std::set<int> enabled_;   // CUPTI is collecting
-  bool serial_ = false;     // kernels are traced one at a time for now
+  bool serial_ = false;     // kernels are traced one at a time
   std::mutex enabling_;
   int flush_ms_ = 500;
 

@@ -28,6 +28,7 @@ constexpr std::size_t largest_image = std::size_t{24} << 20;
 constexpr double first_start_us = 180'000;
 constexpr double first_start_range_us = 650;
 constexpr std::uint32_t smallest_batch = 8;
+constexpr std::int64_t callback_ns = 500;  // of a launch that is not measured (measured)
 
 constexpr CUpti_CallbackId launches[] = {
     CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
@@ -231,8 +232,8 @@ struct RangeProfiler::Context {
   std::uint64_t ordinal = 0;
   double wasted_us = 0;  // on launches between those asked for, since the last of these
   wire::MeasuredRange launching;
-  Shape* shape = nullptr;  // of it
-  int idle = 0;            // launches in a row that a multiplex window did not need
+  Shape* shape = nullptr;   // of it
+  std::uint32_t level = 4;  // multiplex: samples of each shape to be had for now
   std::int64_t phase_spent_ns = 0;
   std::uint64_t unneeded = 0;           // launches since one was needed in this group,
   std::int64_t needed_at_ns = 0;        // which was then
@@ -262,14 +263,13 @@ class RangeProfiler::Busy {
 };
 
 RangeProfiler::RangeProfiler(const cupti::Api& cupti, Channel& channel, wire::CollectConfig config,
-                             Hooks hooks)
+                             std::function<void(std::string_view, std::string_view)> tell)
     : cupti_(cupti),
       channel_(channel),
       config_(std::move(config)),
-      hooks_(std::move(hooks)),
+      tell_(std::move(tell)),
       left_out_(regex_of(config_.left_out)),
-      ranges_(regex_of(config_.ranges)),
-      began_(steady_clock::now()) {
+      ranges_(regex_of(config_.ranges)) {
   for (const wire::CollectScope& scope : config_.scopes) {
     auto& made = scopes_.emplace_back(std::make_unique<Scope>());
     made->contexts = regex_of(scope.contexts);
@@ -399,6 +399,9 @@ void RangeProfiler::enter(CUpti_CallbackId id, const CUpti_CallbackData& call) {
     return;
   }
   ++context.ordinal;
+  if (config_.mode == wire::ReplayMode::multiplex) {
+    spent_ns_.fetch_add(callback_ns, std::memory_order_relaxed);
+  }
   const bool captured = captures_.load(std::memory_order_relaxed) > 0;
   if (captured && !off && !failed) counts_.capture.fetch_add(1, std::memory_order_relaxed);
   if (captured) return;
@@ -436,7 +439,9 @@ void RangeProfiler::enter(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   row.ordinal = context.ordinal;
   row.correlation = call.correlationId;
   row.kind = wire::RangeKind::kernel;
-  row.wanted = group >= 0;
+  row.wanted =
+      group >= 0 || (config_.mode == wire::ReplayMode::multiplex &&
+                     shape.samples[static_cast<std::size_t>(context.group)] < config_.samples);
   std::copy_n(launch.grid, 3, row.grid);
   std::copy_n(launch.block, 3, row.block);
   row.name = name_index(context, launch.symbol);
@@ -542,11 +547,10 @@ int RangeProfiler::group_for(Context& context, const Launch& launch, Shape& shap
 //
 // CUPTI takes another configuration only from a new profiler object, whose first Start costs some
 // 0.2 s (measured). So a context stays with a group for a phase, and spends it on windows that
-// begin at launches of shapes which the group has not seen often enough. All of it is paid from a
-// budget that grows with time.
+// begin at launches of shapes which the group has not seen often enough. First each group gets a
+// few launches of each shape, then more. All of it is paid from a budget that grows with time.
 
 namespace {
-constexpr int idle_limit = 24;               // launches; ends a window
 constexpr std::uint64_t look_at_clock = 64;  // launches
 constexpr int phase_switches = 3;            // a phase may cost that many switches
 }  // namespace
@@ -554,27 +558,24 @@ constexpr int phase_switches = 3;            // a phase may cost that many switc
 bool RangeProfiler::multiplex_wants(Context& context, Shape& shape) {
   const auto needs = [&](int group) {
     return config_.groups[static_cast<std::size_t>(group)].chip == context.chip &&
-           shape.samples[static_cast<std::size_t>(group)] < config_.samples;
+           shape.samples[static_cast<std::size_t>(group)] <
+               std::min(context.level, config_.samples);
   };
   const auto affords = [&](double us) {
     // The budget is a share of the time that the program would have taken without.
-    const auto elapsed = static_cast<double>((steady_clock::now() - began_).count());
+    const auto elapsed = static_cast<double>(now_ns() - began_ns_.load());
     const auto spent = static_cast<double>(spent_ns_.load(std::memory_order_relaxed));
     return spent + us * 1000 <= (elapsed - spent) * config_.overhead_permille / 1000;
   };
   const auto needed = [&] {
     context.unneeded = 0;
     context.fruitless = false;
-    context.idle = 0;
     context.needed_at_ns = now_ns();
     return true;
   };
+  if (began_ns_.load(std::memory_order_relaxed) == 0) began_ns_.store(now_ns());
   const double first_us = first_start_us + first_start_range_us * config_.batch;
-  if (context.started) {
-    if (needs(context.group)) return needed();
-    if (++context.idle > idle_limit) close(context);
-    return false;
-  }
+  if (context.started) return needs(context.group) && needed();
   // Nothing was needed for as long as it takes to earn another switch.
   if (++context.unneeded % look_at_clock == 0) {
     const auto idle_ns = static_cast<double>(now_ns() - context.needed_at_ns);
@@ -602,7 +603,10 @@ bool RangeProfiler::multiplex_wants(Context& context, Shape& shape) {
   if (best < 0) {
     // There is no other: the phase goes on, or all that comes is known.
     context.phase_spent_ns = 0;
-    if (context.fruitless && !(context.group >= 0 && needs(context.group))) disable(context);
+    if (!context.fruitless || (context.group >= 0 && needs(context.group))) return false;
+    context.fruitless = false;
+    context.needed_at_ns = now_ns();
+    if (std::exchange(context.level, config_.samples) == config_.samples) disable(context);
     return false;
   }
   if (!affords(first_us)) return false;
@@ -624,8 +628,8 @@ bool RangeProfiler::call(Context& context, CUptiResult result, const char* what)
 
 void RangeProfiler::fail(Context& context, std::string why) {
   context.failed.store(true);
-  if (std::exchange(context.started, false)) count_started(-1);
-  hooks_.tell("metrics_error", why);
+  context.started = false;
+  tell_("metrics_error", why);
   if (context.rows.empty()) return;
   // What these launches would have had is lost, and each says why.
   context.image.clear();
@@ -758,23 +762,12 @@ bool RangeProfiler::begin(Context& context, int group) {
   return context.started;
 }
 
-// Tracing kernels as usual adds instructions to them, and silences the counters of patched code
-// (measured). Traced one at a time they stay as they are, and measured ones run so anyway.
-void RangeProfiler::count_started(int change) {
-  const std::lock_guard lock(started_mutex_);
-  const bool before = started_ > 0;
-  started_ += change;
-  if (before != (started_ > 0)) hooks_.trace_serially(started_ > 0);
-}
-
 void RangeProfiler::start(Context& context) {
-  count_started(1);
   const Busy busy(context, "cuptiRangeProfilerStart");
   auto params = GPUPROF_PARAMS(CUpti_RangeProfiler_Start_Params);
   params.pRangeProfilerObject = context.object;
   const CUptiResult result = cupti_.cuptiRangeProfilerStart(&params);
   context.started = call(context, result, "cuptiRangeProfilerStart");
-  if (!context.started) count_started(-1);
 }
 
 void RangeProfiler::stop(Context& context) {
@@ -783,7 +776,6 @@ void RangeProfiler::stop(Context& context) {
   params.pRangeProfilerObject = context.object;
   context.started = false;
   call(context, cupti_.cuptiRangeProfilerStop(&params), "cuptiRangeProfilerStop");
-  count_started(-1);
 }
 
 // Stops, and keeps the image: ranges that follow go behind those it has. But where there are
@@ -1085,7 +1077,7 @@ void RangeProfiler::watch() {
     if (since == 0 || now_ns() - since < std::int64_t{config_.hang_ms} * 1'000'000) continue;
     const char* what = context->busy_with.load(std::memory_order_relaxed);
     if (off_.exchange(true)) return;
-    hooks_.tell("metrics_hang", what ? what : "");
+    tell_("metrics_hang", what ? what : "");
     return;
   }
 }
@@ -1119,7 +1111,7 @@ std::vector<wire::Statistic> RangeProfiler::statistics() const {
   add("metrics_skipped_excluded", counts_.excluded.load());
   add("metrics_skipped_capture", counts_.capture.load());
   add("metrics_skipped_failed", counts_.failed.load());
-  const std::int64_t elapsed = (steady_clock::now() - began_).count();
+  const std::int64_t elapsed = now_ns() - began_ns_.load();
   if (config_.mode == wire::ReplayMode::multiplex && elapsed > 0) {
     add("metrics_overhead_permille", static_cast<std::uint64_t>(spent_ns_.load() * 1000 / elapsed),
         true);

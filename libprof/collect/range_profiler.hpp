@@ -34,14 +34,9 @@ namespace gpuprof::collect {
 
 class RangeProfiler {
  public:
-  struct Hooks {
-    // Passes on what the user is to know: a field of an info frame.
-    std::function<void(std::string_view what, std::string_view text)> tell;
-    // Kernels are traced one at a time while any context is measured, which keeps out of the
-    // counters. From any thread.
-    std::function<void(bool on)> trace_serially;
-  };
-  RangeProfiler(const cupti::Api& cupti, Channel& channel, wire::CollectConfig config, Hooks hooks);
+  // `tell` passes on what the user is to know: a field of an info frame.
+  RangeProfiler(const cupti::Api& cupti, Channel& channel, wire::CollectConfig config,
+                std::function<void(std::string_view what, std::string_view text)> tell);
   ~RangeProfiler();
 
   // The driver functions whose callbacks belong here, and their callback.
@@ -91,7 +86,6 @@ class RangeProfiler {
   void disable(Context& context);
   void configure(Context& context, int group);
   void start(Context& context);
-  void count_started(int change);
   void stop(Context& context);
   void grow(Context& context);
   void send(Context& context, std::uint64_t dropped);
@@ -112,7 +106,7 @@ class RangeProfiler {
   const cupti::Api& cupti_;
   Channel& channel_;
   const wire::CollectConfig config_;
-  const Hooks hooks_;
+  const std::function<void(std::string_view, std::string_view)> tell_;
   std::regex left_out_;
   std::regex ranges_;
   struct Scope {
@@ -129,12 +123,10 @@ class RangeProfiler {
   std::uint64_t ranges_seen_ = 0;
   std::atomic<std::uint64_t> open_range_{0};  // the number of the one being measured; 0: none
 
-  std::mutex started_mutex_;      // guards the next
-  int started_ = 0;               // contexts that are being measured
   std::atomic<int> captures_{0};  // streams being captured
   std::atomic<bool> off_{false};  // nothing is measured any more
   std::atomic<bool> initialized_{false};
-  std::chrono::steady_clock::time_point began_;
+  std::atomic<std::int64_t> began_ns_{0};  // multiplex: at the first launch, steady clock
   std::atomic<std::int64_t> spent_ns_{0};  // on measuring
 
   struct Counts {

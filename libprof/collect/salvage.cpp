@@ -140,28 +140,29 @@ bool salvage(int arena_file, int socket) {
     if (last == received.end() || last->second != header.generation.load()) left.push_back(slot);
   }
   // Names first: any launch of a kernel tells the name for all its records. CUPTI's range profiler
-  // launches one of its own before each, under the same correlation id: the last is the target's.
+  // launches one of its own with each, under the same correlation id, whose record comes second
+  // (measured).
   std::uint64_t unfinished_records = 0;
-  std::unordered_map<std::uint32_t, const Kernel*> last_of_launch;
+  std::unordered_map<std::uint32_t, const Kernel*> first_of_launch;
   for (const std::uint32_t slot : left) {
     unfinished_records += for_each_record(cupti, sizes, collected, arena.slot(slot),
                                           arena.slot_size(), [&](const CUpti_Activity* record) {
                                             const Kernel* kernel = as_kernel(record);
                                             if (!kernel) return;
                                             if (measured && kernel->graphNodeId == 0) {
-                                              last_of_launch[kernel->correlationId] = kernel;
+                                              first_of_launch[kernel->correlationId] = kernel;
                                             } else {
                                               strings.learn(kernel->name, kernel->correlationId);
                                             }
                                           });
   }
-  for (const auto& [correlation, kernel] : last_of_launch) {
+  for (const auto& [correlation, kernel] : first_of_launch) {
     strings.learn(kernel->name, correlation);
   }
   const auto is_targets = [&](const CUpti_Activity* record) {
     const Kernel* kernel = as_kernel(record);
     return !measured || !kernel || kernel->graphNodeId != 0 ||
-           last_of_launch.at(kernel->correlationId) == kernel;
+           first_of_launch.at(kernel->correlationId) == kernel;
   };
   for (const std::uint32_t slot : left) {
     for_each_record(cupti, sizes, collected, arena.slot(slot), arena.slot_size(),

@@ -70,10 +70,6 @@ std::string unsupported(const Api& api, CUdevice device) {
 
 // Starts and stops a range profiler in a context of its own.
 std::string try_collecting(const Api& api, CUcontext context, const std::string& chip) {
-  auto init = sized<CUpti_Profiler_Initialize_Params>(CUpti_Profiler_Initialize_Params_STRUCT_SIZE);
-  if (const CUptiResult result = api.cuptiProfilerInitialize(&init); result != CUPTI_SUCCESS) {
-    return explained(api, result);
-  }
   auto host = sized<CUpti_Profiler_Host_Initialize_Params>(
       CUPTI_PROFILER_STRUCT_SIZE(CUpti_Profiler_Host_Initialize_Params, pHostObject));
   host.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
@@ -184,6 +180,14 @@ std::vector<DeviceProbe> probe_devices(const std::vector<std::string>& candidate
     throw Error("metrics need CUPTI: " + (reasons.empty() ? "no libcupti was found" : reasons),
                 "name a libcupti of CUDA 12.6 or newer with --cupti PATH", ExitCode::no_metrics);
   }
+  auto initialize =
+      sized<CUpti_Profiler_Initialize_Params>(CUpti_Profiler_Initialize_Params_STRUCT_SIZE);
+  const CUptiResult initialized = api.cuptiProfilerInitialize(&initialize);
+  if (initialized != CUPTI_SUCCESS && api.version < 130300) {
+    // These crash at what follows (measured with 13.0 to 13.2).
+    throw Error(api.path + " does not start: " + explained(api, initialized),
+                "name another libcupti with --cupti PATH", ExitCode::no_metrics);
+  }
   std::vector<DeviceProbe> devices;
   for (int i = 0; i < count; ++i) {
     DeviceProbe& device = devices.emplace_back();
@@ -199,6 +203,9 @@ std::vector<DeviceProbe> probe_devices(const std::vector<std::string>& candidate
       continue;
     }
     device.problem = unsupported(api, i);
+    if (initialized != CUPTI_SUCCESS && device.problem.empty()) {
+      device.problem = explained(api, initialized);
+    }
     CUcontext context = nullptr;
     if (try_one && i == 0 && device.problem.empty() &&
         create_context(&context, 0, i) == CUDA_SUCCESS) {

@@ -146,6 +146,7 @@ void encode(Encoder& encoder, const CollectConfig& config) {
       .integer(config.samples)
       .integer(static_cast<std::uint8_t>(config.list_launches))
       .integer(static_cast<std::uint8_t>(config.reset_caches))
+      .integer(static_cast<std::uint8_t>(config.trace_serially))
       .text(config.images)
       .text(config.left_out)
       .text(config.ranges);
@@ -184,6 +185,7 @@ std::optional<CollectConfig> decode_collect_config(std::span<const std::byte> pa
   config.samples = decoder.integer<std::uint32_t>();
   config.list_launches = decoder.integer<std::uint8_t>() != 0;
   config.reset_caches = decoder.integer<std::uint8_t>() != 0;
+  config.trace_serially = decoder.integer<std::uint8_t>() != 0;
   config.images = decoder.text();
   config.left_out = decoder.text();
   config.ranges = decoder.text();

@@ -119,6 +119,7 @@ struct CollectConfig {
   std::uint32_t samples{};            // multiplex only: per kernel shape and group
   bool list_launches{};               // also send all launches, for later runs to be joined with
   bool reset_caches{};                // before each pass of kernel replay
+  bool trace_serially{};              // kernels, one at a time: that stays out of the counters
   std::string images;                 // folder for images between passes; empty: there is one pass
   std::string left_out;               // regular expression of kernels never to be measured
   std::string ranges;                 // range mode: regular expression of NVTX ranges; empty: of

@@ -298,10 +298,10 @@ class Multiplex(MetricTest):
         # A budget that never runs out: what is measured is decided by the samples alone.
         samples, batch = 5, 16
         run, database = self.multiplex(
-            "training", 100, options=["--metrics-overhead", "1000%", "--metrics-samples", samples,
+            "training", 300, options=["--metrics-overhead", "1000%", "--metrics-samples", samples,
                                       "--metrics-batch", batch])
         self.assertNotIn("run 2", run.stderr)
-        self.assertEqual(database.count("CONCURRENT_KERNEL"), 4000)
+        self.assertEqual(database.count("CONCURRENT_KERNEL"), 12000)
         self.assertEqual(self.gaps(database), {})
         values = self.values(database)
         self.assert_right(values)
