@@ -388,6 +388,18 @@ std::uint32_t MetricSession::process_of(std::uint32_t stream) {
   return found == process_of_stream_.end() ? ~0u : found->second;
 }
 
+// One for each device: a host object keeps what it learned about the device from the first image it
+// saw, and devices of one chip differ in the units that are switched off. (Seen on two H200: of the
+// second, counters inside the SM had no values.)
+const cupti::HostChip& MetricSession::evaluator(const Chip& chip, std::uint32_t process,
+                                                std::uint32_t device) {
+  constexpr std::size_t most = 64;
+  if (evaluators_.size() > most) evaluators_.clear();
+  auto& found = evaluators_[{process, device}];
+  if (!found) found = std::make_unique<cupti::HostChip>(library_, chip.name);
+  return *found;
+}
+
 std::vector<wire::Frame> MetricSession::take(wire::Frame frame) {
   std::vector<wire::Frame> result;
   std::unique_lock lock(mutex_);
@@ -420,7 +432,8 @@ std::vector<wire::Frame> MetricSession::take(wire::Frame frame) {
     // The times of the file are those of the first run.
     for (wire::MeasuredRange& range : data->ranges) range.start = range.end = 0;
   }
-  wire::MetricValues values = metrics::evaluate(*planned->chip->host, planned->evaluated, *data);
+  wire::MetricValues values = metrics::evaluate(evaluator(*planned->chip, process, data->device),
+                                                planned->evaluated, *data);
   if (!first && options_.metrics.replay == MetricReplay::application) {
     mismatched_ += launches_->join(process, data->context_number, values);
   }

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/gpuprof/options.hpp"
@@ -66,6 +67,7 @@ class MetricSession {
   std::uint32_t process_of(std::uint32_t stream);
 
   void assign_runs(const Chip& chip);
+  const cupti::HostChip& evaluator(const Chip& chip, std::uint32_t process, std::uint32_t device);
 
   const Options& options_;
   std::shared_ptr<const cupti::HostLibrary> library_;
@@ -87,6 +89,7 @@ class MetricSession {
   // The loading thread's, and between runs begin_run's. The last ordinals that this attempt at the
   // run has delivered, and those before it: a run that is made again delivers nothing twice.
   using RangesOf = std::array<std::uint32_t, 3>;  // process, context number, group
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::unique_ptr<cupti::HostChip>> evaluators_;
   std::map<RangesOf, std::uint64_t> has_;
   std::map<RangesOf, std::uint64_t> had_;
   std::uint64_t mismatched_ = 0;

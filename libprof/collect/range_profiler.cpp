@@ -269,7 +269,8 @@ RangeProfiler::RangeProfiler(const cupti::Api& cupti, Channel& channel, wire::Co
       config_(std::move(config)),
       tell_(std::move(tell)),
       left_out_(regex_of(config_.left_out)),
-      ranges_(regex_of(config_.ranges)) {
+      ranges_(regex_of(config_.ranges)),
+      first_cost_us_(first_start_us + first_start_range_us * config_.batch) {
   for (const wire::CollectScope& scope : config_.scopes) {
     auto& made = scopes_.emplace_back(std::make_unique<Scope>());
     made->contexts = regex_of(scope.contexts);
@@ -423,7 +424,10 @@ void RangeProfiler::enter(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   }
   const int group = group_for(context, launch, shape);
   if (group >= 0) {
-    if (!begin(context, group)) return;
+    if (!begin(context, group)) {
+      counts_.failed.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
     context.wasted_us = 0;
   } else if (context.started) {
     // To measure and throw away, or to stop and start again: whichever was cheaper so far.
@@ -546,7 +550,8 @@ int RangeProfiler::group_for(Context& context, const Launch& launch, Shape& shap
 // --- multiplexing
 //
 // CUPTI takes another configuration only from a new profiler object, whose first Start costs some
-// 0.2 s (measured). So a context stays with a group for a phase, and spends it on windows that
+// 0.2 s (measured), and more in a program of many kernels: what the last one took is what the next
+// is taken to cost. So a context stays with a group for a phase, and spends it on windows that
 // begin at launches of shapes which the group has not seen often enough. First each group gets a
 // few launches of each shape, then more. All of it is paid from a budget that grows with time.
 
@@ -574,7 +579,7 @@ bool RangeProfiler::multiplex_wants(Context& context, Shape& shape) {
     return true;
   };
   if (began_ns_.load(std::memory_order_relaxed) == 0) began_ns_.store(now_ns());
-  const double first_us = first_start_us + first_start_range_us * config_.batch;
+  const double first_us = first_cost_us_.load(std::memory_order_relaxed);
   if (context.started) return needs(context.group) && needed();
   // Nothing was needed for as long as it takes to earn another switch.
   if (++context.unneeded % look_at_clock == 0) {
@@ -650,11 +655,13 @@ void RangeProfiler::fail(Context& context, std::string why) {
 bool RangeProfiler::enable(Context& context) {
   if (context.object) return true;
   const Busy busy(context, "cuptiRangeProfilerEnable");
-  if (!initialized_.exchange(true)) {
+  const auto initialize = [&] {
     // Says "unknown" while the driver starts, and what follows works all the same.
     auto params = GPUPROF_PARAMS(CUpti_Profiler_Initialize_Params);
-    if (cupti_.cuptiProfilerInitialize) cupti_.cuptiProfilerInitialize(&params);
-  }
+    if (!cupti_.cuptiProfilerInitialize || initialized_.load()) return;
+    initialized_.store(cupti_.cuptiProfilerInitialize(&params) == CUPTI_SUCCESS);
+  };
+  initialize();
   CUpti_RangeProfiler_Enable_Params params{};
   // Older versions refuse a struct longer than theirs.
   params.structSize =
@@ -666,6 +673,7 @@ bool RangeProfiler::enable(Context& context) {
     params.cacheControlMode = CUPTI_CACHE_CONTROL_MODE_ALL;
   }
   const CUptiResult result = cupti_.cuptiRangeProfilerEnable(&params);
+  initialize();
   if (result == CUPTI_ERROR_INVALID_OPERATION) {
     fail(context, "another context of the device is being measured, and CUPTI takes one at a time");
     return false;
@@ -687,6 +695,14 @@ void RangeProfiler::disable(Context& context) {
   spent_ns_.fetch_add(now_ns() - began, std::memory_order_relaxed);
 }
 
+// Under multiplexing as many launches as cost what a switch does.
+std::uint32_t RangeProfiler::first_batch(const wire::CollectGroup& group) const {
+  if (config_.mode != wire::ReplayMode::multiplex || !config_.grows) return config_.batch;
+  constexpr double largest = 512;
+  return static_cast<std::uint32_t>(
+      std::clamp(group.switch_us / group.launch_us, double(config_.batch), largest));
+}
+
 // The image of a group, as CUPTI wants it before the first range.
 void RangeProfiler::prepare(Context& context, int group) {
   const wire::CollectGroup& wanted = config_.groups[static_cast<std::size_t>(group)];
@@ -699,7 +715,7 @@ void RangeProfiler::prepare(Context& context, int group) {
     size.pMetricNames = names.data();
     size.numMetrics = names.size();
     // As many as asked for, or as an image of bearable size holds.
-    for (fresh.batch = config_.batch * context.growth;; fresh.batch /= 2) {
+    for (fresh.batch = first_batch(wanted) * context.growth;; fresh.batch /= 2) {
       size.maxNumOfRanges = fresh.batch;
       size.maxNumRangeTreeNodes = fresh.batch;
       if (!call(context, cupti_.cuptiRangeProfilerGetCounterDataSize(&size),
@@ -751,6 +767,7 @@ void RangeProfiler::configure(Context& context, int group) {
 bool RangeProfiler::begin(Context& context, int group) {
   if (context.started && context.group == group) return true;
   const std::int64_t began = now_ns();
+  const bool first = !context.object || context.group != group;
   // CUPTI keeps the first configuration that an object was started with, whatever it is told.
   if (context.object && context.group != group) disable(context);
   if (!context.failed.load()) enable(context);
@@ -759,6 +776,7 @@ bool RangeProfiler::begin(Context& context, int group) {
   const std::int64_t took = now_ns() - began;
   spent_ns_.fetch_add(took, std::memory_order_relaxed);
   context.phase_spent_ns += took;
+  if (first) first_cost_us_.store(static_cast<double>(took) / 1000, std::memory_order_relaxed);
   return context.started;
 }
 

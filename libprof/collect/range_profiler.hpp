@@ -81,6 +81,7 @@ class RangeProfiler {
   void suspend(Context& context);
   void close(Context& context);
   void send_old(Context& context);
+  std::uint32_t first_batch(const wire::CollectGroup& group) const;
   void prepare(Context& context, int group);
   bool enable(Context& context);
   void disable(Context& context);
@@ -128,6 +129,7 @@ class RangeProfiler {
   std::atomic<bool> initialized_{false};
   std::atomic<std::int64_t> began_ns_{0};  // multiplex: at the first launch, steady clock
   std::atomic<std::int64_t> spent_ns_{0};  // on measuring
+  std::atomic<double> first_cost_us_;      // multiplex: of a profiler object's first Start
 
   struct Counts {
     std::atomic<std::uint64_t> launches{0}, ranges{0}, dropped{0}, graph{0}, excluded{0},

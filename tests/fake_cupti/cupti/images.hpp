@@ -36,6 +36,7 @@ struct CounterDataImage {
   std::uint32_t chip = 0;
   std::uint32_t capacity = 0;
   std::uint32_t ranges = 0;
+  std::uint32_t device = 0;
 
   static std::size_t size(std::size_t capacity) {
     return sizeof(CounterDataImage) + capacity * sizeof(RangeData);

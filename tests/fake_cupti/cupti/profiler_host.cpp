@@ -4,6 +4,8 @@
 
 #include <cstring>
 #include <limits>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "tests/fake_cupti/cupti/images.hpp"
@@ -16,7 +18,8 @@
 struct CUpti_Profiler_Host_Object {
   std::uint32_t chip = 0;
   fake::Plan plan;
-  bool spoiled = false;  // by a metric that could not be added
+  bool spoiled = false;                 // by a metric that could not be added
+  std::optional<std::uint32_t> device;  // of the first image that was evaluated
   std::vector<const char*> base_metrics;
   std::vector<const char*> sub_metrics;
 };
@@ -171,7 +174,7 @@ CUptiResult cuptiProfilerHostEvaluateToGpuValues(
     CUpti_Profiler_Host_EvaluateToGpuValues_Params* params) {
   TROUBLE_IF_TOLD();
   EXPECT_SIZE(CUpti_Profiler_Host_EvaluateToGpuValues_Params);
-  const CUpti_Profiler_Host_Object* object = params->pHostObject;
+  CUpti_Profiler_Host_Object* object = params->pHostObject;
   const auto image = read_counter_data(params->pCounterDataImage, params->counterDataImageSize);
   if (!object || !image || image->chip != object->chip || params->rangeIndex >= image->ranges ||
       !params->ppMetricNames || !params->pMetricValues) {
@@ -179,12 +182,17 @@ CUptiResult cuptiProfilerHostEvaluateToGpuValues(
   }
   const RangeData range = read_range(params->pCounterDataImage, params->rangeIndex);
   const bool complete = range.passes == all_passes(range);
+  // As seen with two H200: of the second device, counters inside the SM have no value.
+  if (!object->device) object->device = image->device;
+  const bool other_device = *object->device != image->device;
   for (std::size_t i = 0; i < params->numMetrics; ++i) {
     const auto metric = find_metric(object->chip, params->ppMetricNames[i]);
     if (!metric || !is_whole(*metric)) return CUPTI_ERROR_INVALID_METRIC_NAME;
-    params->pMetricValues[i] = complete && (range.metrics & bit(*metric))
-                                   ? value(*metric, object->chip, range.counts)
-                                   : std::numeric_limits<double>::quiet_NaN();
+    const bool inside_sm = std::string_view(unit(*metric)).starts_with("sm");
+    params->pMetricValues[i] =
+        complete && (range.metrics & bit(*metric)) && !(other_device && inside_sm)
+            ? value(*metric, object->chip, range.counts)
+            : std::numeric_limits<double>::quiet_NaN();
   }
   return CUPTI_SUCCESS;
 }

@@ -36,10 +36,12 @@ struct OpenRange {
 
 // One context's. Members are guarded by the mutex.
 struct CUpti_RangeProfiler_Object {
-  CUpti_RangeProfiler_Object(std::uint32_t context_id, std::uint32_t chip_index)
-      : context(context_id), chip(chip_index) {}
+  CUpti_RangeProfiler_Object(std::uint32_t context_id, std::uint32_t device_id,
+                             std::uint32_t chip_index)
+      : context(context_id), device(device_id), chip(chip_index) {}
 
   const std::uint32_t context;
+  const std::uint32_t device;
   const std::uint32_t chip;
 
   std::mutex mutex;
@@ -381,7 +383,7 @@ CUptiResult cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params* params) 
   const std::lock_guard lock(all().mutex);
   auto& object = all().of_context[context.id];
   if (object) return CUPTI_ERROR_INVALID_OPERATION;
-  object = std::make_shared<Object>(context.id, chip_of(context.device));
+  object = std::make_shared<Object>(context.id, context.device, chip_of(context.device));
   params->pRangeProfilerObject = object.get();
   return CUPTI_SUCCESS;
 }
@@ -425,7 +427,8 @@ CUptiResult cuptiRangeProfilerCounterDataImageInitialize(
       params->counterDataSize < CounterDataImage::size(object->capacity)) {
     return CUPTI_ERROR_INVALID_PARAMETER;
   }
-  const CounterDataImage header{.chip = object->chip, .capacity = object->capacity};
+  const CounterDataImage header{
+      .chip = object->chip, .capacity = object->capacity, .device = object->device};
   std::memset(params->pCounterData, 0, params->counterDataSize);
   std::memcpy(params->pCounterData, &header, sizeof header);
   return CUPTI_SUCCESS;
