@@ -13,7 +13,9 @@ import tempfile
 import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
-CAPTURES = sorted((SOURCE / "tests" / "captures").glob("*.gpcap"))
+# Packed ones are unpacked in the build tree.
+FOLDERS = [SOURCE / "tests/captures", pathlib.Path(os.environ.get("GPUPROF_BUILD", "")) / "tests/captures"]
+CAPTURES = sorted(capture for folder in FOLDERS for capture in folder.glob("*.gpcap"))
 QUERIES = SOURCE / "examples" / "queries"
 GPUPROF = os.environ.get("GPUPROF")
 

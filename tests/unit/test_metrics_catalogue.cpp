@@ -2,8 +2,6 @@
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -16,6 +14,7 @@
 #include "libprof/metrics/catalogue.hpp"
 #include "libprof/metrics/formula.hpp"
 #include "schema/nvprof_metrics.hpp"
+#include "tests/unit/host_library.hpp"
 
 using namespace gpuprof;
 using metrics::Catalogue;
@@ -24,23 +23,6 @@ using metrics::Metric;
 using schema::MetricKind;
 
 namespace {
-
-// Null where it cannot be had, which is said.
-std::shared_ptr<const cupti::HostLibrary> library() {
-  const std::string path = GPUPROF_BUILD_DIR "/lib/gpuprof/host/libcupti.so.13";
-  const char* sanitizer = std::getenv("GPUPROF_SANITIZE");
-  if (sanitizer && *sanitizer) {
-    WARN("skipped: a sanitizer refuses CUPTI's dlopen with RTLD_DEEPBIND");
-    return nullptr;
-  }
-  if (!std::filesystem::exists(path)) {
-    WARN("skipped: " << path << " is missing; scripts/setup gets it");
-    return nullptr;
-  }
-  static const auto loaded =
-      std::make_shared<const cupti::HostLibrary>(std::vector<std::string>{path});
-  return loaded;
-}
 
 // What and hint of the error that a name gives.
 template <class Call>
@@ -123,7 +105,7 @@ TEST_CASE("values as nvprof stores them") {
 }
 
 TEST_CASE("metrics in nvprof's units") {
-  const auto cupti = library();
+  const auto cupti = host_library();
   if (!cupti) return;
   const cupti::HostChip chip(cupti, "GH100");
   const Catalogue catalogue(chip);
@@ -149,7 +131,7 @@ TEST_CASE("metrics in nvprof's units") {
 }
 
 TEST_CASE("CUPTI's metrics are their own formula") {
-  const auto cupti = library();
+  const auto cupti = host_library();
   if (!cupti) return;
   const cupti::HostChip chip(cupti, "GH100");
   const Catalogue catalogue(chip);
@@ -166,7 +148,7 @@ TEST_CASE("CUPTI's metrics are their own formula") {
 }
 
 TEST_CASE("the newer of two names is taken where a chip has only that") {
-  const auto cupti = library();
+  const auto cupti = host_library();
   if (!cupti) return;
   const auto formula = [&](const char* chip_name, const char* metric) {
     const cupti::HostChip chip(cupti, chip_name);
@@ -177,7 +159,7 @@ TEST_CASE("the newer of two names is taken where a chip has only that") {
 }
 
 TEST_CASE("a wrong name is told with what may be meant") {
-  const auto cupti = library();
+  const auto cupti = host_library();
   if (!cupti) return;
   const cupti::HostChip chip(cupti, "GH100");
   const Catalogue catalogue(chip);
@@ -202,7 +184,7 @@ TEST_CASE("a wrong name is told with what may be meant") {
 }
 
 TEST_CASE("all metrics, and each once") {
-  const auto cupti = library();
+  const auto cupti = host_library();
   if (!cupti) return;
   const cupti::HostChip chip(cupti, "GH100");
   const Catalogue catalogue(chip);

@@ -1,0 +1,28 @@
+// The libcupti that works without a driver, for tests of what it says.
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libprof/cupti/host.hpp"
+
+// Null where it cannot be had, which is said.
+inline std::shared_ptr<const gpuprof::cupti::HostLibrary> host_library() {
+  const std::string path = GPUPROF_BUILD_DIR "/lib/gpuprof/host/libcupti.so.13";
+  const char* sanitizer = std::getenv("GPUPROF_SANITIZE");
+  if (sanitizer && *sanitizer) {
+    WARN("skipped: a sanitizer refuses CUPTI's dlopen with RTLD_DEEPBIND");
+    return nullptr;
+  }
+  if (!std::filesystem::exists(path)) {
+    WARN("skipped: " << path << " is missing; scripts/setup gets it");
+    return nullptr;
+  }
+  static const auto loaded =
+      std::make_shared<const gpuprof::cupti::HostLibrary>(std::vector<std::string>{path});
+  return loaded;
+}

@@ -1,0 +1,118 @@
+// Plans over the libcupti that needs no driver, for every chip it knows.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libprof/base/error.hpp"
+#include "libprof/metrics/plan.hpp"
+#include "tests/unit/host_library.hpp"
+
+using namespace gpuprof;
+using metrics::Catalogue;
+using metrics::CostClass;
+using metrics::Group;
+using metrics::Metric;
+
+namespace {
+
+// Each metric is in one group, and CUPTI confirms what the group says of itself.
+void check(const cupti::HostChip& chip, const std::vector<Metric>& wanted,
+           const std::vector<Group>& groups) {
+  std::multiset<std::size_t> planned;
+  for (const Group& group : groups) {
+    planned.insert(group.metrics.begin(), group.metrics.end());
+    cupti::Image image = group.config_image;
+    CHECK(chip.passes(image) == group.passes);
+    CHECK(group.passes > 0);
+    CostClass dearest{};
+    for (const std::string& counter : group.counters) {
+      dearest = std::max(dearest, metrics::cost_class(counter));
+    }
+    CHECK(group.cost == dearest);
+    std::set<std::string> counters;
+    for (const std::size_t metric : group.metrics) {
+      counters.insert(wanted[metric].counters.begin(), wanted[metric].counters.end());
+    }
+    CHECK(std::set(group.counters.begin(), group.counters.end()) == counters);
+    CHECK(group.counters.size() == counters.size());
+  }
+  CHECK(planned.size() == wanted.size());
+  CHECK(std::set(planned.begin(), planned.end()).size() == wanted.size());
+}
+
+}  // namespace
+
+TEST_CASE("where a counter sits") {
+  using metrics::cost_class;
+  CHECK(cost_class("gpu__time_duration.sum") == CostClass::device_time);
+  CHECK(cost_class("smsp__sass_thread_inst_executed_op_ffma_pred_on.sum") == CostClass::patched);
+  CHECK(cost_class("dram__bytes_read.sum") == CostClass::outside_sm);
+  CHECK(cost_class("lts__t_sectors.sum") == CostClass::outside_sm);
+  CHECK(cost_class("gpc__cycles_elapsed.max") == CostClass::outside_sm);
+  CHECK(cost_class("sm__cycles_active.avg") == CostClass::inside_sm);
+  CHECK(cost_class("l1tex__t_bytes.sum") == CostClass::inside_sm);
+  CHECK(cost_class("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed") ==
+        CostClass::inside_sm);
+}
+
+TEST_CASE("cheap counters do not wait for dear ones, on every chip") {
+  const auto cupti = host_library();
+  if (!cupti) return;
+  std::size_t chips = 0;
+  for (const std::string& name : cupti->chips()) {
+    INFO(name);
+    const cupti::HostChip chip(cupti, name);
+    const Catalogue catalogue(chip);
+    const auto wanted = catalogue.metrics(
+        {"achieved_occupancy", "lts__t_sectors_op_read.sum", "lts__t_sectors_op_write.sum",
+         "flop_count_sp", "gpu__time_duration.sum", "sm__throughput.avg.pct_of_peak_sustained_elapsed"});
+    const auto groups = metrics::plan(chip, wanted);
+    check(chip, wanted, groups);
+    std::set<CostClass> classes;
+    for (const Group& group : groups) {
+      classes.insert(group.cost);
+      const bool throughput = std::ranges::any_of(group.metrics, [&](std::size_t metric) {
+        return wanted[metric].name.starts_with("sm__throughput");
+      });
+      if (!throughput) CHECK(group.passes == 1);
+    }
+    CHECK(classes.size() == 4);
+    // Counts before times: the first run is traced.
+    CHECK(groups.back().cost == CostClass::device_time);
+    CHECK(groups.front().cost == CostClass::patched);
+    // Reads and writes go together.
+    CHECK(groups.size() <= 6);
+
+    const Group all = metrics::plan_together(chip, wanted);
+    check(chip, wanted, {all});
+    CHECK(all.cost == CostClass::inside_sm);
+    ++chips;
+  }
+  CHECK(chips >= 25);
+}
+
+TEST_CASE("all of nvprof's metrics are planned, on every chip") {
+  const auto cupti = host_library();
+  if (!cupti) return;
+  for (const char* name : {"TU102", "GA100", "GH100", "GB100", "GB202"}) {
+    INFO(name);
+    const cupti::HostChip chip(cupti, name);
+    const auto wanted = Catalogue(chip).metrics({"all"});
+    const auto groups = metrics::plan(chip, wanted);
+    check(chip, wanted, groups);
+    CHECK(groups.size() < wanted.size());
+  }
+}
+
+TEST_CASE("batches: larger for longer runs and dearer switches") {
+  Group outside;
+  Group inside;
+  outside.cost = CostClass::outside_sm;
+  inside.cost = CostClass::inside_sm;
+  CHECK(metrics::best_batch(outside, 0) == 64);
+  CHECK(metrics::best_batch(outside, 10'000) < metrics::best_batch(outside, 100'000));
+  CHECK(metrics::best_batch(inside, 100'000) < metrics::best_batch(outside, 100'000));
+  CHECK(metrics::best_batch(outside, 1'000'000'000) == 4096);
+}
