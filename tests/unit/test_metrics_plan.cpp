@@ -65,9 +65,10 @@ TEST_CASE("cheap counters do not wait for dear ones, on every chip") {
     INFO(name);
     const cupti::HostChip chip(cupti, name);
     const Catalogue catalogue(chip);
-    const auto wanted = catalogue.metrics(
-        {"achieved_occupancy", "lts__t_sectors_op_read.sum", "lts__t_sectors_op_write.sum",
-         "flop_count_sp", "gpu__time_duration.sum", "sm__throughput.avg.pct_of_peak_sustained_elapsed"});
+    const auto wanted =
+        catalogue.metrics({"achieved_occupancy", "lts__t_sectors_op_read.sum",
+                           "lts__t_sectors_op_write.sum", "flop_count_sp", "gpu__time_duration.sum",
+                           "sm__throughput.avg.pct_of_peak_sustained_elapsed"});
     const auto groups = metrics::plan(chip, wanted);
     check(chip, wanted, groups);
     std::set<CostClass> classes;
