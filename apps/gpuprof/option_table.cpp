@@ -726,7 +726,7 @@ std::vector<Option> make_table() {
       {.name = "metrics-plan",
        .group = G::metrics,
        .help = "Show which metrics are collected together, in how many passes, and what a kernel "
-               "costs\nWithout an application nothing is run.",
+               "costs\nWithout an application nothing is run; with --chip no GPU is needed.",
        .ours = true,
        .not_with_import = true,
        .set = flag([](Options& o) { o.metrics.plan = true; })},

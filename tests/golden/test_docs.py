@@ -22,6 +22,7 @@ import unittest
 
 ROOT = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 GPUPROF = os.environ.get("GPUPROF") or str(ROOT / "build/bin/gpuprof")
+BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD") or ROOT / "build")
 CAPTURES = ROOT / "tests/captures"
 SCHEMA = ROOT / "docs/schema.md"
 README = ROOT / "README.md"
@@ -140,7 +141,10 @@ class Replays:
     def path(self, name):
         if name not in self.paths:
             path = os.path.join(self.folder.name, f"{name}.sqlite")
-            output_of("replay", str(CAPTURES / f"{name}.gpcap"), "-o", path)
+            capture = CAPTURES / f"{name}.gpcap"
+            if not capture.exists():  # packed, and unpacked in the build tree
+                capture = BUILD / "tests/captures" / capture.name
+            output_of("replay", str(capture), "-o", path)
             self.paths[name] = path
         return self.paths[name]
 
