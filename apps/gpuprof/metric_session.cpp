@@ -437,6 +437,18 @@ std::vector<wire::Frame> MetricSession::take(wire::Frame frame) {
   if (!first && options_.metrics.replay == MetricReplay::application) {
     mismatched_ += launches_->join(process, data->context_number, values);
   }
+  if (options_.metrics.replay == MetricReplay::multiplex && tell_collector_) {
+    for (const metrics::KernelShape& shape : means_.add(process, values)) {
+      std::string size;
+      for (const std::uint32_t part : shape.size) size += std::to_string(part) + ",";
+      wire::Fields fields;
+      fields.set("enough", shape.name);
+      fields.set("size", size);
+      fields.set("context", std::int64_t{values.context});
+      fields.set("group", std::int64_t{values.group});
+      tell_collector_(frame.stream, fields);
+    }
+  }
   ranges_ += values.ranges.size();
   if (options_.metrics.keep_counter_data) result.push_back(std::move(frame));
   result.push_back(make(wire::FrameType::ranges, stream, values));

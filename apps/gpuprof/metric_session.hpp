@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -18,6 +19,7 @@
 #include "libprof/metrics/catalogue.hpp"
 #include "libprof/metrics/evaluator.hpp"
 #include "libprof/metrics/launch_table.hpp"
+#include "libprof/metrics/means.hpp"
 #include "libprof/metrics/plan.hpp"
 #include "libprof/wire/codec.hpp"
 #include "libprof/wire/frame.hpp"
@@ -30,6 +32,9 @@ class MetricSession {
   // Asks which GPUs there are, looks the metrics up and plans. Throws gpuprof::Error for names that
   // mean nothing, and when no metrics can be collected here (ExitCode::no_metrics, no_driver).
   explicit MetricSession(const Options& options);
+  // What to do with configuration for the collector of a stream. Called from take().
+  using TellCollector = std::function<void(std::uint32_t stream, const wire::Fields& fields)>;
+  void set_tell_collector(TellCollector tell) { tell_collector_ = std::move(tell); }
   ~MetricSession();
   MetricSession(const MetricSession&) = delete;
   MetricSession& operator=(const MetricSession&) = delete;
@@ -90,6 +95,8 @@ class MetricSession {
   // run has delivered, and those before it: a run that is made again delivers nothing twice.
   using RangesOf = std::array<std::uint32_t, 3>;  // process, context number, group
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::unique_ptr<cupti::HostChip>> evaluators_;
+  metrics::Means means_;
+  TellCollector tell_collector_;
   std::map<RangesOf, std::uint64_t> has_;
   std::map<RangesOf, std::uint64_t> had_;
   std::uint64_t mismatched_ = 0;

@@ -720,7 +720,8 @@ std::vector<Option> make_table() {
        .argument = "N",
        .group = G::metrics,
        .help = "Launches of each kernel, grid and block that --replay-mode multiplex measures in "
-               "each group (32)",
+               "each group, at most (32)\n"
+               "Fewer, but at least 8, where each mean is known to 1 %.",
        .ours = true,
        .set = number(1, 1'000'000, [](Options& o) -> int& { return o.metrics.samples; })},
       {.name = "metrics-plan",

@@ -453,7 +453,12 @@ int run_command(const Options& options) {
   if (metrics) metrics->begin_run(0);
   launch::Listener listener(runs.listener_options(true), queue);
   queue.push(run_frame(describe_run(options, selection.groups)));
-  if (metrics) queue.push(metrics->description());
+  if (metrics) {
+    queue.push(metrics->description());
+    metrics->set_tell_collector([&listener](std::uint32_t stream, const wire::Fields& fields) {
+      listener.tell(stream, fields);
+    });
+  }
   LoadingThread loading(recorder, queue, log, metrics.get());
   for (const Option* option : options.without_effect) {
     if (!options.quiet) log.say("--" + option->name + ": " + remark(*option));

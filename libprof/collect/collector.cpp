@@ -587,9 +587,14 @@ void Collector::thread_main() {
   double wait_ms = first_flush_ms;
   bool driver_up = false;
   while (running() && channel_.alive()) {
-    // A wait that ends when the launcher goes. What it may send is of a later version.
-    wire::Frame unknown;
-    if (channel_.receive(unknown, static_cast<int>(wait_ms))) continue;
+    // A wait that ends when the launcher goes, or has something to say.
+    wire::Frame frame;
+    if (channel_.receive(frame, static_cast<int>(wait_ms))) {
+      if (metrics_ && frame.type == wire::FrameType::config) {
+        metrics_->enough(wire::Decoder(frame.payload()).fields());
+      }
+      continue;
+    }
     if (!running()) break;
     {
       const std::lock_guard lock(loader_);

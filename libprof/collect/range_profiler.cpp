@@ -621,6 +621,23 @@ bool RangeProfiler::multiplex_wants(Context& context, Shape& shape) {
   return needed();
 }
 
+void RangeProfiler::enough(const wire::Fields& fields) {
+  const std::string_view name = fields.text("enough");
+  const auto size = fields.numbers("size");
+  if (size.size() != 6) return;
+  const std::shared_lock lock(contexts_mutex_);
+  for (const auto& context : contexts_) {
+    if (context->id != fields.integer("context", -1)) continue;
+    const std::lock_guard one(context->mutex);
+    for (auto& [key, shape] : context->shapes) {
+      if (!std::ranges::equal(key.size, size) || !key.symbol || name != key.symbol) continue;
+      for (std::size_t i = 0; i < config_.groups.size(); ++i) {
+        if (config_.groups[i].id == fields.integer("group", -1)) shape.samples[i] = config_.samples;
+      }
+    }
+  }
+}
+
 // --- CUPTI's range profiler
 
 bool RangeProfiler::call(Context& context, CUptiResult result, const char* what) {

@@ -1,9 +1,11 @@
 #include "libprof/launch/listener.hpp"
 
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -122,6 +124,10 @@ void Listener::run() {
   std::vector<pollfd> waiting;
   while (true) {
     if (abandoning_.load()) {
+      {
+        const std::lock_guard lock(mutex_);
+        sockets_.clear();
+      }
       for (auto& connection : connections_) push_end(*connection);
       connections_.clear();
     }
@@ -144,6 +150,10 @@ void Listener::run() {
       if (!connections_[i - 1]->lingers && receive(*connections_[i - 1])) continue;
       std::unique_ptr<Connection> gone = std::move(connections_[i - 1]);
       connections_.erase(connections_.begin() + static_cast<std::ptrdiff_t>(i - 1));
+      {
+        const std::lock_guard lock(mutex_);
+        sockets_.erase(gone->stream);
+      }
       over(std::move(gone));
     }
   }
@@ -250,6 +260,22 @@ void Listener::answer_hello(Connection& connection, const wire::Frame& hello) {
   wire::Encoder config;
   config.fields(answer);
   send_frame(connection.socket, wire::FrameType::config, config.bytes());
+  const std::lock_guard lock(mutex_);
+  sockets_[connection.stream] = connection.socket;
+}
+
+void Listener::tell(std::uint32_t stream, const wire::Fields& fields) {
+  constexpr int most_unread = 64 << 10;  // far from what a socket holds: a frame fits as a whole
+  const std::lock_guard lock(mutex_);
+  const auto found = sockets_.find(stream);
+  int unread = 0;
+  if (found == sockets_.end() || ioctl(found->second, SIOCOUTQ, &unread) != 0 ||
+      unread > most_unread) {
+    return;
+  }
+  wire::Encoder more;
+  more.fields(fields);
+  send_frame(found->second, wire::FrameType::config, more.bytes());
 }
 
 // Connections that were not made by a collector (nothing said) leave no trace.

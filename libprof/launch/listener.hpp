@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -48,6 +49,10 @@ class Listener {
   std::size_t seen() const { return seen_.load(); }
   std::vector<std::int64_t> active_processes();
 
+  // Sends more configuration to the collector of a stream, while it is connected. Any thread; never
+  // waits: a collector that does not read misses it.
+  void tell(std::uint32_t stream, const wire::Fields& fields);
+
   // Takes no further connections, and drops those that are left when `abandon` is set.
   void stop(bool abandon);
 
@@ -77,6 +82,7 @@ class Listener {
   std::atomic<bool> abandoning_{false};
   std::mutex mutex_;  // guards the next
   std::vector<std::int64_t> active_processes_;
+  std::map<std::uint32_t, int> sockets_;                  // of collectors, by stream
   std::vector<std::unique_ptr<Connection>> connections_;  // the thread's own
   std::uint32_t next_stream_ = 0;
   std::thread thread_;

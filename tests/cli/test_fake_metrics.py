@@ -329,15 +329,29 @@ class Multiplex(MetricTest):
         """Where a launch that is measured is dear, few are, and what that took is known."""
         _, generous = self.multiplex(
             "training", 150, options=["--metrics-overhead", "1000%", "--metrics-samples", 1000],
-            metrics="dram__bytes_read.sum", FAKE_CUPTI_METRIC_COST_US=300)
+            metrics="dram__bytes_read.sum", FAKE_CUPTI_METRIC_COST_US=300, FAKE_CUPTI_UNSTEADY=1)
         _, narrow = self.multiplex(
             "training", 150, options=["--metrics-overhead", "5%", "--metrics-samples", 1000],
-            metrics="dram__bytes_read.sum", FAKE_CUPTI_METRIC_COST_US=300)
+            metrics="dram__bytes_read.sum", FAKE_CUPTI_METRIC_COST_US=300, FAKE_CUPTI_UNSTEADY=1)
         self.assertEqual(generous.statistic("metrics_launches"), 6000)
         self.assertGreater(generous.statistic("metrics_ranges"), 4000)
         self.assertLess(narrow.statistic("metrics_ranges"), 3000)
         # One window may be begun that is dearer than was thought.
         self.assertLess(narrow.statistic("metrics_overhead_permille"), 500)
+
+    def test_what_is_known_well_gets_no_more(self):
+        """Values that do not vary are known after a few launches, others are measured on."""
+        def measured(**more):
+            _, database = self.multiplex(
+                "training", 800, options=["--metrics-overhead", "1000%", "--metrics-samples", 3000,
+                                          "--flush-period", 20],
+                metrics="dram__bytes_read.sum", **more)
+            return collections.Counter(v.name for v in self.values(database))
+
+        steady = measured()
+        self.assertEqual(len(steady), 12)
+        self.assertGreaterEqual(min(steady.values()), 8)
+        self.assertGreater(sum(measured(FAKE_CUPTI_UNSTEADY=1).values()), 2 * sum(steady.values()))
 
     def test_no_budget_for_a_start(self):
         _, database = self.multiplex(

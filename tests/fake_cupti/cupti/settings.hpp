@@ -15,6 +15,7 @@
 //                                 ever, or so many seconds
 //   FAKE_CUPTI_DROP_RANGES=n      every n-th range of a context is lost, and counted as dropped;
 //                                 the names of the others stay as they are
+//   FAKE_CUPTI_UNSTEADY           1: every third launch counts twice its blocks
 //   FAKE_CUPTI_METRIC_COST_US     how much longer a profiled launch takes, busy
 //   FAKE_CUPTI_START_COST_MS      "100,17": what a context's first Start takes, and each later one
 //   FAKE_CUPTI_UNSUPPORTED        what keeps the devices from being profiled, as the members of
