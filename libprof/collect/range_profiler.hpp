@@ -5,6 +5,9 @@
 // let through one at a time while it is measured, and noted when they return. A full counter data
 // image is decoded and sent as it is: the launcher evaluates it.
 //
+// Launches and contexts are in range_profiler.cpp, CUPTI's calls in range_session.cpp, the rest in
+// range_multiplex.cpp and user_ranges.cpp.
+//
 // Any thread. Nothing here calls the driver. The first unexpected answer of CUPTI's ends measuring
 // in that context; tracing and the target go on.
 #pragma once
