@@ -192,6 +192,10 @@ void RangeProfiler::context_ends(CUcontext handle) {
 }
 
 void RangeProfiler::finish() {
+  {
+    const std::lock_guard lock(ranges_mutex_);
+    if (open_range_.load() != 0) end_range();
+  }
   off_.store(true);
   const std::shared_lock lock(contexts_mutex_);
   for (const auto& context : contexts_) {

@@ -23,6 +23,7 @@
 #include <mutex>
 #include <regex>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -77,13 +78,14 @@ class RangeProfiler {
   Context* find(CUcontext handle);
   void enter(CUpti_CallbackId id, const CUpti_CallbackData& call);
   void exit(const CUpti_CallbackData& call);
-  bool left_out(Context& context, const Launch& launch, Shape& shape);
   // The group to measure this launch in; negative: not asked for.
   int group_for(Context& context, const Launch& launch, Shape& shape);
   int group_of_scope(const Context& context, std::uint32_t scope) const;
   bool multiplex_wants(Context& context, Shape& shape);
   Shape& shape_of(Context& context, const Launch& launch);
 
+  // Measures in this group from here on, whatever it takes; until suspended, or closed: what there
+  // is is sent.
   bool begin(Context& context, int group);
   void suspend(Context& context);
   void close(Context& context);
@@ -97,8 +99,10 @@ class RangeProfiler {
   void stop(Context& context);
   void grow(Context& context);
   void send(Context& context, std::uint64_t dropped);
+  // All launches of a first run.
   void list(Context& context, const CUpti_CallbackData& call, const Launch& launch);
   void send_list(Context& context);
+  // Images between passes that different runs make.
   std::string image_file(const Context& context, std::uint32_t pass) const;
   void compare_passes(Context& context);
   void load_image(Context& context);
@@ -106,6 +110,7 @@ class RangeProfiler {
   bool call(Context& context, CUptiResult result, const char* what);
   void fail(Context& context, std::string why);
   std::uint32_t name_index(Context& context, const char* name);
+  // All under ranges_mutex_ but join_range.
   void begin_range(const char* name);
   void join_range(CUcontext handle);
   void push_range(Context& context);
@@ -142,7 +147,7 @@ class RangeProfiler {
     std::atomic<std::uint64_t> launches{0}, ranges{0}, dropped{0}, graph{0}, excluded{0},
         capture{0}, failed{0};
   };
-  mutable Counts counts_;
+  Counts counts_;
 };
 
 }  // namespace gpuprof::collect

@@ -482,6 +482,14 @@ class Ranges(MetricTest):
         self.assertEqual(len(values), 4)
         self.assert_sums(values, [(64, 256)] * 7)
 
+    def test_a_range_that_is_open_at_the_end(self):
+        _, _, values = self.ranges("profiler", "ranges", 3, "open")
+        self.assertEqual(len(values), 2)
+        self.assert_sums(values, [(64, 256)] * 17)
+        _, _, values = self.ranges("nvtx:step", "ranges", 3, "open")
+        self.assertEqual(len(values), 6)
+        self.assert_sums(values, [(64, 256)] * 5)
+
     def test_windows_and_passes(self):
         _, _, values = self.ranges("nvtx:step", "ranges", 7, options=["--metrics-batch", 3],
                                    metrics=f"{THROUGHPUT},dram__bytes_read.sum")
