@@ -10,6 +10,7 @@
 
 #include "apps/gpuprof/cupti_paths.hpp"
 #include "apps/gpuprof/device_probe.hpp"
+#include "apps/gpuprof/output.hpp"
 #include "libprof/base/demangle.hpp"
 #include "libprof/base/error.hpp"
 
@@ -32,14 +33,15 @@ wire::ReplayMode on_wire(MetricReplay mode) {
   return wire::ReplayMode::application;
 }
 
-// What kernel replay costs per pass and launch: 0.8 ms for patched code, 3 inside the SM, else 23
-// (measured). It starts and stops each time.
+// What kernel replay costs per pass and launch (measured). It starts and stops each time.
 double kernel_replay_us(metrics::CostClass cost) {
   switch (cost) {
-    case metrics::CostClass::patched: return 1'000;
-    case metrics::CostClass::inside_sm: return 10'000;
-    default: return 23'000;
+    case metrics::CostClass::device_time: return 600;
+    case metrics::CostClass::patched: return 16'000;
+    case metrics::CostClass::outside_sm: return 26'000;
+    case metrics::CostClass::inside_sm: return 4'000;
   }
+  return 0;
 }
 
 constexpr int default_batch = 256;
@@ -122,18 +124,29 @@ MetricSession::MetricSession(const Options& options) : options_(options) {
     plan_chip(*chip);
     chips_.push_back(std::move(chip));
   }
-  std::string pattern = (std::filesystem::temp_directory_path() / "gpuprof-XXXXXX").string();
-  if (!mkdtemp(pattern.data())) {
-    throw Error("cannot make a folder in " + std::filesystem::temp_directory_path().string(),
-                "choose another by TMPDIR", ExitCode::output_failed);
-  }
-  folder_ = pattern;
+  make_folder();
   launches_ = std::make_unique<metrics::LaunchTable>(folder_);
 }
 
 MetricSession::~MetricSession() {
   std::error_code ignored;
   if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+}
+
+// Beside the database, where there is room for images: up to 0.65 MB for each launch in a group of
+// several passes. The target must find it from its own working directory.
+void MetricSession::make_folder() {
+  std::filesystem::path where = std::filesystem::temp_directory_path();
+  const std::string beside = options_.output.empty() ? "" : folder_of(options_.output);
+  if (!beside.empty() && beside.find('%') == beside.npos) {
+    where = std::filesystem::absolute(beside);
+  }
+  std::string pattern = (where / ".gpuprof-XXXXXX").string();
+  if (!mkdtemp(pattern.data())) {
+    throw Error("cannot make a folder in " + where.string(), "choose another place for -o",
+                ExitCode::output_failed);
+  }
+  folder_ = pattern;
 }
 
 void MetricSession::plan_chip(Chip& chip) {

@@ -67,6 +67,7 @@ class MetricSession {
   struct Chip;
   struct PlannedGroup;
 
+  void make_folder();
   void plan_chip(Chip& chip);
   const PlannedGroup* group(std::uint32_t id) const;
   std::uint32_t process_of(std::uint32_t stream);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array costs{
     Cost{"device time", 5, 7'000},
-    Cost{"patched code", 24, 3'000},
+    Cost{"patched code", 110, 12'000},
     Cost{"outside the SM", 46, 24'000},
     Cost{"inside the SM", 780, 2'500},
 };
