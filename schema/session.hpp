@@ -361,8 +361,6 @@ inline constexpr std::array statistics{
                   "NCCL's, and those that the user named."},
     StatisticInfo{"metrics_skipped_capture", Severity::notice,
                   "Kernels that were not measured because a stream was being captured."},
-    StatisticInfo{"metrics_skipped_context", Severity::notice,
-                  "Kernels that were not measured because another context of the same device was."},
     StatisticInfo{"metrics_skipped_failed", Severity::notice,
                   "Kernels that were not measured because CUPTI's profiler had failed by then. "
                   "gpuprof said why on stderr."},

@@ -377,12 +377,35 @@ bool end_if_hanging(launch::Target& target, MetricSession& metrics, MetricNotice
   return true;
 }
 
-void print_metrics(const MetricSession& metrics, Log& log) {
+// Launches of the first run that were not measured, by reason.
+std::string launches_passed_over(Recorder& recorder) {
+  constexpr std::pair<const char*, const char*> reasons[] = {
+      {"metrics_skipped_graph", "CUDA graphs"},
+      {"metrics_skipped_capture", "captured into graphs"},
+      {"metrics_skipped_excluded", "left out because they may wait for others"},
+      {"metrics_skipped_failed", "after measuring had failed"},
+  };
+  std::string text;
+  for (const auto& [statistic, reason] : reasons) {
+    std::int64_t launches = 0;
+    for (store::Loader* loader : recorder.loaders()) {
+      auto sum = loader->database().prepare("SELECT sum(value) FROM STATISTIC WHERE name = ?1");
+      if (sum.bind(1, std::string_view(statistic)).step()) launches += sum.integer(0);
+    }
+    if (launches == 0) continue;
+    text += (text.empty() ? "" : ", ") + std::to_string(launches) + " " + reason;
+  }
+  return text;
+}
+
+void print_metrics(const MetricSession& metrics, Recorder& recorder, Log& log) {
   std::string text = "metrics: " + std::to_string(metrics.ranges()) + " measurements of launches";
   if (metrics.mismatched() > 0) {
     text += "; " + std::to_string(metrics.mismatched()) +
             " were of other launches than in the first run and were not joined (view metric_gaps)";
   }
+  const std::string others = launches_passed_over(recorder);
+  if (!others.empty()) text += "; launches that were not measured: " + others;
   log.say(text);
 }
 
@@ -512,7 +535,7 @@ int run_command(const Options& options) {
   } else {
     announce();
     if (!options.quiet) print_unavailable(recorder, log, options);
-    if (metrics && !options.quiet) print_metrics(*metrics, log);
+    if (metrics && !options.quiet) print_metrics(*metrics, recorder, log);
     if (report) print_run(recorder, log, options, ended.process);
     if (!temporary && !options.quiet) print_outcome(recorder, log);
   }

@@ -428,6 +428,8 @@ class KernelReplay(MetricTest):
                     self.assertEqual(self.gaps(database), {})
                     self.assertEqual(database.statistic("metrics_skipped_capture"), 10)
                     self.assertEqual(database.statistic("metrics_skipped_graph"), 5)
+                    self.assertIn("launches that were not measured: 5 CUDA graphs, "
+                                  "10 captured into graphs", run.stderr)
 
 
 class Ranges(MetricTest):
