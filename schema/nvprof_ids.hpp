@@ -73,7 +73,9 @@ constexpr std::optional<std::int32_t> nvprof_event_id(std::string_view name) {
 // The 8 bytes in which nvprof stores a metric's value. Nothing: NaN and the like cannot be stored.
 inline std::optional<std::uint64_t> nvprof_bits(MetricKind kind, double value) {
   if (!std::isfinite(value)) return {};
-  const auto rounded = [](double number) { return static_cast<std::uint64_t>(number + 0.5); };
+  const auto rounded = [](double number) {
+    return static_cast<std::uint64_t>(std::llround(number));
+  };
   switch (kind) {
     case MetricKind::count:
     case MetricKind::throughput: return rounded(std::clamp(value, 0.0, 9e18));

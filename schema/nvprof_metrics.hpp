@@ -994,7 +994,8 @@ inline constexpr NvprofFormula nvprof_event_formulas[] = {
 
 constexpr MetricKind kind_of(const NvprofFormula& metric) {
   const auto id = nvprof_metric_id(metric.name);
-  return id ? nvprof_metric(*id)->kind : metric.kind;
+  const auto* known = id ? nvprof_metric(*id) : nullptr;
+  return known ? known->kind : metric.kind;
 }
 
 // Of the value that a metric's formula gives. Empty: a plain number.

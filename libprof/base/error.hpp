@@ -25,9 +25,9 @@ enum class ExitCode : int {
 // `what()` is one line that says what is wrong; `hint()` is what to do about it, may be empty.
 class Error : public std::runtime_error {
  public:
-  explicit Error(std::string message, std::string hint = {},
+  explicit Error(const std::string& message, std::string hint = {},
                  ExitCode exit_code = ExitCode::internal)
-      : std::runtime_error(std::move(message)), hint_(std::move(hint)), exit_code_(exit_code) {}
+      : std::runtime_error(message), hint_(std::move(hint)), exit_code_(exit_code) {}
 
   const std::string& hint() const { return hint_; }
   ExitCode exit_code() const { return exit_code_; }
