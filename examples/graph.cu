@@ -1,10 +1,13 @@
 // A CUDA graph of a copy in, a memory set, a chain of kernels and a copy out, launched repeatedly.
 //
-//   graph [launches] [kernels]
+//   graph [launches] [kernels] [beside]
 //
-// Prints "ok" and exits with 0 when every launch gave the right sums. Defaults: 5 launches, 10
-// kernels. The copies and the memory set are of 64 KiB.
+// Before each launch of the graph, the same kernel is launched BESIDE times by itself; the graph
+// overwrites what comes of that. All launches are inside the NVTX range "launches". Prints "ok" and
+// exits with 0 when every launch gave the right sums. Defaults: 5 launches, 10 kernels, 0 beside.
+// The copies and the memory set are of 64 KiB.
 #include <cuda_runtime.h>
+#include <nvtx3/nvToolsExt.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +23,7 @@ __global__ void add_step(const float* step, float* sum, int count) {
 int main(int argc, char** argv) {
   const int launches = argc > 1 ? std::atoi(argv[1]) : 5;
   const int kernels = argc > 2 ? std::atoi(argv[2]) : 10;
+  const int beside = argc > 3 ? std::atoi(argv[3]) : 0;
   int count = 16 * 1024;
   const std::size_t bytes = count * sizeof(float);
 
@@ -64,12 +68,17 @@ int main(int argc, char** argv) {
   CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
 
   bool right = true;
+  nvtxRangePushA("launches");
   for (int launch = 0; launch < launches; ++launch) {
     for (int i = 0; i < count; ++i) step[i] = static_cast<float>(launch + i % 10);
+    for (int i = 0; i < beside; ++i) {
+      add_step<<<(count + 255) / 256, 256, 0, stream>>>(device_step, device_sum, count);
+    }
     CHECK(cudaGraphLaunch(executable, stream));
     CHECK(cudaStreamSynchronize(stream));
     for (int i = 0; i < count; ++i) right &= sum[i] == static_cast<float>(kernels) * step[i];
   }
+  nvtxRangePop();
 
   CHECK(cudaGraphExecDestroy(executable));
   CHECK(cudaGraphDestroy(graph));

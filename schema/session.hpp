@@ -347,6 +347,9 @@ inline constexpr std::array statistics{
         "incomplete_records", Severity::data_loss,
         "Kernels that CUPTI knew of and had no times for when the process died. Their rows "
         "are there, with start and end 0."},
+    StatisticInfo{"graphs_not_traced", Severity::data_loss,
+                  "Launches of CUDA graphs in measured ranges. Tracing their kernels would change "
+                  "what is counted, so those have values and no rows."},
     StatisticInfo{"metrics_launches", Severity::info,
                   "Launches seen while metrics were collected, measured or not."},
     StatisticInfo{"metrics_ranges", Severity::info,

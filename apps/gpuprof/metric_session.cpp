@@ -383,6 +383,7 @@ wire::Fields MetricSession::config_for(std::uint32_t stream, const wire::Fields&
          .passes = static_cast<std::uint32_t>(passes),
          .launch_us = cost.launch_us,
          .switch_us = cost.switch_us,
+         .patched = planned->group.cost == metrics::CostClass::patched,
          .counters = planned->group.counters,
          .config_image = planned->group.config_image});
   }

@@ -149,9 +149,12 @@ struct Callbacks {
         if (call.callbackSite == CUPTI_API_ENTER && call.symbolName && self.running()) {
           self.launch_names_->note(call.symbolName, call.correlationId);
         }
-        if (self.metrics_ && self.running()) {
+        if ((self.metrics_ || self.serial_) && self.running()) {
           const KeepErrno keep;
-          self.metrics_->driver_call(id, call);
+          if (self.metrics_) self.metrics_->driver_call(id, call);
+          if (self.serial_ && is_graph_launch(id)) {
+            self.trace_graph_launch(call.callbackSite == CUPTI_API_ENTER);
+          }
         }
         return;
       }
@@ -310,6 +313,9 @@ bool Collector::subscribe() {
     return false;
   }
 
+  serial_ = wants(schema::Kernel::info.id);
+  packer_->want(schema::Kernel::info.id, serial_);
+  packer_->want(schema::ConcurrentKernel::info.id, wants(schema::ConcurrentKernel::info.id));
   prepare_metrics();
   enable_callbacks();
   return true;
@@ -325,12 +331,11 @@ void Collector::prepare_metrics() {
     return;
   }
   load_perfworks(cupti_);
-  serial_ = config->trace_serially;
+  serial_ |= config->trace_serially;
   metrics_ = std::make_unique<RangeProfiler>(
       cupti_, channel_, std::move(*config),
       [this](std::string_view what, std::string_view text) { tell(what, text); });
   packer_->leave_out_profiler();
-  packer_->want(CUPTI_ACTIVITY_KIND_KERNEL, wants(schema::Kernel::info.id));
 }
 
 void Collector::enable_callbacks() {
@@ -349,6 +354,10 @@ void Collector::enable_callbacks() {
   enable_callback(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuProfilerStop);
   for (const CUpti_CallbackId launch : driver_launches) {
     enable_callback(CUPTI_CB_DOMAIN_DRIVER_API, launch);
+  }
+  if (serial_) {
+    enable_callback(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch);
+    enable_callback(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz);
   }
   if (metrics_) {
     for (const CUpti_CallbackId call : RangeProfiler::driver_calls()) {
@@ -438,6 +447,11 @@ bool Collector::enable(int kind) {
   if (!known) return false;
   if (enabled_.contains(kind)) return true;
   const schema::KindInfo* info = known->info;
+  const auto unavailable = [&](const char* why) {
+    tell("unavailable", std::string(info->table) + ": " + why);
+    return false;
+  };
+  if (const char* why = why_not(kind)) return unavailable(why);
   CUptiResult result = CUPTI_SUCCESS;
   switch (info->source) {
     case schema::Source::ourselves:
@@ -468,14 +482,55 @@ bool Collector::enable(int kind) {
   // Older versions and some devices lack some kinds. The run goes on without, and says so.
   const char* text = "";
   cupti_.cuptiGetResultString(result, &text);
-  tell("unavailable", std::string(info->table) + ": " + text);
-  return false;
+  return unavailable(text);
 }
 
-// What CUPTI calls a kind: KERNEL has the records of CONCURRENT_KERNEL, one kernel at a time.
+// Kinds that CUPTI has, and that spoil what is wanted more (measured: docs/measurements.md).
+const char* Collector::why_not(int kind) const {
+  if (serial_ && (kind == schema::Jit::info.id || kind == schema::MemDecompress::info.id)) {
+    // 13.4 and 13.5 trace kernels one at a time beside these, but cannot be switched to it again.
+    return "not while kernels are traced one at a time";
+  }
+  if (metrics_ && kind == schema::Pcie::info.id && cupti_.version < 130200) {
+    return "CUPTI 13.0 and 13.1 do not measure beside it";
+  }
+  return nullptr;
+}
+
+// What CUPTI calls a kind. The two of kernels have the same records, and it traces one of them.
 CUpti_ActivityKind Collector::cupti_kind(int kind) const {
-  if (serial_ && kind == schema::ConcurrentKernel::info.id) return CUPTI_ACTIVITY_KIND_KERNEL;
+  if (kind == schema::ConcurrentKernel::info.id || kind == schema::Kernel::info.id) {
+    return serial_ && graph_launches_ == 0 ? CUPTI_ACTIVITY_KIND_KERNEL
+                                           : CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+  }
   return static_cast<CUpti_ActivityKind>(kind);
+}
+
+// While CUPTI traces kernels one at a time, it has no times for those of a graph, and a graph
+// launch ends all measuring for good. So they are traced as concurrent ones, which adds
+// instructions to them; where they are part of what is measured, they are not traced at all
+// (measured: docs/measurements.md).
+void Collector::trace_graph_launch(bool enters) {
+  if (exiting_.load()) return;
+  const std::lock_guard lock(enabling_);
+  const bool measured = metrics_ && metrics_->measures_a_range();
+  const bool was_one = graph_launches_ > 0;
+  graph_launches_ += enters ? 1 : -1;
+  const bool is_one = graph_launches_ > 0;
+  if (!enabled_.contains(schema::Kernel::info.id) &&
+      !enabled_.contains(schema::ConcurrentKernel::info.id)) {
+    return;
+  }
+  if (enters && measured) ++graphs_not_traced_;
+  if (is_one == was_one) return;
+  const auto [before, now] =
+      is_one ? std::pair(CUPTI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+             : std::pair(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_KERNEL);
+  cupti_.cuptiActivityDisable(before);
+  if (is_one && measured) return;
+  if (cupti_.cuptiActivityEnable(now) != CUPTI_SUCCESS) {
+    cupti_errors_.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 void Collector::disable_collection() {
@@ -564,7 +619,7 @@ void Collector::give_up(const std::string& why) {
   leave_second_clients_alone();
   if (subscriber_) {
     for (const int kind : enabled_) {
-      cupti_.cuptiActivityDisable(static_cast<CUpti_ActivityKind>(kind));
+      cupti_.cuptiActivityDisable(cupti_kind(kind));
     }
     enabled_.clear();
     cupti_.cuptiUnsubscribe(subscriber_);
@@ -785,6 +840,9 @@ void Collector::send_statistics() {
         {"", "clients_turned_away", clients_turned_away_.load()},
         {"", "cupti_errors", cupti_errors_.load()},
     };
+    if (const std::uint64_t graphs = graphs_not_traced_.load()) {
+      statistics.push_back({"", "graphs_not_traced", graphs});
+    }
     if (const std::uint64_t own = packer_->profiler_kernels()) {
       statistics.push_back({"", "profiler_kernels", own});
     }

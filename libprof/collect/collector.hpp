@@ -59,10 +59,12 @@ class Collector {
 
   bool wants(int kind) const;  // asked for by the launcher
   bool enable(int kind);
+  const char* why_not(int kind) const;
   void enable_collection();
   void disable_collection();
   void trace_launch_calls(bool on);
   CUpti_ActivityKind cupti_kind(int kind) const;
+  void trace_graph_launch(bool enters);
   void configure_unified_memory();
   // Unexpected CUPTI errors end collecting. Returns whether all is well.
   bool check(CUptiResult result, const char* what);
@@ -93,7 +95,8 @@ class Collector {
   wire::Fields config_;
   std::vector<int> kinds_;  // asked for
   std::set<int> enabled_;   // CUPTI is collecting
-  bool serial_ = false;     // kernels are traced one at a time
+  bool serial_ = false;     // kernels are traced one at a time, those of graphs excepted
+  int graph_launches_ = 0;  // calls that have not returned; counted while serial_
   std::mutex enabling_;
   int flush_ms_ = 500;
 
@@ -116,6 +119,7 @@ class Collector {
   std::atomic<bool> exiting_{false};
   std::atomic<std::uint64_t> slots_exhausted_{0};
   std::atomic<std::uint64_t> cupti_errors_{0};
+  std::atomic<std::uint64_t> graphs_not_traced_{0};
   std::atomic<std::uint64_t> clients_turned_away_{0};
   std::uint64_t dropped_ = 0;
   std::uint64_t blocks_discarded_ = 0;

@@ -28,6 +28,9 @@ inline std::int64_t now_ns() {
       .count();
 }
 
+// The note of a range in which a graph was launched that its counters leave out, until it is sent.
+inline constexpr std::uint16_t graphs_missing = 0xffff;
+
 // Launches that are alike: name, grid and block.
 struct RangeProfiler::Shape {
   bool known = false;
@@ -94,6 +97,7 @@ struct RangeProfiler::Context {
   bool fruitless = false;               // too many: another group may have the phase
   bool pushed = false;                  // range mode: a range is open
   std::atomic<std::uint64_t> range{0};  // the one that it took part in last
+  std::atomic<bool> had_graph{false};   // was launched in it
 
   std::atomic<std::int64_t> busy_since{0};  // ns, steady clock; 0: nothing is going on
   std::atomic<const char*> busy_with{nullptr};

@@ -36,6 +36,11 @@
 
 namespace gpuprof::collect {
 
+inline bool is_graph_launch(CUpti_CallbackId driver_call) {
+  return driver_call == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch ||
+         driver_call == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz;
+}
+
 class RangeProfiler {
  public:
   // `tell` passes on what the user is to know: a field of an info frame.
@@ -57,6 +62,8 @@ class RangeProfiler {
   void nvtx_call(CUpti_CallbackId id, const CUpti_NvtxData& call);
   // cudaProfilerStart and cudaProfilerStop.
   void profiler_window(bool begins);
+  // Any thread.
+  bool measures_a_range() const { return open_range_.load() != 0; }
 
   void context_created(CUcontext context);
   // Its last chance to be read.

@@ -298,16 +298,16 @@ void RangeProfiler::send(Context& context, std::uint64_t dropped) {
   data.ranges = context.rows;
   data.names = context.names;
   data.image = std::as_bytes(std::span(context.image));
-  if (several) {
-    data.notes = {std::string(wire::other_launch)};
-    for (std::size_t i = 0; i < data.ranges.size(); ++i) {
-      if (context.prints[i] == other_print) data.ranges[i].note = 1;
-    }
-  }
-  if (context.overlapped.exchange(false)) {
-    for (auto& row : data.ranges) row.note = static_cast<std::uint16_t>(data.notes.size() + 1);
-    data.notes.emplace_back("launches of several threads got mixed up");
-    data.image = {};
+  data.notes = {std::string(wire::other_launch),
+                "counters of patched code leave out the CUDA graphs that were launched",
+                "launches of several threads got mixed up"};
+  const bool mixed_up = context.overlapped.exchange(false);
+  if (mixed_up) data.image = {};
+  for (std::size_t i = 0; i < data.ranges.size(); ++i) {
+    std::uint16_t& note = data.ranges[i].note;
+    if (several && context.prints[i] == other_print) note = 1;
+    if (note == graphs_missing) note = 2;
+    if (mixed_up) note = 3;
   }
   wire::Encoder encoder;
   encode(encoder, data);

@@ -124,10 +124,10 @@ bool salvage(int arena_file, int socket) {
   }
   for (std::size_t kind = 0; kind < collected.size(); ++kind) packer.want(kind, collected[kind]);
   const bool measured = !config.text("metrics").empty();
-  if (measured) {
-    packer.leave_out_profiler();
-    collected[CUPTI_ACTIVITY_KIND_KERNEL] = true;  // those traced one at a time
-  }
+  if (measured) packer.leave_out_profiler();
+  // Those of graphs are recorded as concurrent ones where others are traced one at a time.
+  collected[CUPTI_ACTIVITY_KIND_KERNEL] |= collected[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL];
+  collected[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = collected[CUPTI_ACTIVITY_KIND_KERNEL];
   // Launch calls are traced for their correlation ids also when their rows are not wanted.
   collected[CUPTI_ACTIVITY_KIND_DRIVER] = collected[CUPTI_ACTIVITY_KIND_RUNTIME] = true;
   RecordSizes sizes(cupti.cuptiActivityGetNextRecord);
@@ -145,16 +145,17 @@ bool salvage(int arena_file, int socket) {
   std::uint64_t unfinished_records = 0;
   std::unordered_map<std::uint32_t, const Kernel*> first_of_launch;
   for (const std::uint32_t slot : left) {
-    unfinished_records += for_each_record(cupti, sizes, collected, arena.slot(slot),
-                                          arena.slot_size(), [&](const CUpti_Activity* record) {
-                                            const Kernel* kernel = as_kernel(record);
-                                            if (!kernel) return;
-                                            if (measured && kernel->graphNodeId == 0) {
-                                              first_of_launch[kernel->correlationId] = kernel;
-                                            } else {
-                                              strings.learn(kernel->name, kernel->correlationId);
-                                            }
-                                          });
+    unfinished_records +=
+        for_each_record(cupti, sizes, collected, arena.slot(slot), arena.slot_size(),
+                        [&](const CUpti_Activity* record) {
+                          const Kernel* kernel = as_kernel(record);
+                          if (!kernel) return;
+                          if (measured && kernel->graphNodeId == 0) {
+                            first_of_launch.try_emplace(kernel->correlationId, kernel);
+                          } else {
+                            strings.learn(kernel->name, kernel->correlationId);
+                          }
+                        });
   }
   for (const auto& [correlation, kernel] : first_of_launch) {
     strings.learn(kernel->name, correlation);

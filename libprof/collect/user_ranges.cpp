@@ -100,6 +100,7 @@ void RangeProfiler::push_range(Context& context) {
     return;
   }
   context.pushed = true;
+  context.had_graph.store(false);
   context.launching = {};
   context.launching.kind = wire::RangeKind::range;
   context.launching.ordinal = range;
@@ -127,6 +128,8 @@ void RangeProfiler::end_range() {
     std::uint64_t now = 0;
     cupti_.cuptiGetTimestamp(&now);
     context.launching.end = static_cast<std::int64_t>(now);
+    const bool patched = config_.groups[static_cast<std::size_t>(context.group)].patched;
+    if (patched && context.had_graph.load()) context.launching.note = graphs_missing;
     context.rows.push_back(context.launching);
     if (context.rows.size() >= context.batch) close(context);
   }

@@ -168,7 +168,8 @@ void encode(Encoder& encoder, const CollectConfig& config) {
         .integer(group.pass)
         .integer(group.passes)
         .integer(group.launch_us)
-        .integer(group.switch_us);
+        .integer(group.switch_us)
+        .integer(static_cast<std::uint8_t>(group.patched));
     put_texts(encoder, group.counters);
     put_values(encoder, group.config_image);
   }
@@ -210,6 +211,7 @@ std::optional<CollectConfig> decode_collect_config(std::span<const std::byte> pa
     group.passes = decoder.integer<std::uint32_t>();
     group.launch_us = decoder.integer<double>();
     group.switch_us = decoder.integer<double>();
+    group.patched = decoder.integer<std::uint8_t>() != 0;
     group.counters = take_texts(decoder);
     group.config_image = take_values<std::uint8_t>(decoder);
   }

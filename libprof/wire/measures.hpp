@@ -106,6 +106,7 @@ struct CollectGroup {
   std::uint32_t passes{};  // as CUPTI counts them for the configuration
   double launch_us{};      // what a launch costs in it
   double switch_us{};      // what it costs to stop and to start again
+  bool patched{};          // counts by code patched into kernels, but not into those of graphs
   std::vector<std::string> counters;
   std::vector<std::uint8_t> config_image;
 };

@@ -12,6 +12,7 @@ from fake_run import FAKE, PREFIX, FakeTest
 KERNEL_NS = 1000  # the stand-in's kernels take as long, each
 
 # A set outside the SM, one inside it: two groups, two runs.
+ONE = "dram__bytes_read.sum"
 TWO_GROUPS = "dram__bytes_read.sum,sm__ctas_launched.sum"
 # Takes three passes.
 THROUGHPUT = "sm__throughput.avg.pct_of_peak_sustained_elapsed"

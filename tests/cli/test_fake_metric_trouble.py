@@ -7,10 +7,8 @@ import signal
 import time
 import unittest
 
-from fake_metrics import THROUGHPUT, TWO_GROUPS, MetricTest
+from fake_metrics import ONE, THROUGHPUT, TWO_GROUPS, MetricTest
 from fake_run import BARE_CUPTI, CUPTI, FAKE, FakeTest
-
-ONE = "dram__bytes_read.sum"
 
 
 class TroubleTest(MetricTest):
@@ -323,7 +321,10 @@ class Deaths(TroubleTest):
         # All but the last window.
         self.assertEqual(measured, {metric: 96 for metric in TWO_GROUPS.split(",")})
         for one in self.values(database):
-            self.assertIn((one.correlation, one.process), kernels)
+            self.assertEqual(kernels[one.correlation, one.process],
+                             (one.name, one.grid, one.block, one.device))
+        # Those of CUPTI's own have the same correlation ids, and names that nobody launched.
+        self.assertEqual(len({kernel[:3] for kernel in kernels.values()}), 1)
 
     def test_a_window_that_lasts(self):
         """It is sent before it is full."""

@@ -6,7 +6,7 @@ import re
 import subprocess
 import unittest
 
-from fake_metrics import KERNEL_NS, THROUGHPUT, TWO_GROUPS, MetricTest, expected
+from fake_metrics import KERNEL_NS, ONE, THROUGHPUT, TWO_GROUPS, MetricTest, expected
 from fake_run import CUPTI, FAKE, GPUPROF, PREFIX
 
 
@@ -23,6 +23,21 @@ class ApplicationReplay(MetricTest):
         self.assertNotIn("run 5", run.stderr)
         self.assertIn("metrics: 120 measurements of launches", run.stderr)
         self.assertIn("nothing lost", run.stderr)
+
+    def test_versions(self):
+        """What spoils measuring or tracing in one version of CUPTI or another is left out."""
+        for version in (28, 130000, 130100, 130300, 130500):
+            with self.subTest(version=version):
+                run, database = self.measure("graphs", 4, 3, FAKE_CUPTI_VERSION=version)
+                self.assertEqual(self.notices(run), [])
+                self.assertEqual(len(self.assert_all_measured(database)), 4)
+                self.assertEqual(database.count("CONCURRENT_KERNEL"), 16)
+                self.assertEqual(database.losses(), {})
+                left_out = [kind.removeprefix(PREFIX) for kind, in database.rows(
+                    "SELECT kind FROM STATISTIC WHERE name = 'kind_unavailable'")]
+                for kind in ("JIT", "MEM_DECOMPRESS"):
+                    self.assertIn(kind, left_out)
+                self.assertEqual("PCIE" in left_out, version < 130200)
 
     def test_groups_and_the_plan(self):
         run, database = self.measure(
@@ -483,6 +498,24 @@ class Ranges(MetricTest):
         _, _, values = self.ranges("profiler", "windows", "runtime")
         self.assertEqual(len(values), 4)
         self.assert_sums(values, [(64, 256)] * 7)
+
+    def test_graphs(self):
+        """Kernels of graphs are part of a range, and not traced."""
+        _, database, values = self.ranges("profiler", "graphs", 4, 3)
+        eager = database.rows(f"""
+            SELECT gridX * gridY * gridZ, blockX * blockY * blockZ
+            FROM {PREFIX}CONCURRENT_KERNEL""")
+        self.assertEqual(len(eager), 4)
+        self.assertEqual(len(values), 2)
+        self.assert_sums(values, eager + 12 * [(64, 256)])
+        # Tracing them would add instructions to them.
+        self.assertEqual(database.losses(), {"graphs_not_traced": 4})
+        # CUPTI's own patches are not in them.
+        run, database = self.measure("graphs", 4, 3, options=["--range", "profiler"],
+                                     metrics=f"{ONE},flop_count_sp")
+        self.assertEqual([v.metric for v in self.values(database, "range")], [ONE])
+        self.assertEqual(self.gaps(database), {
+            "counters of patched code leave out the CUDA graphs that were launched": 1})
 
     def test_a_range_that_is_open_at_the_end(self):
         _, _, values = self.ranges("profiler", "ranges", 3, "open")

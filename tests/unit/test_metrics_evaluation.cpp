@@ -67,7 +67,7 @@ TEST_CASE("images of an H200 give the values they gave there") {
   const cupti::HostChip chip(cupti, "GH100");
   const auto metrics = capture.metrics(chip);
   REQUIRE(capture.images.size() == capture.values.size());
-  REQUIRE(capture.images.size() == 2);
+  REQUIRE(capture.images.size() == 3);
   for (std::size_t i = 0; i < capture.images.size(); ++i) {
     const wire::CounterData& data = capture.images[i];
     const wire::MetricValues& there = capture.values[i];
@@ -91,13 +91,16 @@ TEST_CASE("values of an H200 are what the kernels did") {
   const Capture capture;
   const cupti::HostChip chip(cupti, "GH100");
   const auto metrics = capture.metrics(chip);
-  // Of kernels whose work can be counted: warps, and bytes that have to be read.
-  const std::map<std::string, std::pair<double, double>> counts{
-      {"_Z4copyPKfPf", {2097152, 268435456}},
-      {"_Z5saxpyfPKfPf", {2097152, 536870912}},
-      {"_Z6matmulPKfS0_Pf", {32768, 8388608}},
-      {"_Z9reductionPKfPf", {2097152, 0.96 * 268435456}},  // the rest was in the L2 cache
-      {"_Z7atomicsPi", {32768, 0}},
+  // Of kernels whose work can be counted: warps, flops, and bytes that have to be read.
+  struct Counts {
+    double warps, flops, bytes;
+  };
+  const std::map<std::string, Counts> counts{
+      {"_Z4copyPKfPf", {2097152, 0, 268435456}},
+      {"_Z5saxpyfPKfPf", {2097152, 134217728, 536870912}},
+      {"_Z6matmulPKfS0_Pf", {32768, 2147483648, 8388608}},
+      {"_Z9reductionPKfPf", {2097152, 66846720, 0.96 * 268435456}},  // some was in the L2 cache
+      {"_Z7atomicsPi", {32768, 0, 0}},
   };
   std::multiset<std::string> seen;
   for (const wire::CounterData& data : capture.images) {
@@ -105,13 +108,15 @@ TEST_CASE("values of an H200 are what the kernels did") {
     for (std::size_t i = 0; i < values.ranges.size(); ++i) {
       const std::string& kernel = values.names.at(values.ranges[i].name - 1);
       INFO(kernel);
-      const auto& [warps, bytes] = counts.at(kernel);
+      const auto& [warps, flops, bytes] = counts.at(kernel);
       for (std::size_t m = 0; m < values.metrics.size(); ++m) {
         const std::string& name = capture.info.metrics[values.metrics[m] - 1].name;
         const double value = values.values[i * values.metrics.size() + m];
         seen.insert(name);
         if (name == "sm__warps_launched.sum") {
           CHECK(value == warps);
+        } else if (name == "flop_count_sp") {
+          CHECK(value == flops);
         } else if (name == "dram__bytes_read.sum") {
           CHECK(value >= bytes);
           CHECK(value < bytes * 1.02 + 16384);
@@ -124,8 +129,8 @@ TEST_CASE("values of an H200 are what the kernels did") {
       }
     }
   }
-  for (const char* name :
-       {"sm__warps_launched.sum", "dram__bytes_read.sum", "lts__t_sector_hit_rate.pct", "ipc"}) {
+  for (const char* name : {"sm__warps_launched.sum", "dram__bytes_read.sum",
+                           "lts__t_sector_hit_rate.pct", "ipc", "flop_count_sp"}) {
     CHECK(seen.count(name) == 10);
   }
 }

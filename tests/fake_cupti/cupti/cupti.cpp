@@ -51,6 +51,7 @@ struct Cupti {
   std::vector<std::uint32_t> devices;
   std::map<std::uint32_t, std::uint32_t> contexts;  // id, device
   std::atomic<bool> driver_up{false};
+  std::atomic<bool> was_serial{false};  // KERNEL was enabled
 
   std::atomic<std::uint32_t> last_marker{0};
 };
@@ -253,6 +254,10 @@ void write_kernel(const Work& work, bool without_times) {
 }
 
 void on_kernel(const Work& work) {
+  if (work.graph_node != 0 && wants(CUPTI_ACTIVITY_KIND_KERNEL)) {  // no such records (measured)
+    graph_breaks_profiler(work.context);
+    return;
+  }
   const bool without_times = profile(work);
   write_kernel(work, without_times);
   if (work.own_kernel > 0) {  // ran before, and has its record behind (measured)
@@ -532,6 +537,22 @@ CUptiResult enable(CUpti_ActivityKind kind) {
     case CUPTI_ACTIVITY_KIND_MODULE:
     case CUPTI_ACTIVITY_KIND_DEVICE_ATTRIBUTE:
     case CUPTI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE: return CUPTI_ERROR_NOT_COMPATIBLE;
+    case CUPTI_ACTIVITY_KIND_KERNEL: {
+      // Measured: these are in its way the second time.
+      const bool again = cupti().was_serial.exchange(true) && version() >= 130400;
+      if (wants(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) ||
+          (again &&
+           (wants(CUPTI_ACTIVITY_KIND_JIT) || wants(CUPTI_ACTIVITY_KIND_MEM_DECOMPRESS)))) {
+        return CUPTI_ERROR_NOT_COMPATIBLE;
+      }
+      break;
+    }
+    case CUPTI_ACTIVITY_KIND_PCIE:
+      if (version() < 130200) pcie_breaks_profiler();
+      break;
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+      if (wants(CUPTI_ACTIVITY_KIND_KERNEL)) return CUPTI_ERROR_NOT_COMPATIBLE;
+      break;
     case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
       if (!cupti().driver_up.load()) return CUPTI_ERROR_NOT_READY;
       break;

@@ -46,6 +46,7 @@ struct CUpti_RangeProfiler_Object {
 
   std::mutex mutex;
   bool context_is_gone = false;
+  bool broken = false;
   bool configured = false;
   bool started = false;
   bool started_before = false;
@@ -85,6 +86,7 @@ thread_local int callbacks = 0;
 // Never destroyed: threads outlive static destructors.
 struct Profilers {
   std::atomic<int> started{0};
+  std::atomic<bool> works{true};
   std::mutex mutex;
   std::map<std::uint32_t, std::shared_ptr<Object>> of_context;
 };
@@ -163,6 +165,16 @@ std::uint64_t own_kernel_time(std::uint32_t context) {
   if (!object) return 0;
   const std::lock_guard lock(object->mutex);
   return is_profiled(*object) && !is_kernel_replay(*object) ? wait_kernel_ns : 0;
+}
+
+void pcie_breaks_profiler() { all().works.store(false); }
+
+void graph_breaks_profiler(std::uint32_t context) {
+  const auto object = find(context);
+  if (!object) return;
+  const std::lock_guard lock(object->mutex);
+  object->broken = true;
+  set_started(*object, false);
 }
 
 bool profile(const Work& work) {
@@ -284,6 +296,7 @@ const Context* context_of(CUcontext context) { return reinterpret_cast<const Con
   const auto object = find(params->pRangeProfilerObject); \
   if (!object) return CUPTI_ERROR_INVALID_PARAMETER;      \
   const std::lock_guard lock(object->mutex);              \
+  if (object->broken) return CUPTI_ERROR_UNKNOWN;         \
   if (object->context_is_gone) return CUPTI_ERROR_INVALID_CONTEXT
 
 extern "C" {
@@ -409,6 +422,7 @@ CUptiResult cuptiRangeProfilerGetCounterDataSize(
   TROUBLE_IF_TOLD();
   EXPECT_SIZE(CUpti_RangeProfiler_GetCounterDataSize_Params);
   LOCK_OBJECT();
+  if (!all().works.load()) return CUPTI_ERROR_NOT_INITIALIZED;
   Plan plan;
   if (!params->pMetricNames || params->maxNumOfRanges == 0 ||
       params->maxNumRangeTreeNodes < params->maxNumOfRanges ||

@@ -17,6 +17,10 @@ namespace fake {
 
 // How long CUPTI's own kernel runs before a launch in this context, ns; 0: there is none.
 std::uint64_t own_kernel_time(std::uint32_t context);
+// PCIE was enabled where that keeps the range profiler from working: 13.0 and 13.1.
+void pcie_breaks_profiler();
+// A graph was launched while kernels are traced one at a time: nothing can be measured any more.
+void graph_breaks_profiler(std::uint32_t context);
 
 // Counts the launch. True: its record has no times.
 bool profile(const Work& work);
