@@ -336,7 +336,8 @@ std::vector<Option> make_table() {
       {.name = "concurrent-kernels",
        .argument = "on|off",
        .group = G::collect,
-       .help = "off: run kernels one at a time",
+       .help = "off: run kernels one at a time, those of CUDA graphs excepted\n"
+               "Run-time compilation and memory decompression are not recorded then.",
        .set = equals("on", [](Options& o) -> bool& { return o.concurrent_kernels; })},
       {.name = "unified-memory-profiling",
        .argument = "per-process-device|off",
