@@ -113,6 +113,11 @@ MetricSession::MetricSession(const Options& options) : options_(options) {
     throw Error("no metrics can be collected: " + problems, "docs/metrics.md tells more",
                 ExitCode::no_metrics);
   }
+  for (const MetricRequest& request : options.metrics.requests) {
+    if (std::ranges::none_of(scopes_, [&](const auto& s) { return same_scope(s, request); })) {
+      scopes_.push_back(request);
+    }
+  }
   library_ = std::make_shared<const cupti::HostLibrary>(host_cupti_candidates(options.cupti));
   for (const ProbedDevice& device : devices) {
     const auto known =
@@ -151,25 +156,20 @@ void MetricSession::make_folder() {
 
 void MetricSession::plan_chip(Chip& chip) {
   const metrics::Catalogue catalogue(*chip.host);
-  std::vector<MetricRequest> scopes;
+  chip.metrics.resize(scopes_.size());
   for (const MetricRequest& request : options_.metrics.requests) {
     std::vector<Metric> wanted = catalogue.metrics(request.metrics);
     std::ranges::move(catalogue.events(request.events), std::back_inserter(wanted));
     const auto place = std::ranges::find_if(
-        scopes, [&](const MetricRequest& scope) { return same_scope(scope, request); });
-    if (place == scopes.end()) {
-      scopes.push_back(request);
-      chip.metrics.push_back(std::move(wanted));
-    } else {
-      auto& list = chip.metrics[static_cast<std::size_t>(place - scopes.begin())];
-      for (Metric& metric : wanted) {
-        if (std::ranges::find(list, metric.name, &Metric::name) == list.end()) {
-          list.push_back(std::move(metric));
-        }
+        scopes_, [&](const MetricRequest& scope) { return same_scope(scope, request); });
+    auto& list = chip.metrics[static_cast<std::size_t>(place - scopes_.begin())];
+    for (Metric& metric : wanted) {
+      if (std::ranges::find(list, metric.name, &Metric::name) == list.end()) {
+        list.push_back(std::move(metric));
       }
     }
   }
-  for (std::uint32_t scope = 0; scope < scopes.size(); ++scope) {
+  for (std::uint32_t scope = 0; scope < scopes_.size(); ++scope) {
     const std::vector<Metric>& wanted = chip.metrics[scope];
     if (wanted.empty()) continue;
     std::vector<metrics::Group> groups;
@@ -194,7 +194,7 @@ void MetricSession::plan_chip(Chip& chip) {
           .id = planned->id,
           .chip = chip.name,
           .mode = std::string(name_of(options_.metrics.replay)),
-          .scope = words(scopes[scope]),
+          .scope = words(scopes_[scope]),
           .cost_class = std::string(metrics::cost_of(group.cost).name),
           .passes = static_cast<std::uint32_t>(group.passes),
           .expected_us = options_.metrics.replay == MetricReplay::kernel
@@ -345,13 +345,7 @@ wire::Fields MetricSession::config_for(std::uint32_t stream, const wire::Fields&
   config.images = folder_ + "/" + std::to_string(process);
   std::error_code ignored;
   std::filesystem::create_directory(config.images, ignored);
-  std::vector<MetricRequest> scopes;
-  for (const MetricRequest& request : chosen.requests) {
-    if (std::ranges::none_of(scopes, [&](const auto& s) { return same_scope(s, request); })) {
-      scopes.push_back(request);
-    }
-  }
-  for (const MetricRequest& scope : scopes) {
+  for (const MetricRequest& scope : scopes_) {
     config.scopes.push_back({.devices = scope.devices,
                              .contexts = scope.contexts,
                              .streams = scope.streams,

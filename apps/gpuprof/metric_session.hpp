@@ -32,12 +32,13 @@ class MetricSession {
   // Asks which GPUs there are, looks the metrics up and plans. Throws gpuprof::Error for names that
   // mean nothing, and when no metrics can be collected here (ExitCode::no_metrics, no_driver).
   explicit MetricSession(const Options& options);
-  // What to do with configuration for the collector of a stream. Called from take().
-  using TellCollector = std::function<void(std::uint32_t stream, const wire::Fields& fields)>;
-  void set_tell_collector(TellCollector tell) { tell_collector_ = std::move(tell); }
   ~MetricSession();
   MetricSession(const MetricSession&) = delete;
   MetricSession& operator=(const MetricSession&) = delete;
+
+  // What to do with configuration for the collector of a stream. Called from take().
+  using TellCollector = std::function<void(std::uint32_t stream, const wire::Fields& fields)>;
+  void set_tell_collector(TellCollector tell) { tell_collector_ = std::move(tell); }
 
   // How often the target has to run.
   std::size_t runs() const { return runs_; }
@@ -70,15 +71,15 @@ class MetricSession {
   void make_folder();
   void plan_chip(Chip& chip);
   const PlannedGroup* group(std::uint32_t id) const;
-  std::uint32_t process_of(std::uint32_t stream);
-
   void assign_runs(const Chip& chip);
+  std::uint32_t process_of(std::uint32_t stream);
   const cupti::HostChip& evaluator(const Chip& chip, std::uint32_t process, std::uint32_t device);
 
   const Options& options_;
   std::shared_ptr<const cupti::HostLibrary> library_;
   std::vector<std::unique_ptr<Chip>> chips_;
   std::vector<std::unique_ptr<PlannedGroup>> groups_;  // in the order of their ids, from 1
+  std::vector<MetricRequest> scopes_;                  // requests that differ in what they measure
   wire::MetricsInfo info_;
   std::size_t runs_ = 1;
   std::string folder_;  // of images between passes; removed at the end
@@ -92,12 +93,14 @@ class MetricSession {
   std::map<std::uint32_t, std::uint32_t> stream_of_process_;  // of the first run
   std::set<std::string> left_out_;
 
-  // The loading thread's, and between runs begin_run's. The last ordinals that this attempt at the
-  // run has delivered, and those before it: a run that is made again delivers nothing twice.
-  using RangesOf = std::array<std::uint32_t, 3>;  // process, context number, group
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::unique_ptr<cupti::HostChip>> evaluators_;
+  // The rest is the loading thread's, and between runs begin_run's.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::unique_ptr<cupti::HostChip>>
+      evaluators_;  // by process and device
   metrics::Means means_;
   TellCollector tell_collector_;
+  // The last ordinals that this attempt at the run has delivered, and those before it: a run that
+  // is made again delivers nothing twice.
+  using RangesOf = std::array<std::uint32_t, 3>;  // process, context number, group
   std::map<RangesOf, std::uint64_t> has_;
   std::map<RangesOf, std::uint64_t> had_;
   std::uint64_t mismatched_ = 0;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "libprof/base/whole.hpp"
 #include "libprof/collect/range_context.hpp"
 
 namespace gpuprof::collect {
@@ -24,24 +25,6 @@ std::uint64_t print_of(const wire::MeasuredRange& row, const std::vector<std::st
   for (const std::uint32_t part : row.grid) mix(part);
   for (const std::uint32_t part : row.block) mix(part);
   return print | 1;
-}
-
-bool write_all(int file, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(file, bytes.data(), bytes.size());
-    if (written <= 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
-bool read_all(int file, std::span<std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t got = read(file, bytes.data(), bytes.size());
-    if (got <= 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(got));
-  }
-  return true;
 }
 
 }  // namespace
@@ -344,8 +327,9 @@ bool RangeProfiler::save_image(Context& context) {
   const int file =
       open(image_file(context, group.pass).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file < 0) return false;
-  const bool written = write_all(file, std::as_bytes(std::span(context.image))) &&
-                       write_all(file, std::as_bytes(std::span(context.prints)));
+  const bool written =
+      write_whole(file, std::as_bytes(std::span(context.image)), 0) &&
+      write_whole(file, std::as_bytes(std::span(context.prints)), context.image.size());
   ::close(file);
   if (group.pass > 1) unlink(image_file(context, group.pass - 2).c_str());
   return written;
@@ -354,11 +338,14 @@ bool RangeProfiler::save_image(Context& context) {
 void RangeProfiler::load_image(Context& context) {
   const wire::CollectGroup& group = config_.groups[static_cast<std::size_t>(context.group)];
   const int file = open(image_file(context, group.pass - 1).c_str(), O_RDONLY | O_CLOEXEC);
-  const bool there = file >= 0 && read_all(file, std::as_writable_bytes(std::span(context.image)));
+  const bool there =
+      file >= 0 && read_whole(file, std::as_writable_bytes(std::span(context.image)), 0);
   context.prints.clear();
+  std::uint64_t at = context.image.size();
   std::uint64_t print = 0;
-  while (there && read_all(file, std::as_writable_bytes(std::span(&print, 1)))) {
+  while (there && read_whole(file, std::as_writable_bytes(std::span(&print, 1)), at)) {
     context.prints.push_back(print);
+    at += sizeof print;
   }
   if (file >= 0) ::close(file);
   if (!there) fail(context, "this run has more launches than the one before");

@@ -7,34 +7,11 @@
 #include <optional>
 #include <utility>
 
+#include "libprof/base/whole.hpp"
 #include "libprof/wire/messages.hpp"
 
 namespace gpuprof::launch {
 namespace {
-
-bool write_all(int file, const void* bytes, std::size_t size, std::uint64_t at) {
-  const auto* next = static_cast<const char*>(bytes);
-  while (size > 0) {
-    const ssize_t written = pwrite(file, next, size, static_cast<off_t>(at));
-    if (written <= 0) return false;
-    next += written;
-    at += static_cast<std::uint64_t>(written);
-    size -= static_cast<std::size_t>(written);
-  }
-  return true;
-}
-
-bool read_all(int file, void* bytes, std::size_t size, std::uint64_t at) {
-  auto* next = static_cast<char*>(bytes);
-  while (size > 0) {
-    const ssize_t got = pread(file, next, size, static_cast<off_t>(at));
-    if (got <= 0) return false;
-    next += got;
-    at += static_cast<std::uint64_t>(got);
-    size -= static_cast<std::size_t>(got);
-  }
-  return true;
-}
 
 int open_nameless(const std::string& folder) {
   const int file = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -133,8 +110,9 @@ bool FrameQueue::spill(const wire::Frame& frame) {
   if (spill_file_ < 0) return false;
   const wire::FrameHeader header{static_cast<std::uint32_t>(frame.type), frame.stream,
                                  frame.length};
-  if (!write_all(spill_file_, &header, sizeof header, spill_written_) ||
-      !write_all(spill_file_, frame.bytes.get(), frame.length, spill_written_ + sizeof header)) {
+  if (!write_whole(spill_file_, std::as_bytes(std::span(&header, 1)), spill_written_) ||
+      !write_whole(spill_file_, {frame.bytes.get(), frame.length},
+                   spill_written_ + sizeof header)) {
     return false;
   }
   spill_written_ += sizeof header + frame.length;
@@ -143,12 +121,12 @@ bool FrameQueue::spill(const wire::Frame& frame) {
 
 bool FrameQueue::unspill(wire::Frame& frame) {
   wire::FrameHeader header{};
-  if (read_all(spill_file_, &header, sizeof header, spill_read_)) {
+  if (read_whole(spill_file_, std::as_writable_bytes(std::span(&header, 1)), spill_read_)) {
     frame.type = static_cast<wire::FrameType>(header.type);
     frame.stream = header.stream;
     frame.length = static_cast<std::size_t>(header.length);
     frame.bytes = std::make_unique_for_overwrite<std::byte[]>(frame.length);
-    if (read_all(spill_file_, frame.bytes.get(), frame.length, spill_read_ + sizeof header)) {
+    if (read_whole(spill_file_, {frame.bytes.get(), frame.length}, spill_read_ + sizeof header)) {
       spill_read_ += sizeof header + frame.length;
       if (spill_read_ == spill_written_) {
         // Give the room back. Where that fails the file just grows on.

@@ -14,8 +14,9 @@ import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 # Packed ones are unpacked in the build tree.
-FOLDERS = [SOURCE / "tests/captures", pathlib.Path(os.environ.get("GPUPROF_BUILD", "")) / "tests/captures"]
-CAPTURES = sorted(capture for folder in FOLDERS for capture in folder.glob("*.gpcap"))
+BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD", ""))
+CAPTURES = sorted(capture for folder in (SOURCE, BUILD)
+                  for capture in (folder / "tests" / "captures").glob("*.gpcap"))
 QUERIES = SOURCE / "examples" / "queries"
 GPUPROF = os.environ.get("GPUPROF")
 
