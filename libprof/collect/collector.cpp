@@ -331,7 +331,7 @@ void Collector::prepare_metrics() {
     return;
   }
   load_perfworks(cupti_);
-  serial_ |= config->trace_serially;
+  serial_ |= config->trace_serially && wants(schema::ConcurrentKernel::info.id);
   metrics_ = std::make_unique<RangeProfiler>(
       cupti_, channel_, std::move(*config),
       [this](std::string_view what, std::string_view text) { tell(what, text); });

@@ -1,7 +1,9 @@
 #include "libprof/store/loader.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
+#include <thread>
 #include <tuple>
 
 #include "libprof/base/demangle.hpp"
@@ -500,14 +502,21 @@ void Loader::finish() {
   insert_string_ = Statement();
   insert_statistic_ = Statement();
   metrics_.reset();
-  try {
-    database_.execute("PRAGMA busy_timeout = 2000");
-    database_.execute("PRAGMA journal_mode = DELETE");
-  } catch (const Error&) {
-    // Somebody else has the file open. All is in it and in its log; SQLite folds the log in when
-    // the last one closes the file, and only tools older than SQLite 3.7 cannot read it until then.
-    still_open_ = true;
+  // SQLite does not wait here for a reader to close the file: it is asked again.
+  database_.execute("PRAGMA busy_timeout = 0");
+  constexpr auto patience = std::chrono::seconds(2);
+  const auto began = std::chrono::steady_clock::now();
+  while (true) {
+    try {
+      return database_.execute("PRAGMA journal_mode = DELETE");
+    } catch (const Error&) {
+      if (std::chrono::steady_clock::now() - began >= patience) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
   }
+  // Somebody else has the file open. All is in it and in its log; SQLite folds the log in when the
+  // last one closes the file, and only tools older than SQLite 3.7 cannot read it until then.
+  still_open_ = true;
 }
 
 LoadTotals& LoadTotals::operator+=(const LoadTotals& other) {

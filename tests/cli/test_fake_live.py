@@ -127,6 +127,24 @@ class Growing(FakeTest):
         # A file of its own again.
         self.assertEqual(self.database().one("PRAGMA journal_mode"), "delete")
 
+    def test_a_reader_that_leaves_late(self):
+        """gpuprof waits a moment for it, and the file is one of its own again."""
+        process = self.start("steady", 1, 10)
+        while not self.output.exists():
+            time.sleep(0.02)
+        reader = sqlite3.connect(f"file:{self.output}?mode=ro", uri=True)
+        finished = (0,)
+        while finished != (1,) and process.poll() is None:
+            try:
+                finished = reader.execute("SELECT value FROM RUN WHERE key = 'finished'").fetchone()
+            except sqlite3.OperationalError:
+                pass
+            time.sleep(0.01)
+        time.sleep(0.5)
+        reader.close()
+        process.communicate()
+        self.assertEqual(self.database().one("PRAGMA journal_mode"), "delete")
+
     def test_views_during_the_run(self):
         process = self.start("steady", 1, 10)
         process.stdout.readline()
