@@ -12,15 +12,12 @@
 #include <vector>
 
 #include "libprof/collect/range_profiler.hpp"
+#include "libprof/cupti/first_start.hpp"
 
 namespace gpuprof::collect {
 
 // CUPTI's parameters for one call.
 #define GPUPROF_PARAMS(type) cupti::sized<type>(type##_STRUCT_SIZE)
-
-// The first Start of a profiler object (measured), and what it takes for each range of its batch.
-inline constexpr double first_start_us = 180'000;
-inline constexpr double first_start_range_us = 650;
 
 inline std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -28,8 +25,13 @@ inline std::int64_t now_ns() {
       .count();
 }
 
-// The note of a range in which a graph was launched that its counters leave out, until it is sent.
-inline constexpr std::uint16_t graphs_missing = 0xffff;
+// Why a range that was measured has no values: MeasuredRange::note counts these from 1.
+inline constexpr std::array notes{
+    wire::other_launch,
+    std::string_view("counters of patched code leave out the CUDA graphs that were launched"),
+    std::string_view("launches of several threads got mixed up"),
+};
+enum Note : std::uint16_t { other_launch = 1, graphs_left_out = 2, mixed_up = 3 };
 
 // Launches that are alike: name, grid and block.
 struct RangeProfiler::Shape {

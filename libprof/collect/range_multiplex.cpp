@@ -47,7 +47,7 @@ bool RangeProfiler::multiplex_wants(Context& context, Shape& shape) {
   if (!over) {
     if (!needs(context.group)) return false;
     // A short window at least must be paid for.
-    const wire::CollectGroup& group = config_.groups[static_cast<std::size_t>(context.group)];
+    const wire::CollectGroup& group = group_of(context);
     const double switch_us = context.object ? group.switch_us : first_us;
     return affords(switch_us + 16 * group.launch_us) && needed();
   }

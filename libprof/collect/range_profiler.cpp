@@ -15,15 +15,7 @@ namespace {
 
 constexpr std::int64_t callback_ns = 500;  // of a launch that is not measured (measured)
 
-constexpr CUpti_CallbackId launches[] = {
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
-    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
+constexpr CUpti_CallbackId captures[] = {
     CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture,
     CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_ptsz,
     CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2,
@@ -128,7 +120,7 @@ RangeProfiler::RangeProfiler(const cupti::Api& cupti, Channel& channel, wire::Co
       tell_(std::move(tell)),
       left_out_(regex_of(config_.left_out)),
       ranges_(regex_of(config_.ranges)),
-      first_cost_us_(first_start_us + first_start_range_us * config_.batch) {
+      first_cost_us_(cupti::first_start_us + cupti::first_start_range_us * config_.batch) {
   for (const wire::CollectScope& scope : config_.scopes) {
     auto& made = scopes_.emplace_back(std::make_unique<Scope>());
     made->contexts = regex_of(scope.contexts);
@@ -140,7 +132,8 @@ RangeProfiler::RangeProfiler(const cupti::Api& cupti, Channel& channel, wire::Co
 
 RangeProfiler::~RangeProfiler() = default;
 
-std::span<const CUpti_CallbackId> RangeProfiler::driver_calls() { return launches; }
+std::span<const CUpti_CallbackId> RangeProfiler::capture_calls() { return captures; }
+
 // --- contexts
 
 RangeProfiler::Context* RangeProfiler::find(CUcontext handle) {
@@ -290,7 +283,7 @@ void RangeProfiler::enter(CUpti_CallbackId id, const CUpti_CallbackData& call) {
     context.wasted_us = 0;
   } else if (context.started) {
     // To measure and throw away, or to stop and start again: whichever was cheaper so far.
-    const wire::CollectGroup& current = config_.groups[static_cast<std::size_t>(context.group)];
+    const wire::CollectGroup& current = group_of(context);
     context.wasted_us += current.launch_us;
     if (config_.mode == wire::ReplayMode::kernel || context.wasted_us > current.switch_us) {
       suspend(context);
@@ -329,7 +322,7 @@ void RangeProfiler::exit(const CUpti_CallbackData& call) {
   if (context.rows.empty()) context.first_row_ns = now_ns();
   context.rows.push_back(context.launching);
   if (config_.mode == wire::ReplayMode::multiplex) {
-    const wire::CollectGroup& group = config_.groups[static_cast<std::size_t>(context.group)];
+    const wire::CollectGroup& group = group_of(context);
     const std::int64_t took =
         std::max(now_ns() - since, static_cast<std::int64_t>(group.launch_us * 1000));
     spent_ns_.fetch_add(took, std::memory_order_relaxed);
@@ -426,13 +419,7 @@ void RangeProfiler::list(Context& context, const CUpti_CallbackData& call, const
 
 void RangeProfiler::send_list(Context& context) {
   if (context.list.ranges.empty()) return;
-  context.list.group = wire::launch_list;
-  context.list.context = context.id;
-  context.list.context_number = context.number;
-  context.list.device = context.device;
-  wire::Encoder encoder;
-  encode(encoder, context.list);
-  channel_.send(wire::FrameType::counter_data, encoder);
+  send(context, wire::launch_list, context.list);
   context.list = {};
   context.list_names.clear();
 }
@@ -462,7 +449,7 @@ void RangeProfiler::send_old(Context& context) {
   send_list(context);
   if (context.failed.load() || context.rows.empty()) return;
   if (now_ns() - context.first_row_ns < old_ns || captures_.load() > 0) return;
-  const wire::CollectGroup& group = config_.groups[static_cast<std::size_t>(context.group)];
+  const wire::CollectGroup& group = group_of(context);
   if (config_.mode == wire::ReplayMode::range ||
       (group.passes > 1 && config_.mode != wire::ReplayMode::kernel)) {
     return;

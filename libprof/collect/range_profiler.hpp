@@ -14,6 +14,7 @@
 
 #include <cupti.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -36,9 +37,11 @@
 
 namespace gpuprof::collect {
 
+inline constexpr std::array<CUpti_CallbackId, 2> graph_launches{
+    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz};
+
 inline bool is_graph_launch(CUpti_CallbackId driver_call) {
-  return driver_call == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch ||
-         driver_call == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz;
+  return driver_call == graph_launches[0] || driver_call == graph_launches[1];
 }
 
 class RangeProfiler {
@@ -52,8 +55,9 @@ class RangeProfiler {
   // wire/FORMAT.md.
   void enough(const wire::Fields& fields);
 
-  // The driver functions whose callbacks belong here, and their callback.
-  static std::span<const CUpti_CallbackId> driver_calls();
+  // The driver functions whose callbacks belong here, besides launches of kernels and graphs; and
+  // the callback of all of them.
+  static std::span<const CUpti_CallbackId> capture_calls();
   void driver_call(CUpti_CallbackId id, const CUpti_CallbackData& call);
 
   // What NVTX calls are wanted, and their callback.
@@ -88,6 +92,8 @@ class RangeProfiler {
   // The group to measure this launch in; negative: not asked for.
   int group_for(Context& context, const Launch& launch, Shape& shape);
   int group_of_scope(const Context& context, std::uint32_t scope) const;
+  // The one that it is configured for.
+  const wire::CollectGroup& group_of(const Context& context) const;
   bool multiplex_wants(Context& context, Shape& shape);
   Shape& shape_of(Context& context, const Launch& launch);
 
@@ -106,6 +112,7 @@ class RangeProfiler {
   void stop(Context& context);
   void grow(Context& context);
   void send(Context& context, std::uint64_t dropped);
+  void send(const Context& context, std::uint32_t group, wire::CounterData& data);
   // All launches of a first run.
   void list(Context& context, const CUpti_CallbackData& call, const Launch& launch);
   void send_list(Context& context);

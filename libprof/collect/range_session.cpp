@@ -29,6 +29,10 @@ std::uint64_t print_of(const wire::MeasuredRange& row, const std::vector<std::st
 
 }  // namespace
 
+const wire::CollectGroup& RangeProfiler::group_of(const Context& context) const {
+  return config_.groups[static_cast<std::size_t>(context.group)];
+}
+
 bool RangeProfiler::call(Context& context, CUptiResult result, const char* what) {
   if (result == CUPTI_SUCCESS) return true;
   const char* text = "";
@@ -45,14 +49,18 @@ void RangeProfiler::fail(Context& context, std::string why) {
   // What these launches would have had is lost, and each says why.
   context.image.clear();
   wire::CounterData data;
-  data.group = config_.groups[static_cast<std::size_t>(std::max(context.group, 0))].id;
-  data.context = context.id;
-  data.context_number = context.number;
-  data.device = context.device;
   data.ranges = std::exchange(context.rows, {});
   for (auto& row : data.ranges) row.note = 1;
   data.names = context.names;
   data.notes = {std::move(why)};
+  send(context, config_.groups[static_cast<std::size_t>(std::max(context.group, 0))].id, data);
+}
+
+void RangeProfiler::send(const Context& context, std::uint32_t group, wire::CounterData& data) {
+  data.group = group;
+  data.context = context.id;
+  data.context_number = context.number;
+  data.device = context.device;
   wire::Encoder encoder;
   encode(encoder, data);
   channel_.send(wire::FrameType::counter_data, encoder);
@@ -210,7 +218,7 @@ void RangeProfiler::suspend(Context& context) {
   const std::int64_t began = now_ns();
   stop(context);
   spent_ns_.fetch_add(now_ns() - began, std::memory_order_relaxed);
-  const wire::CollectGroup& group = config_.groups[static_cast<std::size_t>(context.group)];
+  const wire::CollectGroup& group = group_of(context);
   if (group.passes > 1 && config_.mode != wire::ReplayMode::kernel) {
     close(context);
     context.configured = false;
@@ -248,10 +256,10 @@ void RangeProfiler::close(Context& context) {
 // first start. So a context that goes on and on gets larger batches, each time it has paid for that
 // in stops and starts.
 void RangeProfiler::grow(Context& context) {
-  const wire::CollectGroup& group = config_.groups[static_cast<std::size_t>(context.group)];
+  const wire::CollectGroup& group = group_of(context);
   if (config_.mode != wire::ReplayMode::application || !config_.grows || group.passes > 1) return;
   context.measured += context.batch;
-  const double start_us = first_start_us + first_start_range_us * 4 * context.batch;
+  const double start_us = cupti::first_start_us + cupti::first_start_range_us * 4 * context.batch;
   const double saved_us = group.switch_us * 3 / 4 / context.batch * double(context.measured);
   if (saved_us < start_us || context.growth >= 16 || context.batch < config_.batch) return;
   context.growth *= 4;
@@ -261,7 +269,7 @@ void RangeProfiler::grow(Context& context) {
 }
 
 void RangeProfiler::send(Context& context, std::uint64_t dropped) {
-  const wire::CollectGroup& group = config_.groups[static_cast<std::size_t>(context.group)];
+  const wire::CollectGroup& group = group_of(context);
   counts_.dropped.fetch_add(dropped, std::memory_order_relaxed);
   const bool several = group.passes > 1 && config_.mode != wire::ReplayMode::kernel;
   if (several) compare_passes(context);
@@ -273,28 +281,18 @@ void RangeProfiler::send(Context& context, std::uint64_t dropped) {
   counts_.ranges.fetch_add(context.rows.size(), std::memory_order_relaxed);
   send_list(context);
   wire::CounterData data;
-  data.group = group.id;
-  data.context = context.id;
-  data.context_number = context.number;
-  data.device = context.device;
   data.dropped = dropped;
   data.ranges = context.rows;
   data.names = context.names;
   data.image = std::as_bytes(std::span(context.image));
-  data.notes = {std::string(wire::other_launch),
-                "counters of patched code leave out the CUDA graphs that were launched",
-                "launches of several threads got mixed up"};
-  const bool mixed_up = context.overlapped.exchange(false);
-  if (mixed_up) data.image = {};
+  data.notes.assign(notes.begin(), notes.end());
+  const bool overlapped = context.overlapped.exchange(false);
+  if (overlapped) data.image = {};
   for (std::size_t i = 0; i < data.ranges.size(); ++i) {
-    std::uint16_t& note = data.ranges[i].note;
-    if (several && context.prints[i] == other_print) note = 1;
-    if (note == graphs_missing) note = 2;
-    if (mixed_up) note = 3;
+    if (several && context.prints[i] == other_print) data.ranges[i].note = other_launch;
+    if (overlapped) data.ranges[i].note = mixed_up;
   }
-  wire::Encoder encoder;
-  encode(encoder, data);
-  channel_.send(wire::FrameType::counter_data, encoder);
+  send(context, group.id, data);
 }
 
 // --- passes of several runs
@@ -304,14 +302,14 @@ void RangeProfiler::send(Context& context, std::uint64_t dropped) {
 // image lies what they were. The run before is left as it was, in case that this one is made again.
 
 std::string RangeProfiler::image_file(const Context& context, std::uint32_t pass) const {
-  const wire::CollectGroup& group = config_.groups[static_cast<std::size_t>(context.group)];
+  const wire::CollectGroup& group = group_of(context);
   return config_.images + "/" + std::to_string(group.id) + "-" + std::to_string(context.number) +
          "-" + std::to_string(context.window) + "-" + std::to_string(pass);
 }
 
 // What the launches of the window are, and which of them were others in an earlier pass.
 void RangeProfiler::compare_passes(Context& context) {
-  const bool first = config_.groups[static_cast<std::size_t>(context.group)].pass == 0;
+  const bool first = group_of(context).pass == 0;
   std::vector<std::uint64_t> prints;
   for (const wire::MeasuredRange& row : context.rows) {
     const std::uint64_t print = print_of(row, context.names);
@@ -323,7 +321,7 @@ void RangeProfiler::compare_passes(Context& context) {
 }
 
 bool RangeProfiler::save_image(Context& context) {
-  const wire::CollectGroup& group = config_.groups[static_cast<std::size_t>(context.group)];
+  const wire::CollectGroup& group = group_of(context);
   const int file =
       open(image_file(context, group.pass).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file < 0) return false;
@@ -336,7 +334,7 @@ bool RangeProfiler::save_image(Context& context) {
 }
 
 void RangeProfiler::load_image(Context& context) {
-  const wire::CollectGroup& group = config_.groups[static_cast<std::size_t>(context.group)];
+  const wire::CollectGroup& group = group_of(context);
   const int file = open(image_file(context, group.pass - 1).c_str(), O_RDONLY | O_CLOEXEC);
   const bool there =
       file >= 0 && read_whole(file, std::as_writable_bytes(std::span(context.image)), 0);

@@ -128,8 +128,9 @@ void RangeProfiler::end_range() {
     std::uint64_t now = 0;
     cupti_.cuptiGetTimestamp(&now);
     context.launching.end = static_cast<std::int64_t>(now);
-    const bool patched = config_.groups[static_cast<std::size_t>(context.group)].patched;
-    if (patched && context.had_graph.load()) context.launching.note = graphs_missing;
+    if (group_of(context).patched && context.had_graph.load()) {
+      context.launching.note = graphs_left_out;
+    }
     context.rows.push_back(context.launching);
     if (context.rows.size() >= context.batch) close(context);
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "libprof/base/error.hpp"
+#include "libprof/cupti/first_start.hpp"
 
 namespace gpuprof::metrics {
 namespace {
@@ -58,9 +59,8 @@ CostClass cost_class(std::string_view counter) {
 }
 
 std::uint32_t best_batch(const Group& group, std::uint64_t launches) {
-  constexpr double start_us = 650;  // for each range of the batch
-  const double best =
-      std::sqrt(cost_of(group.cost).switch_us * static_cast<double>(launches) / start_us);
+  const double best = std::sqrt(cost_of(group.cost).switch_us * static_cast<double>(launches) /
+                                cupti::first_start_range_us);
   return static_cast<std::uint32_t>(std::clamp(best, 64.0, 4096.0));
 }
 

@@ -104,6 +104,13 @@ TEST_CASE("all of nvprof's metrics are planned, on every chip") {
     const auto groups = metrics::plan(chip, wanted);
     check(chip, wanted, groups);
     CHECK(groups.size() < wanted.size());
+    // A group of patched counters has no others: what is said of one is true of all its metrics.
+    for (const Group& group : groups) {
+      for (const std::string& counter : group.counters) {
+        CHECK((metrics::cost_class(counter) == CostClass::patched) ==
+              (group.cost == CostClass::patched));
+      }
+    }
   }
 }
 
