@@ -36,44 +36,50 @@ bool RangeProfiler::multiplex_wants(Context& context, Shape& shape) {
   if (began_ns_.load(std::memory_order_relaxed) == 0) began_ns_.store(now_ns());
   const double first_us = first_cost_us_.load(std::memory_order_relaxed);
   if (context.started) return needs(context.group) && needed();
-  // Nothing was needed for as long as it takes to earn another switch.
-  if (++context.unneeded % look_at_clock == 0) {
+  // Nothing was needed for as long as it takes to earn so many switches.
+  const auto idle = [&](int switches) {
     const auto idle_ns = static_cast<double>(now_ns() - context.needed_at_ns);
-    context.fruitless = idle_ns * config_.overhead_permille > first_us * 1e6;
-  }
+    return idle_ns * config_.overhead_permille > switches * first_us * 1e6;
+  };
+  if (++context.unneeded % look_at_clock == 0) context.fruitless = idle(1);
   const bool over =
       context.group < 0 || context.fruitless ||
       context.phase_spent_ns > static_cast<std::int64_t>(phase_switches * first_us * 1000);
-  if (!over) {
-    if (!needs(context.group)) return false;
+  if (over) {
+    // The group that knows this shape least, if there is another than the present one.
+    int best = -1;
+    for (int i = 0; i < static_cast<int>(config_.groups.size()); ++i) {
+      if (!needs(i) || i == context.group) continue;
+      if (best < 0 || shape.samples[static_cast<std::size_t>(i)] <
+                          shape.samples[static_cast<std::size_t>(best)]) {
+        best = i;
+      }
+    }
+    // To be saved for, where it cannot be afforded yet.
+    if (best >= 0 && !affords(first_us)) return false;
+    context.phase_spent_ns = 0;
+    if (best >= 0) {
+      disable(context);
+      context.group = best;
+      return needed();
+    }
+  }
+  if (context.group >= 0 && needs(context.group)) {
+    needed();
     // A short window at least must be paid for.
     const wire::CollectGroup& group = group_of(context);
     const double switch_us = context.object ? group.switch_us : first_us;
-    return affords(switch_us + 16 * group.launch_us) && needed();
+    return affords(switch_us + 16 * group.launch_us);
   }
-  // The group that knows this shape least, if there is another than the present one.
-  int best = -1;
-  for (int i = 0; i < static_cast<int>(config_.groups.size()); ++i) {
-    if (!needs(i) || i == context.group) continue;
-    if (best < 0 || shape.samples[static_cast<std::size_t>(i)] <
-                        shape.samples[static_cast<std::size_t>(best)]) {
-      best = i;
-    }
+  if (!context.fruitless) return false;
+  // This shape is known in all groups. Others may not be, and are given as long again to come.
+  if (context.level == config_.samples) {
+    disable(context);
+  } else if (idle(2)) {
+    context.level = config_.samples;
+    needed();
   }
-  if (best < 0) {
-    // There is no other: the phase goes on, or all that comes is known.
-    context.phase_spent_ns = 0;
-    if (!context.fruitless || (context.group >= 0 && needs(context.group))) return false;
-    context.fruitless = false;
-    context.needed_at_ns = now_ns();
-    if (std::exchange(context.level, config_.samples) == config_.samples) disable(context);
-    return false;
-  }
-  if (!affords(first_us)) return false;
-  disable(context);
-  context.group = best;
-  context.phase_spent_ns = 0;
-  return needed();
+  return false;
 }
 
 void RangeProfiler::enough(const wire::Fields& fields) {
