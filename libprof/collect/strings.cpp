@@ -63,29 +63,38 @@ void LiveStrings::start_over() {
 }
 
 void LaunchNames::note(const char* name, std::uint32_t correlation_id) {
-  const auto pointer = reinterpret_cast<std::uint64_t>(name);
-  StringEntry* entry = table_.find(pointer);
-  if (!entry || entry->pointer.load(std::memory_order_acquire) != pointer ||
-      std::strcmp(name, table_.text.data() + entry->offset) != 0) {
-    entry = add(name);
-    if (!entry) return;  // full: what comes now stays without a name if the target dies
-  }
+  const StringEntry* entry = table_.find(reinterpret_cast<std::uint64_t>(name));
+  if (!entry || !reads(*entry, name)) entry = add(name);
+  if (!entry) return;  // full: what comes now stays without a name if the target dies
   const auto place = static_cast<std::uint64_t>(entry - table_.entries.data()) + 1;
   launches_[correlation_id & (launches_.size() - 1)].store(place << 32 | correlation_id,
                                                            std::memory_order_relaxed);
 }
 
-StringEntry* LaunchNames::add(const char* name) {
+// Text stays where it was written, so a thread that reads while an entry is given another compares
+// with one of the two.
+bool LaunchNames::reads(const StringEntry& entry, const char* name) const {
+  if (entry.pointer.load(std::memory_order_acquire) != reinterpret_cast<std::uint64_t>(name)) {
+    return false;
+  }
+  const auto offset = std::atomic_ref(const_cast<std::uint32_t&>(entry.offset));
+  return std::strcmp(name, table_.text.data() + offset.load(std::memory_order_acquire)) == 0;
+}
+
+const StringEntry* LaunchNames::add(const char* name) {
   const std::lock_guard lock(adding_);
   const auto pointer = reinterpret_cast<std::uint64_t>(name);
   StringEntry* entry = table_.find(pointer);
+  if (!entry) return nullptr;
+  if (reads(*entry, name)) return entry;  // another thread was first
   const std::size_t length = std::strlen(name);
-  if (!entry || used_text_ + length + 1 > table_.text.size()) return nullptr;
+  if (used_text_ + length + 1 > table_.text.size()) return nullptr;
   const bool fresh = entry->pointer.load(std::memory_order_relaxed) == 0;
   if (fresh && used_entries_ + 1 > table_.entries.size() / 2) return nullptr;
   std::memcpy(table_.text.data() + used_text_, name, length + 1);
   entry->length = static_cast<std::uint32_t>(length);
-  entry->offset = static_cast<std::uint32_t>(used_text_);
+  std::atomic_ref(entry->offset)
+      .store(static_cast<std::uint32_t>(used_text_), std::memory_order_release);
   used_text_ += length + 1;
   used_entries_ += fresh;
   entry->pointer.store(pointer, std::memory_order_release);

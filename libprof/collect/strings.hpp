@@ -104,7 +104,8 @@ class LaunchNames {
   void note(const char* name, std::uint32_t correlation_id);
 
  private:
-  StringEntry* add(const char* name);
+  bool reads(const StringEntry& entry, const char* name) const;
+  const StringEntry* add(const char* name);
 
   StringTable table_;
   std::span<std::atomic<std::uint64_t>> launches_;

@@ -1,0 +1,71 @@
+#include <array>
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "libprof/collect/arena.hpp"
+#include "libprof/collect/strings.hpp"
+
+using namespace gpuprof::collect;
+
+namespace {
+
+class LaunchNamesTest {
+ protected:
+  LaunchNamesTest() { REQUIRE(arena.create(4, 64 * 1024)); }
+
+  // What stands for a kernel of that name in a record of this launch, as salvage finds it.
+  std::string salvaged(const char* pointer, std::uint32_t correlation_id) {
+    LeftStrings left(arena);
+    left.learn(pointer, correlation_id);
+    const auto& bytes = left.fresh().bytes();
+    if (bytes.empty()) return {};
+    return {reinterpret_cast<const char*>(bytes.data()) + 8, bytes.size() - 8};
+  }
+
+  Arena arena;
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(LaunchNamesTest, "launches of several threads find their kernels' names",
+                 "[tsan]") {
+  constexpr std::uint32_t threads = 4;
+  std::vector<std::string> kernels;
+  for (int i = 0; i < 500; ++i) kernels.push_back("kernel_" + std::to_string(i));
+  LaunchNames names(arena);
+  std::atomic<std::uint32_t> ready{0};
+  const auto launch_all = [&](std::uint32_t thread) {
+    ++ready;
+    while (ready < threads) std::this_thread::yield();
+    for (std::uint32_t i = 0; i < kernels.size(); ++i) {
+      names.note(kernels[i].c_str(), i * threads + thread);
+    }
+  };
+  std::vector<std::thread> running;
+  for (std::uint32_t i = 0; i < threads; ++i) running.emplace_back(launch_all, i);
+  for (std::thread& one : running) one.join();
+  for (std::uint32_t i = 0; i < kernels.size() * threads; ++i) {
+    const std::string& kernel = kernels[i / threads];
+    REQUIRE(salvaged(kernel.c_str(), i) == kernel);
+  }
+}
+
+TEST_CASE_METHOD(LaunchNamesTest, "a kernel's name is kept once") {
+  LaunchNames names(arena);
+  std::array<char, 16> buffer{"copy"};
+  names.note(buffer.data(), 1);
+  names.note(buffer.data(), 2);
+  std::size_t used = 0;
+  for (const char c : arena.launch_names().text) used += c != 0;
+  CHECK(used == std::strlen("copy"));
+
+  // Modules are unloaded, and others take their place.
+  std::strcpy(buffer.data(), "saxpy");
+  names.note(buffer.data(), 3);
+  CHECK(salvaged(buffer.data(), 3) == "saxpy");
+  CHECK(salvaged(buffer.data(), 4).empty());
+}
