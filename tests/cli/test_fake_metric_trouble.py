@@ -1,4 +1,5 @@
 # ctest-requires: cupti
+# ctest-labels: tsan
 """Metrics that cannot be had, calls that fail and launches that hang: told, and the target goes on."""
 
 import collections

@@ -1,4 +1,5 @@
 # ctest-requires: cupti
+# ctest-labels: tsan
 """gpuprof --metrics on the stand-ins: each value is the one that launch has."""
 
 import collections

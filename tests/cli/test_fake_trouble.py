@@ -1,4 +1,5 @@
 # ctest-requires: cupti
+# ctest-labels: tsan
 """Calls that fail, buffers and disks that are full: told in a line, and the target runs on."""
 
 import os
