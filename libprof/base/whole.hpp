@@ -10,28 +10,25 @@
 
 namespace gpuprof {
 
-// false: errno says why.
-inline bool write_whole(int file, std::span<const std::byte> bytes, std::uint64_t at) {
+// `transfer` is pread or pwrite.
+template <class Byte, class Transfer>
+bool transfer_whole(Transfer transfer, int file, std::span<Byte> bytes, std::uint64_t at) {
   while (!bytes.empty()) {
-    const ssize_t written = pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(at));
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-    at += static_cast<std::uint64_t>(written);
+    const ssize_t done = transfer(file, bytes.data(), bytes.size(), static_cast<off_t>(at));
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(done));
+    at += static_cast<std::uint64_t>(done);
   }
   return true;
 }
 
-// false: the file ends before, or errno says why.
+// Both: false when errno says why, or the file ends before.
+inline bool write_whole(int file, std::span<const std::byte> bytes, std::uint64_t at) {
+  return transfer_whole(pwrite, file, bytes, at);
+}
 inline bool read_whole(int file, std::span<std::byte> bytes, std::uint64_t at) {
-  while (!bytes.empty()) {
-    const ssize_t got = pread(file, bytes.data(), bytes.size(), static_cast<off_t>(at));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(got));
-    at += static_cast<std::uint64_t>(got);
-  }
-  return true;
+  return transfer_whole(pread, file, bytes, at);
 }
 
 }  // namespace gpuprof

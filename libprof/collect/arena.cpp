@@ -137,9 +137,18 @@ StringEntry* StringTable::find(std::uint64_t pointer) const {
   return nullptr;
 }
 
+void StringTable::put(StringEntry& entry, std::string_view kept, std::size_t place) const {
+  std::memcpy(text.data() + place, kept.data(), kept.size());
+  text[place + kept.size()] = 0;
+  entry.length = static_cast<std::uint32_t>(kept.size());
+  entry.offset.store(static_cast<std::uint32_t>(place), std::memory_order_release);
+  entry.pointer.store(reinterpret_cast<std::uint64_t>(kept.data()), std::memory_order_release);
+}
+
 std::string_view StringTable::text_of(const StringEntry& entry) const {
-  if (entry.offset > text.size() || entry.length > text.size() - entry.offset) return {};
-  return {text.data() + entry.offset, entry.length};
+  const std::uint32_t offset = entry.offset.load(std::memory_order_relaxed);
+  if (offset > text.size() || entry.length > text.size() - offset) return {};
+  return {text.data() + offset, entry.length};
 }
 
 std::byte* Arena::lend() {
@@ -192,8 +201,9 @@ void Arena::push_free(std::uint32_t index) {
 
 void Arena::abandon() {
   if (base_) {
-    mmap(base_, size_, PROT_READ | PROT_WRITE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+    // Where it fails, the child shares on: nothing better can be done in it.
+    static_cast<void>(mmap(base_, size_, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0));
   }
   if (file_ >= 0) close(file_);
   file_ = -1;

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string_view>
 
@@ -32,7 +33,7 @@ struct SlotHeader {
 struct StringEntry {
   std::atomic<std::uint64_t> pointer;
   std::uint32_t id;
-  std::uint32_t offset;  // in the text region
+  std::atomic<std::uint32_t> offset;  // in the text region
   std::uint32_t length;
   std::uint32_t padding;
 };
@@ -51,6 +52,16 @@ struct StringTable {
 
   // The entry of a pointer, or the free one where it would go; null when the table is full.
   StringEntry* find(std::uint64_t pointer) const;
+  // Whether the entry is that of this string, which still reads as it did. While another text is
+  // put there, this compares with one of the two.
+  bool reads(const StringEntry& entry, const char* string) const {
+    return entry.pointer.load(std::memory_order_acquire) ==
+               reinterpret_cast<std::uint64_t>(string) &&
+           std::strcmp(string, text.data() + entry.offset.load(std::memory_order_acquire)) == 0;
+  }
+  // Keeps a string of the target at a place where there is room for it and a zero. One thread at a
+  // time.
+  void put(StringEntry& entry, std::string_view kept, std::size_t place) const;
   // What an entry holds; empty when it does not add up (a dead target's may not).
   std::string_view text_of(const StringEntry& entry) const;
 };

@@ -99,11 +99,9 @@ std::vector<wire::WireTable> wire_tables(std::uint32_t cupti_version) {
 
 void Packer::add(const CUpti_Activity* record) {
   auto kind = static_cast<std::size_t>(record->kind);
-  // The records are the same. Which of the two CUPTI traces changes while graphs are launched.
-  constexpr std::size_t kernels[] = {CUPTI_ACTIVITY_KIND_KERNEL,
-                                     CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL};
-  if ((kind == kernels[0] || kind == kernels[1]) && !wanted_[kind]) {
-    kind = kind == kernels[0] ? kernels[1] : kernels[0];
+  if (is_kernel(kind) && !wanted_[kind]) {
+    constexpr std::size_t both = CUPTI_ACTIVITY_KIND_KERNEL + CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+    kind = both - kind;  // the other one
   }
   if (kind >= kind_limit || !packers[kind].pack) {
     ++unknown_;
@@ -116,7 +114,7 @@ void Packer::add(const CUpti_Activity* record) {
       if (thread == own.load(std::memory_order_relaxed)) return;
     }
   }
-  if (beside_profiler_ && (kind == kernels[0] || kind == kernels[1])) {
+  if (beside_profiler_ && is_kernel(kind)) {
     const char* name = reinterpret_cast<const schema::ConcurrentKernel::Record*>(record)->name;
     if (strings_.reads(name, "WaitNs")) {
       strings_.intern(name);  // salvage knows it by this

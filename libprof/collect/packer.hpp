@@ -22,6 +22,11 @@ namespace gpuprof::collect {
 // Kinds are table ids on the wire.
 inline constexpr std::size_t kind_limit = CUPTI_ACTIVITY_KIND_COUNT;
 
+// Two kinds have the same records; which of them CUPTI traces changes while graphs are launched.
+inline bool is_kernel(std::size_t kind) {
+  return kind == CUPTI_ACTIVITY_KIND_KERNEL || kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+}
+
 // The definitions of all tables as the running CUPTI fills them.
 std::vector<wire::WireTable> wire_tables(std::uint32_t cupti_version);
 

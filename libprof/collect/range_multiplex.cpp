@@ -55,14 +55,14 @@ bool RangeProfiler::multiplex_wants(Context& context, Shape& shape) {
         best = i;
       }
     }
-    // To be saved for, where it cannot be afforded yet.
-    if (best >= 0 && !affords(first_us)) return false;
-    context.phase_spent_ns = 0;
     if (best >= 0) {
+      if (!affords(first_us)) return false;  // it is saved for
       disable(context);
       context.group = best;
+      context.phase_spent_ns = 0;
       return needed();
     }
+    context.phase_spent_ns = 0;  // the phase goes on
   }
   if (context.group >= 0 && needs(context.group)) {
     needed();

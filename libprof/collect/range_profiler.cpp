@@ -231,9 +231,8 @@ void RangeProfiler::enter(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   *call.correlationData = 0;
   if (config_.mode == wire::ReplayMode::range) {
     if (open_range_.load(std::memory_order_relaxed) == 0) return;
-    join_range(call.context);
-    Context* const joined = is_graph_launch(id) ? find(call.context) : nullptr;
-    if (joined) joined->had_graph.store(true, std::memory_order_relaxed);
+    Context* const context = join_range(call.context);
+    if (context && is_graph_launch(id)) context->had_graph.store(true, std::memory_order_relaxed);
     return;
   }
   // Later runs are joined with all launches of the first, also with those that it cannot measure.

@@ -126,7 +126,7 @@ class RangeProfiler {
   std::uint32_t name_index(Context& context, const char* name);
   // All under ranges_mutex_ but join_range.
   void begin_range(const char* name);
-  void join_range(CUcontext handle);
+  Context* join_range(CUcontext handle);
   void push_range(Context& context);
   void end_range();
 

@@ -90,9 +90,7 @@ using Kernel = CUpti_ActivityKernel13;
 
 // Null for anything else.
 const Kernel* as_kernel(const CUpti_Activity* record) {
-  const bool is = record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ||
-                  record->kind == CUPTI_ACTIVITY_KIND_KERNEL;
-  return is ? reinterpret_cast<const Kernel*>(record) : nullptr;
+  return is_kernel(record->kind) ? reinterpret_cast<const Kernel*>(record) : nullptr;
 }
 
 }  // namespace

@@ -24,11 +24,7 @@ std::uint32_t LiveStrings::intern(const char* text) {
   if (!text) return 0;
   const auto pointer = reinterpret_cast<std::uint64_t>(text);
   StringEntry* entry = table_.find(pointer);
-  // The kept copy ends with a zero, so this compares whole strings.
-  if (entry && entry->pointer.load(std::memory_order_relaxed) == pointer &&
-      std::strcmp(text, table_.text.data() + entry->offset) == 0) {
-    return entry->id;
-  }
+  if (entry && table_.reads(*entry, text)) return entry->id;
   const std::size_t length = std::strlen(text);
   const std::size_t kept = std::min<std::size_t>(length, table_.text.size() / 4);
   if (!entry || used_entries_ + 1 > table_.entries.size() / 2 ||
@@ -36,14 +32,9 @@ std::uint32_t LiveStrings::intern(const char* text) {
     start_over();
     entry = table_.find(pointer);
   }
-  char* copy = table_.text.data() + used_text_;
-  std::memcpy(copy, text, kept);
-  copy[kept] = 0;
   if (entry->pointer.load(std::memory_order_relaxed) == 0) ++used_entries_;
   entry->id = ++last_id_;
-  entry->offset = static_cast<std::uint32_t>(used_text_);
-  entry->length = static_cast<std::uint32_t>(kept);
-  entry->pointer.store(pointer, std::memory_order_release);
+  table_.put(*entry, {text, kept}, used_text_);
   used_text_ += kept + 1;
   fresh_.add(entry->id, {text, length});
   return entry->id;
@@ -64,40 +55,25 @@ void LiveStrings::start_over() {
 
 void LaunchNames::note(const char* name, std::uint32_t correlation_id) {
   const StringEntry* entry = table_.find(reinterpret_cast<std::uint64_t>(name));
-  if (!entry || !reads(*entry, name)) entry = add(name);
+  if (!entry || !table_.reads(*entry, name)) entry = add(name);
   if (!entry) return;  // full: what comes now stays without a name if the target dies
   const auto place = static_cast<std::uint64_t>(entry - table_.entries.data()) + 1;
   launches_[correlation_id & (launches_.size() - 1)].store(place << 32 | correlation_id,
                                                            std::memory_order_relaxed);
 }
 
-// Text stays where it was written, so a thread that reads while an entry is given another compares
-// with one of the two.
-bool LaunchNames::reads(const StringEntry& entry, const char* name) const {
-  if (entry.pointer.load(std::memory_order_acquire) != reinterpret_cast<std::uint64_t>(name)) {
-    return false;
-  }
-  const auto offset = std::atomic_ref(const_cast<std::uint32_t&>(entry.offset));
-  return std::strcmp(name, table_.text.data() + offset.load(std::memory_order_acquire)) == 0;
-}
-
 const StringEntry* LaunchNames::add(const char* name) {
   const std::lock_guard lock(adding_);
-  const auto pointer = reinterpret_cast<std::uint64_t>(name);
-  StringEntry* entry = table_.find(pointer);
+  StringEntry* entry = table_.find(reinterpret_cast<std::uint64_t>(name));
   if (!entry) return nullptr;
-  if (reads(*entry, name)) return entry;  // another thread was first
+  if (table_.reads(*entry, name)) return entry;  // another thread was first
   const std::size_t length = std::strlen(name);
   if (used_text_ + length + 1 > table_.text.size()) return nullptr;
   const bool fresh = entry->pointer.load(std::memory_order_relaxed) == 0;
   if (fresh && used_entries_ + 1 > table_.entries.size() / 2) return nullptr;
-  std::memcpy(table_.text.data() + used_text_, name, length + 1);
-  entry->length = static_cast<std::uint32_t>(length);
-  std::atomic_ref(entry->offset)
-      .store(static_cast<std::uint32_t>(used_text_), std::memory_order_release);
+  table_.put(*entry, {name, length}, used_text_);
   used_text_ += length + 1;
   used_entries_ += fresh;
-  entry->pointer.store(pointer, std::memory_order_release);
   return entry;
 }
 
@@ -110,31 +86,30 @@ LeftStrings::LeftStrings(const Arena& arena)
   }
 }
 
-std::uint32_t LeftStrings::intern(const char* text) {
-  if (!text) return 0;
+const StringEntry* LeftStrings::left(const char* text) const {
   const auto pointer = reinterpret_cast<std::uint64_t>(text);
   const StringEntry* entry = table_.find(pointer);
-  if (entry && entry->pointer.load(std::memory_order_relaxed) == pointer) return entry->id;
-  const auto learned = learned_.find(pointer);
+  const bool there = text && entry && entry->pointer.load(std::memory_order_relaxed) == pointer;
+  return there ? entry : nullptr;
+}
+
+std::uint32_t LeftStrings::intern(const char* text) {
+  if (!text) return 0;
+  if (const StringEntry* entry = left(text)) return entry->id;
+  const auto learned = learned_.find(reinterpret_cast<std::uint64_t>(text));
   if (learned != learned_.end()) return learned->second;
   if (lost_++ == 0) fresh_.add(lost_id_ = ++last_id_, lost_text);
   return lost_id_;
 }
 
 bool LeftStrings::reads(const char* text, std::string_view what) const {
-  const auto pointer = reinterpret_cast<std::uint64_t>(text);
-  const StringEntry* entry = table_.find(pointer);
-  return text && entry && entry->pointer.load(std::memory_order_relaxed) == pointer &&
-         table_.text_of(*entry) == what;
+  const StringEntry* entry = left(text);
+  return entry && table_.text_of(*entry) == what;
 }
 
 void LeftStrings::learn(const char* pointer, std::uint32_t correlation_id) {
   const auto key = reinterpret_cast<std::uint64_t>(pointer);
-  const StringEntry* known = table_.find(key);
-  if (!pointer || learned_.contains(key) ||
-      (known && known->pointer.load(std::memory_order_relaxed) == key)) {
-    return;
-  }
+  if (!pointer || learned_.contains(key) || left(pointer)) return;
   const std::uint64_t launch =
       launches_[correlation_id & (launches_.size() - 1)].load(std::memory_order_relaxed);
   const std::uint64_t place = launch >> 32;

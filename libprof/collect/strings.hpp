@@ -85,6 +85,9 @@ class LeftStrings : public Strings {
   std::uint64_t lost() const { return lost_; }
 
  private:
+  // What the target's table has under the pointer; null: nothing.
+  const StringEntry* left(const char* text) const;
+
   StringTable table_;
   StringTable launch_names_;
   std::span<std::atomic<std::uint64_t>> launches_;
@@ -104,7 +107,6 @@ class LaunchNames {
   void note(const char* name, std::uint32_t correlation_id);
 
  private:
-  bool reads(const StringEntry& entry, const char* name) const;
   const StringEntry* add(const char* name);
 
   StringTable table_;

@@ -85,9 +85,9 @@ const char* Collector::why_not(int kind) const {
   return nullptr;
 }
 
-// What CUPTI calls a kind. The two of kernels have the same records, and it traces one of them.
+// What CUPTI calls a kind.
 CUpti_ActivityKind Collector::cupti_kind(int kind) const {
-  if (kind == schema::ConcurrentKernel::info.id || kind == schema::Kernel::info.id) {
+  if (is_kernel(static_cast<std::size_t>(kind))) {
     return serial_ && graph_launches_ == 0 ? CUPTI_ACTIVITY_KIND_KERNEL
                                            : CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
   }
@@ -102,20 +102,14 @@ void Collector::trace_graph_launch(bool enters) {
   if (exiting_.load()) return;
   const std::lock_guard lock(enabling_);
   const bool measured = metrics_ && metrics_->measures_a_range();
-  const bool was_one = graph_launches_ > 0;
+  const CUpti_ActivityKind before = cupti_kind(schema::Kernel::info.id);
   graph_launches_ += enters ? 1 : -1;
-  const bool is_one = graph_launches_ > 0;
-  if (!enabled_.contains(schema::Kernel::info.id) &&
-      !enabled_.contains(schema::ConcurrentKernel::info.id)) {
-    return;
-  }
+  const CUpti_ActivityKind now = cupti_kind(schema::Kernel::info.id);
+  if (std::ranges::none_of(enabled_, is_kernel)) return;
   if (enters && measured) ++graphs_not_traced_;
-  if (is_one == was_one) return;
-  const auto [before, now] =
-      is_one ? std::pair(CUPTI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
-             : std::pair(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_KERNEL);
+  if (now == before) return;
   cupti_.cuptiActivityDisable(before);
-  if (is_one && measured) return;
+  if (enters && measured) return;
   if (cupti_.cuptiActivityEnable(now) != CUPTI_SUCCESS) {
     cupti_errors_.fetch_add(1, std::memory_order_relaxed);
   }

@@ -76,11 +76,12 @@ void RangeProfiler::begin_range(const char* name) {
 }
 
 // A context that came into being inside the range takes part from its first launch on.
-void RangeProfiler::join_range(CUcontext handle) {
+RangeProfiler::Context* RangeProfiler::join_range(CUcontext handle) {
   Context* context = find(handle);
-  if (!context || context->range.load() == open_range_.load()) return;
+  if (!context || context->range.load() == open_range_.load()) return context;
   const std::lock_guard lock(ranges_mutex_);
   if (open_range_.load() != 0) push_range(*context);
+  return context;
 }
 
 // Under ranges_mutex_.

@@ -7,10 +7,12 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/whole.hpp"
 
 namespace gpuprof::metrics {
 namespace {
@@ -31,6 +33,10 @@ std::uint32_t shape_of(const wire::MeasuredRange& range, const std::vector<std::
 
 }  // namespace
 
+std::uint64_t LaunchTable::place_of(const wire::MeasuredRange& range) {
+  return (range.ordinal - 1) * sizeof(Entry);
+}
+
 LaunchTable::~LaunchTable() {
   for (const auto& [key, file] : files_) close(file);
 }
@@ -40,8 +46,7 @@ void LaunchTable::add(std::uint32_t process, const wire::CounterData& launches) 
   if (file < 0) file = open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   for (const wire::MeasuredRange& range : launches.ranges) {
     const Entry entry{range.correlation, shape_of(range, launches.names)};
-    const auto place = static_cast<off_t>((range.ordinal - 1) * sizeof(Entry));
-    if (file < 0 || pwrite(file, &entry, sizeof entry, place) != sizeof entry) {
+    if (file < 0 || !write_whole(file, std::as_bytes(std::span(&entry, 1)), place_of(range))) {
       throw Error("launches cannot be kept in " + folder_ + ": " + std::strerror(errno),
                   "choose a folder with room by TMPDIR", ExitCode::output_failed);
     }
@@ -66,9 +71,7 @@ std::uint64_t LaunchTable::join(std::uint32_t process, std::uint32_t context_num
     if (range.kind != wire::RangeKind::kernel) continue;
     Entry entry{};
     if (found != files_.end()) {
-      [[maybe_unused]] const auto got =
-          pread(found->second, &entry, sizeof entry,
-                static_cast<off_t>((range.ordinal - 1) * sizeof(Entry)));
+      read_whole(found->second, std::as_writable_bytes(std::span(&entry, 1)), place_of(range));
     }
     range.correlation = 0;
     if (entry.shape == shape_of(range, values.names)) {

@@ -35,6 +35,7 @@ class LaunchTable {
     std::uint32_t correlation;
     std::uint32_t shape;  // a hash of name, grid and block
   };
+  static std::uint64_t place_of(const wire::MeasuredRange& range);  // in the file
 
   std::string folder_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, int> files_;  // by process and context

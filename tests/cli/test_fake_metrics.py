@@ -70,9 +70,9 @@ class ApplicationReplay(MetricTest):
                            options=["--replay-mode", "disabled", "--metrics", TWO_GROUPS])
         self.assertIn("these metrics take 2 runs on FAKE1", run.stderr)
         run, database = self.measure("shapes", 6, options=["--replay-mode", "disabled"],
-                                     metrics="dram__bytes_read.sum")
+                                     metrics=ONE)
         self.assertEqual(
-            len(self.assert_all_measured(database, "dram__bytes_read.sum")), 6, run.stderr)
+            len(self.assert_all_measured(database, ONE)), 6, run.stderr)
 
     def test_windows(self):
         _, database = self.measure("shapes", 50, options=["--metrics-batch", 4])
@@ -234,7 +234,7 @@ class OtherRuns(MetricTest):
                 self.assertEqual(gaps, {self.ANOTHER: 10 - good})
 
 class Scopes(MetricTest):
-    def measured(self, *options, target=("shapes", 24), metrics="dram__bytes_read.sum", **more):
+    def measured(self, *options, target=("shapes", 24), metrics=ONE, **more):
         run, database = self.measure(*target, options=options, metrics=metrics, **more)
         self.assert_right(self.values(database))
         self.assertEqual(self.gaps(database), {})
@@ -350,15 +350,17 @@ class Multiplex(MetricTest):
 
     def test_budget(self):
         """Where a launch that is measured is dear, few are, and what that took is known."""
-        _, generous = self.multiplex(
-            "training", 150, options=["--metrics-overhead", "1000%", "--metrics-samples", 1000],
-            metrics="dram__bytes_read.sum", FAKE_CUPTI_METRIC_COST_US=300, FAKE_CUPTI_UNSTEADY=1)
+        def measured(steps, overhead):
+            return self.multiplex(
+                "training", steps,
+                options=["--metrics-overhead", overhead, "--metrics-samples", 3000],
+                metrics=ONE, FAKE_CUPTI_METRIC_COST_US=300, FAKE_CUPTI_UNSTEADY=1)[1]
+
+        generous = measured(150, "1000%")
         self.assertEqual(generous.statistic("metrics_launches"), 6000)
         self.assertGreater(generous.statistic("metrics_ranges"), 4000)
         # Long enough to earn the first start of a profiler object, which is taken to cost 0.2 s.
-        _, narrow = self.multiplex(
-            "training", 1000, options=["--metrics-overhead", "50%", "--metrics-samples", 3000],
-            metrics="dram__bytes_read.sum", FAKE_CUPTI_METRIC_COST_US=300, FAKE_CUPTI_UNSTEADY=1)
+        narrow = measured(1000, "50%")
         self.assertEqual(narrow.statistic("metrics_launches"), 40000)
         self.assertGreater(narrow.statistic("metrics_ranges"), 0)
         self.assertLess(narrow.statistic("metrics_ranges"), 10000)
@@ -372,7 +374,7 @@ class Multiplex(MetricTest):
             _, database = self.multiplex(
                 "training", 800, options=["--metrics-overhead", "1000%", "--metrics-samples", 3000,
                                           "--flush-period", 20],
-                metrics="dram__bytes_read.sum", **more)
+                metrics=ONE, **more)
             return collections.Counter(v.name for v in self.values(database))
 
         steady = measured()
@@ -483,10 +485,10 @@ class Ranges(MetricTest):
 
     def test_regular_expression(self):
         # What lies inside a measured one is part of it.
-        _, _, values = self.ranges("nvtx:ward", "ranges", 3, metrics="dram__bytes_read.sum")
+        _, _, values = self.ranges("nvtx:ward", "ranges", 3, metrics=ONE)
         self.assertEqual(collections.Counter(v.name for v in values),
                          {"forward": 3, "backward": 3})
-        _, _, values = self.ranges("nvtx:", "ranges", 3, metrics="dram__bytes_read.sum")
+        _, _, values = self.ranges("nvtx:", "ranges", 3, metrics=ONE)
         self.assertEqual(collections.Counter(v.name for v in values), {"step": 3})
 
     def test_times(self):

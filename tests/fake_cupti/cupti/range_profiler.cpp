@@ -154,6 +154,14 @@ void spin(long us) {
   while (timestamp() < until) continue;
 }
 
+void end_session(std::uint32_t context, bool Object::*why) {
+  const auto object = find(context);
+  if (!object) return;
+  const std::lock_guard lock(object->mutex);
+  (*object).*why = true;
+  set_started(*object, false);
+}
+
 }  // namespace
 
 InCallback::InCallback() { ++callbacks; }
@@ -169,13 +177,7 @@ std::uint64_t own_kernel_time(std::uint32_t context) {
 
 void pcie_breaks_profiler() { all().works.store(false); }
 
-void graph_breaks_profiler(std::uint32_t context) {
-  const auto object = find(context);
-  if (!object) return;
-  const std::lock_guard lock(object->mutex);
-  object->broken = true;
-  set_started(*object, false);
-}
+void graph_breaks_profiler(std::uint32_t context) { end_session(context, &Object::broken); }
 
 bool profile(const Work& work) {
   if (all().started.load() == 0) return false;
@@ -200,11 +202,7 @@ bool profile(const Work& work) {
 }
 
 void range_context_destroyed(std::uint32_t context) {
-  const auto object = find(context);
-  if (!object) return;
-  const std::lock_guard lock(object->mutex);
-  object->context_is_gone = true;
-  set_started(*object, false);
+  end_session(context, &Object::context_is_gone);
 }
 
 }  // namespace fake
