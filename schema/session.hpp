@@ -382,4 +382,22 @@ constexpr const StatisticInfo* find_statistic(std::string_view name) {
   return nullptr;
 }
 
+// The name of a statistic that gpuprof itself counts. One that is not in the list does not compile:
+// it would be stored with a severity that nobody chose.
+class StatisticName {
+ public:
+  // Implicit: a literal stands where a name is asked for.
+  consteval StatisticName(const char* name) : name_(name) {
+    if (!find_statistic(name_)) throw "the list above has no such statistic";
+  }
+  constexpr operator std::string_view() const { return name_; }
+  constexpr std::string_view name() const { return name_; }
+
+ private:
+  std::string_view name_;
+};
+
+// How a statistic counts that is not in the list: a newer collector's. It may tell of a loss.
+inline constexpr Severity unknown_severity = Severity::notice;
+
 }  // namespace gpuprof::schema

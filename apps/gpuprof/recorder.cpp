@@ -92,7 +92,7 @@ void Recorder::finish() {
   if (capture_) capture_->close();
 }
 
-void Recorder::count(std::string_view statistic, std::uint64_t value) {
+void Recorder::count(schema::StatisticName statistic, std::uint64_t value) {
   if (single_) single_->count(statistic, value);
   for (auto& [stream, loader] : loaders_) loader->count(statistic, value);
 }

@@ -27,7 +27,7 @@ class Recorder {
   void take(wire::Frame frame);
   void commit();
   void finish();
-  void count(std::string_view statistic, std::uint64_t value);
+  void count(schema::StatisticName statistic, std::uint64_t value);
 
   store::LoadTotals totals() const;
   // After finish(): some file is open elsewhere and still has its log beside it.

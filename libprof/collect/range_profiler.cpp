@@ -458,7 +458,7 @@ void RangeProfiler::send_old(Context& context) {
 
 std::vector<wire::Statistic> RangeProfiler::statistics() const {
   std::vector<wire::Statistic> all;
-  const auto add = [&](const char* name, std::uint64_t value, bool always = false) {
+  const auto add = [&](schema::StatisticName name, std::uint64_t value, bool always = false) {
     if (value > 0 || always) all.push_back({"", name, value});
   };
   add("metrics_launches", counts_.launches.load(), true);

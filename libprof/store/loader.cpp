@@ -51,6 +51,9 @@ bool takes_rows(Database& database, std::string_view table) {
 // if batches were lost between them.
 constexpr std::size_t widest_gap = 1 << 20;
 
+constexpr std::string_view malformed_frames = schema::StatisticName("frames_malformed");
+constexpr std::string_view not_profiled = schema::StatisticName("not_profiled");
+
 // SQLite's limit is 2000.
 constexpr std::size_t most_columns = 1500;
 
@@ -133,7 +136,7 @@ void Loader::load(const wire::Frame& frame) {
     case wire::FrameType::hello: load_hello(frame); return;
     case wire::FrameType::api_names: load_api_names(frame); return;
     case wire::FrameType::metrics:
-      if (!metrics_->load_metrics(frame.payload())) own_counts_["frames_malformed"]++;
+      if (!metrics_->load_metrics(frame.payload())) own_counts_[std::string(malformed_frames)]++;
       return;
     default: break;
   }
@@ -191,7 +194,7 @@ void Loader::load_run(const wire::Frame& frame) {
         .bind(2, fields.integer(column))
         .run();
   }
-  if (!decoder.ok()) own_counts_["frames_malformed"]++;
+  if (!decoder.ok()) own_counts_[std::string(malformed_frames)]++;
 }
 
 void Loader::load_hello(const wire::Frame& frame) {
@@ -226,7 +229,7 @@ void Loader::load_info(Process& process, const wire::Frame& frame) {
   if (const auto kind = fields.find("unavailable")) {
     process.counted[{std::string(kind->substr(0, kind->find(':'))), "kind_unavailable"}] = 1;
   }
-  if (fields.find("error")) process.counted[{"", "not_profiled"}] = 1;
+  if (fields.find("error")) process.counted[{"", std::string(not_profiled)}] = 1;
   for (const std::string_view column : {"cupti_version", "cupti_path", "driver_version"}) {
     const auto value = fields.find(column);
     if (!value) continue;
@@ -441,14 +444,14 @@ void Loader::set_run(std::string_view key, std::int64_t value) {
   database_.prepare("INSERT OR REPLACE INTO RUN VALUES(?1, ?2)").bind(1, key).bind(2, value).run();
 }
 
-void Loader::count(std::string_view statistic, std::uint64_t value) {
-  own_counts_[std::string(statistic)] = value;
+void Loader::count(schema::StatisticName statistic, std::uint64_t value) {
+  own_counts_[std::string(statistic.name())] = value;
 }
 
 void Loader::write_statistic(std::int64_t process_id, std::string_view kind, std::string_view name,
                              std::uint64_t value) {
   const schema::StatisticInfo* info = schema::find_statistic(name);
-  const auto severity = info ? info->severity : schema::Severity::info;
+  const auto severity = info ? info->severity : schema::unknown_severity;
   insert_statistic_.bind(1, process_id)
       .bind(2, kind)
       .bind(3, name)
@@ -472,7 +475,7 @@ void Loader::write_statistics() {
       all[{id, table, "records_without_times"}] += count;
     }
     for (const auto& [key, value] : process->counted) all[{id, key.first, key.second}] += value;
-    if (process->malformed) all[{id, "", "frames_malformed"}] += process->malformed;
+    if (process->malformed) all[{id, "", malformed_frames}] += process->malformed;
   }
   for (const auto& [name, value] : own_counts_) all[{0, "", name}] += value;
   for (const auto& [key, value] : all) {
@@ -533,11 +536,14 @@ LoadTotals Loader::totals() const {
   totals.processes = processes_.size();
   // These say of rows that are there what is amiss with them; records_without_times counts them
   // too.
-  const auto missing = [](std::string_view name) {
+  constexpr schema::StatisticName not_missing[]{"incomplete_records", "strings_lost",
+                                                "bytes_discarded", "not_profiled",
+                                                "cupti_second_client"};
+  const auto missing = [&](std::string_view name) {
     const schema::StatisticInfo* info = schema::find_statistic(name);
-    return info && info->severity >= schema::Severity::data_loss && name != "incomplete_records" &&
-           name != "strings_lost" && name != "bytes_discarded" && name != "not_profiled" &&
-           name != "cupti_second_client";
+    return info && info->severity >= schema::Severity::data_loss &&
+           std::ranges::find(not_missing, name, &schema::StatisticName::name) ==
+               std::end(not_missing);
   };
   for (const auto& [stream, process] : processes_) {
     for (const auto& [table, count] : process->received) totals.records += count;
@@ -546,7 +552,7 @@ LoadTotals Loader::totals() const {
       if (missing(key.second)) totals.missing += value;
     }
     totals.missing += process->malformed;
-    totals.not_profiled += process->counted.contains({"", "not_profiled"});
+    totals.not_profiled += process->counted.contains({"", std::string(not_profiled)});
   }
   for (const auto& [name, value] : own_counts_) {
     if (missing(name)) totals.missing += value;

@@ -54,7 +54,7 @@ class Loader {
   void finish();
 
   // Counted by the launcher and not by a process.
-  void count(std::string_view statistic, std::uint64_t value);
+  void count(schema::StatisticName statistic, std::uint64_t value);
 
   LoadTotals totals() const;
   // After finish(): another process has the file open, so its log stands beside it for now.

@@ -6,11 +6,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "libprof/wire/codec.hpp"
 #include "libprof/wire/format.hpp"
 #include "schema/column.hpp"
+#include "schema/session.hpp"
 
 namespace gpuprof::wire {
 
@@ -75,8 +78,12 @@ std::optional<Clock> decode_clock(std::span<const std::byte> payload);
 // Counters of one process so far; a later frame's value replaces an earlier one's.
 struct Statistic {
   std::string kind;  // table name, or empty
-  std::string name;  // one of schema/session.hpp's statistics
+  std::string name;  // one of schema/session.hpp's statistics, or a newer collector's
   std::uint64_t value{};
+
+  Statistic() = default;
+  Statistic(std::string of_kind, schema::StatisticName counted, std::uint64_t count)
+      : kind(std::move(of_kind)), name(counted.name()), value(count) {}
 };
 
 void encode(Encoder& encoder, std::span<const Statistic> statistics);

@@ -76,6 +76,16 @@ inline wire::Frame table(std::uint32_t stream, const wire::WireTable& table) {
   return frame_of(wire::FrameType::table, stream, encoder);
 }
 
+// A statistic of a collector's that this build need not know.
+inline wire::Statistic statistic(std::string_view kind, std::string_view name,
+                                 std::uint64_t value) {
+  wire::Statistic made;
+  made.kind = kind;
+  made.name = name;
+  made.value = value;
+  return made;
+}
+
 // Puts a batch together block by block.
 class BatchBuilder {
  public:

@@ -295,7 +295,7 @@ TEST_CASE("statistics: later values replace, processes are told apart, streams o
   const auto statistics = [](std::uint32_t stream, std::uint64_t dropped) {
     wire::Encoder encoder;
     encode(encoder, std::vector<wire::Statistic>{{"", "records_dropped_by_cupti", dropped},
-                                                 {"T", "never_heard_of", 1}});
+                                                 test::statistic("T", "never_heard_of", 1)});
     return test::frame_of(wire::FrameType::statistics, stream, encoder);
   };
   store::Loader loader = make_loader();
@@ -318,7 +318,7 @@ TEST_CASE("statistics: later values replace, processes are told apart, streams o
              "'spilled_bytes'") == "0|12");
   CHECK(rows(loader.database(),
              "SELECT DISTINCT severity FROM STATISTIC WHERE name = "
-             "'never_heard_of'") == "info");
+             "'never_heard_of'") == "notice");
 }
 
 TEST_CASE("rows are counted by how they came") {

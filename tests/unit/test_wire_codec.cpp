@@ -115,7 +115,8 @@ TEST_CASE("messages round trip") {
   CHECK(read_clock->cupti == 3);
 
   wire::Encoder statistics;
-  encode(statistics, std::vector<wire::Statistic>{{"", "a", 1}, {"T", "b", UINT64_MAX}});
+  encode(statistics, std::vector<wire::Statistic>{test::statistic("", "a", 1),
+                                                  test::statistic("T", "b", UINT64_MAX)});
   const auto read_statistics = wire::decode_statistics(statistics.bytes());
   REQUIRE(read_statistics);
   REQUIRE(read_statistics->size() == 2);
@@ -167,7 +168,7 @@ TEST_CASE("messages cut short are no messages") {
   wire::Encoder table, clock, statistics, names;
   encode(table, test::tables::kernel);
   encode(clock, wire::Clock{});
-  encode(statistics, std::vector<wire::Statistic>{{"kind", "name", 1}});
+  encode(statistics, std::vector<wire::Statistic>{test::statistic("kind", "name", 1)});
   encode(names, std::vector<wire::ApiName>{{"driver", 1, "cuInit"}});
   check(table, wire::decode_table);
   check(clock, wire::decode_clock);
