@@ -313,9 +313,12 @@ inline constexpr std::array statistics{
                   "Records of GPU work with start and end 0: the process died before CUPTI had the "
                   "times (incomplete_records), or CUPTI had no device memory for them. Counts are "
                   "right, durations miss these."},
+    StatisticInfo{"records_discarded", Severity::data_loss,
+                  "Records that CUPTI delivered and that were thrown away, because gpuprof did not "
+                  "read for so long that the activity buffers were full, or had no room for them "
+                  "in memory and on disk (bytes_discarded)."},
     StatisticInfo{"blocks_discarded", Severity::data_loss,
-                  "Blocks of rows thrown away because the launcher was gone, or had no room for "
-                  "them in memory and on disk."},
+                  "Blocks of rows thrown away of which nobody knows how many rows they had."},
     StatisticInfo{"bytes_discarded", Severity::data_loss,
                   "Bytes of rows thrown away because neither memory nor disk had room for them."},
     StatisticInfo{"frames_malformed", Severity::error,

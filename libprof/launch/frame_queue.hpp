@@ -1,7 +1,8 @@
 // Frames between the thread that drains the sockets and the one that loads them.
 //
-// Never blocks the side that pushes: what memory has no room for waits in a file, in order. What
-// the file has no room for is discarded and counted. Any thread.
+// Never blocks the side that pushes: what memory has no room for waits on disk. What has room
+// nowhere loses its rows: they are thrown away, and how many there were travels on in their place.
+// Frames come out in the order in which they went in, whatever waits where. Any thread.
 #pragma once
 
 #include <chrono>
@@ -9,17 +10,19 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <string>
 
+#include "libprof/launch/spill.hpp"
 #include "libprof/wire/frame.hpp"
 
 namespace gpuprof::launch {
 
 class FrameQueue {
  public:
-  // `spill_folder` holds the file, which has no name and vanishes with the process.
-  FrameQueue(std::size_t memory_limit, std::string spill_folder);
-  ~FrameQueue();
+  // `spill_folder` and `spill_limit`: see Spill.
+  FrameQueue(std::size_t memory_limit, std::string spill_folder,
+             std::optional<std::uint64_t> spill_limit = {});
   FrameQueue(const FrameQueue&) = delete;
   FrameQueue& operator=(const FrameQueue&) = delete;
 
@@ -33,24 +36,23 @@ class FrameQueue {
   struct Counts {
     std::uint64_t spilled_bytes = 0;
     std::uint64_t discarded_bytes = 0;
-    std::uint64_t discarded_blocks = 0;
-    std::uint64_t waiting_bytes = 0;  // in memory and in the file
+    std::uint64_t discarded_blocks = 0;  // what was in them cannot be told
+    std::uint64_t waiting_bytes = 0;     // in memory and on disk
   };
   Counts counts();
 
  private:
+  bool has_frames() const { return !older_.empty() || !spill_.empty(); }
   bool spill(const wire::Frame& frame);
-  bool unspill(wire::Frame& frame);
 
   const std::size_t memory_limit_;
-  const std::string spill_folder_;
-  std::mutex mutex_;
+  std::mutex mutex_;  // guards what follows
   std::condition_variable pushed_;
-  std::deque<wire::Frame> frames_;
+  // In order: older_, what is on disk, newer_. The last is empty unless something is on disk.
+  std::deque<wire::Frame> older_;
+  Spill spill_;
+  std::deque<wire::Frame> newer_;
   std::size_t memory_used_ = 0;
-  int spill_file_ = -1;
-  std::uint64_t spill_read_ = 0;
-  std::uint64_t spill_written_ = 0;
   bool closed_ = false;
   Counts counts_;
 };

@@ -93,6 +93,7 @@ struct Loader::Process {
   std::map<std::string, std::uint64_t> received;                            // rows by table
   std::map<std::string, std::uint64_t> salvaged;
   std::map<std::string, std::uint64_t> without_times;
+  std::map<std::string, std::uint64_t> discarded;                        // on the way here
   std::map<std::pair<std::string, std::string>, std::uint64_t> counted;  // by the collector
   std::uint64_t malformed = 0;
 };
@@ -323,6 +324,7 @@ void Loader::load_batch(Process& process, const wire::Frame& frame) {
   const auto batch = wire::decode_batch(frame.payload());
   if (!batch) return malformed(process);
   const bool salvaged = batch->header.flags & wire::batch_salvaged;
+  const bool discarded = batch->header.flags & wire::batch_discarded;
   RowContext& context = process.context;
   for (const wire::Block& block : batch->blocks) {
     if (block.table == wire::string_block || block.table == wire::bytes_block) {
@@ -356,6 +358,10 @@ void Loader::load_batch(Process& process, const wire::Frame& frame) {
         continue;
       }
       writer = process.writers.emplace(block.table, made).first;
+    }
+    if (discarded) {
+      process.discarded[writer->second->table] += block.rows;
+      continue;
     }
     RowSource& source = writer->second->source;
     if (block.bytes.size() != block.rows * source.row_width) {
@@ -474,6 +480,9 @@ void Loader::write_statistics() {
     for (const auto& [table, count] : process->without_times) {
       all[{id, table, "records_without_times"}] += count;
     }
+    for (const auto& [table, count] : process->discarded) {
+      all[{id, table, "records_discarded"}] += count;
+    }
     for (const auto& [key, value] : process->counted) all[{id, key.first, key.second}] += value;
     if (process->malformed) all[{id, "", malformed_frames}] += process->malformed;
   }
@@ -548,6 +557,7 @@ LoadTotals Loader::totals() const {
   for (const auto& [stream, process] : processes_) {
     for (const auto& [table, count] : process->received) totals.records += count;
     for (const auto& [table, count] : process->without_times) totals.without_times += count;
+    for (const auto& [table, count] : process->discarded) totals.missing += count;
     for (const auto& [key, value] : process->counted) {
       if (missing(key.second)) totals.missing += value;
     }

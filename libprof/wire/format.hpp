@@ -53,12 +53,15 @@ struct BatchHeader {
   std::uint32_t slot;        // arena slot the records were in; no_slot: rows of the collector's own
   std::uint32_t generation;  // how often that slot had been lent out, this time included
   std::uint32_t blocks;
-  std::uint32_t flags;  // batch_salvaged
+  std::uint32_t flags;  // batch_salvaged, batch_discarded
 };
 static_assert(sizeof(BatchHeader) == 16);
 
 inline constexpr std::uint32_t no_slot = 0xffffffff;
 inline constexpr std::uint32_t batch_salvaged = 1;
+// The rows were thrown away: blocks of rows say how many there were and have no bytes. Strings are
+// there, for later batches name them by number.
+inline constexpr std::uint32_t batch_discarded = 2;
 
 // Rows of one table, packed; or strings when `table` is string_block or bytes_block.
 struct BlockHeader {

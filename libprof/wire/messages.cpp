@@ -111,6 +111,23 @@ std::optional<Batch> decode_batch(std::span<const std::byte> payload) {
   return batch;
 }
 
+std::optional<Frame> without_rows(const Frame& frame) {
+  auto batch = decode_batch(frame.payload());
+  if (!batch) return std::nullopt;
+  // Byte strings are only for the rows beside them.
+  std::erase_if(batch->blocks, [](const Block& block) { return block.table == bytes_block; });
+  batch->header.blocks = static_cast<std::uint32_t>(batch->blocks.size());
+  batch->header.flags |= batch_discarded;
+  Encoder encoder;
+  encoder.integer(batch->header);
+  for (Block& block : batch->blocks) {
+    if (block.table != string_block) block.bytes = {};
+    encoder.integer(BlockHeader{block.table, block.rows, block.bytes.size()});
+    encoder.raw(block.bytes);
+  }
+  return make_frame(frame.type, frame.stream, encoder.bytes());
+}
+
 std::optional<std::vector<WireString>> decode_strings(const Block& block) {
   Decoder decoder(block.bytes);
   std::vector<WireString> strings;

@@ -12,6 +12,7 @@
 
 #include "libprof/wire/codec.hpp"
 #include "libprof/wire/format.hpp"
+#include "libprof/wire/frame.hpp"
 #include "schema/column.hpp"
 #include "schema/session.hpp"
 
@@ -56,6 +57,8 @@ struct Batch {
 };
 
 std::optional<Batch> decode_batch(std::span<const std::byte> payload);
+// The same batch with its rows thrown away (batch_discarded). Nothing: it is no sound batch.
+std::optional<Frame> without_rows(const Frame& frame);
 
 struct WireString {
   std::uint32_t id{};

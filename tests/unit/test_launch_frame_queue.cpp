@@ -110,6 +110,105 @@ TEST_CASE("where no file can be, batches are discarded and counted, the rest is 
   CHECK(!queue.pop(frame, at_once));
 }
 
+TEST_CASE("of a batch that has no room its strings and the number of its rows stay") {
+  FrameQueue queue(0, "/no/such/folder");
+  wire::Encoder rows;
+  rows.raw(std::vector<std::byte>(30));
+  queue.push(test::BatchBuilder()
+                 .strings({{1, "text"}})
+                 .bytes({{2, "bytes"}})
+                 .rows(10, 3, rows)
+                 .rows(5, 2, rows)
+                 .frame(7));
+  CHECK(queue.counts().discarded_blocks == 0);
+  wire::Frame frame;
+  REQUIRE(queue.pop(frame, at_once));
+  CHECK(frame.stream == 7);
+  const auto batch = wire::decode_batch(frame.payload());
+  REQUIRE(batch);
+  CHECK(batch->header.flags == wire::batch_discarded);
+  REQUIRE(batch->blocks.size() == 3);
+  const auto strings = wire::decode_strings(batch->blocks[0]);
+  REQUIRE(strings);
+  CHECK(strings->at(0).text == "text");
+  CHECK(batch->blocks[1].table == 10);
+  CHECK(batch->blocks[1].rows == 3);
+  CHECK(batch->blocks[1].bytes.empty());
+  CHECK(batch->blocks[2].table == 5);
+  CHECK(batch->blocks[2].rows == 2);
+}
+
+TEST_CASE("order holds when the disk is full") {
+  const test::TemporaryFolder folder;
+  FrameQueue queue(250, folder.path());
+  std::vector<std::uint32_t> pushed;
+  const auto push = [&](std::uint32_t number, std::size_t size = 100,
+                        wire::FrameType type = wire::FrameType::batch) {
+    queue.push(numbered(number, size, type));
+    pushed.push_back(number);
+  };
+  const auto pop = [&] {
+    wire::Frame frame;
+    REQUIRE(queue.pop(frame, at_once));
+    REQUIRE(!pushed.empty());
+    CHECK(is_numbered(frame, pushed.front()));
+    pushed.erase(pushed.begin());
+  };
+  {
+    const FileSizeLimit limit(116 * 3 + 50);
+    for (std::uint32_t i = 0; i < 5; ++i) push(i);  // two in memory, three on disk
+    push(5, 60, wire::FrameType::goodbye);          // kept in memory, behind those on disk
+    push(6, 60, wire::FrameType::stream_end);
+    queue.push(numbered(99));  // no room anywhere
+    CHECK(queue.counts().discarded_blocks == 1);
+    pop();
+    pop();
+    CHECK(queue.counts().spilled_bytes == 3 * 116);
+    push(7, 80);  // memory has room again, and the disk has not
+    CHECK(queue.counts().discarded_blocks == 1);
+  }
+  push(8);  // the disk has room again: what waits in memory goes there first
+  CHECK(queue.counts().spilled_bytes == 4 * 116 + 2 * 76 + 96);
+  for (std::uint32_t i = 9; i < 12; ++i) push(i);
+  while (!pushed.empty()) pop();
+  wire::Frame frame;
+  CHECK(!queue.pop(frame, at_once));
+  CHECK(queue.counts().waiting_bytes == 0);
+}
+
+TEST_CASE("the disk gives back the room of what was read while more is spilled") {
+  // Never empty, and never more than this waits: the files stay within twice that.
+  constexpr std::uint32_t waiting = 10, all = 1000;
+  const test::TemporaryFolder folder;
+  FrameQueue queue(0, folder.path());
+  const FileSizeLimit limit(116 * (waiting + 2));
+  wire::Frame frame;
+  for (std::uint32_t i = 0; i < all; ++i) {
+    queue.push(numbered(i));
+    if (i < waiting) continue;
+    REQUIRE(queue.pop(frame, at_once));
+    CHECK(is_numbered(frame, i - waiting));
+  }
+  CHECK(queue.counts().discarded_blocks == 0);
+  CHECK(queue.counts().spilled_bytes == 116 * all);
+}
+
+TEST_CASE("what is on disk has a limit, and what goes beyond is counted") {
+  const test::TemporaryFolder folder;
+  FrameQueue queue(0, folder.path(), 116 * 4);
+  for (std::uint32_t i = 0; i < 6; ++i) queue.push(numbered(i));
+  CHECK(queue.counts().discarded_blocks == 2);
+  CHECK(queue.counts().waiting_bytes == 116 * 4);
+  wire::Frame frame;
+  REQUIRE(queue.pop(frame, at_once));
+  queue.push(numbered(6));  // the limit is on what waits
+  CHECK(queue.counts().discarded_blocks == 2);
+  for (const std::uint32_t i : {1, 2, 3, 6}) {
+    REQUIRE(queue.pop(frame, at_once));
+    CHECK(is_numbered(frame, i));
+  }
+}
+
 TEST_CASE("a full disk costs what does not fit, and nothing that did") {
   const test::TemporaryFolder folder;
   FrameQueue queue(0, folder.path());

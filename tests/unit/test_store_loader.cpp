@@ -341,6 +341,29 @@ TEST_CASE("rows are counted by how they came") {
   CHECK(rows(loader.database(), "SELECT goodbye FROM PROCESS") == "1");
 }
 
+TEST_CASE("rows that were thrown away on the way are counted, and their strings are there") {
+  store::Loader loader = make_loader();
+  loader.load(test::hello(1, 100));
+  loader.load(test::table(1, test::tables::kernel));
+  wire::Encoder packed;
+  test::add_kernel(packed, 5, 6, 1, 4);
+  test::add_kernel(packed, 7, 8, 2, 4);
+  const auto thrown_away =
+      wire::without_rows(BatchBuilder().strings({{4, "k"}}).rows(10, 2, packed).frame(1));
+  REQUIRE(thrown_away);
+  loader.load(*thrown_away);
+  loader.load(BatchBuilder().rows(10, 2, packed).frame(1));
+  loader.commit();
+  CHECK(rows(loader.database(),
+             "SELECT s.value FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL AS k "
+             "JOIN StringTable AS s ON s._id_ = k.name") == "k k");
+  CHECK(rows(loader.database(), "SELECT name, kind, value FROM losses") ==
+        "records_discarded|CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL|2");
+  CHECK(loader.totals().missing == 2);
+  CHECK(loader.totals().records == 2);
+  CHECK(!loader.totals().lossless());
+}
+
 TEST_CASE("what is known of the run and its processes") {
   store::Loader loader = make_loader();
   loader.load(test::fields_frame(wire::FrameType::run, wire::run_stream,
