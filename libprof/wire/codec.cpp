@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "libprof/wire/limits.hpp"
+
 namespace gpuprof::wire {
 
 std::int64_t Fields::integer(std::string_view name, std::int64_t fallback) const {
@@ -47,13 +49,24 @@ Encoder& Encoder::fields(const Fields& fields) {
 
 std::span<const std::byte> Decoder::raw(std::size_t count) {
   if (count > bytes_.size()) {
-    ok_ = false;
-    bytes_ = {};
+    fail();
     return {};
   }
   const auto taken = bytes_.first(count);
   bytes_ = bytes_.subspan(count);
   return taken;
+}
+
+void Decoder::fail() {
+  ok_ = false;
+  bytes_ = {};
+}
+
+std::uint32_t Decoder::list_length(std::size_t item_size, std::uint32_t most) {
+  const auto count = integer<std::uint32_t>();
+  if (count <= most && count <= remaining() / item_size) return count;
+  fail();
+  return 0;
 }
 
 std::string_view Decoder::text() {
@@ -64,7 +77,7 @@ std::string_view Decoder::text() {
 
 Fields Decoder::fields() {
   Fields fields;
-  const auto count = integer<std::uint32_t>();
+  const auto count = list_length(2 * sizeof(std::uint32_t), max_fields);
   for (std::uint32_t i = 0; i < count && ok_; ++i) {
     const auto name = text();
     const auto value = text();

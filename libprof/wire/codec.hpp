@@ -77,6 +77,11 @@ class Decoder {
   Fields fields();
   std::span<const std::byte> raw(std::size_t count);  // empty when there are not so many
 
+  // The length of a list whose items are at least `item_size` bytes each. A list that is longer
+  // than the payload or than `most` fails.
+  std::uint32_t list_length(std::size_t item_size, std::uint32_t most);
+
+  void fail();  // what was read makes no sense
   bool ok() const { return ok_; }
   std::size_t remaining() const { return bytes_.size(); }
 

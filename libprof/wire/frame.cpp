@@ -1,8 +1,17 @@
 #include "libprof/wire/frame.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace gpuprof::wire {
+namespace {
+
+// What is taken for a payload before any of it is there. A batch of a slot of 1 MiB fits, so that
+// it is not copied.
+constexpr std::size_t first_bytes = std::size_t{4} << 20;
+
+}  // namespace
 
 Frame make_frame(FrameType type, std::uint32_t stream, std::span<const std::byte> payload) {
   Frame frame{type, stream, payload.size(),
@@ -17,7 +26,7 @@ std::span<std::byte> FrameAssembler::room() {
     return std::span(reinterpret_cast<std::byte*>(&header_), sizeof header_)
         .subspan(header_filled_);
   }
-  return {frame_.bytes.get() + payload_filled_, frame_.length - payload_filled_};
+  return {frame_.bytes.get() + payload_filled_, capacity_ - payload_filled_};
 }
 
 void FrameAssembler::filled(std::size_t count) {
@@ -28,6 +37,7 @@ void FrameAssembler::filled(std::size_t count) {
   }
   payload_filled_ += count;
   complete_ = payload_filled_ == frame_.length;
+  if (!complete_ && payload_filled_ == capacity_) grow(std::min(2 * capacity_, frame_.length));
 }
 
 void FrameAssembler::header_done() {
@@ -39,13 +49,21 @@ void FrameAssembler::header_done() {
   frame_.type = static_cast<FrameType>(header_.type);
   frame_.stream = header_.stream;
   frame_.length = static_cast<std::size_t>(header_.length);
-  frame_.bytes = std::make_unique_for_overwrite<std::byte[]>(frame_.length);
   payload_filled_ = 0;
   complete_ = frame_.length == 0;
+  grow(std::min(first_bytes, frame_.length));
+}
+
+void FrameAssembler::grow(std::size_t capacity) {
+  auto bytes = std::make_unique_for_overwrite<std::byte[]>(capacity);
+  if (payload_filled_ > 0) std::memcpy(bytes.get(), frame_.bytes.get(), payload_filled_);
+  frame_.bytes = std::move(bytes);
+  capacity_ = capacity;
 }
 
 Frame FrameAssembler::take() {
   header_filled_ = 0;
+  capacity_ = 0;
   complete_ = false;
   return std::move(frame_);
 }

@@ -26,23 +26,30 @@ Frame make_frame(FrameType type, std::uint32_t stream, std::span<const std::byte
 // Puts frames together from whatever arrives. Ask `room()` where the next bytes belong, put up to
 // that many there, say how many with `filled()`, and take each frame that is complete.
 // Once `damaged()` says something, nothing more can be read.
+//
+// A header is not believed about the length: memory for the payload is taken as it arrives.
 class FrameAssembler {
  public:
   std::span<std::byte> room();
-  void filled(std::size_t count);
+  void filled(std::size_t count);  // std::bad_alloc leaves it unusable
   bool complete() const { return complete_; }
   Frame take();
+
+  // Memory that an incomplete frame holds.
+  std::size_t held() const { return complete_ ? 0 : capacity_; }
 
   const std::string& damaged() const { return damaged_; }
   bool in_the_middle() const { return header_filled_ != 0 && !complete_; }
 
  private:
   void header_done();
+  void grow(std::size_t capacity);
 
   FrameHeader header_{};
   std::size_t header_filled_ = 0;
   Frame frame_;
   std::size_t payload_filled_ = 0;
+  std::size_t capacity_ = 0;  // of frame_.bytes
   bool complete_ = false;
   std::string damaged_;
 };

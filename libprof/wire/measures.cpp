@@ -1,7 +1,10 @@
 #include "libprof/wire/measures.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
+
+#include "libprof/wire/limits.hpp"
 
 namespace gpuprof::wire {
 namespace {
@@ -28,9 +31,10 @@ void put_texts(Encoder& encoder, const std::vector<std::string>& texts) {
   for (const std::string& text : texts) encoder.text(text);
 }
 
-std::vector<std::string> take_texts(Decoder& decoder) {
+std::vector<std::string> take_texts(Decoder& decoder, std::size_t ranges = 0) {
   std::vector<std::string> texts;
-  const auto count = decoder.integer<std::uint32_t>();
+  const auto most = std::min<std::size_t>(max_texts + ranges, UINT32_MAX);
+  const auto count = decoder.list_length(sizeof(std::uint32_t), static_cast<std::uint32_t>(most));
   for (std::uint32_t i = 0; i < count && decoder.ok(); ++i) texts.emplace_back(decoder.text());
   return texts;
 }
@@ -69,7 +73,7 @@ std::optional<CounterData> decode_counter_data(std::span<const std::byte> payloa
   data.device = decoder.integer<std::uint32_t>();
   data.dropped = decoder.integer<std::uint64_t>();
   data.ranges = take_values<MeasuredRange>(decoder);
-  data.names = take_texts(decoder);
+  data.names = take_texts(decoder, data.ranges.size());
   data.notes = take_texts(decoder);
   data.image = decoder.raw(decoder.integer<std::uint64_t>());
   if (!decoder.ok() || !consistent(data.ranges, data.names, data.notes)) return std::nullopt;
@@ -104,7 +108,7 @@ void encode(Encoder& encoder, const MetricsInfo& info) {
 std::optional<MetricsInfo> decode_metrics(std::span<const std::byte> payload) {
   Decoder decoder(payload);
   MetricsInfo info;
-  auto count = decoder.integer<std::uint32_t>();
+  auto count = decoder.list_length(22, max_metrics);
   for (std::uint32_t i = 0; i < count && decoder.ok(); ++i) {
     MetricInfo& metric = info.metrics.emplace_back();
     metric.name = decoder.text();
@@ -115,7 +119,7 @@ std::optional<MetricsInfo> decode_metrics(std::span<const std::byte> payload) {
     metric.nvprof_kind = decoder.integer<std::uint8_t>();
     metric.is_event = decoder.integer<std::uint8_t>() != 0;
   }
-  count = decoder.integer<std::uint32_t>();
+  count = decoder.list_length(40, max_metrics);
   for (std::uint32_t i = 0; i < count && decoder.ok(); ++i) {
     GroupInfo& group = info.groups.emplace_back();
     group.id = decoder.integer<std::uint32_t>();
@@ -238,7 +242,7 @@ std::optional<MetricValues> decode_metric_values(std::span<const std::byte> payl
   values.context = decoder.integer<std::uint32_t>();
   values.device = decoder.integer<std::uint32_t>();
   values.ranges = take_values<MeasuredRange>(decoder);
-  values.names = take_texts(decoder);
+  values.names = take_texts(decoder, values.ranges.size());
   values.notes = take_texts(decoder);
   values.metrics = take_values<std::uint32_t>(decoder);
   values.values = take_values<double>(decoder);

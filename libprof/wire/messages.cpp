@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "libprof/wire/limits.hpp"
+
 namespace gpuprof::wire {
 namespace {
 
@@ -26,23 +28,15 @@ bool is_name(std::string_view name) {
 
 bool known(schema::Type type) { return type >= schema::Type::i8 && type <= schema::Type::bytes; }
 
-// A list whose items are at least `item_size` bytes cannot be longer than the payload allows.
-std::uint32_t list_length(Decoder& decoder, std::size_t item_size) {
-  const auto count = decoder.integer<std::uint32_t>();
-  if (count > decoder.remaining() / item_size) {
-    decoder.raw(decoder.remaining() + 1);  // makes the decoder fail
-    return 0;
-  }
-  return count;
-}
-
-// A payload that is one list of items of at least `item_size` bytes each; read(decoder, item).
+// A payload that is one list of at most `most` items of at least `item_size` bytes each;
+// read(decoder, item).
 template <class Item, class Read>
 std::optional<std::vector<Item>> decode_list(std::span<const std::byte> payload,
-                                             std::size_t item_size, Read&& read) {
+                                             std::size_t item_size, std::uint32_t most,
+                                             Read&& read) {
   Decoder decoder(payload);
   std::vector<Item> items;
-  const auto count = list_length(decoder, item_size);
+  const auto count = decoder.list_length(item_size, most);
   for (std::uint32_t i = 0; i < count && decoder.ok(); ++i) read(decoder, items.emplace_back());
   if (!decoder.ok()) return std::nullopt;
   return items;
@@ -69,8 +63,7 @@ std::optional<WireTable> decode_table(std::span<const std::byte> payload) {
   table.id = decoder.integer<std::uint32_t>();
   table.name = decoder.text();
   table.doc = decoder.text();
-  const auto count = list_length(decoder, 13);
-  if (count > max_columns) return std::nullopt;
+  const auto count = decoder.list_length(13, max_columns);
   std::set<std::string> names{"_id_"};
   for (std::uint32_t i = 0; i < count && decoder.ok(); ++i) {
     WireColumn column;
@@ -100,7 +93,7 @@ std::optional<Batch> decode_batch(std::span<const std::byte> payload) {
   Decoder decoder(payload);
   Batch batch;
   batch.header = decoder.integer<BatchHeader>();
-  if (batch.header.blocks > decoder.remaining() / sizeof(BlockHeader)) return std::nullopt;
+  if (batch.header.blocks > max_blocks) return std::nullopt;
   for (std::uint32_t i = 0; i < batch.header.blocks; ++i) {
     const auto header = decoder.integer<BlockHeader>();
     const auto bytes = decoder.raw(header.bytes);
@@ -131,6 +124,7 @@ std::optional<Frame> without_rows(const Frame& frame) {
 std::optional<std::vector<WireString>> decode_strings(const Block& block) {
   Decoder decoder(block.bytes);
   std::vector<WireString> strings;
+  if (block.rows > max_strings) return std::nullopt;
   for (std::uint32_t i = 0; i < block.rows && decoder.ok(); ++i) {
     WireString string;
     string.id = decoder.integer<std::uint32_t>();
@@ -169,11 +163,12 @@ void encode(Encoder& encoder, std::span<const Statistic> statistics) {
 }
 
 std::optional<std::vector<Statistic>> decode_statistics(std::span<const std::byte> payload) {
-  return decode_list<Statistic>(payload, 16, [](Decoder& decoder, Statistic& statistic) {
-    statistic.kind = decoder.text();
-    statistic.name = decoder.text();
-    statistic.value = decoder.integer<std::uint64_t>();
-  });
+  return decode_list<Statistic>(payload, 16, max_statistics,
+                                [](Decoder& decoder, Statistic& statistic) {
+                                  statistic.kind = decoder.text();
+                                  statistic.name = decoder.text();
+                                  statistic.value = decoder.integer<std::uint64_t>();
+                                });
 }
 
 void encode(Encoder& encoder, std::span<const ApiName> names) {
@@ -184,7 +179,7 @@ void encode(Encoder& encoder, std::span<const ApiName> names) {
 }
 
 std::optional<std::vector<ApiName>> decode_api_names(std::span<const std::byte> payload) {
-  return decode_list<ApiName>(payload, 12, [](Decoder& decoder, ApiName& name) {
+  return decode_list<ApiName>(payload, 12, max_api_names, [](Decoder& decoder, ApiName& name) {
     name.domain = decoder.text();
     name.cbid = decoder.integer<std::uint32_t>();
     name.name = decoder.text();

@@ -5,6 +5,7 @@
 
 #include "libprof/base/error.hpp"
 #include "libprof/wire/capture.hpp"
+#include "libprof/wire/limits.hpp"
 #include "tests/unit/stream_builder.hpp"
 
 using namespace gpuprof;
@@ -88,8 +89,54 @@ TEST_CASE("fields that promise more than there is come to an end") {
   wire::Encoder encoder;
   encoder.integer(std::uint32_t{0xffffffff}).text("a").text("b");
   wire::Decoder decoder(encoder.bytes());
-  CHECK(decoder.fields().size() == 1);
+  CHECK(decoder.fields().size() == 0);
   CHECK(!decoder.ok());
+}
+
+TEST_CASE("lists of more things than make sense are no lists, however small the things are") {
+  const auto list = [](std::uint32_t count, std::size_t item_size) {
+    wire::Encoder encoder;
+    encoder.integer(count).raw(std::vector<std::byte>(count * item_size));
+    return encoder;
+  };
+  const auto fields = [&](std::uint32_t count) {
+    const wire::Encoder encoder = list(count, 8);
+    wire::Decoder decoder(encoder.bytes());
+    return decoder.fields().size() == count && decoder.ok();
+  };
+  CHECK(fields(wire::max_fields));
+  CHECK(!fields(wire::max_fields + 1));
+  CHECK(wire::decode_statistics(list(wire::max_statistics, 16).bytes()));
+  CHECK(!wire::decode_statistics(list(wire::max_statistics + 1, 16).bytes()));
+  CHECK(wire::decode_api_names(list(wire::max_api_names, 12).bytes()));
+  CHECK(!wire::decode_api_names(list(wire::max_api_names + 1, 12).bytes()));
+
+  const auto batch = [](std::uint32_t blocks) {
+    wire::Encoder encoder;
+    encoder.integer(wire::BatchHeader{wire::no_slot, 0, blocks, 0});
+    encoder.raw(std::vector<std::byte>(blocks * sizeof(wire::BlockHeader)));
+    return wire::decode_batch(encoder.bytes()).has_value();
+  };
+  CHECK(batch(wire::max_blocks));
+  CHECK(!batch(wire::max_blocks + 1));
+
+  wire::Encoder strings;
+  for (std::uint32_t i = 0; i <= wire::max_strings; ++i) strings.integer(i + 1).text("");
+  CHECK(wire::decode_strings({wire::string_block, wire::max_strings, strings.bytes()}));
+  CHECK(!wire::decode_strings({wire::string_block, wire::max_strings + 1, strings.bytes()}));
+}
+
+TEST_CASE("only rows and images are long") {
+  using wire::FrameType;
+  for (const FrameType type : {FrameType::hello, FrameType::info, FrameType::table,
+                               FrameType::statistics, FrameType::run, FrameType::stream_end}) {
+    CHECK(!wire::is_oversized(type, wire::max_small_payload));
+    CHECK(wire::is_oversized(type, wire::max_small_payload + 1));
+  }
+  for (const FrameType type :
+       {FrameType::batch, FrameType::counter_data, static_cast<FrameType>(77)}) {
+    CHECK(!wire::is_oversized(type, wire::max_payload));
+  }
 }
 
 TEST_CASE("messages round trip") {
@@ -196,6 +243,30 @@ TEST_CASE("frames come out whole however their bytes arrive") {
       CHECK(test::bytes_of(frames[i]) == test::bytes_of(sent[i]));
     }
   }
+}
+
+TEST_CASE("memory for a frame is taken as its bytes arrive") {
+  constexpr std::size_t step = 1 << 20;
+  wire::FrameAssembler assembler;
+  CHECK(assembler.held() == 0);
+  const std::string header = test::header_bytes(8, 1, wire::max_payload);
+  std::memcpy(assembler.room().data(), header.data(), header.size());
+  assembler.filled(header.size());
+  CHECK(assembler.held() <= 4 * step);
+  for (std::size_t arrived = 0; arrived < 32 * step; arrived += step) {
+    CHECK(assembler.held() <= std::max(4 * step, 2 * arrived));
+    assembler.filled(std::min(step, assembler.room().size()));
+  }
+}
+
+TEST_CASE("a long frame keeps its bytes while memory for it grows") {
+  std::string payload(std::size_t{9'000'001}, 0);
+  for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = static_cast<char>(i * 7 + i / 251);
+  const wire::Frame sent =
+      wire::make_frame(wire::FrameType::batch, 3, std::as_bytes(std::span(payload)));
+  const auto frames = assemble(test::bytes_of(sent) + test::bytes_of(sent), 65'537);
+  REQUIRE(frames.size() == 2);
+  for (const wire::Frame& frame : frames) CHECK(test::bytes_of(frame) == test::bytes_of(sent));
 }
 
 TEST_CASE("an assembler says where no frame is, and takes nothing more") {

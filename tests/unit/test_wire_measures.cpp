@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 
+#include "libprof/wire/limits.hpp"
 #include "libprof/wire/measures.hpp"
 #include "tests/unit/stream_builder.hpp"
 
@@ -194,4 +195,18 @@ TEST_CASE("lists that claim to be longer than the payload are refused") {
   Encoder metrics;
   metrics.integer(std::uint32_t{0xffffffff});
   CHECK_FALSE(decode_metrics(metrics.bytes()));
+}
+
+TEST_CASE("texts are no more than there are ranges and reasons") {
+  const auto values = [](std::uint32_t names) {
+    Encoder encoder;
+    encoder.integer(std::uint32_t{1}).integer(std::uint32_t{1}).integer(std::uint32_t{1});
+    encoder.integer(std::uint32_t{2}).raw(std::vector<std::byte>(2 * sizeof(MeasuredRange)));
+    encoder.integer(names).raw(std::vector<std::byte>(4 * names));
+    return decode_metric_values(
+               encoder.integer(std::uint32_t{0}).integer(std::uint32_t{0}).integer(0).bytes())
+        .has_value();
+  };
+  CHECK(values(max_texts + 2));
+  CHECK_FALSE(values(max_texts + 3));
 }

@@ -1,0 +1,59 @@
+// What a stream may cost whoever reads it.
+//
+// A stream is what somebody else's program sends. Without limits one process could fill the
+// launcher's memory or disk, and end the recording of all others. Each limit is far above what a
+// collector of ours sends in long runs; what that is stands beside it. docs/design.md has them as
+// one table, with what happens when one is reached.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "libprof/wire/format.hpp"
+
+namespace gpuprof::wire {
+
+// --- in one payload: more is malformed. They bound what decoding makes of a payload, which is
+// several times its size where many small things are listed.
+
+// Bytes of frames that hold neither rows nor images. The longest that makes sense is a command
+// line, of which the kernel takes some MiB.
+inline constexpr std::uint64_t max_small_payload = std::uint64_t{32} << 20;
+// Of an info or hello; a collector sends at most 6, the launcher some 20 about a run.
+inline constexpr std::uint32_t max_fields = 1024;
+// A collector sends one block per kind and two of strings: about 60.
+inline constexpr std::uint32_t max_blocks = 4096;
+// In one block. A slot of 1 MiB has some 20,000 records; salvage sends up to 65,536 in one.
+inline constexpr std::uint32_t max_strings = 1 << 20;
+// In one batch: MODULE has one per module.
+inline constexpr std::size_t max_byte_strings = 1 << 16;
+// A collector counts some 30 things.
+inline constexpr std::uint32_t max_statistics = 4096;
+// CUPTI 13 knows about 1,300 functions.
+inline constexpr std::uint32_t max_api_names = 1 << 16;
+// Ids of the CUDA API's functions count up from 1.
+inline constexpr std::uint32_t max_callback_id = 1 << 16;
+// Metrics and groups of a run; the largest chip has about 2,500 metrics.
+inline constexpr std::uint32_t max_metrics = 1 << 16;
+// Texts of one list, besides one for each range that the payload has.
+inline constexpr std::uint32_t max_texts = 1 << 16;
+
+// Whether a payload is longer than its type has reason to be. Of a type that is not known nothing
+// is decoded, so it may be as long as any.
+constexpr bool is_oversized(FrameType type, std::uint64_t length) {
+  switch (type) {
+    case FrameType::hello:
+    case FrameType::arena:
+    case FrameType::info:
+    case FrameType::table:
+    case FrameType::api_names:
+    case FrameType::clock:
+    case FrameType::statistics:
+    case FrameType::goodbye:
+    case FrameType::run:
+    case FrameType::stream_end: return length > max_small_payload;
+    default: return length > max_payload;
+  }
+}
+
+}  // namespace gpuprof::wire
