@@ -12,11 +12,38 @@ namespace gpuprof::schema {
 inline constexpr std::string_view process_column = "processId";
 inline constexpr std::string_view process_doc = "process the row came from: PROCESS.processId";
 
+// own_times: what columns with times are called.
+//
+// nvprof's tables have "start" and "end", or "timestamp". The Visual Profiler asks all tables whose
+// CREATE text has both of the first words, or the third, for the time range of a file. It does so
+// in one SQL text in a buffer of 4096 bytes, which it does not check: nvprof's tables take 3345 of
+// them, and what does not fit ends the program. So tables that nvprof does not have use other
+// words: "start" and "stop", or "time". In views the names are the usual ones.
+struct TimeName {
+  std::string_view nvprofs;
+  std::string_view own;
+};
+inline constexpr TimeName own_times[]{{"end", "stop"}, {"timestamp", "time"}};
+
+// The columns that a row's times may be in: the first of these that a table has.
+inline constexpr std::string_view begin_columns[]{"start", "timestamp", "time"};
+inline constexpr std::string_view end_columns[]{"end", "stop"};
+
 constexpr bool has_column(const Table& table, std::string_view name) {
   for (const Column& column : table.columns) {
     if (column.name == name) return true;
   }
   return false;
+}
+
+// The name that `column` of that table has today: gpuprof 0.1.0 used nvprof's words in all tables.
+constexpr std::string_view current_name(const Table& table, std::string_view column) {
+  for (const TimeName& time : own_times) {
+    if (column == time.nvprofs && !has_column(table, column) && has_column(table, time.own)) {
+      return time.own;
+    }
+  }
+  return column;
 }
 
 // A name as SQL wants it: bare where it is a plain word, as nvprof writes them.

@@ -123,7 +123,7 @@ inline constexpr SessionColumn nvtx_range[]{
     {"domain", "INT", "NVTX domain: StringTable id; 0 = the default domain"},
     {"name", "INT", "message: StringTable id; 0 = none"},
     {"start", "INT", "when it was opened, ns on CUPTI's clock"},
-    {"end", "INT", "when it was closed, ns on CUPTI's clock; NULL = never"},
+    {"stop", "INT", "when it was closed, ns on CUPTI's clock; NULL = never"},
     {"depth", "INT", "push/pop ranges of its thread and domain around it; NULL for start_end"},
     {"parent", "INT", "_id_ of the innermost of those; NULL = none"},
     {"kind", "TEXT",
@@ -179,7 +179,7 @@ inline constexpr SessionColumn metric_range[]{
     {"start", "INT",
      "when the user's range began, ns on CUPTI's clock; NULL for others: CONCURRENT_KERNEL has "
      "the times of kernels"},
-    {"end", "INT", "when the user's range was over; NULL as start"},
+    {"stop", "INT", "when the user's range was over; NULL as start"},
     {"passGroup", "INT", "METRIC_GROUP that was measured"},
     {"note", "TEXT", "why values are missing; NULL = none is"},
 };

@@ -7,11 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/progress.hpp"
 #include "libprof/store/profile_file.hpp"
 #include "libprof/store/rescue.hpp"
+#include "schema/database.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -115,11 +117,19 @@ class Tables {
     return rows;
   }
 
+  // The first of these columns that the table has; "" if it has none.
+  std::string first_of(std::span<const std::string_view> names) const {
+    for (const std::string_view name : names) {
+      if (columns_.contains(std::string(name))) return std::string(name);
+    }
+    return {};
+  }
+
   void find_times(const std::string& table) {
-    const bool span = columns_.contains("start") && columns_.contains("end");
-    if (!span && !columns_.contains("timestamp")) return;
-    const std::string begin = span ? "start" : "timestamp";
-    const std::string end = span ? "max(start, [end])" : begin;
+    const std::string begin = first_of(schema::begin_columns);
+    if (begin.empty()) return;
+    const std::string last = first_of(schema::end_columns);
+    const std::string end = last.empty() ? begin : "max(" + begin + ", [" + last + "])";
     const std::string rows = "SELECT " + begin + " AS t0, " + end + " AS t1 FROM " +
                              store::quoted_name(table) + " NOT INDEXED";
     std::string from = rows;

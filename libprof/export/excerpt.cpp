@@ -141,7 +141,13 @@ class Copier {
     std::set<std::string> columns;
     Rule rule = Rule::whole;
     bool has(const std::string& column) const { return columns.contains(column); }
-    std::string time() const { return has("start") ? "start" : "timestamp"; }
+    // When a row began; "" for what has no times.
+    std::string time() const {
+      for (const std::string_view column : schema::begin_columns) {
+        if (has(std::string(column))) return std::string(column);
+      }
+      return {};
+    }
   };
 
   void set_up() {
@@ -199,7 +205,7 @@ class Copier {
     if (kind == "MARKER_DATA" && table.has("id")) return Rule::marker_data;
     const bool correlated = table.has("correlationId");
     if (is_one_of(api_calls, kind) && table.has("start") && correlated) return Rule::calls;
-    if (table.has("start") || table.has("timestamp")) return Rule::window;
+    if (!table.time().empty()) return Rule::window;
     return correlated ? Rule::correlated : Rule::whole;
   }
 

@@ -10,6 +10,7 @@
 #include "libprof/base/error.hpp"
 #include "libprof/store/database_schema.hpp"
 #include "libprof/store/nvtx_ranges.hpp"
+#include "schema/activity/all.hpp"
 #include "schema/legacy.hpp"
 #include "schema/session.hpp"
 
@@ -70,11 +71,23 @@ Times find_times(const wire::WireTable& table) {
   int found = 0;
   for (const wire::WireColumn& column : table.columns) {
     if (column.type == schema::Type::u64 && column.name == "start") times.start = at, ++found;
-    if (column.type == schema::Type::u64 && column.name == "end") times.end = at, ++found;
+    const bool end = std::ranges::find(schema::end_columns, column.name) !=
+                     std::ranges::end(schema::end_columns);
+    if (column.type == schema::Type::u64 && end) times.end = at, ++found;
     at += column.width;
   }
   times.there = found == 2;
   return times;
+}
+
+// Captures of older collectors have other names for some columns.
+void use_current_names(wire::WireTable& table) {
+  const auto kind = std::ranges::find_if(
+      schema::kinds, [&](const schema::KindRef& each) { return each.table->name == table.name; });
+  if (kind == schema::kinds.end()) return;
+  for (wire::WireColumn& column : table.columns) {
+    column.name = schema::current_name(*kind->table, column.name);
+  }
 }
 
 }  // namespace
@@ -249,6 +262,7 @@ void Loader::load_info(Process& process, const wire::Frame& frame) {
 void Loader::load_table(Process& process, const wire::Frame& frame) {
   auto table = wire::decode_table(frame.payload());
   if (!table || !takes_rows(database_, table->name)) return malformed(process);
+  use_current_names(*table);
   const auto payload = frame.payload();
   const std::uint32_t id = table->id;
   process.writers.erase(id);

@@ -32,7 +32,8 @@ MetricWriter::MetricWriter(Database& database,
       string_id_(std::move(string_id)),
       insert_range_(database.prepare(
           "INSERT INTO METRIC_RANGE(_id_, correlationId, kind, name, processId, deviceId, "
-          "contextId, streamId, ordinal, start, end, passGroup, note, gridX, gridY, gridZ, blockX, "
+          "contextId, streamId, ordinal, start, stop, passGroup, note, gridX, gridY, gridZ, "
+          "blockX, "
           "blockY, blockZ) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, "
           "?15, ?16, ?17, ?18, ?19)")),
       insert_value_(

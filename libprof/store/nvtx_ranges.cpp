@@ -126,6 +126,11 @@ void bind_data(Statement& data, const RangeId& range, Statement& insert, int fir
 void compute_nvtx_ranges(Database& database) {
   if (!database.integer("SELECT 1 FROM CUPTI_ACTIVITY_KIND_MARKER LIMIT 1")) return;
   database.execute("DELETE FROM NVTX_RANGE");
+  // A part of a file of gpuprof 0.1.0 has its columns.
+  const bool stops =
+      database.integer("SELECT 1 FROM pragma_table_info('NVTX_RANGE') WHERE name = 'stop'")
+          .has_value();
+  const std::string stop = stops ? "stop" : "end";
   // The data of a range is looked up by id.
   database.execute(
       "CREATE INDEX IF NOT EXISTS INDEX_CUPTI_ACTIVITY_KIND_MARKER_DATA ON "
@@ -141,10 +146,10 @@ void compute_nvtx_ranges(Database& database) {
   std::int64_t last_row = 0;
 
   Statement insert = database.prepare(
-      "INSERT INTO NVTX_RANGE(_id_, processId, threadId, id, domain, name, start, end, depth, "
-      "parent, kind, payloadInt, payloadDouble, color, category) "
+      "INSERT INTO NVTX_RANGE(_id_, processId, threadId, id, domain, name, start, " + stop +
+      ", depth, parent, kind, payloadInt, payloadDouble, color, category) "
       "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, NULL, ?8, ?9, ?10, ?11, ?12, ?13, ?14)");
-  Statement close = database.prepare("UPDATE NVTX_RANGE SET end = ?2 WHERE _id_ = ?1");
+  Statement close = database.prepare("UPDATE NVTX_RANGE SET " + stop + " = ?2 WHERE _id_ = ?1");
   // Bit 1 of flags: the color is an ARGB value; else there is none.
   Statement data = database.prepare(
       "SELECT payloadInt, payloadDouble, CASE WHEN flags & 2 THEN color END, category "

@@ -9,6 +9,11 @@ namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
   COL(u64, start, "start on the host, ns on CUPTI's clock"), \
       COL(u64, end, "end on the host, ns on CUPTI's clock")
 
+// The same in tables that nvprof does not have: see own_times in schema/database.hpp.
+#define GPUPROF_OWN_HOST_TIMES                             \
+  COL(u64, start, "start on the host, ns on CUPTI's clock"), \
+      COL_AS(u64, "stop", end, "end on the host, ns on CUPTI's clock")
+
 #define GPUPROF_API_FIELDS                                                                 \
   COL(u32, cbid, "which function: API_NAME.cbid"), GPUPROF_HOST_TIMES,                     \
       COL(u32, processId, "process that called"), COL(u32, threadId, "thread that called"), \

@@ -18,6 +18,11 @@ inline void zero_pointer(const auto&, std::uint32_t, std::byte* out) {
   COL(u64, start, "start on the GPU, ns on CUPTI's clock; 0 = not collected"),                     \
       COL(u64, end, "end on the GPU, ns on CUPTI's clock; 0 = not collected")
 
+// The same in tables that nvprof does not have: see own_times in schema/database.hpp.
+#define GPUPROF_OWN_TIMES                                                      \
+  COL(u64, start, "start on the GPU, ns on CUPTI's clock; 0 = not collected"), \
+      COL_AS(u64, "stop", end, "end on the GPU, ns on CUPTI's clock; 0 = not collected")
+
 #define GPUPROF_WHERE                                                    \
   COL(u32, deviceId, "device that ran it"),                              \
       COL(u32, contextId, "context that ran it; ids start at 1"),        \
@@ -136,7 +141,7 @@ KIND(GraphTrace, 51, GRAPH_TRACE, CUpti_ActivityGraphTrace2, graph, enable,
 KIND(DeviceGraphTrace, 53, DEVICE_GRAPH_TRACE, CUpti_ActivityDeviceGraphTrace, graph, with_other,
      "CUDA graphs launched by kernels.",
      COL(u32, deviceId, "device that ran it"),
-     GPUPROF_TIMES,
+     GPUPROF_OWN_TIMES,
      COL(u32, graphId, "executable CUDA graph"),
      COL(u32, launcherGraphId, "graph whose kernel launched it"),
      COL(u32, deviceLaunchMode, "enum CUpti_DeviceGraphLaunchMode"),
@@ -148,7 +153,7 @@ KIND(MemDecompress, 54, MEM_DECOMPRESS, CUpti_ActivityMemDecompress, gpu, enable
      CORRELATION(correlationId, "joins the API call that asked for it"),
      COL(u32, numberOfOperations, "operations of the batch"),
      COL(u64, sourceBytes, "compressed bytes read"),
-     GPUPROF_TIMES)
+     GPUPROF_OWN_TIMES)
 
 KIND(ConfidentialComputeRotation, 55, CONFIDENTIAL_COMPUTE_ROTATION,
      CUpti_ActivityConfidentialComputeRotation, gpu, enable,
@@ -157,13 +162,13 @@ KIND(ConfidentialComputeRotation, 55, CONFIDENTIAL_COMPUTE_ROTATION,
      COL(u32, deviceId, "device"), COL(u32, contextId, "context"),
      COL(u32, channelId, "hardware channel"),
      COL(u32, channelType, "type of that channel: enum CUpti_ChannelType"),
-     COL(u64, timestamp, "when, ns on CUPTI's clock"))
+     COL_AS(u64, "time", timestamp, "when, ns on CUPTI's clock"))
 
 KIND(ComputeEngineCtxSwitch, 57, COMPUTE_ENGINE_CTX_SWITCH, CUpti_ActivityComputeEngineCtxSwitch,
      context_switch, enable,
      "Switches of the compute engine between contexts. Not on MIG and vGPU.",
      COL(u32, contextId, "context switched to or from"),
-     COL(u64, timestamp, "when, ns on CUPTI's clock"),
+     COL_AS(u64, "time", timestamp, "when, ns on CUPTI's clock"),
      COL(u32, operationType, "enum CUpti_ComputeEngineCtxSwitchOperationType"))
 
 using GpuWorkKinds = std::tuple<Memcpy, Memset, Kernel, ConcurrentKernel, Memcpy2, GraphTrace,

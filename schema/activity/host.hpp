@@ -104,7 +104,7 @@ KIND(GraphHostNode, 56, GRAPH_HOST_NODE, CUpti_ActivityGraphHostNode, host, enab
      COL(u32, graphId, "executable CUDA graph"),
      COL(u64, graphNodeId, "node of that graph"),
      COL(u32, threadId, "thread that ran the function"),
-     GPUPROF_HOST_TIMES)
+     GPUPROF_OWN_HOST_TIMES)
 
 KIND(HostLaunch, 58, HOST_LAUNCH, CUpti_ActivityHostLaunch, host, enable,
      "Host functions put into a stream (cudaLaunchHostFunc).",
@@ -113,7 +113,7 @@ KIND(HostLaunch, 58, HOST_LAUNCH, CUpti_ActivityHostLaunch, host, enable,
      COL(u32, deviceId, "device of that stream"),
      CORRELATION(correlationId, "joins the API call that put it into the stream"),
      COL(u32, threadId, "thread that ran the function"),
-     GPUPROF_HOST_TIMES)
+     GPUPROF_OWN_HOST_TIMES)
 
 using HostKinds = std::tuple<Overhead, CudaEvent, Synchronization, ExternalCorrelation, Jit,
                              GraphHostNode, HostLaunch>;

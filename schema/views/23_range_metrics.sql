@@ -31,8 +31,8 @@ SELECT r.kind AS kind,
        r.streamId AS stream_id,
        r.processId AS process_id,
        coalesce(r.start, g.start) AS start,
-       coalesce(r."end", g."end") AS "end",
-       coalesce(r."end", g."end") - coalesce(r.start, g.start) AS duration,
+       coalesce(r.stop, g.stop) AS "end",
+       coalesce(r.stop, g.stop) - coalesce(r.start, g.start) AS duration,
        r.ordinal AS ordinal,
        r.passGroup AS pass_group,
        r.note AS note
@@ -40,7 +40,7 @@ FROM METRIC_RANGE AS r
 JOIN METRIC_VALUE AS v ON v.range = r._id_
 JOIN METRIC AS m ON m._id_ = v.metric
 LEFT JOIN StringTable AS s ON s._id_ = r.name
-LEFT JOIN (SELECT k.correlationId, min(nullif(k.start, 0)) AS start, max(nullif(k."end", 0)) AS "end"
+LEFT JOIN (SELECT k.correlationId, min(nullif(k.start, 0)) AS start, max(nullif(k."end", 0)) AS stop
            FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL AS k
            WHERE k.correlationId IN (SELECT w.correlationId FROM METRIC_RANGE AS w
                                      WHERE w.kind = 'graph')

@@ -494,7 +494,7 @@ class Ranges(MetricTest):
     def test_times(self):
         _, database, _ = self.ranges("nvtx:forward", "ranges", 4)
         rows = database.rows(
-            'SELECT start, "end", ordinal FROM METRIC_RANGE WHERE passGroup = 1 ORDER BY start')
+            'SELECT start, stop, ordinal FROM METRIC_RANGE WHERE passGroup = 1 ORDER BY start')
         self.assertEqual([row[2] for row in rows], [1, 2, 3, 4])
         first, last = database.rows(
             f'SELECT min(start), max("end") FROM {PREFIX}CONCURRENT_KERNEL')[0]
@@ -502,7 +502,7 @@ class Ranges(MetricTest):
             self.assertTrue(first - 10**9 < start < end < last + 10**9)
         # Ranges of a later run were at other times than those of the run that was traced.
         self.assertEqual(
-            database.rows('SELECT start, "end" FROM METRIC_RANGE WHERE passGroup = 2'),
+            database.rows('SELECT start, stop FROM METRIC_RANGE WHERE passGroup = 2'),
             4 * [(None, None)])
 
     def test_profiler(self):
@@ -587,7 +587,7 @@ class Captures(MetricTest):
     def ranges_of(self, path):
         database = self.database(path)
         return database.rows("""
-            SELECT r.correlationId, r.kind, s.value, r.ordinal, r.gridX, r.start, r."end",
+            SELECT r.correlationId, r.kind, s.value, r.ordinal, r.gridX, r.start, r.stop,
                    r.passGroup, r.note, m.name, v.value
             FROM METRIC_RANGE AS r LEFT JOIN METRIC_VALUE AS v ON v.range = r._id_
             LEFT JOIN METRIC AS m ON m._id_ = v.metric LEFT JOIN StringTable AS s ON s._id_ = r.name

@@ -172,7 +172,7 @@ class Threads(FakeTest):
             database.rows(f"""SELECT count(*) FROM {PREFIX}RUNTIME GROUP BY threadId"""),
             [(2000,)] * 8,
         )
-        self.assertEqual(database.one("SELECT count(*) FROM NVTX_RANGE WHERE \"end\" > 0"), 1600)
+        self.assertEqual(database.one("SELECT count(*) FROM NVTX_RANGE WHERE stop > 0"), 1600)
 
 
 if __name__ == "__main__":

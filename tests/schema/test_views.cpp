@@ -130,7 +130,7 @@ TEST_CASE("launches: the runtime call, else the driver's, else none") {
 TEST_CASE("nvtx_ranges: names, and ranges that were never closed") {
   Filled db;
   db.run(
-      "INSERT INTO NVTX_RANGE(_id_, processId, threadId, domain, name, start, \"end\", depth, "
+      "INSERT INTO NVTX_RANGE(_id_, processId, threadId, domain, name, start, stop, depth, "
       "parent, kind) VALUES(1, 42, 43, 0, 3, 10, 30, 0, NULL, 'push_pop'),"
       "(2, 42, 43, 5, 0, 15, NULL, 1, 1, 'push_pop')");
   CHECK(db.line("SELECT name, domain, duration, depth, parent FROM nvtx_ranges WHERE id = 1") ==

@@ -50,7 +50,7 @@ constexpr const char* correlation_ids =
 
 std::string nvtx_ranges(const std::vector<Mark>& marks, const wire::Encoder* data = nullptr,
                         std::uint32_t data_rows = 0,
-                        const std::string& columns = "id, start, end, depth, parent, kind") {
+                        const std::string& columns = "id, start, stop, depth, parent, kind") {
   store::Loader loader = make_loader();
   loader.load(test::hello(1, 100));
   loader.load(test::table(1, test::tables::marker));
@@ -214,6 +214,38 @@ TEST_CASE("tables and columns that this build does not know are made") {
   CHECK(rows(loader.database(), "SELECT * FROM CUPTI_ACTIVITY_KIND_LATER") == "1|8|9");
   CHECK(rows(loader.database(),
              "SELECT threadId FROM " + std::string(schema::legacy_tables[0].name)) == "7");
+}
+
+// gpuprof 0.1.0 called these columns end and timestamp.
+TEST_CASE("captures of the first collectors keep their times") {
+  using schema::Type;
+  const wire::WireTable host{90,
+                             "CUPTI_ACTIVITY_KIND_HOST_LAUNCH",
+                             "",
+                             {test::column("start", Type::u64), test::column("end", Type::u64)}};
+  const wire::WireTable change{91,
+                               "CUPTI_ACTIVITY_KIND_COMPUTE_ENGINE_CTX_SWITCH",
+                               "",
+                               {test::column("timestamp", Type::u64)}};
+  wire::Encoder host_rows, change_row;
+  host_rows.integer(std::uint64_t{5}).integer(std::uint64_t{8});
+  host_rows.integer(std::uint64_t{0}).integer(std::uint64_t{0});
+  change_row.integer(std::uint64_t{7});
+  store::Loader loader = make_loader();
+  loader.load(test::hello(1, 100));
+  loader.load(test::table(1, host));
+  loader.load(test::table(1, change));
+  loader.load(BatchBuilder().rows(90, 2, host_rows).rows(91, 1, change_row).frame(1));
+  loader.finish();
+  CHECK(rows(loader.database(), "SELECT start, stop FROM CUPTI_ACTIVITY_KIND_HOST_LAUNCH") ==
+        "5|8 0|0");
+  CHECK(rows(loader.database(), "SELECT time FROM CUPTI_ACTIVITY_KIND_COMPUTE_ENGINE_CTX_SWITCH") ==
+        "7");
+  CHECK(rows(loader.database(),
+             "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND "
+             "(sql LIKE '%HOST_LAUNCH%end INT%' OR sql LIKE '%CTX_SWITCH%timestamp%')") == "0");
+  CHECK(rows(loader.database(),
+             "SELECT value FROM STATISTIC WHERE name = 'records_without_times'") == "1");
 }
 
 TEST_CASE("nested ranges know their depth and parent") {

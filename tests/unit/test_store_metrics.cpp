@@ -227,7 +227,7 @@ TEST_CASE("ranges: correlation ids, names, kinds, times") {
   CHECK(rows(database,
              "SELECT _id_, correlationId >> 32, correlationId & 4294967295, kind, "
              "(SELECT value FROM StringTable s WHERE s._id_ = r.name), processId, deviceId, "
-             "contextId, streamId, ordinal, start, end, passGroup, note FROM METRIC_RANGE r") ==
+             "contextId, streamId, ordinal, start, stop, passGroup, note FROM METRIC_RANGE r") ==
         "1|1|7|kernel|_ZN2ns3addEPfi|200|0|1|7|1|-|-|1|- "
         "2|1|9|graph|-|200|0|1|7|3|-|-|1|- "
         "3|-|-|range|step|200|0|1|-|1|10|30|1|-");
