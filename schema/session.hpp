@@ -325,6 +325,9 @@ inline constexpr std::array statistics{
                   "Frames of the stream that could not be read. What they held is missing."},
     StatisticInfo{"strings_lost", Severity::data_loss,
                   "Names that died with their process: salvaged rows say so there."},
+    StatisticInfo{"names_not_demangled", Severity::notice,
+                  "Names that took the demangler too much time or memory. They are there as the "
+                  "compiler wrote them."},
     StatisticInfo{"spilled_bytes", Severity::notice,
                   "Bytes that waited on disk because loading was slower than the target. Nothing "
                   "is missing."},

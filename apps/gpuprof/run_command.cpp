@@ -110,18 +110,15 @@ class LoadingThread {
  private:
   void run() {
     auto last_commit = steady_clock::now();
-    bool uncommitted = false;
     while (!queue_.exhausted()) {
       wire::Frame frame;
       const bool got = queue_.pop(frame, commit_interval);
       if (failed_) continue;
       try {
         if (got) take(std::move(frame));
-        uncommitted |= got;
-        if (uncommitted && steady_clock::now() - last_commit >= commit_interval) {
+        if (steady_clock::now() - last_commit >= commit_interval) {
           recorder_.commit();
           last_commit = steady_clock::now();
-          uncommitted = false;
         }
       } catch (const std::exception& error) {
         // Said at once, not only when the target has ended, which may be hours away.

@@ -1,11 +1,9 @@
 #include "libprof/base/demangle.hpp"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
-#include <memory>
+
+#include "libprof/base/demangler.hpp"
 
 namespace gpuprof {
 namespace {
@@ -25,14 +23,7 @@ std::string_view operator_at(std::string_view name, std::size_t at) {
 
 }  // namespace
 
-std::string demangled(const std::string& name) {
-  // Without the prefix a plain C name would be read as a type: "f" is float.
-  if (!name.starts_with("_Z")) return name;
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
-  return status == 0 && text ? std::string(text.get()) : name;
-}
+std::string demangled(const std::string& name) { return Demangler::shared().now(name).text; }
 
 std::string short_name(std::string_view name) {
   if (const auto clone = name.find(" ["); clone != name.npos) name = name.substr(0, clone);

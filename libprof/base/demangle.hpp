@@ -6,7 +6,8 @@
 
 namespace gpuprof {
 
-// Readable form of a mangled C++ name; anything else comes back as it is.
+// Readable form of a mangled C++ name; anything else comes back as it is, and so does a name that
+// is beyond the demangler's limits (demangler.hpp).
 std::string demangled(const std::string& name);
 
 // The function's own name out of a readable one: no return type, namespaces, template arguments or

@@ -67,7 +67,8 @@ const std::string& Names::kernel(std::int64_t string_id) {
   std::string& name = place->second;
   if (!is_new) return name;
   name = text(string_id);
-  std::string written = readable(name);
+  std::string written;
+  if (style_ != NameStyle::modern) written = readable(name);
   const bool stored = style_ == NameStyle::modern ||
                       (style_ == NameStyle::compatible && ours_ && written.starts_with("_Z"));
   if (stored && !name.empty()) {
@@ -75,6 +76,7 @@ const std::string& Names::kernel(std::int64_t string_id) {
     if (string_.step() && !string_.is_null(1)) written = string_.text(1);
     string_.reset();
   }
+  if (written.empty()) written = readable(name);
   name = std::move(written);
   if (name.empty()) name = "<kernel name " + std::to_string(string_id) + ">";
   return name;

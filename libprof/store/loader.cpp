@@ -54,6 +54,9 @@ constexpr std::size_t widest_gap = 1 << 20;
 
 constexpr std::string_view malformed_frames = schema::StatisticName("frames_malformed");
 constexpr std::string_view not_profiled = schema::StatisticName("not_profiled");
+constexpr std::string_view not_demangled = schema::StatisticName("names_not_demangled");
+// For names that are still with the demangler at the end; each may take it half a second.
+constexpr std::chrono::seconds readable_names_patience{10};
 
 // SQLite's limit is 2000.
 constexpr std::size_t most_columns = 1500;
@@ -123,16 +126,16 @@ Loader::Loader(Database database, LoaderOptions options)
   database_.execute("PRAGMA temp_store = MEMORY");
   database_.execute("PRAGMA secure_delete = OFF");  // Debian's SQLite has it on
   register_packed_rows(database_);
-  database_.execute("BEGIN");
-  in_transaction_ = true;
+  begin();
   create_schema(database_);
-  insert_string_ = database_.prepare("INSERT INTO StringTable VALUES(?1, ?2, ?3, ?4)");
+  insert_string_ = database_.prepare("INSERT INTO StringTable VALUES(?1, ?2, NULL, NULL)");
+  update_string_ =
+      database_.prepare("UPDATE StringTable SET demangled = ?2, short = ?3 WHERE _id_ = ?1");
   insert_statistic_ =
       database_.prepare("INSERT OR REPLACE INTO STATISTIC VALUES(?1, ?2, ?3, ?4, ?5)");
   metrics_ = std::make_unique<MetricWriter>(
       database_, [this](std::string_view text) { return string_id(text); });
-  insert_string_.bind(1, std::int64_t{0}).bind(2, schema::null_string).bind_null(3).bind_null(4);
-  insert_string_.run();
+  insert_string_.bind(1, std::int64_t{0}).bind(2, schema::null_string).run();
   set_run("schema_version", schema::schema_version);
   set_run("finished", 0);
   commit();
@@ -141,10 +144,7 @@ Loader::Loader(Database database, LoaderOptions options)
 Loader::~Loader() = default;
 
 void Loader::load(const wire::Frame& frame) {
-  if (!in_transaction_) {
-    database_.execute("BEGIN");
-    in_transaction_ = true;
-  }
+  begin();
   switch (frame.type) {
     case wire::FrameType::run: load_run(frame); return;
     case wire::FrameType::hello: load_hello(frame); return;
@@ -445,15 +445,19 @@ std::int64_t Loader::string_id(std::string_view text) {
   const auto [entry, fresh] = strings_.try_emplace(std::string(text), 0);
   if (!fresh) return entry->second;
   entry->second = ++last_string_;
-  insert_string_.bind(1, last_string_).bind(2, text);
-  const std::string readable = demangled(entry->first);
-  if (readable != entry->first) {
-    insert_string_.bind(3, readable).bind(4, short_name(readable));
-  } else {
-    insert_string_.bind_null(3).bind_null(4);
-  }
-  insert_string_.run();
+  insert_string_.bind(1, last_string_).bind(2, text).run();
+  readable_names_.ask(last_string_, text);
   return last_string_;
+}
+
+void Loader::store_readable_names() {
+  const std::vector<ReadableNames::Answer> answers = readable_names_.take();
+  if (!answers.empty()) begin();
+  for (const auto& [id, readable] : answers) {
+    if (readable.gave_up) own_counts_[std::string(not_demangled)]++;
+    if (!readable.changed) continue;
+    update_string_.bind(1, id).bind(2, readable.text).bind(3, short_name(readable.text)).run();
+  }
 }
 
 void Loader::set_run(std::string_view key, std::string_view value) {
@@ -506,7 +510,14 @@ void Loader::write_statistics() {
   }
 }
 
+void Loader::begin() {
+  if (in_transaction_) return;
+  database_.execute("BEGIN");
+  in_transaction_ = true;
+}
+
 void Loader::commit() {
+  store_readable_names();
   if (!in_transaction_) return;
   write_statistics();
   database_.execute("COMMIT");
@@ -514,18 +525,19 @@ void Loader::commit() {
 }
 
 void Loader::finish() {
-  if (!in_transaction_) {
-    database_.execute("BEGIN");
-    in_transaction_ = true;
-  }
+  begin();
   compute_nvtx_ranges(database_);
   if (options_.indexes) create_indexes(database_);
+  if (const std::size_t missing = readable_names_.wait(readable_names_patience)) {
+    own_counts_[std::string(not_demangled)] += missing;
+  }
   set_run("finished", 1);
   set_run("loss", !totals().lossless());
   commit();
   // Nothing of ours may hold the file while the log is folded in.
   for (auto& [definition, writer] : writers_) writer->insert = Statement();
   insert_string_ = Statement();
+  update_string_ = Statement();
   insert_statistic_ = Statement();
   metrics_.reset();
   // SQLite does not wait here for a reader to close the file: it is asked again.

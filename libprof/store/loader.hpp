@@ -16,6 +16,7 @@
 
 #include "libprof/store/metric_writer.hpp"
 #include "libprof/store/packed_rows.hpp"
+#include "libprof/store/readable_names.hpp"
 #include "libprof/store/sqlite.hpp"
 #include "libprof/wire/frame.hpp"
 #include "libprof/wire/messages.hpp"
@@ -48,7 +49,8 @@ class Loader {
   Loader& operator=(const Loader&) = delete;
 
   void load(const wire::Frame& frame);
-  // Makes what was loaded so far visible to other processes.
+  // Makes what was loaded so far visible to other processes, and readable names that have come
+  // since. To be called now and then, also when nothing was loaded.
   void commit();
   // Pairs NVTX ranges, makes indexes, leaves an ordinary file. Nothing can be loaded afterwards.
   void finish();
@@ -65,6 +67,7 @@ class Loader {
   struct Writer;   // INSERT … SELECT into one table, for one definition of it
   struct Process;  // what is known of a stream
 
+  void begin();  // a transaction, if there is none
   Process& process(std::uint32_t stream);
   void load_run(const wire::Frame& frame);
   void load_hello(const wire::Frame& frame);
@@ -80,6 +83,7 @@ class Loader {
   // Null for a table that cannot be made.
   Writer* writer_for(const wire::WireTable& table, std::string_view definition);
   std::int64_t string_id(std::string_view text);
+  void store_readable_names();
   void set_run(std::string_view key, std::string_view value);
   void set_run(std::string_view key, std::int64_t value);
   void write_statistics();
@@ -95,9 +99,11 @@ class Loader {
   std::map<std::uint32_t, std::unique_ptr<Process>> processes_;
   std::unordered_map<std::string, std::int64_t> strings_;
   std::int64_t last_string_ = 0;
+  ReadableNames readable_names_;
   std::int64_t last_number_ = -1;
   std::map<std::string, std::uint64_t, std::less<>> own_counts_;
   Statement insert_string_;
+  Statement update_string_;
   Statement insert_statistic_;
   std::unique_ptr<MetricWriter> metrics_;
 };

@@ -125,12 +125,27 @@ TEST_CASE("strings are stored once for all processes, with their readable forms"
   loader.load(kernels(2, {1}, {{1, "_ZN2ns3addEPfi"}, {2, ""}}, 1));
   loader.load(kernels(2, {1}, {}, 2));
   loader.load(kernels(2, {1}, {{1, "another one"}}, 1));  // ids may be given anew
-  loader.commit();
+  loader.finish();
   CHECK(rows(loader.database(), "SELECT * FROM StringTable ORDER BY _id_") ==
         "0|-- null --|-|- 1|plain|-|- 2|_ZN2ns3addEPfi|ns::add(float*, int)|add 3||-|- "
         "4|another one|-|-");
   CHECK(rows(loader.database(),
              "SELECT name FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ORDER BY _id_") == "2 2 3 4");
+}
+
+TEST_CASE("a readable name is put beside its string when it is there") {
+  store::Loader loader = make_loader();
+  loader.load(test::hello(1, 100));
+  loader.load(test::table(1, test::tables::kernel));
+  loader.load(kernels(1, {1}, {{1, "_Z3addPfi"}}, 1));
+  loader.commit();
+  // Nothing else comes, and it is written all the same.
+  const auto stored = [&] {
+    loader.commit();
+    return rows(loader.database(), "SELECT demangled, short FROM StringTable WHERE _id_ = 1");
+  };
+  for (int i = 0; i < 1000 && stored() == "-|-"; ++i) usleep(10'000);
+  CHECK(stored() == "add(float*, int)|add");
 }
 
 TEST_CASE("nullable values, blobs and bytes") {

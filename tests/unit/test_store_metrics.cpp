@@ -259,7 +259,7 @@ TEST_CASE("what has no value has a reason") {
   loader.load(values_frame(1, values_of({noted, kernel(2, 2), kernel(3, 3)}, {cycles, hit_rate},
                                         {no_value, no_value, 5, no_value, 6, 7})));
   loader.load(values_frame(1, values_of({noted}, {}, {})));
-  loader.commit();
+  loader.finish();
   Database& database = loader.database();
   CHECK(rows(database, "SELECT * FROM METRIC_VALUE") == "2|3|5.0 3|3|6.0 3|4|7.0");
   CHECK(rows(database,
