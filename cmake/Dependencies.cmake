@@ -14,6 +14,16 @@ target_include_directories(gpuprof_sqlite SYSTEM INTERFACE ${GPUPROF_SQLITE_INCL
 target_link_libraries(gpuprof_sqlite INTERFACE ${GPUPROF_SQLITE_LIBRARY} Threads::Threads
                       ${CMAKE_DL_LIBS} m)
 
+# PCRE2, static for the same reason.
+find_path(GPUPROF_PCRE2_INCLUDE pcre2.h)
+find_library(GPUPROF_PCRE2_LIBRARY NAMES libpcre2-8.a pcre2-8)
+if(NOT GPUPROF_PCRE2_INCLUDE OR NOT GPUPROF_PCRE2_LIBRARY)
+  message(FATAL_ERROR "PCRE2 is missing: install libpcre2-dev, or run scripts/setup")
+endif()
+add_library(gpuprof_pcre2 INTERFACE)
+target_include_directories(gpuprof_pcre2 SYSTEM INTERFACE ${GPUPROF_PCRE2_INCLUDE})
+target_link_libraries(gpuprof_pcre2 INTERFACE ${GPUPROF_PCRE2_LIBRARY})
+
 find_path(GPUPROF_CLI11_INCLUDE CLI/CLI.hpp)
 if(NOT GPUPROF_CLI11_INCLUDE)
   message(FATAL_ERROR "CLI11 is missing: install libcli11-dev, or run scripts/setup")

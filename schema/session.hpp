@@ -373,6 +373,9 @@ inline constexpr std::array statistics{
     StatisticInfo{"metrics_skipped_failed", Severity::notice,
                   "Kernels that were not measured because CUPTI's profiler had failed by then. "
                   "gpuprof said why on stderr."},
+    StatisticInfo{"metrics_skipped_unanswered", Severity::notice,
+                  "Kernels and ranges that were not measured because gpuprof did not say in time "
+                  "whether they are meant."},
     StatisticInfo{"metrics_mismatched", Severity::data_loss,
                   "Launches of a repeated run that were not those of the first run: another "
                   "kernel, or another grid. Their values were not joined."},

@@ -118,6 +118,15 @@ MetricSession::MetricSession(const Options& options) : options_(options) {
       scopes_.push_back(request);
     }
   }
+  std::vector<metrics::Selection::Scope> patterns;
+  for (const MetricRequest& scope : scopes_) {
+    patterns.push_back({.contexts = scope.contexts,
+                        .streams = scope.streams,
+                        .kernels = scope.kernels,
+                        .invocations = scope.invocations});
+  }
+  selection_ = std::make_shared<metrics::Selection>(patterns, options.metrics.left_out,
+                                                    options.metrics.range);
   library_ = std::make_shared<const cupti::HostLibrary>(host_cupti_candidates(options.cupti));
   for (const ProbedDevice& device : devices) {
     const auto known =
@@ -297,13 +306,11 @@ void MetricSession::begin_run(std::size_t run) {
 }
 
 void MetricSession::leave_out(const std::string& kernel) {
-  const std::lock_guard lock(mutex_);
-  std::string expression = "^";
-  for (const char c : demangled(kernel)) {
-    if (std::string_view("\\^$.|?*+()[]{}").find(c) != std::string_view::npos) expression += '\\';
-    expression += c;
-  }
-  left_out_.insert(expression + "$");
+  selection_->leave_out(demangled(kernel));
+}
+
+void MetricSession::answer(const wire::Fields& question, metrics::Selection::Reply reply) const {
+  metrics::Selection::answer(selection_, question, std::move(reply));
 }
 
 wire::Fields MetricSession::config_for(std::uint32_t stream, const wire::Fields& hello) {
@@ -337,20 +344,18 @@ wire::Fields MetricSession::config_for(std::uint32_t stream, const wire::Fields&
                           std::ranges::any_of(groups_, [](const auto& planned) {
                             return planned->group.cost == metrics::CostClass::patched;
                           });
-  config.ranges = chosen.range;
-  config.left_out = chosen.left_out;
-  for (const std::string& kernel : left_out_) {
-    config.left_out += (config.left_out.empty() ? "" : "|") + kernel;
-  }
+  config.names_matter = selection_->names_matter();
+  config.ranges = chosen.range.empty()  ? wire::NvtxRanges::none
+                  : chosen.range == "." ? wire::NvtxRanges::all
+                                        : wire::NvtxRanges::some;
   config.images = folder_ + "/" + std::to_string(process);
   std::error_code ignored;
   std::filesystem::create_directory(config.images, ignored);
   for (const MetricRequest& scope : scopes_) {
     config.scopes.push_back({.devices = scope.devices,
-                             .contexts = scope.contexts,
-                             .streams = scope.streams,
-                             .kernels = scope.kernels,
-                             .invocations = scope.invocations,
+                             .contexts = !scope.contexts.empty(),
+                             .streams = !scope.streams.empty(),
+                             .invocations = !scope.invocations.empty(),
                              .skip = scope.skip,
                              .count = scope.count});
   }

@@ -21,6 +21,7 @@
 #include "libprof/metrics/launch_table.hpp"
 #include "libprof/metrics/means.hpp"
 #include "libprof/metrics/plan.hpp"
+#include "libprof/metrics/selection.hpp"
 #include "libprof/wire/codec.hpp"
 #include "libprof/wire/frame.hpp"
 #include "libprof/wire/measures.hpp"
@@ -54,6 +55,8 @@ class MetricSession {
   void begin_run(std::size_t run);
   // What the collector of a process is told. On the listener's thread.
   wire::Fields config_for(std::uint32_t stream, const wire::Fields& hello);
+  // What a collector asks. On the listener's thread.
+  void answer(const wire::Fields& question, metrics::Selection::Reply reply) const;
   // What the recorder gets of a frame: itself, its values, or nothing. On the loading thread.
   std::vector<wire::Frame> take(wire::Frame frame);
 
@@ -63,6 +66,8 @@ class MetricSession {
   // After the last run. Launches of later runs that were not those of the first; ranges measured.
   std::uint64_t mismatched() const { return mismatched_; }
   std::uint64_t ranges() const { return ranges_; }
+  // Names in which a pattern took too long to search: they were taken for others than are meant.
+  std::uint64_t names_given_up() const { return selection_->gave_up(); }
 
  private:
   struct Chip;
@@ -80,6 +85,7 @@ class MetricSession {
   std::vector<std::unique_ptr<Chip>> chips_;
   std::vector<std::unique_ptr<PlannedGroup>> groups_;  // in the order of their ids, from 1
   std::vector<MetricRequest> scopes_;                  // requests that differ in what they measure
+  std::shared_ptr<metrics::Selection> selection_;      // what the scopes are about
   wire::MetricsInfo info_;
   std::size_t runs_ = 1;
   std::string folder_;  // of images between passes; removed at the end
@@ -91,7 +97,6 @@ class MetricSession {
   std::map<std::string, std::uint32_t> met_;                  // in this run, how often
   std::map<std::uint32_t, std::uint32_t> process_of_stream_;  // of this run
   std::map<std::uint32_t, std::uint32_t> stream_of_process_;  // of the first run
-  std::set<std::string> left_out_;
 
   // The rest is the loading thread's, and between runs begin_run's.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::unique_ptr<cupti::HostChip>>

@@ -8,10 +8,11 @@
 #include <climits>
 #include <cmath>
 #include <filesystem>
-#include <regex>
 
 #include "apps/gpuprof/given_names.hpp"
 #include "apps/gpuprof/trace.hpp"
+#include "libprof/base/error.hpp"
+#include "libprof/base/pattern.hpp"
 #include "libprof/launch/file_name.hpp"
 #include "libprof/report/report.hpp"
 
@@ -187,8 +188,8 @@ std::optional<Refusal> set_cpu_mode(Options& options, const std::string& value) 
 // Whether it can be used as one; else why not.
 std::optional<Refusal> wrong_expression(const std::string& value) {
   try {
-    const std::regex check(value);
-  } catch (const std::regex_error& error) {
+    const Pattern check(value);
+  } catch (const Error& error) {
     return Refusal{.takes = std::string("a regular expression: ") + error.what()};
   }
   return {};

@@ -7,7 +7,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <regex>
 #include <thread>
 #include <utility>
 
@@ -15,6 +14,8 @@
 #include "apps/gpuprof/cupti_paths.hpp"
 #include "apps/gpuprof/device_probe.hpp"
 #include "apps/gpuprof/run_info.hpp"
+#include "libprof/base/error.hpp"
+#include "libprof/base/pattern.hpp"
 #include "libprof/metrics/catalogue.hpp"
 #include "libprof/metrics/nearest.hpp"
 
@@ -61,14 +62,14 @@ class Filter {
   explicit Filter(const std::string& text) : text_(text) {
     try {
       expression_.emplace(text);
-    } catch (const std::regex_error&) {
+    } catch (const Error&) {
       // Text only.
     }
   }
 
   bool empty() const { return text_.empty(); }
   bool takes(const std::string& name) const {
-    return name.find(text_) != name.npos || (expression_ && std::regex_search(name, *expression_));
+    return name.find(text_) != name.npos || (expression_ && expression_->found_in(name));
   }
 
   // What is taken of `rows`: the one of this name if there is one.
@@ -85,7 +86,7 @@ class Filter {
 
  private:
   std::string text_;
-  std::optional<std::regex> expression_;
+  std::optional<Pattern> expression_;
 };
 
 // The roll-up that passes are told of.

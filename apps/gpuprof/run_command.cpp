@@ -342,6 +342,9 @@ struct Runs {
       listening.config_for = [this](std::uint32_t stream, const wire::Fields& hello) {
         return metrics->config_for(stream, hello);
       };
+      listening.question = [this](const wire::Fields& question, launch::Listener::Reply reply) {
+        metrics->answer(question, std::move(reply));
+      };
       listening.metrics_notice = [this](std::int64_t process, std::string_view name,
                                         const std::string& text) {
         notices.take(process, name, text);
@@ -381,6 +384,7 @@ std::string launches_passed_over(Recorder& recorder) {
       {"metrics_skipped_capture", "captured into graphs"},
       {"metrics_skipped_excluded", "left out because they may wait for others"},
       {"metrics_skipped_failed", "after measuring had failed"},
+      {"metrics_skipped_unanswered", "before it was known whether they are meant"},
   };
   std::string text;
   for (const auto& [statistic, reason] : reasons) {
@@ -400,6 +404,10 @@ void print_metrics(const MetricSession& metrics, Recorder& recorder, Log& log) {
   if (metrics.mismatched() > 0) {
     text += "; " + std::to_string(metrics.mismatched()) +
             " were of other launches than in the first run and were not joined (view metric_gaps)";
+  }
+  if (metrics.names_given_up() > 0) {
+    text += "; " + std::to_string(metrics.names_given_up()) +
+            " names took too long to search for what was asked for, and count as others";
   }
   const std::string others = launches_passed_over(recorder);
   if (!others.empty()) text += "; launches that were not measured: " + others;

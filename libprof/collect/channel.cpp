@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <vector>
 
@@ -21,13 +22,20 @@ constexpr int lowest_descriptor = 100;
 constexpr int send_buffer_bytes = 4 << 20;
 constexpr std::size_t pieces_per_call = 256;  // well under IOV_MAX
 
+// A program that gets a signal every few ms is not to be kept longer for that.
 bool wait_for(int socket, short events, int timeout_ms) {
+  using Clock = std::chrono::steady_clock;
+  const auto until = Clock::now() + std::chrono::milliseconds(timeout_ms);
   pollfd poll_socket{socket, events, 0};
-  int ready;
-  do {
-    ready = poll(&poll_socket, 1, timeout_ms);
-  } while (ready < 0 && errno == EINTR);
-  return ready > 0;
+  int left_ms = timeout_ms;
+  while (true) {
+    const int ready = poll(&poll_socket, 1, left_ms);
+    if (ready >= 0 || errno != EINTR) return ready > 0;
+    if (timeout_ms < 0) continue;
+    left_ms = static_cast<int>(
+        std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count());
+    if (left_ms <= 0) return false;
+  }
 }
 
 }  // namespace

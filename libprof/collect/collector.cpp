@@ -468,12 +468,8 @@ void Collector::thread_main() {
   while (running() && channel_.alive()) {
     // A wait that ends when the launcher goes, or has something to say.
     wire::Frame frame;
-    if (channel_.receive(frame, static_cast<int>(wait_ms))) {
-      if (metrics_ && frame.type == wire::FrameType::config) {
-        metrics_->enough(wire::Decoder(frame.payload()).fields());
-      }
-      continue;
-    }
+    const auto wait = static_cast<int>(wait_ms);
+    if (metrics_ ? metrics_->listen(wait) : channel_.receive(frame, wait)) continue;
     if (!running()) break;
     {
       const std::lock_guard lock(loader_);

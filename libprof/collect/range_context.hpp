@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -35,9 +36,9 @@ enum Note : std::uint16_t { other_launch = 1, graphs_left_out = 2, mixed_up = 3 
 
 // Launches that are alike: name, grid and block.
 struct RangeProfiler::Shape {
-  bool known = false;
+  bool known = false;                  // what the next two say
   bool may_hang = false;               // never to be measured
-  std::vector<bool> scopes;            // whose names fit
+  std::vector<bool> scopes;            // whose devices, contexts and names fit
   std::uint64_t launches = 0;          // so far
   std::vector<std::uint32_t> samples;  // by group, multiplex only
 };
@@ -88,6 +89,8 @@ struct RangeProfiler::Context {
   wire::CounterData list;  // launches not sent yet, measured or not
   std::unordered_map<std::string, std::uint32_t> list_names;
   std::unordered_map<ShapeKey, Shape, ShapeHash> shapes;
+  // Blocks of numbers that fit, by scope, kind of number and block.
+  std::map<std::tuple<std::uint32_t, char, std::uint32_t>, Questions::Answer> numbers;
   std::uint64_t ordinal = 0;
   double wasted_us = 0;  // on launches between those asked for, since the last of these
   wire::MeasuredRange launching;

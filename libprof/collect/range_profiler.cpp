@@ -7,7 +7,6 @@
 #include <cstring>
 #include <utility>
 
-#include "libprof/base/demangle.hpp"
 #include "libprof/collect/range_context.hpp"
 
 namespace gpuprof::collect {
@@ -52,10 +51,6 @@ std::uint32_t number_of(const char* name, std::vector<std::string>& names,
     entry->second = static_cast<std::uint32_t>(names.size());
   }
   return entry->second;
-}
-
-std::regex regex_of(const std::string& text) {
-  return std::regex(text, std::regex::ECMAScript | std::regex::optimize);
 }
 
 }  // namespace
@@ -118,17 +113,9 @@ RangeProfiler::RangeProfiler(const cupti::Api& cupti, Channel& channel, wire::Co
       channel_(channel),
       config_(std::move(config)),
       tell_(std::move(tell)),
-      left_out_(regex_of(config_.left_out)),
-      ranges_(regex_of(config_.ranges)),
-      first_cost_us_(cupti::first_start_us + cupti::first_start_range_us * config_.batch) {
-  for (const wire::CollectScope& scope : config_.scopes) {
-    auto& made = scopes_.emplace_back(std::make_unique<Scope>());
-    made->contexts = regex_of(scope.contexts);
-    made->streams = regex_of(scope.streams);
-    made->kernels = regex_of(scope.kernels);
-    made->invocations = regex_of(scope.invocations);
-  }
-}
+      questions_(channel),
+      seen_(config_.scopes.size()),
+      first_cost_us_(cupti::first_start_us + cupti::first_start_range_us * config_.batch) {}
 
 RangeProfiler::~RangeProfiler() = default;
 
@@ -268,6 +255,12 @@ void RangeProfiler::enter(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   }
   Shape& shape = shape_of(context, launch);
   ++shape.launches;
+  if (!shape.known) {
+    // Whether it may be measured, nobody has said.
+    counts_.unanswered.fetch_add(1, std::memory_order_relaxed);
+    suspend(context);
+    return;
+  }
   if (shape.may_hang) {
     counts_.excluded.fetch_add(1, std::memory_order_relaxed);
     suspend(context);
@@ -337,30 +330,66 @@ RangeProfiler::Shape& RangeProfiler::shape_of(Context& context, const Launch& la
   std::copy_n(launch.grid, 3, key.size.begin());
   std::copy_n(launch.block, 3, key.size.begin() + 3);
   Shape& shape = context.shapes[key];
-  if (shape.known) return shape;
-  shape.known = true;
-  shape.samples.resize(config_.groups.size());
-  const std::string name = demangled(launch.symbol ? launch.symbol : "");
-  const bool nccl = name.starts_with("nccl");
+  if (shape.samples.empty()) shape.samples.resize(config_.groups.size());
+  if (!shape.known) learn(context, launch, shape);
+  return shape;
+}
+
+void RangeProfiler::learn(Context& context, const Launch& launch, Shape& shape) {
+  const char* symbol = launch.symbol ? launch.symbol : "";
+  Questions::Answer answer;
+  if (config_.names_matter || std::strstr(symbol, "nccl")) {
+    const std::int64_t began = now_ns();
+    answer = questions_.kernel(symbol);
+    spent_ns_.fetch_add(now_ns() - began, std::memory_order_relaxed);
+    if (!answer) return;
+  }
   // Kernels that wait for one another hang where each runs alone: always under kernel replay, and
   // when one thread drives several GPUs.
+  const bool waits = answer && answer->integer("waits") != 0;
   bool alone = config_.mode == wire::ReplayMode::kernel;
-  if (nccl && !alone) {
+  if (waits && !alone) {
     const std::shared_lock lock(contexts_mutex_);
     alone = std::ranges::count_if(contexts_, [](const auto& one) { return !one->dead.load(); }) > 1;
   }
   shape.may_hang =
-      (alone && (nccl || (config_.mode == wire::ReplayMode::kernel && launch.cooperative))) ||
-      (!config_.left_out.empty() && std::regex_search(name, left_out_));
-  for (std::size_t i = 0; i < scopes_.size(); ++i) {
-    const auto& scope = config_.scopes[i];
+      (alone && (waits || (config_.mode == wire::ReplayMode::kernel && launch.cooperative))) ||
+      (answer && answer->integer("left_out") != 0);
+  std::vector<bool> named(config_.scopes.size(), !answer);
+  if (answer) {
+    for (const std::uint32_t scope : answer->numbers("scopes")) {
+      if (scope < named.size()) named[scope] = true;
+    }
+  }
+  std::vector<bool> fitting;
+  for (std::uint32_t i = 0; i < config_.scopes.size(); ++i) {
+    const wire::CollectScope& scope = config_.scopes[i];
     const bool device = scope.devices.empty() ||
                         std::ranges::find(scope.devices, context.device) != scope.devices.end();
-    shape.scopes.push_back(device && std::regex_search(name, scopes_[i]->kernels) &&
-                           (scope.contexts.empty() ||
-                            std::regex_match(std::to_string(context.id), scopes_[i]->contexts)));
+    bool fits = device && named[i];
+    if (fits && scope.contexts) {
+      const auto in_context = takes_number(context, i, "context", context.id);
+      if (!in_context) return;
+      fits = *in_context;
+    }
+    fitting.push_back(fits);
   }
-  return shape;
+  shape.scopes = std::move(fitting);
+  shape.known = true;
+}
+
+std::optional<bool> RangeProfiler::takes_number(Context& context, std::uint32_t scope,
+                                                const char* what, std::uint64_t number) {
+  constexpr std::size_t most_blocks = 1024;  // of half a KiB
+  const std::uint64_t block = number / wire::numbers_per_block;
+  if (block > wire::last_number_block) return std::nullopt;
+  if (context.numbers.size() > most_blocks) context.numbers.clear();
+  auto& known = context.numbers[{scope, *what, static_cast<std::uint32_t>(block)}];
+  if (!known) known = questions_.numbers(scope, what, static_cast<std::uint32_t>(block));
+  if (!known) return std::nullopt;
+  const std::string_view bits = known->text("fits");
+  const std::size_t place = number % wire::numbers_per_block;
+  return place / 8 < bits.size() && (bits[place / 8] >> place % 8 & 1) != 0;
 }
 
 int RangeProfiler::group_of_scope(const Context& context, std::uint32_t scope) const {
@@ -373,21 +402,23 @@ int RangeProfiler::group_of_scope(const Context& context, std::uint32_t scope) c
 }
 
 int RangeProfiler::group_for(Context& context, const Launch& launch, Shape& shape) {
-  for (std::uint32_t i = 0; i < scopes_.size(); ++i) {
+  for (std::uint32_t i = 0; i < config_.scopes.size(); ++i) {
     if (!shape.scopes[i]) continue;
     const wire::CollectScope& scope = config_.scopes[i];
-    if (!scope.streams.empty()) {
+    const auto takes = [&](const char* what, std::uint64_t number) {
+      const auto fits = takes_number(context, i, what, number);
+      if (!fits) counts_.unanswered.fetch_add(1, std::memory_order_relaxed);
+      return fits.value_or(false);
+    };
+    if (scope.streams) {
       std::uint32_t stream = 0;
       if (cupti_.cuptiGetStreamIdEx) {
         cupti_.cuptiGetStreamIdEx(context.handle, launch.stream, launch.per_thread_stream, &stream);
       }
-      if (!std::regex_match(std::to_string(stream), scopes_[i]->streams)) continue;
+      if (!takes("stream", stream)) continue;
     }
-    if (!scope.invocations.empty() &&
-        !std::regex_match(std::to_string(shape.launches), scopes_[i]->invocations)) {
-      continue;
-    }
-    const std::uint64_t place = scopes_[i]->seen.fetch_add(1);
+    if (scope.invocations && !takes("invocation", shape.launches)) continue;
+    const std::uint64_t place = seen_[i].fetch_add(1);
     if (place < scope.skip || (scope.count > 0 && place >= scope.skip + scope.count)) continue;
     if (config_.mode == wire::ReplayMode::multiplex) {
       return multiplex_wants(context, shape) ? context.group : -1;
@@ -421,6 +452,15 @@ void RangeProfiler::send_list(Context& context) {
   send(context, wire::launch_list, context.list);
   context.list = {};
   context.list_names.clear();
+}
+
+// --- the launcher
+
+bool RangeProfiler::listen(int timeout_ms) {
+  wire::Frame frame;
+  if (!questions_.receive(frame, timeout_ms)) return false;
+  enough(wire::Decoder(frame.payload()).fields());
+  return true;
 }
 
 // --- watching
@@ -468,6 +508,7 @@ std::vector<wire::Statistic> RangeProfiler::statistics() const {
   add("metrics_skipped_excluded", counts_.excluded.load());
   add("metrics_skipped_capture", counts_.capture.load());
   add("metrics_skipped_failed", counts_.failed.load());
+  add("metrics_skipped_unanswered", counts_.unanswered.load());
   const std::int64_t elapsed = now_ns() - began_ns_.load();
   if (config_.mode == wire::ReplayMode::multiplex && elapsed > 0) {
     add("metrics_overhead_permille", static_cast<std::uint64_t>(spent_ns_.load() * 1000 / elapsed),

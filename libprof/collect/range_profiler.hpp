@@ -22,7 +22,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <regex>
+#include <optional>
 #include <shared_mutex>
 #include <span>
 #include <string>
@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "libprof/collect/channel.hpp"
+#include "libprof/collect/questions.hpp"
 #include "libprof/cupti/api.hpp"
 #include "libprof/wire/measures.hpp"
 #include "libprof/wire/messages.hpp"
@@ -51,9 +52,9 @@ class RangeProfiler {
                 std::function<void(std::string_view what, std::string_view text)> tell);
   ~RangeProfiler();
 
-  // The launcher knows the metrics of a group and a kernel shape well enough: fields as in
-  // wire/FORMAT.md.
-  void enough(const wire::Fields& fields);
+  // Waits for something that the launcher says, and minds it. false: nothing in this time. From the
+  // own thread.
+  bool listen(int timeout_ms);
 
   // The driver functions whose callbacks belong here, besides launches of kernels and graphs; and
   // the callback of all of them.
@@ -96,6 +97,13 @@ class RangeProfiler {
   const wire::CollectGroup& group_of(const Context& context) const;
   bool multiplex_wants(Context& context, Shape& shape);
   Shape& shape_of(Context& context, const Launch& launch);
+  // Asks the launcher, which may not answer: then it is asked again at the next launch.
+  void learn(Context& context, const Launch& launch, Shape& shape);
+  // Nothing: not known. `what` as in a question.
+  std::optional<bool> takes_number(Context& context, std::uint32_t scope, const char* what,
+                                   std::uint64_t number);
+  // The launcher knows the metrics of a group and a kernel shape well enough.
+  void enough(const wire::Fields& fields);
 
   // Measures in this group from here on, whatever it takes; until suspended, or closed: what there
   // is is sent.
@@ -124,6 +132,7 @@ class RangeProfiler {
   bool call(Context& context, CUptiResult result, const char* what);
   void fail(Context& context, std::string why);
   std::uint32_t name_index(Context& context, const char* name);
+  bool wants_range(const char* message);
   // All under ranges_mutex_ but join_range.
   void begin_range(const char* name);
   Context* join_range(CUcontext handle);
@@ -134,13 +143,8 @@ class RangeProfiler {
   Channel& channel_;
   const wire::CollectConfig config_;
   const std::function<void(std::string_view, std::string_view)> tell_;
-  std::regex left_out_;
-  std::regex ranges_;
-  struct Scope {
-    std::regex contexts, streams, kernels, invocations;
-    std::atomic<std::uint64_t> seen{0};  // launches that fit
-  };
-  std::vector<std::unique_ptr<Scope>> scopes_;
+  Questions questions_;
+  std::vector<std::atomic<std::uint64_t>> seen_;  // launches that fit, by scope
 
   std::shared_mutex contexts_mutex_;
   std::vector<std::unique_ptr<Context>> contexts_;  // never taken out: callbacks keep pointers
@@ -159,7 +163,7 @@ class RangeProfiler {
 
   struct Counts {
     std::atomic<std::uint64_t> launches{0}, ranges{0}, dropped{0}, graph{0}, excluded{0},
-        capture{0}, failed{0};
+        capture{0}, failed{0}, unanswered{0};
   };
   Counts counts_;
 };

@@ -19,7 +19,7 @@ constexpr CUpti_CallbackId nvtx[] = {
 std::span<const CUpti_CallbackId> RangeProfiler::nvtx_calls() { return nvtx; }
 
 bool RangeProfiler::wants_nvtx() const {
-  return config_.mode == wire::ReplayMode::range && !config_.ranges.empty();
+  return config_.mode == wire::ReplayMode::range && config_.ranges != wire::NvtxRanges::none;
 }
 
 void RangeProfiler::nvtx_call(CUpti_CallbackId id, const CUpti_NvtxData& call) {
@@ -52,15 +52,23 @@ void RangeProfiler::nvtx_call(CUpti_CallbackId id, const CUpti_NvtxData& call) {
     }
     default: return;
   }
-  const std::lock_guard lock(ranges_mutex_);
   // One range at a time: what lies inside a measured one is part of it.
-  const bool measured = open_range_.load() == 0 && message && std::regex_search(message, ranges_);
+  const bool wanted = open_range_.load() == 0 && message && wants_range(message);
+  const std::lock_guard lock(ranges_mutex_);
+  const bool measured = wanted && open_range_.load() == 0;
   open_ranges_[std::this_thread::get_id()].push_back(measured);
   if (measured) begin_range(message);
 }
 
+bool RangeProfiler::wants_range(const char* message) {
+  if (config_.ranges == wire::NvtxRanges::all) return true;
+  const Questions::Answer answer = questions_.range(message);
+  if (!answer) counts_.unanswered.fetch_add(1, std::memory_order_relaxed);
+  return answer && answer->integer("fits") != 0;
+}
+
 void RangeProfiler::profiler_window(bool begins) {
-  if (config_.mode != wire::ReplayMode::range || !config_.ranges.empty()) return;
+  if (config_.mode != wire::ReplayMode::range || config_.ranges != wire::NvtxRanges::none) return;
   const std::lock_guard lock(ranges_mutex_);
   const bool open = open_range_.load() != 0;
   if (begins && !open) begin_range("cudaProfilerStart");

@@ -79,8 +79,68 @@ struct Listener::Connection {
   }
 };
 
+// Collectors that can be told something. Any thread, also after the listener's end.
+class Listener::Collectors {
+ public:
+  void add(std::uint32_t stream, int socket) {
+    const std::lock_guard lock(mutex_);
+    all_[stream].socket = socket;
+  }
+  void forget(std::uint32_t stream) {
+    const std::lock_guard lock(mutex_);
+    all_.erase(stream);
+  }
+  void forget_all() {
+    const std::lock_guard lock(mutex_);
+    all_.clear();
+  }
+
+  // False: it has so many open questions that it gets no answer to this one.
+  bool asks(std::uint32_t stream) {
+    constexpr int most_open = 256;  // an honest one has one for each of its threads
+    const std::lock_guard lock(mutex_);
+    const auto found = all_.find(stream);
+    if (found == all_.end() || found->second.open_questions >= most_open) return false;
+    ++found->second.open_questions;
+    return true;
+  }
+  void answer(std::uint32_t stream, const wire::Fields& fields) {
+    const std::lock_guard lock(mutex_);
+    const auto found = all_.find(stream);
+    if (found == all_.end()) return;
+    --found->second.open_questions;
+    send(found->second, fields);
+  }
+  void tell(std::uint32_t stream, const wire::Fields& fields) {
+    const std::lock_guard lock(mutex_);
+    const auto found = all_.find(stream);
+    if (found != all_.end()) send(found->second, fields);
+  }
+
+ private:
+  struct Collector {
+    int socket = -1;
+    int open_questions = 0;
+  };
+
+  static void send(const Collector& collector, const wire::Fields& fields) {
+    constexpr int most_unread = 64 << 10;  // far from what a socket holds: a frame fits as a whole
+    int unread = 0;
+    if (ioctl(collector.socket, SIOCOUTQ, &unread) != 0 || unread > most_unread) return;
+    wire::Encoder more;
+    more.fields(fields);
+    send_frame(collector.socket, wire::FrameType::config, more.bytes());
+  }
+
+  std::mutex mutex_;  // guards the next
+  std::map<std::uint32_t, Collector> all_;
+};
+
 Listener::Listener(Options options, FrameQueue& queue)
-    : options_(std::move(options)), queue_(queue), folder_(make_folder()) {
+    : options_(std::move(options)),
+      queue_(queue),
+      folder_(make_folder()),
+      collectors_(std::make_shared<Collectors>()) {
   socket_path_ = folder_ + "/socket";
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -124,10 +184,7 @@ void Listener::run() {
   std::vector<pollfd> waiting;
   while (true) {
     if (abandoning_.load()) {
-      {
-        const std::lock_guard lock(mutex_);
-        sockets_.clear();
-      }
+      collectors_->forget_all();
       for (auto& connection : connections_) push_end(*connection);
       connections_.clear();
     }
@@ -150,10 +207,7 @@ void Listener::run() {
       if (!connections_[i - 1]->lingers && receive(*connections_[i - 1])) continue;
       std::unique_ptr<Connection> gone = std::move(connections_[i - 1]);
       connections_.erase(connections_.begin() + static_cast<std::ptrdiff_t>(i - 1));
-      {
-        const std::lock_guard lock(mutex_);
-        sockets_.erase(gone->stream);
-      }
+      collectors_->forget(gone->stream);
       over(std::move(gone));
     }
   }
@@ -234,6 +288,7 @@ void Listener::take(Connection& connection, wire::Frame frame) {
         if (header.slot != wire::no_slot) connection.received[header.slot] = header.generation;
       }
       break;
+    case wire::FrameType::question: return take_question(connection, frame);
     default: break;
   }
   queue_.push(std::move(frame));
@@ -260,22 +315,21 @@ void Listener::answer_hello(Connection& connection, const wire::Frame& hello) {
   wire::Encoder config;
   config.fields(answer);
   send_frame(connection.socket, wire::FrameType::config, config.bytes());
-  const std::lock_guard lock(mutex_);
-  sockets_[connection.stream] = connection.socket;
+  collectors_->add(connection.stream, connection.socket);
+}
+
+void Listener::take_question(Connection& connection, const wire::Frame& question) {
+  constexpr std::uint64_t longest = 80 << 10;  // a name of 64 KiB, and what is around it
+  if (!options_.question || question.length > longest || !collectors_->asks(connection.stream)) {
+    return;
+  }
+  options_.question(wire::Decoder(question.payload()).fields(),
+                    [collectors = collectors_, stream = connection.stream](
+                        const wire::Fields& answer) { collectors->answer(stream, answer); });
 }
 
 void Listener::tell(std::uint32_t stream, const wire::Fields& fields) {
-  constexpr int most_unread = 64 << 10;  // far from what a socket holds: a frame fits as a whole
-  const std::lock_guard lock(mutex_);
-  const auto found = sockets_.find(stream);
-  int unread = 0;
-  if (found == sockets_.end() || ioctl(found->second, SIOCOUTQ, &unread) != 0 ||
-      unread > most_unread) {
-    return;
-  }
-  wire::Encoder more;
-  more.fields(fields);
-  send_frame(found->second, wire::FrameType::config, more.bytes());
+  collectors_->tell(stream, fields);
 }
 
 // Connections that were not made by a collector (nothing said) leave no trace.

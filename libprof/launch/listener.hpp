@@ -27,6 +27,10 @@ class Listener {
     // What one is told besides, from the fields of its hello. May be empty. Called on the
     // listener's thread.
     std::function<wire::Fields(std::uint32_t stream, const wire::Fields& hello)> config_for = {};
+    // What a collector asks; `reply` sends it the answer, at any time, on any thread, as tell()
+    // does. May be empty. Called on the listener's thread, which must not be kept.
+    using Reply = std::function<void(const wire::Fields& answer)>;
+    std::function<void(const wire::Fields& question, Reply reply)> question = {};
     std::string salvage_program;  // path of gpuprof-salvage; empty: no salvage
     // Something to tell the user about a process. Called on the listener's thread.
     std::function<void(std::int64_t process_id, const std::string& text)> message;
@@ -34,6 +38,8 @@ class Listener {
     std::function<void(std::int64_t process_id, std::string_view name, const std::string& text)>
         metrics_notice = {};
   };
+
+  using Reply = Options::Reply;
 
   // Makes the socket in a folder of its own under $TMPDIR. Throws gpuprof::Error.
   Listener(Options options, FrameQueue& queue);
@@ -58,12 +64,14 @@ class Listener {
 
  private:
   struct Connection;
+  class Collectors;
 
   void run();
   void accept_one();
   bool receive(Connection& connection);  // false: it is over
   void take(Connection& connection, wire::Frame frame);
   void answer_hello(Connection& connection, const wire::Frame& hello);
+  void take_question(Connection& connection, const wire::Frame& question);
   void over(std::unique_ptr<Connection> connection);
   bool linger(Connection& connection);
   bool start_salvage(Connection& connection);
@@ -80,9 +88,9 @@ class Listener {
   std::atomic<std::size_t> seen_{0};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> abandoning_{false};
-  std::mutex mutex_;  // guards the next
+  std::shared_ptr<Collectors> collectors_;  // also of answers that are still to come
+  std::mutex mutex_;                        // guards the next
   std::vector<std::int64_t> active_processes_;
-  std::map<std::uint32_t, int> sockets_;                  // of collectors, by stream
   std::vector<std::unique_ptr<Connection>> connections_;  // the thread's own
   std::uint32_t next_stream_ = 0;
   std::thread thread_;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <regex>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/pattern.hpp"
 #include "libprof/store/profile_file.hpp"
 
 namespace gpuprof::report {
@@ -131,7 +131,7 @@ void Session::find_window() {
 std::string Session::kernel_ids() {
   if (kernel_ids_) return *kernel_ids_;
   kernel_ids_.emplace();
-  const std::regex wanted(options_.filter.kernels);
+  const Pattern wanted(options_.filter.kernels);
   std::set<std::int64_t> ids;
   for (const std::string_view kind : gpu_kinds) {
     if (!is_kernel_kind(kind) || !has(kind)) continue;
@@ -139,9 +139,10 @@ std::string Session::kernel_ids() {
     while (names.step()) ids.insert(names.integer(0));
   }
   for (const std::int64_t id : ids) {
-    if (!std::regex_search(names_.kernel(id), wanted)) continue;
+    if (!wanted.found_in(names_.kernel(id))) continue;
     *kernel_ids_ += (kernel_ids_->empty() ? "" : ", ") + std::to_string(id);
   }
+  names_given_up_ = wanted.gave_up();
   return *kernel_ids_;
 }
 
@@ -233,6 +234,11 @@ void Session::report_skipped() {
   if (const std::int64_t missing = names_.missing_strings()) {
     output_.warning(std::to_string(missing) + (missing == 1 ? " name is" : " names are") +
                     " not in StringTable.");
+  }
+  if (names_given_up_ > 0) {
+    output_.warning(std::to_string(names_given_up_) +
+                    (names_given_up_ == 1 ? " kernel name takes" : " kernel names take") +
+                    " too long to search for what --kernels says, and counts as another.");
   }
   for (const auto& [what, count] : skipped_) {
     output_.warning(std::to_string(count) + (count == 1 ? " record" : " records") +

@@ -104,6 +104,7 @@ class Session {
   std::map<std::string, Oddities, std::less<>> oddities_;
   std::optional<std::int64_t> from_, to_;  // absolute, ns
   std::optional<std::string> kernel_ids_;  // of --kernels, for an IN clause
+  std::uint64_t names_given_up_ = 0;       // in which --kernels took too long to search
 };
 
 }  // namespace gpuprof::report

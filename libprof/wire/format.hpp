@@ -32,6 +32,7 @@ enum class FrameType : std::uint32_t {
   counter_data = 14,  // collector: a counter data image and the launches it is of
   metrics = 15,       // launcher: which metrics are collected, in which groups
   ranges = 16,        // launcher: values of metrics, evaluated from counter_data
+  question = 17,      // collector: fields; what only the launcher knows, answered by a config
 };
 
 // Stands in front of every frame. All integers are little-endian.

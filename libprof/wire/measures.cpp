@@ -152,15 +152,14 @@ void encode(Encoder& encoder, const CollectConfig& config) {
       .integer(static_cast<std::uint8_t>(config.reset_caches))
       .integer(static_cast<std::uint8_t>(config.trace_serially))
       .text(config.images)
-      .text(config.left_out)
-      .text(config.ranges);
+      .integer(static_cast<std::uint8_t>(config.names_matter))
+      .integer(config.ranges);
   encoder.integer(static_cast<std::uint32_t>(config.scopes.size()));
   for (const CollectScope& scope : config.scopes) {
     put_values(encoder, scope.devices);
-    encoder.text(scope.contexts)
-        .text(scope.streams)
-        .text(scope.kernels)
-        .text(scope.invocations)
+    encoder.integer(static_cast<std::uint8_t>(scope.contexts))
+        .integer(static_cast<std::uint8_t>(scope.streams))
+        .integer(static_cast<std::uint8_t>(scope.invocations))
         .integer(scope.skip)
         .integer(scope.count);
   }
@@ -192,16 +191,15 @@ std::optional<CollectConfig> decode_collect_config(std::span<const std::byte> pa
   config.reset_caches = decoder.integer<std::uint8_t>() != 0;
   config.trace_serially = decoder.integer<std::uint8_t>() != 0;
   config.images = decoder.text();
-  config.left_out = decoder.text();
-  config.ranges = decoder.text();
+  config.names_matter = decoder.integer<std::uint8_t>() != 0;
+  config.ranges = decoder.integer<NvtxRanges>();
   auto count = decoder.integer<std::uint32_t>();
   for (std::uint32_t i = 0; i < count && decoder.ok(); ++i) {
     CollectScope& scope = config.scopes.emplace_back();
     scope.devices = take_values<std::uint32_t>(decoder);
-    scope.contexts = decoder.text();
-    scope.streams = decoder.text();
-    scope.kernels = decoder.text();
-    scope.invocations = decoder.text();
+    scope.contexts = decoder.integer<std::uint8_t>() != 0;
+    scope.streams = decoder.integer<std::uint8_t>() != 0;
+    scope.invocations = decoder.integer<std::uint8_t>() != 0;
     scope.skip = decoder.integer<std::uint64_t>();
     scope.count = decoder.integer<std::uint64_t>();
   }
@@ -219,7 +217,9 @@ std::optional<CollectConfig> decode_collect_config(std::span<const std::byte> pa
     group.counters = take_texts(decoder);
     group.config_image = take_values<std::uint8_t>(decoder);
   }
-  if (!decoder.ok() || config.mode > ReplayMode::range || config.batch == 0) return std::nullopt;
+  if (!decoder.ok() || config.mode > ReplayMode::range || config.ranges > NvtxRanges::some ||
+      config.batch == 0)
+    return std::nullopt;
   for (const CollectGroup& group : config.groups) {
     if (group.scope >= config.scopes.size()) return std::nullopt;
   }

@@ -88,12 +88,19 @@ std::optional<MetricsInfo> decode_metrics(std::span<const std::byte> payload);
 // How the collector is to measure; travels as the field `metrics` of its configuration.
 enum class ReplayMode : std::uint8_t { application = 0, multiplex = 1, kernel = 2, range = 3 };
 
+// Numbers of contexts, streams and invocations are asked for by the block: one bit for each, the
+// lowest one first.
+inline constexpr std::uint32_t numbers_per_block = 4096;
+inline constexpr std::uint32_t last_number_block = 0xffffffff / numbers_per_block;
+
+enum class NvtxRanges : std::uint8_t { none = 0, all = 1, some = 2 };
+
+// Where only some are meant, the collector asks which (FORMAT.md, Questions).
 struct CollectScope {
   std::vector<std::uint32_t> devices;  // empty: all
-  std::string contexts;                // regular expressions; empty: all
-  std::string streams;
-  std::string kernels;  // searched in readable names
-  std::string invocations;
+  bool contexts{};                     // only some, by their numbers
+  bool streams{};
+  bool invocations{};
   std::uint64_t skip{};   // launches of the scope to pass over first
   std::uint64_t count{};  // launches to measure after these; 0: all
 };
@@ -122,9 +129,8 @@ struct CollectConfig {
   bool reset_caches{};                // before each pass of kernel replay
   bool trace_serially{};              // kernels, one at a time: that stays out of the counters
   std::string images;                 // folder for images between passes; empty: there is one pass
-  std::string left_out;               // regular expression of kernels never to be measured
-  std::string ranges;                 // range mode: regular expression of NVTX ranges; empty: of
-                                      // cudaProfilerStart and cudaProfilerStop
+  bool names_matter{};                // which kernels are measured goes by their names
+  NvtxRanges ranges{};                // range mode; none: from cudaProfilerStart to Stop
   std::vector<CollectScope> scopes;
   std::vector<CollectGroup> groups;
 };

@@ -5,6 +5,7 @@
 import subprocess
 import unittest
 
+from fake_metrics import ONE, MetricTest
 from fake_run import GPUPROF, FakeTest
 
 # GCC 12's demangler never comes back from it.
@@ -57,6 +58,50 @@ class Demangling(FakeTest):
                     [GPUPROF, "-i", str(self.output), "--demangling", style, "--csv"], check=True,
                     capture_output=True, text=True, cwd=self.folder)
                 self.assertIn("saxpy", run.stderr)
+
+
+class LongNames(MetricTest):
+    """No pattern is searched on the program's stack."""
+
+    LONG = "cutlass_kernel_" + "x" * 30000
+
+    def profiled(self, *options):
+        return self.measure("names", 256, self.LONG, self.LONG + "_gemm", SAXPY, options=options)
+
+    def assert_sound(self, run, database, measured):
+        self.assertEqual(run.stdout, b"the program ends as it should\n")
+        self.assertEqual(database.kernels(),
+                         {self.LONG: 2, self.LONG + "_gemm": 2, SAXPY: 2})
+        self.assertEqual(sorted({v.name for v in self.values(database)}), sorted(measured))
+
+    def test_kernels(self):
+        run, database = self.profiled("--kernels", ".*gemm")
+        self.assert_sound(run, database, [self.LONG + "_gemm"])
+        self.assertEqual(database.statistic("metrics_skipped_unanswered"), 0)
+        for pattern, there in ((".*gemm", True), (".*nothing", False)):
+            report = subprocess.run(
+                [GPUPROF, "-i", str(self.output), "--kernels", pattern, "--csv"], check=True,
+                capture_output=True, text=True, cwd=self.folder)
+            self.assertEqual("_gemm" in report.stderr, there)
+
+    def test_left_out(self):
+        run, database = self.profiled("--metrics-exclude", "x.*gemm")
+        self.assert_sound(run, database, [self.LONG, SAXPY])
+
+    def test_names_that_are_too_much(self):
+        """They are searched as the compiler wrote them, and cost the program a moment."""
+        run, database = self.measure("names", 256, SAXPY, ENDLESS, bomb(30), "_Z5otherv",
+                                     options=["--kernels", "^(saxpy|other|_Z1l)"])
+        self.assertEqual(sorted({v.name for v in self.values(database)}),
+                         sorted([SAXPY, ENDLESS, "_Z5otherv"]))
+
+
+class NewMessages(MetricTest):
+    def test_each_range_is_asked_about(self):
+        run, database = self.measure("ranges", 6, metrics=ONE, options=["--range", "nvtx:^st.*p$"])
+        self.assertEqual(len(self.values(database, "range")), 6)
+        run, database = self.measure("ranges", 6, metrics=ONE, options=["--range", "nvtx:^other"])
+        self.assertEqual(self.values(database, "range"), [])
 
 
 if __name__ == "__main__":
