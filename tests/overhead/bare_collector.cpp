@@ -1,15 +1,19 @@
 // The least a CUPTI activity collector can do: the kinds gpuprof collects by default, 1 MiB buffers
-// from a pool, thrown away as they come back. What scripts/bench_overhead holds gpuprof against.
+// from a pool, thrown away as they come back. What scripts/bench_overhead and scripts/bench_torch
+// hold gpuprof against.
 //
-// Loaded through CUDA_INJECTION64_PATH; BARE_CUPTI names the libcupti.
+// Loaded through CUDA_INJECTION64_PATH. BARE_CUPTI names the libcupti. BARE_LEAVE_OUT=queries
+// leaves out the calls that gpuprof leaves out by default.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 #include "libprof/cupti/api.hpp"
 #include "schema/activity/all.hpp"
+#include "schema/query_calls.hpp"
 
 namespace {
 
@@ -56,6 +60,21 @@ bool collected_by_default(const gpuprof::schema::KindInfo& kind) {
   return false;
 }
 
+// After the kinds were enabled, which overrides it.
+void leave_out_queries() {
+  const auto leave_out = [](CUpti_CallbackDomain domain, std::uint32_t size, auto enable) {
+    for (std::uint32_t id = 1; id < size; ++id) {
+      const char* name = nullptr;
+      if (cupti.cuptiGetCallbackName(domain, id, &name) != CUPTI_SUCCESS || !name) continue;
+      if (gpuprof::schema::only_asks(name)) enable(id, 0);
+    }
+  };
+  leave_out(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE,
+            cupti.cuptiActivityEnableRuntimeApi);
+  leave_out(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE,
+            cupti.cuptiActivityEnableDriverApi);
+}
+
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
@@ -73,6 +92,11 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
     if (collected_by_default(*kind.info)) {
       cupti.cuptiActivityEnable(static_cast<CUpti_ActivityKind>(kind.info->id));
     }
+  }
+  const char* left_out = std::getenv("BARE_LEAVE_OUT");
+  if (left_out && std::string_view(left_out) == "queries" && cupti.cuptiGetCallbackName &&
+      cupti.cuptiActivityEnableRuntimeApi && cupti.cuptiActivityEnableDriverApi) {
+    leave_out_queries();
   }
   std::atexit([] { cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); });
   return 1;

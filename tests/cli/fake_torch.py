@@ -1,0 +1,49 @@
+"""What scripts/bench_torch measures in its test: answers as its child does, without PyTorch.
+
+FAKE_TORCH, words with commas between: silent, dies, dies-later, fails-gpt2, each with :VARIANT behind
+it.
+"""
+
+import json
+import os
+import socket
+import sys
+import time
+
+VARIANT = os.environ["BENCH_VARIANT"]
+FACTORS = {"none": 1, "bare": 1.3, "bare+queries": 1.5, "gpuprof": 1.3, "gpuprof+queries": 1.8,
+           "gpuprof-gpu": 1.1}  # fmt: skip
+TROUBLE = [word.split(":")[0] for word in os.environ.get("FAKE_TORCH", "").split(",")
+           if word.endswith(f":{VARIANT}")]  # fmt: skip
+
+
+def main():
+    print("a library that talks")
+    if "dies" in TROUBLE:
+        sys.exit("no GPU here")
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(sys.argv[1])
+    stream = connection.makefile("rw")
+    if "silent" in TROUBLE:
+        time.sleep(60)
+
+    def answer(**fields):
+        stream.write(json.dumps(fields) + "\n")
+        stream.flush()
+
+    names, failed = sys.argv[2:], {}
+    if "fails-gpt2" in TROUBLE:
+        names.remove("gpt2")
+        failed = {"gpt2": "ImportError: no transformers"}
+    answer(ready=names, failed=failed, torch="2.11", gpu="none at all")
+    asked = 0
+    for line in stream:
+        if line.strip() == "quit":
+            break
+        asked += 1
+        if asked > 3 and "dies-later" in TROUBLE:
+            sys.exit(3)
+        answer(ms=10 * FACTORS[VARIANT])
+
+
+main()
