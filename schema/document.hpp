@@ -10,6 +10,7 @@
 #include "schema/database.hpp"
 #include "schema/enums.hpp"
 #include "schema/legacy.hpp"
+#include "schema/query_calls.hpp"
 #include "schema/session.hpp"
 #include "schema/views.hpp"
 
@@ -216,6 +217,18 @@ inline std::string legacy_part() {
   return text + "\n";
 }
 
+inline std::string calls_part(std::span<const CallClass> classes) {
+  std::string text = "| what they ask for | why | functions |\n|---|---|---|\n";
+  for (const CallClass& type : classes) {
+    std::string functions;
+    for (const std::string_view function : type.functions) {
+      functions += (functions.empty() ? "" : ", ") + code(function);
+    }
+    text += row(type.what, type.reason, functions);
+  }
+  return text + "\n";
+}
+
 inline std::string enum_part() {
   std::string text;
   for (const EnumType& type : enum_types) {
@@ -255,6 +268,18 @@ inline std::string schema_markdown() {
       markdown::activity_tables();
   text += "## Our own tables\n\n" + markdown::session_part();
   text += "## Enums\n\nWhat `ENUM_NAME` holds.\n\n" + markdown::enum_part();
+  text +=
+      "## Calls that are left out\n\n"
+      "Calls of functions that only ask neither block, nor launch, nor change what a profile "
+      "shows, "
+      "and a program can make many of them for each launch. They have no rows in "
+      "CUPTI_ACTIVITY_KIND_RUNTIME and CUPTI_ACTIVITY_KIND_DRIVER, unless `--trace +queries` asks "
+      "for "
+      "them, or the run was made with `--print-api-trace` or `--print-api-summary`. RUN's "
+      "`calls_left_out` has those that a file lacks; a libcupti that cannot leave out single "
+      "functions has them all. A function that is not named here is traced.\n\n" +
+      markdown::calls_part(queries) + "These ask, and are traced all the same:\n\n" +
+      markdown::calls_part(asks_and_is_traced);
   text +=
       "## Tables that stay empty\n\n"
       "nvprof has them, CUPTI can no longer fill them. Those of activity kinds are in every file, "

@@ -36,6 +36,7 @@ enum class Group : std::uint8_t {
   topology,  // always on: without it no row can be told where it ran
   gpu,
   api,
+  queries,  // no kinds of its own: more calls of api's (schema/query_calls.hpp)
   nvtx,
   sync,
   overhead,
@@ -67,6 +68,8 @@ inline constexpr std::array groups{
     GroupInfo{Group::topology, "", true, "devices, contexts, streams, NVLink and PCIe links"},
     GroupInfo{Group::gpu, "gpu", true, "kernels, memory copies and sets"},
     GroupInfo{Group::api, "api", true, "CUDA runtime and driver calls"},
+    GroupInfo{Group::queries, "queries", false,
+              "calls that only ask, cudaGetDevice say, beside api"},
     GroupInfo{Group::nvtx, "nvtx", true, "NVTX ranges, marks and names"},
     GroupInfo{Group::sync, "sync", true, "waits for events, streams and contexts"},
     GroupInfo{Group::overhead, "overhead", true, "time CUPTI and the driver say they took"},

@@ -279,6 +279,9 @@ inline constexpr std::array run_keys{
     KeyDoc{"exit_signal", "signal that ended the command; absent when none did"},
     KeyDoc{"finished", "1 = the file is complete; 0 = gpuprof is at work, or was ended at it"},
     KeyDoc{"trace_groups", "what was collected: names as --trace takes them, with commas between"},
+    KeyDoc{"calls_left_out",
+           "functions whose calls have no rows because they only ask, with commas between, without "
+           "_v3020 and _ptsz; none = all calls have rows; absent where no calls were collected"},
     KeyDoc{"loss", "1 = the view losses has rows; 0 = nothing was lost"},
     KeyDoc{"derived_from", "command that took this part out of a file; absent in a recording"},
 };

@@ -301,6 +301,11 @@ class Text {
     if (!run("exit_signal").empty()) line("ended", "by signal " + run("exit_signal"));
     line("driver", run("driver_version"));
     line("collected", run("trace_groups"));
+    const std::string left_out = run("calls_left_out");
+    if (!left_out.empty() && left_out != "none") {
+      line("left out", "calls of " + std::to_string(1 + std::ranges::count(left_out, ',')) +
+                           " functions that only ask (--trace +queries)");
+    }
   }
 
   void print_processes() const {

@@ -68,6 +68,7 @@ wire::Fields collector_config(const Options& options, const TraceSelection& sele
   for (const int kind : selection.kinds) kinds += (kinds.empty() ? "" : ",") + std::to_string(kind);
   config.set("kinds", kinds);
   config.set("launch_calls_only", static_cast<std::int64_t>(selection.launch_calls_only));
+  config.set("queries", static_cast<std::int64_t>(selection.queries));
   config.set("from_start", static_cast<std::int64_t>(options.profile_from_start));
   config.set("flush_ms", static_cast<std::int64_t>(options.flush_ms));
   config.set("cupti", cupti);

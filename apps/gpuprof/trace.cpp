@@ -26,6 +26,10 @@ std::set<Group> chosen_groups(const Options& options) {
       if (group.by_default) chosen.insert(group.group);
     }
   }
+  // Who asks for a report of the calls wants to see them all.
+  for (const char* report : {"print-api-trace", "print-api-summary"}) {
+    if (options.reports.chosen.contains(report)) chosen.insert(Group::queries);
+  }
   for (const std::string& word : options.trace) {
     if (word == "all") {
       // graph replaces the rows of a graph's nodes, which is less and not more.
@@ -48,6 +52,7 @@ std::set<Group> chosen_groups(const Options& options) {
   // Without them it does not know what a wait for an event waits for.
   if (options.reports.chosen.contains("dependency-analysis")) chosen.insert(Group::cuda_event);
   if (options.api_trace == ApiTrace::none) chosen.erase(Group::api);
+  if (!chosen.contains(Group::api)) chosen.erase(Group::queries);
   chosen.insert(Group::topology);
   return chosen;
 }
@@ -67,6 +72,10 @@ std::string trace_problem(const std::vector<std::string>& words) {
   if (changes > 0 && changes != std::ssize(words)) {
     return "the whole list, or only what to add (+NAME) and take away (-NAME)";
   }
+  const auto has = [&](std::string_view word) {
+    return std::ranges::find(words, word) != words.end();
+  };
+  if (has("queries") && !has("api") && !has("all")) return "queries beside api: gpu,api,queries";
   return {};
 }
 
@@ -85,6 +94,7 @@ TraceSelection select_trace(const Options& options) {
     if (id == schema::Runtime::info.id && options.api_trace == ApiTrace::driver) continue;
     if (chosen.contains(group)) selection.kinds.push_back(id);
   }
+  selection.queries = chosen.contains(Group::queries);
   selection.launch_calls_only = chosen.contains(Group::gpu) && !chosen.contains(Group::api);
   for (const schema::GroupInfo& group : schema::groups) {
     if (group.name.empty() || !chosen.contains(group.group)) continue;

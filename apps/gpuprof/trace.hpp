@@ -11,6 +11,7 @@ namespace gpuprof::app {
 struct TraceSelection {
   std::vector<int> kinds;          // CUpti_ActivityKind
   bool launch_calls_only = false;  // GPU work without API calls: correlation ids need them traced
+  bool queries = false;            // calls that only ask (schema/query_calls.hpp)
   std::string groups;              // what was chosen, as --trace takes it
 };
 

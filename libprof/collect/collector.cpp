@@ -413,10 +413,9 @@ void Collector::send_api_names() {
       names.push_back({text, id, name});
     }
   };
-  // A running CUPTI newer than our headers may know more functions than we can ask for by count.
-  constexpr std::uint32_t newer = 256;
-  add_names(CUPTI_CB_DOMAIN_RUNTIME_API, "runtime", CUPTI_RUNTIME_TRACE_CBID_SIZE + newer);
-  add_names(CUPTI_CB_DOMAIN_DRIVER_API, "driver", CUPTI_DRIVER_TRACE_CBID_SIZE + newer);
+  add_names(CUPTI_CB_DOMAIN_RUNTIME_API, "runtime",
+            CUPTI_RUNTIME_TRACE_CBID_SIZE + newer_functions);
+  add_names(CUPTI_CB_DOMAIN_DRIVER_API, "driver", CUPTI_DRIVER_TRACE_CBID_SIZE + newer_functions);
   wire::Encoder encoder;
   wire::encode(encoder, names);
   channel_.send(wire::FrameType::api_names, encoder);

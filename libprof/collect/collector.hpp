@@ -63,6 +63,8 @@ class Collector {
   void enable_collection();
   void disable_collection();
   void trace_launch_calls(bool on);
+  void find_queries();
+  void leave_out_calls(int kind);
   CUpti_ActivityKind cupti_kind(int kind) const;
   void trace_graph_launch(bool enters);
   void configure_unified_memory();
@@ -101,6 +103,10 @@ class Collector {
   int flush_ms_ = 500;
 
   cupti::Api cupti_;
+  // A running CUPTI newer than our headers may know more functions than we can ask for by count.
+  static constexpr std::uint32_t newer_functions = 256;
+  std::vector<CUpti_CallbackId> runtime_queries_;  // functions that are not traced
+  std::vector<CUpti_CallbackId> driver_queries_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
   std::atomic<bool> wants_unified_memory_{false};
 

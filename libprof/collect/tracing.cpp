@@ -1,14 +1,17 @@
 // Which kinds of activity CUPTI is told to trace, and when.
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "libprof/collect/collector.hpp"
 #include "schema/activity/all.hpp"
+#include "schema/query_calls.hpp"
 
 namespace gpuprof::collect {
 
 bool Collector::enable_all() {
+  if (wants(schema::Runtime::info.id) || wants(schema::Driver::info.id)) find_queries();
   if (config_.integer("launch_calls_only", 0)) {
     packer_->want(CUPTI_ACTIVITY_KIND_DRIVER, false);
     packer_->want(CUPTI_ACTIVITY_KIND_RUNTIME, false);
@@ -60,16 +63,53 @@ bool Collector::enable(int kind) {
   }
   if (result == CUPTI_SUCCESS) {
     enabled_.insert(kind);
-    if (kind == schema::Driver::info.id && cupti_.cuptiActivityEnableDriverApi) {
-      // CUPTI asks the driver for the name of each kernel it sees launched. Not the target's call.
-      cupti_.cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuKernelGetName, 0);
-    }
+    leave_out_calls(kind);
     return true;
   }
   // Older versions and some devices lack some kinds. The run goes on without, and says so.
   const char* text = "";
   cupti_.cuptiGetResultString(result, &text);
   return unavailable(text);
+}
+
+// Finds the functions that only ask by the names that this CUPTI gives them, and tells which those
+// are. One that cannot tell, or cannot leave out single functions, traces them all.
+void Collector::find_queries() {
+  std::set<std::string_view> functions;
+  const auto find = [&](CUpti_CallbackDomain domain, std::uint32_t size, auto leave_out,
+                        std::vector<CUpti_CallbackId>& found) {
+    if (!leave_out || !cupti_.cuptiGetCallbackName) return;
+    for (std::uint32_t id = 1; id < size + newer_functions; ++id) {
+      const char* name = nullptr;
+      if (cupti_.cuptiGetCallbackName(domain, id, &name) != CUPTI_SUCCESS || !name) continue;
+      if (!schema::only_asks(name)) continue;
+      found.push_back(id);
+      functions.insert(schema::function_of(name));
+    }
+  };
+  if (!config_.integer("queries", 1)) {
+    find(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE,
+         cupti_.cuptiActivityEnableRuntimeApi, runtime_queries_);
+    find(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE,
+         cupti_.cuptiActivityEnableDriverApi, driver_queries_);
+  }
+  std::string names;
+  for (const std::string_view function : functions) {
+    names.append(names.empty() ? "" : ",").append(function);
+  }
+  tell("calls_left_out", names.empty() ? "none" : names);
+}
+
+// After a kind was enabled: that overrides what was said of single functions.
+void Collector::leave_out_calls(int kind) {
+  if (kind == schema::Runtime::info.id) {
+    for (const CUpti_CallbackId id : runtime_queries_) cupti_.cuptiActivityEnableRuntimeApi(id, 0);
+  }
+  if (kind == schema::Driver::info.id && cupti_.cuptiActivityEnableDriverApi) {
+    // CUPTI asks the driver for the name of each kernel it sees launched. Not the target's call.
+    cupti_.cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuKernelGetName, 0);
+    for (const CUpti_CallbackId id : driver_queries_) cupti_.cuptiActivityEnableDriverApi(id, 0);
+  }
 }
 
 // Kinds that CUPTI has, and that spoil what is wanted more (measured: docs/measurements.md).

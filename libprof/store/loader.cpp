@@ -244,6 +244,15 @@ void Loader::load_info(Process& process, const wire::Frame& frame) {
     process.counted[{std::string(kind->substr(0, kind->find(':'))), "kind_unavailable"}] = 1;
   }
   if (fields.find("error")) process.counted[{"", std::string(not_profiled)}] = 1;
+  if (const auto functions = fields.find("calls_left_out")) {
+    // Of processes with different libcuptis, that of the one that left something out.
+    database_
+        .prepare(
+            "INSERT INTO RUN VALUES('calls_left_out', ?1) "
+            "ON CONFLICT(key) DO UPDATE SET value = excluded.value WHERE value = 'none'")
+        .bind(1, *functions)
+        .run();
+  }
   for (const std::string_view column : {"cupti_version", "cupti_path", "driver_version"}) {
     const auto value = fields.find(column);
     if (!value) continue;

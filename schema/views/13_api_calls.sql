@@ -1,4 +1,5 @@
--- Calls of the CUDA API. A runtime call makes driver calls, which have its correlation id.
+-- Calls of the CUDA API. A runtime call makes driver calls, which have its correlation id. Functions
+-- that only ask are left out by default: RUN's calls_left_out names them.
 --
 -- domain: runtime, driver, or internal for launches that went through no public API
 -- name: function, without suffixes such as _v3020 and _ptsz

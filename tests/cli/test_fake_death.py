@@ -92,7 +92,8 @@ class Endings(FakeTest):
         # The moment that matters is short: several tries.
         for wait_ms in (0, 1, 2, 3, 5, 8, 12, 15, 20):
             with self.subTest(wait_ms=wait_ms):
-                self.profile("die", "sigkill", 10, wait_ms, options=["-f"])
+                self.profile(
+                    "die", "sigkill", 10, wait_ms, options=["-f", "--trace", "+queries"])
                 self.assertEqual(self.database().own_calls(), 0)
 
 
@@ -104,7 +105,8 @@ class AnyMoment(FakeTest):
             with self.subTest(microseconds=microseconds):
                 for file in self.folder.iterdir():
                     file.unlink()
-                self.profile_with_ledger("short_lived", microseconds, threads, check=137)
+                self.profile_with_ledger("short_lived", microseconds, threads, check=137,
+                                         options=["--trace", "+queries"])
                 database = self.database()
                 self.assert_all_there(database, slack=threads)
                 self.assertLessEqual(set(database.kernels()), {"odd", "even"})

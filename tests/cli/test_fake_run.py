@@ -126,7 +126,7 @@ class Hello(FakeTest):
             self.assertEqual(received, written, kind)
 
     def test_device_attributes_are_not_the_targets_calls(self):
-        database = self.hello(3)
+        database = self.hello(3, options=["--trace", "+queries"])
         self.assertEqual(database.count("DEVICE_ATTRIBUTE"), 120)
         self.assertEqual(
             database.rows(f"SELECT value FROM {PREFIX}DEVICE_ATTRIBUTE WHERE attribute = x'10000000'"),

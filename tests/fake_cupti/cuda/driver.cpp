@@ -146,6 +146,7 @@ class Call {
 #define RUNTIME_CALL(name, version) \
   Call call(true, CUPTI_RUNTIME_TRACE_CBID_##name##_##version, #name)
 #define DRIVER_CALL(name) Call call(false, CUPTI_DRIVER_TRACE_CBID_##name, #name)
+#define DRIVER_CALL_INSIDE(name) Call inside(false, CUPTI_DRIVER_TRACE_CBID_##name, #name)
 
 Context* create_context(std::uint32_t device) {
   Context* context;
@@ -484,6 +485,18 @@ void fake_free(std::uint64_t address) {
   if (const auto* table = hooks()) {
     table->memory(true, address, bytes, call.correlation(), current()->id);
   }
+}
+
+void fake_ask() {
+  if (ready() != success) return;
+  current();
+  {
+    RUNTIME_CALL(cudaGetDevice, v3020);
+    DRIVER_CALL_INSIDE(cuCtxGetCurrent);
+  }
+  { RUNTIME_CALL(cudaStreamIsCapturing_ptsz, v10000); }
+  { RUNTIME_CALL(cudaGetLastError, v3020); }
+  { RUNTIME_CALL(cudaEventQuery, v3020); }
 }
 
 void fake_synchronize() {

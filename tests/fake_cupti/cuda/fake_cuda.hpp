@@ -34,6 +34,9 @@ void fake_copy(int kind, std::uint64_t bytes);  // cudaMemcpy; 1 = host to devic
 void fake_set(std::uint64_t bytes);             // cudaMemset
 std::uint64_t fake_malloc(std::uint64_t bytes);
 void fake_free(std::uint64_t address);
+// What PyTorch asks around a launch: cudaGetDevice, for which the runtime asks cuCtxGetCurrent,
+// cudaStreamIsCapturing with the thread's own default stream, cudaGetLastError; and cudaEventQuery.
+void fake_ask();
 void fake_synchronize();     // cudaDeviceSynchronize
 void fake_profiler_start();  // cudaProfilerStart
 void fake_profiler_stop();

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -16,6 +17,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -471,6 +473,13 @@ std::uint32_t first_unknown_kind() {
   return version() >= 26 ? 55 : 53;
 }
 
+// A kind overrides what was said of single functions before.
+void forget_wishes(CUpti_ActivityKind kind) {
+  if (kind != CUPTI_ACTIVITY_KIND_RUNTIME && kind != CUPTI_ACTIVITY_KIND_DRIVER) return;
+  auto& wishes = kind == CUPTI_ACTIVITY_KIND_RUNTIME ? cupti().runtime_wish : cupti().driver_wish;
+  for (std::atomic<Wish>& wish : wishes) wish.store(not_said);
+}
+
 CUptiResult enable(CUpti_ActivityKind kind) {
   const auto number = static_cast<std::uint32_t>(kind);
   if (number == 0 || number >= first_unknown_kind()) return CUPTI_ERROR_INVALID_KIND;
@@ -500,42 +509,37 @@ CUptiResult enable(CUpti_ActivityKind kind) {
       break;
     default: break;
   }
+  forget_wishes(kind);
   cupti().enabled[number].store(true);
   return CUPTI_SUCCESS;
 }
 
-struct CallbackName {
+struct FunctionName {
   std::uint32_t cbid;
   const char* name;
 };
 
-constexpr CallbackName runtime_names[] = {
-    {CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, "cudaLaunchKernel_v7000"},
-    {CUPTI_RUNTIME_TRACE_CBID_cudaLaunchCooperativeKernel_v9000,
-     "cudaLaunchCooperativeKernel_v9000"},
-    {CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000, "cudaGraphLaunch_v10000"},
-    {CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_v3020, "cudaMemcpy_v3020"},
-    {CUPTI_RUNTIME_TRACE_CBID_cudaMemset_v3020, "cudaMemset_v3020"},
-    {CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020, "cudaMalloc_v3020"},
-    {CUPTI_RUNTIME_TRACE_CBID_cudaFree_v3020, "cudaFree_v3020"},
-    {CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020, "cudaDeviceSynchronize_v3020"},
-    {CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000, "cudaProfilerStart_v4000"},
-    {CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStop_v4000, "cudaProfilerStop_v4000"},
+#define RUNTIME(name) {CUPTI_RUNTIME_TRACE_CBID_##name, #name},
+#define DRIVER(name)
+constexpr FunctionName runtime_names[] = {
+#include "tests/function_names.inc"
 };
-constexpr CallbackName driver_names[] = {
-    {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, "cuLaunchKernel"},
-    {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, "cuLaunchKernelEx"},
-    {CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel, "cuLaunchCooperativeKernel"},
-    {CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, "cuGraphLaunch"},
-    {CUPTI_DRIVER_TRACE_CBID_cuProfilerStart, "cuProfilerStart"},
-    {CUPTI_DRIVER_TRACE_CBID_cuProfilerStop, "cuProfilerStop"},
-    {CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, "cuCtxSynchronize"},
-    {CUPTI_DRIVER_TRACE_CBID_cuCtxCreate_v2, "cuCtxCreate_v2"},
-    {CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2, "cuCtxDestroy_v2"},
-    {CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData, "cuModuleLoadData"},
-    {CUPTI_DRIVER_TRACE_CBID_cuDeviceGetAttribute, "cuDeviceGetAttribute"},
-    {CUPTI_DRIVER_TRACE_CBID_cuKernelGetName, "cuKernelGetName"},
+#undef RUNTIME
+#undef DRIVER
+#define RUNTIME(name)
+#define DRIVER(name) {CUPTI_DRIVER_TRACE_CBID_##name, #name},
+constexpr FunctionName driver_names[] = {
+#include "tests/function_names.inc"
 };
+#undef RUNTIME
+#undef DRIVER
+
+CUptiResult find_name(std::span<const FunctionName> names, std::uint32_t id, const char** name) {
+  const auto known = std::ranges::find(names, id, &FunctionName::cbid);
+  if (known == names.end()) return CUPTI_ERROR_INVALID_PARAMETER;
+  *name = known->name;
+  return CUPTI_SUCCESS;
+}
 
 }  // namespace
 
@@ -613,6 +617,7 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
   FAIL_IF_TOLD(static_cast<long>(kind));
   if (static_cast<std::size_t>(kind) >= kinds) return CUPTI_ERROR_INVALID_KIND;
+  forget_wishes(kind);
   cupti().enabled[kind].store(false);
   return CUPTI_SUCCESS;
 }
@@ -726,20 +731,8 @@ CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type) {
 
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, std::uint32_t id, const char** name) {
   FAIL_IF_TOLD();
-  if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && id > 0 && id < CUPTI_RUNTIME_TRACE_CBID_SIZE) {
-    *name = "cudaSomething_v3020";
-    for (const CallbackName& known : runtime_names) {
-      if (known.cbid == id) *name = known.name;
-    }
-    return CUPTI_SUCCESS;
-  }
-  if (domain == CUPTI_CB_DOMAIN_DRIVER_API && id > 0 && id < CUPTI_DRIVER_TRACE_CBID_SIZE) {
-    *name = "cuSomething";
-    for (const CallbackName& known : driver_names) {
-      if (known.cbid == id) *name = known.name;
-    }
-    return CUPTI_SUCCESS;
-  }
+  if (domain == CUPTI_CB_DOMAIN_RUNTIME_API) return find_name(runtime_names, id, name);
+  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) return find_name(driver_names, id, name);
   return CUPTI_ERROR_INVALID_PARAMETER;
 }
 

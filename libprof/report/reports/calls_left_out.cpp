@@ -1,0 +1,37 @@
+// What stands behind a report of API calls when not all of them were collected.
+#include <algorithm>
+
+#include "libprof/report/report.hpp"
+
+namespace gpuprof::report {
+namespace {
+
+// A foreign file may have a table of that name with something else in it.
+bool left_out(store::Database& database) {
+  if (!database.has_table("RUN")) return false;
+  const auto columns = database.integer(
+      "SELECT count(*) FROM pragma_table_info('RUN') WHERE name IN ('key', 'value')");
+  return columns == 2 &&
+         database.integer(
+             "SELECT 1 FROM RUN WHERE key = 'calls_left_out' AND value NOT IN ('none', '')") == 1;
+}
+
+bool shows_calls(const Session& session) {
+  const bool trace = std::ranges::any_of(reports(), [&](const Report* report) {
+    return report->phase == Phase::trace && session.chosen(report->option);
+  });
+  return trace ? session.chosen("print-api-trace") : shows_section(session, "print-api-summary");
+}
+
+void print(Session& session) {
+  // In CSV and JSON it would be in the way of who reads them; table RUN has it.
+  if (!session.output().text() || !shows_calls(session) || !left_out(session.database())) return;
+  session.output().heading("API calls that only ask are left out: --trace +queries");
+}
+
+}  // namespace
+
+extern const Report calls_left_out{
+    .option = {}, .help = {}, .phase = Phase::always, .order = 0, .print = print};
+
+}  // namespace gpuprof::report
