@@ -438,6 +438,22 @@ TEST_CASE("what is known of the run and its processes") {
   CHECK(rows(database, "SELECT value FROM RUN WHERE key = 'finished'") == "1");
 }
 
+TEST_CASE("calls that were left out by one process are left out of the file") {
+  store::Loader loader = make_loader();
+  const auto told = [&](std::uint32_t stream, const char* functions) {
+    loader.load(test::fields_frame(wire::FrameType::info, stream, {{"calls_left_out", functions}}));
+    loader.commit();
+    return rows(loader.database(), "SELECT value FROM RUN WHERE key = 'calls_left_out'");
+  };
+  loader.load(test::hello(1, 100));
+  CHECK(rows(loader.database(), "SELECT 1 FROM RUN WHERE key = 'calls_left_out'") == "");
+  CHECK(told(1, "none") == "none");
+  loader.load(test::hello(2, 200));
+  CHECK(told(2, "cuCtxGetCurrent,cudaGetDevice") == "cuCtxGetCurrent,cudaGetDevice");
+  loader.load(test::hello(3, 300));
+  CHECK(told(3, "none") == "cuCtxGetCurrent,cudaGetDevice");
+}
+
 TEST_CASE("what is committed others see while the loader goes on") {
   const test::TemporaryFolder folder;
   store::Loader loader = make_loader(folder / "run.sqlite");
