@@ -97,7 +97,7 @@ class Nvtx(FakeTest):
         self.profile("nvtx", when, n, check=0)
         database = self.database()
         self.assertEqual(
-            database.rows("""SELECT s.value, r.depth, count(*), sum(r."end" >= r.start)
+            database.rows("""SELECT s.value, r.depth, count(*), sum(r.stop >= r.start)
                              FROM NVTX_RANGE AS r JOIN StringTable AS s ON s._id_ = r.name
                              GROUP BY 1, 2 ORDER BY 1"""),
             [("inner", 1, n, n), ("outer", 0, n, n)],
