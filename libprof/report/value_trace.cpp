@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "libprof/base/printable.hpp"
 #include "libprof/report/metrics.hpp"
 #include "libprof/report/trace.hpp"
 
@@ -162,6 +163,7 @@ void print_value_trace(Session& session, bool api) {
     auto* text = std::get_if<std::string>(&cells[name]);
     if (text && output.text()) {
       if (trace.is_kernel()) drop_correlation(*text, trace.correlation_id());
+      *text = printable(*text);
       text->resize(std::min(text->size(), name_width));
     }
     table.row(cells);
