@@ -37,6 +37,8 @@ class Recorder {
   // others when somebody removes one of several. Both are told, and failed() is true from then on.
   // Whatever else fails throws gpuprof::Error.
   void take(wire::Frame frame);
+  // Nothing more of this stream is recorded, because of `why`.
+  void refuse(std::uint32_t stream, const std::string& why);
   void commit();
   void finish();
   void count(schema::StatisticName statistic, std::uint64_t value);

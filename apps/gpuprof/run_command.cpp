@@ -34,6 +34,7 @@
 #include "libprof/launch/frame_queue.hpp"
 #include "libprof/launch/listener.hpp"
 #include "libprof/launch/target.hpp"
+#include "libprof/wire/stream_error.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -157,8 +158,13 @@ class LoadingThread {
 
   void take(wire::Frame frame) {
     if (!metrics_) return recorder_.take(std::move(frame));
-    for (wire::Frame& result : metrics_->take(std::move(frame))) {
-      recorder_.take(std::move(result));
+    const auto stream = metrics_->recorded_stream(frame.stream);
+    try {
+      for (wire::Frame& result : metrics_->take(std::move(frame))) {
+        recorder_.take(std::move(result));
+      }
+    } catch (const wire::StreamError& error) {
+      if (stream) recorder_.refuse(*stream, error.what());
     }
   }
 
@@ -360,7 +366,7 @@ struct Runs {
                                    metrics ? metrics->cupti() : cupti_candidates(options.cupti)),
         .salvage_program = traced ? (library_folder() / "gpuprof-salvage").string() : "",
         .message = [this](std::int64_t process, const std::string& text) {
-          log.say("process " + std::to_string(process) + ": " + printable(text));
+          log.say_of(process, text);
         }};
     if (metrics) {
       listening.config_for = [this](std::uint32_t stream, const wire::Fields& hello) {
@@ -497,7 +503,11 @@ int run_command(const Options& options) {
   Recorder recorder(
       {.output = output,
        .overwrite = options.overwrite,
-       .loader = {.live = true, .indexes = options.indexes, .when_locked = LockWait(log)},
+       .loader = {.live = true,
+                  .indexes = options.indexes,
+                  .when_locked = LockWait(log),
+                  .message = [&log](std::int64_t process,
+                                    const std::string& text) { log.say_of(process, text); }},
        .capture = options.save_capture,
        .say = [&log](const std::string& text) { log.say(text); }});
   MetricNotices notices(log);
