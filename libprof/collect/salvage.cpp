@@ -18,8 +18,6 @@
 namespace gpuprof::collect {
 namespace {
 
-constexpr int config_patience_ms = 10'000;
-
 // CUPTI sets this bit in the kind of a record it has begun and not finished: a kernel that was
 // launched and whose times are not known yet. Seen in CUPTI 13.0 and 13.5; in no document.
 constexpr std::uint32_t unfinished = 0x80000000;
@@ -118,20 +116,30 @@ bool send_kept(Channel& channel, const Arena& arena, std::uint32_t slot) {
 
 }  // namespace
 
-bool salvage(int arena_file, int socket) {
+bool salvage(int arena_file, int socket, const wire::Fields& config) {
   Channel channel(limits);
-  wire::Frame frame;
-  if (!channel.adopt(socket) || !channel.receive(frame, config_patience_ms) ||
-      frame.type != wire::FrameType::config) {
-    return false;
-  }
-  const wire::Fields config = wire::Decoder(frame.payload()).fields();
+  Arena arena;
+  if (!channel.adopt(socket) || !arena.attach(arena_file)) return false;
   const std::vector<std::uint32_t> pairs = config.numbers("received");
   std::map<std::uint32_t, std::uint32_t> received;  // generation of each slot's last batch
   for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) received[pairs[i]] = pairs[i + 1];
+  std::vector<std::uint32_t> left;
+  std::map<std::uint64_t, std::uint32_t> kept;  // by turn
+  for (std::uint32_t slot = 0; slot < arena.slot_count(); ++slot) {
+    const SlotHeader& header = arena.slot_header(slot);
+    const SlotState state = header.state.load();
+    if (state == SlotState::free || state == SlotState::filling) continue;
+    // Perhaps the target died after sending the batch and before freeing the slot.
+    const auto last = received.find(slot);
+    if (last != received.end() && last->second == header.generation.load()) continue;
+    if (state == SlotState::packed) {
+      kept[header.turn] = slot;
+    } else {
+      left.push_back(slot);
+    }
+  }
+  if (left.empty() && kept.empty()) return true;
 
-  Arena arena;
-  if (!arena.attach(arena_file)) return false;
   cupti::Api cupti;
   std::string error;
   if (!cupti::open(std::string(config.text("cupti")).c_str(), cupti, error)) return false;
@@ -152,28 +160,13 @@ bool salvage(int arena_file, int socket) {
   // Launch calls are traced for their correlation ids also when their rows are not wanted.
   collected[CUPTI_ACTIVITY_KIND_DRIVER] = collected[CUPTI_ACTIVITY_KIND_RUNTIME] = true;
   RecordSizes sizes(cupti.cuptiActivityGetNextRecord);
-  std::vector<std::uint32_t> left;
-  std::map<std::uint64_t, std::uint32_t> kept;  // by turn
-  for (std::uint32_t slot = 0; slot < arena.slot_count(); ++slot) {
-    const SlotHeader& header = arena.slot_header(slot);
-    const SlotState state = header.state.load();
-    if (state == SlotState::free || state == SlotState::filling) continue;
-    // Perhaps the target died after sending the batch and before freeing the slot.
-    const auto last = received.find(slot);
-    if (last != received.end() && last->second == header.generation.load()) continue;
-    if (state == SlotState::packed) {
-      kept[header.turn] = slot;
-    } else {
-      left.push_back(slot);
-    }
-  }
   // The tables are in front of the first batch, and may not have come either.
-  const bool defined = !received.empty() || (left.empty() && kept.empty());
-  for (const wire::WireTable& table : wire_tables(cupti.version)) {
-    if (defined) break;
-    wire::Encoder definition;
-    encode(definition, table);
-    if (channel.send(wire::FrameType::table, definition) != Channel::Sent::whole) return false;
+  if (received.empty()) {
+    for (const wire::WireTable& table : wire_tables(cupti.version)) {
+      wire::Encoder definition;
+      encode(definition, table);
+      if (channel.send(wire::FrameType::table, definition) != Channel::Sent::whole) return false;
+    }
   }
   // Their strings are in them, in this order.
   for (const auto& [turn, slot] : kept) {

@@ -2,10 +2,11 @@
 //
 // A thread of its own accepts, answers hello with the configuration, and moves every frame into the
 // queue, numbered by connection. When a process is gone it reads out what was left in its arena
-// (salvage), by a helper program of its own because a torn buffer may crash CUPTI.
+// (salvage), by a helper program (salvage_process.hpp). It waits for nothing but its sockets.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -34,6 +35,8 @@ class Listener {
     using Reply = std::function<void(const wire::Fields& answer)>;
     std::function<void(const wire::Fields& question, Reply reply)> question = {};
     std::string salvage_program;  // path of gpuprof-salvage; empty: no salvage
+    // How long that may take, and longer for a large arena.
+    std::chrono::milliseconds salvage_patience = std::chrono::seconds(60);
     // Something to tell the user about a process. Called on the listener's thread.
     std::function<void(std::int64_t process_id, const std::string& text)> message;
     // Any field of an info frame whose name begins with "metrics_". May be empty.
@@ -74,6 +77,8 @@ class Listener {
   class Collectors;
 
   void run();
+  int patience_ms() const;
+  bool goes_on(Connection& connection, bool something_came);
   bool accept_one();                     // false: there is none
   bool receive(Connection& connection);  // false: it is over
   void take(Connection& connection, wire::Frame frame);
@@ -84,6 +89,7 @@ class Listener {
   bool start_salvage(Connection& connection);
   void account(const Connection& connection, bool lives);
   void push_statistics(const Connection& connection, std::span<const wire::Statistic> statistics);
+  void count_unsalvaged(Connection& connection, const std::string& problem);
   void push_end(Connection& connection);
   void wake();
 
