@@ -11,6 +11,7 @@
 
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/progress.hpp"
+#include "libprof/base/printable.hpp"
 #include "libprof/store/profile_file.hpp"
 #include "libprof/store/rescue.hpp"
 #include "schema/database.hpp"
@@ -250,7 +251,7 @@ class Text {
   explicit Text(const Json& info) : info_(info) {}
 
   void print() {
-    std::cout << plain(info_["file"]) << '\n';
+    std::cout << printable(plain(info_["file"])) << '\n';
     line("kind", plain(info_["description"]));
     const std::int64_t log = info_["log_bytes"];
     line("size", bytes(info_["size_bytes"]) + (log ? ", and " + bytes(log) + " in its log" : ""));
@@ -277,7 +278,7 @@ class Text {
   static void line(std::string label, const std::string& text) {
     if (text.empty()) return;
     label.resize(std::max<std::size_t>(label.size() + 1, 13), ' ');
-    std::cout << "  " << label << text << '\n';
+    std::cout << "  " << printable(label) << printable(text) << '\n';
   }
 
   std::string run(const char* key) const {
@@ -337,7 +338,7 @@ class Text {
     for (const auto& [kind, rows] : records.items()) {
       std::string count = plain(rows);
       count.insert(0, count.size() < 13 ? 13 - count.size() : 0, ' ');
-      std::cout << "    " << count << "  " << kind << '\n';
+      std::cout << "    " << count << "  " << printable(kind) << '\n';
     }
   }
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <streambuf>
 
+#include "libprof/base/printable.hpp"
 #include "libprof/launch/file_name.hpp"
 #include "libprof/report/report.hpp"
 
@@ -130,7 +131,7 @@ void Log::use(int descriptor, bool own) {
 void Log::write_line(std::string_view text) {
   const std::lock_guard lock(mutex_);
   try {
-    if (!buffer_->failed()) stream_ << text << std::endl;
+    if (!buffer_->failed()) stream_ << printable_lines(text) << std::endl;
   } catch (const WriteFailed&) {
     stream_.clear();
   }
@@ -138,7 +139,7 @@ void Log::write_line(std::string_view text) {
 
 void Log::say(std::string_view text) {
   if (wants_json(options_)) {
-    std::fprintf(stderr, "gpuprof: %.*s\n", static_cast<int>(text.size()), text.data());
+    std::fprintf(stderr, "gpuprof: %s\n", printable_lines(text).c_str());
   } else {
     write_line("gpuprof: " + std::string(text));
   }
@@ -163,7 +164,7 @@ bool Log::report(store::Database& database, const std::string& prefix,
   try {
     buffer_->mark();
     for (const std::string& note : notes) {
-      if (!wants_json(options_)) stream_ << prefix << "Warning: " << note << '\n';
+      if (!wants_json(options_)) stream_ << prefix << "Warning: " << printable_lines(note) << '\n';
     }
     report::print_reports(database, stream_, reports);
     stream_.flush();

@@ -3,6 +3,7 @@
 
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/help.hpp"
+#include "libprof/base/printable.hpp"
 
 namespace {
 
@@ -34,11 +35,13 @@ int main(int argc, char** argv) {
     for (const std::string& line : wrong.lines) std::fprintf(stderr, "======== %s\n", line.c_str());
     return static_cast<int>(wrong.exit_code);
   } catch (const Error& error) {
-    std::fprintf(stderr, "gpuprof: %s\n", error.what());
-    if (!error.hint().empty()) std::fprintf(stderr, "  %s\n", error.hint().c_str());
+    std::fprintf(stderr, "gpuprof: %s\n", printable_lines(error.what()).c_str());
+    if (!error.hint().empty()) {
+      std::fprintf(stderr, "  %s\n", printable_lines(error.hint()).c_str());
+    }
     return static_cast<int>(error.exit_code());
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "gpuprof: internal error: %s\n", error.what());
+    std::fprintf(stderr, "gpuprof: internal error: %s\n", printable_lines(error.what()).c_str());
     return static_cast<int>(ExitCode::internal);
   }
 }

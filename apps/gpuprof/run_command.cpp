@@ -30,6 +30,7 @@
 #include "apps/gpuprof/trace.hpp"
 #include "libprof/base/demangle.hpp"
 #include "libprof/base/error.hpp"
+#include "libprof/base/printable.hpp"
 #include "libprof/launch/frame_queue.hpp"
 #include "libprof/launch/listener.hpp"
 #include "libprof/launch/target.hpp"
@@ -297,11 +298,12 @@ class MetricNotices {
     const std::string who = "process " + std::to_string(process) + ": ";
     if (name == "metrics_hang") {
       hanging_.push_back(text);
-      log_.say(who + "while metrics were measured this did not come back: " + demangled(text) +
+      log_.say(who +
+               "while metrics were measured this did not come back: " + printable(demangled(text)) +
                "; no more metrics are measured in it. If the program does not go on, end it and "
                "leave the kernel out with --metrics-exclude");
     } else if (name == "metrics_error" && told_.insert(text).second) {
-      log_.say(who + "no more metrics: " + text);
+      log_.say(who + "no more metrics: " + printable(text));
     }
   }
 
@@ -337,7 +339,7 @@ struct Runs {
                                    metrics ? metrics->cupti() : cupti_candidates(options.cupti)),
         .salvage_program = traced ? (library_folder() / "gpuprof-salvage").string() : "",
         .message = [this](std::int64_t process, const std::string& text) {
-          log.say("process " + std::to_string(process) + ": " + text);
+          log.say("process " + std::to_string(process) + ": " + printable(text));
         }};
     if (metrics) {
       listening.config_for = [this](std::uint32_t stream, const wire::Fields& hello) {

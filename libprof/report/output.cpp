@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "libprof/base/printable.hpp"
+
 namespace gpuprof::report {
 namespace {
 
@@ -15,7 +17,11 @@ std::int64_t steady_ns() {
 }  // namespace
 
 std::string json_string(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  using Json = nlohmann::json;
+  std::string quoted = Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  // It may be printed to a terminal: then nothing but ASCII.
+  const bool harmless = printable(quoted) == quoted;
+  return harmless ? quoted : Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
 Output::Output(std::ostream& stream, const Options& options)
@@ -55,13 +61,13 @@ void Output::row(std::string_view text) {
 }
 
 void Output::line(std::string_view text) {
-  if (!json()) stream() << text << '\n';
+  if (!json()) stream() << printable(text) << '\n';
 }
 
 void Output::heading(std::string_view text) {
   if (json()) return;
-  stream() << (terminal_ ? "\033[1m" : "") << prefix_ << text << (terminal_ ? "\033[0m" : "")
-           << '\n';
+  stream() << (terminal_ ? "\033[1m" : "") << prefix_ << printable(text)
+           << (terminal_ ? "\033[0m" : "") << '\n';
 }
 
 void Output::warning(std::string_view text, std::string_view more) {
@@ -69,16 +75,16 @@ void Output::warning(std::string_view text, std::string_view more) {
     warnings_.emplace_back(text).append(more.empty() ? "" : " ").append(more);
     return;
   }
-  stream() << (terminal_ ? "\033[33m" : "") << prefix_ << "Warning: " << text
+  stream() << (terminal_ ? "\033[33m" : "") << prefix_ << "Warning: " << printable(text)
            << (terminal_ ? "\033[0m" : "") << '\n';
-  if (!more.empty()) stream_ << more << '\n';
+  if (!more.empty()) stream_ << printable(more) << '\n';
 }
 
 void Output::error(std::string_view text) {
   if (json()) {
     warnings_.emplace_back(text);
   } else {
-    stream() << prefix_ << "Error: " << text << '\n';
+    stream() << prefix_ << "Error: " << printable(text) << '\n';
   }
 }
 

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <utility>
 
+#include "libprof/base/printable.hpp"
+
 namespace gpuprof::report {
 namespace {
 
@@ -27,7 +29,16 @@ void append_dimensions(std::string& text, const Dimensions& size, char between) 
   append_number(text += between, size[2]);
 }
 
-std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
+// A field of CSV, always in quotes. A line of it is a line, whatever a name has in it.
+std::string quoted(std::string_view text) {
+  std::string field = "\"";
+  for (std::size_t quote; (quote = text.find('"')) != text.npos; text.remove_prefix(quote + 1)) {
+    append_printable(field, text.substr(0, quote));
+    field += "\"\"";
+  }
+  append_printable(field, text);
+  return field + '"';
+}
 
 std::string_view unit_of(const Column& column) {
   return column.quantity == Quantity::percent ? "%" : column.scale.unit;
@@ -109,7 +120,8 @@ void Table::heading() {
   }
   if (output_.text()) {
     std::erase_if(columns_, [](const Column& column) { return column.csv_only; });
-    text_line(columns_.size(), [&](std::size_t i) { line_ += columns_[i].heading; });
+    text_line(columns_.size(),
+              [&](std::size_t i) { append_printable(line_, columns_[i].heading); });
     end_line();
     if (!fixed_units(output_)) return;
     text_line(columns_.size(), [&](std::size_t i) { line_ += unit_of(columns_[i]); });
@@ -138,7 +150,7 @@ void Table::text_cell(const Column& column, const Cell& cell) {
   if (std::holds_alternative<std::monostate>(cell)) {
     line_ += nothing_;
   } else if (const auto* text = std::get_if<std::string>(&cell)) {
-    line_ += *text;
+    append_printable(line_, *text);
   } else if (const auto* size = std::get_if<Dimensions>(&cell)) {
     line_ += '(';
     append_dimensions(line_, *size, ' ');
@@ -167,7 +179,7 @@ void Table::csv_cell(const Column& column, const Cell& cell) {
   if (std::holds_alternative<std::monostate>(cell)) {
     if (column.quantity == Quantity::dimensions) line_ += ",,";
   } else if (const auto* text = std::get_if<std::string>(&cell)) {
-    line_.append("\"").append(*text).append("\"");
+    line_ += quoted(*text);
   } else if (const auto* size = std::get_if<Dimensions>(&cell)) {
     append_dimensions(line_, *size, ',');
   } else if (const auto* real = std::get_if<double>(&cell)) {

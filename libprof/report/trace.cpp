@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "libprof/base/printable.hpp"
 #include "libprof/report/blob.hpp"
 #include "libprof/report/directives.hpp"
 #include "libprof/report/number.hpp"
@@ -790,7 +791,7 @@ void Trace::widen_for_names() {
   if (!session_.select("NAME", {"1"}, "WHERE objectKind IN (4, 5) LIMIT 1").step()) return;
   const auto widen = [&](TraceField field, const std::string& name) {
     const auto column = std::ranges::find(columns_, field, &TraceColumn::field);
-    column->column.width = std::max(column->column.width, static_cast<int>(name.size()));
+    column->column.width = std::max(column->column.width, static_cast<int>(printable(name).size()));
   };
   for (const auto& source : sources_) {
     if (!session_.has_column(source->kind(), source->stream_column())) continue;

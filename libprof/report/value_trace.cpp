@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "libprof/base/printable.hpp"
 #include "libprof/report/metrics.hpp"
 #include "libprof/report/trace.hpp"
 
@@ -126,7 +127,10 @@ void print_value_trace(Session& session, bool api) {
     if (!any && !api) continue;
     std::ranges::copy(trace.cells(), cells.begin());
     auto* text = std::get_if<std::string>(&cells[name]);
-    if (text && output.text()) text->resize(std::min(text->size(), name_width));
+    if (text && output.text()) {
+      *text = printable(*text);
+      text->resize(std::min(text->size(), name_width));
+    }
     table.row(cells);
     any_row = true;
   }

@@ -2,6 +2,8 @@
 # ctest-labels: tsan
 """Names are the program's to choose: long ones, and ones that are too much for a demangler."""
 
+import csv
+import json
 import subprocess
 import unittest
 
@@ -94,6 +96,54 @@ class LongNames(MetricTest):
                                      options=["--kernels", "^(saxpy|other|_Z1l)"])
         self.assertEqual(sorted({v.name for v in self.values(database)}),
                          sorted([SAXPY, ENDLESS, "_Z5otherv"]))
+
+
+class Terminal(FakeTest):
+    """Nothing that a program calls its kernels steers a terminal or fakes a line."""
+
+    NAME = 'a"b,\x1b[31m\r\n==1== fake \u202e\x9b'
+    SHOWN = r'a"b,\x1b[31m\x0d\x0a==1== fake \xe2\x80\xae\xc2\x9b'
+
+    def setUp(self):
+        super().setUp()
+        self.profile("names", 1024, self.NAME, check=0)
+
+    def report(self, *options):
+        run = subprocess.run([GPUPROF, "-i", str(self.output), *options], check=True,
+                             capture_output=True, cwd=self.folder)
+        return (run.stdout + run.stderr).decode()
+
+    def assert_harmless(self, text):
+        odd = set(text) & set("\x1b\r\x7f\u202e\x9b")
+        self.assertEqual(odd, set(), text)
+        self.assertNotIn("\n==1==", text)
+
+    def test_text(self):
+        for options in ((), ("--print-gpu-trace",), ("--print-gpu-summary",)):
+            text = self.report(*options)
+            self.assert_harmless(text)
+            self.assertIn(self.SHOWN, text)
+
+    def test_csv(self):
+        for options in ((), ("--print-gpu-trace",)):
+            text = self.report("--csv", *options)
+            self.assert_harmless(text)
+            rows = [row for row in csv.reader(text.splitlines()) if self.SHOWN in " ".join(row)]
+            self.assertGreaterEqual(len(rows), 1)
+            for row in rows:
+                self.assertIn(self.SHOWN, [cell.split(" [")[0] if options else cell for cell in row])
+
+    def test_json(self):
+        text = self.report("--json")
+        self.assert_harmless(text)
+        self.assertIn(self.NAME, [row.get("name") for table in json.loads(text)["tables"]
+                                  for row in table["rows"]])
+
+    def test_info(self):
+        text = subprocess.run([GPUPROF, "info", str(self.output)], check=True, capture_output=True,
+                              cwd=self.folder).stdout.decode()
+        self.assert_harmless(text)
+        self.assertIn("\\x1b[31m", text)
 
 
 class NewMessages(MetricTest):
