@@ -6,8 +6,9 @@
 namespace gpuprof::collect {
 namespace {
 
-// An answer takes some 100 us, one that ends the launcher's demangler half a second.
-constexpr std::chrono::milliseconds patience{1000};
+// An answer takes some 100 us, one that ends the launcher's demangler half a second of processor
+// time. Only the first wait that is in vain takes all of this.
+constexpr std::chrono::milliseconds patience{3000};
 // A program may make a new message for each range. When the kept ones are more, all are forgotten.
 constexpr std::size_t most_key_bytes = 8 << 20;
 // The launcher answers no questions for longer names.

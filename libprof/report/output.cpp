@@ -75,16 +75,16 @@ void Output::warning(std::string_view text, std::string_view more) {
     warnings_.emplace_back(text).append(more.empty() ? "" : " ").append(more);
     return;
   }
-  stream() << (terminal_ ? "\033[33m" : "") << prefix_ << "Warning: " << printable(text)
+  stream() << (terminal_ ? "\033[33m" : "") << prefix_ << "Warning: " << printable_lines(text)
            << (terminal_ ? "\033[0m" : "") << '\n';
-  if (!more.empty()) stream_ << printable(more) << '\n';
+  if (!more.empty()) stream_ << printable_lines(more) << '\n';
 }
 
 void Output::error(std::string_view text) {
   if (json()) {
     warnings_.emplace_back(text);
   } else {
-    stream() << prefix_ << "Error: " << printable(text) << '\n';
+    stream() << prefix_ << "Error: " << printable_lines(text) << '\n';
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "libprof/base/printable.hpp"
 #include "libprof/report/metrics.hpp"
 #include "libprof/report/output.hpp"
 
@@ -80,7 +81,7 @@ void print_losses(Session& session) {
     }
     if (!where.empty()) line.append(" (").append(where).append(")");
     if (!losses.text(4).empty()) line.append(": ").append(losses.text(4));
-    session.output().warning(line);
+    session.output().warning(printable(line));
   }
 }
 

@@ -94,8 +94,12 @@ class LongNames(MetricTest):
         """They are searched as the compiler wrote them, and cost the program a moment."""
         run, database = self.measure("names", 256, SAXPY, ENDLESS, bomb(30), "_Z5otherv",
                                      options=["--kernels", "^(saxpy|other|_Z1l)"])
-        self.assertEqual(sorted({v.name for v in self.values(database)}),
-                         sorted([SAXPY, ENDLESS, "_Z5otherv"]))
+        measured = {v.name for v in self.values(database)}
+        self.assertLessEqual({SAXPY}, measured)
+        self.assertLessEqual(measured, {SAXPY, ENDLESS, "_Z5otherv"})
+        # On a busy machine the demangler may take longer than the program waits.
+        if measured != {SAXPY, ENDLESS, "_Z5otherv"}:
+            self.assertGreater(database.statistic("metrics_skipped_unanswered"), 0)
 
 
 class Terminal(FakeTest):

@@ -52,12 +52,12 @@ TEST_CASE("a unit per column, chosen by its largest value, stands under the head
         "======== Warning: a \"warning\"\nmore of it\n");
 }
 
-TEST_CASE("CSV has six decimals, three columns for dimensions, quotes as nvprof writes them") {
+TEST_CASE("CSV has six decimals, three columns for dimensions, quotes that are doubled") {
   CHECK(printed({.layout = Layout::csv, .unit = Unit::us}) ==
         "\"Type\",\"Time\",\"Size\",\"Grid X\",\"Grid Y\",\"Grid Z\",\"Share\",\"Name\","
         "\"Correlation_ID\"\n"
         ",us,KB,,,,%,,\n"
-        "\"a\",1500.000000,4.000000,64,1,1,12.500000,\"f(int, \"x\")\",7\n"
+        "\"a\",1500.000000,4.000000,64,1,1,12.500000,\"f(int, \"\"x\"\")\",7\n"
         "\"b\",0.900000,,,,,0.000000,\"\",\n"
         "======== Warning: a \"warning\"\nmore of it\n");
 }
