@@ -56,14 +56,16 @@ inline std::string sql_name(std::string_view name) {
 
 // nvprof declares _id_ AUTOINCREMENT and its columns NOT NULL. Both are left out: they cost time on
 // every row, the loader numbers rows itself, and no reader looks at them.
-inline std::string create_table_sql(const Table& table) {
+// `with_process`: in a file of ours; nvprof's lack that column.
+inline std::string create_table_sql(const Table& table, bool with_process = true) {
   std::string sql =
       "CREATE TABLE IF NOT EXISTS " + sql_name(table.name) + "(_id_ INTEGER PRIMARY KEY";
   for (const Column& column : table.columns) {
     sql += ", " + sql_name(column.name) + " ";
     sql += sql_type(column.type);
   }
-  if (!has_column(table, process_column)) sql += ", " + std::string(process_column) + " INT";
+  if (with_process && !has_column(table, process_column))
+    sql += ", " + std::string(process_column) + " INT";
   return sql + ")";
 }
 

@@ -162,7 +162,7 @@ inline constexpr std::array legacy_tables{
                 "Compiler messages of source lines."},
 };
 
-inline std::string create_table_sql(const LegacyTable& table) {
+inline std::string create_table_sql(const LegacyTable& table, bool with_process = true) {
   const std::string name(table.name);
   if (is_view(table)) {
     // "id INTEGER, name TEXT" -> "NULL AS id, NULL AS name"
@@ -178,7 +178,8 @@ inline std::string create_table_sql(const LegacyTable& table) {
   }
   const std::string sql = "CREATE TABLE IF NOT EXISTS " + name + "(";
   if (table.kind == 0) return sql + std::string(table.columns) + ")";
-  return sql + "_id_ INTEGER PRIMARY KEY, " + std::string(table.columns) + ", processId INT)";
+  return sql + "_id_ INTEGER PRIMARY KEY, " + std::string(table.columns) +
+         (with_process ? ", processId INT)" : ")");
 }
 
 // An index of nvprof's. It is called INDEX_ and the table's name. nvprof asks for a second one on

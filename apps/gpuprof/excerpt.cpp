@@ -1,10 +1,12 @@
 #include "apps/gpuprof/excerpt.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "apps/gpuprof/progress.hpp"
@@ -32,27 +34,43 @@ void check_output(const std::string& output, const std::string& input, bool over
   }
 }
 
-// A file beside the output, removed again unless it was given that name.
+// A file beside the output, of a name that nobody can know before, removed again unless it was
+// given the output's name.
 class UnfinishedFile {
  public:
-  explicit UnfinishedFile(std::string output)
-      : output_(std::move(output)), path_(output_ + ".part-" + std::to_string(getpid())) {}
+  explicit UnfinishedFile(std::string output) : output_(std::move(output)) {}
   ~UnfinishedFile() { remove(); }
   UnfinishedFile(const UnfinishedFile&) = delete;
   UnfinishedFile& operator=(const UnfinishedFile&) = delete;
 
-  const std::string& path() const { return path_; }
-  void remove() const { unlink(path_.c_str()); }
+  // Anew and empty.
+  const std::string& make() {
+    remove();
+    path_ = output_ + ".part-XXXXXX";
+    const int file = mkostemp(path_.data(), O_CLOEXEC);
+    if (file < 0) {
+      path_.clear();
+      throw Error(output_ + ": " + std::strerror(errno),
+                  "check that the folder exists and may be written to", ExitCode::output_failed);
+    }
+    close(file);
+    return path_;
+  }
 
-  void rename() const {
+  void rename() {
     // Logs of a file that had the name would be taken for this one's.
     for (const char* suffix : {"-wal", "-shm", "-journal"}) unlink((output_ + suffix).c_str());
     if (std::rename(path_.c_str(), output_.c_str()) != 0) {
       throw Error(output_ + ": " + std::strerror(errno), "", ExitCode::output_failed);
     }
+    path_.clear();
   }
 
  private:
+  void remove() const {
+    if (!path_.empty()) unlink(path_.c_str());
+  }
+
   std::string output_;
   std::string path_;
 };
@@ -62,7 +80,7 @@ class UnfinishedFile {
 int write_excerpt(ExcerptJob job) {
   const std::string output = launch::expand_name(job.output, getpid());
   check_output(output, job.input, job.overwrite);
-  const UnfinishedFile unfinished(output);
+  UnfinishedFile unfinished(output);
   store::ProfileFile file(job.input);
   Progress progress;
   const auto show = [&](std::string_view what) { progress.show(what); };
@@ -70,9 +88,8 @@ int write_excerpt(ExcerptJob job) {
   try {
     file.read(
         [&](store::Database& database) {
-          unfinished.remove();
           if (!job.keep.empty()) job.options.keep = exporting::tables_named(job.keep, database);
-          excerpt = exporting::write_excerpt(database, unfinished.path(), job.options, show,
+          excerpt = exporting::write_excerpt(database, unfinished.make(), job.options, show,
                                              [] { return Progress::interrupted() != 0; });
         },
         show);
@@ -91,7 +108,7 @@ int write_excerpt(ExcerptJob job) {
     say(std::to_string(excerpt.without_times) +
         " records of GPU work have no times, so they are in no part of it.");
   }
-  for (const std::string& name : excerpt.left_out) say(name + " could not be made there.");
+  for (const std::string& name : excerpt.left_out) say(name + " is left out.");
   say(output + ": " + std::to_string(excerpt.kept) + (excerpt.kept == 1 ? " record" : " records") +
       " of " + job.input);
   return file.damaged() ? static_cast<int>(ExitCode::import_failed) : 0;

@@ -11,7 +11,9 @@
 
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/progress.hpp"
+#include "libprof/base/letter_case.hpp"
 #include "libprof/base/printable.hpp"
+#include "libprof/base/saturating.hpp"
 #include "libprof/store/profile_file.hpp"
 #include "libprof/store/rescue.hpp"
 #include "schema/database.hpp"
@@ -84,7 +86,7 @@ class Tables {
   void read(Json& info) {
     Json records = Json::object();
     for (const store::SchemaObject& object : store::read_schema(database_)) {
-      if (object.type != "table" || !object.name.starts_with(prefix)) continue;
+      if (object.type != "table" || !name_starts_with(object.name, prefix)) continue;
       progress_.show("reading " + object.name);
       look_at_columns(object.name);
       const std::string kind = object.name.substr(prefix.size());
@@ -101,9 +103,9 @@ class Tables {
  private:
   void look_at_columns(const std::string& table) {
     columns_.clear();
-    auto columns = database_.prepare("SELECT name FROM pragma_table_info(?1)");
-    columns.bind(1, table);
-    while (columns.step()) columns_.emplace(columns.text(0));
+    for (store::Database::Column& column : database_.columns(table)) {
+      columns_.insert(std::move(column.name));
+    }
   }
 
   std::int64_t count(const std::string& table) {
@@ -113,7 +115,8 @@ class Tables {
     }
     const auto first = database_.integer("SELECT min(_id_)" + from);
     if (!first) return 0;
-    const std::int64_t rows = *database_.integer("SELECT max(_id_)" + from) - *first + 1;
+    const std::int64_t last = database_.integer("SELECT max(_id_)" + from).value_or(*first);
+    const std::int64_t rows = saturating_add(saturating_subtract(last, *first), 1);
     estimated_ |= !ids_count_ && rows > 0;
     return rows;
   }
@@ -149,7 +152,7 @@ class Tables {
   bool ids_count_;
   bool all_;
   Progress& progress_;
-  std::set<std::string> columns_;
+  std::set<std::string, NameLess> columns_;
   bool estimated_ = false;
   std::optional<std::int64_t> first_, last_;
 };
@@ -297,7 +300,9 @@ class Text {
     const std::string host = run("host_name"), system = run("operating_system");
     line("host", host + (host.empty() || system.empty() ? "" : ", ") + system);
     const std::int64_t began = run_number("t0_realtime_ns"), ended = run_number("t1_realtime_ns");
-    if (began) line("began", date(began) + (ended ? ", took " + seconds(ended - began) : ""));
+    if (began)
+      line("began",
+           date(began) + (ended ? ", took " + seconds(saturating_subtract(ended, began)) : ""));
     if (!run("exit_status").empty()) line("ended", "with status " + run("exit_status"));
     if (!run("exit_signal").empty()) line("ended", "by signal " + run("exit_signal"));
     line("driver", run("driver_version"));
@@ -327,9 +332,10 @@ class Text {
   void print_records() const {
     if (info_["first_ns"].is_number()) {
       const std::int64_t first = info_["first_ns"], last = info_["last_ns"];
-      line("time span", seconds(last - first) + (info_["times_estimated"] == true
-                                                     ? ", by the beginning and end of each table"
-                                                     : ""));
+      line(
+          "time span",
+          seconds(saturating_subtract(last, first)) +
+              (info_["times_estimated"] == true ? ", by the beginning and end of each table" : ""));
     }
     const Json& records = info_["records"];
     line("records", records.empty()                      ? "none"

@@ -6,6 +6,8 @@
 #include <map>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/letter_case.hpp"
+#include "libprof/base/saturating.hpp"
 #include "libprof/store/database_schema.hpp"
 #include "libprof/store/nvtx_ranges.hpp"
 #include "libprof/store/profile_file.hpp"
@@ -37,24 +39,24 @@ constexpr std::array<std::string_view, 3> referred_to{"NAME", "FUNCTION", "SOURC
 
 template <std::size_t N>
 bool is_one_of(const std::array<std::string_view, N>& kinds, std::string_view kind) {
-  return std::ranges::find(kinds, kind) != kinds.end();
+  return std::ranges::any_of(kinds, [&](std::string_view each) { return same_name(each, kind); });
 }
 
 // Empty for a table that is of no kind.
 std::string_view kind_of(std::string_view table) {
-  return table.starts_with(prefix) ? table.substr(prefix.size()) : std::string_view();
+  return name_starts_with(table, prefix) ? table.substr(prefix.size()) : std::string_view();
 }
 
 std::optional<schema::Group> group_of(std::string_view table) {
   for (const schema::KindRef& kind : schema::kinds) {
-    if (kind.table->name == table) return kind.info->group;
+    if (same_name(kind.table->name, table)) return kind.info->group;
   }
   return std::nullopt;
 }
 
 // nvprof's tables of what the host's threads were doing.
 bool is_cpu_sampling(std::string_view table) {
-  return table.starts_with("coll") || table.starts_with("prof");
+  return name_starts_with(table, "coll") || name_starts_with(table, "prof");
 }
 
 bool is_always_kept(std::string_view table) {
@@ -111,13 +113,14 @@ class Copier {
     objects_ = store::read_schema(out_, "source");
     for (const SchemaObject& object : objects_) {
       if (object.type == "table" && !leaves_no_table(object.name)) make_table(object);
+      if (object.type == "virtual table" || object.type == "trigger") leave_out(object);
     }
     find_window();
     copy_in_order();
     add_missing_tables();
     if (options_.change) options_.change(out_);
     const bool ours = out_.has_table("RUN") && out_.has_table("STATISTIC_DOC");
-    make_others();
+    make_others(ours);
     if (ours) complete_our_own();
     progress_("writing");
     out_.execute("COMMIT");
@@ -139,13 +142,14 @@ class Copier {
 
   struct Table {
     std::string name;
-    std::set<std::string> columns;
+    std::set<std::string, NameLess> columns;
+    bool computes = false;  // some of its columns
     Rule rule = Rule::whole;
-    bool has(const std::string& column) const { return columns.contains(column); }
+    bool has(std::string_view column) const { return columns.contains(column); }
     // When a row began; "" for what has no times.
     std::string time() const {
       for (const std::string_view column : schema::begin_columns) {
-        if (has(std::string(column))) return std::string(column);
+        if (has(column)) return std::string(column);
       }
       return {};
     }
@@ -170,8 +174,8 @@ class Copier {
 
   bool is_kept(std::string_view table) const {
     if (!options_.keep) return true;
-    if (table == ranges) return options_.keep->contains(std::string(marker));
-    if (table == metric_ranges || table == metric_values) {
+    if (same_name(table, ranges)) return options_.keep->contains(std::string(marker));
+    if (same_name(table, metric_ranges) || same_name(table, metric_values)) {
       return options_.keep->contains("CUPTI_ACTIVITY_KIND_METRIC");
     }
     return !holds_records(table) || options_.keep->contains(std::string(table));
@@ -182,13 +186,21 @@ class Copier {
     return is_cpu_sampling(table) && !is_kept(table);
   }
 
+  void leave_out(const SchemaObject& object) {
+    result_.left_out.push_back("the " + object.type + " " + object.name);
+  }
+
   void make_table(const SchemaObject& object) {
-    out_.execute(object.sql);
+    if (!out_.make(object.type, object.name, object.sql)) {
+      refused_.insert(object.name);
+      return leave_out(object);
+    }
     Table table;
     table.name = object.name;
-    auto columns = out_.prepare("SELECT name FROM pragma_table_info(?1)");
-    columns.bind(1, object.name);
-    while (columns.step()) table.columns.emplace(columns.text(0));
+    for (Database::Column& column : out_.columns(object.name)) {
+      table.computes |= column.computed;
+      if (!column.computed) table.columns.insert(std::move(column.name));
+    }
     table.rule = rule(table);
     tables_.push_back(std::move(table));
   }
@@ -198,12 +210,12 @@ class Copier {
     if (!is_kept(table.name)) return Rule::nothing;
     if (!options_.from && !options_.to) return Rule::whole;
     const bool is_marker = table.has("flags") && table.has("id") && table.has("timestamp");
-    if (table.name == ranges) return table.has("id") ? Rule::marker_data : Rule::whole;
-    if (table.name == metric_ranges && table.has("start")) return Rule::measured;
-    if (table.name == metric_values) return Rule::values;
+    if (same_name(table.name, ranges)) return table.has("id") ? Rule::marker_data : Rule::whole;
+    if (same_name(table.name, metric_ranges) && table.has("start")) return Rule::measured;
+    if (same_name(table.name, metric_values)) return Rule::values;
     if (kind.empty() || is_always_kept(table.name)) return Rule::whole;
-    if (kind == "MARKER" && is_marker) return Rule::markers;
-    if (kind == "MARKER_DATA" && table.has("id")) return Rule::marker_data;
+    if (same_name(kind, "MARKER") && is_marker) return Rule::markers;
+    if (same_name(kind, "MARKER_DATA") && table.has("id")) return Rule::marker_data;
     const bool correlated = table.has("correlationId");
     if (is_one_of(api_calls, kind) && table.has("start") && correlated) return Rule::calls;
     if (!table.time().empty()) return Rule::window;
@@ -215,8 +227,8 @@ class Copier {
     progress_("looking for the first record");
     const std::int64_t first = store::first_record(out_, "source").value_or(0);
     // What has no time has 0 there.
-    if (options_.from) from_ = std::max<std::int64_t>(1, first + *options_.from);
-    if (options_.to) to_ = first + *options_.to;
+    if (options_.from) from_ = std::max<std::int64_t>(1, saturating_add(first, *options_.from));
+    if (options_.to) to_ = saturating_add(first, *options_.to);
   }
 
   std::string in_window(const std::string& column) const {
@@ -286,23 +298,17 @@ class Copier {
         break;
     }
     std::string list;
-    auto columns = out_.prepare("SELECT name FROM pragma_table_info(?1)");
-    columns.bind(1, table.name);
-    while (columns.step()) list += (list.empty() ? "" : ", ") + quoted_name(columns.text(0));
+    for (const Database::Column& column : out_.columns(table.name)) {
+      if (!column.computed) list += (list.empty() ? "" : ", ") + quoted_name(column.name);
+    }
     // All columns of all rows: SQLite then copies rows without looking into them.
-    const bool as_they_are = condition.empty() && !is_generated(table);
+    const bool as_they_are = condition.empty() && !table.computes;
     out_.execute("INSERT INTO main." + name + (as_they_are ? "" : "(" + list + ")") + " SELECT " +
                  (as_they_are ? "*" : list) + " FROM source." + name +
                  (condition.empty() ? "" : " NOT INDEXED WHERE " + condition));
     if (holds_records(table.name)) {
       result_.kept += out_.integer("SELECT changes()").value_or(0);
     }
-  }
-
-  // Whether it has columns that are computed.
-  bool is_generated(const Table& table) {
-    auto columns = out_.prepare("SELECT 1 FROM pragma_table_xinfo(?1) WHERE hidden > 0");
-    return columns.bind(1, table.name).step();
   }
 
   bool has_rows(const Table& table) {
@@ -323,7 +329,7 @@ class Copier {
 
   // An id is a range's within its process.
   static std::string process(const Table& table) {
-    return table.has("processId") ? "processId" : "0";
+    return table.has("processId") ? "coalesce(processId, 0)" : "0";
   }
 
   // Marks in the window, ranges that overlap it. A range that was never closed goes on for ever.
@@ -333,7 +339,8 @@ class Copier {
     out_.execute(
         "CREATE TEMP TABLE kept_marker(process INT, id INT, PRIMARY KEY(process, id)) "
         "WITHOUT ROWID");
-    out_.execute("INSERT INTO temp.kept_marker SELECT process, id FROM (SELECT " + process(table) +
+    out_.execute("INSERT OR IGNORE INTO temp.kept_marker SELECT process, id FROM (SELECT " +
+                 process(table) +
                  " AS process, id, min(CASE WHEN flags & 2 THEN timestamp END) AS opened, "
                  "max(CASE WHEN flags & 4 THEN timestamp END) AS closed, "
                  "max(flags & 6 = 0 AND " +
@@ -345,7 +352,9 @@ class Copier {
   }
 
   bool is_in_source(std::string_view name) const {
-    return std::ranges::find(objects_, name, &SchemaObject::name) != objects_.end();
+    return !refused_.contains(name) &&
+           std::ranges::any_of(
+               objects_, [&](const SchemaObject& object) { return same_name(object.name, name); });
   }
 
   // nvprof wants the table of devices, and tools the others.
@@ -383,19 +392,29 @@ class Copier {
     store::create_indexes(out_);
   }
 
-  void make_others() {
+  void make_others(bool ours) {
     progress_("making indexes");
-    for (const std::string_view type : {"index", "view", "trigger"}) {
+    for (const std::string_view type : {"index", "view"}) {
       for (const SchemaObject& object : objects_) {
-        if (object.type != type) continue;
-        try {
-          out_.execute(object.sql);
-        } catch (const store::DatabaseError& error) {
-          using Kind = store::DatabaseError::Kind;
-          if (error.kind() != Kind::other && error.kind() != Kind::missing) throw;
-          result_.left_out.push_back(object.name);
-        }
+        if (object.type != type || (ours && make_own_view(object))) continue;
+        if (!out_.make(object.type, object.name, object.sql)) leave_out(object);
       }
+    }
+  }
+
+  // As today's gpuprof has it. False: it is none of ours, or reads what the file's tables lack.
+  bool make_own_view(const SchemaObject& object) {
+    const auto own =
+        object.type == "view" ? store::own_sql("view", object.name, true) : std::nullopt;
+    if (!own || out_.has_table(object.name)) return false;
+    out_.execute(*own);
+    try {
+      out_.prepare("SELECT * FROM " + quoted_name(object.name));
+      return true;
+    } catch (const store::DatabaseError& error) {
+      if (error.kind() != store::DatabaseError::Kind::missing) throw;
+      out_.execute("DROP VIEW " + quoted_name(object.name));
+      return false;
     }
   }
 
@@ -405,6 +424,7 @@ class Copier {
   const std::function<void(std::string_view)>& progress_;
   std::vector<SchemaObject> objects_;
   std::vector<Table> tables_;
+  std::set<std::string, NameLess> refused_;
   std::int64_t from_ = 1;
   std::int64_t to_ = std::numeric_limits<std::int64_t>::max();
   bool have_markers_ = false;

@@ -1,8 +1,9 @@
 // A part of a profile as a profile of its own, which nvprof and gpuprof read as the whole.
 //
 // Works on nvprof's files and on ours: tables, columns, indexes and views are made as they are in
-// the source, unknown ones included, and tables of nvprof's that are missing are added. Rows are
-// copied by SQLite, so memory does not grow with them.
+// the source, unknown ones included, and tables of nvprof's that are missing are added. Triggers
+// and virtual tables, which are programs, are left out; the views of a file of ours are those of
+// today. Rows are copied by SQLite, so memory does not grow with them.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,7 @@ struct ExcerptOptions {
 struct Excerpt {
   std::int64_t kept = 0;              // records
   std::int64_t without_times = 0;     // GPU work that is in no window, as it has no times
-  std::vector<std::string> left_out;  // indexes and views that SQLite refused
+  std::vector<std::string> left_out;  // "the trigger name": what is not made, or SQLite refused
 };
 
 // Writes into the new file `path`. `progress` is told what is being done; `stop` may end it, with

@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "libprof/base/letter_case.hpp"
+
 namespace gpuprof::report {
 namespace {
 
@@ -13,12 +15,12 @@ constexpr std::size_t most_frames = 4096;
 template <typename Use>
 void each_row(store::Database& database, const std::string& table,
               std::initializer_list<std::string_view> columns, Use use) {
+  const auto there = database.columns(table);
   std::string list;
   for (const std::string_view column : columns) {
-    if (!database
-             .integer("SELECT 1 FROM pragma_table_info('" + table + "') WHERE name = '" +
-                      std::string(column) + "'")
-             .has_value()) {
+    if (std::ranges::none_of(there, [&](const store::Database::Column& each) {
+          return same_name(each.name, column);
+        })) {
       return;
     }
     list.append(list.empty() ? "[" : ", [").append(column).append("]");
@@ -31,7 +33,9 @@ void each_row(store::Database& database, const std::string& table,
 
 bool CpuProfile::stored(store::Database& database) {
   return database
-      .integer("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'collLibrary'")
+      .integer(
+          "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'collLibrary' COLLATE "
+          "NOCASE")
       .has_value();
 }
 

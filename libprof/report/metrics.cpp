@@ -246,11 +246,7 @@ ValuesOfKernel::ValuesOfKernel(Session& session) : session_(session) {
     }
     if (!session.has_column(table.kind, "correlationId")) continue;
     const std::string name = "CUPTI_ACTIVITY_KIND_" + std::string(table.kind);
-    const auto indexed = session.database().integer(
-        "SELECT 1 FROM pragma_index_list('" + name +
-        "') l, pragma_index_info(l.name) c "
-        "WHERE NOT l.partial AND c.seqno = 0 AND c.name = 'correlationId'");
-    if (!indexed) {
+    if (!session.database().has_index(name, "correlationId")) {
       // Of the same name, so that it is found in place of the other.
       session.output().progress("indexing " + name);
       session.database().execute("CREATE TABLE temp." + name + " AS SELECT * FROM main." + name +

@@ -1,10 +1,12 @@
 #include "libprof/report/names.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
 
 #include "libprof/base/demangle.hpp"
+#include "libprof/base/letter_case.hpp"
 #include "libprof/base/nvprof_demangle.hpp"
 #include "libprof/report/blob.hpp"
 #include "schema/nvprof_api.hpp"
@@ -13,9 +15,9 @@ namespace gpuprof::report {
 namespace {
 
 bool has_column(store::Database& database, std::string_view table, std::string_view column) {
-  auto statement = database.prepare("SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2");
-  statement.bind(1, table).bind(2, column);
-  return statement.step();
+  return std::ranges::any_of(database.columns(table), [&](const store::Database::Column& each) {
+    return same_name(each.name, column);
+  });
 }
 
 }  // namespace

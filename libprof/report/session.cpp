@@ -47,23 +47,24 @@ Session::Session(store::Database& database, const Options& options, Output& outp
   find_window();
 }
 
-const std::set<std::string>& Session::columns(std::string_view kind) {
+const std::set<std::string, NameLess>& Session::columns(std::string_view kind) {
   const auto known = columns_.find(kind);
   if (known != columns_.end()) return known->second;
-  std::set<std::string>& names = columns_[std::string(kind)];
-  auto rows = database_.prepare(
-      "SELECT c.name FROM sqlite_master t, pragma_table_info(t.name) c "
-      "WHERE t.type = 'table' AND t.name = ?1");
+  Columns& names = columns_[std::string(kind)];
   const std::string name = table_name(kind);
-  rows.bind(1, name);
-  while (rows.step()) names.emplace(rows.text(0));
+  auto table = database_.prepare(
+      "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1 COLLATE NOCASE");
+  if (!table.bind(1, name).step()) return names;
+  for (store::Database::Column& column : database_.columns(name)) {
+    names.insert(std::move(column.name));
+  }
   return names;
 }
 
 bool Session::has(std::string_view kind) { return !columns(kind).empty(); }
 
 bool Session::has_column(std::string_view kind, std::string_view column) {
-  return columns(kind).contains(std::string(column));
+  return columns(kind).contains(column);
 }
 
 bool Session::has_rows(std::string_view kind) {

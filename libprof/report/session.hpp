@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "libprof/base/letter_case.hpp"
 #include "libprof/report/names.hpp"
 #include "libprof/report/options.hpp"
 #include "libprof/report/output.hpp"
@@ -88,7 +89,7 @@ class Session {
 
  private:
   Oddities count_oddities(const std::string& kind);
-  const std::set<std::string>& columns(std::string_view kind);
+  const std::set<std::string, NameLess>& columns(std::string_view kind);
   void find_window();
   std::string kernel_ids();
 
@@ -96,8 +97,9 @@ class Session {
   store::Snapshot snapshot_;
   const Options& options_;
   Output& output_;
-  std::map<std::string, std::set<std::string>, std::less<>> columns_;  // of tables; none: missing
-  std::map<std::string, bool, std::less<>> has_rows_;                  // of those asked for
+  using Columns = std::set<std::string, NameLess>;
+  std::map<std::string, Columns, std::less<>> columns_;  // of tables; none: missing
+  std::map<std::string, bool, std::less<>> has_rows_;    // of those asked for
   std::optional<std::map<std::int64_t, NamedMetric>> named_metrics_;
   Names names_;
   std::map<std::string, std::int64_t> skipped_;

@@ -314,8 +314,9 @@ class LaunchedKernels {
     for (const std::string_view kind : {"CONCURRENT_KERNEL", "KERNEL"}) {
       if (!session.has_rows(kind) || !session.has_column(kind, "correlationId")) continue;
       const std::string row = session.has_column(kind, "_id_") ? "_id_" : "rowid";
-      const std::string table =
-          indexed(session, kind) ? "main." + table_name(kind) : copy(session, kind, row);
+      const std::string table = session.database().has_index(table_name(kind), "correlationId")
+                                    ? "main." + table_name(kind)
+                                    : copy(session, kind, row);
       names_.push_back(session.database().prepare("SELECT name FROM " + table +
                                                   " WHERE correlationId = ?1 ORDER BY " + row +
                                                   " DESC LIMIT 1"));
@@ -335,14 +336,6 @@ class LaunchedKernels {
   }
 
  private:
-  static bool indexed(Session& session, std::string_view kind) {
-    return session.database()
-        .integer("SELECT 1 FROM pragma_index_list('" + table_name(kind) +
-                 "') l, pragma_index_info(l.name) c "
-                 "WHERE NOT l.partial AND c.seqno = 0 AND c.name = 'correlationId'")
-        .has_value();
-  }
-
   // What is needed, in a temporary table with an index.
   static std::string copy(Session& session, std::string_view kind, const std::string& row) {
     session.output().progress("indexing " + table_name(kind));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "libprof/base/letter_case.hpp"
 #include "schema/document.hpp"
 
 namespace gpuprof::store {
@@ -20,9 +21,13 @@ void write_docs(Database& database) {
   }
 }
 
-}  // namespace
+// Of its file: "19_losses" -> "losses".
+std::string_view view_name(const schema::ViewSql& view) {
+  return view.name.substr(view.name.find('_') + 1);
+}
 
-void create_schema(Database& database) {
+// Tables, and the indexes that are kept while rows come in.
+void create_tables(Database& database) {
   for (const schema::KindRef& kind : schema::kinds) {
     database.execute(schema::create_table_sql(*kind.table));
   }
@@ -35,6 +40,61 @@ void create_schema(Database& database) {
   for (const std::string_view index : schema::session_indexes) {
     database.execute(std::string(index));
   }
+}
+
+std::optional<std::string> own_table(std::string_view name, bool ours) {
+  for (const schema::KindRef& kind : schema::kinds) {
+    if (same_name(kind.table->name, name)) return schema::create_table_sql(*kind.table, ours);
+  }
+  for (const schema::LegacyTable& legacy : schema::legacy_tables) {
+    if (!same_name(legacy.name, name)) continue;
+    if (!schema::is_view(legacy)) return schema::create_table_sql(legacy, ours);
+    return "CREATE TABLE " + std::string(legacy.name) + "(" + std::string(legacy.columns) + ")";
+  }
+  for (const schema::SessionTable& session : schema::session_tables) {
+    if (same_name(session.name, name)) return schema::create_table_sql(session);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> own_view(std::string_view name) {
+  for (const schema::ViewSql& view : schema::views()) {
+    if (same_name(view_name(view), name)) return std::string(view.sql);
+  }
+  for (const schema::LegacyTable& legacy : schema::legacy_tables) {
+    if (schema::is_view(legacy) && same_name(legacy.name, name)) {
+      return schema::create_table_sql(legacy);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> own_index(std::string_view name) {
+  for (const schema::Index& index : schema::indexes) {
+    if (same_name("INDEX_" + std::string(index.table), name)) {
+      return schema::create_index_sql(index);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> own_sql(std::string_view type, std::string_view name, bool ours) {
+  if (type == "table") return own_table(name, ours);
+  if (type == "view") return own_view(name);
+  return type == "index" ? own_index(name) : std::nullopt;
+}
+
+void complete_schema(Database& database) {
+  create_tables(database);
+  for (const schema::ViewSql& view : schema::views()) {
+    if (!database.has_table(view_name(view))) database.execute(std::string(view.sql));
+  }
+}
+
+void create_schema(Database& database) {
+  create_tables(database);
   database.execute("INSERT INTO Version VALUES(" + std::to_string(schema::nvprof_version) + ")");
   for (const schema::ViewSql& view : schema::views()) database.execute(std::string(view.sql));
 

@@ -1,6 +1,10 @@
 // Makes an empty database into a session's, and a session's into a finished file.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <string_view>
+
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::store {
@@ -11,5 +15,13 @@ void create_schema(Database& database);
 // nvprof's indexes, made in one go at the end: kept while writing they would cost more than the
 // rows.
 void create_indexes(Database& database);
+
+// The SQL that makes a table, index or view of this name, if it is one of ours or of nvprof's; in
+// any case of letters. `ours`: for a file of ours, else for one of nvprof's, whose tables have no
+// column for the process, and which has tables where ours has empty views.
+std::optional<std::string> own_sql(std::string_view type, std::string_view name, bool ours);
+
+// Adds what a file of ours lacks of its tables, indexes and views.
+void complete_schema(Database& database);
 
 }  // namespace gpuprof::store

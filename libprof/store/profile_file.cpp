@@ -13,6 +13,8 @@
 #include <set>
 #include <utility>
 
+#include "libprof/base/letter_case.hpp"
+#include "libprof/store/file_header.hpp"
 #include "libprof/store/rescue.hpp"
 #include "schema/activity/all.hpp"
 #include "schema/database.hpp"
@@ -24,37 +26,24 @@ namespace {
 constexpr std::string_view kind_prefix = "CUPTI_ACTIVITY_KIND_";
 constexpr int oldest_version = 8;
 
-// The beginning of a database file, as SQLite's file format has it.
-constexpr std::size_t header_size = 100;
-using Header = std::array<unsigned char, header_size>;
-
-bool starts_with(const Header& header, std::string_view bytes) {
-  return std::memcmp(header.data(), bytes.data(), bytes.size()) == 0;
-}
-
-std::int64_t big_endian(const Header& header, std::size_t at, std::size_t bytes) {
-  std::int64_t value = 0;
-  for (std::size_t i = 0; i < bytes; ++i) value = value << 8 | header[at + i];
-  return value;
-}
-
-bool in_log_mode(const Header& header) { return header[18] == 2 || header[19] == 2; }
-
-// What the file should have at least; 0: its header does not tell.
-std::int64_t size_in_header(const Header& header) {
-  const std::int64_t page = big_endian(header, 16, 2) == 1 ? 65'536 : big_endian(header, 16, 2);
-  const bool valid = big_endian(header, 24, 4) == big_endian(header, 92, 4);
-  return valid ? page * big_endian(header, 28, 4) : 0;
-}
-
 std::int64_t file_size(const std::string& path) {
   struct stat status {};
   return stat(path.c_str(), &status) == 0 ? status.st_size : -1;
 }
 
-// Whether some process has a database with a write-ahead log open.
-bool log_in_use(const std::string& path) {
-  const int file = open((path + "-shm").c_str(), O_RDONLY | O_CLOEXEC);
+// How much of it is there; negative: it cannot be read, as errno tells.
+ssize_t read_header(const std::string& path, FileHeader& header) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return -1;
+  const ssize_t bytes = pread(file, header.bytes.data(), header.bytes.size(), 0);
+  close(file);
+  return std::max<ssize_t>(0, bytes);
+}
+
+// Whether some process has a database with a write-ahead log open, by the memory that its users
+// share.
+bool log_in_use(const std::string& shared) {
+  const int file = open(shared.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
   constexpr int users = 128;  // each has a shared lock on this byte
   struct flock lock {};
@@ -83,37 +72,29 @@ std::vector<std::pair<std::string, std::set<std::string>>> needed_columns() {
   return needed;
 }
 
-std::set<std::string, std::less<>> columns_of(Database& database, std::string_view table) {
-  std::set<std::string, std::less<>> names;
-  auto columns = database.prepare("SELECT name FROM pragma_table_info(?1)");
-  columns.bind(1, table);
-  while (columns.step()) names.emplace(columns.text(0));
-  return names;
-}
+using NameSet = std::set<std::string, NameLess>;
 
-// Columns that the schema has and the tables do not. What reads them finds NULL.
-void add_missing_columns(Database& database) {
-  for (const schema::KindRef& kind : schema::kinds) {
-    database.execute(schema::create_table_sql(*kind.table));  // if it is missing
-    const std::string table(kind.table->name);
-    const std::set<std::string, std::less<>> there = columns_of(database, table);
-    if (database.text("SELECT type FROM sqlite_master WHERE name = '" + table + "'") == "view") {
-      continue;  // nobody reads it
-    }
-    for (const schema::Column& column : kind.table->columns) {
-      if (there.contains(column.name)) continue;
-      database.execute("ALTER TABLE " + table + " ADD COLUMN " + quoted_name(column.name));
-    }
-  }
+NameSet columns_of(Database& database, std::string_view table) {
+  NameSet names;
+  for (Database::Column& column : database.columns(table)) names.insert(std::move(column.name));
+  return names;
 }
 
 // A value of a table that may be missing, damaged or of somebody else's making.
 std::optional<std::string> try_text(Database& database, const std::string& sql) {
   try {
     return database.text(sql);
-  } catch (const DatabaseError&) {
+  } catch (const DatabaseError& error) {
+    if (error.kind() == DatabaseError::Kind::refused) throw;
     return std::nullopt;
   }
+}
+
+// "no such table: RUN".
+std::string what_is_missing(const DatabaseError& error) {
+  const std::string_view message = error.what();
+  const std::size_t at = std::min(message.find("no such "), message.size());
+  return std::string(message.substr(at, message.find(" in: ", at) - at));
 }
 
 std::string listed(const std::vector<std::string>& names) {
@@ -165,23 +146,21 @@ class ProfileFile::TemporaryFolder {
 
 ProfileFile::ProfileFile(std::string path) : path_(std::move(path)) {
   if (!look_at_header()) return;
-  for (bool done = false; !done;) {
+  while (!problem_) {
     try {
       open();
       identify();
-      done = true;
+      return;
     } catch (const DatabaseError& error) {
       database_.reset();
       if (error.kind() == DatabaseError::Kind::unfinished && !folder_) {
         make_rolled_back_copy();
-        done = problem_.has_value();
       } else if (error.damaged() && !damaged_) {
         damaged_ = true;
       } else {
         fail(error.damaged() ? path_ + ": damaged, not even the list of its tables can be read"
                              : error.what(),
              error.hint());
-        done = true;
       }
     }
   }
@@ -193,6 +172,13 @@ void ProfileFile::fail(std::string message, std::string hint) {
   problem_.emplace(std::move(message), std::move(hint), ExitCode::import_failed);
 }
 
+// A log or journal of the file. SQLite looks for them where a symbolic link leads.
+std::string ProfileFile::beside(const char* suffix) const {
+  std::error_code failed;
+  const std::filesystem::path real = std::filesystem::canonical(path_, failed);
+  return (failed ? path_ : real.string()) + suffix;
+}
+
 // False: it is no database.
 bool ProfileFile::look_at_header() {
   struct stat status {};
@@ -201,7 +187,7 @@ bool ProfileFile::look_at_header() {
     return false;
   }
   size_ = status.st_size;
-  log_size_ = std::max<std::int64_t>(0, file_size(path_ + "-wal"));
+  log_size_ = std::max<std::int64_t>(0, file_size(beside("-wal")));
   if (S_ISDIR(status.st_mode)) {
     fail(path_ + " is a folder, not a profile", "name a file in it");
   } else if (!S_ISREG(status.st_mode)) {
@@ -211,51 +197,51 @@ bool ProfileFile::look_at_header() {
   }
   if (problem_) return false;
 
-  Header header{};
-  const int file = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) {
+  FileHeader header;
+  const auto bytes = read_header(path_, header);
+  if (bytes < 0) {
     fail(path_ + ": " + std::strerror(errno), "check that you may read it");
     return false;
   }
-  const auto bytes = pread(file, header.data(), header.size(), 0);
-  close(file);
-  if (size_ > 0 && !starts_with(header, {"SQLite format 3\0", 16})) {
-    if (starts_with(header, "gpcap\r\n\x1a")) {
+  if (size_ > 0 && !header.starts_with({"SQLite format 3\0", 16})) {
+    if (header.starts_with("gpcap\r\n\x1a")) {
       fail(path_ + " is a capture, not a database",
            "gpuprof replay " + path_ + " -o FILE makes a profile of it");
-    } else if (starts_with(header, "\x1f\x8b") || starts_with(header, "\x28\xb5\x2f\xfd")) {
+    } else if (header.starts_with("\x1f\x8b") || header.starts_with("\x28\xb5\x2f\xfd")) {
       fail(path_ + " is compressed", "unpack it first");
     } else {
       fail(path_ + " is not an SQLite database", "name a file made by gpuprof -o or nvprof -o");
     }
     return false;
   }
-  if (size_ > 0 && bytes < static_cast<ssize_t>(header_size)) {
+  if (size_ > 0 && bytes < static_cast<ssize_t>(header.bytes.size())) {
     fail(path_ + " is truncated: nothing but a part of the header is there");
     return false;
   }
-  if (log_size_ == 0 && size_in_header(header) > size_) {
-    missing_bytes_ = size_in_header(header) - size_;
-    damaged_ = true;
-  }
-  in_use_ = log_in_use(path_);
-  if (log_size_ > 0 ? file_size(path_ + "-shm") >= 0 : in_use_) {
+  // A journal or log may hold what the file itself does not.
+  if (log_size_ == 0 && file_size(beside("-journal")) <= 0) look_for_the_end(path_);
+  in_use_ = log_in_use(beside("-shm"));
+  if (log_size_ > 0 ? file_size(beside("-shm")) >= 0 : in_use_) {
     mode_ = Database::Mode::read_only;
   } else if (log_size_ > 0) {
     mode_ = Database::Mode::untouched_with_log;
-  } else if (in_log_mode(header)) {
+  } else if (header.in_log_mode()) {
     mode_ = Database::Mode::untouched;
   }
   return true;
 }
 
+// Whether the file, or a copy of it, is as long as its header says.
+void ProfileFile::look_for_the_end(const std::string& file) {
+  FileHeader header;
+  if (read_header(file, header) < static_cast<ssize_t>(header.bytes.size())) return;
+  missing_bytes_ = std::max<std::int64_t>(0, header.file_size() - file_size(file));
+  damaged_ |= missing_bytes_ > 0;
+}
+
 void ProfileFile::open() {
-  if (folder_) {
-    database_.emplace(folder_->file(), Database::Mode::read_only);
-  } else {
-    database_.emplace(path_, mode_);
-  }
-  if (damaged_) database_->read_damaged();
+  database_.emplace(folder_ ? folder_->file() : path_, folder_ ? Database::Mode::read_only : mode_,
+                    Database::Options{.shown_as = path_, .damaged = damaged_});
 }
 
 // A writer was killed in a transaction. Undoing it changes the file, so that is done to a copy.
@@ -263,25 +249,31 @@ void ProfileFile::make_rolled_back_copy() {
   try {
     folder_ = std::make_unique<TemporaryFolder>();
     for (const char* suffix : {"", "-journal"}) {
-      std::filesystem::copy_file(path_ + suffix, folder_->file() + suffix);
+      const std::string from = *suffix ? beside(suffix) : path_;
+      std::filesystem::copy_file(from, folder_->file() + suffix);
     }
-    Database(folder_->file(), Database::Mode::read_write).integer("PRAGMA user_version");
+    Database(folder_->file(), Database::Mode::roll_back, {.shown_as = path_})
+        .integer("PRAGMA user_version");
+    notes_.push_back(
+        path_ + ": a writer was ended in the middle of a transaction. This is the state before.");
   } catch (const std::filesystem::filesystem_error& error) {
-    fail(path_ + ": a writer was ended in a transaction, and there is no room for a copy: " +
-             error.code().message(),
-         "set TMPDIR to a folder with more room");
+    return fail(path_ + ": a writer was ended in a transaction, and there is no room for a copy: " +
+                    error.code().message(),
+                "set TMPDIR to a folder with more room");
+  } catch (const DatabaseError& error) {
+    if (!error.damaged()) return fail(error.what(), error.hint());
+    damaged_ = true;
   }
-  notes_.push_back(
-      path_ + ": a writer was ended in the middle of a transaction. This is the state before.");
+  look_for_the_end(folder_->file());
 }
 
 void ProfileFile::identify() {
-  std::set<std::string, std::less<>> names;
+  NameSet names;
   std::size_t kinds = 0;
   const std::vector<SchemaObject> objects = read_schema(*database_);
   for (const SchemaObject& object : objects) {
     if (object.type != "table" && object.type != "view") continue;
-    kinds += object.type == "table" && object.name.starts_with(kind_prefix);
+    kinds += object.type == "table" && name_starts_with(object.name, kind_prefix);
     names.insert(object.name);
   }
   const auto has = [&](std::string_view name) { return names.contains(name); };
@@ -333,13 +325,13 @@ void ProfileFile::identify() {
 
 void ProfileFile::find_missing_columns(const std::vector<SchemaObject>& objects) {
   missing_columns_.clear();
-  std::set<std::string, std::less<>> tables;
+  NameSet tables;
   for (const SchemaObject& object : objects) {
     if (object.type == "table") tables.insert(object.name);
   }
   for (const auto& [table, needed] : needed_columns()) {
     if (!tables.contains(table)) continue;
-    const std::set<std::string, std::less<>> columns = columns_of(*database_, table);
+    const NameSet columns = columns_of(*database_, table);
     if (columns.empty()) continue;  // the file is too damaged to tell
     for (const std::string& column : needed) {
       if (!columns.contains(column)) missing_columns_.emplace_back(table, column);
@@ -374,9 +366,7 @@ void ProfileFile::read(const std::function<void(Database&)>& use,
       return use(*database_);
     } catch (const DatabaseError& error) {
       if (error.kind() == DatabaseError::Kind::missing) {
-        const std::string_view message = error.what();
-        const std::size_t at = message.find("no such ");
-        lacking_ = message.substr(at, message.find(" in: ", at) - at);
+        lacking_ = what_is_missing(error);
       } else if (!error.damaged()) {
         throw;
       }
@@ -384,20 +374,33 @@ void ProfileFile::read(const std::function<void(Database&)>& use,
     }
   }
   make_rescued_copy(progress);
-  use(*database_);
+  try {
+    use(*database_);
+  } catch (const DatabaseError& error) {
+    if (error.kind() != DatabaseError::Kind::missing) throw;
+    throw Error(path_ + " is incomplete: " + what_is_missing(error),
+                "it lacks more than gpuprof can do without", ExitCode::import_failed);
+  }
 }
 
 void ProfileFile::make_rescued_copy(const std::function<void(std::string_view)>& progress) {
   open();
   auto folder = std::make_unique<TemporaryFolder>();
-  Database copy(folder->file(), Database::Mode::create);
-  const std::vector<Loss> losses = rescue(*database_, copy, [&](std::string_view table) {
-    if (progress) progress("rescuing " + std::string(table));
-  });
-  add_missing_columns(copy);
-  for (const auto& [table, column] : missing_columns_) {
-    if (table == "StringTable") copy.execute("ALTER TABLE StringTable ADD COLUMN " + column);
+  {
+    Database copy(folder->file(), Database::Mode::create, {.shown_as = path_});
+    const std::vector<Loss> losses =
+        rescue(*database_, copy, format_ == Format::gpuprof, [&](std::string_view table) {
+          if (progress) progress("rescuing " + std::string(table));
+        });
+    tell(losses);
   }
+  database_.reset();
+  folder_ = std::move(folder);
+  database_.emplace(folder_->file(), Database::Mode::read_only,
+                    Database::Options{.shown_as = path_});
+}
+
+void ProfileFile::tell(const std::vector<Loss>& losses) {
   if (missing_bytes_ > 0) {
     notes_.push_back(path_ + " is truncated: " + std::to_string(missing_bytes_) + " of " +
                      std::to_string(size_ + missing_bytes_) + " bytes are missing.");
@@ -409,9 +412,6 @@ void ProfileFile::make_rescued_copy(const std::function<void(std::string_view)>&
     notes_.push_back(table + " has no column " + column + ".");
   }
   for (std::string& sentence : sentences(losses)) notes_.push_back(std::move(sentence));
-  database_.reset();
-  folder_ = std::move(folder);
-  database_.emplace(folder_->file(), Database::Mode::read_only);
 }
 
 std::optional<std::int64_t> first_record(Database& database, const std::string& schema) {
@@ -428,10 +428,15 @@ std::optional<std::int64_t> first_record(Database& database, const std::string& 
   std::optional<std::int64_t> first;
   for (const auto& [kind, column] : times) {
     const std::string table = std::string(kind_prefix).append(kind), time(column);
-    auto there = database.prepare("SELECT 1 FROM " + schema + ".sqlite_master t, " +
-                                  "pragma_table_info(t.name, ?3) c "
-                                  "WHERE t.type = 'table' AND t.name = ?1 AND c.name = ?2");
-    if (!there.bind(1, table).bind(2, time).bind(3, schema).step()) continue;
+    auto there =
+        database.prepare("SELECT 1 FROM " + schema +
+                         ".sqlite_master WHERE type = 'table' AND name = ?1 COLLATE NOCASE");
+    if (!there.bind(1, table).step()) continue;
+    if (std::ranges::none_of(database.columns(table, schema), [&](const Database::Column& each) {
+          return same_name(each.name, column);
+        })) {
+      continue;
+    }
     const auto earliest = database.integer("SELECT min(" + time + ") FROM " + schema + "." + table +
                                            " WHERE " + time + " > 0");
     if (earliest && (!first || *earliest < *first)) first = earliest;

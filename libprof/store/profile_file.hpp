@@ -15,10 +15,15 @@
 
 namespace gpuprof::store {
 
+struct Loss;
 struct SchemaObject;
 
 enum class Format { gpuprof, nvprof, nsight_systems, other_database, no_database };
 
+// The one who opens files of others: all that read a profile do it here. What stands in it is data:
+// SQL in it runs under a Guard (libprof/store/guard.hpp), and no file but it and its log and
+// journal is touched.
+//
 // Opened for reading only: neither the file nor its folder are changed, unless another process
 // writes to the file and the memory they share must be joined. Belongs to one thread. This process
 // must not have the file open already: the locks of that would be lost.
@@ -60,12 +65,15 @@ class ProfileFile {
  private:
   class TemporaryFolder;
 
+  std::string beside(const char* suffix) const;
   bool look_at_header();
+  void look_for_the_end(const std::string& file);
   void open();
   void make_rolled_back_copy();
   void identify();
   void find_missing_columns(const std::vector<SchemaObject>& objects);
   void make_rescued_copy(const std::function<void(std::string_view)>& progress);
+  void tell(const std::vector<Loss>& losses);
   void fail(std::string message, std::string hint = {});
 
   std::string path_;

@@ -1,12 +1,17 @@
 #include "libprof/store/rescue.hpp"
 
-#include <sqlite3.h>
-
 #include <algorithm>
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
+
+#include "libprof/base/letter_case.hpp"
+#include "libprof/base/saturating.hpp"
+#include "libprof/store/database_schema.hpp"
+#include "schema/activity/all.hpp"
+#include "schema/database.hpp"
 
 namespace gpuprof::store {
 namespace {
@@ -14,74 +19,119 @@ namespace {
 constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
 
-// The rows of a table by their ids, from one readable page to the next.
+// How often a table is looked at behind damage before the rest of it is given up: ten times for
+// each smallest page, and each damaged page takes some twenty looks. A look costs 10 us.
+std::int64_t most_probes(const Database& database) { return 100'000 + database.size() / 50; }
+
+// The rows of a table by their ids, from one readable page to the next. Ids only grow, so that each
+// cell of the file is delivered once at most, however its pages point to one another.
 class Rows {
  public:
   // `table` and `columns` are SQL. Throws as a statement does.
   Rows(Database& database, const std::string& table, const std::string& columns)
       : rows_(database.prepare(select(table, columns))),
-        probe_(database.prepare(select(table, "NULL") + " LIMIT 1")) {
+        probe_(database.prepare(select(table, "NULL") + " LIMIT 1")),
+        probes_left_(most_probes(database)) {
     rows_.bind(1, lowest);
   }
 
   bool step() {
-    while (next_ != highest) {
+    while (!done_) {
+      bool nonsense = false;  // on a page, where ids are that cannot be there
       try {
-        if (!rows_.step()) return false;
+        if (!rows_.step()) return end(gap_);
         const std::int64_t id = rows_.integer(0);
-        if (id >= next_) {  // else a page has nonsense on it
-          if (hopped_ && id > wanted()) lost_ += id - wanted();
-          hopped_ = false;
+        if (id >= next_) {
+          met(id);
           last_ = id;
-          next_ = id == highest ? highest : id + 1;
           return true;
         }
+        nonsense = true;
       } catch (const DatabaseError& error) {
         if (!error.damaged()) throw;
       }
-      const auto place = next_place(std::max(next_, wanted()));
-      rows_.reset();
-      if (!place) {
-        open_ended_ = true;
-        return false;
-      }
-      hopped_ = true;
-      next_ = *place;
-      rows_.bind(1, next_);
+      if (!skip_damage(nonsense)) return end(true);
     }
     return false;
   }
 
   Statement& row() { return rows_; }  // columns from 1; 0 is the id
-  std::int64_t last() const { return last_.value_or(0); }
+  std::int64_t last() const { return last_; }
   std::int64_t lost() const { return lost_; }
   bool open_ended() const { return open_ended_; }
 
  private:
+  enum class Found { row, nothing, damage };
+
   static std::string select(const std::string& table, const std::string& columns) {
     return "SELECT _rowid_, " + columns + " FROM " + table +
            " NOT INDEXED WHERE _rowid_ >= ?1 ORDER BY _rowid_";
   }
 
-  // The id that comes next if none is left out; ids begin at 1.
-  std::int64_t wanted() const { return last_ ? *last_ + 1 : 1; }
+  bool end(bool open_ended) {
+    done_ = true;
+    open_ended_ = open_ended;
+    return false;
+  }
 
-  // Whether the first row from this id on can be read, or there is none.
-  bool readable(std::int64_t id) {
+  // The id that comes next if none is left out; ids begin at 1.
+  std::int64_t wanted() const { return met_ ? saturating_add(*met_, 1) : 1; }
+
+  // There is a row of this id. Those between it and the last one are lost if there was damage.
+  void met(std::int64_t id) {
+    if (gap_ && id > wanted()) lost_ = saturating_add(lost_, saturating_subtract(id, wanted()));
+    gap_ = false;
+    met_ = id;
+    done_ = id == highest;
+    next_ = saturating_add(id, 1);
+  }
+
+  // Looks for the first row from this id on, at its id alone.
+  Found probe(std::int64_t from) {
+    --probes_left_;
     try {
       probe_.reset();
-      return !probe_.bind(1, id).step() || probe_.integer(0) >= id;
+      if (!probe_.bind(1, from).step()) return Found::nothing;
+      found_ = probe_.integer(0);
+      return found_ >= from ? Found::row : Found::damage;
     } catch (const DatabaseError& error) {
       if (!error.damaged()) throw;
-      return false;
+      return Found::damage;
     }
+  }
+
+  // Moves next_ behind what could not be read. False: there is no end of it, or it has too many.
+  bool skip_damage(bool nonsense) {
+    rows_.reset();
+    const std::int64_t begin = std::max(next_, wanted());
+    switch (probe(begin)) {
+      case Found::nothing: return false;
+      case Found::row:
+        if (nonsense && found_ > next_) {
+          gap_ = true;
+          next_ = found_;
+        } else {  // its columns lie on other pages, and those are damaged
+          met(found_);
+          lost_ = saturating_add(lost_, 1);
+        }
+        break;
+      case Found::damage:
+        const auto place = next_place(begin);
+        if (!place) return false;
+        gap_ = true;
+        next_ = *place;
+        break;
+    }
+    if (!done_) rows_.bind(1, next_);
+    return probes_left_ > 0;
   }
 
   // Behind the damage that begins at `begin`.
   std::optional<std::int64_t> next_place(std::int64_t begin) {
+    const auto readable = [&](std::int64_t id) { return probe(id) != Found::damage; };
     std::int64_t before = begin, place = begin;
     for (std::int64_t step = 1;; step *= 2) {
-      place = begin < highest - step ? begin + step : highest;
+      place = saturating_add(begin, step);
       if (readable(place)) break;
       before = place;
       if (place == highest || step > highest / 2) return std::nullopt;
@@ -94,21 +144,16 @@ class Rows {
   }
 
   Statement rows_, probe_;
-  std::optional<std::int64_t> last_;
-  std::int64_t next_ = lowest;  // ids from here on are still to come
-  std::int64_t lost_ = 0;       // ids between rows that were read
-  bool hopped_ = false;
+  std::int64_t probes_left_;
+  std::int64_t found_ = 0;           // by the last probe
+  std::optional<std::int64_t> met_;  // the last row that is known of
+  std::int64_t last_ = 0;            // the last row that was read
+  std::int64_t next_ = lowest;       // ids from here on are still to come
+  std::int64_t lost_ = 0;
+  bool gap_ = false;  // behind met_ there is damage
+  bool done_ = false;
   bool open_ended_ = false;
 };
-
-// "[a], [b]": the columns that rows are stored with.
-std::vector<std::string> column_names(Database& database, const std::string& table) {
-  std::vector<std::string> names;
-  auto columns = database.prepare("SELECT name FROM pragma_table_info(?1)");
-  columns.bind(1, table);
-  while (columns.step()) names.push_back(quoted_name(columns.text(0)));
-  return names;
-}
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
@@ -116,9 +161,41 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
+// False: SQLite does not take it.
+bool try_execute(Database& database, const std::string& sql) {
+  try {
+    database.execute(sql);
+    return true;
+  } catch (const DatabaseError& error) {
+    using Kind = DatabaseError::Kind;
+    if (error.kind() != Kind::other && error.kind() != Kind::missing) throw;
+    return false;
+  }
+}
+
+// The names that both have, quoted. What the copy lacks is added to it first.
+std::vector<std::string> common_columns(Database& damaged, Database& copy,
+                                        const std::string& table) {
+  std::set<std::string, NameLess> there;
+  for (const Database::Column& column : copy.columns(table)) {
+    if (!column.computed) there.insert(column.name);
+  }
+  std::vector<std::string> names;
+  for (const Database::Column& column : damaged.columns(table)) {
+    if (column.computed) continue;
+    const std::string name = quoted_name(column.name);
+    if (there.insert(column.name).second &&
+        !try_execute(copy, "ALTER TABLE " + quoted_name(table) + " ADD COLUMN " + name)) {
+      continue;
+    }
+    names.push_back(name);
+  }
+  return names;
+}
+
 // The table's rows; what is lost of them.
 Loss copy_table(Database& damaged, Database& copy, const std::string& table) {
-  const std::vector<std::string> columns = column_names(copy, table);
+  const std::vector<std::string> columns = common_columns(damaged, copy, table);
   if (columns.empty()) return {.table = table, .open_ended = true};
   auto insert =
       copy.prepare("INSERT OR IGNORE INTO " + quoted_name(table) + "(" + joined(columns) +
@@ -126,22 +203,30 @@ Loss copy_table(Database& damaged, Database& copy, const std::string& table) {
   // The columns of `row` begin at `first`.
   const auto store = [&](Statement& row, int first) {
     for (int i = 0; i < static_cast<int>(columns.size()); ++i) {
-      sqlite3_bind_value(insert.handle(), i + 1, sqlite3_column_value(row.handle(), first + i));
+      insert.bind_column(i + 1, row, first + i);
     }
     insert.run();
   };
   std::optional<Rows> rows;
+  Statement all;
   try {
     rows.emplace(damaged, quoted_name(table), joined(columns));
   } catch (const DatabaseError&) {
     // It has no ids, or cannot be read at all: what stands before the damage.
     try {
-      auto all = damaged.prepare("SELECT " + joined(columns) + " FROM " + quoted_name(table));
-      while (all.step()) store(all, 0);
-      return {.table = table};
+      all = damaged.prepare("SELECT " + joined(columns) + " FROM " + quoted_name(table));
     } catch (const DatabaseError&) {
       return {.table = table, .open_ended = true};
     }
+  }
+  if (!rows) {
+    try {
+      while (all.step()) store(all, 0);
+    } catch (const DatabaseError& error) {
+      if (!error.damaged()) throw;
+      return {.table = table, .open_ended = true};
+    }
+    return {.table = table};
   }
   while (rows->step()) store(rows->row(), 1);
   return {.table = table,
@@ -150,19 +235,16 @@ Loss copy_table(Database& damaged, Database& copy, const std::string& table) {
           .open_ended = rows->open_ended()};
 }
 
-// Makes what it can; a text that this SQLite does not take is left out.
-bool make(Database& database, const std::string& sql) {
-  try {
-    database.execute(sql);
-    return true;
-  } catch (const DatabaseError&) {
-    return false;
-  }
+// By our own text if the object is one that we know. `ours`: a file of ours.
+bool make(Database& copy, const SchemaObject& object, bool ours) {
+  const auto own = own_sql(object.type, object.name, ours);
+  if (!own) return copy.make(object.type, object.name, object.sql);
+  return !copy.has_table(object.name) && try_execute(copy, *own);
 }
 
 // The ids of the tables' last rows, as nvprof's AUTOINCREMENT keeps them, or as we count rows.
 struct LastIds {
-  std::map<std::string, std::int64_t> ids;
+  std::map<std::string, std::int64_t, NameLess> ids;
   bool complete = false;  // a table of records that is not in it is empty
 };
 
@@ -180,8 +262,10 @@ LastIds last_ids(Database& damaged, Database& copy, const std::vector<Loss>& los
         "SELECT kind, sum(value) FROM STATISTIC WHERE name = 'records_received' "
         "AND NOT EXISTS (SELECT 1 FROM RUN WHERE key = 'derived_from') GROUP BY kind");
     while (rows.step()) last.ids.emplace(rows.text(0), rows.integer(1));
-    const Loss& lost = *std::ranges::find(losses, "STATISTIC", &Loss::table);
-    if (!last.ids.empty() && lost.rows == 0 && !lost.open_ended) last.complete = true;
+    const auto statistic = std::ranges::find_if(
+        losses, [](const Loss& loss) { return same_name(loss.table, "STATISTIC"); });
+    const bool whole = statistic != losses.end() && statistic->rows == 0 && !statistic->open_ended;
+    if (!last.ids.empty() && whole) last.complete = true;
   } catch (const DatabaseError&) {
     // The same.
   }
@@ -190,57 +274,45 @@ LastIds last_ids(Database& damaged, Database& copy, const std::vector<Loss>& los
 
 }  // namespace
 
-std::string quoted_name(std::string_view name) {
-  std::string text = "\"";
-  for (const char c : name) {
-    if (c == '"') text += '"';
-    text += c;
-  }
-  return text + '"';
-}
-
 std::vector<SchemaObject> read_schema(Database& database, const std::string& schema,
                                       bool* complete) {
   std::vector<SchemaObject> objects;
-  std::vector<std::string> virtual_tables;
-  Rows rows(database, quoted_name(schema) + ".sqlite_master", "type, name, sql");
+  Rows rows(database, quoted_name(schema) + ".sqlite_master", "type, name, rootpage, sql");
   while (rows.step()) {
     Statement& row = rows.row();
-    const std::string_view name = row.text(2), sql = row.text(3);
-    if (sql.empty() || name.starts_with("sqlite_")) continue;
-    if (sql.starts_with("CREATE VIRTUAL")) {
-      virtual_tables.emplace_back(name);
-    } else {
-      objects.push_back({std::string(row.text(1)), std::string(name), std::string(sql)});
-    }
+    const std::string_view name = row.text(2), sql = row.text(4);
+    if (sql.empty() || name_starts_with(name, "sqlite_")) continue;
+    std::string type(row.text(1));
+    if (type == "table" && row.integer(3) == 0) type = "virtual table";
+    objects.push_back({std::move(type), std::string(name), ForeignSql(sql)});
   }
   if (complete) *complete = rows.lost() == 0 && !rows.open_ended();
-  // What a virtual table keeps its rows in is of no use without it.
-  std::erase_if(objects, [&](const SchemaObject& object) {
-    return std::ranges::any_of(virtual_tables, [&](const std::string& name) {
-      return object.name.starts_with(name + "_");
-    });
-  });
   return objects;
 }
 
-std::vector<Loss> rescue(Database& damaged, Database& copy,
+std::vector<Loss> rescue(Database& damaged, Database& copy, bool ours,
                          const std::function<void(std::string_view table)>& progress) {
   bool complete = true;
   const std::vector<SchemaObject> objects = read_schema(damaged, "main", &complete);
   std::vector<Loss> losses;
   copy.execute("PRAGMA journal_mode = OFF");
   copy.execute("PRAGMA synchronous = OFF");
+  copy.take_in(damaged);
   copy.execute("BEGIN");
   for (const SchemaObject& object : objects) {
     if (object.type != "table") continue;
     progress(object.name);
-    losses.push_back(make(copy, object.sql) ? copy_table(damaged, copy, object.name)
-                                            : Loss{.table = object.name, .open_ended = true});
+    losses.push_back(make(copy, object, ours) ? copy_table(damaged, copy, object.name)
+                                              : Loss{.table = object.name, .open_ended = true});
   }
+  // Columns and tables that today's reports read: they find NULL, or no rows.
+  for (const schema::KindRef& kind : schema::kinds) {
+    copy.execute(schema::create_table_sql(*kind.table, ours));
+  }
+  if (ours) complete_schema(copy);
   for (const std::string_view type : {"index", "view"}) {
     for (const SchemaObject& object : objects) {
-      if (object.type == type) make(copy, object.sql);
+      if (object.type == type) make(copy, object, ours);
     }
   }
   copy.execute("COMMIT");
@@ -253,16 +325,20 @@ std::vector<Loss> rescue(Database& damaged, Database& copy,
     last = {};
   }
   for (const auto& [table, id] : last.ids) {
-    if (std::ranges::find(losses, table, &Loss::table) == losses.end()) {
+    if (std::ranges::none_of(losses,
+                             [&](const Loss& loss) { return same_name(loss.table, table); })) {
       losses.push_back({.table = table, .open_ended = true});  // it is no longer in the schema
     }
   }
   for (Loss& loss : losses) {
     const auto known = last.ids.find(loss.table);
     if (known == last.ids.end()) {
-      if (last.complete && loss.table.starts_with("CUPTI_ACTIVITY_KIND_")) loss.open_ended = false;
+      if (last.complete && name_starts_with(loss.table, "CUPTI_ACTIVITY_KIND_")) {
+        loss.open_ended = false;
+      }
     } else if (std::exchange(loss.open_ended, false)) {
-      loss.rows += std::max<std::int64_t>(0, known->second - loss.last_id);
+      const std::int64_t missing = saturating_subtract(known->second, loss.last_id);
+      loss.rows = saturating_add(loss.rows, std::max<std::int64_t>(0, missing));
     }
   }
   if (!complete)

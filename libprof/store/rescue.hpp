@@ -11,18 +11,15 @@
 
 namespace gpuprof::store {
 
-// In double quotes, for SQL.
-std::string quoted_name(std::string_view name);
-
 struct SchemaObject {
-  std::string type;  // table, view, index or trigger
+  std::string type;  // table, virtual table, view, index or trigger
   std::string name;
-  std::string sql;
+  ForeignSql sql;
 };
 
-// What a database consists of, in the order it was made, without what SQLite makes by itself and
-// without virtual tables. `schema` is an attached database's name. `complete` is set to false if a
-// part of the list is damaged.
+// What a database says it consists of, in the order it was made, without what SQLite makes by
+// itself. `schema` is an attached database's name. `complete` is set to false if a part of the list
+// is damaged.
 std::vector<SchemaObject> read_schema(Database& database, const std::string& schema = "main",
                                       bool* complete = nullptr);
 
@@ -34,11 +31,13 @@ struct Loss {
   bool open_ended = false;   // more may be lost at its end
 };
 
-// Copies all that can be read into the empty database `copy`. `damaged` must have been told to
-// read_damaged(). Lost rows are judged by gaps in row ids and by what the file says of the length
-// of its tables. Throws DatabaseError if nothing can be read. `progress` is called with each
-// table's name.
-std::vector<Loss> rescue(Database& damaged, Database& copy,
+// Copies all that can be read into the empty database `copy`. `damaged` must have been opened as
+// damaged. Tables, indexes and views of ours and of nvprof's are made by our own texts, with all
+// columns of today; of a file of ours (`ours`) those too that are missing. Others are made as they
+// were, but for virtual tables and triggers. Lost rows are judged by gaps in row ids and by what
+// the file says of the length of its tables. Throws DatabaseError if nothing can be read.
+// `progress` is called with each table's name.
+std::vector<Loss> rescue(Database& damaged, Database& copy, bool ours,
                          const std::function<void(std::string_view table)>& progress);
 
 }  // namespace gpuprof::store

@@ -6,14 +6,14 @@
 #include <array>
 #include <atomic>
 #include <exception>
-#include <limits>
 #include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
 
 #include "libprof/base/error.hpp"
-#include "libprof/store/rescue.hpp"
+#include "libprof/base/letter_case.hpp"
+#include "libprof/base/saturating.hpp"
 
 namespace gpuprof::store {
 namespace {
@@ -68,16 +68,23 @@ std::string joined(const std::vector<std::string>& columns) {
 
 // The name by which a statement can ask for a row's id; empty where rows have none.
 std::string row_id_name(Database& database, const std::string& table) {
-  auto kinds = database.prepare(
-      "SELECT count(*), sum(schema = 'main' AND type = 'table' AND NOT wr) "
-      "FROM pragma_table_list(?1)");
-  kinds.bind(1, table);
   // A temporary table of that name hides the one in the file.
-  if (!kinds.step() || kinds.integer(0) != 1 || kinds.integer(1) != 1) return {};
+  int tables = 0;
+  bool has_ids = false;
+  auto list = database.prepare("PRAGMA table_list(" + quoted_name(table) + ")");
+  while (list.step()) {
+    ++tables;
+    const bool without_rowid = list.integer(4) != 0;
+    has_ids = list.text(0) == "main" && list.text(2) == "table" && !without_rowid;
+  }
+  if (tables != 1 || !has_ids) return {};
+  const auto columns = database.columns(table);
   for (const std::string_view name : {"_rowid_", "rowid", "oid"}) {
-    auto column =
-        database.prepare("SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2 COLLATE NOCASE");
-    if (!column.bind(1, table).bind(2, name).step()) return std::string(name);
+    if (std::ranges::none_of(columns, [&](const Database::Column& column) {
+          return same_name(column.name, name);
+        })) {
+      return std::string(name);
+    }
   }
   return {};
 }
@@ -136,7 +143,7 @@ class Snapshot::Reading {
       return;
     }
     sqlite3_create_function_v2(
-        database.handle(), "gpuprof_visit", -1, SQLITE_UTF8, this, nullptr,
+        database.handle(), "gpuprof_visit", -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, this, nullptr,
         [](sqlite3_context* call, int, sqlite3_value** values) {
           auto& self = *static_cast<Reading*>(sqlite3_user_data(call));
           if (!self.take(values)) sqlite3_result_error(call, "stopped", -1);
@@ -234,9 +241,6 @@ Snapshot::~Snapshot() {
 void Snapshot::open_readers(std::size_t count) {
   const char* path = sqlite3_db_filename(database_.handle(), "main");
   if (path == nullptr || *path == '\0') return;  // in memory
-  const bool writes =
-      database_.mode() == Database::Mode::read_write || database_.mode() == Database::Mode::create;
-  const auto mode = writes ? Database::Mode::read_only : database_.mode();
   const auto moved = [](Database& database) {
     int result = 0;
     sqlite3_file_control(database.handle(), "main", SQLITE_FCNTL_HAS_MOVED, &result);
@@ -247,7 +251,7 @@ void Snapshot::open_readers(std::size_t count) {
     try {
       const auto before = version(database_);
       for (std::size_t i = 0; i < count; ++i) {
-        Database& reader = readers_.emplace_back(path, mode);
+        Database& reader = readers_.emplace_back(database_.reader());
         // A writer may wait for one of us and keep the next one out.
         reader.execute("PRAGMA busy_timeout = 100");
         reader.execute("BEGIN");
@@ -307,7 +311,7 @@ void TimeTotal::add(std::int64_t duration) {
   min = count == 0 ? duration : std::min(min, duration);
   max = count == 0 ? duration : std::max(max, duration);
   ++count;
-  if (__builtin_add_overflow(sum, duration, &sum)) sum = std::numeric_limits<std::int64_t>::max();
+  sum = saturating_add(sum, duration);
 }
 
 void TimeTotal::add(const TimeTotal& other) {
@@ -315,7 +319,7 @@ void TimeTotal::add(const TimeTotal& other) {
   min = count == 0 ? other.min : std::min(min, other.min);
   max = count == 0 ? other.max : std::max(max, other.max);
   count += other.count;
-  if (__builtin_add_overflow(sum, other.sum, &sum)) sum = std::numeric_limits<std::int64_t>::max();
+  sum = saturating_add(sum, other.sum);
   durations.insert(durations.end(), other.durations.begin(), other.durations.end());
 }
 

@@ -1,53 +1,37 @@
 #include "libprof/store/sqlite.hpp"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 
+#include <algorithm>
+#include <limits>
 #include <utility>
+
+#include "libprof/base/letter_case.hpp"
+#include "libprof/store/confined_files.hpp"
+#include "libprof/store/guard.hpp"
 
 namespace gpuprof::store {
 namespace {
 
-[[noreturn]] void fail(sqlite3* database, const std::string& path, std::string_view sql) {
-  std::string message = path + ": " + (database ? sqlite3_errmsg(database) : "out of memory");
-  std::string hint;
-  const int code = database ? sqlite3_extended_errcode(database) : SQLITE_NOMEM;
-  const bool reading = database && sqlite3_db_readonly(database, "main") == 1;
-  const auto exit_code = reading ? ExitCode::import_failed : ExitCode::output_failed;
-  auto kind = DatabaseError::Kind::other;
-  switch (code & 0xff) {
-    case SQLITE_FULL:
-      hint = "free some space and run again; what was committed before stays readable";
-      break;
-    case SQLITE_CANTOPEN:
-      hint = reading ? "check that it may be read"
-                     : "check that the folder exists and may be written to";
-      break;
-    case SQLITE_BUSY: hint = "another process writes to it"; break;
-    case SQLITE_INTERRUPT: kind = DatabaseError::Kind::interrupted; break;
-    case SQLITE_NOTADB:
-    case SQLITE_CORRUPT: kind = DatabaseError::Kind::damaged; break;
-    case SQLITE_IOERR:
-      if (code == SQLITE_IOERR_READ || code == SQLITE_IOERR_CORRUPTFS) {
-        kind = DatabaseError::Kind::damaged;
-      }
-      break;
-    case SQLITE_READONLY:
-      if (code == SQLITE_READONLY_ROLLBACK) kind = DatabaseError::Kind::unfinished;
-      break;
-    case SQLITE_ERROR:
-    case SQLITE_TOOBIG:
-    case SQLITE_CONSTRAINT:
-    case SQLITE_MISMATCH:
-    case SQLITE_RANGE: kind = DatabaseError::Kind::statement; [[fallthrough]];
-    default:
-      if (message.find(": no such ") != message.npos) kind = DatabaseError::Kind::missing;
-      if (!sql.empty()) message += " in: " + std::string(sql.substr(0, 200));
-  }
-  throw DatabaseError(message, hint, exit_code, kind);
+using Mode = Database::Mode;
+
+bool is_ours(Mode mode) { return mode == Mode::create || mode == Mode::read_write; }
+
+std::int64_t file_size(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 ? status.st_size : 0;
+}
+
+bool disk_is_full(const std::string& path) {
+  struct statvfs status {};
+  constexpr unsigned long some = 16;  // blocks
+  return statvfs(path.c_str(), &status) == 0 && status.f_bavail < some;
 }
 
 // SQLite's name for a file opened in this mode.
-std::string uri(const std::string& path, Database::Mode mode) {
+std::string uri(const std::string& path, Mode mode, std::string_view vfs) {
   std::string text = "file:";
   for (const char c : path) {
     if (c == '%' || c == '?' || c == '#') {
@@ -56,16 +40,22 @@ std::string uri(const std::string& path, Database::Mode mode) {
       text += c;
     }
   }
+  text.append("?vfs=").append(vfs);
   switch (mode) {
-    case Database::Mode::read_only: return text + "?mode=ro";
-    case Database::Mode::untouched: return text + "?mode=ro&immutable=1";
-    case Database::Mode::untouched_with_log: return text + "?mode=ro&vfs=unix-none";
-    default: return text;
+    case Mode::create:
+    case Mode::read_write:
+    case Mode::roll_back: break;
+    case Mode::untouched: text += "&immutable=1"; [[fallthrough]];
+    case Mode::read_only:
+    case Mode::untouched_with_log: text += "&mode=ro"; break;
   }
+  return text;
 }
 
 // A log without the memory that its users share can be read by one who has the file for himself.
 // Without locks that costs nothing, and nothing is written at the end.
+const char* base_vfs(Mode mode) { return mode == Mode::untouched_with_log ? "unix-none" : "unix"; }
+
 void read_log_alone(sqlite3* database) {
   sqlite3_exec(database, "PRAGMA locking_mode = EXCLUSIVE", nullptr, nullptr, nullptr);
   sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
@@ -73,60 +63,191 @@ void read_log_alone(sqlite3* database) {
 
 }  // namespace
 
-Statement::Statement(Database& database, std::string_view sql) {
-  if (sqlite3_prepare_v2(database.handle(), sql.data(), static_cast<int>(sql.size()), &statement_,
-                         nullptr) != SQLITE_OK) {
-    fail(database.handle(), database.path(), sql);
+std::string quoted_name(std::string_view name) {
+  std::string text = "\"";
+  for (const char c : name) {
+    if (c == '"') text += '"';
+    text += c;
+  }
+  return text + '"';
+}
+
+// What a Database and its Statements share: SQLite's handle, and what has to outlive it.
+class Statement::Connection {
+ public:
+  Connection(const std::string& path, Mode mode, Database::Options options)
+      : path_(path), mode_(mode), options_(std::move(options)) {
+    if (options_.shown_as.empty()) options_.shown_as = path_;
+    size_ = file_size(path_) + file_size(path_ + "-wal");
+    open();
+  }
+  ~Connection() { sqlite3_close_v2(handle_); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  [[noreturn]] void fail(std::string_view sql) const {
+    const int code = handle_ ? sqlite3_extended_errcode(handle_) : SQLITE_NOMEM;
+    const std::string said = handle_ ? sqlite3_errmsg(handle_) : "out of memory";
+    std::string message = options_.shown_as + ": " + said;
+    std::string hint;
+    const bool foreign = guard_.content() != Guard::Content::ours;
+    const bool reading = !is_ours(mode_);
+    auto exit_code = reading ? ExitCode::import_failed : ExitCode::output_failed;
+    using Kind = DatabaseError::Kind;
+    auto kind = Kind::other;
+    const auto refuse = [&](const std::string& what) {
+      kind = Kind::refused;
+      message = options_.shown_as + ": " + what;
+      hint = "somebody changed the file, or forged it; gpuprof and nvprof make none of that kind";
+      exit_code = ExitCode::import_failed;
+    };
+    switch (code & 0xff) {
+      case SQLITE_FULL:
+        hint = "free some space and run again; what was committed before stays readable";
+        if (foreign && !disk_is_full(path_)) {
+          refuse("what its tables hold is many times as long as the file");
+        }
+        break;
+      case SQLITE_CANTOPEN:
+        hint = reading ? "check that it may be read"
+                       : "check that the folder exists and may be written to";
+        break;
+      case SQLITE_BUSY: hint = "another process writes to it"; break;
+      case SQLITE_INTERRUPT:
+        kind = Kind::interrupted;
+        if (guard_.exhausted()) {
+          refuse("a view or table in it takes more work than a file of its size can need");
+        }
+        break;
+      case SQLITE_AUTH: refuse("a view or table in it does more than hold records: " + said); break;
+      case SQLITE_NOTADB:
+      case SQLITE_CORRUPT: kind = Kind::damaged; break;
+      // Lengths that are nonsense, mostly.
+      case SQLITE_TOOBIG:
+      case SQLITE_NOMEM:
+        if (foreign) kind = Kind::damaged;
+        if (!foreign && (code & 0xff) == SQLITE_TOOBIG) kind = Kind::statement;
+        break;
+      case SQLITE_IOERR:
+        if (code == SQLITE_IOERR_READ || code == SQLITE_IOERR_CORRUPTFS) kind = Kind::damaged;
+        break;
+      case SQLITE_READONLY:
+        if (code == SQLITE_READONLY_ROLLBACK) kind = Kind::unfinished;
+        break;
+      case SQLITE_ERROR:
+      case SQLITE_CONSTRAINT:
+      case SQLITE_MISMATCH:
+      case SQLITE_RANGE:
+        if (!foreign) kind = Kind::statement;
+        [[fallthrough]];
+      default:
+        if (said.starts_with("no such ")) kind = Kind::missing;
+        if (!sql.empty()) message += " in: " + std::string(sql.substr(0, 200));
+    }
+    throw DatabaseError(message, hint, exit_code, kind);
+  }
+
+  // Statements of our own, several if need be.
+  void execute(const std::string& sql) {
+    if (sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail(sql);
+  }
+
+  std::string path_;
+  Mode mode_;
+  Database::Options options_;
+  std::int64_t size_ = 0;
+  std::unique_ptr<ConfinedFiles> files_, attached_files_;
+  Guard guard_;
+  std::unique_ptr<std::function<bool(int)>> waits_on_;  // see when_locked()
+  sqlite3* handle_ = nullptr;
+
+ private:
+  void open() {
+    files_ = std::make_unique<ConfinedFiles>(base_vfs(mode_), options_.damaged);
+    int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI;
+    switch (mode_) {
+      case Mode::create: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE; break;
+      case Mode::read_write:
+      case Mode::roll_back: flags |= SQLITE_OPEN_READWRITE; break;
+      default: flags |= SQLITE_OPEN_READONLY; break;
+    }
+    const std::string name = uri(path_, mode_, files_->name());
+    if (sqlite3_open_v2(name.c_str(), &handle_, flags, nullptr) != SQLITE_OK) {
+      try {
+        fail({});
+      } catch (...) {
+        sqlite3_close_v2(std::exchange(handle_, nullptr));
+        throw;
+      }
+    }
+    files_->withdraw();
+    sqlite3_busy_timeout(handle_, 10'000);
+    if (mode_ == Mode::untouched_with_log) read_log_alone(handle_);
+    if (is_ours(mode_)) return;
+    sqlite3_exec(handle_, "PRAGMA cell_size_check = ON", nullptr, nullptr, nullptr);
+    guard_.protect(handle_, Guard::Content::read, size_);
+    // Lets SQLite go on behind an entry of the list of tables that makes no sense. With
+    // SQLITE_DBCONFIG_DEFENSIVE, which the guard sets, it allows nothing else.
+    if (options_.damaged) {
+      sqlite3_db_config(handle_, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, nullptr);
+    }
+  }
+};
+
+Statement::Statement(Database& database, std::string_view sql) : connection_(database.connection_) {
+  if (sqlite3_prepare_v2(connection_->handle_, sql.data(), static_cast<int>(sql.size()),
+                         &statement_, nullptr) != SQLITE_OK) {
+    connection_->fail(sql);
   }
 }
 
 Statement::~Statement() { sqlite3_finalize(statement_); }
 
 Statement::Statement(Statement&& other) noexcept
-    : statement_(std::exchange(other.statement_, nullptr)) {}
+    : connection_(std::move(other.connection_)),
+      statement_(std::exchange(other.statement_, nullptr)) {}
 
 Statement& Statement::operator=(Statement&& other) noexcept {
+  std::swap(connection_, other.connection_);
   std::swap(statement_, other.statement_);
   return *this;
 }
 
-Statement& Statement::bind(int index, std::int64_t value) {
-  sqlite3_bind_int64(statement_, index, value);
+Statement& Statement::bound(int result) {
+  if (result != SQLITE_OK) connection_->fail(sqlite3_sql(statement_));
   return *this;
+}
+
+Statement& Statement::bind(int index, std::int64_t value) {
+  return bound(sqlite3_bind_int64(statement_, index, value));
 }
 
 Statement& Statement::bind(int index, double value) {
-  sqlite3_bind_double(statement_, index, value);
-  return *this;
+  return bound(sqlite3_bind_double(statement_, index, value));
 }
 
 Statement& Statement::bind(int index, std::string_view text) {
-  sqlite3_bind_text(statement_, index, text.data() ? text.data() : "",
-                    static_cast<int>(text.size()), SQLITE_TRANSIENT);
-  return *this;
+  return bound(sqlite3_bind_text64(statement_, index, text.data() ? text.data() : "", text.size(),
+                                   SQLITE_TRANSIENT, SQLITE_UTF8));
 }
 
 Statement& Statement::bind_blob(int index, std::span<const std::byte> bytes) {
-  sqlite3_bind_blob64(statement_, index,
-                      bytes.empty() ? "" : static_cast<const void*>(bytes.data()), bytes.size(),
-                      SQLITE_TRANSIENT);
-  return *this;
+  return bound(sqlite3_bind_blob64(statement_, index,
+                                   bytes.empty() ? "" : static_cast<const void*>(bytes.data()),
+                                   bytes.size(), SQLITE_TRANSIENT));
 }
 
-Statement& Statement::bind_null(int index) {
-  sqlite3_bind_null(statement_, index);
-  return *this;
+Statement& Statement::bind_null(int index) { return bound(sqlite3_bind_null(statement_, index)); }
+
+Statement& Statement::bind_column(int index, const Statement& row, int column) {
+  return bound(sqlite3_bind_value(statement_, index, sqlite3_column_value(row.statement_, column)));
 }
 
 bool Statement::step() {
   switch (sqlite3_step(statement_)) {
     case SQLITE_ROW: return true;
     case SQLITE_DONE: return false;
-    default: {
-      sqlite3* database = sqlite3_db_handle(statement_);
-      const char* path = sqlite3_db_filename(database, "main");
-      fail(database, path ? path : "", sqlite3_sql(statement_));
-    }
+    default: connection_->fail(sqlite3_sql(statement_));
   }
 }
 
@@ -167,40 +288,20 @@ std::span<const std::byte> Statement::blob(int index) const {
   return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, index))};
 }
 
-Database::Database(const std::string& path, Mode mode) : path_(path), mode_(mode) {
-  int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI;
-  switch (mode) {
-    case Mode::read_write: flags |= SQLITE_OPEN_READWRITE; break;
-    case Mode::create: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE; break;
-    default: flags |= SQLITE_OPEN_READONLY; break;
-  }
-  if (sqlite3_open_v2(uri(path, mode).c_str(), &database_, flags, nullptr) != SQLITE_OK) {
-    sqlite3* database = std::exchange(database_, nullptr);
-    try {
-      fail(database, path, {});
-    } catch (...) {
-      sqlite3_close_v2(database);
-      throw;
-    }
-  }
-  sqlite3_busy_timeout(database_, 10'000);
-  if (mode == Mode::untouched_with_log) read_log_alone(database_);
+Database::Database(const std::string& path, Mode mode, Options options)
+    : connection_(std::make_shared<Connection>(path, mode, std::move(options))) {}
+
+Database Database::reader() const {
+  const bool writes = is_ours(mode()) || mode() == Mode::roll_back;
+  return Database(path(), writes ? Mode::read_only : mode(), connection_->options_);
 }
 
-Database::~Database() { sqlite3_close_v2(database_); }
+const std::string& Database::path() const { return connection_->path_; }
+Database::Mode Database::mode() const { return connection_->mode_; }
+std::int64_t Database::size() const { return connection_->size_; }
+sqlite3* Database::handle() const { return connection_->handle_; }
 
-Database::Database(Database&& other) noexcept
-    : path_(std::move(other.path_)),
-      mode_(other.mode_),
-      database_(std::exchange(other.database_, nullptr)),
-      stop_(std::move(other.stop_)),
-      waits_on_(std::move(other.waits_on_)) {}
-
-void Database::execute(const std::string& sql) {
-  if (sqlite3_exec(database_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
-    fail(database_, path_, sql);
-  }
-}
+void Database::execute(const std::string& sql) { connection_->execute(sql); }
 
 std::optional<std::int64_t> Database::integer(std::string_view sql) {
   Statement statement(*this, sql);
@@ -216,40 +317,111 @@ std::optional<std::string> Database::text(std::string_view sql) {
 
 bool Database::has_table(std::string_view name) {
   Statement statement(*this,
-                      "SELECT 1 FROM sqlite_master WHERE name = ?1 AND type IN ('table', 'view')");
+                      "SELECT 1 FROM sqlite_master WHERE name = ?1 COLLATE NOCASE "
+                      "AND type IN ('table', 'view')");
   statement.bind(1, name);
   return statement.step();
 }
 
-bool Database::in_transaction() const { return sqlite3_get_autocommit(database_) == 0; }
+bool Database::in_transaction() const { return sqlite3_get_autocommit(handle()) == 0; }
 
-void Database::attach(const Database& other, const std::string& name) {
-  Statement attach = prepare("ATTACH ?1 AS " + name);
-  if (other.mode_ == Mode::untouched_with_log) read_log_alone(database_);
-  attach.bind(1, uri(other.path_, other.mode_)).run();
+// As statements and not as the functions of the same names, which a table could hide.
+std::vector<Database::Column> Database::columns(std::string_view table, std::string_view schema) {
+  std::vector<Column> columns;
+  Statement rows(*this,
+                 "PRAGMA " + quoted_name(schema) + ".table_xinfo(" + quoted_name(table) + ")");
+  while (rows.step()) {
+    const std::int64_t hidden = rows.integer(6);  // 2 and 3: computed
+    if (hidden != 1) columns.push_back({std::string(rows.text(1)), hidden != 0});
+  }
+  return columns;
 }
 
-void Database::read_damaged() {
-  sqlite3_db_config(database_, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, nullptr);
+bool Database::has_index(std::string_view table, std::string_view column) {
+  std::vector<std::string> whole;
+  Statement indexes(*this, "PRAGMA main.index_list(" + quoted_name(table) + ")");
+  while (indexes.step()) {
+    const bool partial = indexes.integer(4) != 0;
+    if (!partial) whole.emplace_back(indexes.text(1));
+  }
+  return std::ranges::any_of(whole, [&](const std::string& index) {
+    Statement columns(*this, "PRAGMA main.index_info(" + quoted_name(index) + ")");
+    return columns.step() && same_name(columns.text(2), column);
+  });
+}
+
+void Database::take_in(const Database& other) {
+  // Room for tables that the other lacks, for its indexes, and for pages that are not full.
+  const std::int64_t most_bytes = 4 * other.size() + (64 << 20);
+  const std::int64_t page = integer("PRAGMA page_size").value_or(4096);
+  execute("PRAGMA main.max_page_count = " + std::to_string(most_bytes / page));
+  execute("PRAGMA cell_size_check = ON");
+  execute("PRAGMA ignore_check_constraints = ON");  // they are the other's
+  connection_->guard_.protect(handle(), Guard::Content::copied, other.size());
+}
+
+void Database::attach(const Database& other, const std::string& name) {
+  take_in(other);
+  Connection& connection = *connection_;
+  const Mode mode = other.mode();
+  auto files = std::make_unique<ConfinedFiles>(base_vfs(mode), other.connection_->options_.damaged);
+  if (mode == Mode::untouched_with_log) read_log_alone(connection.handle_);
+  {
+    const Guard::Attaching attaching(connection.guard_);
+    Statement attach = prepare("ATTACH ?1 AS " + name);
+    attach.bind(1, uri(other.path(), mode, files->name())).run();
+  }
+  files->withdraw();
+  connection.attached_files_ = std::move(files);
+}
+
+bool Database::make(std::string_view type, std::string_view name, const ForeignSql& sql) {
+  Connection& connection = *connection_;
+  if (connection.guard_.content() != Guard::Content::copied) {
+    throw Error("nothing is to be taken in");
+  }
+  const auto there = [&] {
+    Statement found(*this, "SELECT 1 FROM main.sqlite_master WHERE name = ?1 COLLATE NOCASE");
+    return found.bind(1, name).step();
+  };
+  if (there()) return false;
+  const std::string& text = sql.text();
+  if (text.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) return false;
+  try {
+    const Guard::Making making(connection.guard_, type, name);
+    Statement statement;
+    statement.connection_ = connection_;
+    const char* rest = nullptr;
+    if (sqlite3_prepare_v2(connection.handle_, text.data(), static_cast<int>(text.size()),
+                           &statement.statement_, &rest) != SQLITE_OK) {
+      connection.fail(text);
+    }
+    const bool all = rest == text.data() + text.size();
+    if (!all || !making.asked() || sqlite3_stmt_isexplain(statement.statement_)) return false;
+    statement.run();
+  } catch (const DatabaseError& error) {
+    using Kind = DatabaseError::Kind;
+    const bool of_the_text = error.kind() == Kind::other || error.kind() == Kind::missing ||
+                             error.kind() == Kind::refused;
+    if (!of_the_text || connection.guard_.exhausted()) throw;
+    return false;
+  }
+  return there();
 }
 
 void Database::watch(std::function<bool()> stop) {
-  stop_ = stop ? std::make_unique<std::function<bool()>>(std::move(stop)) : nullptr;
-  constexpr int instructions = 100'000;  // some milliseconds
-  sqlite3_progress_handler(
-      database_, stop_ ? instructions : 0,
-      [](void* context) { return (*static_cast<std::function<bool()>*>(context))() ? 1 : 0; },
-      stop_.get());
+  connection_->guard_.watch(connection_->handle_, std::move(stop));
 }
 
 void Database::when_locked(std::function<bool(int)> waits_on) {
-  waits_on_ = std::make_unique<std::function<bool(int)>>(std::move(waits_on));
+  auto& kept = connection_->waits_on_;
+  kept = std::make_unique<std::function<bool(int)>>(std::move(waits_on));
   sqlite3_busy_handler(
-      database_,
+      handle(),
       [](void* context, int times) {
         return (*static_cast<std::function<bool(int)>*>(context))(times) ? 1 : 0;
       },
-      waits_on_.get());
+      kept.get());
 }
 
 }  // namespace gpuprof::store

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "libprof/base/error.hpp"
 
@@ -30,6 +31,7 @@ class DatabaseError : public Error {
     missing,      // the statement names a table or column that is not there
     unfinished,   // a writer died in a transaction, which only somebody who may write can undo
     statement,    // SQLite does not take the statement, or a value in it: the database is sound
+    refused,      // the file asks for what Guard does not allow, or for work without end
     other,
   };
   DatabaseError(const std::string& message, const std::string& hint, ExitCode exit_code, Kind kind)
@@ -41,6 +43,20 @@ class DatabaseError : public Error {
 
  private:
   Kind kind_;
+};
+
+// A name in double quotes, for SQL.
+std::string quoted_name(std::string_view name);
+
+// SQL that stands in somebody else's file. No std::string, so that nothing runs it by mistake:
+// Database::make() does, with its guard up.
+class ForeignSql {
+ public:
+  explicit ForeignSql(std::string_view text) : text_(text) {}
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
 };
 
 // A prepared statement. Parameters are numbered from 1, columns from 0, as in SQLite.
@@ -59,6 +75,7 @@ class Statement {
   Statement& bind(int index, std::string_view text);  // copied
   Statement& bind_blob(int index, std::span<const std::byte> bytes);
   Statement& bind_null(int index);
+  Statement& bind_column(int index, const Statement& row, int column);  // whatever it is
 
   bool step();  // true: a row is there; false: done
   void run();   // step to the end and reset, also when it fails
@@ -75,41 +92,73 @@ class Statement {
   sqlite3_stmt* handle() const { return statement_; }
 
  private:
+  friend class Database;
+  class Connection;
+  Statement& bound(int result);
+
+  std::shared_ptr<Connection> connection_;
   sqlite3_stmt* statement_ = nullptr;
 };
 
+// The one way to a database. A connection opens its own file and what SQLite keeps beside it, and
+// no other file (ConfinedFiles). What is opened to be read was written by others: a Guard is over
+// it, on copies and parts of it too. store::ProfileFile decides in which mode such a file is
+// opened.
 class Database {
  public:
   enum class Mode {
+    create,      // a new file of ours
+    read_write,  // a file of ours
+    // A file of others.
     read_only,
-    read_write,
-    create,
     // read_only of a file that nobody writes to. Makes no files beside it and takes no locks.
     untouched,
     // The same for a file with a write-ahead log that a writer left: it is read as well.
     untouched_with_log,
+    // A copy of others' file: a transaction that its writer did not finish is undone.
+    roll_back,
   };
 
-  Database(const std::string& path, Mode mode);
-  ~Database();
-  Database(Database&& other) noexcept;
-  Database& operator=(Database&&) = delete;
-  Database(const Database&) = delete;
-  Database& operator=(const Database&) = delete;
+  struct Options {
+    std::string shown_as = {};  // the path that messages name, where the file is a copy
+    // What can be read of a truncated file or a damaged list of tables is read. Without this SQLite
+    // refuses such files as a whole.
+    bool damaged = false;
+  };
+
+  struct Column {
+    std::string name;
+    bool computed = false;
+  };
+
+  Database(const std::string& path, Mode mode) : Database(path, mode, Options()) {}
+  Database(const std::string& path, Mode mode, Options options);
+  // Once more, to be read only.
+  Database reader() const;
 
   void execute(const std::string& sql);
   Statement prepare(std::string_view sql) { return Statement(*this, sql); }
   // First column of the first row; nothing if there is no row or it is NULL.
   std::optional<std::int64_t> integer(std::string_view sql);
   std::optional<std::string> text(std::string_view sql);
-  bool has_table(std::string_view name);  // tables and views
-  bool in_transaction() const;            // some failures end it
+  bool in_transaction() const;  // some failures end it
 
-  // Opens the other's file once more, under this name for SQL; read-only if the other is.
+  // In any case of letters, as SQLite takes names.
+  bool has_table(std::string_view name);  // tables and views
+  // Of a table or view; none if there is no such.
+  std::vector<Column> columns(std::string_view table, std::string_view schema = "main");
+  // Whether an index over all rows begins with the column.
+  bool has_index(std::string_view table, std::string_view column);
+
+  // Content of the other's is going to be copied into this new file: from now on a Guard is over
+  // it, and when it becomes much larger than the other, writing throws Kind::refused.
+  void take_in(const Database& other);
+  // The same, with the other's file opened once more, under this name for SQL; read-only if the
+  // other is.
   void attach(const Database& other, const std::string& name);
-  // From now on what can be read of a truncated file or a damaged list of tables is read. Without
-  // this SQLite refuses such files as a whole. To be called before anything else.
-  void read_damaged();
+  // Makes the table, index or view of this name as the file has it that is taken in. False: the
+  // text does something else, or SQLite does not take it.
+  bool make(std::string_view type, std::string_view name, const ForeignSql& sql);
   // Calls `stop` now and then while statements run; true ends them with Kind::interrupted. Called
   // with nothing: no more.
   void watch(std::function<bool()> stop);
@@ -119,16 +168,17 @@ class Database {
   // Without it the wait ends after 10 s.
   void when_locked(std::function<bool(int times)> waits_on);
 
-  const std::string& path() const { return path_; }
-  Mode mode() const { return mode_; }
-  sqlite3* handle() const { return database_; }
+  const std::string& path() const;
+  Mode mode() const;
+  // Of the file and its log, when it was opened.
+  std::int64_t size() const;
+  sqlite3* handle() const;
 
  private:
-  std::string path_;
-  Mode mode_;
-  sqlite3* database_ = nullptr;
-  std::unique_ptr<std::function<bool()>> stop_;
-  std::unique_ptr<std::function<bool(int)>> waits_on_;
+  friend class Statement;
+  using Connection = Statement::Connection;
+
+  std::shared_ptr<Connection> connection_;
 };
 
 }  // namespace gpuprof::store

@@ -237,7 +237,7 @@ void read_frames(int socket) {
   }
 }
 
-void send_config(int socket, std::uint8_t how) {
+wire::Fields configuration(std::uint8_t how) {
   std::string kinds;
   for (int kind = 1; kind < 64; ++kind) kinds += std::to_string(kind) + ",";
   wire::Fields fields;
@@ -245,14 +245,7 @@ void send_config(int socket, std::uint8_t how) {
   fields.set("received", how & 1 ? "0:1,1:7," : "");
   fields.set("kinds", kinds);
   fields.set("metrics", how & 2 ? "1" : "");
-  wire::Encoder payload;
-  payload.fields(fields);
-  const wire::FrameHeader header{static_cast<std::uint32_t>(wire::FrameType::config), 0,
-                                 payload.bytes().size()};
-  if (write(socket, &header, sizeof header) < 0 ||
-      write(socket, payload.bytes().data(), payload.bytes().size()) < 0) {
-    finding("the socket takes no configuration");
-  }
+  return fields;
 }
 
 }  // namespace
@@ -273,9 +266,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
     finding("no descriptors left");
   }
-  send_config(sockets[0], how);
   std::thread reader([&] { read_frames(sockets[0]); });
-  collect::salvage(arena, sockets[1]);
+  collect::salvage(arena, sockets[1], configuration(how));
   shutdown(sockets[0], SHUT_RDWR);
   reader.join();
   close(sockets[0]);

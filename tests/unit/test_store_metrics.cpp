@@ -503,7 +503,7 @@ TEST_CASE("values of metrics are rescued with the rest") {
       values_frame(1, values_of({kernel(1, 1), kernel(2, 2)}, {cycles, hit_rate}, {1, 2, 3, 4})));
   loader.finish();
   Database copy(":memory:", Database::Mode::create);
-  CHECK(store::rescue(loader.database(), copy, [](std::string_view) {}).empty());
+  CHECK(store::rescue(loader.database(), copy, true, [](std::string_view) {}).empty());
   CHECK(rows(copy, "SELECT * FROM METRIC_VALUE") == "1|3|1.0 1|4|2.0 2|3|3.0 2|4|4.0");
   CHECK(rows(copy, "SELECT count(*) FROM kernel_metrics") == "4");
 }

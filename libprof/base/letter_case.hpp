@@ -1,0 +1,30 @@
+// Names that are the same in any case, as SQLite compares them: letters of ASCII only.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace gpuprof {
+
+constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+
+constexpr bool same_name(std::string_view a, std::string_view b) {
+  return std::ranges::equal(
+      a, b, {}, [](char c) { return lower(c); }, [](char c) { return lower(c); });
+}
+
+constexpr bool name_starts_with(std::string_view name, std::string_view beginning) {
+  return same_name(name.substr(0, beginning.size()), beginning);
+}
+
+// For std::set and std::map of names.
+struct NameLess {
+  using is_transparent = void;
+  bool operator()(std::string_view a, std::string_view b) const {
+    return std::ranges::lexicographical_compare(
+        a, b, {}, [](char c) { return lower(c); }, [](char c) { return lower(c); });
+  }
+};
+
+}  // namespace gpuprof

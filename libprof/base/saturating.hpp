@@ -1,0 +1,24 @@
+// Sums and differences of numbers that somebody else wrote, such as times in a file: what would
+// leave the range of 64 bits stops at its end.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace gpuprof {
+
+constexpr std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return b < 0 ? std::numeric_limits<std::int64_t>::min()
+               : std::numeric_limits<std::int64_t>::max();
+}
+
+constexpr std::int64_t saturating_subtract(std::int64_t a, std::int64_t b) {
+  std::int64_t difference = 0;
+  if (!__builtin_sub_overflow(a, b, &difference)) return difference;
+  return b > 0 ? std::numeric_limits<std::int64_t>::min()
+               : std::numeric_limits<std::int64_t>::max();
+}
+
+}  // namespace gpuprof

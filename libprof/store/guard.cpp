@@ -1,0 +1,167 @@
+#include "libprof/store/guard.hpp"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "libprof/base/letter_case.hpp"
+
+namespace gpuprof::store {
+namespace {
+
+// How often statements are looked after: some tenths of a millisecond.
+constexpr int steps_between = 10'000;
+
+// All reports together take less than 20 steps for a byte of the tables they read; a small file has
+// some work that does not depend on its size.
+constexpr std::int64_t steps_per_byte = 300;
+constexpr std::int64_t least_steps = 200'000'000;  // some seconds
+
+// No value is longer than its file, but a small file may hold what grows a little on the way.
+constexpr std::int64_t least_length = 1 << 20;
+constexpr std::int64_t most_length = 1'000'000'000;  // SQLite's own
+
+struct Limit {
+  int what, value;
+};
+// Many times what our tables, views and statements need.
+constexpr std::array<Limit, 9> limits{{
+    {SQLITE_LIMIT_SQL_LENGTH, 16 << 20},  // a filter lists the ids of all kernels it means
+    {SQLITE_LIMIT_EXPR_DEPTH, 200},
+    {SQLITE_LIMIT_COMPOUND_SELECT, 100},
+    {SQLITE_LIMIT_VDBE_OP, 1'000'000},
+    {SQLITE_LIMIT_FUNCTION_ARG, 100},
+    {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 100},
+    {SQLITE_LIMIT_VARIABLE_NUMBER, 2000},  // of columns
+    {SQLITE_LIMIT_TRIGGER_DEPTH, 0},
+    {SQLITE_LIMIT_WORKER_THREADS, 0},
+}};
+
+// What the SQL of others may call: what our views call, and some of the kind. Each takes no longer
+// than its arguments are long, and gives nothing longer.
+constexpr std::array<std::string_view, 30> harmless{
+    "abs",    "avg",   "coalesce",  "count",  "date",     "datetime", "hex",       "ifnull",
+    "iif",    "instr", "julianday", "length", "lower",    "ltrim",    "max",       "min",
+    "nullif", "round", "rtrim",     "sign",   "strftime", "substr",   "substring", "sum",
+    "time",   "total", "trim",      "typeof", "unicode",  "upper"};
+
+// With what argument they are asked; all others only without one.
+constexpr std::array<std::string_view, 8> pragmas_with_argument{
+    "table_info", "table_xinfo", "table_list",  "index_list",
+    "index_info", "quick_check", "index_xinfo", "busy_timeout"};
+constexpr std::array<std::string_view, 8> pragmas{"page_count",   "page_size",      "data_version",
+                                                  "user_version", "application_id", "encoding",
+                                                  "journal_mode", "integrity_check"};
+
+template <std::size_t N>
+bool is_one_of(const std::array<std::string_view, N>& names, std::string_view name) {
+  return std::ranges::any_of(names, [&](std::string_view each) { return same_name(each, name); });
+}
+
+bool may_ask(std::string_view pragma, bool argument) {
+  return is_one_of(pragmas_with_argument, pragma) || (!argument && is_one_of(pragmas, pragma));
+}
+
+}  // namespace
+
+bool Guard::Making::allows(int action, std::string_view first, std::string_view second,
+                           std::string_view database) {
+  const bool table = type_ == "table", index = type_ == "index";
+  const bool named = same_name(first, name_) && database == "main";
+  switch (action) {
+    case SQLITE_CREATE_TABLE:
+      asked_ |= table && named;
+      // What AUTOINCREMENT is kept in.
+      return table && (named || (first == "sqlite_sequence" && database == "main"));
+    case SQLITE_CREATE_INDEX:
+      asked_ |= index && named;
+      return (index && named) ||
+             (table && same_name(second, name_) && first.starts_with("sqlite_autoindex_"));
+    case SQLITE_CREATE_VIEW: asked_ |= type_ == "view" && named; return type_ == "view" && named;
+    case SQLITE_INSERT:
+    case SQLITE_UPDATE: return first == "sqlite_master" && database == "main";
+    case SQLITE_REINDEX: return index && named;
+    case SQLITE_READ: return database == "main";  // columns that are named; there is no SELECT
+    case SQLITE_FUNCTION: return is_one_of(harmless, second);
+    default: return false;
+  }
+}
+
+// `cause`: the view, or part of a WITH clause, that the access stands in.
+bool Guard::allows(int action, const char* first, const char* second, const char* database,
+                   const char* cause) const {
+  const auto text = [](const char* word) { return std::string_view(word ? word : ""); };
+  if (making_) return !cause && making_->allows(action, text(first), text(second), text(database));
+  switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ: return true;
+    case SQLITE_FUNCTION:
+      return cause ? is_one_of(harmless, text(second)) : !same_name(text(second), "load_extension");
+    default: break;
+  }
+  if (cause) return false;
+  switch (action) {
+    case SQLITE_ATTACH: return attaching_;
+    case SQLITE_TRANSACTION: return true;
+    case SQLITE_PRAGMA:
+      return content_ == Content::copied || may_ask(text(first), second != nullptr);
+    case SQLITE_CREATE_TEMP_TABLE:
+    case SQLITE_CREATE_TEMP_INDEX:
+    case SQLITE_DROP_TEMP_TABLE:
+    case SQLITE_DROP_TEMP_INDEX: return true;
+    case SQLITE_INSERT:
+    case SQLITE_UPDATE:
+    case SQLITE_DELETE:
+    case SQLITE_REINDEX:
+    case SQLITE_CREATE_TABLE:
+    case SQLITE_CREATE_INDEX:
+    case SQLITE_CREATE_VIEW:
+    case SQLITE_DROP_VIEW:
+      return text(database) == "temp" || (content_ == Content::copied && text(database) == "main");
+    case SQLITE_ALTER_TABLE:  // names its database first
+      return content_ == Content::copied && text(first) == "main";
+    default: return false;
+  }
+}
+
+void Guard::protect(sqlite3* connection, Content content, std::int64_t bytes) {
+  content_ = content;
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_drop_modules(connection, nullptr);  // no kind of virtual table is left
+  for (const Limit& limit : limits) sqlite3_limit(connection, limit.what, limit.value);
+  sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, content == Content::copied ? 1 : 0);
+  sqlite3_limit(connection, SQLITE_LIMIT_LENGTH,
+                static_cast<int>(std::clamp(bytes, least_length, most_length)));
+  left_ = least_steps + std::min(bytes, most_length * 1'000'000) * steps_per_byte;
+  set_progress(connection);
+  sqlite3_set_authorizer(
+      connection,
+      [](void* context, int action, const char* first, const char* second, const char* database,
+         const char* cause) {
+        const auto& guard = *static_cast<const Guard*>(context);
+        return guard.allows(action, first, second, database, cause) ? SQLITE_OK : SQLITE_DENY;
+      },
+      this);
+}
+
+void Guard::watch(sqlite3* connection, std::function<bool()> stop) {
+  stop_ = std::move(stop);
+  set_progress(connection);
+}
+
+void Guard::set_progress(sqlite3* connection) {
+  sqlite3_progress_handler(
+      connection, content_ != Content::ours || stop_ ? steps_between : 0,
+      [](void* context) {
+        auto& guard = *static_cast<Guard*>(context);
+        if (guard.content_ != Content::ours) guard.left_ -= steps_between;
+        return guard.exhausted() || (guard.stop_ && guard.stop_()) ? 1 : 0;
+      },
+      this);
+}
+
+}  // namespace gpuprof::store

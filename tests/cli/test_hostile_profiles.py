@@ -1,0 +1,317 @@
+"""Profiles that somebody forged: what stands in them is data, and none of it is carried out.
+
+Of each: no file is made, changed or removed but the one that was asked for, the program ends, says
+what is wrong in lines, and reports what can be reported.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import sqlite3
+import struct
+import subprocess
+import tempfile
+import unittest
+
+GPUPROF = os.environ.get("GPUPROF", "")
+SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
+CASES = SOURCE / "tests" / "golden" / "nvprof"
+PREFIX = "CUPTI_ACTIVITY_KIND_"
+JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+
+
+class Hostile(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="gpuprof-hostile-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.temporary = self.folder / "temporary"
+        self.temporary.mkdir()
+        self.path = self.folder / "file.sqlite"
+
+    def gpuprof(self, *words, code=None):
+        ran = subprocess.run([GPUPROF, *map(str, words)], cwd=self.folder, capture_output=True,
+                             text=True, timeout=300, errors="replace",
+                             env={**os.environ, "TMPDIR": str(self.temporary)})  # fmt: skip
+        self.assertEqual(list(self.temporary.iterdir()), [], "a temporary file is left")
+        self.assertNotIn(str(self.temporary), ran.stdout + ran.stderr)
+        if code is not None:
+            self.assertEqual(ran.returncode, code, f"{words}\n{ran.stdout}{ran.stderr}")
+        return ran
+
+    def nvprof(self, case="basic"):
+        text = json.loads((CASES / f"{case}.json").read_text(encoding="utf-8"))["database_sql"]
+        self.change(text)
+
+    def ours(self, capture="vector_add"):
+        self.gpuprof("replay", SOURCE / "tests" / "captures" / f"{capture}.gpcap", "-q", "-o",
+                     self.path, code=0)  # fmt: skip
+
+    def change(self, sql):
+        with contextlib.closing(sqlite3.connect(self.path)) as connection:
+            connection.executescript(sql)
+
+    def forge(self, name, sql):
+        """Puts a text into the list of tables that SQLite itself would not put there."""
+        with contextlib.closing(sqlite3.connect(self.path)) as connection:
+            connection.execute("PRAGMA writable_schema = ON")
+            changed = connection.execute("UPDATE sqlite_master SET sql = ? WHERE name = ?",
+                                         (sql, name))  # fmt: skip
+            self.assertEqual(changed.rowcount, 1)
+            connection.commit()
+
+    def cut(self):
+        """Takes the last page away, so that the rest is rescued."""
+        with contextlib.closing(sqlite3.connect(self.path)) as connection:
+            (page,) = connection.execute("PRAGMA page_size").fetchone()
+        os.truncate(self.path, self.path.stat().st_size - page)
+
+    def all_commands(self):
+        yield "-i", "file.sqlite"
+        yield "info", "file.sqlite"
+        yield "slice", "file.sqlite", "--from", "0", "-f", "-o", "part.sqlite"
+        yield "truncate", "file.sqlite", "--keep", "gpu,api", "-f", "-o", "part.sqlite"
+
+    def names(self):
+        return {path.name for path in self.folder.iterdir()}
+
+    def part(self):
+        with contextlib.closing(sqlite3.connect(self.folder / "part.sqlite")) as connection:
+            return {name: (kind, sql) for kind, name, sql in connection.execute(
+                "SELECT type, name, sql FROM sqlite_master")}  # fmt: skip
+
+
+class ForgedSchema(Hostile):
+    def test_statements_behind_a_create_table_are_not_run(self):
+        victim = self.folder / "victim"
+        orders = (
+            f"COMMIT; ATTACH '{victim}' AS e; CREATE TABLE e.x AS SELECT 'owned' AS a; DETACH e; BEGIN",
+            f"COMMIT; VACUUM INTO '{victim}'; BEGIN",
+            "CREATE TABLE also(a)",
+        )
+        for order in orders:
+            for damaged in (False, True):
+                self.path.unlink(missing_ok=True)
+                self.nvprof()
+                self.change("CREATE TABLE zz(a); INSERT INTO zz VALUES(1)")
+                self.forge("zz", "CREATE TABLE zz(a); " + order)
+                if damaged:
+                    self.cut()
+                for command in self.all_commands():
+                    with self.subTest(order=order, damaged=damaged, command=command[0]):
+                        ran = self.gpuprof(*command, code=20 if damaged else 0)
+                        self.assertLessEqual(self.names(),
+                                             {"temporary", "file.sqlite", "part.sqlite"})
+                        if command[0] in ("slice", "truncate"):
+                            self.assertNotIn("zz", self.part())
+                            self.assertNotIn("also", self.part())
+                            self.assertIn("zz", ran.stderr)
+
+    def test_a_text_may_make_nothing_but_what_it_is_listed_as(self):
+        for sql in (
+            "CREATE TABLE another(a)",
+            "CREATE TABLE zz AS SELECT * FROM StringTable",
+            "CREATE TEMP TABLE zz(a)",
+            "CREATE TABLE temp.zz(a)",
+            "create virtual table zz using fts5(a)",
+            "CREATE TRIGGER zz AFTER INSERT ON Version BEGIN DELETE FROM Version; END",
+            "CREATE TABLE zz(a DEFAULT (load_extension('x')))",
+            "CREATE VIEW zz AS SELECT 1 AS a",
+        ):
+            with self.subTest(sql):
+                self.path.unlink(missing_ok=True)
+                self.nvprof()
+                self.change("CREATE TABLE zz(a)")
+                self.forge("zz", sql)
+                for command in self.all_commands():
+                    ran = self.gpuprof(*command)
+                    self.assertIn(ran.returncode, (0, 20), ran.stderr)
+                    if command[0] in ("slice", "truncate"):
+                        made = self.part()
+                        self.assertNotIn("zz", made)
+                        self.assertNotIn("another", made)
+                        self.assertIn("StringTable", made)
+
+    def test_triggers_and_virtual_tables_are_left_out_of_parts(self):
+        self.nvprof()
+        self.change("CREATE TABLE mine(a); CREATE TRIGGER often AFTER INSERT ON mine "
+                    "BEGIN DELETE FROM StringTable; END; CREATE VIRTUAL TABLE found USING rtree(a, b, c)")
+        ran = self.gpuprof("slice", "file.sqlite", "--from", "0", "-o", "part.sqlite", code=0)
+        self.assertIn("the trigger often is left out", ran.stderr)
+        self.assertIn("the virtual table found is left out", ran.stderr)
+        kinds = {kind for kind, _ in self.part().values()}
+        self.assertEqual(kinds, {"table", "index"})
+        self.assertIn("mine", self.part())
+
+    def test_a_view_without_end_is_ended(self):
+        many = ", ".join(f"TABLE_DOC t{i}" for i in range(9))
+        for select, word in (
+            (f"SELECT count(*) FROM {many}", "more work"),
+            ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n",
+             "does more than hold records"),
+            ("SELECT length(randomblob(9)) FROM RUN", "does more than hold records"),
+        ):  # fmt: skip
+            with self.subTest(select):
+                self.path.unlink(missing_ok=True)
+                self.ours()
+                self.change("DROP VIEW losses; CREATE VIEW losses AS SELECT 1 AS process_id, '' AS "
+                            f"kind, '' AS name, ({select}) AS value, '' AS help")  # fmt: skip
+                ran = self.gpuprof("-i", "file.sqlite", code=20)
+                self.assertRegex(ran.stderr, r"(?m)^gpuprof: file\.sqlite: .*" + word)
+                self.assertEqual(self.gpuprof("info", "file.sqlite").returncode, 20)
+                # The part has the view as it should be.
+                self.gpuprof("slice", "file.sqlite", "--from", "0", "-f", "-o", "part.sqlite", code=0)
+                self.gpuprof("-i", "part.sqlite", code=0)
+
+    def test_a_table_cannot_hide_what_sqlite_knows(self):
+        self.nvprof()
+        expected = self.gpuprof("-i", "file.sqlite", code=0).stderr
+        self.change("CREATE TABLE pragma_table_info(name, a); CREATE TABLE pragma_table_list(a); "
+                    "CREATE TABLE pragma_index_list(a)")  # fmt: skip
+        self.assertEqual(self.gpuprof("-i", "file.sqlite", code=0).stderr, expected)
+        self.gpuprof("slice", "file.sqlite", "--from", "0", "-o", "part.sqlite", code=0)
+        self.assertEqual(self.gpuprof("-i", "part.sqlite", code=0).stderr, expected)
+
+    def test_a_letter_in_another_case_is_the_same_name(self):
+        for old, new in ((f"{PREFIX}RUNTIME(", f"{PREFIX}rUNTIME("), ("cbid INT", "Cbid INT"),
+                         ("correlationId INT", "correlationID INT")):  # fmt: skip
+            with self.subTest(new):
+                self.path.unlink(missing_ok=True)
+                self.ours()
+                expected = self.gpuprof("-i", "file.sqlite", code=0).stderr
+                with contextlib.closing(sqlite3.connect(self.path)) as connection:
+                    (sql,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = ?",
+                                                (PREFIX + "RUNTIME",)).fetchone()  # fmt: skip
+                self.assertIn(old, sql)
+                self.forge(PREFIX + "RUNTIME", sql.replace(old, new))
+                self.assertEqual(self.gpuprof("-i", "file.sqlite", code=0).stderr, expected)
+                self.cut()
+                ran = self.gpuprof("-i", "file.sqlite", code=20)
+                self.assertIn("cudaLaunchKernel", ran.stderr)
+
+    def test_a_view_in_place_of_a_table_of_ours(self):
+        self.ours()
+        self.change("ALTER TABLE STATISTIC RENAME TO s; CREATE VIEW STATISTIC AS SELECT * FROM s")
+        self.cut()
+        ran = self.gpuprof("-i", "file.sqlite", code=20)
+        self.assertIn("cudaLaunchKernel", ran.stderr)
+
+    def test_tables_that_go_together_and_do_not(self):
+        self.ours()
+        self.change("DROP TABLE METRIC; INSERT INTO METRIC_RANGE(_id_, kind) VALUES(1, 'kernel'); "
+                    "INSERT INTO METRIC_VALUE VALUES(1, 1, 1)")  # fmt: skip
+        ran = self.gpuprof("-i", "file.sqlite", code=20)
+        self.assertIn("file.sqlite is incomplete: no such table: ", ran.stderr)
+        self.assertIn("cudaLaunchKernel", ran.stderr)
+
+
+class ForgedJournal(Hostile):
+    def test_a_file_that_a_journal_names_is_not_deleted(self):
+        self.ours()
+        victim = self.folder / "victim"
+        victim.write_text("precious")
+        header = self.path.read_bytes()[:100]
+        (page,) = struct.unpack(">H", header[16:18])
+        (pages,) = struct.unpack(">I", header[28:32])
+        name = str(victim).encode()
+        journal = (JOURNAL_MAGIC + struct.pack(">IIIII", 0, 1, pages, 512, page)).ljust(512, b"\0")
+        journal += struct.pack(">I", 0x40000000 // page + 1) + name
+        journal += struct.pack(">II", len(name), sum(name)) + JOURNAL_MAGIC
+        (self.folder / "file.sqlite-journal").write_bytes(journal)
+        for command in self.all_commands():
+            self.gpuprof(*command)
+            self.assertEqual(victim.read_text(), "precious", command)
+
+    def test_a_hot_journal_is_no_truncation(self):
+        self.nvprof()
+        calls = self.gpuprof("-i", "file.sqlite", code=0).stderr
+        journal = self.folder / "file.sqlite-journal"
+        connection = sqlite3.connect(self.path, isolation_level=None)
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("PRAGMA cache_size = 1")
+        connection.execute("BEGIN")
+        connection.execute(f"DELETE FROM {PREFIX}RUNTIME")
+        connection.execute("UPDATE StringTable SET value = value || '!'")
+        for i in range(300):
+            connection.execute("INSERT INTO StringTable(value) VALUES(?)", ("x" * 3000 + str(i),))
+        kept = journal.read_bytes(), bytearray(self.path.read_bytes())
+        connection.execute("ROLLBACK")
+        connection.close()
+        # As when the writer dies with its first page written and the end of the file not yet.
+        content = kept[1]
+        (pages,) = struct.unpack(">I", content[28:32])
+        content[28:32] = struct.pack(">I", pages + 5000)
+        content[92:96] = content[24:28]
+        self.path.write_bytes(content)
+        journal.write_bytes(kept[0])
+        ran = self.gpuprof("-i", "file.sqlite", code=0)
+        self.assertNotIn("truncated", ran.stderr)
+        self.assertIn("in the middle of a transaction", ran.stderr)
+        self.assertTrue(ran.stderr.endswith(calls), ran.stderr)
+
+
+class ForgedRows(Hostile):
+    def test_rows_that_cannot_be_read_behind_wide_gaps(self):
+        """A row whose text lies on a damaged page, behind ids that nobody has."""
+        self.nvprof()
+        self.change(
+            "DELETE FROM StringTable WHERE _id_ > 1;"
+            + "".join(f"INSERT INTO StringTable(_id_, value) VALUES({i}, '{mark * 9000}');"
+                      for i, mark in ((10**9, "a"), (10**15, "b"), (2**62, "c"), (2**63 - 1, "d"))))
+        content = bytearray(self.path.read_bytes())
+        for i in range(0, len(content), 4096):
+            page = content[i : i + 4096]
+            if any(page[100:].count(mark) > 3000 for mark in b"abcd"):
+                # The pointer to the next page of the text.
+                content[i : i + 4] = b"\xff\xff\xff\xff"
+        self.path.write_bytes(content)
+        for command in self.all_commands():
+            ran = self.gpuprof(*command, code=20)
+            said = ran.stdout + ran.stderr
+            if command[0] != "info":
+                self.assertRegex(said, r"\b\d rows? of StringTable cannot be read")
+
+    def test_sums_of_forged_times_do_not_wrap(self):
+        self.ours()
+        self.change(f"UPDATE {PREFIX}RUNTIME SET start = 1, [end] = {2**63 - 1};"
+                    f"UPDATE {PREFIX}CONCURRENT_KERNEL SET start = 1, [end] = {2**63 - 1}")
+        ran = self.gpuprof("-i", "file.sqlite", "--json", code=0)
+        for table in json.loads(ran.stdout)["tables"]:
+            for row in table["rows"]:
+                for key, value in row.items():
+                    if key.endswith("_ns") and value is not None:
+                        self.assertGreaterEqual(value, 0, row)
+
+    def test_json_has_no_infinity(self):
+        for case, table in (("metrics", "METRIC"),):
+            self.path.unlink(missing_ok=True)
+            self.nvprof(case)
+            self.change(f"UPDATE {PREFIX}{table} SET value = x'000000000000f07f'")
+            for report in ((), ("--print-gpu-trace",)):
+                ran = self.gpuprof("-i", "file.sqlite", "--json", *report, code=0)
+
+                def refuse(word):
+                    raise AssertionError(word)
+
+                self.assertIn("null", ran.stdout)
+                json.loads(ran.stdout, parse_constant=refuse)
+
+
+class Outputs(Hostile):
+    def test_the_unfinished_part_has_no_name_that_can_be_known(self):
+        self.nvprof()
+        victim = self.folder / "victim"
+        ran = subprocess.run(
+            ["sh", "-c", 'ln -s victim part.sqlite.part-$$; exec "$@"', "sh", GPUPROF, "slice",
+             "file.sqlite", "--from", "0", "-o", "part.sqlite"],
+            cwd=self.folder, capture_output=True, text=True, timeout=300)  # fmt: skip
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertFalse(victim.exists())
+        self.assertIn("StringTable", self.part())
+
+
+if __name__ == "__main__":
+    unittest.main()
