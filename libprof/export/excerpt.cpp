@@ -118,7 +118,6 @@ class Copier {
     find_window();
     copy_in_order();
     add_missing_tables();
-    if (options_.change) options_.change(out_);
     const bool ours = out_.has_table("RUN") && out_.has_table("STATISTIC_DOC");
     make_others(ours);
     if (ours) complete_our_own();

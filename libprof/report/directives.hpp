@@ -50,8 +50,7 @@ struct OpenaccRecord {
   std::uint32_t name = 0;
 };
 
-// SQL: which records have valid times and pass --devices. The summary of each GPU has them all, as
-// nvprof's has.
+// SQL: which records have valid times, and are of the devices that the session is about.
 std::string openacc_valid(const Session& session);
 
 // All of them, in no particular order.
