@@ -21,8 +21,8 @@
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/whole.hpp"
-#include "libprof/wire/ledger.hpp"
 #include "libprof/launch/salvage_process.hpp"
+#include "libprof/wire/ledger.hpp"
 #include "libprof/wire/messages.hpp"
 
 namespace gpuprof::launch {
@@ -87,11 +87,11 @@ struct Listener::Connection {
   std::int64_t process_id = 0;
   ucred peer{};  // as we see it: the process itself may live in another namespace
   bool said_hello = false;
-  bool gave_up = false;       // collecting failed: there is nothing to salvage
-  bool broken = false;        // what came could not be read any further
+  bool gave_up = false;  // collecting failed: there is nothing to salvage
+  bool broken = false;   // what came could not be read any further
   bool said_goodbye = false;
-  bool unwatched = false;     // its process may live, and cannot be waited for
-  bool measured = false;  // CUPTI's range profiler was at work
+  bool unwatched = false;  // its process may live, and cannot be waited for
+  bool measured = false;   // CUPTI's range profiler was at work
   // The socket is closed and the process lives: `socket` is its pidfd. What is in its arena is read
   // when it has ended.
   bool lingers = false;
@@ -426,6 +426,7 @@ void Listener::tell(std::uint32_t stream, const wire::Fields& fields) {
 void Listener::account(const Connection& connection, bool lives) {
   if (connection.gave_up) return;
   if (connection.arena < 0) {
+    if (connection.said_goodbye) return;
     if (options_.message) {
       options_.message(connection.process_id, "it was cut off before anything was recorded");
     }

@@ -1,5 +1,6 @@
 #include "libprof/store/nvtx_ranges.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <tuple>
 #include <unordered_map>
@@ -128,8 +129,8 @@ void compute_nvtx_ranges(Database& database) {
   database.execute("DELETE FROM NVTX_RANGE");
   // A part of a file of gpuprof 0.1.0 has its columns.
   const bool stops =
-      database.integer("SELECT 1 FROM pragma_table_info('NVTX_RANGE') WHERE name = 'stop'")
-          .has_value();
+      std::ranges::any_of(database.columns("NVTX_RANGE"),
+                          [](const Database::Column& column) { return column.name == "stop"; });
   const std::string stop = stops ? "stop" : "end";
   // The data of a range is looked up by id.
   database.execute(

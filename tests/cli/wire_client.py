@@ -95,14 +95,15 @@ def arena(slot_size=4096, entries=1, text_size=4096, slot=b"", state=1):
         size += (length + page - 1) // page * page
         return begin
 
-    headers = region(16)
+    headers = region(24)
     entries_at, text_at = region(32 * entries), region(text_size)
     names_at, names_text_at, launches_at = region(32), region(page), region(8)
     slots_at = region(slot_size)
     content = bytearray(size)
     struct.pack_into(
-        "<QIIQQQQQQQQQQQQ", content, 0, 0x616E657261707067, 1, 1, slot_size, slots_at, entries_at,
+        "<QIIQQQQQQQQQQQQ", content, 0, 0x616E657261707067, 2, 1, slot_size, slots_at, entries_at,
         entries, text_at, text_size, names_at, 1, names_text_at, page, launches_at, 1)
+    struct.pack_into("<Q", content, 1024, 0x31306764656C7067)  # an empty ledger
     struct.pack_into("<III", content, headers, state, 1, 0)
     content[slots_at : slots_at + len(slot)] = slot
     return bytes(content)

@@ -26,7 +26,7 @@ CUptiResult CUPTIAPI next_record(std::uint8_t* buffer, std::size_t size, CUpti_A
     at += (*record)->kind == CUPTI_ACTIVITY_KIND_RUNTIME ? sizeof(CUpti_ActivityAPI)
                                                          : sizeof(CUpti_ActivityMarker2);
   }
-  if (at + sizeof(CUpti_ActivityMarker2) > buffer + size) return CUPTI_ERROR_MAX_LIMIT_REACHED;
+  if (at + sizeof(CUpti_ActivityKind) > buffer + size) return CUPTI_ERROR_MAX_LIMIT_REACHED;
   *record = reinterpret_cast<CUpti_Activity*>(at);
   return (*record)->kind == CUPTI_ACTIVITY_KIND_INVALID ? CUPTI_ERROR_INVALID_KIND : CUPTI_SUCCESS;
 }
