@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "libprof/base/printable.hpp"
@@ -183,7 +184,7 @@ void Table::csv_cell(const Column& column, const Cell& cell) {
   } else if (const auto* size = std::get_if<Dimensions>(&cell)) {
     append_dimensions(line_, *size, ',');
   } else if (const auto* real = std::get_if<double>(&cell)) {
-    line_ += format_fixed(*real);
+    line_ += std::isfinite(*real) ? format_fixed(*real) : "null";
   } else {
     const std::int64_t number = std::get<std::int64_t>(cell);
     // Small values of the base unit stay whole.

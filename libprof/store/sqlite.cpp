@@ -142,6 +142,11 @@ class Statement::Connection {
         [[fallthrough]];
       default:
         if (said.starts_with("no such ")) kind = Kind::missing;
+        // SQLite has no code of its own for a function that the guard refuses.
+        if (foreign && said.starts_with("not authorized")) {
+          refuse("a view or table in it does more than hold records: " + said);
+          break;
+        }
         if (!sql.empty()) message += " in: " + std::string(sql.substr(0, 200));
     }
     throw DatabaseError(message, hint, exit_code, kind);
