@@ -184,7 +184,7 @@ void Table::csv_cell(const Column& column, const Cell& cell) {
   } else if (const auto* size = std::get_if<Dimensions>(&cell)) {
     append_dimensions(line_, *size, ',');
   } else if (const auto* real = std::get_if<double>(&cell)) {
-    line_ += std::isfinite(*real) ? format_fixed(*real) : "null";
+    line_ += format_fixed(*real);
   } else {
     const std::int64_t number = std::get<std::int64_t>(cell);
     // Small values of the base unit stay whole.
@@ -213,7 +213,7 @@ void Table::json_cells(std::span<const Cell> cells) {
       append_dimensions(line_, *size, ',');
       line_ += ']';
     } else if (const auto* real = std::get_if<double>(&cell)) {
-      line_ += format_fixed(*real);
+      line_ += std::isfinite(*real) ? format_fixed(*real) : "null";
     } else if (const auto* number = std::get_if<std::int64_t>(&cell)) {
       append_number(line_, *number);
     } else {
