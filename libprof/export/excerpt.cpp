@@ -115,6 +115,7 @@ class Copier {
     find_window();
     copy_in_order();
     add_missing_tables();
+    if (options_.change) options_.change(out_);
     const bool ours = out_.has_table("RUN") && out_.has_table("STATISTIC_DOC");
     make_others();
     if (ours) complete_our_own();

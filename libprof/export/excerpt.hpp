@@ -28,6 +28,8 @@ struct ExcerptOptions {
   // Tables of records; none: all. Devices, contexts, streams and names are kept anyway.
   std::optional<std::set<std::string>> keep;
   std::string command;  // told in RUN of a profile of ours
+  // Changes the rows that were copied, before there are indexes and views; empty: nothing.
+  std::function<void(store::Database&)> change;
 };
 
 struct Excerpt {

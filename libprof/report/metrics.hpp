@@ -45,8 +45,10 @@ struct Measure {
 // monostate: there is none, or its kind is unknown.
 using Value = std::variant<std::monostate, std::uint64_t, double>;
 
-// "126.48GB/s", "Low (3)", "44.30%"; in CSV with six decimals. No value: `nothing`.
-std::string value_text(MetricKind kind, const Value& value, bool csv, std::string_view nothing);
+// "126.48GB/s", "Low (3)", "44.30%" in a column of `width`; in CSV with six decimals. No value:
+// `nothing`.
+std::string value_text(MetricKind kind, const Value& value, bool csv, std::string_view nothing,
+                       int width = 10);
 
 // One row of the tables EVENT, METRIC, EVENT_INSTANCE, METRIC_INSTANCE or INSTANTANEOUS_*.
 struct ValueRow {
@@ -103,9 +105,15 @@ class ValueCursor {
   ValueRow row_;
 };
 
+// nvprof's words for such.
+inline constexpr std::string_view without_kernel_text =
+    "Some events/metrics can't be associated with any kernel.";
+
 // Whether the file has values at all, such of kernels, such at points in time.
 bool has_values(Session& session);
 bool has_kernel_values(Session& session);
+// Whether something else was traced than kernels.
+bool has_other_records(Session& session);
 bool has_device_values(Session& session);
 
 // Every value of a kernel that passes the session's filter, in the order of correlation ids.

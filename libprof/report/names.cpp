@@ -7,11 +7,10 @@
 #include "libprof/base/demangle.hpp"
 #include "libprof/base/nvprof_demangle.hpp"
 #include "libprof/report/blob.hpp"
+#include "schema/nvprof_api.hpp"
 
 namespace gpuprof::report {
 namespace {
-
-#include "libprof/report/api_names.inc"
 
 bool has_column(store::Database& database, std::string_view table, std::string_view column) {
   auto statement = database.prepare("SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2");
@@ -22,8 +21,7 @@ bool has_column(store::Database& database, std::string_view table, std::string_v
 }  // namespace
 
 std::string_view without_version(std::string_view api_name) {
-  const auto underscore = api_name.find('_');
-  return underscore == 0 ? api_name : api_name.substr(0, underscore);
+  return schema::without_version(api_name);
 }
 
 std::string memcpy_name(std::int64_t copy_kind) {
@@ -32,6 +30,10 @@ std::string memcpy_name(std::int64_t copy_kind) {
   const bool known = copy_kind > 0 && copy_kind < static_cast<std::int64_t>(kinds.size());
   return "[CUDA memcpy " + std::string(kinds[known ? static_cast<std::size_t>(copy_kind) : 0]) +
          "]";
+}
+
+bool is_transfer(std::string_view name) {
+  return name == memset_name || name.starts_with("[CUDA memcpy ");
 }
 
 Names::Names(store::Database& database, NameStyle style) : style_(style) {
@@ -101,13 +103,16 @@ std::string Names::api(ApiDomain domain, std::int64_t cbid, bool full) {
     if (api_.step()) name = full ? api_.text(0) : without_version(api_.text(0));
     api_.reset();
   }
-  if (!name.empty()) return name;
-  const auto known = runtime ? std::span<const std::string_view>(runtime_api_names)
-                             : std::span<const std::string_view>(driver_api_names);
+  // CUPTI calls functions that it no longer knows by their numbers: "cuda34".
+  const bool placeholder = name.size() > 4 && name.starts_with("cuda") &&
+                           name.find_first_not_of("0123456789", 4) == std::string::npos;
+  if (!name.empty() && !placeholder) return name;
+  const auto known = schema::nvprof_api_names(runtime);
   if (cbid >= 0 && cbid < static_cast<std::int64_t>(known.size())) {
     const std::string_view text = known[static_cast<std::size_t>(cbid)];
-    return std::string(full ? text : without_version(text));
+    if (!text.empty()) return std::string(full ? text : without_version(text));
   }
+  if (placeholder) return name;
   return (runtime ? "<runtime function " : "<driver function ") + std::to_string(cbid) + ">";
 }
 

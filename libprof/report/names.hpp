@@ -19,6 +19,9 @@ std::string_view without_version(std::string_view api_name);
 
 // "[CUDA memcpy HtoD]"; `copy_kind` is CUpti_ActivityMemcpyKind.
 std::string memcpy_name(std::int64_t copy_kind);
+inline constexpr std::string_view memset_name = "[CUDA memset]";
+// One of these two.
+bool is_transfer(std::string_view name);
 
 // Looks names up in one database. Belongs to the database's thread and must not outlive it.
 // Files of nvprof lack the table API_NAME and the column StringTable.demangled: names then come

@@ -70,6 +70,15 @@ std::string format_number(double value, std::string_view unit, NumberFormat form
   return text.append(unit);
 }
 
+std::string format_real(double value, int width) {
+  return format_number(value, "", {.width = width, .exponent_from = 1000});
+}
+
+std::string format_whole(std::uint64_t value, int width, std::uint64_t exponent_from) {
+  if (value < exponent_from) return std::to_string(value);
+  return scientific(static_cast<double>(value), std::max(width - 6, 0));
+}
+
 Scale time_scale(std::uint64_t largest) {
   if (largest < 1'000) return times[0];
   return largest < 1'000'000 ? times[1] : largest < 1'000'000'000 ? times[2] : times[3];
@@ -110,7 +119,7 @@ std::string format_speed(std::uint64_t bytes_per_second) {
 }
 
 std::string format_scaled(std::uint64_t value, Scale scale, NumberFormat format) {
-  if (scale.factor == 1 && value < 1000) return std::to_string(value);
+  if (format.whole && scale.factor == 1 && value < 1000) return std::to_string(value);
   const double scaled = static_cast<double>(value) * scale.factor;
   const bool exponent = scaled >= format.exponent_from || (scaled < 0.01 && value != 0);
   return exponent ? scientific(scaled, format.width - 6) : filled(scaled, format.width, 6);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "libprof/base/printable.hpp"
 #include "libprof/report/blob.hpp"
 #include "libprof/report/directives.hpp"
+#include "libprof/report/metrics.hpp"
 #include "libprof/report/number.hpp"
 
 namespace gpuprof::report {
@@ -39,6 +41,9 @@ std::string_view memory_name(std::int64_t kind) {
   const bool known = kind >= 0 && kind < static_cast<std::int64_t>(names.size());
   return known ? names[static_cast<std::size_t>(kind)] : std::string_view();
 }
+
+// To six decimals, as nvprof rounds.
+double half_up(double value) { return std::floor(value * 1e6 + 0.5) / 1e6; }
 
 // Whole bytes per second.
 std::int64_t throughput(std::int64_t bytes, std::int64_t duration) {
@@ -287,7 +292,7 @@ class TransferSource : public TraceSource {
     memory(TraceField::source_memory, rows_.integer(8));
     if (set_) return text(TraceField::name, "[CUDA memset]");
     memory(TraceField::destination_memory, rows_.integer(9));
-    text(TraceField::name, memcpy_name(peer_ ? 10 : rows_.integer(10)));
+    text(TraceField::name, memcpy_name(rows_.integer(10)));
     if (!peer_) return;
     device(TraceField::source_device, rows_.integer(11));
     context(TraceField::source_context, rows_.integer(12));
@@ -421,9 +426,11 @@ class MarkerSource : public TraceSource {
       name_ = rows_.integer(4);
       const std::int64_t flags = rows_.integer(1);
       if (flags & range_start) open_[range()] = name_;
+      found_ = !(flags & range_end);
       if (flags & range_end) {
         const auto start = open_.find(range());
         if (start != open_.end()) {
+          found_ = true;
           name_ = start->second;
           open_.erase(start);
         }
@@ -447,7 +454,7 @@ class MarkerSource : public TraceSource {
     *text = flags & range_start ? "[Range start] "
             : flags & range_end ? "[Range end] "
                                 : "[Marker] ";
-    *text += string(name_, "(null)");
+    *text += string(name_, found_ ? "<unnamed>" : "(null)");
     text->append(" (Domain: ").append(string(rows_.integer(5), "<unnamed>")).append(")");
   }
 
@@ -468,6 +475,7 @@ class MarkerSource : public TraceSource {
 
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> open_;  // range -> its name
   std::int64_t name_ = 0;
+  bool found_ = false;  // the row has a name of its own, or a range that it ends
 };
 
 // OpenACC directives.
@@ -523,7 +531,8 @@ class UnifiedMemorySource : public TraceSource {
  protected:
   store::Statement open() override {
     return session_.select(
-        kind(), {"start", "end", "counterKind", "value", "address", "srcId", "dstId", "processId"},
+        kind(),
+        {"start", "end", "counterKind", "value", "address", "srcId", "dstId", "processId", "flags"},
         where() + order());
   }
   void read() override {
@@ -560,6 +569,7 @@ class UnifiedMemorySource : public TraceSource {
 
   void devices(std::int64_t kind) {
     const std::int64_t source = rows_.integer(5), destination = rows_.integer(6);
+    const bool on_cpu = rows_.integer(8) & 1;  // of thrashing and throttling
     switch (kind) {
       case cpu_fault: nothing(TraceField::device); break;
       case htod: TraceSource::devices(TraceField::device, processor(destination)); break;
@@ -568,14 +578,18 @@ class UnifiedMemorySource : public TraceSource {
         TraceSource::devices(TraceField::device, processor(source) + ", " + processor(destination));
         break;
       case thrash: {
-        std::string names = "CPU";
+        std::string names = on_cpu ? "CPU" : "";
         for (int bit = 0; bit < 32; ++bit) {
-          if (source >> bit & 1) names += ", " + session_.names().device(bit);
+          if (source >> bit & 1)
+            names += (names.empty() ? "" : ", ") + session_.names().device(bit);
         }
         TraceSource::devices(TraceField::device, names);
         break;
       }
-      default: TraceSource::devices(TraceField::device, processor(source)); break;
+      default:
+        TraceSource::devices(TraceField::device,
+                             kind == throttle && on_cpu ? "CPU" : processor(source));
+        break;
     }
   }
 
@@ -597,9 +611,10 @@ class UnifiedMemorySource : public TraceSource {
                                                             {.width = 20, .exponent_from = 1000}));
     }
     const Scale scale = size_scale(unsigned_value);
-    std::string number = scale.factor == 1
-                             ? std::to_string(unsigned_value)
-                             : format_fixed(static_cast<double>(unsigned_value) * scale.factor);
+    std::string number =
+        scale.factor == 1
+            ? std::to_string(unsigned_value)
+            : format_fixed(half_up(static_cast<double>(unsigned_value) * scale.factor));
     text(TraceField::unified_memory, number.append(scale.unit));
   }
 };
@@ -648,6 +663,62 @@ class SystemSource : public TraceSource {
  private:
 };
 
+// Values of events and metrics at a point in time.
+class InstantSource : public TraceSource {
+ public:
+  InstantSource(Session& session, const ValueTable& table)
+      : TraceSource(session, {.kind = table.kind,
+                              .time = "timestamp",
+                              .valid = "timestamp > 0",
+                              .amounts = {},
+                              .context = "",
+                              .stream = ""}),
+        values_(table) {}
+
+ protected:
+  store::Statement open() override {
+    return session_.select(kind(), {"timestamp", "deviceId", "id", "value", "flags", "instance"},
+                           where() + order());
+  }
+  void read() override {
+    text(TraceField::kind, "instantaneous");
+    device(TraceField::device, rows_.integer(1));
+    number(TraceField::device_id, rows_.integer(1));
+    const auto row = value_row(values_, rows_, 2);
+    const TraceField field =
+        values_.is_metric ? TraceField::instant_metric : TraceField::instant_event;
+    if (!row) {
+      session_.skip("CUPTI_ACTIVITY_KIND_" + std::string(kind()) +
+                    " with a value that is not of 8 bytes");
+      nothing(field);
+      return text(TraceField::name, "");
+    }
+    std::string name = row->measure.name();
+    if (values_.has_instances) {
+      name += " [instance " + std::to_string(row->measure.instance) + "]";
+      if (session_.output().csv()) name += ' ';  // as nvprof has it
+    }
+    text(TraceField::name, name);
+    Cell* value = cell(field);
+    const MetricKind kind = row->measure.kind();
+    if (!value) return;
+    const auto* count = std::get_if<std::uint64_t>(&row->value);
+    if (row->overflow || row->invalid) {
+      *value = row->overflow ? "<OVERFLOW>" : "<INVALID>";
+    } else if (session_.output().text() || kind == MetricKind::utilization ||
+               (count && kind == MetricKind::throughput && session_.output().csv())) {
+      *value = value_text(kind, row->value, !session_.output().text(), "-", 40);
+    } else if (count) {
+      *value = static_cast<std::int64_t>(*count);
+    } else if (const auto* real = std::get_if<double>(&row->value)) {
+      *value = *real;
+    }
+  }
+
+ private:
+  const ValueTable& values_;
+};
+
 }  // namespace
 
 Trace::Trace(Session& session, TraceParts parts) : session_(session) {
@@ -674,6 +745,11 @@ Trace::Trace(Session& session, TraceParts parts) : session_(session) {
       add(std::make_unique<OpenaccSource>(session, kind));
     }
   }
+  if (parts.gpu) {
+    for (const ValueTable& table : device_value_tables) {
+      add(std::make_unique<InstantSource>(session, table));
+    }
+  }
   add(std::make_unique<SystemSource>(session));
   add(std::make_unique<UnifiedMemorySource>(session));
   make_columns(parts);
@@ -685,6 +761,10 @@ Trace::~Trace() = default;
 
 bool Trace::has(std::string_view kind) const {
   return std::ranges::any_of(sources_, [&](const auto& source) { return source->kind() == kind; });
+}
+
+bool Trace::kernels_alone() const {
+  return std::ranges::all_of(sources_, [](const auto& source) { return source->is_kernel(); });
 }
 
 void Trace::make_columns(TraceParts parts) {
@@ -743,6 +823,12 @@ void Trace::make_columns(TraceParts parts) {
     add(unified_memory, "Unified Memory", 20, Quantity::size, "unified_memory");
     if (parts.gpu || json) add(address, "Virtual Address", 15, Quantity::text, "address");
   }
+  if (std::ranges::any_of(device_value_tables,
+                          [&](const ValueTable& table) { return has(table.kind); })) {
+    add(instant_event, "Instantaneous Event", 40, Quantity::bits, "instantaneous_event");
+    add(instant_metric, "Instantaneous Metric", 40, Quantity::bits, "instantaneous_metric");
+    columns_.back().column.scale.unit = "B/s";  // nvprof says so whatever it is
+  }
   add(name, "Name", 0, Quantity::text, "name");
   if (parts.api) add_json(kernel, "kernel", Quantity::text);
   add(correlation_id, "Correlation_ID", 0, Quantity::count, "correlation_id");
@@ -773,13 +859,15 @@ void Trace::set_scales(TraceParts parts) {
                                            source->where());
     row.step();
     first = std::min(first, row.integer(0));
-    // nvprof does not look at system rows here.
-    if (source->kind() != "ENVIRONMENT") last = std::max(last, row.integer(1));
+    // nvprof does not look at these rows here.
+    const bool looked_at =
+        source->kind() != "ENVIRONMENT" && source->kind() != "UNIFIED_MEMORY_COUNTER";
+    if (looked_at) last = std::max(last, row.integer(1));
     int column = 2;
     for (const auto& [field, amount] : source->amounts()) add(field, row.integer(column++));
   }
   if (first < last) add(TraceField::start, last - first);
-  if (openacc_alone && last == INT64_MIN) add(TraceField::start, INT64_MAX);
+  if (!sources_.empty() && last == INT64_MIN) add(TraceField::start, INT64_MAX);
   std::vector<Column> columns;
   for (const TraceColumn& each : columns_) columns.push_back(each.column);
   largest.set_scales(columns, session_.output());

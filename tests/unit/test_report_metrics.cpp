@@ -336,8 +336,8 @@ TEST_CASE("other traces become summaries; the GPU trace has a column per measure
           R"(======== Profiling result:
          Device   Context    Stream                Kernel  gld_request  dram_read_throughput  l1_shared_utilization  sysmem_write_bytes  l2_tex_hit_rate
                                                                                         GB/s                                                           %
-              0         0         0             fill [10]            5              2.000000                Mid (4)                   -            12.50
-              0         0         0             fill [11]   <OVERFLOW>                     -                      -           <INVALID>                -
+              0         0         0                  fill            5              2.000000                Mid (4)                   -            12.50
+              0         0         0                  fill   <OVERFLOW>                     -                      -           <INVALID>                -
 )");
   }
   const Options csv{.chosen = {"print-gpu-trace"}, .layout = Layout::csv};
@@ -366,7 +366,7 @@ TEST_CASE("a filter of kernels leaves values of other kernels out, without a war
 )");
 }
 
-TEST_CASE("PC samples are summed up by kernel and stall reason") {
+TEST_CASE("PC samples are listed by launch and address") {
   Database database = memory(std::string(kernels) + R"(
     CREATE TABLE CUPTI_ACTIVITY_KIND_PC_SAMPLING(correlationId INT, latencySamples INT, samples INT,
                                                  stallReason INT, pcOffset INT);
@@ -376,16 +376,27 @@ TEST_CASE("PC samples are summed up by kernel and stall reason") {
     CREATE TABLE CUPTI_ACTIVITY_KIND_PC_SAMPLING_RECORD_INFO(correlationId INT, droppedSamples INT);
     INSERT INTO CUPTI_ACTIVITY_KIND_PC_SAMPLING_RECORD_INFO VALUES(10, 3), (11, 4);
   )");
-  const std::string text = all(database, {.chosen = {"print-api-summary"}});
-  CHECK(text.substr(text.find("\n\n") + 2) == R"(======== PC SAMPLING SUMMARY:
-Samples(%)     Samples     Latency  Stall reason
-Device "0"
-    Kernel: fill
-    75.00%          30           5  memory_dependency
-    25.00%          10           0  none
-    Kernel: sort
-   100.00%           5           0  <stall reason 99>
+  const std::string text = all(database, {.chosen = {"print-api-summary"}, .layout = Layout::csv});
+  CHECK(text.substr(text.find("======== PC")) == R"csv(======== PC SAMPLING SUMMARY:
+fill
+"PC","INVALID","NONE","INST_FETCH","EXEC_DEP","MEM_DEP","TEXTURE","SYNC","CONST_MEM_DEP","PIPE_BUSY","MEM_THROTTLE","NOT_SEL","OTHER","SLEEPING","TOTAL"
+"0x20",0,10,0,0,20,0,0,0,0,0,0,0,0,30
+"Total",0,10,0,0,20,0,0,0,0,0,0,0,0,30
+Total Samples: 33
+Dropped Samples: 3
+fill
+"PC","INVALID","NONE","INST_FETCH","EXEC_DEP","MEM_DEP","TEXTURE","SYNC","CONST_MEM_DEP","PIPE_BUSY","MEM_THROTTLE","NOT_SEL","OTHER","SLEEPING","TOTAL"
+"0x10",0,0,0,0,10,0,0,0,0,0,0,0,0,10
+"Total",0,0,0,0,10,0,0,0,0,0,0,0,0,10
+Total Samples: 14
+Dropped Samples: 4
+sort
+"PC","INVALID","NONE","INST_FETCH","EXEC_DEP","MEM_DEP","TEXTURE","SYNC","CONST_MEM_DEP","PIPE_BUSY","MEM_THROTTLE","NOT_SEL","OTHER","SLEEPING","TOTAL"
+"0x0",0,0,0,0,0,0,0,0,0,0,0,0,0,0
+"Total",0,0,0,0,0,0,0,0,0,0,0,0,0,0
+Total Samples: 0
+Dropped Samples: 0
 ======== Warning: 6 PC samples can't be associated with a kernel.
-======== Warning: 7 PC samples were dropped.
-)");
+======== Warning: 5 PC samples have a stall reason that is not known.
+)csv");
 }

@@ -274,13 +274,12 @@ void Reader::read_nested_kernels() {
 
 void Reader::read_copies(std::string_view kind) {
   session_.output().progress("reading copies");
-  const bool to_peer = kind == "MEMCPY2";
   std::map<std::int64_t, std::uint32_t> kinds;
   auto rows =
       session_.select(kind, {GPUPROF_WORK, "copyKind", "srcKind", "dstKind", "flags"}, window_);
   while (rows.step()) {
     if (!is_timed(rows)) continue;
-    const std::int64_t copy_kind = to_peer ? 10 : rows.integer(6);
+    const std::int64_t copy_kind = rows.integer(6);
     const auto [known, is_new] = kinds.try_emplace(copy_kind);
     if (is_new) {
       const std::string name = memcpy_name(copy_kind);

@@ -146,11 +146,11 @@ void print(Session& session) {
   const std::vector<Link> links = read(session);
   if (output.json()) return print_json(output, links);
   if (links.empty()) return output.heading("NVLink topology is not present in this system.");
-  if (std::ranges::any_of(links, &Link::through_switch)) {
-    return output.heading("NVLink topology is not supported for this configuration.");
-  }
   output.line();
   output.heading("NVLink topology:");
+  if (std::ranges::any_of(links, &Link::through_switch)) {
+    return output.heading("NVLink topology information is not supported for this configuration.");
+  }
   for (const Link& link : links) print_line(output, link);
 }
 
