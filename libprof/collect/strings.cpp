@@ -80,7 +80,8 @@ const StringEntry* LaunchNames::add(const char* name) {
 LeftStrings::LeftStrings(const Arena& arena)
     : table_(arena.strings()), launch_names_(arena.launch_names()), launches_(arena.launches()) {
   for (const StringEntry& entry : table_.entries) {
-    if (entry.pointer.load(std::memory_order_relaxed) == 0) continue;
+    if (entry.pointer.load(std::memory_order_relaxed) == 0 || !wire::is_string_id(entry.id))
+      continue;
     fresh_.add(entry.id, table_.text_of(entry));
     last_id_ = std::max(last_id_, entry.id);
   }
@@ -90,7 +91,7 @@ const StringEntry* LeftStrings::left(const char* text) const {
   const auto pointer = reinterpret_cast<std::uint64_t>(text);
   const StringEntry* entry = table_.find(pointer);
   const bool there = text && entry && entry->pointer.load(std::memory_order_relaxed) == pointer;
-  return there ? entry : nullptr;
+  return there && wire::is_string_id(entry->id) ? entry : nullptr;
 }
 
 std::uint32_t LeftStrings::intern(const char* text) {
@@ -98,7 +99,7 @@ std::uint32_t LeftStrings::intern(const char* text) {
   if (const StringEntry* entry = left(text)) return entry->id;
   const auto learned = learned_.find(reinterpret_cast<std::uint64_t>(text));
   if (learned != learned_.end()) return learned->second;
-  if (lost_++ == 0) fresh_.add(lost_id_ = ++last_id_, lost_text);
+  if (lost_++ == 0) lost_id_ = add(lost_text);
   return lost_id_;
 }
 
@@ -119,8 +120,13 @@ void LeftStrings::learn(const char* pointer, std::uint32_t correlation_id) {
   }
   const std::string_view name = launch_names_.text_of(launch_names_.entries[place - 1]);
   if (name.empty()) return;
-  fresh_.add(++last_id_, name);
-  learned_[key] = last_id_;
+  learned_[key] = add(name);
+}
+
+std::uint32_t LeftStrings::add(std::string_view text) {
+  if (!wire::is_string_id(last_id_ + 1)) return 0;
+  fresh_.add(++last_id_, text);
+  return last_id_;
 }
 
 }  // namespace gpuprof::collect

@@ -85,8 +85,10 @@ class LeftStrings : public Strings {
   std::uint64_t lost() const { return lost_; }
 
  private:
-  // What the target's table has under the pointer; null: nothing.
+  // What the target's table has under the pointer; null: nothing, or nothing that adds up.
   const StringEntry* left(const char* text) const;
+  // The id of one more string; 0 when there are no ids left.
+  std::uint32_t add(std::string_view text);
 
   StringTable table_;
   StringTable launch_names_;

@@ -84,6 +84,7 @@ inline constexpr std::uint32_t max_columns = 1000;
 
 // Ids beyond are taken for damage.
 inline constexpr std::uint32_t max_string_id = 1 << 26;
+constexpr bool is_string_id(std::uint32_t id) { return id != 0 && id <= max_string_id; }
 
 template <class T>
 T load(const std::byte* bytes) {

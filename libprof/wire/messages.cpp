@@ -129,7 +129,7 @@ std::optional<std::vector<WireString>> decode_strings(const Block& block) {
     WireString string;
     string.id = decoder.integer<std::uint32_t>();
     string.text = decoder.text();
-    if (string.id == 0 || string.id > max_string_id) return std::nullopt;
+    if (!is_string_id(string.id)) return std::nullopt;
     if (decoder.ok()) strings.push_back(string);
   }
   if (!decoder.ok()) return std::nullopt;

@@ -1,0 +1,286 @@
+// An arena that a target left behind, whatever it had made of it, read out by salvage.
+//
+// The input is orders for building one: they put records, strings and launches into a sound arena,
+// or spoil what is there, so that most inputs get behind the first checks. What salvage sends must
+// be batches that decode, with rows of their tables' widths, and statistics.
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <map>
+#include <thread>
+
+#include "libprof/collect/arena.hpp"
+#include "libprof/collect/packer.hpp"
+#include "libprof/collect/salvage.hpp"
+#include "libprof/wire/messages.hpp"
+#include "tests/fuzz/support.hpp"
+
+namespace gpuprof::fuzz {
+namespace {
+
+using collect::LaunchEntry;
+using collect::SlotHeader;
+using collect::StringEntry;
+
+constexpr std::uint32_t cupti_version = 130500;  // as the stand-in says
+
+// The input, read from its beginning; zeros behind its end.
+class Orders {
+ public:
+  explicit Orders(Input input) : input_(input) {}
+  bool done() const { return at_ >= input_.size(); }
+  template <class T>
+  T next() {
+    T value{};
+    const std::size_t count = std::min(sizeof value, input_.size() - at_);
+    std::memcpy(&value, input_.data() + at_, count);
+    at_ += count;
+    return value;
+  }
+
+ private:
+  Input input_;
+  std::size_t at_ = 0;
+};
+
+// How long the stand-in's records are; asked for as salvage does. 0: it has none of that kind.
+std::size_t record_size(std::uint32_t kind) {
+  static const auto next = [] {
+    void* library = dlopen(GPUPROF_FAKE_CUPTI, RTLD_NOW);
+    void* function = library ? dlsym(library, "cuptiActivityGetNextRecord") : nullptr;
+    if (!function) finding("no stand-in for libcupti: " GPUPROF_FAKE_CUPTI);
+    return reinterpret_cast<decltype(&::cuptiActivityGetNextRecord)>(function);
+  }();
+  static std::map<std::uint32_t, std::size_t> sizes;
+  const auto [size, fresh] = sizes.try_emplace(kind, 0);
+  if (!fresh) return size->second;
+  alignas(8) std::array<std::uint32_t, 1024> buffer;
+  buffer.fill(kind);
+  auto* bytes = reinterpret_cast<std::uint8_t*>(buffer.data());
+  CUpti_Activity* record = nullptr;
+  for (int records = 0; records < 2; ++records) {
+    if (next(bytes, sizeof buffer, &record) != CUPTI_SUCCESS) return 0;
+  }
+  return size->second = static_cast<std::size_t>(reinterpret_cast<std::uint8_t*>(record) - bytes);
+}
+
+// Pointers of the dead target that strings and records share, so that they meet.
+constexpr std::array<std::uint64_t, 8> pointers{0, 0x1000, 0x2000, 0x3000, 0x4000, 0x5000, 5, 8};
+
+class ArenaImage {
+ public:
+  explicit ArenaImage(std::uint32_t slots) : used_(slots) {
+    std::size_t size = 2 * page;  // the header, and the slots' headers
+    const auto reserve = [&size](std::size_t bytes) {
+      const std::size_t offset = size;
+      size += (bytes + 63) / 64 * 64;
+      return offset;
+    };
+    layout_.magic = collect::arena_magic;
+    layout_.version = 1;
+    layout_.slot_count = slots;
+    layout_.slot_size = slot_size;
+    layout_.entry_count = layout_.name_count = layout_.launch_count = entries;
+    layout_.entries_offset = reserve(entries * sizeof(StringEntry));
+    layout_.names_offset = reserve(entries * sizeof(StringEntry));
+    layout_.text_size = layout_.names_text_size = text_size;
+    layout_.text_offset = reserve(text_size);
+    layout_.names_text_offset = reserve(text_size);
+    layout_.launches_offset = reserve(entries * sizeof(LaunchEntry));
+    layout_.slots_offset = size;
+    layout_.own_threads[0] = 77;
+    bytes_.resize(size + slots * slot_size);
+    std::memcpy(bytes_.data(), static_cast<const void*>(&layout_), sizeof layout_);
+    for (std::uint32_t slot = 0; slot < slots; ++slot) set_slot(slot, 1, 1);
+    for (const std::size_t text : {layout_.text_offset, layout_.names_text_offset}) {
+      std::memcpy(&bytes_[text], "_Z6kernelPfi\0WaitNs\0_Z5namedIfEvT_", 34);
+    }
+  }
+
+  Input bytes() const { return bytes_; }
+
+  void obey(Orders& orders) {
+    switch (orders.next<std::uint8_t>() % 8) {
+      case 0: add_string(orders); break;
+      case 1: add_launch(orders); break;
+      case 2: {
+        const auto slot = orders.next<std::uint8_t>();
+        set_slot(slot % slots(), slot / 16u, orders.next<std::uint8_t>());
+        break;
+      }
+      case 3: overwrite(orders); break;
+      case 4:
+        // Seldom: most of what follows would find no room.
+        if (orders.next<std::uint8_t>() == 0) {
+          bytes_.resize(std::min<std::size_t>(bytes_.size(), orders.next<std::uint32_t>()));
+        }
+        break;
+      default: add_record(orders);
+    }
+  }
+
+ private:
+  static constexpr std::size_t page = 4096;
+  static constexpr std::size_t slot_size = 4096;
+  static constexpr std::size_t entries = 16;
+  static constexpr std::size_t text_size = 1024;
+
+  std::uint32_t slots() const { return static_cast<std::uint32_t>(used_.size()); }
+
+  template <class T>
+  void put(std::size_t place, const T& value) {
+    if (place + sizeof value <= bytes_.size()) std::memcpy(&bytes_[place], &value, sizeof value);
+  }
+
+  void set_slot(std::uint32_t slot, std::uint32_t state, std::uint32_t generation) {
+    const std::uint32_t header[] = {state, generation};
+    put(page + slot * sizeof(SlotHeader), header);
+  }
+
+  // Behind the slot's last one, with some of its words set.
+  void add_record(Orders& orders) {
+    auto kind = orders.next<std::uint8_t>() % 64u;
+    const auto how = orders.next<std::uint8_t>();
+    const std::size_t slot = how % slots();
+    const std::size_t size = record_size(kind);
+    if (size == 0 || used_[slot] + size > slot_size) return;
+    const std::size_t start = layout_.slots_offset + slot * slot_size + used_[slot];
+    used_[slot] += size;
+    if (how & 128) kind |= 0x80000000;  // begun and not finished
+    put(start, kind);
+    for (int words = how >> 3 & 15; words > 0; --words) {
+      const std::size_t place = 8 + orders.next<std::uint8_t>() * 8u % size;
+      const auto what = orders.next<std::uint8_t>();
+      const std::uint64_t value =
+          what & 128 ? pointers[what % pointers.size()] : std::uint64_t{what} << (what & 56);
+      if (place + sizeof value <= size) put(start + place, value);
+    }
+  }
+
+  // Where salvage will look for it, in the strings or in the names of launches.
+  void add_string(Orders& orders) {
+    const auto how = orders.next<std::uint8_t>();
+    const std::size_t offset = how & 1 ? layout_.names_offset : layout_.entries_offset;
+    const std::uint64_t pointer = pointers[how / 2 % pointers.size()];
+    if (offset + entries * sizeof(StringEntry) > bytes_.size()) return;
+    const collect::StringTable table{{reinterpret_cast<StringEntry*>(&bytes_[offset]), entries},
+                                     {}};
+    StringEntry* const entry = table.find(pointer);
+    if (!entry) return;
+    entry->id = orders.next<std::uint8_t>();
+    entry->offset = orders.next<std::uint16_t>() % (text_size + 8);
+    entry->length = orders.next<std::uint16_t>() % (text_size + 8);
+    entry->pointer = pointer;
+  }
+
+  void add_launch(Orders& orders) {
+    const auto correlation = orders.next<std::uint8_t>();
+    const std::uint32_t launch[] = {correlation, orders.next<std::uint8_t>()};
+    put(layout_.launches_offset + correlation % entries * sizeof launch, launch);
+  }
+
+  // Anything anywhere; the header often.
+  void overwrite(Orders& orders) {
+    const auto how = orders.next<std::uint8_t>();
+    const std::size_t place = how & 1 ? how / 2 * 8u % sizeof layout_
+                                      : orders.next<std::uint32_t>() % (bytes_.size() + 1);
+    put(place, orders.next<std::uint64_t>());
+  }
+
+  collect::ArenaHeader layout_{};  // as it was made, whatever is written over it
+  Bytes bytes_;
+  std::vector<std::size_t> used_;  // bytes of each slot
+};
+
+std::map<std::uint32_t, std::size_t> row_widths() {
+  std::map<std::uint32_t, std::size_t> widths;
+  for (const wire::WireTable& table : collect::wire_tables(cupti_version)) {
+    widths[table.id] = table.row_width();
+  }
+  return widths;
+}
+
+void check(const wire::Frame& frame) {
+  static const auto widths = row_widths();
+  if (frame.type == wire::FrameType::statistics) {
+    if (!wire::decode_statistics(frame.payload())) finding("statistics that cannot be read");
+    return;
+  }
+  if (frame.type != wire::FrameType::batch) return;
+  const auto batch = wire::decode_batch(frame.payload());
+  if (!batch) finding("a batch that cannot be read");
+  for (const wire::Block& block : batch->blocks) {
+    if (block.table == wire::string_block || block.table == wire::bytes_block) {
+      if (!wire::decode_strings(block)) finding("strings that cannot be read");
+      continue;
+    }
+    const auto width = widths.find(block.table);
+    if (width == widths.end()) finding("rows of no table");
+    if (block.bytes.size() != block.rows * width->second) finding("rows of another width");
+  }
+}
+
+// What salvage sends, until it closes its end.
+void read_frames(int socket) {
+  wire::FrameAssembler frames;
+  while (true) {
+    const auto room = frames.room();
+    if (room.empty()) finding("salvage sent what is no frame: " + frames.damaged());
+    const ssize_t got = read(socket, room.data(), room.size());
+    if (got <= 0) return;
+    frames.filled(static_cast<std::size_t>(got));
+    if (frames.complete()) check(frames.take());
+  }
+}
+
+void send_config(int socket, std::uint8_t how) {
+  std::string kinds;
+  for (int kind = 1; kind < 64; ++kind) kinds += std::to_string(kind) + ",";
+  wire::Fields fields;
+  fields.set("cupti", GPUPROF_FAKE_CUPTI);
+  fields.set("received", how & 1 ? "0:1,1:7," : "");
+  fields.set("kinds", kinds);
+  fields.set("metrics", how & 2 ? "1" : "");
+  wire::Encoder payload;
+  payload.fields(fields);
+  const wire::FrameHeader header{static_cast<std::uint32_t>(wire::FrameType::config), 0,
+                                 payload.bytes().size()};
+  if (write(socket, &header, sizeof header) < 0 ||
+      write(socket, payload.bytes().data(), payload.bytes().size()) < 0) {
+    finding("the socket takes no configuration");
+  }
+}
+
+}  // namespace
+}  // namespace gpuprof::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace gpuprof;
+  using namespace gpuprof::fuzz;
+  Orders orders({data, size});
+  const auto how = orders.next<std::uint8_t>();
+  ArenaImage image(1 + how / 4 % 4);
+  while (!orders.done()) image.obey(orders);
+
+  const int arena = memfd_create("arena", MFD_CLOEXEC);
+  const Input bytes = image.bytes();
+  int sockets[2];
+  if (arena < 0 || write(arena, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()) ||
+      socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
+    finding("no descriptors left");
+  }
+  send_config(sockets[0], how);
+  std::thread reader([&] { read_frames(sockets[0]); });
+  collect::salvage(arena, sockets[1]);
+  shutdown(sockets[0], SHUT_RDWR);
+  reader.join();
+  close(sockets[0]);
+  // Salvage leaves closing its end to the end of its process.
+  constexpr unsigned first_of_ours = 100;
+  close_range(first_of_ours, 4000, 0);
+  return 0;
+}
