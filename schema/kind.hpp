@@ -120,6 +120,15 @@ template <class T>
 inline void put(std::byte* out, T value) {
   std::memcpy(out, &value, sizeof value);
 }
+// An enum's number as it stands in a record. A newer CUPTI writes numbers its header has no name
+// for, and a torn record holds anything: as a value of the enum that is undefined.
+template <class Enum>
+inline std::uint32_t number_of(const Enum& member) {
+  static_assert(sizeof member == sizeof(std::uint32_t));
+  std::uint32_t number;
+  std::memcpy(&number, &member, sizeof number);
+  return number;
+}
 // What Role::nullable takes for NULL.
 inline constexpr std::uint32_t null_u32 = 0xffffffff;
 inline constexpr std::uint64_t null_u64 = 0xffffffffffffffff;

@@ -19,7 +19,8 @@ template <auto Member>
 void command_buffer(const CUpti_ActivityOverhead3& record, std::uint32_t, std::byte* out) {
   const auto* data = static_cast<const FullCommandBuffer*>(record.overheadData);
   const bool there =
-      record.overheadKind == CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL && data != nullptr;
+      number_of(record.overheadKind) == CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL &&
+      data != nullptr;
   put(out, there ? data->*Member : null_u32);
 }
 }  // namespace extract

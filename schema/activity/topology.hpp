@@ -48,17 +48,17 @@ inline void nvlink_nvswitch(const CUpti_ActivityNvLink5& record, std::uint32_t v
 }
 
 inline void pcie_device(const CUpti_ActivityPcie& record, std::uint32_t, std::byte* out) {
-  const bool gpu = record.type == CUPTI_PCIE_DEVICE_TYPE_GPU;
+  const bool gpu = number_of(record.type) == CUPTI_PCIE_DEVICE_TYPE_GPU;
   put(out, gpu ? static_cast<std::uint32_t>(record.id.devId) : null_u32);
 }
 
 inline void pcie_bridge(const CUpti_ActivityPcie& record, std::uint32_t, std::byte* out) {
-  put(out, record.type == CUPTI_PCIE_DEVICE_TYPE_BRIDGE ? record.id.bridgeId : null_u32);
+  put(out, number_of(record.type) == CUPTI_PCIE_DEVICE_TYPE_BRIDGE ? record.id.bridgeId : null_u32);
 }
 
 template <auto Member>
 void pcie_bridge_attribute(const CUpti_ActivityPcie& record, std::uint32_t, std::byte* out) {
-  const bool bridge = record.type == CUPTI_PCIE_DEVICE_TYPE_BRIDGE;
+  const bool bridge = number_of(record.type) == CUPTI_PCIE_DEVICE_TYPE_BRIDGE;
   put(out, bridge ? std::uint32_t{record.attr.bridgeAttr.*Member} : null_u32);
 }
 
@@ -71,7 +71,7 @@ inline void attribute_value(const CUpti_ActivityDeviceAttribute& record, std::ui
 // One of the union's members, when the record is of its kind.
 template <CUpti_ActivityEnvironmentKind Kind, auto Part, auto Member>
 void environment(const CUpti_ActivityEnvironment& record, std::uint32_t, std::byte* out) {
-  const bool there = record.environmentKind == Kind;
+  const bool there = number_of(record.environmentKind) == Kind;
   put(out, there ? static_cast<std::uint32_t>((record.data.*Part).*Member) : null_u32);
 }
 
