@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -41,10 +42,12 @@ int replay(const Options& options) {
     }
   }
   if (progress) std::fprintf(stderr, "\r             \r");
-  const bool whole = capture.damage().empty();
-  if (!whole) recorder.count("frames_malformed", 1);
+  const bool whole = capture.whole();
+  if (!whole) {
+    recorder.count("frames_malformed", std::max<std::uint64_t>(1, capture.damage().frames));
+  }
   recorder.finish();
-  if (!whole) log.say(capture.damage() + "; what came before is loaded");
+  if (!whole) log.say(capture.damage_text());
   if (!options.quiet && (temporary || !options.reports.chosen.empty())) {
     for (store::Loader* loader : recorder.loaders()) {
       log.report(loader->database(), options.reports.prefix);

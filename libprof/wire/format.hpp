@@ -13,8 +13,10 @@ namespace gpuprof::wire {
 // not know are no such case: those it skips or stores as they come.
 inline constexpr std::uint32_t version = 1;
 
-// First bytes of a capture file, followed by the u32 version.
+// First bytes of a capture file, followed by the u32 version of the file.
 inline constexpr std::string_view capture_magic{"gpcap\r\n\x1a", 8};
+// 1: frames one behind the other. 2: each behind a CaptureHead.
+inline constexpr std::uint32_t capture_version = 2;
 
 enum class FrameType : std::uint32_t {
   hello = 1,          // collector: u32 wire version, then fields about the process
@@ -42,6 +44,22 @@ struct FrameHeader {
   std::uint64_t length;  // bytes of payload that follow
 };
 static_assert(sizeof(FrameHeader) == 16);
+
+// Stands in front of every payload in a capture, and holds the frame's header: where a frame begins
+// and whether it is whole can be told without what came before it.
+struct CaptureHead {
+  std::uint64_t marker;
+  FrameHeader frame;
+  std::uint64_t number;       // of the frame in its capture, from 0
+  std::uint32_t payload_sum;  // CRC-32C
+  std::uint32_t head_sum;     // CRC-32C of the head up to here
+};
+static_assert(sizeof(CaptureHead) == 40);
+
+// No UTF-8, no small number, no pointer.
+inline constexpr std::uint64_t capture_marker = 0x9f'b7'70'6d'61'72'66'f5;
+// Higher ones are taken for damage.
+inline constexpr std::uint64_t max_capture_number = std::uint64_t{1} << 48;
 
 // The stream of frames that concern the run and not one process.
 inline constexpr std::uint32_t run_stream = 0xffffffff;

@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s FILE|FOLDER…\nno inputs there\n", argv[0]);
     return 2;
   }
-  gpuprof::fuzz::ways_at_a_time = 8;
+  gpuprof::fuzz::ways_at_a_time = 4;
   for (const std::filesystem::path& file : files) {
     std::fprintf(stderr, "%s\n", file.c_str());
     const std::string bytes = gpuprof::fuzz::read_file(file);

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "libprof/wire/capture.hpp"
 #include "libprof/wire/codec.hpp"
 #include "libprof/wire/frame.hpp"
 #include "libprof/wire/messages.hpp"
@@ -138,13 +139,26 @@ inline std::string bytes_of(const wire::Frame& frame) {
          std::string(reinterpret_cast<const char*>(frame.bytes.get()), frame.length);
 }
 
-inline std::string capture_start(std::uint32_t version = wire::version) {
+inline std::string capture_start(std::uint32_t version = wire::capture_version) {
   return std::string(wire::capture_magic) +
          std::string(reinterpret_cast<const char*>(&version), sizeof version);
 }
 
+// A frame as it lies in a capture.
+inline std::string capture_bytes_of(const wire::Frame& frame, std::uint64_t number) {
+  const wire::CaptureHead head = wire::head_of(frame, number);
+  return std::string(reinterpret_cast<const char*>(&head), sizeof head) +
+         std::string(reinterpret_cast<const char*>(frame.bytes.get()), frame.length);
+}
+
 inline std::string capture_of(const std::vector<wire::Frame>& frames) {
   std::string bytes = capture_start();
+  for (std::size_t i = 0; i < frames.size(); ++i) bytes += capture_bytes_of(frames[i], i);
+  return bytes;
+}
+
+inline std::string capture_of_version_1(const std::vector<wire::Frame>& frames) {
+  std::string bytes = capture_start(1);
   for (const wire::Frame& frame : frames) bytes += bytes_of(frame);
   return bytes;
 }

@@ -28,7 +28,7 @@ struct Capture {
   Capture() {
     wire::CaptureReader reader(GPUPROF_BUILD_DIR "/tests/captures/metrics.gpcap");
     for (wire::Frame frame; reader.next(frame);) frames.push_back(std::move(frame));
-    REQUIRE(reader.damage().empty());
+    REQUIRE(reader.whole());
     for (const wire::Frame& frame : frames) {
       if (frame.type == wire::FrameType::metrics) {
         info = wire::decode_metrics(frame.payload()).value();
