@@ -155,6 +155,3 @@ elseif(GPUPROF_CUPTI_FOUND)
   message(STATUS "CUDA: no .cuda/host: metrics are listed only where there is a driver; "
                  "scripts/setup gets it")
 endif()
-
-configure_file(${PROJECT_SOURCE_DIR}/cmake/gpuprof_paths.hpp.in
-               ${GPUPROF_GENERATED}/gpuprof_paths.hpp @ONLY)

@@ -1,16 +1,11 @@
 #include "apps/gpuprof/cupti_paths.hpp"
 
 #include "apps/gpuprof/run_info.hpp"
-#include "gpuprof_paths.hpp"
 
 namespace gpuprof::app {
 namespace {
 
 std::string own_cupti() { return (library_folder() / "libcupti.so.13").string(); }
-
-void add_fallback(std::vector<std::string>& candidates) {
-  if (!cupti_fallback_path.empty()) candidates.emplace_back(cupti_fallback_path);
-}
 
 }  // namespace
 
@@ -22,23 +17,14 @@ std::filesystem::path library_folder() {
 
 std::vector<std::string> collector_cupti_candidates(const std::string& chosen) {
   if (!chosen.empty()) return {std::filesystem::absolute(chosen).string()};
-  std::vector<std::string> candidates{own_cupti(), "mapped"};
-  add_fallback(candidates);
-  candidates.insert(candidates.end(), {"libcupti.so.13", "libcupti.so.12"});
-  return candidates;
+  return {own_cupti(), "mapped", "libcupti.so.13", "libcupti.so.12"};
 }
 
 std::vector<std::string> host_cupti_candidates(const std::string& chosen) {
   if (!chosen.empty()) return {std::filesystem::absolute(chosen).string()};
-  std::vector<std::string> candidates;
-  if (driver_found()) {
-    candidates.push_back(own_cupti());
-    add_fallback(candidates);
-  } else {
-    candidates.push_back((library_folder() / "host" / "libcupti.so.13").string());
-  }
-  candidates.insert(candidates.end(), {"libcupti.so.13", "libcupti.so.12"});
-  return candidates;
+  const std::string ours =
+      driver_found() ? own_cupti() : (library_folder() / "host" / "libcupti.so.13").string();
+  return {ours, "libcupti.so.13", "libcupti.so.12"};
 }
 
 }  // namespace gpuprof::app

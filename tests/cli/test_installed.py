@@ -1,0 +1,36 @@
+"""What cmake --install makes: it names no place on the machine that built it."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+BUILD = os.environ.get("GPUPROF_BUILD", "")
+SOURCE = os.environ.get("GPUPROF_SOURCE", "")
+
+
+@unittest.skipUnless(BUILD and shutil.which("cmake"), "there is no build tree, or no cmake")
+@unittest.skipIf(os.environ.get("GPUPROF_SANITIZE"), "nobody installs a build with a sanitizer")
+class Installed(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="gpuprof-installed-")
+        self.addCleanup(folder.cleanup)
+        self.prefix = pathlib.Path(folder.name)
+        # Without debug information, which names the sources for debuggers.
+        subprocess.run(["cmake", "--install", BUILD, "--prefix", self.prefix, "--strip"],
+                       check=True, stdout=subprocess.DEVNULL)  # fmt: skip
+
+    def test_no_path_of_the_build(self):
+        programs = [self.prefix / "bin" / "gpuprof"]
+        programs += sorted((self.prefix / "lib" / "gpuprof").glob("*gpuprof*"))
+        for program in programs:
+            content = program.read_bytes()
+            for folder in (BUILD, SOURCE):
+                with self.subTest(program=program.name, folder=folder):
+                    self.assertFalse(os.fsencode(os.path.join(folder, "")) in content)
+
+
+if __name__ == "__main__":
+    unittest.main()
