@@ -331,6 +331,10 @@ inline constexpr std::array statistics{
     StatisticInfo{"names_not_demangled", Severity::notice,
                   "Names that took the demangler too much time or memory. They are there as the "
                   "compiler wrote them."},
+    StatisticInfo{"salvage_failed", Severity::data_loss,
+                  "1 = the buffers that the process left behind could not be read, or not to the "
+                  "end. What was in them is missing; how much is not known. gpuprof said why on "
+                  "stderr."},
     StatisticInfo{"spilled_bytes", Severity::notice,
                   "Bytes that waited on disk because loading was slower than the target. Nothing "
                   "is missing."},

@@ -17,8 +17,6 @@
 namespace gpuprof::collect {
 namespace {
 
-constexpr int config_patience_ms = 10'000;
-
 // CUPTI sets this bit in the kind of a record it has begun and not finished: a kernel that was
 // launched and whose times are not known yet. Seen in CUPTI 13.0 and 13.5; in no document.
 constexpr std::uint32_t unfinished = 0x80000000;
@@ -95,20 +93,23 @@ const Kernel* as_kernel(const CUpti_Activity* record) {
 
 }  // namespace
 
-bool salvage(int arena_file, int socket) {
+bool salvage(int arena_file, int socket, const wire::Fields& config) {
   Channel channel;
-  wire::Frame frame;
-  if (!channel.adopt(socket) || !channel.receive(frame, config_patience_ms) ||
-      frame.type != wire::FrameType::config) {
-    return false;
-  }
-  const wire::Fields config = wire::Decoder(frame.payload()).fields();
+  Arena arena;
+  if (!channel.adopt(socket) || !arena.attach(arena_file)) return false;
   const std::vector<std::uint32_t> pairs = config.numbers("received");
   std::map<std::uint32_t, std::uint32_t> received;  // generation of each slot's last batch
   for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) received[pairs[i]] = pairs[i + 1];
+  std::vector<std::uint32_t> left;
+  for (std::uint32_t slot = 0; slot < arena.slot_count(); ++slot) {
+    const SlotHeader& header = arena.slot_header(slot);
+    if (header.state.load() == SlotState::free) continue;
+    // Perhaps the target died after sending the batch and before freeing the slot.
+    const auto last = received.find(slot);
+    if (last == received.end() || last->second != header.generation.load()) left.push_back(slot);
+  }
+  if (left.empty()) return true;
 
-  Arena arena;
-  if (!arena.attach(arena_file)) return false;
   cupti::Api cupti;
   std::string error;
   if (!cupti::open(std::string(config.text("cupti")).c_str(), cupti, error)) return false;
@@ -129,14 +130,6 @@ bool salvage(int arena_file, int socket) {
   // Launch calls are traced for their correlation ids also when their rows are not wanted.
   collected[CUPTI_ACTIVITY_KIND_DRIVER] = collected[CUPTI_ACTIVITY_KIND_RUNTIME] = true;
   RecordSizes sizes(cupti.cuptiActivityGetNextRecord);
-  std::vector<std::uint32_t> left;
-  for (std::uint32_t slot = 0; slot < arena.slot_count(); ++slot) {
-    const SlotHeader& header = arena.slot_header(slot);
-    if (header.state.load() == SlotState::free) continue;
-    // Perhaps the target died after sending the batch and before freeing the slot.
-    const auto last = received.find(slot);
-    if (last == received.end() || last->second != header.generation.load()) left.push_back(slot);
-  }
   // Names first: any launch of a kernel tells the name for all its records. CUPTI's range profiler
   // launches one of its own with each, under the same correlation id, whose record comes second
   // (measured).

@@ -1,11 +1,13 @@
 // What a dead target had in its activity buffers, sent on as batches.
 #pragma once
 
+#include "libprof/wire/codec.hpp"
+
 namespace gpuprof::collect {
 
-// Takes over both descriptors. The launcher's config frame on the socket names the libcupti that
-// wrote the records and the slots whose batches arrived. false: it could not be done, or not to the
-// end; what was sent is right all the same.
-bool salvage(int arena_file, int socket);
+// Takes over both descriptors. `config` is what the launcher says (wire/FORMAT.md): the libcupti
+// that wrote the records, the slots whose batches arrived. Without slots that are left, nothing is
+// loaded. false: it could not be done, or not to the end; what was sent is right all the same.
+bool salvage(int arena_file, int socket, const wire::Fields& config);
 
 }  // namespace gpuprof::collect

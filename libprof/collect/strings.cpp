@@ -78,18 +78,36 @@ const StringEntry* LaunchNames::add(const char* name) {
 }
 
 LeftStrings::LeftStrings(const Arena& arena)
-    : table_(arena.strings()), launch_names_(arena.launch_names()), launches_(arena.launches()) {
-  for (const StringEntry& entry : table_.entries) {
+    : table_(arena.strings()),
+      launch_names_(arena.launch_names()),
+      launches_(arena.launches()),
+      left_out_(table_.entries.size()),
+      names_room_(launch_names_.text.size()) {
+  std::size_t room = table_.text.size();
+  for (std::size_t i = 0; i < table_.entries.size(); ++i) {
+    const StringEntry& entry = table_.entries[i];
     if (entry.pointer.load(std::memory_order_relaxed) == 0) continue;
-    fresh_.add(entry.id, table_.text_of(entry));
+    const std::string_view text = table_.text_of(entry);
+    if (!take(text, room)) {
+      left_out_[i] = true;
+      continue;
+    }
+    fresh_.add(entry.id, text);
     last_id_ = std::max(last_id_, entry.id);
   }
+}
+
+bool LeftStrings::take(std::string_view text, std::size_t& room) {
+  if (text.size() >= room) return false;
+  room -= text.size() + 1;
+  return true;
 }
 
 const StringEntry* LeftStrings::left(const char* text) const {
   const auto pointer = reinterpret_cast<std::uint64_t>(text);
   const StringEntry* entry = table_.find(pointer);
-  const bool there = text && entry && entry->pointer.load(std::memory_order_relaxed) == pointer;
+  const bool there = text && entry && entry->pointer.load(std::memory_order_relaxed) == pointer &&
+                     !left_out_[static_cast<std::size_t>(entry - table_.entries.data())];
   return there ? entry : nullptr;
 }
 
@@ -117,10 +135,13 @@ void LeftStrings::learn(const char* pointer, std::uint32_t correlation_id) {
       place > launch_names_.entries.size()) {
     return;
   }
-  const std::string_view name = launch_names_.text_of(launch_names_.entries[place - 1]);
-  if (name.empty()) return;
-  fresh_.add(++last_id_, name);
-  learned_[key] = last_id_;
+  const StringEntry& entry = launch_names_.entries[place - 1];
+  auto [id, is_new] = name_ids_.try_emplace(&entry);
+  if (is_new) {
+    const std::string_view name = launch_names_.text_of(entry);
+    if (!name.empty() && take(name, names_room_)) fresh_.add(id->second = ++last_id_, name);
+  }
+  if (id->second) learned_[key] = id->second;
 }
 
 }  // namespace gpuprof::collect

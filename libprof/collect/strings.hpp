@@ -71,6 +71,8 @@ class LiveStrings : public Strings {
 };
 
 // In the launcher's salvage: the table the target left behind. The pointers lead nowhere any more.
+// The texts together are no longer than the arena's room for them: a forged table could name one
+// text in all its entries.
 class LeftStrings : public Strings {
  public:
   explicit LeftStrings(const Arena& arena);
@@ -87,11 +89,16 @@ class LeftStrings : public Strings {
  private:
   // What the target's table has under the pointer; null: nothing.
   const StringEntry* left(const char* text) const;
+  // Takes room for a text, and for the zero behind it. false: an honest table has not so much.
+  static bool take(std::string_view text, std::size_t& room);
 
   StringTable table_;
   StringTable launch_names_;
   std::span<std::atomic<std::uint64_t>> launches_;
-  std::map<std::uint64_t, std::uint32_t> learned_;  // ids by pointer
+  std::vector<bool> left_out_;                            // entries for whose text there was no room
+  std::size_t names_room_;                                // for texts of launch names
+  std::map<const StringEntry*, std::uint32_t> name_ids_;  // of launch names that were learned
+  std::map<std::uint64_t, std::uint32_t> learned_;        // ids by pointer
   std::uint32_t last_id_ = 0;
   std::uint32_t lost_id_ = 0;
   std::uint64_t lost_ = 0;

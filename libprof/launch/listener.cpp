@@ -3,14 +3,11 @@
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,17 +15,18 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <sstream>
 #include <utility>
 
 #include "libprof/base/error.hpp"
+#include "libprof/launch/salvage_process.hpp"
 #include "libprof/wire/messages.hpp"
-
-extern char** environ;
 
 namespace gpuprof::launch {
 namespace {
 
 constexpr int receive_buffer_bytes = 4 << 20;
+constexpr std::uint32_t most_slots = 1 << 16;  // as many as an arena can be asked to have
 
 std::string make_folder() {
   const char* temporary = std::getenv("TMPDIR");
@@ -53,25 +51,41 @@ void send_frame(int socket, wire::FrameType type, std::span<const std::byte> pay
   [[maybe_unused]] const ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL);
 }
 
+// Those of the candidates that are paths, and no names for the loader to look up.
+std::vector<std::string> paths_in(std::string_view candidates) {
+  std::vector<std::string> paths;
+  std::istringstream lines{std::string(candidates)};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with('/')) paths.push_back(std::move(line));
+  }
+  return paths;
+}
+
 }  // namespace
 
 struct Listener::Connection {
   int socket = -1;
   std::uint32_t stream = 0;
   std::int64_t process_id = 0;
-  pid_t peer = 0;
+  ucred peer{};  // as we see it: the process itself may live in another namespace
   bool said_hello = false;
-  bool gave_up = false;  // collecting failed: there is nothing to salvage
-  bool is_salvage = false;
+  bool gave_up = false;   // collecting failed: there is nothing to salvage
   bool measured = false;  // CUPTI's range profiler was at work
   // The socket is closed and the process lives: `socket` is its pidfd. What is in its arena is read
   // when it has ended.
   bool lingers = false;
-  pid_t salvage_process = -1;
+  // The process is gone, and this speaks in its place. `socket` is not used then.
+  std::unique_ptr<SalvageProcess> salvage;
   int arena = -1;
   std::string cupti_path;
   std::map<std::uint32_t, std::uint32_t> received;  // generation of each slot's last batch
   wire::FrameAssembler frames;
+
+  // What to poll; -1: nothing.
+  int watched() const {
+    if (!salvage) return socket;
+    return salvage->socket() >= 0 ? salvage->socket() : salvage->watch();
+  }
 
   ~Connection() {
     if (socket >= 0) close(socket);
@@ -185,7 +199,12 @@ void Listener::run() {
   while (true) {
     if (abandoning_.load()) {
       collectors_->forget_all();
-      for (auto& connection : connections_) push_end(*connection);
+      for (auto& connection : connections_) {
+        if (connection->salvage) {
+          count_unsalvaged(*connection, "the buffers it left behind are not read to the end");
+        }
+        push_end(*connection);
+      }
       connections_.clear();
     }
     active_.store(connections_.size());
@@ -193,8 +212,10 @@ void Listener::run() {
 
     waiting.assign(1, {wake_, POLLIN, 0});
     waiting.push_back({stopping_.load() ? -1 : socket_, POLLIN, 0});
-    for (const auto& connection : connections_) waiting.push_back({connection->socket, POLLIN, 0});
-    if (poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return;
+    for (const auto& connection : connections_) {
+      waiting.push_back({connection->watched(), POLLIN, 0});
+    }
+    if (poll(waiting.data(), waiting.size(), patience_ms()) < 0 && errno != EINTR) return;
     if (waiting[0].revents) {
       std::uint64_t count;
       [[maybe_unused]] const ssize_t got = read(wake_, &count, sizeof count);
@@ -203,14 +224,36 @@ void Listener::run() {
     const std::size_t polled = waiting.size() - 2;
     if (waiting[1].revents) accept_one();
     for (std::size_t i = polled; i > 0; --i) {
-      if (!waiting[i + 1].revents) continue;
-      if (!connections_[i - 1]->lingers && receive(*connections_[i - 1])) continue;
+      if (goes_on(*connections_[i - 1], waiting[i + 1].revents)) continue;
       std::unique_ptr<Connection> gone = std::move(connections_[i - 1]);
       connections_.erase(connections_.begin() + static_cast<std::ptrdiff_t>(i - 1));
       collectors_->forget(gone->stream);
       over(std::move(gone));
     }
   }
+}
+
+// How long nothing need be done, if nothing comes. -1: for ever.
+int Listener::patience_ms() const {
+  auto next = HelperProcess::Clock::time_point::max();
+  for (const auto& connection : connections_) {
+    if (connection->salvage) next = std::min(next, connection->salvage->next_look());
+  }
+  if (next == HelperProcess::Clock::time_point::max()) return -1;
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(next - HelperProcess::Clock::now());
+  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
+}
+
+// Takes what came. false: it is over.
+bool Listener::goes_on(Connection& connection, bool something_came) {
+  if (!connection.salvage) {
+    if (!something_came) return true;
+    return !connection.lingers && receive(connection);
+  }
+  SalvageProcess& salvage = *connection.salvage;
+  if (something_came && salvage.socket() >= 0 && !receive(connection)) salvage.close_socket();
+  return !salvage.look(something_came);
 }
 
 void Listener::accept_one() {
@@ -220,10 +263,8 @@ void Listener::accept_one() {
   auto connection = std::make_unique<Connection>();
   connection->socket = socket;
   connection->stream = next_stream_++;
-  // As we see it: the process itself may live in another namespace.
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0) connection->peer = peer.pid;
+  socklen_t size = sizeof connection->peer;
+  getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &connection->peer, &size);
   connections_.push_back(std::move(connection));
   active_.store(connections_.size());
 }
@@ -246,12 +287,15 @@ bool Listener::receive(Connection& connection) {
     message.msg_iovlen = 1;
     message.msg_control = control;
     message.msg_controllen = sizeof control;
-    const ssize_t got = recvmsg(connection.socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    const ssize_t got = recvmsg(connection.watched(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got < 0) {
       if (errno == EINTR) continue;
       return errno == EAGAIN || errno == EWOULDBLOCK;
     }
     if (got == 0) return false;
+    if (connection.salvage && !connection.salvage->came(static_cast<std::size_t>(got))) {
+      return false;
+    }
     for (cmsghdr* part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
       if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
       if (connection.arena >= 0) close(connection.arena);
@@ -283,9 +327,9 @@ void Listener::take(Connection& connection, wire::Frame frame) {
       break;
     }
     case wire::FrameType::batch:
-      if (frame.length >= sizeof(wire::BatchHeader) && !connection.is_salvage) {
+      if (frame.length >= sizeof(wire::BatchHeader) && !connection.salvage) {
         const auto header = wire::load<wire::BatchHeader>(frame.bytes.get());
-        if (header.slot != wire::no_slot) connection.received[header.slot] = header.generation;
+        if (header.slot < most_slots) connection.received[header.slot] = header.generation;
       }
       break;
     case wire::FrameType::question: return take_question(connection, frame);
@@ -335,12 +379,9 @@ void Listener::tell(std::uint32_t stream, const wire::Fields& fields) {
 // Connections that were not made by a collector (nothing said) leave no trace.
 void Listener::over(std::unique_ptr<Connection> connection) {
   if (!connection->said_hello) return;
-  if (connection->is_salvage) {
-    int status = 0;
-    waitpid(connection->salvage_process, &status, 0);
-    if (status != 0 && options_.message) {
-      options_.message(connection->process_id,
-                       "reading the buffers it left behind failed part of the way");
+  if (connection->salvage) {
+    if (const std::string problem = connection->salvage->problem(); !problem.empty()) {
+      count_unsalvaged(*connection, problem);
     }
   } else if (!connection->gave_up && connection->arena >= 0) {
     if (!connection->lingers && linger(*connection)) {
@@ -352,10 +393,17 @@ void Listener::over(std::unique_ptr<Connection> connection) {
   push_end(*connection);
 }
 
+void Listener::count_unsalvaged(Connection& connection, const std::string& problem) {
+  if (options_.message) options_.message(connection.process_id, problem);
+  wire::Encoder statistics;
+  wire::encode(statistics, std::vector<wire::Statistic>{{"", "salvage_failed", 1}});
+  queue_.push(wire::make_frame(wire::FrameType::statistics, connection.stream, statistics.bytes()));
+}
+
 // A target may close our socket and live on, by mistake or to become a daemon.
 bool Listener::linger(Connection& connection) {
-  if (connection.peer <= 0) return false;
-  const int process = static_cast<int>(syscall(SYS_pidfd_open, connection.peer, 0));
+  if (connection.peer.pid <= 0) return false;
+  const int process = static_cast<int>(syscall(SYS_pidfd_open, connection.peer.pid, 0));
   if (process < 0) return false;
   close(connection.socket);
   connection.socket = process;
@@ -363,51 +411,28 @@ bool Listener::linger(Connection& connection) {
   return true;
 }
 
+// false: there is nothing to be salvaged, or it cannot be, which was told.
 bool Listener::start_salvage(Connection& connection) {
-  if (connection.arena < 0 || options_.salvage_program.empty() || connection.cupti_path.empty()) {
+  if (options_.salvage_program.empty() || connection.cupti_path.empty()) return false;
+  auto process = SalvageProcess::start({.program = options_.salvage_program,
+                                        .arena = connection.arena,
+                                        .user = connection.peer.uid,
+                                        .group = connection.peer.gid,
+                                        .cupti = connection.cupti_path,
+                                        .offered = paths_in(options_.config.text("cupti")),
+                                        .received = connection.received,
+                                        .kinds = std::string(options_.config.text("kinds")),
+                                        .measured = connection.measured,
+                                        .patience = options_.salvage_patience});
+  if (!process) {
+    count_unsalvaged(connection, "the buffers it left behind cannot be read");
     return false;
   }
-  int sockets[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return false;
-
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, connection.arena, 3);
-  posix_spawn_file_actions_adddup2(&actions, sockets[1], 4);
-  char* arguments[] = {options_.salvage_program.data(), nullptr};
-  pid_t process = -1;
-  // dup2 onto the same number keeps close-on-exec, so keep clear of 3 and 4.
-  const bool clear = connection.arena > 4 && sockets[1] > 4;
-  const int failed = clear ? posix_spawn(&process, options_.salvage_program.c_str(), &actions,
-                                         nullptr, arguments, environ)
-                           : EBADF;
-  posix_spawn_file_actions_destroy(&actions);
-  close(sockets[1]);
-  if (failed) {
-    close(sockets[0]);
-    return false;
-  }
-  std::string received;
-  for (const auto& [slot, generation] : connection.received) {
-    received += std::to_string(slot) + ":" + std::to_string(generation) + ",";
-  }
-  wire::Fields fields;
-  fields.set("cupti", connection.cupti_path);
-  fields.set("received", received);
-  fields.set("kinds", options_.config.text("kinds"));
-  fields.set("metrics", connection.measured ? "1" : "");
-  wire::Encoder config;
-  config.fields(fields);
-  send_frame(sockets[0], wire::FrameType::config, config.bytes());
-  fcntl(sockets[0], F_SETFL, fcntl(sockets[0], F_GETFL) | O_NONBLOCK);
-
   auto salvage = std::make_unique<Connection>();
-  salvage->socket = sockets[0];
   salvage->stream = connection.stream;
   salvage->process_id = connection.process_id;
   salvage->said_hello = true;
-  salvage->is_salvage = true;
-  salvage->salvage_process = process;
+  salvage->salvage = std::move(process);
   connections_.push_back(std::move(salvage));
   return true;
 }

@@ -2,10 +2,11 @@
 //
 // A thread of its own accepts, answers hello with the configuration, and moves every frame into the
 // queue, numbered by connection. When a process is gone it reads out what was left in its arena
-// (salvage), by a helper program of its own because a torn buffer may crash CUPTI.
+// (salvage), by a helper program (salvage_process.hpp). It waits for nothing but its sockets.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -32,6 +33,8 @@ class Listener {
     using Reply = std::function<void(const wire::Fields& answer)>;
     std::function<void(const wire::Fields& question, Reply reply)> question = {};
     std::string salvage_program;  // path of gpuprof-salvage; empty: no salvage
+    // How long that may take, and longer for a large arena.
+    std::chrono::milliseconds salvage_patience = std::chrono::seconds(60);
     // Something to tell the user about a process. Called on the listener's thread.
     std::function<void(std::int64_t process_id, const std::string& text)> message;
     // Any field of an info frame whose name begins with "metrics_". May be empty.
@@ -67,6 +70,8 @@ class Listener {
   class Collectors;
 
   void run();
+  int patience_ms() const;
+  bool goes_on(Connection& connection, bool something_came);
   void accept_one();
   bool receive(Connection& connection);  // false: it is over
   void take(Connection& connection, wire::Frame frame);
@@ -75,6 +80,7 @@ class Listener {
   void over(std::unique_ptr<Connection> connection);
   bool linger(Connection& connection);
   bool start_salvage(Connection& connection);
+  void count_unsalvaged(Connection& connection, const std::string& problem);
   void push_end(Connection& connection);
   void wake();
 

@@ -69,3 +69,33 @@ TEST_CASE_METHOD(LaunchNamesTest, "a kernel's name is kept once") {
   CHECK(salvaged(buffer.data(), 3) == "saxpy");
   CHECK(salvaged(buffer.data(), 4).empty());
 }
+
+TEST_CASE("a dead target's strings are no longer than its arena's room for them") {
+  Arena arena;
+  REQUIRE(arena.create(4, 64 * 1024));
+  // Many entries have half of the room as their text.
+  constexpr std::size_t forged = 1000;
+  const auto forge = [](const StringTable& table) {
+    std::memset(table.text.data(), 'x', table.text.size());
+    for (std::size_t i = 0; i < forged; ++i) {
+      table.entries[i].id = static_cast<std::uint32_t>(i + 1);
+      table.entries[i].offset = 0;
+      table.entries[i].length = static_cast<std::uint32_t>(table.text.size() / 2 - 1);
+      table.entries[i].pointer = i + 1;
+    }
+  };
+  forge(arena.strings());
+  forge(arena.launch_names());
+  const auto launches = arena.launches();
+  for (std::uint64_t i = 0; i < launches.size(); ++i) {
+    const std::uint64_t place = i % forged + 1;
+    launches[i] = place << 32 | i;
+  }
+  LeftStrings left(arena);
+  for (std::uint32_t launch = 0; launch < launches.size(); ++launch) {
+    left.learn(reinterpret_cast<const char*>(std::uint64_t{launch} + (1 << 20)), launch);
+  }
+  const std::size_t room = arena.strings().text.size() + arena.launch_names().text.size();
+  CHECK(left.fresh().count() == 4);
+  CHECK(left.fresh().bytes().size() <= room + 8 * left.fresh().count());
+}
