@@ -95,8 +95,8 @@ class LeftStrings : public Strings {
   StringTable table_;
   StringTable launch_names_;
   std::span<std::atomic<std::uint64_t>> launches_;
-  std::vector<bool> left_out_;                            // entries for whose text there was no room
-  std::size_t names_room_;                                // for texts of launch names
+  std::vector<bool> left_out_;  // entries for whose text there was no room
+  std::size_t names_room_;      // for texts of launch names
   std::map<const StringEntry*, std::uint32_t> name_ids_;  // of launch names that were learned
   std::map<std::uint64_t, std::uint32_t> learned_;        // ids by pointer
   std::uint32_t last_id_ = 0;
