@@ -326,6 +326,14 @@ inline constexpr std::array statistics{
                   "Bytes of rows thrown away because neither memory nor disk had room for them."},
     StatisticInfo{"frames_malformed", Severity::error,
                   "Frames of the stream that could not be read. What they held is missing."},
+    StatisticInfo{
+        "stream_refused", Severity::data_loss,
+        "Frames left out because what the process sent made no sense any more, or its "
+        "collector is newer than this gpuprof, which said why on stderr. What the process "
+        "did from then on is missing."},
+    StatisticInfo{"stream_limited", Severity::data_loss,
+                  "Things left out because the process sent more of them than gpuprof keeps: rows "
+                  "of further tables, names of statistics and the like."},
     StatisticInfo{"strings_lost", Severity::data_loss,
                   "Names that died with their process: salvaged rows say so there."},
     StatisticInfo{"names_not_demangled", Severity::notice,

@@ -137,6 +137,20 @@ void Log::write_line(std::string_view text) {
   }
 }
 
+void Log::say_of(std::int64_t process_id, std::string_view text) {
+  constexpr int most_lines = 200;
+  constexpr std::size_t most_bytes = 4000;
+  int before = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    before = told_of_processes_;
+    told_of_processes_ += before <= most_lines;
+  }
+  if (before > most_lines) return;
+  if (before == most_lines) return say("what else there is to say of processes is left out");
+  say("process " + std::to_string(process_id) + ": " + printable(text.substr(0, most_bytes)));
+}
+
 void Log::say(std::string_view text) {
   if (wants_json(options_)) {
     std::fprintf(stderr, "gpuprof: %s\n", printable_lines(text).c_str());

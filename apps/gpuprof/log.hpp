@@ -1,6 +1,7 @@
 // Where gpuprof's reports and messages go: standard error, or what --log-file names.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <ostream>
@@ -30,6 +31,9 @@ class Log {
 
   // "gpuprof: text".
   void say(std::string_view text);
+  // The same about a process of the run. A run may have many processes that say much: from some
+  // number of lines on, they are left out.
+  void say_of(std::int64_t process_id, std::string_view text);
   // A line as nvprof has them, with its prefix. Nothing in JSON.
   void line(std::string_view text);
   // The reports that the options ask for, after warnings of what `notes` say. When it throws for
@@ -45,6 +49,7 @@ class Log {
   class Buffer;
   const Options& options_;
   std::mutex mutex_;  // guards the next
+  int told_of_processes_ = 0;
   std::unique_ptr<Buffer> buffer_;
   std::ostream stream_{nullptr};
 };

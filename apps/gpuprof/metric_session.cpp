@@ -13,6 +13,7 @@
 #include "apps/gpuprof/output.hpp"
 #include "libprof/base/demangle.hpp"
 #include "libprof/base/error.hpp"
+#include "libprof/wire/stream_error.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -413,20 +414,31 @@ const cupti::HostChip& MetricSession::evaluator(const Chip& chip, std::uint32_t 
   return *found;
 }
 
+std::optional<std::uint32_t> MetricSession::recorded_stream(std::uint32_t stream) {
+  const std::lock_guard lock(mutex_);
+  if (run_ == 0) return stream;
+  const auto recorded = stream_of_process_.find(process_of(stream));
+  if (recorded == stream_of_process_.end()) return std::nullopt;
+  return recorded->second;
+}
+
 std::vector<wire::Frame> MetricSession::take(wire::Frame frame) {
   std::vector<wire::Frame> result;
+  const std::optional<std::uint32_t> stream = recorded_stream(frame.stream);
   std::unique_lock lock(mutex_);
   const bool first = run_ == 0;
   const std::uint32_t process = process_of(frame.stream);
-  const auto home = stream_of_process_.find(process);
-  const std::uint32_t stream = home == stream_of_process_.end() ? frame.stream : home->second;
   lock.unlock();
   if (frame.type != wire::FrameType::counter_data) {
     if (first) result.push_back(std::move(frame));
     return result;
   }
   auto data = wire::decode_counter_data(frame.payload());
-  if (!data) return result;
+  if (!data) throw wire::StreamError("what it measured cannot be read");
+  if (!stream) {
+    mismatched_ += data->ranges.size();
+    return result;
+  }
   if (data->group == wire::launch_list) {
     launches_->add(process, *data);
     return result;
@@ -464,7 +476,7 @@ std::vector<wire::Frame> MetricSession::take(wire::Frame frame) {
   }
   ranges_ += values.ranges.size();
   if (options_.metrics.keep_counter_data) result.push_back(std::move(frame));
-  result.push_back(make(wire::FrameType::ranges, stream, values));
+  result.push_back(make(wire::FrameType::ranges, *stream, values));
   return result;
 }
 

@@ -58,7 +58,11 @@ class MetricSession {
   // What a collector asks. On the listener's thread.
   void answer(const wire::Fields& question, metrics::Selection::Reply reply) const;
   // What the recorder gets of a frame: itself, its values, or nothing. On the loading thread.
+  // Throws wire::StreamError when the frame makes no sense.
   std::vector<wire::Frame> take(wire::Frame frame);
+  // What a process's stream was in the first run, which the recorder has. Nothing: the first run
+  // had no such process.
+  std::optional<std::uint32_t> recorded_stream(std::uint32_t stream);
 
   // Kernels that hung when they were measured; later runs leave them alone.
   void leave_out(const std::string& kernel);

@@ -60,7 +60,7 @@ std::unique_ptr<store::Loader> Recorder::make_loader(long process_id) {
 void Recorder::take(wire::Frame frame) {
   // Table definitions and such travel in the capture as well: it needs nothing but itself.
   if (capture_ && frame.type != wire::FrameType::arena) capture_->write(frame);
-  if (frame.type == wire::FrameType::run || frame.type == wire::FrameType::metrics) {
+  if (frame.stream == wire::run_stream) {
     if (single_) single_->load(frame);
     for (auto& [stream, loader] : loaders_) loader->load(frame);
     if (per_process_) run_frames_.push_back(copy(frame));
@@ -79,6 +79,12 @@ void Recorder::take(wire::Frame frame) {
     loader = loaders_.emplace(frame.stream, make_loader(process_id)).first;
   }
   loader->second->load(frame);
+}
+
+void Recorder::refuse(std::uint32_t stream, const std::string& why) {
+  if (single_) return single_->refuse(stream, why);
+  const auto loader = loaders_.find(stream);
+  if (loader != loaders_.end()) loader->second->refuse(stream, why);
 }
 
 void Recorder::commit() {

@@ -25,6 +25,8 @@ class Recorder {
   explicit Recorder(Options options);
 
   void take(wire::Frame frame);
+  // Nothing more of this stream is recorded, because of `why`.
+  void refuse(std::uint32_t stream, const std::string& why);
   void commit();
   void finish();
   void count(schema::StatisticName statistic, std::uint64_t value);

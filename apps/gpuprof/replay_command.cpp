@@ -25,10 +25,14 @@ int replay(const Options& options) {
   Log log(options, true, getpid());
   std::optional<TemporaryProfile> temporary;
   if (options.output.empty()) temporary.emplace();
-  Recorder recorder({.output = temporary ? temporary->path() : options.output,
-                     .overwrite = options.overwrite,
-                     .loader = {.live = false, .indexes = options.indexes},
-                     .capture = {}});
+  Recorder recorder(
+      {.output = temporary ? temporary->path() : options.output,
+       .overwrite = options.overwrite,
+       .loader = {.live = false,
+                  .indexes = options.indexes,
+                  .message = [&log](std::int64_t process,
+                                    const std::string& text) { log.say_of(process, text); }},
+       .capture = {}});
   const bool progress = isatty(2) && !options.quiet && capture.size() > (64u << 20);
   int shown = -1;
   wire::Frame frame;

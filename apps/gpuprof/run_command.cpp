@@ -34,6 +34,7 @@
 #include "libprof/launch/frame_queue.hpp"
 #include "libprof/launch/listener.hpp"
 #include "libprof/launch/target.hpp"
+#include "libprof/wire/stream_error.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -137,8 +138,13 @@ class LoadingThread {
 
   void take(wire::Frame frame) {
     if (!metrics_) return recorder_.take(std::move(frame));
-    for (wire::Frame& result : metrics_->take(std::move(frame))) {
-      recorder_.take(std::move(result));
+    const auto stream = metrics_->recorded_stream(frame.stream);
+    try {
+      for (wire::Frame& result : metrics_->take(std::move(frame))) {
+        recorder_.take(std::move(result));
+      }
+    } catch (const wire::StreamError& error) {
+      if (stream) recorder_.refuse(*stream, error.what());
     }
   }
 
@@ -339,7 +345,7 @@ struct Runs {
                                    metrics ? metrics->cupti() : cupti_candidates(options.cupti)),
         .salvage_program = traced ? (library_folder() / "gpuprof-salvage").string() : "",
         .message = [this](std::int64_t process, const std::string& text) {
-          log.say("process " + std::to_string(process) + ": " + printable(text));
+          log.say_of(process, text);
         }};
     if (metrics) {
       listening.config_for = [this](std::uint32_t stream, const wire::Fields& hello) {
@@ -473,10 +479,14 @@ int run_command(const Options& options) {
   launch::Target target;
   Log log(options, false, 0);
   const std::unique_ptr<MetricSession> metrics = prepare_metrics(options, log);
-  Recorder recorder({.output = output,
-                     .overwrite = options.overwrite,
-                     .loader = {.live = true, .indexes = options.indexes},
-                     .capture = options.save_capture});
+  Recorder recorder(
+      {.output = output,
+       .overwrite = options.overwrite,
+       .loader = {.live = true,
+                  .indexes = options.indexes,
+                  .message = [&log](std::int64_t process,
+                                    const std::string& text) { log.say_of(process, text); }},
+       .capture = options.save_capture});
   MetricNotices notices(log);
   Runs runs{options,  selection,     collector, folder_of(output), target, log,
             recorder, metrics.get(), notices};

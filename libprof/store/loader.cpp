@@ -1,86 +1,63 @@
 #include "libprof/store/loader.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
-#include <set>
+#include <new>
 #include <thread>
-#include <tuple>
+#include <utility>
 
 #include "libprof/base/demangle.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/store/database_schema.hpp"
 #include "libprof/store/nvtx_ranges.hpp"
+#include "libprof/wire/limits.hpp"
+#include "libprof/wire/stream_error.hpp"
 #include "schema/activity/all.hpp"
-#include "schema/legacy.hpp"
 #include "schema/session.hpp"
 
 namespace gpuprof::store {
 namespace {
 
-std::string quoted(std::string_view name) {
-  std::string text = "\"";
-  for (const char c : name) {
-    if (c == '"') text += '"';
-    text += c;
-  }
-  return text + '"';
+constexpr schema::StatisticName malformed_frames = "frames_malformed";
+constexpr schema::StatisticName not_profiled = "not_profiled";
+constexpr schema::StatisticName left_out = "stream_limited";
+constexpr schema::StatisticName refused_frames = "stream_refused";
+constexpr schema::StatisticName not_demangled = "names_not_demangled";
+constexpr schema::StatisticName records_received = "records_received";
+constexpr schema::StatisticName records_without_times = "records_without_times";
+
+// Whether a statistic counts what is missing. The first of these say of rows that are there what is
+// amiss with them; records_without_times counts them too.
+bool counts_missing(std::string_view name) {
+  constexpr std::array<schema::StatisticName, 5> others{"incomplete_records", "strings_lost",
+                                                        "bytes_discarded", "not_profiled",
+                                                        "cupti_second_client"};
+  const schema::StatisticInfo* info = schema::find_statistic(name);
+  return info && info->severity >= schema::Severity::data_loss &&
+         std::ranges::find(others, name, &schema::StatisticName::name) == others.end();
 }
 
-std::string lower(std::string_view name) {
-  std::string text(name);
-  std::ranges::transform(text, text.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  });
-  return text;
-}
+// No number of things counted is this high; sums of such stay in 64 bits.
+constexpr std::uint64_t highest_count = std::uint64_t{1} << 53;
 
-// Rows go into tables of activity kinds and into new ones, not into views, tables of our own, or
-// where an index will be.
-bool takes_rows(Database& database, std::string_view table) {
-  const std::string name = lower(table);
-  if (name.starts_with("index_")) return false;
-  for (const schema::SessionTable& own : schema::session_tables) {
-    if (lower(own.name) == name) return false;
-  }
-  Statement view = database.prepare(
-      "SELECT 1 FROM sqlite_master WHERE name = ?1 COLLATE NOCASE AND type = 'view'");
-  view.bind(1, table);
-  return !view.step();
-}
-
-// Memory for strings goes by their highest id. One this far beyond the last is a forged one, even
-// if batches were lost between them.
-constexpr std::size_t widest_gap = 1 << 20;
-
-constexpr std::string_view malformed_frames = schema::StatisticName("frames_malformed");
-constexpr std::string_view not_profiled = schema::StatisticName("not_profiled");
-constexpr std::string_view not_demangled = schema::StatisticName("names_not_demangled");
 // For names that are still with the demangler at the end; each may take it half a second.
 constexpr std::chrono::seconds readable_names_patience{10};
 
-// SQLite's limit is 2000.
-constexpr std::size_t most_columns = 1500;
+// Names of functions in one field.
+constexpr std::size_t longest_list = 64 << 10;
 
-// Where the start and end of GPU work lie in a row, to count the rows that have neither.
-struct Times {
-  std::size_t start = 0;
-  std::size_t end = 0;
-  bool there = false;
-};
-
-Times find_times(const wire::WireTable& table) {
-  Times times;
-  std::size_t at = 0;
-  int found = 0;
-  for (const wire::WireColumn& column : table.columns) {
-    if (column.type == schema::Type::u64 && column.name == "start") times.start = at, ++found;
-    const bool end = std::ranges::find(schema::end_columns, column.name) !=
-                     std::ranges::end(schema::end_columns);
-    if (column.type == schema::Type::u64 && end) times.end = at, ++found;
-    at += column.width;
+// Keys of RUN that a frame may bring. A file's own state is not told by what is loaded into it.
+bool may_be_told(std::string_view key) {
+  for (const std::string_view own : {"schema_version", "finished", "loss", "derived_from"}) {
+    if (key == own) return false;
   }
-  times.there = found == 2;
-  return times;
+  return std::ranges::find(schema::run_keys, key, &schema::KeyDoc::key) != schema::run_keys.end();
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.size() < 19 && text != "-" &&
+         text.find_first_not_of("0123456789", text[0] == '-' ? 1 : 0) == text.npos;
 }
 
 // Captures of older collectors have other names for some columns.
@@ -95,27 +72,32 @@ void use_current_names(wire::WireTable& table) {
 
 }  // namespace
 
-struct Loader::Writer {
-  std::string table;
-  RowSource source;
-  Statement insert;
-  Times times;
+struct Loader::Stream {
+  struct Definition {
+    wire::WireTable table;
+    std::string text;
+  };
+  std::map<std::uint32_t, Definition> definitions;  // by the stream's table id
+  std::size_t definition_bytes = 0;
+  std::map<std::uint32_t, StreamTables::Writer*> writers;  // of those that rows came for
+  StreamTables::Share share;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> counted;  // by the collector
+  std::size_t clocks = 0;
+  std::size_t api_names = 0;
 };
 
 struct Loader::Process {
   RowContext context;
-  std::map<std::uint32_t, Writer*> writers;  // by the stream's table id
-  std::map<std::uint32_t, std::pair<wire::WireTable, std::string>> tables;  // not written to yet
-  std::map<std::string, std::uint64_t> received;                            // rows by table
-  std::map<std::string, std::uint64_t> salvaged;
-  std::map<std::string, std::uint64_t> without_times;
-  std::map<std::string, std::uint64_t> discarded;                        // on the way here
-  std::map<std::pair<std::string, std::string>, std::uint64_t> counted;  // by the collector
-  std::uint64_t malformed = 0;
+  bool said_hello = false;
+  bool refused = false;
+  bool salvaged = false;
+  std::unique_ptr<Stream> stream;  // null: it is over, or refused
 };
 
 Loader::Loader(Database database, LoaderOptions options)
-    : database_(std::move(database)), options_(options) {
+    : database_(std::move(database)),
+      options_(std::move(options)),
+      strings_(options_.string_cache_bytes) {
   database_.execute("PRAGMA page_size = 16384");
   // A write-ahead log lets others read all the time. A crash of this process harms neither; only a
   // crash of the machine could, and then the run is gone anyway.
@@ -128,11 +110,11 @@ Loader::Loader(Database database, LoaderOptions options)
   register_packed_rows(database_);
   begin();
   create_schema(database_);
+  tables_ = std::make_unique<StreamTables>(database_);
+  statistics_ = std::make_unique<StatisticWriter>(database_);
   insert_string_ = database_.prepare("INSERT INTO StringTable VALUES(?1, ?2, NULL, NULL)");
   update_string_ =
       database_.prepare("UPDATE StringTable SET demangled = ?2, short = ?3 WHERE _id_ = ?1");
-  insert_statistic_ =
-      database_.prepare("INSERT OR REPLACE INTO STATISTIC VALUES(?1, ?2, ?3, ?4, ?5)");
   metrics_ = std::make_unique<MetricWriter>(
       database_, [this](std::string_view text) { return string_id(text); });
   insert_string_.bind(1, std::int64_t{0}).bind(2, schema::null_string).run();
@@ -145,56 +127,106 @@ Loader::~Loader() = default;
 
 void Loader::load(const wire::Frame& frame) {
   begin();
-  switch (frame.type) {
-    case wire::FrameType::run: load_run(frame); return;
-    case wire::FrameType::hello: load_hello(frame); return;
-    case wire::FrameType::api_names: load_api_names(frame); return;
-    case wire::FrameType::metrics:
-      if (!metrics_->load_metrics(frame.payload())) own_counts_[std::string(malformed_frames)]++;
-      return;
-    default: break;
+  if (frame.stream == wire::run_stream) return load_of_run(frame);
+  Process* process = this->process(frame.stream);
+  if (!process) return add(0, "", left_out, 1);
+  if (process->refused && frame.type != wire::FrameType::stream_end) {
+    return count(*process, refused_frames);
   }
-  Process& process = this->process(frame.stream);
-  switch (frame.type) {
-    case wire::FrameType::info: load_info(process, frame); break;
-    case wire::FrameType::table: load_table(process, frame); break;
-    case wire::FrameType::batch: load_batch(process, frame); break;
-    case wire::FrameType::clock: load_clock(process, frame); break;
-    case wire::FrameType::statistics: load_statistics(process, frame); break;
-    case wire::FrameType::goodbye:
-      database_.prepare("UPDATE PROCESS SET goodbye = 1 WHERE number = ?1")
-          .bind(1, process.context.numbers[0])
-          .run();
-      break;
-    case wire::FrameType::ranges:
-      if (!metrics_->load_values(process.context, frame.payload())) malformed(process);
-      break;
-    case wire::FrameType::stream_end: load_stream_end(process); break;
-    default: break;  // config, arena, counter_data, and what later versions may bring
+  try {
+    load_of_stream(*process, frame);
+  } catch (const wire::StreamError& error) {
+    refuse(*process, error.what());
+  } catch (const DatabaseError& error) {
+    // Whatever else it is, the next frame would fare no better.
+    if (!error.of_statement() || !database_.in_transaction()) throw;
+    refuse(*process, error.what());
+  } catch (const std::bad_alloc&) {
+    refuse(*process, "there is not enough memory for what it sends");
   }
 }
 
-Loader::Process& Loader::process(std::uint32_t stream) {
-  std::unique_ptr<Process>& process = processes_[stream];
-  if (!process) {
-    process = std::make_unique<Process>();
-    process->context.numbers.push_back(next_number());
-    process->context.next_number = [this] { return next_number(); };
+void Loader::load_of_run(const wire::Frame& frame) {
+  if (frame.type == wire::FrameType::run) return load_run(frame);
+  const bool sound =
+      frame.type == wire::FrameType::metrics && metrics_->load_metrics(frame.payload());
+  if (!sound) add(0, "", malformed_frames, 1);
+}
+
+void Loader::load_of_stream(Process& process, const wire::Frame& frame) {
+  if (wire::is_oversized(frame.type, frame.length)) return count(process, malformed_frames);
+  switch (frame.type) {
+    case wire::FrameType::goodbye:
+      return database_.prepare("UPDATE PROCESS SET goodbye = 1 WHERE number = ?1")
+          .bind(1, process.context.numbers[0])
+          .run();
+    case wire::FrameType::stream_end: return load_stream_end(process, frame);
+    case wire::FrameType::ranges:
+      // Also behind the end of the stream: later runs of the program were measured.
+      if (!metrics_->load_values(process.context, frame.payload())) {
+        count(process, malformed_frames);
+      }
+      return;
+    case wire::FrameType::hello:
+    case wire::FrameType::info:
+    case wire::FrameType::table:
+    case wire::FrameType::api_names:
+    case wire::FrameType::batch:
+    case wire::FrameType::clock:
+    case wire::FrameType::statistics:
+      if (process.stream) break;
+      [[fallthrough]];
+    case wire::FrameType::run:
+    case wire::FrameType::metrics: return count(process, malformed_frames);
+    default: return;  // config, arena, counter_data, and what later versions may bring
   }
-  return *process;
+  switch (frame.type) {
+    case wire::FrameType::hello: return load_hello(process, frame);
+    case wire::FrameType::info: return load_info(process, frame);
+    case wire::FrameType::table: return load_table(process, frame);
+    case wire::FrameType::api_names: return load_api_names(process, frame);
+    case wire::FrameType::batch: return load_batch(process, frame);
+    case wire::FrameType::clock: return load_clock(process, frame);
+    default: return load_statistics(process, frame);
+  }
+}
+
+Loader::Process* Loader::process(std::uint32_t stream) {
+  const auto known = processes_.find(stream);
+  if (known != processes_.end()) return known->second.get();
+  if (processes_.size() >= wire::max_streams) return nullptr;
+  auto process = std::make_unique<Process>();
+  process->stream = std::make_unique<Stream>();
+  process->context.numbers.push_back(next_number());
+  process->context.next_number = [this] { return next_number(); };
+  ++totals_.processes;
+  return processes_.emplace(stream, std::move(process)).first->second.get();
 }
 
 std::int64_t Loader::next_number() { return ++last_number_; }
+
+void Loader::refuse(std::uint32_t stream, const std::string& why) {
+  if (Process* process = this->process(stream)) refuse(*process, why);
+}
+
+void Loader::refuse(Process& process, const std::string& why) {
+  if (std::exchange(process.refused, true)) return;
+  process.stream.reset();
+  process.context.string_ids.clear();
+  process.context.byte_strings = {};
+  count(process, refused_frames);
+  if (options_.message) {
+    options_.message(process.context.process_id,
+                     why + "; nothing more of this process is recorded");
+  }
+}
 
 void Loader::load_run(const wire::Frame& frame) {
   wire::Decoder decoder(frame.payload());
   const wire::Fields fields = decoder.fields();
   for (const auto& [key, value] : fields) {
-    const bool number =
-        !value.empty() && value.size() < 19 &&
-        value.find_first_not_of("0123456789", value[0] == '-' ? 1 : 0) == std::string::npos &&
-        value != "-";
-    if (number) {
+    if (!may_be_told(key)) continue;
+    if (is_number(value)) {
       set_run(key, static_cast<std::int64_t>(std::stoll(value)));
     } else {
       set_run(key, std::string_view(value));
@@ -208,43 +240,44 @@ void Loader::load_run(const wire::Frame& frame) {
         .bind(2, fields.integer(column))
         .run();
   }
-  if (!decoder.ok()) own_counts_[std::string(malformed_frames)]++;
+  if (!decoder.ok()) add(0, "", malformed_frames, 1);
 }
 
-void Loader::load_hello(const wire::Frame& frame) {
-  Process& process = this->process(frame.stream);
+void Loader::load_hello(Process& process, const wire::Frame& frame) {
   wire::Decoder decoder(frame.payload());
   const auto version = decoder.integer<std::uint32_t>();
   const wire::Fields hello = decoder.fields();
-  if (!decoder.ok()) return malformed(process);
-  if (version > wire::version) {
-    throw Error("a collector speaks wire version " + std::to_string(version) +
-                    ", this gpuprof only up to " + std::to_string(wire::version),
-                "use the gpuprof that came with that collector, or a newer one",
-                ExitCode::import_failed);
-  }
+  if (!decoder.ok() || process.said_hello) return count(process, malformed_frames);
+  process.said_hello = true;
   process.context.process_id = hello.integer("process_id");
   database_
       .prepare(
-          "INSERT OR REPLACE INTO PROCESS(processId, number, parentProcessId, executable, "
-          "command_line, goodbye, salvaged) VALUES(?1, ?2, ?3, ?4, ?5, 0, 0)")
+          "INSERT INTO PROCESS(processId, number, parentProcessId, executable, command_line, "
+          "goodbye, salvaged) VALUES(?1, ?2, ?3, ?4, ?5, 0, 0)")
       .bind(1, process.context.process_id)
       .bind(2, process.context.numbers[0])
       .bind(3, hello.integer("parent_process_id"))
       .bind(4, hello.text("executable"))
       .bind(5, hello.text("command_line"))
       .run();
+  if (version > wire::version) {
+    throw wire::StreamError("its collector speaks wire version " + std::to_string(version) +
+                            ", this gpuprof only up to " + std::to_string(wire::version) +
+                            " (use the gpuprof that came with that collector, or a newer one)");
+  }
 }
 
 void Loader::load_info(Process& process, const wire::Frame& frame) {
   wire::Decoder decoder(frame.payload());
   const wire::Fields fields = decoder.fields();
-  if (!decoder.ok()) return malformed(process);
+  if (!decoder.ok()) return count(process, malformed_frames);
   if (const auto kind = fields.find("unavailable")) {
-    process.counted[{std::string(kind->substr(0, kind->find(':'))), "kind_unavailable"}] = 1;
+    set_counted(process, kind->substr(0, kind->find(':')),
+                schema::StatisticName("kind_unavailable").name(), 1);
   }
-  if (fields.find("error")) process.counted[{"", std::string(not_profiled)}] = 1;
-  if (const auto functions = fields.find("calls_left_out")) {
+  if (fields.find("error")) set_counted(process, "", not_profiled.name(), 1);
+  if (const auto functions = fields.find("calls_left_out");
+      functions && functions->size() <= longest_list) {
     // Of processes with different libcuptis, that of the one that left something out.
     database_
         .prepare(
@@ -270,160 +303,136 @@ void Loader::load_info(Process& process, const wire::Frame& frame) {
 
 void Loader::load_table(Process& process, const wire::Frame& frame) {
   auto table = wire::decode_table(frame.payload());
-  if (!table || !takes_rows(database_, table->name)) return malformed(process);
+  if (!table || !tables_->takes_rows(table->name)) return count(process, malformed_frames);
   use_current_names(*table);
-  const auto payload = frame.payload();
+  Stream& stream = *process.stream;
   const std::uint32_t id = table->id;
-  process.writers.erase(id);
-  process.tables[id] = {std::move(*table),
-                        std::string(reinterpret_cast<const char*>(payload.data()), payload.size())};
+  const auto known = stream.definitions.find(id);
+  const std::size_t before = known == stream.definitions.end() ? 0 : known->second.text.size();
+  const std::size_t bytes = stream.definition_bytes - before + frame.length;
+  stream.writers.erase(id);
+  if (bytes > wire::max_definition_bytes ||
+      (before == 0 && stream.definitions.size() >= wire::max_definitions)) {
+    stream.definitions.erase(id);
+    stream.definition_bytes -= before;
+    return count(process, left_out);
+  }
+  stream.definition_bytes = bytes;
+  const auto payload = frame.payload();
+  stream.definitions[id] = {
+      std::move(*table),
+      std::string(reinterpret_cast<const char*>(payload.data()), payload.size())};
 }
 
-Loader::Writer* Loader::writer_for(const wire::WireTable& table, std::string_view definition) {
-  const auto known = writers_.find(definition);
-  if (known != writers_.end()) return known->second.get();
-
-  auto writer = std::make_unique<Writer>();
-  writer->table = table.name;
-  writer->times = find_times(table);
-  writer->source.row_width = table.row_width();
-
-  // A stream may bring tables and columns this build has never heard of.
-  std::string creation =
-      "CREATE TABLE IF NOT EXISTS " + quoted(table.name) + "(_id_ INTEGER PRIMARY KEY";
-  for (const auto& column : table.columns) {
-    creation += ", " + quoted(column.name) + " " + std::string(schema::sql_type(column.type));
+StreamTables::Writer* Loader::writer_for(Process& process, const wire::Block& block) {
+  Stream& stream = *process.stream;
+  auto writer = stream.writers.find(block.table);
+  if (writer == stream.writers.end()) {
+    const auto definition = stream.definitions.find(block.table);
+    if (definition == stream.definitions.end()) {  // rows of a table nobody defined
+      count(process, malformed_frames);
+      return nullptr;
+    }
+    const auto& [table, text] = definition->second;
+    writer =
+        stream.writers.emplace(block.table, tables_->writer_for(table, text, stream.share)).first;
   }
-  const std::string process_name = lower(schema::process_column);
-  const bool has_process = std::ranges::any_of(
-      table.columns, [&](const auto& column) { return lower(column.name) == process_name; });
-  if (!has_process) creation += ", " + std::string(schema::process_column) + " INT";
-  creation += ")";
-  database_.execute(creation);
-  std::set<std::string, std::less<>> there;
-  Statement columns = database_.prepare("SELECT name FROM pragma_table_info(?1)");
-  columns.bind(1, table.name);
-  while (columns.step()) there.insert(lower(columns.text(0)));
-
-  const auto add_column = [&](std::string_view name, std::string_view type) {
-    if (there.contains(lower(name))) return;
-    database_.execute("ALTER TABLE " + quoted(table.name) + " ADD COLUMN " + quoted(name) + " " +
-                      std::string(type));
-  };
-  if (there.size() + table.columns.size() > most_columns) return nullptr;
-  std::vector<std::string> names;
-  std::uint32_t offset = 0;
-  for (const auto& column : table.columns) {
-    add_column(column.name, schema::sql_type(column.type));
-    names.push_back(column.name);
-    writer->source.cells.push_back(
-        column.present ? RowSource::cell(column.type, column.role, column.width, offset)
-                       : RowSource::Cell{});
-    offset += column.width;
+  if (!writer->second) {
+    count(process, left_out, block.rows, stream.definitions[block.table].table.name);
   }
-  if (!has_process) {
-    add_column(schema::process_column, "INT");
-    names.emplace_back(schema::process_column);
-    RowSource::Cell cell;
-    cell.how = RowSource::Cell::process_id;
-    writer->source.cells.push_back(cell);
-  }
-
-  const std::string source_name = "rows_" + std::to_string(writers_.size());
-  create_row_source(database_, source_name, writer->source, names);
-  // SQLite numbers a row whose _id_ is NULL with last + 1: it then stands at the end of the table
-  // and looks nowhere else. _id_ is named for the columns to be in the table's order, which spares
-  // a copy of each value.
-  std::string in_order;
-  for (const std::string& name : names) in_order += (in_order.empty() ? "" : ", ") + quoted(name);
-  const std::string insert = "INSERT INTO main." + quoted(table.name) + "(_id_, " + in_order +
-                             ") SELECT NULL, " + in_order + " FROM temp." + source_name;
-  writer->insert = database_.prepare(insert);
-
-  return writers_.emplace(std::string(definition), std::move(writer)).first->second.get();
+  return writer->second;
 }
 
 void Loader::load_batch(Process& process, const wire::Frame& frame) {
   const auto batch = wire::decode_batch(frame.payload());
-  if (!batch) return malformed(process);
-  const bool salvaged = batch->header.flags & wire::batch_salvaged;
-  const bool discarded = batch->header.flags & wire::batch_discarded;
+  if (!batch) return count(process, malformed_frames);
   RowContext& context = process.context;
   for (const wire::Block& block : batch->blocks) {
     if (block.table == wire::string_block || block.table == wire::bytes_block) {
-      const auto strings = wire::decode_strings(block);
-      if (!strings) {
-        malformed(process);
-        continue;
-      }
-      for (const wire::WireString& string : *strings) {
-        if (block.table == wire::bytes_block) {
-          context.byte_strings[string.id] = string.text;
-        } else if (string.id > context.string_ids.size() + widest_gap) {
-          malformed(process);
-        } else {
-          if (context.string_ids.size() <= string.id) context.string_ids.resize(string.id + 1);
-          context.string_ids[string.id] = string_id(string.text);
-        }
-      }
-      continue;
-    }
-    auto writer = process.writers.find(block.table);
-    if (writer == process.writers.end()) {
-      const auto table = process.tables.find(block.table);
-      if (table == process.tables.end()) {  // rows of a table nobody defined
-        malformed(process);
-        continue;
-      }
-      Writer* made = writer_for(table->second.first, table->second.second);
-      if (!made) {
-        malformed(process);
-        continue;
-      }
-      writer = process.writers.emplace(block.table, made).first;
-    }
-    if (discarded) {
-      process.discarded[writer->second->table] += block.rows;
-      continue;
-    }
-    RowSource& source = writer->second->source;
-    if (block.bytes.size() != block.rows * source.row_width) {
-      malformed(process);
-      continue;
-    }
-    const std::string& table = writer->second->table;
-    source.rows = block.bytes.data();
-    source.count = block.rows;
-    source.context = &context;
-    writer->second->insert.run();
-
-    process.received[table] += block.rows;
-    if (salvaged) process.salvaged[table] += block.rows;
-    if (const Times& times = writer->second->times; times.there) {
-      std::uint64_t without = 0;
-      for (std::size_t i = 0; i < block.rows; ++i) {
-        const std::byte* row = block.bytes.data() + i * source.row_width;
-        without += (wire::load<std::uint64_t>(row + times.start) |
-                    wire::load<std::uint64_t>(row + times.end)) == 0;
-      }
-      if (without) process.without_times[table] += without;
+      load_strings(process, block);
+    } else {
+      load_rows(process, block, batch->header.flags);
     }
   }
   context.byte_strings.clear();
+  if (const std::uint64_t lost = std::exchange(context.correlations_lost, 0)) {
+    count(process, left_out, lost);
+  }
 }
 
-void Loader::load_api_names(const wire::Frame& frame) {
+void Loader::load_strings(Process& process, const wire::Block& block) {
+  const auto strings = wire::decode_strings(block);
+  if (!strings) return count(process, malformed_frames);
+  RowContext& context = process.context;
+  if (block.table == wire::string_block) {
+    for (const wire::WireString& string : *strings) {
+      context.string_ids.set(string.id, string_id(string.text));
+    }
+    return;
+  }
+  for (const wire::WireString& string : *strings) {
+    if (context.byte_strings.size() >= wire::max_byte_strings) {
+      return count(process, malformed_frames);
+    }
+    context.byte_strings[string.id] = string.text;
+  }
+}
+
+void Loader::load_rows(Process& process, const wire::Block& block, std::uint32_t flags) {
+  StreamTables::Writer* writer = writer_for(process, block);
+  if (!writer) return;
+  const std::string& table = writer->table;
+  if (flags & wire::batch_discarded) {
+    return count(process, "records_discarded", block.rows, table);
+  }
+  RowSource& source = writer->source;
+  if (block.bytes.size() != block.rows * source.row_width) {
+    return count(process, malformed_frames);
+  }
+  source.rows = block.bytes.data();
+  source.count = block.rows;
+  source.context = &process.context;
+  writer->insert.run();
+
+  count(process, records_received, block.rows, table);
+  if (flags & wire::batch_salvaged) {
+    process.salvaged = true;
+    count(process, "records_salvaged", block.rows, table);
+  }
+  if (const StreamTables::Times& times = writer->times; times.there) {
+    std::uint64_t without = 0;
+    for (std::size_t i = 0; i < block.rows; ++i) {
+      const std::byte* row = block.bytes.data() + i * source.row_width;
+      without += (wire::load<std::uint64_t>(row + times.start) |
+                  wire::load<std::uint64_t>(row + times.end)) == 0;
+    }
+    if (without) count(process, records_without_times, without, table);
+  }
+}
+
+void Loader::load_api_names(Process& process, const wire::Frame& frame) {
   const auto names = wire::decode_api_names(frame.payload());
-  if (!names) return malformed(process(frame.stream));
+  if (!names) return count(process, malformed_frames);
   Statement insert = database_.prepare("INSERT OR IGNORE INTO API_NAME VALUES(?1, ?2, ?3)");
+  std::uint64_t over = 0;
   for (const wire::ApiName& name : *names) {
+    const bool fits = process.stream->api_names < wire::max_stream_api_names &&
+                      name.cbid < wire::max_callback_id && name.domain.size() <= wire::max_name &&
+                      name.name.size() <= wire::max_name;
+    if (!fits) {
+      ++over;
+      continue;
+    }
+    ++process.stream->api_names;
     insert.bind(1, name.domain).bind(2, std::int64_t{name.cbid}).bind(3, name.name).run();
   }
+  if (over) count(process, left_out, over);
 }
 
 void Loader::load_clock(Process& process, const wire::Frame& frame) {
   const auto clock = wire::decode_clock(frame.payload());
-  if (!clock) return malformed(process);
+  if (!clock) return count(process, malformed_frames);
+  if (process.stream->clocks++ >= wire::max_clocks) return count(process, left_out);
   database_.prepare("INSERT INTO CLOCK VALUES(?1, ?2, ?3, ?4, ?5)")
       .bind(1, process.context.process_id)
       .bind(2, clock->moment == wire::Clock::Moment::first ? "first" : "last")
@@ -435,27 +444,38 @@ void Loader::load_clock(Process& process, const wire::Frame& frame) {
 
 void Loader::load_statistics(Process& process, const wire::Frame& frame) {
   const auto statistics = wire::decode_statistics(frame.payload());
-  if (!statistics) return malformed(process);
+  if (!statistics) return count(process, malformed_frames);
   for (const wire::Statistic& statistic : *statistics) {
-    process.counted[{statistic.kind, statistic.name}] = statistic.value;
+    set_counted(process, statistic.kind, statistic.name, statistic.value);
   }
 }
 
-void Loader::load_stream_end(Process& process) {
-  if (process.salvaged.empty()) return;
-  database_.prepare("UPDATE PROCESS SET salvaged = 1 WHERE number = ?1")
-      .bind(1, process.context.numbers[0])
-      .run();
+void Loader::load_stream_end(Process& process, const wire::Frame& frame) {
+  // What the launcher counted of the stream.
+  if (frame.length > 0) {
+    const auto statistics = wire::decode_statistics(frame.payload());
+    if (!statistics) return count(process, malformed_frames);
+    for (const wire::Statistic& statistic : *statistics) {
+      add(process.context.process_id, statistic.kind, statistic.name,
+          static_cast<std::int64_t>(std::min(statistic.value, highest_count)));
+    }
+  }
+  if (process.salvaged) {
+    database_.prepare("UPDATE PROCESS SET salvaged = 1 WHERE number = ?1")
+        .bind(1, process.context.numbers[0])
+        .run();
+  }
+  // A run may have many processes: of one that is gone little is kept.
+  process.stream.reset();
+  process.context.string_ids.clear();
+  process.context.byte_strings = {};
 }
 
-void Loader::malformed(Process& process) { ++process.malformed; }
-
 std::int64_t Loader::string_id(std::string_view text) {
-  const auto [entry, fresh] = strings_.try_emplace(std::string(text), 0);
-  if (!fresh) return entry->second;
-  entry->second = ++last_string_;
-  insert_string_.bind(1, last_string_).bind(2, text).run();
+  if (const auto known = strings_.find(text)) return *known;
+  insert_string_.bind(1, ++last_string_).bind(2, text).run();
   readable_names_.ask(last_string_, text);
+  strings_.add(text, last_string_);
   return last_string_;
 }
 
@@ -463,7 +483,7 @@ void Loader::store_readable_names() {
   const std::vector<ReadableNames::Answer> answers = readable_names_.take();
   if (!answers.empty()) begin();
   for (const auto& [id, readable] : answers) {
-    if (readable.gave_up) own_counts_[std::string(not_demangled)]++;
+    if (readable.gave_up) add(0, "", not_demangled, 1);
     if (!readable.changed) continue;
     update_string_.bind(1, id).bind(2, readable.text).bind(3, short_name(readable.text)).run();
   }
@@ -478,44 +498,47 @@ void Loader::set_run(std::string_view key, std::int64_t value) {
 }
 
 void Loader::count(schema::StatisticName statistic, std::uint64_t value) {
-  own_counts_[std::string(statistic.name())] = value;
+  std::int64_t& known = own_counts_[std::string(statistic.name())];
+  const auto now = static_cast<std::int64_t>(std::min(value, highest_count));
+  add(0, "", statistic.name(), now - std::exchange(known, now));
 }
 
-void Loader::write_statistic(std::int64_t process_id, std::string_view kind, std::string_view name,
-                             std::uint64_t value) {
-  const schema::StatisticInfo* info = schema::find_statistic(name);
-  const auto severity = info ? info->severity : schema::unknown_severity;
-  insert_statistic_.bind(1, process_id)
-      .bind(2, kind)
-      .bind(3, name)
-      .bind(4, static_cast<std::int64_t>(value))
-      .bind(5, schema::severity_name(severity))
-      .run();
+void Loader::count(const Process& process, schema::StatisticName name, std::uint64_t more,
+                   std::string_view kind) {
+  add(process.context.process_id, kind, name.name(), static_cast<std::int64_t>(more));
 }
 
-void Loader::write_statistics() {
-  // Streams may share a process id: exec starts a program anew, and long runs see numbers again.
-  std::map<std::tuple<std::int64_t, std::string_view, std::string_view>, std::uint64_t> all;
-  for (const auto& [stream, process] : processes_) {
-    const std::int64_t id = process->context.process_id;
-    for (const auto& [table, count] : process->received) {
-      all[{id, table, "records_received"}] += count;
+void Loader::set_counted(Process& process, std::string_view kind, std::string_view name,
+                         std::uint64_t value) {
+  auto& counted = process.stream->counted;
+  value = std::min(value, highest_count);
+  std::pair<std::string, std::string> key{kind, name};
+  const auto known = counted.find(key);
+  if (known == counted.end()) {
+    if (counted.size() >= wire::max_counted || kind.size() > wire::max_name ||
+        name.size() > wire::max_name) {
+      return count(process, left_out);
     }
-    for (const auto& [table, count] : process->salvaged) {
-      all[{id, table, "records_salvaged"}] += count;
-    }
-    for (const auto& [table, count] : process->without_times) {
-      all[{id, table, "records_without_times"}] += count;
-    }
-    for (const auto& [table, count] : process->discarded) {
-      all[{id, table, "records_discarded"}] += count;
-    }
-    for (const auto& [key, value] : process->counted) all[{id, key.first, key.second}] += value;
-    if (process->malformed) all[{id, "", malformed_frames}] += process->malformed;
+    counted.emplace(std::move(key), value);
+    return add(process.context.process_id, kind, name, static_cast<std::int64_t>(value));
   }
-  for (const auto& [name, value] : own_counts_) all[{0, "", name}] += value;
-  for (const auto& [key, value] : all) {
-    write_statistic(std::get<0>(key), std::get<1>(key), std::get<2>(key), value);
+  const std::uint64_t before = std::exchange(known->second, value);
+  if (before == value) return;
+  add(process.context.process_id, kind, name, static_cast<std::int64_t>(value - before));
+}
+
+void Loader::add(std::int64_t process_id, std::string_view kind, std::string_view name,
+                 std::int64_t difference) {
+  statistics_->add(process_id, kind, name, difference);
+  const auto more = static_cast<std::uint64_t>(difference);
+  if (name == records_received.name()) {
+    totals_.records += more;
+  } else if (name == records_without_times.name()) {
+    totals_.without_times += more;
+  } else if (name == not_profiled.name()) {
+    totals_.not_profiled += more;
+  } else if (counts_missing(name)) {
+    totals_.missing += more;
   }
 }
 
@@ -528,7 +551,7 @@ void Loader::begin() {
 void Loader::commit() {
   store_readable_names();
   if (!in_transaction_) return;
-  write_statistics();
+  statistics_->write();
   database_.execute("COMMIT");
   in_transaction_ = false;
 }
@@ -538,16 +561,19 @@ void Loader::finish() {
   compute_nvtx_ranges(database_);
   if (options_.indexes) create_indexes(database_);
   if (const std::size_t missing = readable_names_.wait(readable_names_patience)) {
-    own_counts_[std::string(not_demangled)] += missing;
+    add(0, "", not_demangled, static_cast<std::int64_t>(missing));
   }
   set_run("finished", 1);
-  set_run("loss", !totals().lossless());
+  set_run("loss", !totals_.lossless());
   commit();
   // Nothing of ours may hold the file while the log is folded in.
-  for (auto& [definition, writer] : writers_) writer->insert = Statement();
+  tables_->close();
   insert_string_ = Statement();
-  update_string_ = Statement();
-  insert_statistic_ = Statement();
+  tables_ = std::make_unique<StreamTables>(database_);
+  statistics_ = std::make_unique<StatisticWriter>(database_);
+  insert_string_ = database_.prepare("INSERT INTO StringTable VALUES(?1, ?2, NULL, NULL)");
+  update_string_ =
+      database_.prepare("UPDATE StringTable SET demangled = ?2, short = ?3 WHERE _id_ = ?1");
   metrics_.reset();
   // SQLite does not wait here for a reader to close the file: it is asked again.
   database_.execute("PRAGMA busy_timeout = 0");
@@ -573,36 +599,6 @@ LoadTotals& LoadTotals::operator+=(const LoadTotals& other) {
   processes += other.processes;
   not_profiled += other.not_profiled;
   return *this;
-}
-
-LoadTotals Loader::totals() const {
-  LoadTotals totals;
-  totals.processes = processes_.size();
-  // These say of rows that are there what is amiss with them; records_without_times counts them
-  // too.
-  constexpr schema::StatisticName not_missing[]{"incomplete_records", "strings_lost",
-                                                "bytes_discarded", "not_profiled",
-                                                "cupti_second_client"};
-  const auto missing = [&](std::string_view name) {
-    const schema::StatisticInfo* info = schema::find_statistic(name);
-    return info && info->severity >= schema::Severity::data_loss &&
-           std::ranges::find(not_missing, name, &schema::StatisticName::name) ==
-               std::end(not_missing);
-  };
-  for (const auto& [stream, process] : processes_) {
-    for (const auto& [table, count] : process->received) totals.records += count;
-    for (const auto& [table, count] : process->without_times) totals.without_times += count;
-    for (const auto& [table, count] : process->discarded) totals.missing += count;
-    for (const auto& [key, value] : process->counted) {
-      if (missing(key.second)) totals.missing += value;
-    }
-    totals.missing += process->malformed;
-    totals.not_profiled += process->counted.contains({"", std::string(not_profiled)});
-  }
-  for (const auto& [name, value] : own_counts_) {
-    if (missing(name)) totals.missing += value;
-  }
-  return totals;
 }
 
 }  // namespace gpuprof::store

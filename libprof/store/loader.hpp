@@ -1,23 +1,28 @@
 // Frames in, rows out: the one writer of a session's database.
 //
 // Belongs to one thread. Needs neither CUPTI nor, for the tables a stream defines, the schema: a
-// stream recorded by a newer gpuprof brings its tables and columns along. What a frame says is
-// checked before it is believed; a bad one is counted and left out. Throws gpuprof::Error when the
-// database cannot be written; what was committed stays.
+// stream recorded by a newer gpuprof brings its tables and columns along.
+//
+// What a frame says is checked before it is believed. A bad one is counted and left out; a stream
+// that makes no sense, or that SQLite does not take, ends there, which is told and counted, and all
+// others go on. gpuprof::Error is thrown for what concerns the database as a whole: it cannot be
+// written. What was committed stays.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <vector>
 
 #include "libprof/store/metric_writer.hpp"
 #include "libprof/store/packed_rows.hpp"
 #include "libprof/store/readable_names.hpp"
 #include "libprof/store/sqlite.hpp"
+#include "libprof/store/statistic_writer.hpp"
+#include "libprof/store/stream_tables.hpp"
+#include "libprof/store/string_cache.hpp"
 #include "libprof/wire/frame.hpp"
 #include "libprof/wire/messages.hpp"
 
@@ -27,6 +32,9 @@ struct LoaderOptions {
   // Others read the file while it grows (write-ahead log); off is a little faster.
   bool live = true;
   bool indexes = true;  // make nvprof's indexes at the end
+  // Something to tell the user about a process. May be empty.
+  std::function<void(std::int64_t process_id, const std::string& text)> message = {};
+  std::size_t string_cache_bytes = StringCache::default_budget;
 };
 
 struct LoadTotals {
@@ -49,6 +57,8 @@ class Loader {
   Loader& operator=(const Loader&) = delete;
 
   void load(const wire::Frame& frame);
+  // Nothing more of this stream is loaded, because of `why`.
+  void refuse(std::uint32_t stream, const std::string& why);
   // Makes what was loaded so far visible to other processes, and readable names that have come
   // since. To be called now and then, also when nothing was loaded.
   void commit();
@@ -58,53 +68,64 @@ class Loader {
   // Counted by the launcher and not by a process.
   void count(schema::StatisticName statistic, std::uint64_t value);
 
-  LoadTotals totals() const;
+  const LoadTotals& totals() const { return totals_; }
   // After finish(): another process has the file open, so its log stands beside it for now.
   bool still_open() const { return still_open_; }
   Database& database() { return database_; }
 
  private:
-  struct Writer;   // INSERT … SELECT into one table, for one definition of it
   struct Process;  // what is known of a stream
+  struct Stream;   // of it, what is needed only while it lasts
 
   void begin();  // a transaction, if there is none
-  Process& process(std::uint32_t stream);
+  // Null: there are more streams than may be.
+  Process* process(std::uint32_t stream);
+  void load_of_run(const wire::Frame& frame);
+  void load_of_stream(Process& process, const wire::Frame& frame);
   void load_run(const wire::Frame& frame);
-  void load_hello(const wire::Frame& frame);
+  void load_hello(Process& process, const wire::Frame& frame);
   void load_info(Process& process, const wire::Frame& frame);
   void load_table(Process& process, const wire::Frame& frame);
   void load_batch(Process& process, const wire::Frame& frame);
-  void load_api_names(const wire::Frame& frame);
+  void load_strings(Process& process, const wire::Block& block);
+  void load_rows(Process& process, const wire::Block& block, std::uint32_t flags);
+  void load_api_names(Process& process, const wire::Frame& frame);
   void load_clock(Process& process, const wire::Frame& frame);
   void load_statistics(Process& process, const wire::Frame& frame);
-  void load_stream_end(Process& process);
-  void malformed(Process& process);
+  void load_stream_end(Process& process, const wire::Frame& frame);
+  void refuse(Process& process, const std::string& why);
 
-  // Null for a table that cannot be made.
-  Writer* writer_for(const wire::WireTable& table, std::string_view definition);
+  // Null: left out, and counted.
+  StreamTables::Writer* writer_for(Process& process, const wire::Block& block);
   std::int64_t string_id(std::string_view text);
   void store_readable_names();
   void set_run(std::string_view key, std::string_view value);
   void set_run(std::string_view key, std::int64_t value);
-  void write_statistics();
-  void write_statistic(std::int64_t process_id, std::string_view kind, std::string_view name,
-                       std::uint64_t value);
+  // Adds to a statistic of the process; `kind` is a table or empty.
+  void count(const Process& process, schema::StatisticName name, std::uint64_t more = 1,
+             std::string_view kind = {});
+  // A statistic has this value from now on.
+  void set_counted(Process& process, std::string_view kind, std::string_view name,
+                   std::uint64_t value);
+  void add(std::int64_t process_id, std::string_view kind, std::string_view name,
+           std::int64_t difference);
   std::int64_t next_number();
 
   Database database_;
   LoaderOptions options_;
   bool in_transaction_ = false;
   bool still_open_ = false;
-  std::map<std::string, std::unique_ptr<Writer>, std::less<>> writers_;  // by definition
   std::map<std::uint32_t, std::unique_ptr<Process>> processes_;
-  std::unordered_map<std::string, std::int64_t> strings_;
+  std::unique_ptr<StreamTables> tables_;
+  StringCache strings_;
   std::int64_t last_string_ = 0;
   ReadableNames readable_names_;
   std::int64_t last_number_ = -1;
-  std::map<std::string, std::uint64_t, std::less<>> own_counts_;
+  std::map<std::string, std::int64_t, std::less<>> own_counts_;
+  LoadTotals totals_;
   Statement insert_string_;
   Statement update_string_;
-  Statement insert_statistic_;
+  std::unique_ptr<StatisticWriter> statistics_;
   std::unique_ptr<MetricWriter> metrics_;
 };
 

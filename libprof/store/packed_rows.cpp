@@ -14,6 +14,10 @@
 namespace gpuprof::store {
 namespace {
 
+// Of CUPTI's counter of correlation ids, in one process: a million launches per second make 140 in
+// a week.
+constexpr std::size_t most_wraps = 4096;
+
 template <class T>
 T load(const std::byte* bytes) {
   T value;
@@ -108,9 +112,7 @@ void result_correlation(sqlite3_context* result, const RowSource& source, const 
 }
 
 void result_string(sqlite3_context* result, const RowSource& source, const std::byte* at) {
-  const auto id = load<std::uint32_t>(at);
-  const auto& ids = source.context->string_ids;
-  sqlite3_result_int64(result, id < ids.size() ? ids[id] : 0);
+  sqlite3_result_int64(result, source.context->string_ids.of(load<std::uint32_t>(at)));
 }
 
 void result_bytes(sqlite3_context* result, const RowSource& source, const std::byte* at) {
@@ -198,6 +200,10 @@ std::int64_t RowContext::correlation(std::uint32_t id) {
   if (unwrapped < 0) unwrapped += std::int64_t{1} << 32;
   correlation_reference = static_cast<std::uint64_t>(unwrapped);
   const auto wraps = static_cast<std::size_t>(unwrapped >> 32);
+  if (wraps > most_wraps) {
+    ++correlations_lost;
+    return 0;
+  }
   while (numbers.size() <= wraps) numbers.push_back(next_number());
   return numbers[wraps] << 32 | id;
 }

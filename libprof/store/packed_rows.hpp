@@ -10,10 +10,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "libprof/store/sqlite.hpp"
+#include "libprof/store/string_ids.hpp"
 #include "schema/column.hpp"
 
 namespace gpuprof::store {
@@ -21,15 +23,15 @@ namespace gpuprof::store {
 // What the loader knows about one process that rows need.
 struct RowContext {
   std::int64_t process_id = 0;
-  // By the stream's string id.
-  std::vector<std::int64_t> string_ids;  // StringTable ids
-  // Contents, for columns of type bytes.
-  std::unordered_map<std::uint32_t, std::string> byte_strings;
+  StringIds string_ids;
+  // Of the batch at hand, for columns of type bytes. Views into its frame.
+  std::unordered_map<std::uint32_t, std::string_view> byte_strings;
   // The process's numbers for the high 32 bits of correlation ids, by how often CUPTI's counter
   // has wrapped.
   std::vector<std::int64_t> numbers;
   std::function<std::int64_t()> next_number;  // gives a further one
   std::uint64_t correlation_reference = 0;    // the last id seen, unwrapped
+  std::uint64_t correlations_lost = 0;        // of more wraps than there can have been
 
   // CUPTI's id with the process's number in the high half; 0 stays 0.
   std::int64_t correlation(std::uint32_t id);

@@ -34,6 +34,11 @@ namespace {
     case SQLITE_READONLY:
       if (code == SQLITE_READONLY_ROLLBACK) kind = DatabaseError::Kind::unfinished;
       break;
+    case SQLITE_ERROR:
+    case SQLITE_TOOBIG:
+    case SQLITE_CONSTRAINT:
+    case SQLITE_MISMATCH:
+    case SQLITE_RANGE: kind = DatabaseError::Kind::statement; [[fallthrough]];
     default:
       if (message.find(": no such ") != message.npos) kind = DatabaseError::Kind::missing;
       if (!sql.empty()) message += " in: " + std::string(sql.substr(0, 200));
@@ -126,9 +131,12 @@ bool Statement::step() {
 }
 
 void Statement::run() {
+  struct Reset {
+    Statement& statement;
+    ~Reset() { statement.reset(); }
+  } reset_at_end{*this};
   while (step()) {
   }
-  reset();
 }
 
 void Statement::reset() { sqlite3_reset(statement_); }
@@ -211,6 +219,8 @@ bool Database::has_table(std::string_view name) {
   statement.bind(1, name);
   return statement.step();
 }
+
+bool Database::in_transaction() const { return sqlite3_get_autocommit(database_) == 0; }
 
 void Database::attach(const Database& other, const std::string& name) {
   Statement attach = prepare("ATTACH ?1 AS " + name);

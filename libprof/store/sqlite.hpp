@@ -29,12 +29,15 @@ class DatabaseError : public Error {
     interrupted,  // by the function given to Database::watch()
     missing,      // the statement names a table or column that is not there
     unfinished,   // a writer died in a transaction, which only somebody who may write can undo
+    statement,    // SQLite does not take the statement, or a value in it: the database is sound
     other,
   };
   DatabaseError(const std::string& message, const std::string& hint, ExitCode exit_code, Kind kind)
       : Error(message, hint, exit_code), kind_(kind) {}
   Kind kind() const { return kind_; }
   bool damaged() const { return kind_ == Kind::damaged; }
+  // The next statement may well succeed.
+  bool of_statement() const { return kind_ == Kind::statement || kind_ == Kind::missing; }
 
  private:
   Kind kind_;
@@ -58,7 +61,7 @@ class Statement {
   Statement& bind_null(int index);
 
   bool step();  // true: a row is there; false: done
-  void run();   // step to the end and reset
+  void run();   // step to the end and reset, also when it fails
   void reset();
 
   int column_count() const;
@@ -100,6 +103,7 @@ class Database {
   std::optional<std::int64_t> integer(std::string_view sql);
   std::optional<std::string> text(std::string_view sql);
   bool has_table(std::string_view name);  // tables and views
+  bool in_transaction() const;            // some failures end it
 
   // Opens the other's file once more, under this name for SQL; read-only if the other is.
   void attach(const Database& other, const std::string& name);

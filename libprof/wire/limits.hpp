@@ -38,6 +38,30 @@ inline constexpr std::uint32_t max_metrics = 1 << 16;
 // Texts of one list, besides one for each range that the payload has.
 inline constexpr std::uint32_t max_texts = 1 << 16;
 
+// --- of one stream: what is above is left out and counted as stream_limited
+
+// Definitions of tables that hold at a time, and their bytes. A collector has one per kind, about
+// 60, of 3 KB each.
+inline constexpr std::size_t max_definitions = 1024;
+inline constexpr std::size_t max_definition_bytes = 4 << 20;
+// Tables that this build does not know, and columns in all definitions that rows came for. All
+// kinds together have about 800 columns.
+inline constexpr std::size_t max_new_tables = 256;
+inline constexpr std::size_t max_stream_columns = 8192;
+// Names that statistics have, each with the table it is of.
+inline constexpr std::size_t max_counted = 1024;
+// Two are sent; and the names of all functions once.
+inline constexpr std::size_t max_clocks = 1024;
+inline constexpr std::size_t max_stream_api_names = 1 << 16;
+
+// --- of all streams of a run together
+
+// Each process has one, and costs some 300 bytes after its end: a process per second for 6 days.
+inline constexpr std::size_t max_streams = 1 << 19;
+// As above. Streams of one kind of collector share their tables and definitions.
+inline constexpr std::size_t max_run_tables = 1024;
+inline constexpr std::size_t max_run_columns = 1 << 16;
+
 // Whether a payload is longer than its type has reason to be. Of a type that is not known nothing
 // is decoded, so it may be as long as any.
 constexpr bool is_oversized(FrameType type, std::uint64_t length) {

@@ -75,7 +75,17 @@ SELECT coalesce(s.demangled, s.value) AS name,
        k.graphId AS graph_id,
        k.graphNodeId AS graph_node_id,
        k.processId AS process_id
-FROM (SELECT * FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
+FROM (SELECT name, start, "end", gridX, gridY, gridZ, blockX, blockY, blockZ, registersPerThread,
+             staticSharedMemory, dynamicSharedMemory, sharedMemoryExecuted, localMemoryPerThread,
+             clusterX, clusterY, clusterZ, maxActiveClusters, launchType, priority, queued,
+             submitted, deviceId, contextId, streamId, correlationId, graphId, graphNodeId,
+             processId
+      FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
       UNION ALL
-      SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL) AS k
+      SELECT name, start, "end", gridX, gridY, gridZ, blockX, blockY, blockZ, registersPerThread,
+             staticSharedMemory, dynamicSharedMemory, sharedMemoryExecuted, localMemoryPerThread,
+             clusterX, clusterY, clusterZ, maxActiveClusters, launchType, priority, queued,
+             submitted, deviceId, contextId, streamId, correlationId, graphId, graphNodeId,
+             processId
+      FROM CUPTI_ACTIVITY_KIND_KERNEL) AS k
 LEFT JOIN StringTable AS s ON s._id_ = nullif(k.name, 0);

@@ -227,6 +227,8 @@ TEST_CASE("tables and columns that this build does not know are made") {
   CHECK(rows(loader.database(),
              "SELECT inventedLater FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL") == "77");
   CHECK(rows(loader.database(), "SELECT * FROM CUPTI_ACTIVITY_KIND_LATER") == "1|8|9");
+  // One of the view's tables has a column more now.
+  CHECK(rows(loader.database(), "SELECT start, process_id FROM kernels") == "1|100");
   CHECK(rows(loader.database(),
              "SELECT threadId FROM " + std::string(schema::legacy_tables[0].name)) == "7");
 }
@@ -261,6 +263,34 @@ TEST_CASE("captures of the first collectors keep their times") {
              "(sql LIKE '%HOST_LAUNCH%end INT%' OR sql LIKE '%CTX_SWITCH%timestamp%')") == "0");
   CHECK(rows(loader.database(),
              "SELECT value FROM STATISTIC WHERE name = 'records_without_times'") == "1");
+}
+
+TEST_CASE("new tables and columns bring their docs along") {
+  wire::WireTable kernel = test::tables::kernel;
+  kernel.doc = "not theirs to change";
+  kernel.columns.push_back(test::column("inventedLater", schema::Type::u32));
+  kernel.columns[1].doc = "not theirs to change";
+  const wire::WireTable later{99, "LATER", "what comes", {test::column("x", schema::Type::u64)}};
+  wire::Encoder kernel_row, later_row;
+  test::add_kernel(kernel_row, 1, 2, 3, 0);
+  kernel_row.integer(std::uint32_t{77});
+  later_row.integer(std::uint64_t{8});
+  store::Loader loader = make_loader();
+  loader.load(test::hello(1, 100));
+  loader.load(test::table(1, kernel));
+  loader.load(test::table(1, later));
+  loader.load(BatchBuilder().rows(10, 1, kernel_row).rows(99, 1, later_row).frame(1));
+  loader.commit();
+  CHECK(rows(loader.database(), R"(SELECT doc FROM TABLE_DOC WHERE "table" = 'LATER')") ==
+        "what comes");
+  CHECK(rows(loader.database(),
+             R"(SELECT "column", doc FROM COLUMN_DOC WHERE "table" = 'LATER' ORDER BY rowid)") ==
+        "_id_|number of the row, in order of storing x|a doc "
+        "processId|process the row came from: PROCESS.processId");
+  CHECK(rows(loader.database(), R"(SELECT doc FROM COLUMN_DOC WHERE "column" = 'inventedLater')") ==
+        "a doc");
+  CHECK(rows(loader.database(), "SELECT * FROM TABLE_DOC WHERE doc LIKE 'not theirs%'").empty());
+  CHECK(rows(loader.database(), "SELECT * FROM COLUMN_DOC WHERE doc LIKE 'not theirs%'").empty());
 }
 
 TEST_CASE("nested ranges know their depth and parent") {
@@ -368,6 +398,37 @@ TEST_CASE("statistics: later values replace, processes are told apart, streams o
              "'never_heard_of'") == "notice");
 }
 
+TEST_CASE("a commit writes the statistics that changed, and no others") {
+  store::Loader loader = make_loader();
+  loader.load(test::hello(1, 100));
+  loader.load(test::table(1, test::tables::kernel));
+  loader.load(kernels(1, {1, 2}));
+  wire::Encoder encoder;
+  encode(encoder, std::vector<wire::Statistic>{{"", "slots_exhausted", 0}});
+  loader.load(test::frame_of(wire::FrameType::statistics, 1, encoder));
+  loader.commit();
+  const std::string all = "SELECT name, value FROM STATISTIC ORDER BY name";
+  CHECK(rows(loader.database(), all) == "records_received|2 slots_exhausted|0");
+  // What stands there now would be written over by one who writes all.
+  loader.database().execute("UPDATE STATISTIC SET value = 1000");
+  loader.load(kernels(1, {3}));
+  loader.load(test::frame_of(wire::FrameType::statistics, 1, encoder));
+  loader.commit();
+  CHECK(rows(loader.database(), all) == "records_received|1001 slots_exhausted|1000");
+  CHECK(loader.totals().records == 3);
+}
+
+TEST_CASE("the end of a stream brings what the launcher counted of it") {
+  store::Loader loader = make_loader();
+  loader.load(test::hello(1, 100));
+  wire::Encoder encoder;
+  encode(encoder, std::vector<wire::Statistic>{{"", "frames_malformed", 3}});
+  loader.load(test::frame_of(wire::FrameType::stream_end, 1, encoder));
+  loader.commit();
+  CHECK(rows(loader.database(), "SELECT process_id, value, severity FROM losses") == "100|3|error");
+  CHECK(loader.totals().missing == 3);
+}
+
 TEST_CASE("rows are counted by how they came") {
   store::Loader loader = make_loader();
   loader.load(test::hello(1, 100));
@@ -416,9 +477,10 @@ TEST_CASE("what is known of the run and its processes") {
   loader.load(test::fields_frame(wire::FrameType::run, wire::run_stream,
                                  {{"host_name", "h"},
                                   {"cpu_count", "64"},
-                                  {"odd", "-"},
-                                  {"long", "99999999999999999999"},
-                                  {"negative", "-5"}}));
+                                  {"working_directory", "-"},
+                                  {"command_line", "99999999999999999999"},
+                                  {"t0_realtime_ns", "-5"},
+                                  {"never_heard_of", "1"}}));
   loader.load(test::hello(1, 100));
   loader.load(test::fields_frame(wire::FrameType::info, 1,
                                  {{"cupti_version", "130500"}, {"cupti_path", "/libcupti.so"}}));
@@ -426,9 +488,9 @@ TEST_CASE("what is known of the run and its processes") {
   loader.commit();
   Database& database = loader.database();
   CHECK(rows(database,
-             "SELECT value, typeof(value) FROM RUN WHERE key IN ('host_name', "
-             "'cpu_count', 'odd', 'long', 'negative') ORDER BY key") ==
-        "64|integer h|text 99999999999999999999|text -5|integer -|text");
+             "SELECT value, typeof(value) FROM RUN WHERE key NOT IN ('finished', "
+             "'schema_version') ORDER BY key") ==
+        "99999999999999999999|text 64|integer h|text -5|integer -|text");
   CHECK(rows(database,
              "SELECT processId, parentProcessId, executable, command_line, "
              "cupti_version, cupti_path, driver_version FROM PROCESS") ==
@@ -452,6 +514,34 @@ TEST_CASE("calls that were left out by one process are left out of the file") {
   CHECK(told(2, "cuCtxGetCurrent,cudaGetDevice") == "cuCtxGetCurrent,cudaGetDevice");
   loader.load(test::hello(3, 300));
   CHECK(told(3, "none") == "cuCtxGetCurrent,cudaGetDevice");
+}
+
+TEST_CASE("a file's own state, and other processes, are not told by a stream") {
+  store::Loader loader = make_loader();
+  loader.load(test::hello(1, 100));
+  loader.load(test::hello(2, 200));
+  const auto forged = [](std::uint32_t stream) {
+    return test::fields_frame(wire::FrameType::run, stream,
+                              {{"schema_version", "999"},
+                               {"finished", "1"},
+                               {"loss", "0"},
+                               {"derived_from", "me"},
+                               {"host_name", "h"},
+                               {"target_process_id", "100"},
+                               {"exit_status", "77"}});
+  };
+  loader.load(forged(2));
+  loader.commit();
+  const std::string told = "SELECT key, value FROM RUN ORDER BY key";
+  CHECK(rows(loader.database(), told) == "finished|0 schema_version|1");
+  CHECK(rows(loader.database(), "SELECT exit_status FROM PROCESS WHERE processId = 100") == "-");
+  CHECK(rows(loader.database(),
+             "SELECT processId, value FROM STATISTIC WHERE name = 'frames_malformed'") == "200|1");
+  loader.load(forged(wire::run_stream));
+  loader.commit();
+  CHECK(rows(loader.database(), told) ==
+        "exit_status|77 finished|0 host_name|h schema_version|1 target_process_id|100");
+  CHECK(rows(loader.database(), "SELECT exit_status FROM PROCESS WHERE processId = 100") == "77");
 }
 
 TEST_CASE("what is committed others see while the loader goes on") {

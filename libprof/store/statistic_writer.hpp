@@ -1,0 +1,34 @@
+// Table STATISTIC.
+//
+// A part of the loader, on its thread. What changed since the last commit is kept until the next
+// one, so neither memory nor the cost of a commit grows with the processes of a run.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "libprof/store/sqlite.hpp"
+
+namespace gpuprof::store {
+
+class StatisticWriter {
+ public:
+  // The database has its tables and outlives this.
+  explicit StatisticWriter(Database& database);
+
+  // Processes that had one number one after the other share their rows: values add up.
+  void add(std::int64_t process_id, std::string_view kind, std::string_view name,
+           std::int64_t difference);
+  // Inside the caller's transaction.
+  void write();
+
+ private:
+  using Key = std::tuple<std::int64_t, std::string, std::string>;
+  std::map<Key, std::int64_t, std::less<>> changes_;
+  Statement add_;
+};
+
+}  // namespace gpuprof::store

@@ -1,0 +1,185 @@
+#include "libprof/store/stream_tables.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "libprof/wire/limits.hpp"
+#include "schema/database.hpp"
+#include "schema/document.hpp"
+#include "schema/legacy.hpp"
+
+namespace gpuprof::store {
+namespace {
+
+// SQLite's limit is 2000.
+constexpr std::size_t most_columns = 1500;
+
+std::string quoted(std::string_view name) {
+  std::string text = "\"";
+  for (const char c : name) {
+    if (c == '"') text += '"';
+    text += c;
+  }
+  return text + '"';
+}
+
+// As SQLite compares names.
+std::string lower(std::string_view name) {
+  std::string text(name);
+  std::ranges::transform(text, text.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  });
+  return text;
+}
+
+StreamTables::Times find_times(const wire::WireTable& table) {
+  StreamTables::Times times;
+  std::size_t at = 0;
+  int found = 0;
+  for (const wire::WireColumn& column : table.columns) {
+    if (column.type == schema::Type::u64 && column.name == "start") times.start = at, ++found;
+    const bool end = std::ranges::find(schema::end_columns, column.name) !=
+                     std::ranges::end(schema::end_columns);
+    if (column.type == schema::Type::u64 && end) times.end = at, ++found;
+    at += column.width;
+  }
+  times.there = found == 2;
+  return times;
+}
+
+}  // namespace
+
+// All that is in the database by now, save for tables of activity kinds; and what SQLite knows
+// tables for without any being there, such as json_each.
+StreamTables::StreamTables(Database& database) : database_(database) {
+  for (const char* names : {"SELECT name FROM sqlite_master", "PRAGMA module_list"}) {
+    Statement statement = database_.prepare(names);
+    while (statement.step()) reserved_.insert(lower(statement.text(0)));
+  }
+  for (const schema::KindRef& kind : schema::kinds) reserved_.erase(lower(kind.table->name));
+  for (const schema::LegacyTable& legacy : schema::legacy_tables) {
+    if (!schema::is_view(legacy)) reserved_.erase(lower(legacy.name));
+  }
+}
+
+bool StreamTables::takes_rows(std::string_view table) const {
+  const std::string name = lower(table);
+  // index_: where an index will be at the end of the run.
+  return !reserved_.contains(name) && !name.starts_with("sqlite_") &&
+         !name.starts_with("pragma_") && !name.starts_with("index_");
+}
+
+void StreamTables::document(std::string_view table, std::string_view column, std::string_view doc) {
+  if (column.empty()) {
+    database_.prepare("INSERT OR IGNORE INTO main.TABLE_DOC VALUES(?1, ?2)")
+        .bind(1, table)
+        .bind(2, doc)
+        .run();
+  } else {
+    database_.prepare("INSERT OR IGNORE INTO main.COLUMN_DOC VALUES(?1, ?2, ?3)")
+        .bind(1, table)
+        .bind(2, column)
+        .bind(3, doc)
+        .run();
+  }
+}
+
+bool StreamTables::is_known(std::string_view table) {
+  return database_
+      .prepare("SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = ?1 COLLATE NOCASE")
+      .bind(1, table)
+      .step();
+}
+
+void StreamTables::make_table(const wire::WireTable& table) {
+  std::string creation = "CREATE TABLE main." + quoted(table.name) + "(_id_ INTEGER PRIMARY KEY";
+  for (const auto& column : table.columns) {
+    creation += ", " + quoted(column.name) + " " + std::string(schema::sql_type(column.type));
+  }
+  database_.execute(creation + ")");
+  document(table.name, "", table.doc);
+  document(table.name, schema::row_id, schema::row_id_doc);
+  for (const auto& column : table.columns) document(table.name, column.name, column.doc);
+}
+
+void StreamTables::add_column(std::string_view table, std::string_view column,
+                              std::string_view type, std::string_view doc) {
+  database_.execute("ALTER TABLE main." + quoted(table) + " ADD COLUMN " + quoted(column) + " " +
+                    std::string(type));
+  document(table, column, doc);
+}
+
+StreamTables::Writer* StreamTables::writer_for(const wire::WireTable& table,
+                                               std::string_view definition, Share& share) {
+  const auto known = writers_.find(definition);
+  if (known != writers_.end()) return known->second.get();
+
+  const bool fresh = !is_known(table.name);
+  const std::size_t columns = table.columns.size();
+  if (share.columns + columns > wire::max_stream_columns ||
+      columns_ + columns > wire::max_run_columns ||
+      (fresh &&
+       (share.new_tables >= wire::max_new_tables || new_tables_ >= wire::max_run_tables))) {
+    return nullptr;
+  }
+  // A stream may bring tables and columns this build has never heard of.
+  if (fresh) make_table(table);
+  std::set<std::string, std::less<>> there;
+  Statement info = database_.prepare("PRAGMA main.table_info(" + quoted(table.name) + ")");
+  while (info.step()) there.insert(lower(info.text(1)));
+  info = Statement();
+  if (there.size() + columns + 1 > most_columns) return nullptr;
+  share.columns += columns;
+  share.new_tables += fresh;
+  columns_ += columns;
+  new_tables_ += fresh;
+
+  auto writer = std::make_unique<Writer>();
+  writer->table = table.name;
+  writer->times = find_times(table);
+  writer->source.row_width = table.row_width();
+  std::vector<std::string> names;
+  std::uint32_t offset = 0;
+  bool has_process = false;
+  for (const auto& column : table.columns) {
+    const std::string name = lower(column.name);
+    has_process |= name == lower(schema::process_column);
+    if (!there.contains(name)) {
+      add_column(table.name, column.name, schema::sql_type(column.type), column.doc);
+    }
+    names.push_back(column.name);
+    writer->source.cells.push_back(
+        column.present ? RowSource::cell(column.type, column.role, column.width, offset)
+                       : RowSource::Cell{});
+    offset += column.width;
+  }
+  if (!has_process) {
+    if (!there.contains(lower(schema::process_column))) {
+      add_column(table.name, schema::process_column, "INT", schema::process_doc);
+    }
+    names.emplace_back(schema::process_column);
+    RowSource::Cell cell;
+    cell.how = RowSource::Cell::process_id;
+    writer->source.cells.push_back(cell);
+  }
+
+  // The blank keeps it apart from any name that a stream can have.
+  const std::string source_name = "rows " + std::to_string(writers_.size());
+  create_row_source(database_, source_name, writer->source, names);
+  // SQLite numbers a row whose _id_ is NULL with last + 1: it then stands at the end of the table
+  // and looks nowhere else. _id_ is named for the columns to be in the table's order, which spares
+  // a copy of each value.
+  std::string in_order;
+  for (const std::string& name : names) in_order += (in_order.empty() ? "" : ", ") + quoted(name);
+  writer->insert =
+      database_.prepare("INSERT INTO main." + quoted(table.name) + "(_id_, " + in_order +
+                        ") SELECT NULL, " + in_order + " FROM temp." + quoted(source_name));
+  return writers_.emplace(std::string(definition), std::move(writer)).first->second.get();
+}
+
+void StreamTables::close() {
+  for (auto& [definition, writer] : writers_) writer->insert = Statement();
+}
+
+}  // namespace gpuprof::store

@@ -1,0 +1,50 @@
+// Which texts have a row in StringTable already.
+//
+// A run that goes on for days can have a fresh NVTX message per request, so not all texts are
+// remembered: the cache has two generations of half the budget each, and when the younger one is
+// full the older one is forgotten. A text that is looked up moves to the younger one; so the names
+// of kernels, which collectors send again and again, stay. A text that comes again after it was
+// forgotten gets a second row: whoever compares or groups strings of such a run has to do it by
+// text. Belongs to the loader's thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace gpuprof::store {
+
+class StringCache {
+ public:
+  // 300,000 messages of 100 bytes in each generation.
+  static constexpr std::size_t default_budget = std::size_t{128} << 20;
+
+  explicit StringCache(std::size_t budget = default_budget) : generation_bytes_(budget / 2) {}
+
+  std::optional<std::int64_t> find(std::string_view text);
+  // Of a text that find() does not have. Texts that would take the place of thousands of others are
+  // not remembered.
+  void add(std::string_view text, std::int64_t id);
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>()(text);
+    }
+  };
+  using Generation = std::unordered_map<std::string, std::int64_t, Hash, std::equal_to<>>;
+
+  static std::size_t cost_of(std::string_view text);
+  void make_room(std::size_t cost);
+
+  const std::size_t generation_bytes_;
+  Generation young_, old_;
+  std::size_t young_bytes_ = 0;
+};
+
+}  // namespace gpuprof::store
