@@ -558,7 +558,9 @@ void Loader::commit() {
 
 void Loader::finish() {
   begin();
-  compute_nvtx_ranges(database_);
+  if (const std::uint64_t open = compute_nvtx_ranges(database_)) {
+    add(0, "", left_out, static_cast<std::int64_t>(open));
+  }
   if (options_.indexes) create_indexes(database_);
   if (const std::size_t missing = readable_names_.wait(readable_names_patience)) {
     add(0, "", not_demangled, static_cast<std::int64_t>(missing));

@@ -346,6 +346,37 @@ TEST_CASE("markers are paired by time, not by the order they came in") {
         "1|10|40|0|-|push_pop 2|20|30|1|1|push_pop");
 }
 
+TEST_CASE("ranges that cross are start_end, in whatever order they close") {
+  // First in, first out: each crosses the next.
+  CHECK(nvtx_ranges({{open, 10, 1, 1},
+                     {open, 11, 2, 1},
+                     {open, 12, 3, 1},
+                     {closed, 20, 1},
+                     {closed, 21, 2},
+                     {open, 22, 4, 1},
+                     {closed, 23, 4},
+                     {closed, 24, 3}}) ==
+        "1|10|20|-|-|start_end 2|11|21|-|-|start_end 3|12|24|-|-|start_end 4|22|23|0|-|push_pop");
+  // One that ends in another thread crosses nothing by that.
+  CHECK(nvtx_ranges({{open, 10, 1, 1},
+                     {open, 11, 2, 1},
+                     {open, 12, 3, 1},
+                     {closed, 20, 2, 0, 0, 8},
+                     {closed, 21, 3},
+                     {closed, 22, 1}}) ==
+        "1|10|22|0|-|push_pop 2|11|20|-|-|start_end 3|12|21|1|1|push_pop");
+}
+
+TEST_CASE("many ranges that are open at a time cost no more than others") {
+  constexpr std::uint32_t count = 150'000;  // squared, this takes minutes
+  std::vector<Mark> marks;
+  for (std::uint32_t i = 1; i <= count; ++i) marks.push_back({open, i, i, 1});
+  for (std::uint32_t i = 1; i <= count; ++i) marks.push_back({closed, count + i, i});
+  CHECK(nvtx_ranges(marks, nullptr, 0,
+                    "count(*), sum(kind = 'start_end'), min(stop - start), max(stop - start)") ==
+        "150000|150000|150000|150000");
+}
+
 TEST_CASE("an id may be given again after its range was closed") {
   CHECK(nvtx_ranges({{open, 10, 1, 1}, {closed, 20, 1}, {open, 30, 1, 2}, {closed, 40, 1}}) ==
         "1|10|20|0|-|push_pop 1|30|40|0|-|push_pop");
