@@ -124,6 +124,13 @@ inline void put(std::byte* out, T value) {
 inline constexpr std::uint32_t null_u32 = 0xffffffff;
 inline constexpr std::uint64_t null_u64 = 0xffffffffffffffff;
 inline constexpr std::int64_t null_i64 = INT64_MIN;
+// The number that lies where a record has an enum. A torn buffer may hold one that the enum has no
+// value for, which may not be read as it.
+inline std::uint32_t enum_number(const void* at) {
+  std::uint32_t number = 0;
+  std::memcpy(&number, at, sizeof number);
+  return number;
+}
 }  // namespace extract
 #endif
 

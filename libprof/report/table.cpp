@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 namespace gpuprof::report {
@@ -200,7 +201,7 @@ void Table::json_cells(std::span<const Cell> cells) {
       append_dimensions(line_, *size, ',');
       line_ += ']';
     } else if (const auto* real = std::get_if<double>(&cell)) {
-      line_ += format_fixed(*real);
+      line_ += std::isfinite(*real) ? format_fixed(*real) : "null";
     } else if (const auto* number = std::get_if<std::int64_t>(&cell)) {
       append_number(line_, *number);
     } else {

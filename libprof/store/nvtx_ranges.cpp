@@ -127,9 +127,7 @@ void compute_nvtx_ranges(Database& database) {
   if (!database.integer("SELECT 1 FROM CUPTI_ACTIVITY_KIND_MARKER LIMIT 1")) return;
   database.execute("DELETE FROM NVTX_RANGE");
   // A part of a file of gpuprof 0.1.0 has its columns.
-  const bool stops =
-      database.integer("SELECT 1 FROM pragma_table_info('NVTX_RANGE') WHERE name = 'stop'")
-          .has_value();
+  const bool stops = database.has_column("NVTX_RANGE", "stop");
   const std::string stop = stops ? "stop" : "end";
   // The data of a range is looked up by id.
   database.execute(

@@ -11,31 +11,31 @@ namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
 namespace extract {
 
 inline void object_thread(const auto& record, std::uint32_t, std::byte* out) {
-  const bool thread = record.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD;
+  const bool thread = enum_number(&record.objectKind) == CUPTI_ACTIVITY_OBJECT_THREAD;
   put(out, thread ? record.objectId.pt.threadId : 0u);
 }
 
 // A stream is named with its context and device, a context with its device.
 inline void object_device(const auto& record, std::uint32_t, std::byte* out) {
-  const bool device = record.objectKind == CUPTI_ACTIVITY_OBJECT_DEVICE ||
-                      record.objectKind == CUPTI_ACTIVITY_OBJECT_CONTEXT ||
-                      record.objectKind == CUPTI_ACTIVITY_OBJECT_STREAM;
+  const bool device = enum_number(&record.objectKind) == CUPTI_ACTIVITY_OBJECT_DEVICE ||
+                      enum_number(&record.objectKind) == CUPTI_ACTIVITY_OBJECT_CONTEXT ||
+                      enum_number(&record.objectKind) == CUPTI_ACTIVITY_OBJECT_STREAM;
   put(out, device ? record.objectId.dcs.deviceId : null_u32);
 }
 
 inline void object_context(const auto& record, std::uint32_t, std::byte* out) {
-  const bool context = record.objectKind == CUPTI_ACTIVITY_OBJECT_CONTEXT ||
-                       record.objectKind == CUPTI_ACTIVITY_OBJECT_STREAM;
+  const bool context = enum_number(&record.objectKind) == CUPTI_ACTIVITY_OBJECT_CONTEXT ||
+                       enum_number(&record.objectKind) == CUPTI_ACTIVITY_OBJECT_STREAM;
   put(out, context ? record.objectId.dcs.contextId : null_u32);
 }
 
 inline void object_stream(const auto& record, std::uint32_t, std::byte* out) {
-  const bool stream = record.objectKind == CUPTI_ACTIVITY_OBJECT_STREAM;
+  const bool stream = enum_number(&record.objectKind) == CUPTI_ACTIVITY_OBJECT_STREAM;
   put(out, stream ? record.objectId.dcs.streamId : null_u32);
 }
 
 inline void payload_int(const CUpti_ActivityMarkerData2& record, std::uint32_t, std::byte* out) {
-  switch (record.payloadKind) {
+  switch (enum_number(&record.payloadKind)) {
     case CUPTI_METRIC_VALUE_KIND_UINT64:
       // What CUPTI also gives where there is no payload at all.
       put(out, record.payload.metricValueUint64 == 0
@@ -49,7 +49,7 @@ inline void payload_int(const CUpti_ActivityMarkerData2& record, std::uint32_t, 
 }
 
 inline void payload_double(const CUpti_ActivityMarkerData2& record, std::uint32_t, std::byte* out) {
-  switch (record.payloadKind) {
+  switch (enum_number(&record.payloadKind)) {
     case CUPTI_METRIC_VALUE_KIND_DOUBLE:
     case CUPTI_METRIC_VALUE_KIND_PERCENT: put(out, record.payload.metricValueDouble); break;
     default: put(out, std::numeric_limits<double>::quiet_NaN());

@@ -10,12 +10,12 @@ namespace extract {
 // CUPTI keeps a pool's size and an imported pool's process in the same place.
 inline void pool_size(const CUpti_ActivityMemory4& record, std::uint32_t, std::byte* out) {
   const auto& pool = record.memoryPoolConfig;
-  put(out, pool.memoryPoolType == CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL ? pool.pool.size
+  put(out, enum_number(&pool.memoryPoolType) == CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL ? pool.pool.size
                                                                         : null_u64);
 }
 inline void pool_process(const CUpti_ActivityMemory4& record, std::uint32_t, std::byte* out) {
   const auto& pool = record.memoryPoolConfig;
-  put(out, pool.memoryPoolType == CUPTI_ACTIVITY_MEMORY_POOL_TYPE_IMPORTED ? pool.pool.processId
+  put(out, enum_number(&pool.memoryPoolType) == CUPTI_ACTIVITY_MEMORY_POOL_TYPE_IMPORTED ? pool.pool.processId
                                                                            : null_u64);
 }
 }  // namespace extract

@@ -106,8 +106,8 @@ class ForgedSchema(Hostile):
                         self.assertLessEqual(self.names(),
                                              {"temporary", "file.sqlite", "part.sqlite"})
                         if command[0] in ("slice", "truncate"):
-                            self.assertNotIn("zz", self.part())
-                            self.assertNotIn("also", self.part())
+                            self.assertNotIn("zz", set(self.part()))
+                            self.assertNotIn("also", set(self.part()))
                             self.assertIn("zz", ran.stderr)
 
     def test_a_text_may_make_nothing_but_what_it_is_listed_as(self):
@@ -118,7 +118,7 @@ class ForgedSchema(Hostile):
             "CREATE TABLE temp.zz(a)",
             "create virtual table zz using fts5(a)",
             "CREATE TRIGGER zz AFTER INSERT ON Version BEGIN DELETE FROM Version; END",
-            "CREATE TABLE zz(a DEFAULT (load_extension('x')))",
+            "CREATE TABLE zz(a, b AS (randomblob(a)))",
             "CREATE VIEW zz AS SELECT 1 AS a",
         ):
             with self.subTest(sql):
@@ -131,9 +131,9 @@ class ForgedSchema(Hostile):
                     self.assertIn(ran.returncode, (0, 20), ran.stderr)
                     if command[0] in ("slice", "truncate"):
                         made = self.part()
-                        self.assertNotIn("zz", made)
-                        self.assertNotIn("another", made)
-                        self.assertIn("StringTable", made)
+                        self.assertNotIn("zz", set(made))
+                        self.assertNotIn("another", set(made))
+                        self.assertIn("StringTable", set(made))
 
     def test_triggers_and_virtual_tables_are_left_out_of_parts(self):
         self.nvprof()

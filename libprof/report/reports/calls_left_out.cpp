@@ -9,9 +9,7 @@ namespace {
 // A foreign file may have a table of that name with something else in it.
 bool left_out(store::Database& database) {
   if (!database.has_table("RUN")) return false;
-  const auto columns = database.integer(
-      "SELECT count(*) FROM pragma_table_info('RUN') WHERE name IN ('key', 'value')");
-  return columns == 2 &&
+  return database.has_column("RUN", "key") && database.has_column("RUN", "value") &&
          database.integer(
              "SELECT 1 FROM RUN WHERE key = 'calls_left_out' AND value NOT IN ('none', '')") == 1;
 }
