@@ -320,6 +320,10 @@ inline constexpr std::array statistics{
                   "Records that CUPTI delivered and that were thrown away, because gpuprof did not "
                   "read for so long that the activity buffers were full, or had no room for them "
                   "in memory and on disk (bytes_discarded)."},
+    StatisticInfo{
+        "stream_cut", Severity::data_loss,
+        "1 = what this process sent could not be read to its end, or gpuprof ended before "
+        "it did. Records are missing; how many is not known."},
     StatisticInfo{"blocks_discarded", Severity::data_loss,
                   "Blocks of rows thrown away of which nobody knows how many rows they had."},
     StatisticInfo{"bytes_discarded", Severity::data_loss,
@@ -334,6 +338,9 @@ inline constexpr std::array statistics{
     StatisticInfo{"spilled_bytes", Severity::notice,
                   "Bytes that waited on disk because loading was slower than the target. Nothing "
                   "is missing."},
+    StatisticInfo{"capture_cut", Severity::notice,
+                  "1 = the file of --save-capture ends early, its disk was full for instance. "
+                  "Nothing is missing here."},
     StatisticInfo{"slots_exhausted", Severity::notice,
                   "Times CUPTI asked for a buffer and all were in use. What it dropped for that is "
                   "counted as records_dropped_by_cupti; --activity-buffers gives it more."},
@@ -349,7 +356,8 @@ inline constexpr std::array statistics{
     StatisticInfo{"clients_turned_away", Severity::notice,
                   "Times that another profiler in the process, torch.profiler say, asked for CUPTI "
                   "and did not get it. That one has no GPU records; ours are complete."},
-    StatisticInfo{"records_packed", Severity::info, "Records that the collector sent."},
+    StatisticInfo{"records_packed", Severity::info,
+                  "Records that the collector packed to be sent."},
     StatisticInfo{"unknown_records", Severity::data_loss,
                   "Records of kinds that this gpuprof does not know. A newer one may."},
     StatisticInfo{

@@ -15,7 +15,8 @@ using gpuprof::collect::Collector;
 
 constexpr char socket_variable[] = "GPUPROF_SOCKET";
 
-void start() noexcept { Collector::instance().start(std::getenv(socket_variable)); }
+// Not the variable of one who starts a program with rights that he has not got himself.
+void start() noexcept { Collector::instance().start(secure_getenv(socket_variable)); }
 
 // Hands NVTX on to CUPTI's function `name`. NVTX takes 1 for success and unloads us on 0; CUPTI
 // returns 0 on success.

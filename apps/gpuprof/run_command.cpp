@@ -92,6 +92,26 @@ std::string words(const std::vector<std::string>& command) {
   return line;
 }
 
+// For another process that holds the lock of a database, a backup say: it is waited for without
+// limit, on the thread that loads. What is recorded meanwhile waits in the queue.
+class LockWait {
+ public:
+  explicit LockWait(Log& log) : log_(log) {}
+
+  bool operator()(int times) const {
+    constexpr milliseconds step{20};
+    constexpr int tell_after = 5000 / 20;
+    if (times == tell_after) {
+      log_.say("another process holds the lock of the database; what is recorded waits for it");
+    }
+    std::this_thread::sleep_for(step);
+    return true;
+  }
+
+ private:
+  Log& log_;
+};
+
 // Loads what comes out of the queue, on a thread of its own. The database belongs to that thread
 // until finish(). When the database fails, the rest of the run is drained and thrown away: the
 // target must not notice.
@@ -171,6 +191,7 @@ void wait_for_target(launch::Target& target, launch::Listener& listener, const O
 void wait_for_the_others(launch::Target& target, launch::Listener& listener, Log& log, bool quiet) {
   const auto since = steady_clock::now();
   bool told = false;
+  listener.settle();
   while (listener.active() > 0) {
     if (target.interrupted(20)) return;
     if (told || quiet || steady_clock::now() - since < milliseconds(2000)) continue;
@@ -473,10 +494,12 @@ int run_command(const Options& options) {
   launch::Target target;
   Log log(options, false, 0);
   const std::unique_ptr<MetricSession> metrics = prepare_metrics(options, log);
-  Recorder recorder({.output = output,
-                     .overwrite = options.overwrite,
-                     .loader = {.live = true, .indexes = options.indexes},
-                     .capture = options.save_capture});
+  Recorder recorder(
+      {.output = output,
+       .overwrite = options.overwrite,
+       .loader = {.live = true, .indexes = options.indexes, .when_locked = LockWait(log)},
+       .capture = options.save_capture,
+       .say = [&log](const std::string& text) { log.say(text); }});
   MetricNotices notices(log);
   Runs runs{options,  selection,     collector, folder_of(output), target, log,
             recorder, metrics.get(), notices};
@@ -538,7 +561,13 @@ int run_command(const Options& options) {
   recorder.finish();
   for (store::Loader* loader : recorder.loaders()) give_names(loader->database(), options);
 
-  if (listener.seen() == 0) {
+  if (listener.seen() == 0 && listener.silent() > 0) {
+    if (!options.quiet) {
+      log.say("no CUDA activity was captured: " + std::to_string(listener.silent()) +
+              (listener.silent() == 1 ? " process" : " processes") +
+              " reached gpuprof and ended before anything was recorded");
+    }
+  } else if (listener.seen() == 0) {
     if (!options.quiet) print_nothing_captured(log, driver_found(), report);
   } else {
     announce();
@@ -548,7 +577,7 @@ int run_command(const Options& options) {
     if (!temporary && !options.quiet) print_outcome(recorder, log);
   }
   if (report) print_exit(ended, log);
-  return ended.exit_code;
+  return recorder.failed() ? static_cast<int>(ExitCode::output_failed) : ended.exit_code;
 }
 
 }  // namespace gpuprof::app

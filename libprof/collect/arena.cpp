@@ -13,8 +13,9 @@
 namespace gpuprof::collect {
 namespace {
 
-constexpr std::uint32_t arena_version = 1;
+constexpr std::uint32_t arena_version = 2;
 constexpr std::size_t page = 4096;
+static_assert(page == wire::ledger_end);
 constexpr std::size_t entry_count = 1 << 16;
 constexpr std::size_t text_size = 8 << 20;
 
@@ -83,6 +84,7 @@ bool Arena::create(std::uint32_t slot_count, std::size_t slot_size) {
   slot_headers_ = reinterpret_cast<SlotHeader*>(base_ + headers_offset);
   for (std::uint32_t i = slot_count; i > 0; --i) push_free(i - 1);
   header_->magic = arena_magic;
+  ledger().magic = wire::ledger_magic;
   return true;
 }
 
@@ -172,6 +174,37 @@ std::uint32_t Arena::completed(const std::byte* slot_bytes) {
       static_cast<std::uint32_t>((slot_bytes - slot(0)) / static_cast<std::ptrdiff_t>(slot_size()));
   slot_headers_[index].state.store(SlotState::ours, std::memory_order_release);
   return index;
+}
+
+bool Arena::keep(std::uint32_t index, std::span<const iovec> batch) {
+  std::size_t length = 0;
+  for (const iovec& piece : batch) length += piece.iov_len;
+  if (length > slot_size()) return false;
+  SlotHeader& slot_header = slot_headers_[index];
+  slot_header.state.store(SlotState::filling, std::memory_order_release);
+  std::byte* at = slot(index);
+  for (const iovec& piece : batch) {
+    if (piece.iov_len > 0) std::memcpy(at, piece.iov_base, piece.iov_len);
+    at += piece.iov_len;
+  }
+  slot_header.length = static_cast<std::uint32_t>(length);
+  slot_header.turn = ++last_turn_;
+  slot_header.state.store(SlotState::packed, std::memory_order_release);
+  return true;
+}
+
+std::span<const std::byte> Arena::kept(std::uint32_t index) const {
+  const std::uint32_t length = slot_headers_[index].length;
+  return length <= slot_size() ? std::span<const std::byte>(slot(index), length)
+                               : std::span<const std::byte>();
+}
+
+std::uint32_t Arena::free_slots() const {
+  std::uint32_t count = 0;
+  for (std::uint32_t i = 0; i < slot_count(); ++i) {
+    count += slot_headers_[i].state.load(std::memory_order_relaxed) == SlotState::free;
+  }
+  return count;
 }
 
 void Arena::give_back(std::uint32_t index, std::size_t used) {

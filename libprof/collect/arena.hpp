@@ -5,10 +5,13 @@
 // here too, because the pointers die with the target.
 //
 // Ownership of a slot: free -> (lend, application threads) -> lent to CUPTI -> (completed, CUPTI's
-// worker or a flushing thread) -> ours -> (give_back, after its frame is on the wire) -> free.
+// worker or a flushing thread) -> ours -> (give_back, after its frame is on the wire) -> free. When
+// the launcher does not read, the frame waits in the slot (keep): ours -> packed -> free.
 // Lending is lock-free. Pages are touched as CUPTI fills them, so many slots cost little until
 // used.
 #pragma once
+
+#include <sys/uio.h>
 
 #include <array>
 #include <atomic>
@@ -18,15 +21,24 @@
 #include <span>
 #include <string_view>
 
+#include "libprof/wire/ledger.hpp"
+
 namespace gpuprof::collect {
 
-enum class SlotState : std::uint32_t { free = 0, lent = 1, ours = 2 };
+enum class SlotState : std::uint32_t {
+  free = 0,
+  lent = 1,
+  ours = 2,
+  filling = 3,  // between ours and packed: neither records nor a batch
+  packed = 4,   // holds a batch, ready to be sent
+};
 
 struct SlotHeader {
   std::atomic<SlotState> state;
   std::atomic<std::uint32_t> generation;  // counts up each time the slot is lent
   std::atomic<std::uint32_t> next;        // free list
-  std::uint32_t padding;
+  std::uint32_t length;                   // packed: bytes of the batch
+  std::uint64_t turn;                     // packed: batches are sent in this order
 };
 
 // One interned string: what stood at `pointer` in the target. `pointer` is written last.
@@ -88,6 +100,9 @@ struct ArenaHeader {
   std::atomic<std::uint64_t> free_list;  // low half: slot + 1, high half: a tag against ABA
 };
 
+// The ledger (libprof/wire/ledger.hpp) comes behind it, in the same page.
+static_assert(sizeof(ArenaHeader) <= wire::ledger_offset);
+
 inline constexpr std::uint64_t arena_magic = 0x616e657261707067;  // "gpparena"
 
 class Arena {
@@ -106,10 +121,18 @@ class Arena {
   std::byte* lend();
   // The slot came back from CUPTI and is ours now. Returns its index.
   std::uint32_t completed(const std::byte* slot);
+  // Puts a batch into a slot of ours, in place of the records it was packed from, behind those that
+  // were put so before. false: it is longer than the slot, which stays as it is. One thread at a
+  // time.
+  bool keep(std::uint32_t slot, std::span<const iovec> batch);
+  // The batch that is in a packed slot; empty when its length cannot be (a dead target's may not).
+  std::span<const std::byte> kept(std::uint32_t slot) const;
   // Zeroes what was used and makes the slot free. The caller's frame must be on the wire.
   void give_back(std::uint32_t slot, std::size_t used);
 
   std::uint32_t slot_count() const { return header_->slot_count; }
+  // Looks at all of them.
+  std::uint32_t free_slots() const;
   std::size_t slot_size() const { return header_->slot_size; }
   std::byte* slot(std::uint32_t index) const {
     return base_ + header_->slots_offset + index * header_->slot_size;
@@ -122,6 +145,9 @@ class Arena {
   std::span<std::atomic<std::uint64_t>> launches() const;
 
   std::array<std::atomic<std::uint32_t>, 4>& own_threads() const { return header_->own_threads; }
+  wire::Ledger& ledger() const {
+    return *reinterpret_cast<wire::Ledger*>(base_ + wire::ledger_offset);
+  }
 
   int file() const { return file_; }
   // For the child of a fork: private, empty memory takes the arena's place, so that what CUPTI may
@@ -141,6 +167,7 @@ class Arena {
   std::size_t size_ = 0;
   ArenaHeader* header_ = nullptr;
   SlotHeader* slot_headers_ = nullptr;
+  std::uint64_t last_turn_ = 0;
 };
 
 }  // namespace gpuprof::collect

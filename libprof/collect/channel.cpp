@@ -7,17 +7,17 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <vector>
+#include <utility>
 
 namespace gpuprof::collect {
 namespace {
 
-// The launcher drains its sockets into memory and then into a file, so a full socket means that it
-// is stopped or gone.
-constexpr int patience_ms = 10'000;
+using Clock = std::chrono::steady_clock;
+
 constexpr int lowest_descriptor = 100;
 constexpr int send_buffer_bytes = 4 << 20;
 constexpr std::size_t pieces_per_call = 256;  // well under IOV_MAX
@@ -38,6 +38,29 @@ bool wait_for(int socket, short events, int timeout_ms) {
   }
 }
 
+// Leaves out the first `count` bytes.
+std::span<iovec> without_first(std::span<iovec> pieces, std::size_t count) {
+  while (!pieces.empty() && count >= pieces.front().iov_len) {
+    count -= pieces.front().iov_len;
+    pieces = pieces.subspan(1);
+  }
+  if (count > 0) {
+    pieces.front().iov_base = static_cast<char*>(pieces.front().iov_base) + count;
+    pieces.front().iov_len -= count;
+  }
+  return pieces;
+}
+
+std::size_t size_of(std::span<const iovec> pieces) {
+  std::size_t size = 0;
+  for (const iovec& piece : pieces) size += piece.iov_len;
+  return size;
+}
+
+iovec piece_of(std::span<const std::byte> bytes) {
+  return {const_cast<std::byte*>(bytes.data()), bytes.size()};
+}
+
 }  // namespace
 
 bool Channel::connect(const char* path) {
@@ -47,6 +70,9 @@ bool Channel::connect(const char* path) {
   std::strcpy(address.sun_path, path);
   const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (socket < 0) return false;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limits_.patience);
+  const timeval patience{std::max<time_t>(seconds.count(), 1), 0};
+  setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   if (::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
     close(socket);
     return false;
@@ -85,68 +111,145 @@ bool Channel::still_ours(int socket) {
   return false;
 }
 
-bool Channel::send(wire::FrameType type, std::span<const std::byte> payload) {
-  iovec piece{const_cast<std::byte*>(payload.data()), payload.size()};
+Channel::Sent Channel::send(wire::FrameType type, std::span<const std::byte> payload) {
+  const iovec piece = piece_of(payload);
   return send(type, std::span(&piece, 1));
 }
 
-bool Channel::send(wire::FrameType type, std::span<iovec> pieces) {
+Channel::Sent Channel::send(wire::FrameType type, std::span<const iovec> pieces, Ticket ticket) {
   const std::lock_guard lock(sending_);
-  return send_locked(type, pieces, -1);
+  return send_locked(type, pieces, -1, ticket);
 }
 
-bool Channel::send_with_file(wire::FrameType type, const wire::Encoder& payload, int file) {
+Channel::Sent Channel::send_with_file(wire::FrameType type, const wire::Encoder& payload,
+                                      int file) {
   const std::lock_guard lock(sending_);
-  iovec piece{const_cast<std::byte*>(payload.bytes().data()), payload.bytes().size()};
-  return send_locked(type, std::span(&piece, 1), file);
+  const iovec piece = piece_of(payload.bytes());
+  return send_locked(type, std::span(&piece, 1), file, no_ticket);
 }
 
-bool Channel::send_locked(wire::FrameType type, std::span<iovec> pieces, int file) {
+Channel::Sent Channel::send_locked(wire::FrameType type, std::span<const iovec> pieces, int file,
+                                   Ticket ticket) {
   const int socket = socket_.load();
-  if (socket < 0) return false;
-  if (!still_ours(socket)) return false;
-  wire::FrameHeader header{static_cast<std::uint32_t>(type), 0, 0};
-  for (const iovec& piece : pieces) header.length += piece.iov_len;
-
+  if (socket < 0 || !still_ours(socket)) return Sent::refused;
+  wire::FrameHeader header{static_cast<std::uint32_t>(type), 0, size_of(pieces)};
   std::vector<iovec> all;
   all.reserve(pieces.size() + 1);
   all.push_back({&header, sizeof header});
   all.insert(all.end(), pieces.begin(), pieces.end());
 
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof file)] = {};
-  std::size_t first = 0;
-  while (first < all.size()) {
-    msghdr message{};
-    message.msg_iov = &all[first];
-    message.msg_iovlen = std::min(all.size() - first, pieces_per_call);
-    if (file >= 0) {
-      message.msg_control = control;
-      message.msg_controllen = sizeof control;
-      cmsghdr* with_file = CMSG_FIRSTHDR(&message);
-      with_file->cmsg_level = SOL_SOCKET;
-      with_file->cmsg_type = SCM_RIGHTS;
-      with_file->cmsg_len = CMSG_LEN(sizeof file);
-      std::memcpy(CMSG_DATA(with_file), &file, sizeof file);
-    }
-    const ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent < 0) {
-      if (errno == EINTR) continue;
-      if ((errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) &&
-          wait_for(socket, POLLOUT, patience_ms)) {
-        continue;
-      }
-      shut();
-      return false;
-    }
-    file = -1;
-    auto left = static_cast<std::size_t>(sent);
-    while (first < all.size() && left >= all[first].iov_len) left -= all[first++].iov_len;
-    if (first < all.size() && left > 0) {
-      all[first].iov_base = static_cast<char*>(all[first].iov_base) + left;
-      all[first].iov_len -= left;
-    }
+  std::span<iovec> left(all);
+  if (!waiting_.empty()) {
+    if (waiting_bytes_ + size_of(left) > limits_.waiting) return Sent::refused;
+    put_off(left, file, ticket);
+    return Sent::waiting;
   }
+  Clock::time_point until{};
+  while (!left.empty()) {
+    const ssize_t sent = push(socket, left, file);
+    if (sent < 0) return Sent::refused;
+    if (sent > 0) {
+      file = -1;
+      left = without_first(left, static_cast<std::size_t>(sent));
+      continue;
+    }
+    if (until == Clock::time_point{}) until = Clock::now() + limits_.patience;
+    const auto rest = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+    if (rest.count() <= 0) {
+      // A part of it may be out, so the rest is kept however long it is.
+      put_off(left, file, ticket);
+      return Sent::waiting;
+    }
+    wait_for(socket, POLLOUT, static_cast<int>(std::min<std::int64_t>(rest.count(), 60'000)));
+  }
+  return Sent::whole;
+}
+
+void Channel::put_off(std::span<const iovec> pieces, int file, Ticket ticket) {
+  Waiting rest{.own = {}, .file = file, .ticket = ticket};
+  rest.own.reserve(size_of(pieces));
+  for (const iovec& piece : pieces) {
+    const auto* bytes = static_cast<const std::byte*>(piece.iov_base);
+    rest.own.insert(rest.own.end(), bytes, bytes + piece.iov_len);
+  }
+  waiting_bytes_ += rest.own.size();
+  waiting_.push_back(std::move(rest));
+  stalled_.store(true);
+}
+
+bool Channel::send_later(wire::FrameType type, std::span<const std::byte> payload, Ticket ticket) {
+  const std::lock_guard lock(sending_);
+  const int socket = socket_.load();
+  if (socket < 0 || !still_ours(socket)) return false;
+  const wire::FrameHeader header{static_cast<std::uint32_t>(type), 0, payload.size()};
+  Waiting frame{
+      .own = std::vector<std::byte>(sizeof header), .elsewhere = payload, .ticket = ticket};
+  std::memcpy(frame.own.data(), &header, sizeof header);
+  waiting_bytes_ += frame.own.size();
+  waiting_.push_back(std::move(frame));
+  stalled_.store(true);
   return true;
+}
+
+bool Channel::resume(std::vector<Ticket>& done) {
+  const std::lock_guard lock(sending_);
+  bool some = false;
+  while (!waiting_.empty()) {
+    const int socket = socket_.load();
+    if (socket < 0 || !still_ours(socket)) break;
+    Waiting& frame = waiting_.front();
+    iovec both[] = {piece_of(frame.own), piece_of(frame.elsewhere)};
+    const ssize_t sent = push(socket, without_first(both, frame.sent), frame.file);
+    if (sent <= 0) break;
+    some = true;
+    frame.file = -1;
+    frame.sent += static_cast<std::size_t>(sent);
+    if (frame.sent < frame.own.size() + frame.elsewhere.size()) continue;
+    if (frame.ticket != no_ticket) done.push_back(frame.ticket);
+    waiting_bytes_ -= frame.own.size();
+    waiting_.pop_front();
+  }
+  if (!alive()) waiting_.clear();
+  if (waiting_.empty()) stalled_.store(false);
+  return some;
+}
+
+ssize_t Channel::push(int socket, std::span<iovec> pieces, int file) {
+  msghdr message{};
+  message.msg_iov = pieces.data();
+  message.msg_iovlen = std::min(pieces.size(), pieces_per_call);
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof file)] = {};
+  if (file >= 0) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* with_file = CMSG_FIRSTHDR(&message);
+    with_file->cmsg_level = SOL_SOCKET;
+    with_file->cmsg_type = SCM_RIGHTS;
+    with_file->cmsg_len = CMSG_LEN(sizeof file);
+    std::memcpy(CMSG_DATA(with_file), &file, sizeof file);
+  }
+  ssize_t sent;
+  do {
+    sent = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  } while (sent < 0 && errno == EINTR);
+  if (sent >= 0) return sent;
+  // The last: too many descriptors are on their way to launchers that do not read.
+  const bool full =
+      errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS || errno == ETOOMANYREFS;
+  if (full) return 0;
+  shut();
+  return -1;
+}
+
+bool Channel::wait(int timeout_ms) {
+  const int socket = socket_.load();
+  const short events = stalled() ? POLLIN | POLLOUT : POLLIN;
+  return socket >= 0 && still_ours(socket) && wait_for(socket, events, timeout_ms);
+}
+
+bool Channel::wait_to_send(int timeout_ms) {
+  const int socket = socket_.load();
+  return socket >= 0 && still_ours(socket) && wait_for(socket, POLLOUT, timeout_ms);
 }
 
 bool Channel::receive(wire::Frame& frame, int timeout_ms) {

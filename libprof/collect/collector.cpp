@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "libprof/base/shell.hpp"
@@ -25,8 +27,9 @@ namespace {
 
 constexpr std::uint32_t default_slots = 256;
 constexpr std::size_t default_slot_bytes = 1 << 20;
-constexpr int config_patience_ms = 10'000;
-constexpr std::chrono::milliseconds exit_patience{5000};
+// What the launcher answers within is microseconds. When it stands still, the target does not.
+constexpr int answer_patience_ms = 1000;
+constexpr std::chrono::milliseconds exit_patience{5000};  // for the GPU, and then for the launcher
 // The first flushes follow one another quickly, so that a target that dies young leaves finished
 // records: from 2 ms to the usual interval in the first two seconds of CUDA. While the driver is
 // still starting there is little to flush.
@@ -97,6 +100,16 @@ std::vector<std::string> split(std::string_view text, char separator) {
   return parts;
 }
 
+// What the launcher has written down for all collectors, beside its socket.
+std::optional<wire::Fields> written_config(const std::string& socket_path) {
+  const std::string folder = socket_path.substr(0, socket_path.rfind('/') + 1);
+  const std::string text = file_text((folder + std::string(wire::config_file)).c_str());
+  wire::Decoder decoder(std::as_bytes(std::span(text)));
+  wire::Fields config = decoder.fields();
+  if (text.empty() || !decoder.ok()) return std::nullopt;
+  return config;
+}
+
 std::uint32_t thread_id() { return static_cast<std::uint32_t>(syscall(SYS_gettid)); }
 
 }  // namespace
@@ -124,7 +137,7 @@ struct Callbacks {
     if (*buffer) {
       *size = self.arena_.slot_size();
     } else {
-      self.slots_exhausted_.fetch_add(1, std::memory_order_relaxed);
+      self.count(wire::Count::slots_exhausted);
     }
   }
 
@@ -173,7 +186,9 @@ struct Callbacks {
 
   static void second_client(const char* library) noexcept {
     Collector& self = Collector::instance();
-    if (self.clients_turned_away_.fetch_add(1) > 0) return;
+    static std::atomic<bool> told{false};
+    self.count(wire::Count::clients_turned_away);
+    if (told.exchange(true)) return;
     try {
       self.tell("warning", std::string(library) +
                                " asked for CUPTI, which only one profiler can have: gpuprof keeps "
@@ -236,12 +251,19 @@ bool Collector::greet(const char* socket_path) {
   wire::Encoder hello;
   hello.integer(wire::version).fields(fields);
   wire::Frame frame;
-  if (!channel_.send(wire::FrameType::hello, hello) ||
-      !channel_.receive(frame, config_patience_ms) || frame.type != wire::FrameType::config) {
+  if (channel_.send(wire::FrameType::hello, hello) == Channel::Sent::refused) return false;
+  std::optional<wire::Fields> config;
+  if (channel_.receive(frame, answer_patience_ms)) {
+    if (frame.type == wire::FrameType::config) config = wire::Decoder(frame.payload()).fields();
+  } else if (channel_.alive()) {
+    config = written_config(socket_path);
+    answer_is_due_ = true;
+  }
+  if (!config) {
     channel_.shut();
     return false;
   }
-  config_ = wire::Decoder(frame.payload()).fields();
+  config_ = std::move(*config);
   flush_ms_ =
       static_cast<int>(std::clamp<std::int64_t>(config_.integer("flush_ms", 500), 1, 60'000));
   for (const std::uint32_t kind : config_.numbers("kinds")) {
@@ -294,6 +316,8 @@ bool Collector::subscribe() {
   strings_ = std::make_unique<LiveStrings>(arena_);
   packer_ = std::make_unique<Packer>(cupti_.version, *strings_, Packer::Records::live);
   packer_->leave_out_threads(arena_);
+  delivery_ =
+      std::make_unique<Delivery>(arena_, channel_, *packer_, cupti_.cuptiActivityGetNextRecord);
   launch_names_ = std::make_unique<LaunchNames>(arena_);
 
   if (cupti_.cuptiActivitySetAttribute) {
@@ -465,24 +489,42 @@ void Collector::thread_main() {
   double wait_ms = first_flush_ms;
   bool driver_up = false;
   while (running() && channel_.alive()) {
-    // A wait that ends when the launcher goes, or has something to say.
-    wire::Frame frame;
+    // A wait that ends when the launcher goes, has something to say, or reads again.
     const auto wait = static_cast<int>(wait_ms);
-    if (metrics_ ? metrics_->listen(wait) : channel_.receive(frame, wait)) continue;
+    wire::Frame frame;
+    if (channel_.stalled()) {
+      if (channel_.wait_to_send(wait)) {
+        resume();
+        continue;
+      }
+    } else if (metrics_ ? metrics_->listen(wait) : channel_.receive(frame, wait)) {
+      if (!metrics_) hear(frame);
+      continue;
+    }
     if (!running()) break;
     {
       const std::lock_guard lock(loader_);
       watch_for_second_clients(&Callbacks::second_client);
     }
     if (metrics_) metrics_->watch();
+    wait_ms = std::min<double>(wait_ms * flush_growth, driver_up ? flush_ms_ : starting_flush_ms);
+    // Buffers that wait for the launcher are to be full ones.
+    if (channel_.stalled()) continue;
     flush(0);
     if (!driver_up && contexts_.any_seen()) {
       driver_up = true;
       wait_ms = first_flush_ms;
       record_device_attributes();
     }
-    send_statistics();
-    wait_ms = std::min<double>(wait_ms * flush_growth, driver_up ? flush_ms_ : starting_flush_ms);
+    send_statistics(false);
+  }
+}
+
+// What the launcher says to a process that measures nothing: the answer to hello, late.
+void Collector::hear(const wire::Frame& frame) {
+  if (frame.type != wire::FrameType::config || !std::exchange(answer_is_due_, false)) return;
+  if (!wire::Decoder(frame.payload()).fields().text("metrics").empty()) {
+    tell("metrics_error", "gpuprof stood still when the process started");
   }
 }
 
@@ -501,32 +543,28 @@ void Collector::leave_out_this_thread() {
 void Collector::flush(std::uint32_t flags) {
   const std::lock_guard lock(flushing_);
   if (cupti_.cuptiActivityFlushAll(flags) != CUPTI_SUCCESS) {
-    cupti_errors_.fetch_add(1, std::memory_order_relaxed);
+    count(wire::Count::cupti_errors);
   }
 }
 
 void Collector::on_completed(std::uint8_t* buffer, std::size_t used) {
   if (!buffer || state_.load(std::memory_order_relaxed) != State::running) return;
   const std::lock_guard lock(packing_);
-  const auto* slot_bytes = reinterpret_cast<std::byte*>(buffer);
-  const std::uint32_t slot = arena_.completed(slot_bytes);
-  const std::uint32_t generation = arena_.slot_header(slot).generation.load();
-  const auto left_for_salvage = [&] { return !channel_.alive() && channel_.closed_by_target(); };
-  if (left_for_salvage()) return;
-  if (used > 0 && channel_.alive()) {
-    pack_buffer(cupti_.cuptiActivityGetNextRecord, arena_.slot(slot), used, *packer_);
-    send_batch(slot, generation);
-    if (left_for_salvage()) return;
-  }
-  arena_.give_back(slot, used);
+  const std::uint32_t slot = arena_.completed(reinterpret_cast<std::byte*>(buffer));
+  delivery_->take(slot, used);
+  wire::Ledger& ledger = arena_.ledger();
+  ledger.set(wire::Count::records_packed, packer_->records());
+  ledger.set(wire::Count::unknown_records, packer_->unknown());
+  ledger.set(wire::Count::profiler_kernels, packer_->profiler_kernels());
   std::size_t dropped = 0;
   if (cupti_.cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS) {
-    dropped_ += dropped;
+    ledger.add(wire::Count::records_dropped_by_cupti, dropped);
   }
 }
 
-void Collector::send_batch(std::uint32_t slot, std::uint32_t generation) {
-  if (!collect::send_batch(channel_, *packer_, {slot, generation, 0, 0})) ++blocks_discarded_;
+void Collector::resume() {
+  const std::lock_guard lock(packing_);
+  delivery_->resume();
 }
 
 void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
@@ -573,7 +611,7 @@ void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, co
     if (metrics_) metrics_->nvtx_call(id, *static_cast<const CUpti_NvtxData*>(data));
   } else if (domain == CUPTI_CB_DOMAIN_STATE) {
     // CUPTI has taken itself down. What it had written is in the arena; nothing more will come.
-    cupti_errors_.fetch_add(1, std::memory_order_relaxed);
+    count(wire::Count::cupti_errors);
     tell("error", "CUPTI stopped by itself after an error; the program runs on unprofiled");
   }
 }
@@ -624,7 +662,7 @@ void Collector::on_module(const CUpti_ResourceData& resource) {
     function.name = name;
     packer_->add(reinterpret_cast<CUpti_Activity*>(&function));
   });
-  send_batch(wire::no_slot, 0);
+  delivery_->send_own();
 }
 
 // CUPTI declares DEVICE_ATTRIBUTE and delivers none. Done once; whoever comes second waits.
@@ -642,30 +680,15 @@ void Collector::record_device_attributes() {
   for (const CUpti_ActivityDeviceAttribute& record : records) {
     packer_->add(reinterpret_cast<const CUpti_Activity*>(&record));
   }
-  send_batch(wire::no_slot, 0);
+  delivery_->send_own();
 }
 
-void Collector::send_statistics() {
+// While the launcher stands still only the last are sent: later ones take the place of earlier
+// ones.
+void Collector::send_statistics(bool last) {
   const std::lock_guard once(statistics_);
-  std::vector<wire::Statistic> statistics;
-  {
-    const std::lock_guard lock(packing_);
-    statistics = {
-        {"", "records_packed", packer_->records()},
-        {"", "records_dropped_by_cupti", dropped_},
-        {"", "unknown_records", packer_->unknown()},
-        {"", "blocks_discarded", blocks_discarded_},
-        {"", "slots_exhausted", slots_exhausted_.load()},
-        {"", "clients_turned_away", clients_turned_away_.load()},
-        {"", "cupti_errors", cupti_errors_.load()},
-    };
-    if (const std::uint64_t graphs = graphs_not_traced_.load()) {
-      statistics.push_back({"", "graphs_not_traced", graphs});
-    }
-    if (const std::uint64_t own = packer_->profiler_kernels()) {
-      statistics.push_back({"", "profiler_kernels", own});
-    }
-  }
+  if (channel_.stalled() && !last) return;
+  std::vector<wire::Statistic> statistics = wire::read_ledger(arena_.ledger()).statistics;
   if (metrics_) {
     for (wire::Statistic& one : metrics_->statistics()) statistics.push_back(std::move(one));
   }
@@ -703,6 +726,18 @@ void Collector::finish_driver_work() {
   if (traced) cupti_.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
 }
 
+// Until what waits is out, as long as it goes on. What is left then salvage finds.
+void Collector::wait_for_launcher() {
+  using Clock = std::chrono::steady_clock;
+  auto until = Clock::now() + exit_patience;
+  while (channel_.stalled()) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+    if (left <= 0 || !channel_.wait_to_send(static_cast<int>(left))) break;
+    const std::lock_guard lock(packing_);
+    if (delivery_->resume()) until = Clock::now() + exit_patience;
+  }
+}
+
 void Collector::at_exit() {
   if (!running()) return;
   if (exiting_.exchange(true)) {
@@ -712,9 +747,11 @@ void Collector::at_exit() {
   if (metrics_) metrics_->finish();
   finish_driver_work();
   flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-  send_statistics();
+  send_statistics(true);
   send_clock(wire::Clock::Moment::last);
   channel_.send(wire::FrameType::goodbye, wire::Encoder());
+  arena_.ledger().ended.store(1);
+  wait_for_launcher();
   // Still running: destructors that come after us may make CUDA calls, and their records are taken
   // as before, by completed buffers or by salvage.
 }

@@ -16,6 +16,7 @@
 
 #include "libprof/collect/arena.hpp"
 #include "libprof/collect/channel.hpp"
+#include "libprof/collect/delivery.hpp"
 #include "libprof/collect/driver.hpp"
 #include "libprof/collect/packer.hpp"
 #include "libprof/collect/range_profiler.hpp"
@@ -49,6 +50,7 @@ class Collector {
 
   // Steps of start(), in order. false: not going to work, the launcher has been told why.
   bool greet(const char* socket_path);
+  void hear(const wire::Frame& frame);
   bool load_cupti();
   bool subscribe();
   void prepare_metrics();
@@ -71,6 +73,7 @@ class Collector {
   // Unexpected CUPTI errors end collecting. Returns whether all is well.
   bool check(CUptiResult result, const char* what);
   void give_up(const std::string& why);
+  void count(wire::Count what) { arena_.ledger().add(what); }
   // Something found out, as one field of an info frame.
   void tell(std::string_view what, std::string_view text);
 
@@ -79,7 +82,8 @@ class Collector {
   void thread_main();
   void flush(std::uint32_t flags);
   void record_device_attributes();
-  void send_statistics();
+  void send_statistics(bool last);
+  void wait_for_launcher();
   void send_clock(wire::Clock::Moment moment);
   void at_exit();
   void finish_driver_work();
@@ -88,13 +92,15 @@ class Collector {
   void keep_device_names();
   void on_module(const CUpti_ResourceData& resource);
   void on_completed(std::uint8_t* buffer, std::size_t used);
-  void send_batch(std::uint32_t slot, std::uint32_t generation);
+  void resume();
 
   std::atomic<State> state_{State::idle};
   std::mutex starting_;
   std::mutex loader_;  // held while a thread of ours uses the dynamic loader; no fork then
   Channel channel_;
   wire::Fields config_;
+  bool answer_is_due_ =
+      false;                // the launcher stood still at hello; what it says then comes too late
   std::vector<int> kinds_;  // asked for
   std::set<int> enabled_;   // CUPTI is collecting
   bool serial_ = false;     // kernels are traced one at a time, those of graphs excepted
@@ -114,7 +120,8 @@ class Collector {
   std::unique_ptr<LaunchNames> launch_names_;
   std::unique_ptr<LiveStrings> strings_;
   std::unique_ptr<Packer> packer_;
-  std::mutex packing_;  // guards packer_ and strings_; held while a batch is sent
+  std::unique_ptr<Delivery> delivery_;
+  std::mutex packing_;  // guards delivery_, packer_ and strings_; held while a batch is sent
 
   std::unique_ptr<RangeProfiler> metrics_;  // null: none are wanted, or none can be had
 
@@ -123,12 +130,6 @@ class Collector {
   bool attributes_done_ = false;
 
   std::atomic<bool> exiting_{false};
-  std::atomic<std::uint64_t> slots_exhausted_{0};
-  std::atomic<std::uint64_t> cupti_errors_{0};
-  std::atomic<std::uint64_t> graphs_not_traced_{0};
-  std::atomic<std::uint64_t> clients_turned_away_{0};
-  std::uint64_t dropped_ = 0;
-  std::uint64_t blocks_discarded_ = 0;
   std::mutex flushing_;    // held while CUPTI flushes
   std::mutex statistics_;  // held while they are sent
   std::string last_statistics_;

@@ -1,5 +1,6 @@
 #include "libprof/collect/packer.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -62,21 +63,33 @@ void pack_row(const void* record, std::uint32_t version, Strings& strings, std::
   if constexpr (Live) schema::release<K>(*static_cast<const typename K::Record*>(record));
 }
 
+template <class K>
+void release_record(const void* record) {
+  schema::release<K>(*static_cast<const typename K::Record*>(record));
+}
+
 struct KindPacker {
   PackRow pack = nullptr;              // records of this process
   PackRow pack_left_behind = nullptr;  // of a dead one
+  void (*release)(const void* record) = nullptr;
   std::size_t width = 0;
 };
 
 constexpr std::array<KindPacker, kind_limit> make_packers() {
   std::array<KindPacker, kind_limit> packers{};
   schema::for_each_kind([&]<class K>() {
-    packers[K::info.id] = {&pack_row<K, true>, &pack_row<K, false>, schema::row_width(K::columns)};
+    packers[K::info.id] = {&pack_row<K, true>, &pack_row<K, false>, &release_record<K>,
+                           schema::row_width(K::columns)};
   });
   return packers;
 }
 
 constexpr auto packers = make_packers();
+
+// Beside a kind: why there is no row.
+constexpr std::size_t left_out = kind_limit;
+constexpr std::size_t not_known = kind_limit + 1;
+constexpr std::size_t of_profiler = kind_limit + 2;
 
 }  // namespace
 
@@ -97,30 +110,37 @@ std::vector<wire::WireTable> wire_tables(std::uint32_t cupti_version) {
   return tables;
 }
 
-void Packer::add(const CUpti_Activity* record) {
+inline std::size_t Packer::stored_as(const CUpti_Activity* record) const {
   auto kind = static_cast<std::size_t>(record->kind);
   if (is_kernel(kind) && !wanted_[kind]) {
     constexpr std::size_t both = CUPTI_ACTIVITY_KIND_KERNEL + CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
     kind = both - kind;  // the other one
   }
-  if (kind >= kind_limit || !packers[kind].pack) {
-    ++unknown_;
-    return;
-  }
-  if (!wanted_[kind]) return;
+  if (kind >= kind_limit || !packers[kind].pack) return not_known;
+  if (!wanted_[kind]) return left_out;
   if (kind == CUPTI_ACTIVITY_KIND_DRIVER && own_threads_) {
     const auto thread = reinterpret_cast<const CUpti_ActivityAPI*>(record)->threadId;
     for (const auto& own : *own_threads_) {
-      if (thread == own.load(std::memory_order_relaxed)) return;
+      if (thread == own.load(std::memory_order_relaxed)) return left_out;
     }
   }
   if (beside_profiler_ && is_kernel(kind)) {
     const char* name = reinterpret_cast<const schema::ConcurrentKernel::Record*>(record)->name;
-    if (strings_.reads(name, "WaitNs")) {
-      strings_.intern(name);  // salvage knows it by this
+    if (strings_.reads(name, "WaitNs")) return of_profiler;
+  }
+  return kind;
+}
+
+void Packer::add(const CUpti_Activity* record) {
+  const std::size_t kind = stored_as(record);
+  if (kind >= kind_limit) {
+    if (kind == not_known) ++unknown_;
+    if (kind == of_profiler) {
+      // Salvage knows it by this.
+      strings_.intern(reinterpret_cast<const schema::ConcurrentKernel::Record*>(record)->name);
       ++profiler_kernels_;
-      return;
     }
+    return;
   }
   Rows& rows = rows_[kind];
   const std::size_t at = rows.bytes.size();
@@ -134,37 +154,32 @@ void Packer::add(const CUpti_Activity* record) {
   ++records_;
 }
 
+void Packer::count(const CUpti_Activity* record,
+                   std::span<std::atomic<std::uint64_t>> by_kind) const {
+  std::size_t kind = stored_as(record);
+  if (kind == left_out || kind == of_profiler) return;
+  if (kind == not_known) {
+    kind = static_cast<std::size_t>(record->kind);
+  } else {
+    packers[kind].release(record);
+  }
+  by_kind[std::min(kind, by_kind.size() - 1)].fetch_add(1, std::memory_order_relaxed);
+}
+
 void Packer::clear() {
+  clear_rows();
+  strings_.clear();
+}
+
+void Packer::clear_rows() {
   for (Rows& rows : rows_) {
     rows.count = 0;
     rows.bytes.clear();
   }
-  strings_.clear();
 }
 
-void pack_buffer(decltype(&::cuptiActivityGetNextRecord) next, std::byte* buffer, std::size_t size,
-                 Packer& packer) {
-  CUpti_Activity* record = nullptr;
-  // MAX_LIMIT_REACHED is the end; INVALID_KIND is a record that was never finished, which is where
-  // a forced flush or a dead target leaves off. Either way there is nothing behind.
-  while (next(reinterpret_cast<std::uint8_t*>(buffer), size, &record) == CUPTI_SUCCESS) {
-    packer.add(record);
-  }
-}
-
-bool send_batch(Channel& channel, Packer& packer, wire::BatchHeader header) {
-  constexpr std::size_t most_blocks = kind_limit + 2;
-  std::array<wire::BlockHeader, most_blocks> blocks;
-  std::array<iovec, 2 * most_blocks + 1> pieces;
-  std::size_t piece = 0;
-  pieces[piece++] = {&header, sizeof header};
-  const auto add_block = [&](std::uint32_t table, std::uint32_t rows,
-                             const std::vector<std::byte>& bytes) {
-    if (rows == 0) return;
-    blocks[header.blocks] = {table, rows, bytes.size()};
-    pieces[piece++] = {&blocks[header.blocks++], sizeof(wire::BlockHeader)};
-    pieces[piece++] = {const_cast<std::byte*>(bytes.data()), bytes.size()};
-  };
+Batch::Batch(const Packer& packer, wire::BatchHeader header) : header_(header) {
+  pieces_[piece_count_++] = {&header_, sizeof header_};
   const StringBlock& text = packer.strings().fresh();
   const StringBlock& raw = packer.strings().fresh_bytes();
   add_block(wire::string_block, text.count(), text.bytes());
@@ -173,9 +188,15 @@ bool send_batch(Channel& channel, Packer& packer, wire::BatchHeader header) {
     const Packer::Rows& rows = packer.rows()[kind];
     add_block(kind, rows.count, rows.bytes);
   }
-  const bool sent = channel.send(wire::FrameType::batch, std::span(pieces.data(), piece));
-  packer.clear();
-  return sent;
+}
+
+void Batch::add_block(std::uint32_t table, std::uint32_t rows,
+                      const std::vector<std::byte>& bytes) {
+  if (rows == 0) return;
+  wire::BlockHeader& block = blocks_[header_.blocks++];
+  block = {table, rows, bytes.size()};
+  pieces_[piece_count_++] = {&block, sizeof block};
+  pieces_[piece_count_++] = {const_cast<std::byte*>(bytes.data()), bytes.size()};
 }
 
 }  // namespace gpuprof::collect

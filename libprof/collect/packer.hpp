@@ -50,6 +50,8 @@ class Packer {
   std::uint64_t profiler_kernels() const { return profiler_kernels_; }
 
   void add(const CUpti_Activity* record);
+  // Counts a record that nobody will get in `by_kind`, unless add() would have left it out.
+  void count(const CUpti_Activity* record, std::span<std::atomic<std::uint64_t>> by_kind) const;
 
   struct Rows {
     std::uint32_t count = 0;
@@ -60,8 +62,13 @@ class Packer {
   std::uint64_t records() const { return records_; }
   std::uint64_t unknown() const { return unknown_; }  // kinds this build has no table for
   void clear();  // the rows and fresh strings, after they were sent; counters stay
+  // The rows alone, when they will not be sent: the next batch brings the strings.
+  void clear_rows();
 
  private:
+  // The kind that a record is stored as; from kind_limit on: why it is not.
+  std::size_t stored_as(const CUpti_Activity* record) const;
+
   std::uint32_t cupti_version_;
   Strings& strings_;
   Records records_kind_;
@@ -74,13 +81,34 @@ class Packer {
   std::uint64_t unknown_ = 0;
 };
 
-// Walks a buffer CUPTI filled and packs its records. Stops at the end or at the first incomplete
+// Walks a buffer CUPTI filled and calls f(record). Stops at the end or at the first incomplete
 // record. `next` is the running CUPTI's cuptiActivityGetNextRecord.
-void pack_buffer(decltype(&::cuptiActivityGetNextRecord) next, std::byte* buffer, std::size_t size,
-                 Packer& packer);
+template <class F>
+void walk_buffer(decltype(&::cuptiActivityGetNextRecord) next, std::byte* buffer, std::size_t size,
+                 F&& f) {
+  CUpti_Activity* record = nullptr;
+  // MAX_LIMIT_REACHED is the end; INVALID_KIND is a record that was never finished, which is where
+  // a forced flush or a dead target leaves off. Either way there is nothing behind.
+  while (next(reinterpret_cast<std::uint8_t*>(buffer), size, &record) == CUPTI_SUCCESS) f(record);
+}
 
-// Sends what the packer holds as one batch and empties it. false: the channel is dead, and the rows
-// are gone.
-bool send_batch(Channel& channel, Packer& packer, wire::BatchHeader header);
+// What a packer holds, as the pieces of a batch. They point into the packer, which is to stay as it
+// is meanwhile.
+class Batch {
+ public:
+  Batch(const Packer& packer, wire::BatchHeader header);
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
+  std::span<const iovec> pieces() const { return {pieces_.data(), piece_count_}; }
+
+ private:
+  void add_block(std::uint32_t table, std::uint32_t rows, const std::vector<std::byte>& bytes);
+
+  static constexpr std::size_t most_blocks = kind_limit + 2;
+  wire::BatchHeader header_;
+  std::array<wire::BlockHeader, most_blocks> blocks_;
+  std::array<iovec, 2 * most_blocks + 1> pieces_;
+  std::size_t piece_count_ = 0;
+};
 
 }  // namespace gpuprof::collect

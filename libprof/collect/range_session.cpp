@@ -63,7 +63,10 @@ void RangeProfiler::send(const Context& context, std::uint32_t group, wire::Coun
   data.device = context.device;
   wire::Encoder encoder;
   encode(encoder, data);
-  channel_.send(wire::FrameType::counter_data, encoder);
+  const Channel::Sent sent = channel_.send(wire::FrameType::counter_data, encoder);
+  if (sent == Channel::Sent::refused) {
+    counts_.dropped.fetch_add(data.ranges.size(), std::memory_order_relaxed);
+  }
 }
 
 bool RangeProfiler::enable(Context& context) {

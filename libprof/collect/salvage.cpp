@@ -1,6 +1,7 @@
 #include "libprof/collect/salvage.hpp"
 
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <span>
@@ -93,10 +94,32 @@ const Kernel* as_kernel(const CUpti_Activity* record) {
   return is_kernel(record->kind) ? reinterpret_cast<const Kernel*>(record) : nullptr;
 }
 
+// The launcher reads, or it has gone; or it ends us.
+constexpr Channel::Limits limits{.patience = std::chrono::hours(24)};
+
+bool send_batch(Channel& channel, Packer& packer, wire::BatchHeader header) {
+  const Batch batch(packer, header);
+  const bool sent = channel.send(wire::FrameType::batch, batch.pieces()) == Channel::Sent::whole;
+  packer.clear();
+  return sent;
+}
+
+// A batch that waited in its slot.
+bool send_kept(Channel& channel, const Arena& arena, std::uint32_t slot) {
+  const std::span<const std::byte> batch = arena.kept(slot);
+  if (batch.size() < sizeof(wire::BatchHeader)) return true;
+  auto header = wire::load<wire::BatchHeader>(batch.data());
+  header.flags |= wire::batch_salvaged;
+  const std::span<const std::byte> rest = batch.subspan(sizeof header);
+  const iovec pieces[] = {{&header, sizeof header},
+                          {const_cast<std::byte*>(rest.data()), rest.size()}};
+  return channel.send(wire::FrameType::batch, pieces) == Channel::Sent::whole;
+}
+
 }  // namespace
 
 bool salvage(int arena_file, int socket) {
-  Channel channel;
+  Channel channel(limits);
   wire::Frame frame;
   if (!channel.adopt(socket) || !channel.receive(frame, config_patience_ms) ||
       frame.type != wire::FrameType::config) {
@@ -130,12 +153,31 @@ bool salvage(int arena_file, int socket) {
   collected[CUPTI_ACTIVITY_KIND_DRIVER] = collected[CUPTI_ACTIVITY_KIND_RUNTIME] = true;
   RecordSizes sizes(cupti.cuptiActivityGetNextRecord);
   std::vector<std::uint32_t> left;
+  std::map<std::uint64_t, std::uint32_t> kept;  // by turn
   for (std::uint32_t slot = 0; slot < arena.slot_count(); ++slot) {
     const SlotHeader& header = arena.slot_header(slot);
-    if (header.state.load() == SlotState::free) continue;
+    const SlotState state = header.state.load();
+    if (state == SlotState::free || state == SlotState::filling) continue;
     // Perhaps the target died after sending the batch and before freeing the slot.
     const auto last = received.find(slot);
-    if (last == received.end() || last->second != header.generation.load()) left.push_back(slot);
+    if (last != received.end() && last->second == header.generation.load()) continue;
+    if (state == SlotState::packed) {
+      kept[header.turn] = slot;
+    } else {
+      left.push_back(slot);
+    }
+  }
+  // The tables are in front of the first batch, and may not have come either.
+  const bool defined = !received.empty() || (left.empty() && kept.empty());
+  for (const wire::WireTable& table : wire_tables(cupti.version)) {
+    if (defined) break;
+    wire::Encoder definition;
+    encode(definition, table);
+    if (channel.send(wire::FrameType::table, definition) != Channel::Sent::whole) return false;
+  }
+  // Their strings are in them, in this order.
+  for (const auto& [turn, slot] : kept) {
+    if (!send_kept(channel, arena, slot)) return false;
   }
   // Names first: any launch of a kernel tells the name for all its records. CUPTI's range profiler
   // launches one of its own with each, under the same correlation id, whose record comes second
@@ -177,7 +219,7 @@ bool salvage(int arena_file, int socket) {
                                {"", "incomplete_records", unfinished_records},
                                {"", "strings_lost", strings.lost()},
                            });
-  return channel.send(wire::FrameType::statistics, statistics);
+  return channel.send(wire::FrameType::statistics, statistics) == Channel::Sent::whole;
 }
 
 }  // namespace gpuprof::collect

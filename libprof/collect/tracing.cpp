@@ -146,12 +146,12 @@ void Collector::trace_graph_launch(bool enters) {
   graph_launches_ += enters ? 1 : -1;
   const CUpti_ActivityKind now = cupti_kind(schema::Kernel::info.id);
   if (std::ranges::none_of(enabled_, is_kernel)) return;
-  if (enters && measured) ++graphs_not_traced_;
+  if (enters && measured) count(wire::Count::graphs_not_traced);
   if (now == before) return;
   cupti_.cuptiActivityDisable(before);
   if (enters && measured) return;
   if (cupti_.cuptiActivityEnable(now) != CUPTI_SUCCESS) {
-    cupti_errors_.fetch_add(1, std::memory_order_relaxed);
+    count(wire::Count::cupti_errors);
   }
 }
 

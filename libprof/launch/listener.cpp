@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -21,6 +22,8 @@
 #include <utility>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/whole.hpp"
+#include "libprof/wire/ledger.hpp"
 #include "libprof/wire/messages.hpp"
 
 extern char** environ;
@@ -53,6 +56,21 @@ void send_frame(int socket, wire::FrameType type, std::span<const std::byte> pay
   [[maybe_unused]] const ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL);
 }
 
+std::string config_path(const std::string& folder) {
+  return folder + "/" + std::string(wire::config_file);
+}
+
+// What a collector that gets no answer goes by. Where that cannot be had, such a process is not
+// profiled, and told of.
+void write_config(const std::string& folder, const wire::Fields& config) {
+  wire::Encoder encoder;
+  encoder.fields(config);
+  const int file = open(config_path(folder).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) return;
+  if (!write_whole(file, encoder.bytes(), 0)) unlink(config_path(folder).c_str());
+  close(file);
+}
+
 }  // namespace
 
 struct Listener::Connection {
@@ -62,6 +80,9 @@ struct Listener::Connection {
   pid_t peer = 0;
   bool said_hello = false;
   bool gave_up = false;  // collecting failed: there is nothing to salvage
+  bool broken = false;   // what came could not be read any further
+  bool said_goodbye = false;
+  bool unwatched = false;  // its process may live, and cannot be waited for
   bool is_salvage = false;
   bool measured = false;  // CUPTI's range profiler was at work
   // The socket is closed and the process lives: `socket` is its pidfd. What is in its arena is read
@@ -152,7 +173,12 @@ Listener::Listener(Options options, FrameQueue& queue)
       listen(socket_, 128) != 0) {
     throw Error("no socket for the collector at " + socket_path_ + ": " + std::strerror(errno));
   }
-  thread_ = std::thread([this] { run(); });
+  write_config(folder_, options_.config);
+  thread_ = std::thread([this] {
+    run();
+    settled_.store(~std::uint64_t{0});  // nobody is waited for any more
+    settled_.notify_all();
+  });
 }
 
 Listener::~Listener() {
@@ -161,6 +187,7 @@ Listener::~Listener() {
   close(socket_);
   close(wake_);
   unlink(socket_path_.c_str());
+  unlink(config_path(folder_).c_str());
   rmdir(folder_.c_str());
 }
 
@@ -185,8 +212,19 @@ void Listener::run() {
   while (true) {
     if (abandoning_.load()) {
       collectors_->forget_all();
-      for (auto& connection : connections_) push_end(*connection);
+      for (auto& connection : connections_) {
+        if (connection->said_hello && !connection->is_salvage) account(*connection, true);
+        push_end(*connection);
+      }
       connections_.clear();
+    }
+    const std::uint64_t asked = settle_asked_.load();
+    if (settled_.load() != asked) {
+      while (accept_one()) {
+      }
+      active_.store(connections_.size());
+      settled_.store(asked);
+      settled_.notify_all();
     }
     active_.store(connections_.size());
     if (stopping_.load() && connections_.empty()) return;
@@ -213,9 +251,15 @@ void Listener::run() {
   }
 }
 
-void Listener::accept_one() {
+void Listener::settle() {
+  const std::uint64_t mine = settle_asked_.fetch_add(1) + 1;
+  wake();
+  for (std::uint64_t now = settled_.load(); now < mine; now = settled_.load()) settled_.wait(now);
+}
+
+bool Listener::accept_one() {
   const int socket = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (socket < 0) return;
+  if (socket < 0) return false;
   setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes, sizeof receive_buffer_bytes);
   auto connection = std::make_unique<Connection>();
   connection->socket = socket;
@@ -226,6 +270,7 @@ void Listener::accept_one() {
   if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0) connection->peer = peer.pid;
   connections_.push_back(std::move(connection));
   active_.store(connections_.size());
+  return true;
 }
 
 bool Listener::receive(Connection& connection) {
@@ -233,6 +278,7 @@ bool Listener::receive(Connection& connection) {
   for (int turns = 0; turns < 64; ++turns) {
     const auto room = connection.frames.room();
     if (room.empty()) {
+      connection.broken = true;
       if (options_.message) {
         options_.message(connection.process_id,
                          "its data cannot be read: " + connection.frames.damaged());
@@ -289,6 +335,7 @@ void Listener::take(Connection& connection, wire::Frame frame) {
       }
       break;
     case wire::FrameType::question: return take_question(connection, frame);
+    case wire::FrameType::goodbye: connection.said_goodbye = true; break;
     default: break;
   }
   queue_.push(std::move(frame));
@@ -332,9 +379,40 @@ void Listener::tell(std::uint32_t stream, const wire::Fields& fields) {
   collectors_->tell(stream, fields);
 }
 
-// Connections that were not made by a collector (nothing said) leave no trace.
+// What the stream itself did not tell about its losses. `lives`: its process does, and more would
+// have come.
+void Listener::account(const Connection& connection, bool lives) {
+  if (connection.gave_up) return;
+  if (connection.arena < 0) {
+    if (options_.message) {
+      options_.message(connection.process_id, "it was cut off before anything was recorded");
+    }
+    return push_statistics(connection, std::array<wire::Statistic, 1>{{{"", "not_profiled", 1}}});
+  }
+  const auto ledger = wire::read_ledger(connection.arena);
+  if (ledger) push_statistics(connection, ledger->statistics);
+  const bool ended = connection.said_goodbye || (ledger && ledger->ended);
+  if (ended && !connection.said_goodbye) {
+    queue_.push(wire::make_frame(wire::FrameType::goodbye, connection.stream, {}));
+  }
+  const bool whole = connection.unwatched || !ledger ? ended : !lives;
+  if (connection.broken || !whole) {
+    push_statistics(connection, std::array<wire::Statistic, 1>{{{"", "stream_cut", 1}}});
+  }
+}
+
+void Listener::push_statistics(const Connection& connection,
+                               std::span<const wire::Statistic> statistics) {
+  wire::Encoder encoder;
+  wire::encode(encoder, statistics);
+  queue_.push(wire::make_frame(wire::FrameType::statistics, connection.stream, encoder.bytes()));
+}
+
 void Listener::over(std::unique_ptr<Connection> connection) {
-  if (!connection->said_hello) return;
+  if (!connection->said_hello) {
+    silent_.fetch_add(1);
+    return;
+  }
   if (connection->is_salvage) {
     int status = 0;
     waitpid(connection->salvage_process, &status, 0);
@@ -342,21 +420,26 @@ void Listener::over(std::unique_ptr<Connection> connection) {
       options_.message(connection->process_id,
                        "reading the buffers it left behind failed part of the way");
     }
-  } else if (!connection->gave_up && connection->arena >= 0) {
-    if (!connection->lingers && linger(*connection)) {
+  } else {
+    const bool arena = !connection->gave_up && connection->arena >= 0;
+    if (arena && !connection->lingers && linger(*connection)) {
       connections_.push_back(std::move(connection));
       return;
     }
-    if (start_salvage(*connection)) return;
+    account(*connection, false);
+    if (arena && start_salvage(*connection)) return;
   }
   push_end(*connection);
 }
 
 // A target may close our socket and live on, by mistake or to become a daemon.
 bool Listener::linger(Connection& connection) {
-  if (connection.peer <= 0) return false;
-  const int process = static_cast<int>(syscall(SYS_pidfd_open, connection.peer, 0));
-  if (process < 0) return false;
+  const int process =
+      connection.peer > 0 ? static_cast<int>(syscall(SYS_pidfd_open, connection.peer, 0)) : -1;
+  if (process < 0) {
+    connection.unwatched = connection.peer <= 0 || errno != ESRCH;
+    return false;
+  }
   close(connection.socket);
   connection.socket = process;
   connection.lingers = true;

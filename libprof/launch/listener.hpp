@@ -11,12 +11,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "libprof/launch/frame_queue.hpp"
 #include "libprof/wire/codec.hpp"
+#include "libprof/wire/messages.hpp"
 
 namespace gpuprof::launch {
 
@@ -51,9 +53,14 @@ class Listener {
   const std::string& socket_path() const { return socket_path_; }
 
   // Processes connected now, salvage of dead ones included.
+  // Exact after settle().
   std::size_t active() const { return active_.load(); }
   std::size_t seen() const { return seen_.load(); }
+  // Those that connected and ended before they said who they are.
+  std::size_t silent() const { return silent_.load(); }
   std::vector<std::int64_t> active_processes();
+  // Waits until every connection that was made by now is known.
+  void settle();
 
   // Sends more configuration to the collector of a stream, while it is connected. Any thread; never
   // waits: a collector that does not read misses it.
@@ -67,7 +74,7 @@ class Listener {
   class Collectors;
 
   void run();
-  void accept_one();
+  bool accept_one();                     // false: there is none
   bool receive(Connection& connection);  // false: it is over
   void take(Connection& connection, wire::Frame frame);
   void answer_hello(Connection& connection, const wire::Frame& hello);
@@ -75,6 +82,8 @@ class Listener {
   void over(std::unique_ptr<Connection> connection);
   bool linger(Connection& connection);
   bool start_salvage(Connection& connection);
+  void account(const Connection& connection, bool lives);
+  void push_statistics(const Connection& connection, std::span<const wire::Statistic> statistics);
   void push_end(Connection& connection);
   void wake();
 
@@ -86,6 +95,9 @@ class Listener {
   int wake_ = -1;
   std::atomic<std::size_t> active_{0};
   std::atomic<std::size_t> seen_{0};
+  std::atomic<std::size_t> silent_{0};
+  std::atomic<std::uint64_t> settle_asked_{0};
+  std::atomic<std::uint64_t> settled_{0};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> abandoning_{false};
   std::shared_ptr<Collectors> collectors_;  // also of answers that are still to come

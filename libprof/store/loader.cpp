@@ -53,6 +53,7 @@ bool takes_rows(Database& database, std::string_view table) {
 constexpr std::size_t widest_gap = 1 << 20;
 
 constexpr std::string_view malformed_frames = schema::StatisticName("frames_malformed");
+constexpr std::string_view stream_cut = schema::StatisticName("stream_cut");
 constexpr std::string_view not_profiled = schema::StatisticName("not_profiled");
 constexpr std::string_view not_demangled = schema::StatisticName("names_not_demangled");
 // For names that are still with the demangler at the end; each may take it half a second.
@@ -115,7 +116,8 @@ struct Loader::Process {
 };
 
 Loader::Loader(Database database, LoaderOptions options)
-    : database_(std::move(database)), options_(options) {
+    : database_(std::move(database)), options_(std::move(options)) {
+  if (options_.when_locked) database_.when_locked(options_.when_locked);
   database_.execute("PRAGMA page_size = 16384");
   // A write-ahead log lets others read all the time. A crash of this process harms neither; only a
   // crash of the machine could, and then the run is gone anyway.
@@ -142,6 +144,12 @@ Loader::Loader(Database database, LoaderOptions options)
 }
 
 Loader::~Loader() = default;
+
+void Loader::begin() {
+  if (in_transaction_) return;
+  database_.execute("BEGIN IMMEDIATE");
+  in_transaction_ = true;
+}
 
 void Loader::load(const wire::Frame& frame) {
   begin();
@@ -519,12 +527,6 @@ void Loader::write_statistics() {
   }
 }
 
-void Loader::begin() {
-  if (in_transaction_) return;
-  database_.execute("BEGIN");
-  in_transaction_ = true;
-}
-
 void Loader::commit() {
   store_readable_names();
   if (!in_transaction_) return;
@@ -572,6 +574,7 @@ LoadTotals& LoadTotals::operator+=(const LoadTotals& other) {
   without_times += other.without_times;
   processes += other.processes;
   not_profiled += other.not_profiled;
+  uncounted += other.uncounted;
   return *this;
 }
 
@@ -581,8 +584,8 @@ LoadTotals Loader::totals() const {
   // These say of rows that are there what is amiss with them; records_without_times counts them
   // too.
   constexpr schema::StatisticName not_missing[]{"incomplete_records", "strings_lost",
-                                                "bytes_discarded", "not_profiled",
-                                                "cupti_second_client"};
+                                                "bytes_discarded",    "not_profiled",
+                                                "stream_cut",         "cupti_second_client"};
   const auto missing = [&](std::string_view name) {
     const schema::StatisticInfo* info = schema::find_statistic(name);
     return info && info->severity >= schema::Severity::data_loss &&
@@ -597,6 +600,7 @@ LoadTotals Loader::totals() const {
       if (missing(key.second)) totals.missing += value;
     }
     totals.missing += process->malformed;
+    totals.uncounted += process->counted.contains({"", std::string(stream_cut)});
     totals.not_profiled += process->counted.contains({"", std::string(not_profiled)});
   }
   for (const auto& [name, value] : own_counts_) {

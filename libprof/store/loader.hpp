@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -27,6 +28,8 @@ struct LoaderOptions {
   // Others read the file while it grows (write-ahead log); off is a little faster.
   bool live = true;
   bool indexes = true;  // make nvprof's indexes at the end
+  // See Database::when_locked(); empty: another process's lock is waited for 10 s.
+  std::function<bool(int times)> when_locked = {};
 };
 
 struct LoadTotals {
@@ -35,9 +38,12 @@ struct LoadTotals {
   std::uint64_t without_times = 0;  // there, but not to be summed up
   std::size_t processes = 0;
   std::size_t not_profiled = 0;  // of these, those where collecting failed
+  std::size_t uncounted = 0;     // and those that lost what nobody could count
 
   LoadTotals& operator+=(const LoadTotals& other);
-  bool lossless() const { return missing == 0 && without_times == 0 && not_profiled == 0; }
+  bool lossless() const {
+    return missing == 0 && without_times == 0 && not_profiled == 0 && uncounted == 0;
+  }
 };
 
 class Loader {
@@ -67,7 +73,9 @@ class Loader {
   struct Writer;   // INSERT … SELECT into one table, for one definition of it
   struct Process;  // what is known of a stream
 
-  void begin();  // a transaction, if there is none
+  // Begins a transaction unless one is open. The one moment at which another process's lock is
+  // waited for: behind it nothing of a frame can fail because of that.
+  void begin();
   Process& process(std::uint32_t stream);
   void load_run(const wire::Frame& frame);
   void load_hello(const wire::Frame& frame);

@@ -185,7 +185,8 @@ Database::Database(Database&& other) noexcept
     : path_(std::move(other.path_)),
       mode_(other.mode_),
       database_(std::exchange(other.database_, nullptr)),
-      stop_(std::move(other.stop_)) {}
+      stop_(std::move(other.stop_)),
+      waits_on_(std::move(other.waits_on_)) {}
 
 void Database::execute(const std::string& sql) {
   if (sqlite3_exec(database_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
@@ -229,6 +230,16 @@ void Database::watch(std::function<bool()> stop) {
       database_, stop_ ? instructions : 0,
       [](void* context) { return (*static_cast<std::function<bool()>*>(context))() ? 1 : 0; },
       stop_.get());
+}
+
+void Database::when_locked(std::function<bool(int)> waits_on) {
+  waits_on_ = std::make_unique<std::function<bool(int)>>(std::move(waits_on));
+  sqlite3_busy_handler(
+      database_,
+      [](void* context, int times) {
+        return (*static_cast<std::function<bool(int)>*>(context))(times) ? 1 : 0;
+      },
+      waits_on_.get());
 }
 
 }  // namespace gpuprof::store

@@ -110,6 +110,11 @@ class Database {
   // with nothing: no more.
   void watch(std::function<bool()> stop);
 
+  // Called again and again while another process holds the file's lock, with how often it was
+  // called for this wait. It should sleep a little; false ends the wait, and the statement fails.
+  // Without it the wait ends after 10 s.
+  void when_locked(std::function<bool(int times)> waits_on);
+
   const std::string& path() const { return path_; }
   Mode mode() const { return mode_; }
   sqlite3* handle() const { return database_; }
@@ -119,6 +124,7 @@ class Database {
   Mode mode_;
   sqlite3* database_ = nullptr;
   std::unique_ptr<std::function<bool()>> stop_;
+  std::unique_ptr<std::function<bool(int)>> waits_on_;
 };
 
 }  // namespace gpuprof::store

@@ -35,6 +35,10 @@ enum class FrameType : std::uint32_t {
   question = 17,      // collector: fields; what only the launcher knows, answered by a config
 };
 
+// Beside the launcher's socket: the payload of a config frame, without what is for one process
+// only. For collectors that get no answer because the launcher stands still.
+inline constexpr std::string_view config_file = "config";
+
 // Stands in front of every frame. All integers are little-endian.
 struct FrameHeader {
   std::uint32_t type;

@@ -193,6 +193,74 @@ class KilledLauncher(FakeTest):
         self.assertIn(b"steady", summary.stderr)
 
 
+class OtherUsersOfTheFile(FakeTest):
+    def test_a_lock_is_waited_for(self):
+        """One that lasts longer than SQLite's own patience of 10 s."""
+        process = self.start("steady", 2, 20, FAKE_CUPTI_LEDGER=self.folder / "ledger")
+        process.stdout.readline()
+        self.wait_for(self.output.exists)
+        other = sqlite3.connect(self.output, isolation_level=None, timeout=10)
+        other.execute("BEGIN IMMEDIATE")
+        time.sleep(12)
+        other.execute("COMMIT")
+        other.close()
+        _, stderr = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 5, stderr)
+        lines = stderr.decode().splitlines()
+        self.assertEqual(len(lines), 2, stderr)
+        self.assertIn("holds the lock", lines[0])
+        self.assertIn("nothing lost", lines[1])
+        database = self.database()
+        self.assert_all_there(database)
+        self.assertEqual(database.losses(), {})
+
+    def gone(self, remove, output=None):
+        self.output = output or self.output
+        process = self.start("steady", 2, 20)
+        process.stdout.readline()
+        self.wait_for(self.output.exists)
+        remove()
+        stdout, stderr = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 21, stderr)
+        self.assertGreater(int(stdout), 0)  # the program ran to its end
+        self.assertEqual(len(stderr.splitlines()), 1, stderr)
+        self.assertIn(f"{self.output}: somebody removed or replaced it", stderr.decode())
+        self.assertNotIn(b"-wal", stderr)
+
+    def test_the_file_is_removed(self):
+        self.gone(lambda: self.output.unlink())
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_its_folder_is_removed(self):
+        folder = self.folder / "results"
+        folder.mkdir()
+        self.gone(lambda: shutil.rmtree(folder), folder / "run.sqlite")
+
+    def test_another_file_takes_its_place(self):
+        another = self.folder / "another"
+        another.write_text("precious")
+        self.gone(lambda: another.rename(self.output))
+        self.assertEqual(self.output.read_text(), "precious")
+        self.assertEqual([file.name for file in self.folder.iterdir()], ["run.sqlite"])
+
+    def test_one_of_several_is_removed(self):
+        self.output = self.folder / "run-%p.sqlite"
+        self.program = lambda name: shutil.which(name)
+        steady = BUILD / "tests" / "fake" / "steady"
+        process = self.start("sh", "-c", f"{steady} 2 20 & {steady} 2 20; wait")
+        files = self.wait_for(lambda: (lambda all: len(all) == 2 and all)(
+            list(self.folder.glob("run-*.sqlite"))))
+        files[0].unlink()
+        stdout, stderr = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 21, stderr)
+        self.assertIn(f"{files[0]}: somebody removed or replaced it", stderr.decode())
+        last = stderr.decode().splitlines()[-1]
+        self.assertNotIn(str(files[0]), last)
+        self.assertIn("of 1 process, nothing lost", last)
+        launches = self.database(files[1]).count("CONCURRENT_KERNEL")
+        self.assertIn(str(launches).encode(), stdout)
+
+
 class Captures(FakeTest):
     def tables(self, path):
         """All contents, but for what is told about the run as a whole."""

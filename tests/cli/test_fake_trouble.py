@@ -128,14 +128,12 @@ class FullBuffers(FakeTest):
 
     def accounted(self, launches):
         database = self.database()
-        kernels, calls = database.count("CONCURRENT_KERNEL"), database.count("RUNTIME")
         dropped = database.statistic("records_dropped_by_cupti")
+        # All that was written arrived or is counted, and so is what was not written.
+        self.assert_all_accounted_for(database)
         written = self.ledger()
-        # All that was written arrived, and what was not is counted.
-        self.assertEqual(kernels, written["CONCURRENT_KERNEL"])
-        self.assertEqual(calls, written["RUNTIME"])
         # (The collector's own questions to the driver may be among the dropped.)
-        missing = 2 * launches - kernels - calls
+        missing = 2 * launches - written["CONCURRENT_KERNEL"] - written["RUNTIME"]
         self.assertTrue(missing <= dropped <= missing + 165, (missing, dropped))
         return database, dropped
 
@@ -230,6 +228,23 @@ class FullDisk(FakeTest):
         self.assertRegex(run.stdout, rb"^launching\n[0-9]+\n$")
         self.assertIn("the program runs on", run.stderr)
         self.assertEqual(run.stderr.count("full"), 1, run.stderr)
+
+    def test_full_for_the_capture(self):
+        """The database goes on without it."""
+        self.mount("1m")
+        capture = self.output.with_name("run.gpcap")
+        self.output = self.folder / "run.sqlite"
+        run = self.profile_with_ledger("burst", 50_000, options=["--save-capture", capture])
+        self.assertEqual(run.code, 21, run.stderr)
+        lines = run.stderr.splitlines()
+        self.assertEqual(len([line for line in lines if f"{capture}: " in line]), 1, run.stderr)
+        self.assertIn("the database goes on", lines[0])
+        self.assertIn("nothing lost; the capture is not whole", lines[-1])
+        database = self.database()
+        self.assert_all_there(database)
+        self.assertEqual(database.statistic("capture_cut"), 1)
+        self.assertEqual(database.losses(), {})
+        self.assertEqual(database.run()["finished"], 1)
 
     def test_full_from_the_start(self):
         self.mount("64k")

@@ -1,0 +1,81 @@
+// What a collector counts, at a place where the launcher finds it when the stream is over: in the
+// first page of the arena (libprof/collect/arena.hpp), which outlives the socket and the target.
+//
+// The collector writes, with atomics, from any thread. The launcher reads the file; what it finds
+// may be forged, so it is taken for numbers and nothing else.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "libprof/wire/messages.hpp"
+#include "schema/session.hpp"
+
+namespace gpuprof::wire {
+
+// Where the ledger begins in the arena's file, in bytes; it ends with the page.
+inline constexpr std::size_t ledger_offset = 1024;
+inline constexpr std::size_t ledger_end = 4096;
+
+// Changes with the layout: a reader of another one finds none.
+inline constexpr std::uint64_t ledger_magic = 0x31306764656c7067;  // "gpledg01"
+
+// What is counted once per process; the order is the layout.
+enum class Count : std::size_t {
+  records_packed,
+  records_dropped_by_cupti,
+  unknown_records,
+  slots_exhausted,
+  clients_turned_away,
+  cupti_errors,
+  graphs_not_traced,
+  profiler_kernels,
+};
+
+struct CountInfo {
+  schema::StatisticName name;
+  bool told_when_zero;
+};
+inline constexpr std::array counts{
+    CountInfo{"records_packed", true},      CountInfo{"records_dropped_by_cupti", true},
+    CountInfo{"unknown_records", true},     CountInfo{"slots_exhausted", true},
+    CountInfo{"clients_turned_away", true}, CountInfo{"cupti_errors", true},
+    CountInfo{"graphs_not_traced", false},  CountInfo{"profiler_kernels", false},
+};
+
+// Activity kinds that are counted one by one.
+inline constexpr std::size_t ledger_kinds = 128;
+
+struct Ledger {
+  std::uint64_t magic;               // written last
+  std::atomic<std::uint64_t> ended;  // 1: the process began to end in order, as goodbye says
+  std::array<std::atomic<std::uint64_t>, counts.size()> counted;
+  // Records that CUPTI delivered and nobody will get, by kind. Those that are on their way, in
+  // memory that dies with the process, are among them until they are in the socket.
+  std::array<std::atomic<std::uint64_t>, ledger_kinds> discarded;
+
+  void add(Count what, std::uint64_t value = 1) {
+    counted[static_cast<std::size_t>(what)].fetch_add(value, std::memory_order_relaxed);
+  }
+  void set(Count what, std::uint64_t value) {
+    counted[static_cast<std::size_t>(what)].store(value, std::memory_order_relaxed);
+  }
+};
+static_assert(ledger_offset + sizeof(Ledger) <= ledger_end);
+
+struct LedgerContent {
+  bool ended = false;
+  std::vector<Statistic> statistics;
+};
+
+// For its own statistics frames.
+LedgerContent read_ledger(const Ledger& ledger);
+// Out of an arena's file that another process made. Nothing: it has none, or is no memory file,
+// which a read could wait for.
+std::optional<LedgerContent> read_ledger(int arena_file);
+
+}  // namespace gpuprof::wire
