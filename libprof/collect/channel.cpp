@@ -241,12 +241,6 @@ ssize_t Channel::push(int socket, std::span<iovec> pieces, int file) {
   return -1;
 }
 
-bool Channel::wait(int timeout_ms) {
-  const int socket = socket_.load();
-  const short events = stalled() ? POLLIN | POLLOUT : POLLIN;
-  return socket >= 0 && still_ours(socket) && wait_for(socket, events, timeout_ms);
-}
-
 bool Channel::wait_to_send(int timeout_ms) {
   const int socket = socket_.load();
   return socket >= 0 && still_ours(socket) && wait_for(socket, POLLOUT, timeout_ms);

@@ -76,10 +76,8 @@ class Channel {
   // are out to `done`. false: nothing went out.
   bool resume(std::vector<Ticket>& done);
 
-  // Waits until the launcher says something, has gone, or takes bytes again that wait for it.
-  // false: the time is over.
-  bool wait(int timeout_ms);
-  // The same for the last of these alone.
+  // Waits until the launcher takes bytes again, or has gone. false: the time is over, or the
+  // channel is dead.
   bool wait_to_send(int timeout_ms);
   // The next frame from the launcher, if one comes within `timeout_ms` (-1: no limit).
   // false: none came, or the channel is dead.

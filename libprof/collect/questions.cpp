@@ -63,8 +63,7 @@ Questions::Answer Questions::ask(std::string key, wire::Fields question) {
     question.set("number", static_cast<std::int64_t>(number));
     wire::Encoder encoder;
     encoder.fields(question);
-    const bool sent =
-        channel_.send(wire::FrameType::question, encoder) == Channel::Sent::whole;
+    const bool sent = channel_.send(wire::FrameType::question, encoder) == Channel::Sent::whole;
     lock.lock();
     if (!sent || slow_) return nullptr;
   }
