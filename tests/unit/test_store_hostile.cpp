@@ -16,6 +16,13 @@ using test::BatchBuilder;
 
 namespace {
 
+// A sanitizer keeps freed memory: how much there is says nothing about the loader.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
 store::Loader make_loader() {
   return store::Loader(store::Database(":memory:", store::Database::Mode::create),
                        {.live = false, .indexes = false});
@@ -408,7 +415,7 @@ TEST_CASE("a few forged bytes cannot make the loader large") {
     }
   }
   CHECK(malformed_in(std::move(frames)) == 0);
-  CHECK(peak_kilobytes() - before < 100'000);
+  CHECK((sanitized || peak_kilobytes() - before < 100'000));
 }
 
 TEST_CASE("rows without an end are not made of a table without a width") {
@@ -598,7 +605,7 @@ TEST_CASE("a stream that defines table after table does not make the loader larg
   }
   run.check_whole();
   CHECK(run.statistic("stream_limited") > 190);
-  CHECK(peak_kilobytes() - before < 100'000);
+  CHECK((sanitized || peak_kilobytes() - before < 100'000));
 }
 
 TEST_CASE("correlation ids that wrap all the time are given up") {
@@ -630,5 +637,5 @@ TEST_CASE("of a process that has ended little is kept") {
   }
   run.check_whole();
   // One that stays takes 0.5 MB.
-  CHECK(peak_kilobytes() - before < 50'000);
+  CHECK((sanitized || peak_kilobytes() - before < 50'000));
 }
