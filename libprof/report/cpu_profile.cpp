@@ -4,8 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "libprof/base/letter_case.hpp"
-
 namespace gpuprof::report {
 namespace {
 
@@ -15,14 +13,9 @@ constexpr std::size_t most_frames = 4096;
 template <typename Use>
 void each_row(store::Database& database, const std::string& table,
               std::initializer_list<std::string_view> columns, Use use) {
-  const auto there = database.columns(table);
   std::string list;
   for (const std::string_view column : columns) {
-    if (std::ranges::none_of(there, [&](const store::Database::Column& each) {
-          return same_name(each.name, column);
-        })) {
-      return;
-    }
+    if (!database.has_column(table, column)) return;
     list.append(list.empty() ? "[" : ", [").append(column).append("]");
   }
   auto rows = database.prepare("SELECT " + list + " FROM " + table);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "libprof/base/saturating.hpp"
 #include "schema/enums.hpp"
 
 namespace gpuprof::report {
@@ -29,7 +30,10 @@ void make_exclusive(std::vector<TimedRecord>& records) {
     if (!around.empty() && thread(*around.back()) != thread(each)) around.clear();
     // Those that ended can hold nothing more; of those that overlap only the later one can.
     while (!around.empty() && around.back()->record.end < record.end) around.pop_back();
-    if (!around.empty()) around.back()->record.time -= record.end - record.start;
+    if (!around.empty()) {
+      std::int64_t& time = around.back()->record.time;
+      time = saturating_subtract(time, record.end - record.start);
+    }
     around.push_back(&each);
   }
 }

@@ -1,4 +1,5 @@
 #include "libprof/report/measured_kernels.hpp"
+#include "libprof/base/saturating.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -26,7 +27,7 @@ const MeasuredKernel* MeasuredKernels::find(std::int64_t correlation_id) {
       found = true;
       kernel_ = {.name = rows.integer(1),
                  .device = rows.integer(2),
-                 .duration = rows.integer(4) - rows.integer(3),
+                 .duration = saturating_subtract(rows.integer(4), rows.integer(3)),
                  .wanted = rows.integer(5) != 0};
     }
   }

@@ -1,12 +1,10 @@
 #include "libprof/report/names.hpp"
 
-#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
 
 #include "libprof/base/demangle.hpp"
-#include "libprof/base/letter_case.hpp"
 #include "libprof/base/nvprof_demangle.hpp"
 #include "libprof/report/blob.hpp"
 
@@ -14,12 +12,6 @@ namespace gpuprof::report {
 namespace {
 
 #include "libprof/report/api_names.inc"
-
-bool has_column(store::Database& database, std::string_view table, std::string_view column) {
-  return std::ranges::any_of(database.columns(table), [&](const store::Database::Column& each) {
-    return same_name(each.name, column);
-  });
-}
 
 }  // namespace
 
@@ -38,7 +30,7 @@ std::string memcpy_name(std::int64_t copy_kind) {
 
 Names::Names(store::Database& database, NameStyle style) : style_(style) {
   if (database.has_table("StringTable")) {
-    ours_ = has_column(database, "StringTable", "demangled");
+    ours_ = database.has_column("StringTable", "demangled");
     string_ = database.prepare(ours_ ? "SELECT value, demangled FROM StringTable WHERE _id_ = ?1"
                                      : "SELECT value, NULL FROM StringTable WHERE _id_ = ?1");
   }

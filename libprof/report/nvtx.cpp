@@ -6,6 +6,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "libprof/base/saturating.hpp"
 #include "libprof/report/blob.hpp"
 
 namespace gpuprof::report {
@@ -102,8 +103,8 @@ NvtxRanges::NvtxRanges(Session& session)
       made.name = texts.text(name);
     }
     Total& total = groups_[group->second].total;
-    total.add(end - start.time);
-    if (keep) total.durations.push_back(end - start.time);
+    total.add(saturating_subtract(end, start.time));
+    if (keep) total.durations.push_back(saturating_subtract(end, start.time));
     ranges_.push_back({start.time, end, group->second, place});
   };
   const Marker* open = nullptr;

@@ -1,10 +1,8 @@
 #include "libprof/report/report.hpp"
 
 #include <algorithm>
-#include <set>
 #include <vector>
 
-#include "libprof/base/letter_case.hpp"
 #include "libprof/base/printable.hpp"
 #include "libprof/report/metrics.hpp"
 #include "libprof/report/output.hpp"
@@ -69,11 +67,9 @@ void print_losses(Session& session) {
   store::Database& database = session.database();
   // A foreign file may have something else of that name, and a damaged one may lack its tables.
   if (!database.has_table("STATISTIC") || !database.has_table("STATISTIC_DOC")) return;
-  std::set<std::string, NameLess> missing{"process_id", "kind", "name", "value", "help"};
-  for (const store::Database::Column& column : database.columns("losses")) {
-    missing.erase(column.name);
+  for (const std::string_view column : {"process_id", "kind", "name", "value", "help"}) {
+    if (!database.has_column("losses", column)) return;
   }
-  if (!missing.empty()) return;
   auto losses = database.prepare("SELECT value, name, kind, process_id, help FROM losses");
   while (losses.step()) {
     std::string line(losses.text(0));

@@ -6,6 +6,7 @@
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/pattern.hpp"
+#include "libprof/base/saturating.hpp"
 #include "libprof/store/profile_file.hpp"
 
 namespace gpuprof::report {
@@ -125,8 +126,8 @@ void Session::find_window() {
   if (!filter.from && !filter.to) return;
   output_.progress("looking for the first record");
   const std::int64_t first = store::first_record(database_).value_or(0);
-  if (filter.from) from_ = first + *filter.from;
-  if (filter.to) to_ = first + *filter.to;
+  if (filter.from) from_ = saturating_add(first, *filter.from);
+  if (filter.to) to_ = saturating_add(first, *filter.to);
 }
 
 std::string Session::kernel_ids() {

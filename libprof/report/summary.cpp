@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
+#include "libprof/base/saturating.hpp"
 #include "libprof/report/table.hpp"
 
 namespace gpuprof::report {
@@ -12,7 +14,7 @@ void Total::add(const Total& other) {
   min = calls == 0 ? other.min : std::min(min, other.min);
   max = calls == 0 ? other.max : std::max(max, other.max);
   calls += other.calls;
-  time += other.time;
+  time = saturating_add(time, other.time);
   device_calls += other.device_calls;
   durations.insert(durations.end(), other.durations.begin(), other.durations.end());
 }
@@ -21,7 +23,7 @@ void Total::add(std::int64_t duration) {
   min = calls == 0 ? duration : std::min(min, duration);
   max = calls == 0 ? duration : std::max(max, duration);
   ++calls;
-  time += duration;
+  time = saturating_add(time, duration);
 }
 
 void sort_by_time(std::vector<SummaryRow>& rows) {
@@ -45,7 +47,7 @@ std::int64_t median(std::vector<std::int64_t>& durations) {
   const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
   std::ranges::nth_element(durations, middle);
   if (durations.size() % 2 == 1) return *middle;
-  return (*std::max_element(durations.begin(), middle) + *middle) / 2;
+  return std::midpoint(*std::max_element(durations.begin(), middle), *middle);
 }
 
 // Of all calls, not of a sample of them.
@@ -55,7 +57,7 @@ std::int64_t deviation(const Total& total) {
   for (const std::int64_t duration : total.durations) {
     sum += (static_cast<double>(duration) - mean) * (static_cast<double>(duration) - mean);
   }
-  return std::llround(std::sqrt(sum / static_cast<double>(total.calls)));
+  return std::llround(std::min(std::sqrt(sum / static_cast<double>(total.calls)), 9e18));
 }
 
 // The rows behind the first `top` become one.
@@ -152,7 +154,7 @@ void print_sections(Session& session, std::vector<SummarySection> sections,
   for (SummarySection& section : sections) {
     sort_by_time(section.rows);
     std::int64_t all = 0;
-    for (const SummaryRow& row : section.rows) all += row.total.time;
+    for (const SummaryRow& row : section.rows) all = saturating_add(all, row.total.time);
     cut(section.rows, session.options().top);
     auto& cells = printed.emplace_back();
     for (SummaryRow& row : section.rows) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "libprof/base/printable.hpp"
+#include "libprof/base/saturating.hpp"
 #include "libprof/report/blob.hpp"
 #include "libprof/report/directives.hpp"
 #include "libprof/report/number.hpp"
@@ -97,7 +98,7 @@ class TraceSource {
     return table_.correlation_id < 0 ? 0 : rows_.integer(table_.correlation_id);
   }
   void fill(std::int64_t origin) {
-    number(TraceField::start, start_ - origin);
+    number(TraceField::start, saturating_subtract(start_, origin));
     number(TraceField::absolute_start, start_);
     if (table_.correlation_id >= 0) number(TraceField::correlation_id, correlation_id());
     read();
@@ -159,7 +160,9 @@ class TraceSource {
   void process(std::int64_t id) {
     id ? number(TraceField::process_id, id) : nothing(TraceField::process_id);
   }
-  void duration(std::int64_t end) { number(TraceField::duration, end - start_); }
+  void duration(std::int64_t end) {
+    number(TraceField::duration, saturating_subtract(end, start_));
+  }
   // Device, context and stream are columns behind one another.
   void place(int column) {
     const std::int64_t device_id = rows_.integer(column), context_id = rows_.integer(column + 1);
@@ -281,7 +284,8 @@ class TransferSource : public TraceSource {
     text(TraceField::kind, set_ ? "memset" : "memcpy");
     duration(rows_.integer(1));
     number(TraceField::size, bytes);
-    number(TraceField::throughput, throughput(bytes, rows_.integer(1) - start_));
+    number(TraceField::throughput,
+           throughput(bytes, saturating_subtract(rows_.integer(1), start_)));
     place(3);
     process(rows_.integer(7));
     memory(TraceField::source_memory, rows_.integer(8));
@@ -771,7 +775,7 @@ void Trace::set_scales(TraceParts parts) {
     int column = 2;
     for (const auto& [field, amount] : source->amounts()) add(field, row.integer(column++));
   }
-  if (first < last) add(TraceField::start, last - first);
+  if (first < last) add(TraceField::start, saturating_subtract(last, first));
   if (openacc_alone && last == INT64_MIN) add(TraceField::start, INT64_MAX);
   std::vector<Column> columns;
   for (const TraceColumn& each : columns_) columns.push_back(each.column);

@@ -1,6 +1,5 @@
 #include "libprof/store/nvtx_ranges.hpp"
 
-#include <algorithm>
 #include <functional>
 #include <tuple>
 #include <unordered_map>
@@ -128,9 +127,7 @@ void compute_nvtx_ranges(Database& database) {
   if (!database.integer("SELECT 1 FROM CUPTI_ACTIVITY_KIND_MARKER LIMIT 1")) return;
   database.execute("DELETE FROM NVTX_RANGE");
   // A part of a file of gpuprof 0.1.0 has its columns.
-  const bool stops =
-      std::ranges::any_of(database.columns("NVTX_RANGE"),
-                          [](const Database::Column& column) { return column.name == "stop"; });
+  const bool stops = database.has_column("NVTX_RANGE", "stop");
   const std::string stop = stops ? "stop" : "end";
   // The data of a range is looked up by id.
   database.execute(

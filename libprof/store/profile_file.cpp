@@ -432,11 +432,7 @@ std::optional<std::int64_t> first_record(Database& database, const std::string& 
         database.prepare("SELECT 1 FROM " + schema +
                          ".sqlite_master WHERE type = 'table' AND name = ?1 COLLATE NOCASE");
     if (!there.bind(1, table).step()) continue;
-    if (std::ranges::none_of(database.columns(table, schema), [&](const Database::Column& each) {
-          return same_name(each.name, column);
-        })) {
-      continue;
-    }
+    if (!database.has_column(table, column, schema)) continue;
     const auto earliest = database.integer("SELECT min(" + time + ") FROM " + schema + "." + table +
                                            " WHERE " + time + " > 0");
     if (earliest && (!first || *earliest < *first)) first = earliest;

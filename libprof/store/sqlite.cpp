@@ -342,6 +342,12 @@ std::vector<Database::Column> Database::columns(std::string_view table, std::str
   return columns;
 }
 
+bool Database::has_column(std::string_view table, std::string_view column,
+                          std::string_view schema) {
+  return std::ranges::any_of(columns(table, schema),
+                             [&](const Column& each) { return same_name(each.name, column); });
+}
+
 bool Database::has_index(std::string_view table, std::string_view column) {
   std::vector<std::string> whole;
   Statement indexes(*this, "PRAGMA main.index_list(" + quoted_name(table) + ")");

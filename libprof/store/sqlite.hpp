@@ -147,6 +147,8 @@ class Database {
   bool has_table(std::string_view name);  // tables and views
   // Of a table or view; none if there is no such.
   std::vector<Column> columns(std::string_view table, std::string_view schema = "main");
+  bool has_column(std::string_view table, std::string_view column,
+                  std::string_view schema = "main");
   // Whether an index over all rows begins with the column.
   bool has_index(std::string_view table, std::string_view column);
 

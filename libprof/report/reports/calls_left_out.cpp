@@ -9,11 +9,7 @@ namespace {
 // A foreign file may have a table of that name with something else in it.
 bool left_out(store::Database& database) {
   if (!database.has_table("RUN")) return false;
-  std::size_t known = 0;
-  for (const store::Database::Column& column : database.columns("RUN")) {
-    known += column.name == "key" || column.name == "value";
-  }
-  return known == 2 &&
+  return database.has_column("RUN", "key") && database.has_column("RUN", "value") &&
          database.integer(
              "SELECT 1 FROM RUN WHERE key = 'calls_left_out' AND value NOT IN ('none', '')") == 1;
 }

@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <utility>
 
+#include "libprof/base/saturating.hpp"
 #include "libprof/report/cpu_profile.hpp"
 #include "libprof/report/report.hpp"
 #include "libprof/report/table.hpp"
@@ -47,7 +49,9 @@ class Tree {
     if (is_new) nodes_.push_back({.instruction = instruction});
     return child;
   }
-  void add(std::size_t place, std::int64_t samples) { nodes_[place].samples += samples; }
+  void add(std::size_t place, std::int64_t samples) {
+    nodes_[place].samples = saturating_add(nodes_[place].samples, samples);
+  }
 
  private:
   std::vector<Node> nodes_;
@@ -194,8 +198,11 @@ class CpuReport {
       const CpuInstruction& place = instruction(tree.node(entry.node).instruction);
       if (output_.json()) {
         table.row(std::vector<Cell>{
-            thread, entry.depth, percent, static_cast<std::int64_t>(time * 1000), samples,
-            place.function_name, place.library, place.file, place.line, place.offset});
+            thread, entry.depth, percent,
+            std::isfinite(time)
+                ? Cell(static_cast<std::int64_t>(std::clamp(time * 1000, -9e18, 9e18)))
+                : Cell(),
+            samples, place.function_name, place.library, place.file, place.line, place.offset});
       } else {
         print_line(percent, time, entry.indent, place);
       }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "libprof/base/saturating.hpp"
 #include "libprof/report/dependency.hpp"
 #include "libprof/report/report.hpp"
 #include "libprof/report/table.hpp"
@@ -388,11 +389,11 @@ Printer::Printer(Session& session, const Reader& reader, const dependency::Analy
       path_(analysis.other()) {
   analysis.each([this](const dependency::Row& row) {
     Total& total = totals_[row.label];
-    total.critical += row.critical;
-    total.waiting += row.waiting;
+    total.critical = saturating_add(total.critical, row.critical);
+    total.waiting = saturating_add(total.waiting, row.waiting);
     total.occurs = true;
-    path_ += row.critical;
-    longest_ = std::max(longest_, row.end - row.start);
+    path_ = saturating_add(path_, row.critical);
+    longest_ = std::max(longest_, saturating_subtract(row.end, row.start));
     latest_ = row.start;
   });
   const bool chosen = output_.unit() != Unit::automatic && output_.unit() != Unit::column;
@@ -442,7 +443,7 @@ void Printer::trace() {
   std::vector<Cell> cells(5);
   analysis_.each([&](const dependency::Row& row) {
     cells[0] = row.start;
-    cells[1] = row.end - row.start;
+    cells[1] = saturating_subtract(row.end, row.start);
     cells[2] = time_cell(output_, row.critical, scale_, critical_width);
     cells[3] = time_cell(output_, row.waiting, scale_, waiting_width);
     cells[4] = reader_.labels[row.label].name;

@@ -37,7 +37,7 @@ struct Sum {
     if (std::holds_alternative<std::monostate>(min)) return {};
     if (std::holds_alternative<double>(min)) return real_total / static_cast<double>(values);
     if (kind == MetricKind::throughput && weight > 0) {
-      return static_cast<std::uint64_t>(weighted / weight);
+      return static_cast<std::uint64_t>(std::min(weighted / weight, 18e18));
     }
     return total / static_cast<std::uint64_t>(values);
   }

@@ -14,6 +14,7 @@
 #include <tuple>
 #include <utility>
 
+#include "libprof/base/saturating.hpp"
 #include "libprof/report/nvtx.hpp"
 #include "libprof/report/report.hpp"
 #include "libprof/report/table.hpp"
@@ -26,7 +27,7 @@ struct GpuTime {
 
   void add(const GpuOperation& operation) {
     ++operations;
-    time += operation.duration;
+    time = saturating_add(time, operation.duration);
   }
 };
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "libprof/base/saturating.hpp"
 #include "libprof/report/measured_kernels.hpp"
 #include "libprof/report/report.hpp"
 #include "libprof/report/table.hpp"
@@ -56,11 +57,11 @@ Result read(Session& session) {
     const MeasuredKernel* kernel = kernels.find(id);
     for (; more && rows.integer(0) == id; more = rows.step()) {
       if (!kernel) {
-        result.without_kernel += rows.integer(2);
+        result.without_kernel = saturating_add(result.without_kernel, rows.integer(2));
       } else if (kernel->wanted) {
         Samples& samples = result.kernels[{kernel->device, kernel->name}][rows.integer(1)];
-        samples.all += rows.integer(2);
-        samples.latency += rows.integer(3);
+        samples.all = saturating_add(samples.all, rows.integer(2));
+        samples.latency = saturating_add(samples.latency, rows.integer(3));
       }
     }
   }
@@ -102,7 +103,7 @@ void print_table(Session& session, const Result& result) {
       output.line("    Kernel: " + session.names().kernel(kernel));
     }
     std::int64_t all = 0;
-    for (const auto& [reason, samples] : reasons) all += samples.all;
+    for (const auto& [reason, samples] : reasons) all = saturating_add(all, samples.all);
     for (const auto& [reason, samples] : sorted(reasons)) {
       std::vector<Cell> cells;
       if (!output.text()) cells = {session.names().device(device), session.names().kernel(kernel)};

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 
+#include "libprof/base/saturating.hpp"
 #include "libprof/report/report.hpp"
 #include "libprof/report/table.hpp"
 
@@ -21,8 +22,8 @@ struct Amount {
     min = count == 0 ? value : std::min(min, value);
     max = std::max(max, value);
     ++count;
-    bytes += value;
-    time += duration;
+    bytes = saturating_add(bytes, value);
+    time = saturating_add(time, duration);
   }
 };
 
@@ -109,7 +110,7 @@ UnifiedMemory read(Session& session) {
     const bool on_cpu = rows.integer(6) & 1;  // of thrashing and throttling
     const bool instant = kind == 3 || kind == 5 || kind == 7;
     if (instant ? start == 0 || (end != 0 && end <= start) : start == 0 || end <= start) continue;
-    const std::int64_t duration = instant ? 0 : end - start;
+    const std::int64_t duration = instant ? 0 : saturating_subtract(end, start);
     switch (kind) {
       case 1: add(host_to_device, to, value, duration); break;
       case 2: add(device_to_host, from, value, duration); break;
