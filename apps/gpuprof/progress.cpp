@@ -16,8 +16,11 @@ void take(int signal_number) { last_signal = signal_number; }
 
 Progress::Progress() : terminal_(isatty(2) == 1), began_(std::chrono::steady_clock::now()) {
   last_signal = 0;
-  signal(SIGINT, take);
-  signal(SIGTERM, take);
+  struct sigaction once {};
+  once.sa_handler = take;
+  once.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+  sigaction(SIGINT, &once, nullptr);
+  sigaction(SIGTERM, &once, nullptr);
 }
 
 Progress::~Progress() {

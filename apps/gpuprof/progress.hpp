@@ -7,7 +7,7 @@
 namespace gpuprof::app {
 
 // A line on stderr, on a terminal and after a second, which goes away in the end. While it lives
-// Ctrl-C and SIGTERM do not end the program but make interrupted() true.
+// Ctrl-C and SIGTERM make interrupted() true; the second one ends the program.
 class Progress {
  public:
   Progress();

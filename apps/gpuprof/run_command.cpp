@@ -31,6 +31,7 @@
 #include "libprof/base/demangle.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/printable.hpp"
+#include "libprof/launch/end_requests.hpp"
 #include "libprof/launch/frame_queue.hpp"
 #include "libprof/launch/listener.hpp"
 #include "libprof/launch/target.hpp"
@@ -97,7 +98,7 @@ std::string words(const std::vector<std::string>& command) {
 // limit, on the thread that loads. What is recorded meanwhile waits in the queue.
 class LockWait {
  public:
-  explicit LockWait(Log& log) : log_(log) {}
+  LockWait(Log& log, const launch::EndRequests& ends) : log_(log), ends_(ends) {}
 
   bool operator()(int times) const {
     constexpr milliseconds step{20};
@@ -106,11 +107,12 @@ class LockWait {
       log_.say("another process holds the lock of the database; what is recorded waits for it");
     }
     std::this_thread::sleep_for(step);
-    return true;
+    return !ends_.overdue();
   }
 
  private:
   Log& log_;
+  const launch::EndRequests& ends_;
 };
 
 // Loads what comes out of the queue, on a thread of its own. The database belongs to that thread
@@ -119,10 +121,14 @@ class LockWait {
 class LoadingThread {
  public:
   // `metrics`: what turns counter data into values; may be null.
-  LoadingThread(Recorder& recorder, launch::FrameQueue& queue, Log& log, MetricSession* metrics)
-      : recorder_(recorder), queue_(queue), log_(log), metrics_(metrics), thread_([this] {
-          run();
-        }) {}
+  LoadingThread(Recorder& recorder, launch::FrameQueue& queue, Log& log,
+                const launch::EndRequests& ends, MetricSession* metrics)
+      : recorder_(recorder),
+        queue_(queue),
+        log_(log),
+        ends_(ends),
+        metrics_(metrics),
+        thread_([this] { run(); }) {}
 
   // Returns when the queue is exhausted. false: recording ended early, which was reported.
   bool finish() {
@@ -134,6 +140,7 @@ class LoadingThread {
   void run() {
     auto last_commit = steady_clock::now();
     while (!queue_.exhausted()) {
+      if (ends_.overdue()) queue_.abandon();
       wire::Frame frame;
       const bool got = queue_.pop(frame, commit_interval);
       if (failed_) continue;
@@ -146,6 +153,7 @@ class LoadingThread {
       } catch (const std::exception& error) {
         // Said at once, not only when the target has ended, which may be hours away.
         failed_ = true;
+        if (ends_.hurried()) continue;
         std::string text =
             error.what() + std::string("; nothing more is recorded, the program runs on");
         if (const auto* ours = dynamic_cast<const Error*>(&error); ours && !ours->hint().empty()) {
@@ -171,6 +179,7 @@ class LoadingThread {
   Recorder& recorder_;
   launch::FrameQueue& queue_;
   Log& log_;
+  const launch::EndRequests& ends_;
   MetricSession* metrics_;
   bool failed_ = false;  // the thread's own until finish()
   std::thread thread_;
@@ -194,12 +203,15 @@ void wait_for_target(launch::Target& target, launch::Listener& listener, const O
 }
 
 // Processes of the run that outlive the target are waited for: they belong to it. Ctrl-C ends that.
-void wait_for_the_others(launch::Target& target, launch::Listener& listener, Log& log, bool quiet) {
+void wait_for_the_others(const launch::EndRequests& ends, launch::Listener& listener, Log& log,
+                         bool quiet) {
   const auto since = steady_clock::now();
   bool told = false;
+  const int before = ends.asked();
   listener.settle();
   while (listener.active() > 0) {
-    if (target.interrupted(20)) return;
+    if (ends.asked() > before) return;
+    std::this_thread::sleep_for(milliseconds(20));
     if (told || quiet || steady_clock::now() - since < milliseconds(2000)) continue;
     told = true;
     std::string processes;
@@ -354,6 +366,7 @@ struct Runs {
   const std::string& collector;
   const std::string folder;  // for what memory has no room for
   launch::Target& target;
+  launch::EndRequests& ends;
   Log& log;
   Recorder& recorder;
   MetricSession* metrics;
@@ -382,6 +395,10 @@ struct Runs {
     }
     return listening;
   }
+
+  // A Ctrl-C that the program got as well counts as the first of two.
+  void listen_for_the_end() { ends.listen(ended_by_user() ? 1 : 2); }
+  bool ended_by_user() const { return target.was_interrupted() || ends.asked() > 0; }
 
   void start_target(const launch::Listener& listener, launch::Target::Output output) {
     target.start(options.application,
@@ -449,7 +466,8 @@ void print_metrics(const MetricSession& metrics, Recorder& recorder, Log& log) {
 bool run_again(Runs& runs) {
   launch::FrameQueue queue(queue_bytes, runs.folder);
   launch::Listener listener(runs.listener_options(false), queue);
-  LoadingThread loading(runs.recorder, queue, runs.log, runs.metrics);
+  LoadingThread loading(runs.recorder, queue, runs.log, runs.ends, runs.metrics);
+  runs.ends.leave();
   runs.start_target(listener, launch::Target::Output::nowhere);
   bool hung = false;
   auto left_ms = runs.options.timeout_ms;
@@ -457,7 +475,8 @@ bool run_again(Runs& runs) {
     if (left_ms > 0 && left_ms <= step_ms) kill(runs.target.process(), SIGTERM);
     hung |= end_if_hanging(runs.target, *runs.metrics, runs.notices, runs.log);
   }
-  wait_for_the_others(runs.target, listener, runs.log, runs.options.quiet);
+  runs.listen_for_the_end();
+  wait_for_the_others(runs.ends, listener, runs.log, runs.options.quiet);
   end_recording(listener);
   queue.close();
   loading.finish();
@@ -468,7 +487,7 @@ void measure_again(Runs& runs, int first_exit_code) {
   constexpr int most_attempts = 3;
   // What hung in the first run came back, or the program was ended: later runs leave it alone.
   for (const std::string& kernel : runs.notices.hanging()) runs.metrics->leave_out(kernel);
-  for (std::size_t run = 1; run < runs.metrics->runs() && !runs.target.was_interrupted(); ++run) {
+  for (std::size_t run = 1; run < runs.metrics->runs() && !runs.ended_by_user(); ++run) {
     if (!runs.options.quiet) {
       runs.log.say("metrics: run " + std::to_string(run + 1) + " of " +
                    std::to_string(runs.metrics->runs()));
@@ -485,10 +504,7 @@ void measure_again(Runs& runs, int first_exit_code) {
   }
 }
 
-}  // namespace
-
-int run_command(const Options& options) {
-  if (options.application.empty()) return show_plan(options);
+int record(const Options& options, launch::Target& target, launch::EndRequests& ends) {
   const TraceSelection selection = select_trace(options);
   const std::string collector = collector_library();
   std::optional<TemporaryProfile> temporary;
@@ -496,8 +512,7 @@ int run_command(const Options& options) {
   const std::string output = temporary ? temporary->path() : options.output;
   const bool report = !options.quiet && (temporary || !options.reports.chosen.empty());
 
-  // Signals are held back first, so that every thread made from here on leaves them to us.
-  launch::Target target;
+  ends.listen(1);
   Log log(options, false, 0);
   const std::unique_ptr<MetricSession> metrics = prepare_metrics(options, log);
   Recorder recorder(
@@ -505,14 +520,15 @@ int run_command(const Options& options) {
        .overwrite = options.overwrite,
        .loader = {.live = true,
                   .indexes = options.indexes,
-                  .when_locked = LockWait(log),
+                  .when_locked = LockWait(log, ends),
                   .message = [&log](std::int64_t process,
-                                    const std::string& text) { log.say_of(process, text); }},
+                                    const std::string& text) { log.say_of(process, text); },
+                  .hurried = [&ends] { return ends.hurried(); }},
        .capture = options.save_capture,
        .say = [&log](const std::string& text) { log.say(text); }});
   MetricNotices notices(log);
-  Runs runs{options,  selection,     collector, folder_of(output), target, log,
-            recorder, metrics.get(), notices};
+  Runs runs{options, selection, collector, folder_of(output), target,
+            ends,    log,       recorder,  metrics.get(),     notices};
   launch::FrameQueue queue(queue_bytes, runs.folder);
   if (metrics) metrics->begin_run(0);
   launch::Listener listener(runs.listener_options(true), queue);
@@ -523,11 +539,12 @@ int run_command(const Options& options) {
       listener.tell(stream, fields);
     });
   }
-  LoadingThread loading(recorder, queue, log, metrics.get());
+  LoadingThread loading(recorder, queue, log, ends, metrics.get());
   for (const Option* option : options.without_effect) {
     if (!options.quiet) log.say("--" + option->name + ": " + remark(*option));
   }
 
+  ends.leave();
   try {
     runs.start_target(listener, launch::Target::Output::ours);
   } catch (const Error& error) {
@@ -546,9 +563,10 @@ int run_command(const Options& options) {
              std::to_string(target.process()) + ", command: " + words(options.application));
   };
   wait_for_target(target, listener, options, log, announce);
+  runs.listen_for_the_end();
   // From here on a reader of reports who has seen enough must not end us.
   signal(SIGPIPE, SIG_IGN);
-  wait_for_the_others(target, listener, log, options.quiet);
+  wait_for_the_others(ends, listener, log, options.quiet);
   end_recording(listener);
   const TargetEnd ended(target);
 
@@ -569,7 +587,14 @@ int run_command(const Options& options) {
   if (counts.discarded_blocks) recorder.count("blocks_discarded", counts.discarded_blocks);
   if (metrics && metrics->mismatched()) recorder.count("metrics_mismatched", metrics->mismatched());
   recorder.finish();
-  for (store::Loader* loader : recorder.loaders()) give_names(loader->database(), options);
+  if (ends.hurried()) {
+    if (!temporary && !options.quiet) print_outcome(recorder, log);
+    return ended.exit_code;
+  }
+  for (store::Loader* loader : recorder.loaders()) {
+    give_names(loader->database(), options);
+    loader->database().watch([&ends] { return ends.hurried(); });
+  }
 
   if (listener.seen() == 0 && listener.silent() > 0) {
     if (!options.quiet) {
@@ -588,6 +613,22 @@ int run_command(const Options& options) {
   }
   if (report) print_exit(ended, log);
   return recorder.failed() ? static_cast<int>(ExitCode::output_failed) : ended.exit_code;
+}
+
+}  // namespace
+
+int run_command(const Options& options) {
+  if (options.application.empty()) return show_plan(options);
+  // Signals are held back first, so that every thread made from here on leaves them to us.
+  launch::Target target;
+  launch::EndRequests ends(options.quiet);
+  try {
+    const int exit_code = record(options, target, ends);
+    return ends.hurried() ? ends.exit_code() : exit_code;
+  } catch (const Error&) {
+    if (ends.hurried()) return ends.exit_code();
+    throw;
+  }
 }
 
 }  // namespace gpuprof::app

@@ -50,6 +50,7 @@ void FrameQueue::push(wire::Frame frame) {
 bool FrameQueue::pop(wire::Frame& frame, std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex_);
   pushed_.wait_for(lock, patience, [&] { return has_frames() || closed_; });
+  if (!has_frames()) return false;
   if (older_.empty() && !spill_.empty()) {
     const std::uint64_t lost = spill_.lost();
     const bool read = spill_.read(frame);
@@ -60,7 +61,6 @@ bool FrameQueue::pop(wire::Frame& frame, std::chrono::milliseconds patience) {
     if (spill_.empty()) older_.swap(newer_);
     return read;
   }
-  if (older_.empty()) return false;
   frame = std::move(older_.front());
   older_.pop_front();
   memory_used_ -= size_of(frame);
@@ -73,6 +73,15 @@ void FrameQueue::close() {
   pushed_.notify_all();
 }
 
+void FrameQueue::abandon() {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(abandoned_, true)) return;
+  closed_ = true;
+  counts_.discarded_bytes += memory_used_ + spill_.waiting();
+  counts_.discarded_blocks += older_.size() + newer_.size() + !spill_.empty();
+  pushed_.notify_all();
+}
+
 bool FrameQueue::exhausted() {
   const std::lock_guard lock(mutex_);
   return closed_ && !has_frames();
@@ -81,7 +90,7 @@ bool FrameQueue::exhausted() {
 FrameQueue::Counts FrameQueue::counts() {
   const std::lock_guard lock(mutex_);
   Counts counts = counts_;
-  counts.waiting_bytes = memory_used_ + spill_.waiting();
+  counts.waiting_bytes = abandoned_ ? 0 : memory_used_ + spill_.waiting();
   return counts;
 }
 

@@ -31,6 +31,8 @@ class FrameQueue {
   bool pop(wire::Frame& frame, std::chrono::milliseconds patience);
   // Nothing is pushed after this.
   void close();
+  // Throws away, and counts, what waits. Nothing comes out any more.
+  void abandon();
   bool exhausted();  // closed, and all was popped
 
   struct Counts {
@@ -42,7 +44,7 @@ class FrameQueue {
   Counts counts();
 
  private:
-  bool has_frames() const { return !older_.empty() || !spill_.empty(); }
+  bool has_frames() const { return !abandoned_ && (!older_.empty() || !spill_.empty()); }
   bool spill(const wire::Frame& frame);
 
   const std::size_t memory_limit_;
@@ -54,6 +56,7 @@ class FrameQueue {
   std::deque<wire::Frame> newer_;
   std::size_t memory_used_ = 0;
   bool closed_ = false;
+  bool abandoned_ = false;
   Counts counts_;
 };
 

@@ -128,15 +128,6 @@ bool Target::wait(int timeout_ms) {
   return true;
 }
 
-bool Target::interrupted(int timeout_ms) {
-  const timespec time = in_ms(timeout_ms);
-  siginfo_t info{};
-  const int signal = sigtimedwait(&ours_, &info, &time);
-  const bool now = asks_for_an_end(signal);
-  interrupted_ |= now;
-  return now;
-}
-
 int Target::exit_code() const {
   return WIFSIGNALED(status_) ? 128 + WTERMSIG(status_) : WEXITSTATUS(status_);
 }

@@ -32,9 +32,7 @@ class Target {
   // Waits up to `timeout_ms` (-1: no limit) for the target to end. Signals sent to us are sent on
   // to it, except those a terminal has given it already. True when it has ended.
   bool wait(int timeout_ms);
-  // After the target's end: waits a moment; true when the user asks for an end (Ctrl-C).
-  bool interrupted(int timeout_ms);
-  // Whether the user did so ever, also while the target ran.
+  // Whether somebody asked for an end (Ctrl-C) while the target ran.
   bool was_interrupted() const { return interrupted_; }
 
   pid_t process() const { return process_; }

@@ -556,14 +556,36 @@ void Loader::commit() {
   in_transaction_ = false;
 }
 
-void Loader::finish() {
-  begin();
-  compute_nvtx_ranges(database_);
-  if (options_.indexes) create_indexes(database_);
-  if (const std::size_t missing = readable_names_.wait(readable_names_patience)) {
-    add(0, "", not_demangled, static_cast<std::int64_t>(missing));
+bool Loader::complete() {
+  if (options_.hurried) {
+    commit();
+    database_.watch(options_.hurried);
   }
-  set_run("finished", 1);
+  bool whole = false;
+  try {
+    begin();
+    compute_nvtx_ranges(database_);
+    if (options_.indexes) create_indexes(database_);
+    whole = true;
+  } catch (const DatabaseError& error) {
+    if (error.kind() != DatabaseError::Kind::interrupted) throw;
+    if (database_.in_transaction()) database_.execute("ROLLBACK");
+    in_transaction_ = false;
+  }
+  if (options_.hurried) database_.watch({});
+  std::size_t missing = 0;
+  const auto until = std::chrono::steady_clock::now() + readable_names_patience;
+  do {
+    missing = readable_names_.wait(std::chrono::milliseconds(100));
+  } while (missing > 0 && !hurried() && std::chrono::steady_clock::now() < until);
+  if (missing > 0) add(0, "", not_demangled, static_cast<std::int64_t>(missing));
+  return whole;
+}
+
+void Loader::finish() {
+  const bool whole = complete();
+  begin();
+  set_run("finished", whole);
   set_run("loss", !totals_.lossless());
   commit();
   // Nothing of ours may hold the file while the log is folded in.
@@ -576,7 +598,7 @@ void Loader::finish() {
   database_.execute("PRAGMA busy_timeout = 0");
   constexpr auto patience = std::chrono::seconds(2);
   const auto began = std::chrono::steady_clock::now();
-  while (true) {
+  while (!hurried()) {
     try {
       return database_.execute("PRAGMA journal_mode = DELETE");
     } catch (const Error&) {

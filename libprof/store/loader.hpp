@@ -36,6 +36,8 @@ struct LoaderOptions {
   std::function<bool(int times)> when_locked = {};
   // Something to tell the user about a process. May be empty.
   std::function<void(std::int64_t process_id, const std::string& text)> message = {};
+  // Asked during finish(); true: what can be left out is. May be empty.
+  std::function<bool()> hurried = {};
   std::size_t string_cache_bytes = StringCache::default_budget;
 };
 
@@ -68,6 +70,7 @@ class Loader {
   // since. To be called now and then, also when nothing was loaded.
   void commit();
   // Pairs NVTX ranges, makes indexes, leaves an ordinary file. Nothing can be loaded afterwards.
+  // In a hurry it leaves that, and the file says that it was never finished.
   void finish();
 
   // Counted by the launcher and not by a process.
@@ -102,6 +105,9 @@ class Loader {
   void load_stream_end(Process& process, const wire::Frame& frame);
   void refuse(Process& process, const std::string& why);
 
+  // What is made of all that was loaded. false: there was no time for it.
+  bool complete();
+  bool hurried() const { return options_.hurried && options_.hurried(); }
   // Null: left out, and counted.
   StreamTables::Writer* writer_for(Process& process, const wire::Block& block);
   std::int64_t string_id(std::string_view text);

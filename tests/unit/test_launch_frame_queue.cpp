@@ -246,6 +246,19 @@ TEST_CASE("a queue is exhausted when it is closed and empty") {
   CHECK(std::chrono::steady_clock::now() - begin < milliseconds(30'000));
 }
 
+TEST_CASE("what waits in an abandoned queue is counted and does not come out") {
+  const test::TemporaryFolder folder;
+  FrameQueue queue(500, folder.path());
+  for (std::uint32_t i = 0; i < 10; ++i) queue.push(numbered(i));
+  queue.abandon();
+  CHECK(queue.exhausted());
+  wire::Frame frame;
+  CHECK(!queue.pop(frame, milliseconds(60'000)));
+  CHECK(queue.counts().discarded_bytes == 10 * 116);
+  CHECK(queue.counts().discarded_blocks == 4 + 1);  // in memory, and what is on disk
+  CHECK(queue.counts().waiting_bytes == 0);
+}
+
 TEST_CASE("pop waits for as long as it was told to", "[tsan]") {
   FrameQueue queue(1000, "/tmp");
   wire::Frame frame;

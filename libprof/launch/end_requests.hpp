@@ -1,0 +1,49 @@
+// What Ctrl-C means while no program runs that it could be meant for: gpuprof ends.
+#pragma once
+
+#include <atomic>
+#include <thread>
+
+namespace gpuprof::launch {
+
+// Takes the signals that ask for an end (SIGINT, SIGTERM, SIGHUP, SIGQUIT), on a thread of its own,
+// while the main thread is busy. They must be held back in all threads (see Target).
+//
+// The last request that is waited for ends this process within a second, whatever it is at: work
+// that can be left is left at once, what is still to be written half a second later, and then the
+// thread ends the process itself. Databases stay valid: what was not committed is not there.
+class EndRequests {
+ public:
+  // `quiet`: nothing is said on standard error.
+  explicit EndRequests(bool quiet);
+  ~EndRequests();
+  EndRequests(const EndRequests&) = delete;
+  EndRequests& operator=(const EndRequests&) = delete;
+
+  // Takes signals until leave(); the `ends`-th from now on ends the process. Main thread.
+  void listen(int ends);
+  void leave();
+
+  // Any thread, at any time.
+  int asked() const { return asked_.load(); }
+  bool hurried() const { return hurried_.load(); }  // the last request came
+  bool overdue() const { return overdue_.load(); }  // half a second ago
+  // 128 + the signal of the last request.
+  int exit_code() const { return 128 + signal_.load(); }
+
+ private:
+  void run();
+  [[noreturn]] void end();
+
+  const bool quiet_;
+  int signals_ = -1;
+  int stop_ = -1;
+  std::atomic<int> asked_{0};
+  std::atomic<int> ends_{0};
+  std::atomic<int> signal_{0};
+  std::atomic<bool> hurried_{false};
+  std::atomic<bool> overdue_{false};
+  std::thread thread_;
+};
+
+}  // namespace gpuprof::launch

@@ -1,0 +1,86 @@
+"""Ctrl-C behind the program's end: a second one always ends gpuprof, and the file is sound."""
+
+import os
+import signal
+import sqlite3
+import time
+import unittest
+
+from fake_run import FakeTest, pids_of
+
+
+class SecondInterrupt(FakeTest):
+    """Each of these would last for ever."""
+
+    def ended(self, process):
+        """How gpuprof ends once it got a second request, and what it said."""
+        began = time.monotonic()
+        process.wait(timeout=30)
+        # A second is promised; a loaded machine may need more.
+        self.assertLess(time.monotonic() - began, 20)
+        self.assertEqual(process.returncode, 128 + signal.SIGINT)
+
+    def locked(self, seconds=600, end_it=None):
+        """While the program runs somebody takes the lock; then the program ends, or is killed."""
+        process = self.start("steady", seconds, 20)
+        process.stdout.readline()
+        self.wait_for(lambda: self.rows() > 0)
+        other = sqlite3.connect(self.output, isolation_level=None, timeout=60)
+        self.addCleanup(other.close)
+        other.execute("BEGIN IMMEDIATE")
+        if end_it:
+            end_it(process)
+        elif seconds == 600:
+            os.kill(pids_of(process.pid, "steady")[0], signal.SIGKILL)
+        self.wait_for(lambda: not pids_of(process.pid, "steady"), 60)
+        return process, other
+
+    def rows(self):
+        try:
+            return self.database(integrity=False).count("CONCURRENT_KERNEL")
+        except sqlite3.OperationalError:
+            return 0
+
+    def test_while_another_process_holds_the_lock(self):
+        process, other = self.locked()
+        os.kill(process.pid, signal.SIGINT)
+        self.assertIn(b"writing what was recorded", process.stderr.readline())
+        os.kill(process.pid, signal.SIGINT)
+        self.ended(process)
+        self.assertIn(b"ends now", process.stderr.read())
+        other.execute("COMMIT")
+        self.assertGreater(self.database().count("CONCURRENT_KERNEL"), 0)
+        self.assertEqual(self.database().run()["finished"], 0)
+
+    def test_one_that_the_program_got_counts(self):
+        process, other = self.locked(end_it=lambda each: os.killpg(each.pid, signal.SIGINT))
+        os.kill(process.pid, signal.SIGINT)
+        self.ended(process)
+        other.execute("COMMIT")
+        self.assertGreater(self.database().count("CONCURRENT_KERNEL"), 0)
+
+    def test_while_nobody_reads_the_report(self):
+        process = self.start("steady", 2, 20, options=["--print-gpu-trace"])
+        self.wait_for(lambda: self.rows() > 0 and self.finished())
+        os.kill(process.pid, signal.SIGINT)
+        time.sleep(0.2)
+        os.kill(process.pid, signal.SIGINT)
+        self.ended(process)
+        self.assertGreater(self.database().count("CONCURRENT_KERNEL"), 0)
+
+    def finished(self):
+        return self.database(integrity=False).run().get("finished") == 1
+
+    def test_the_first_one_loses_nothing(self):
+        process, other = self.locked(seconds=5)
+        os.kill(process.pid, signal.SIGINT)
+        self.assertIn(b"writing what was recorded", process.stderr.readline())
+        other.execute("COMMIT")
+        process.wait(timeout=60)
+        self.assertEqual(process.returncode, 5)
+        self.assertEqual(self.database().losses(), {})
+        self.assertEqual(self.database().run()["finished"], 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
