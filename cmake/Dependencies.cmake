@@ -24,6 +24,16 @@ add_library(gpuprof_pcre2 INTERFACE)
 target_include_directories(gpuprof_pcre2 SYSTEM INTERFACE ${GPUPROF_PCRE2_INCLUDE})
 target_link_libraries(gpuprof_pcre2 INTERFACE ${GPUPROF_PCRE2_LIBRARY})
 
+# libiberty's demangler, which allocates nothing and gives its text piece by piece.
+find_path(GPUPROF_IBERTY_INCLUDE libiberty/demangle.h)
+find_library(GPUPROF_IBERTY_LIBRARY NAMES libiberty.a)
+if(NOT GPUPROF_IBERTY_INCLUDE OR NOT GPUPROF_IBERTY_LIBRARY)
+  message(FATAL_ERROR "libiberty is missing: install libiberty-dev, or run scripts/setup")
+endif()
+add_library(gpuprof_iberty INTERFACE)
+target_include_directories(gpuprof_iberty SYSTEM INTERFACE ${GPUPROF_IBERTY_INCLUDE})
+target_link_libraries(gpuprof_iberty INTERFACE ${GPUPROF_IBERTY_LIBRARY})
+
 find_path(GPUPROF_CLI11_INCLUDE CLI/CLI.hpp)
 if(NOT GPUPROF_CLI11_INCLUDE)
   message(FATAL_ERROR "CLI11 is missing: install libcli11-dev, or run scripts/setup")

@@ -1,9 +1,9 @@
 #include "libprof/base/demangler.hpp"
 
-#include <cxxabi.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -17,13 +17,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <future>
 #include <memory>
 #include <optional>
 #include <system_error>
 #include <utility>
+#include <vector>
+
+// Or libiberty declares basename() in a way that contradicts <cstring>.
+#define HAVE_DECL_BASENAME 1
+#include <libiberty/demangle.h>
 
 namespace gpuprof {
 namespace {
@@ -93,7 +98,35 @@ void reply(Outcome outcome, std::string_view text) {
   }
 }
 
-[[noreturn]] void be_the_child(int socket, pid_t parent, const Demangler::Limits& limits) noexcept {
+// Made before the fork: a child that allocates could wait for a lock which a thread had that is not
+// in it.
+struct Room {
+  explicit Room(const Demangler::Limits& limits)
+      : name(limits.name_bytes + 1), text(limits.text_bytes) {}
+  std::vector<char> name;
+  std::vector<char> text;
+  std::size_t length = 0;  // of the text so far
+  jmp_buf too_long;
+};
+
+void add_text(const char* piece, std::size_t length, void* of) {
+  Room& room = *static_cast<Room*>(of);
+  if (length > room.text.size() - room.length) longjmp(room.too_long, 1);
+  std::memcpy(room.text.data() + room.length, piece, length);
+  room.length += length;
+}
+
+Outcome demangle(Room& room) {
+  room.length = 0;
+  // What is between here and add_text() has nothing to destroy.
+  if (setjmp(room.too_long) != 0) return Outcome::gave_up;
+  return cplus_demangle_v3_callback(room.name.data(), DMGL_PARAMS | DMGL_TYPES, add_text, &room)
+             ? Outcome::readable
+             : Outcome::no_mangled_name;
+}
+
+[[noreturn]] void be_the_child(int socket, pid_t parent, const Demangler::Limits& limits,
+                               Room& room) noexcept {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(0);
   prctl(PR_SET_NAME, "gpuprof-names");
@@ -108,25 +141,17 @@ void reply(Outcome outcome, std::string_view text) {
   sigaddset(&out_of_time, SIGPROF);
   pthread_sigmask(SIG_UNBLOCK, &out_of_time, nullptr);
 
-  std::string name;
   while (true) {
     std::uint32_t length = 0;
     read_whole(reinterpret_cast<char*>(&length), sizeof length);
-    name.resize(length);
-    read_whole(name.data(), length);
+    if (length >= room.name.size()) _exit(0);
+    read_whole(room.name.data(), length);
+    room.name[length] = '\0';
     limit_time(limits.name_ms);
-    int status = 0;
-    char* const text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+    const Outcome outcome = demangle(room);
     limit_time(0);
-    constexpr int no_memory = -1;
-    if (!text || status != 0) {
-      reply(status == no_memory ? Outcome::gave_up : Outcome::no_mangled_name, {});
-    } else if (const std::string_view whole(text); whole.size() > limits.text_bytes) {
-      reply(Outcome::gave_up, {});
-    } else {
-      reply(Outcome::readable, whole);
-    }
-    std::free(text);
+    const std::size_t readable = outcome == Outcome::readable ? room.length : 0;
+    reply(outcome, {room.text.data(), readable});
   }
 }
 
@@ -259,8 +284,9 @@ bool Demangler::spawn() {
   const timeval patience{limits_.patience_ms / 1000, limits_.patience_ms % 1000 * 1000};
   setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   const pid_t parent = getpid();
+  Room room(limits_);
   child_ = fork();
-  if (child_ == 0) be_the_child(ends[1], parent, limits_);
+  if (child_ == 0) be_the_child(ends[1], parent, limits_, room);
   close(ends[1]);
   socket_ = ends[0];
   if (child_ < 0) lose_child();

@@ -1,11 +1,11 @@
-// The compiler's demangler, with limits. Names are the program's to choose: `_Z1llAsrCpAsAsr` keeps
-// GCC 12's for ever, and 270 characters can become a text of 4 GB.
+// GNU's demangler, with limits. Names are the program's to choose: `_Z1llAsrCpAsAsr` keeps it for
+// ever, and 270 characters can become a text of 4 GB.
 //
 // So it works in a child process. A name that takes too much time or memory there, or makes it
 // crash, ends the child and stays as it is; the next one gets a new child. The child is a fork
 // without exec. It has no descriptor but its end of a socket, keeps no signal but the one that ends
 // it, and goes when its parent goes. To fork beside other threads is safe here: the child makes
-// system calls and calls malloc, which glibc keeps usable in it.
+// system calls and allocates nothing, nor does libiberty.
 //
 // A thread of its own talks to the child, from the first name on. Any thread may ask.
 #pragma once
@@ -39,7 +39,7 @@ class Demangler {
   struct Limits {
     std::size_t name_bytes = std::size_t{32} << 10;
     std::size_t text_bytes = std::size_t{256} << 10;
-    std::size_t memory_bytes = std::size_t{64} << 20;  // more than the process had when it forked
+    std::size_t memory_bytes = std::size_t{64} << 20;  // for the child's stack
     int name_ms = 500;         // processor time of one name; a usual one takes 2 us
     int patience_ms = 10'000;  // for a child that was stopped or gets no processor
     // Children that may be lost before no name is tried any more.
