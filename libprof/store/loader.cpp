@@ -564,7 +564,9 @@ bool Loader::complete() {
   bool whole = false;
   try {
     begin();
-    compute_nvtx_ranges(database_);
+    if (const std::uint64_t open = compute_nvtx_ranges(database_)) {
+      add(0, "", left_out, static_cast<std::int64_t>(open));
+    }
     if (options_.indexes) create_indexes(database_);
     whole = true;
   } catch (const DatabaseError& error) {

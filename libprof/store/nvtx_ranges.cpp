@@ -1,41 +1,27 @@
 #include "libprof/store/nvtx_ranges.hpp"
 
-#include <functional>
-#include <tuple>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
+
+#include "libprof/wire/limits.hpp"
 
 namespace gpuprof::store {
 namespace {
 
-// A range within the run.
-struct RangeId {
-  std::int64_t process = 0;
-  std::int64_t id = 0;
-  bool operator==(const RangeId&) const = default;
-};
-
-// Where push/pop ranges nest.
+// Where push/pop ranges of a process nest.
 struct Place {
-  std::int64_t process = 0;
   std::int64_t thread = 0;
   std::int64_t domain = 0;
-  bool operator==(const Place&) const = default;
-};
-
-struct Hash {
-  static std::size_t mix(std::size_t seed, std::int64_t value) {
-    return (seed ^ static_cast<std::size_t>(value)) * 0x9e3779b97f4a7c15;
-  }
-  std::size_t operator()(const RangeId& r) const { return mix(mix(0, r.process), r.id); }
-  std::size_t operator()(const Place& p) const {
-    return mix(mix(mix(0, p.process), p.thread), p.domain);
-  }
+  auto operator<=>(const Place&) const = default;
 };
 
 struct Marker {
-  RangeId range;
+  std::int64_t process = 0;
+  std::int64_t id = 0;
   Place place;
   std::int64_t object_kind = 0;
   std::int64_t time = 0;
@@ -46,20 +32,17 @@ constexpr std::int64_t start_flag = 2;
 constexpr std::int64_t end_flag = 4;
 constexpr std::int64_t thread_object = 2;
 
-// Calls start(marker) and end(marker) for the ends of ranges, in order of time.
+// Calls start(marker) and end(marker) for the ends of ranges, process by process in order of time.
 template <class Start, class End>
 void for_each_end(Database& database, Start&& start, End&& end) {
   Statement markers = database.prepare(
       "SELECT processId, threadId, objectKind, flags, timestamp, id, name, domain "
       "FROM CUPTI_ACTIVITY_KIND_MARKER ORDER BY processId, timestamp, _id_");
   while (markers.step()) {
-    const std::int64_t process = markers.integer(0);
     const std::int64_t flags = markers.integer(3);
-    const Marker marker{{process, markers.integer(5)},
-                        {process, markers.integer(1), markers.integer(7)},
-                        markers.integer(2),
-                        markers.integer(4),
-                        markers.integer(6)};
+    const Marker marker{
+        markers.integer(0), markers.integer(5), {markers.integer(1), markers.integer(7)},
+        markers.integer(2), markers.integer(4), markers.integer(6)};
     if (flags & start_flag) {
       start(marker);
     } else if (flags & end_flag) {
@@ -68,45 +51,122 @@ void for_each_end(Database& database, Start&& start, End&& end) {
   }
 }
 
-using Ranges = std::unordered_set<RangeId, Hash>;
+// The ranges that are open at a moment, each with its number: they count in the order of their
+// starts, over the whole file, from 0.
+//
+// Memory goes by the ranges that are open at a time. Beyond wire::max_open_ranges the one that
+// opened first is forgotten.
+class OpenRanges {
+ public:
+  struct Range {
+    std::uint64_t number;
+    Place place;
+  };
 
-Ranges find_start_end_ranges(Database& database) {
-  Ranges found;
-  std::unordered_map<RangeId, Place, Hash> places;
-  std::unordered_map<Place, std::vector<RangeId>, Hash> open;
+  struct Started {
+    std::uint64_t number;
+    std::optional<Range> forgotten;  // in its place
+  };
+
+  Started start(const Marker& marker) {
+    if (marker.process != process_) {
+      process_ = marker.process;
+      by_id_.clear();
+      open_.clear();
+    }
+    // An id that is given again while its range is open: that one stays open for good.
+    const Range range{started_++, marker.place};
+    by_id_.insert_or_assign(marker.id, range);
+    open_.emplace_hint(open_.end(), range.number, Open{marker.id, marker.place});
+    Started started{range.number, std::nullopt};
+    if (open_.size() > wire::max_open_ranges) {
+      const auto& [number, oldest] = *open_.begin();
+      started.forgotten = Range{number, oldest.place};
+      const auto known = by_id_.find(oldest.id);
+      if (known != by_id_.end() && known->second.number == number) by_id_.erase(known);
+      open_.erase(open_.begin());
+      ++forgotten_;
+    }
+    return started;
+  }
+  // The range that closes; nothing: there is none.
+  std::optional<Range> end(const Marker& marker) {
+    const auto found = by_id_.find(marker.id);
+    if (marker.process != process_ || found == by_id_.end()) return std::nullopt;
+    const Range range = found->second;
+    open_.erase(range.number);
+    by_id_.erase(found);
+    return range;
+  }
+  std::uint64_t forgotten() const { return forgotten_; }
+
+ private:
+  struct Open {
+    std::int64_t id;
+    Place place;
+  };
+
+  std::int64_t process_ = 0;
+  std::unordered_map<std::int64_t, Range> by_id_;
+  std::map<std::uint64_t, Open> open_;  // by number
+  std::uint64_t started_ = 0;
+  std::uint64_t forgotten_ = 0;
+};
+
+// By the numbers of the ranges: whether one is start_end.
+//
+// A range crosses those that opened after it in its place and are open when it closes. Each is
+// marked once and then not looked at again, so n ranges cost n log n in whatever order they close.
+std::vector<bool> find_start_end_ranges(Database& database) {
+  struct Thread {
+    std::set<std::uint64_t> open;
+    std::set<std::uint64_t> nested;  // of those: they have crossed none so far
+  };
+  std::vector<bool> start_end;
+  OpenRanges ranges;
+  std::map<Place, Thread> threads;
+  std::int64_t process = 0;
   for_each_end(
       database,
       [&](const Marker& marker) {
-        places[marker.range] = marker.place;
-        if (marker.object_kind != thread_object) {
-          found.insert(marker.range);
-        } else {
-          open[marker.place].push_back(marker.range);
+        if (marker.process != process) threads.clear();
+        process = marker.process;
+        const auto [number, forgotten] = ranges.start(marker);
+        if (forgotten) {
+          Thread& thread = threads[forgotten->place];
+          thread.open.erase(forgotten->number);
+          thread.nested.erase(forgotten->number);
         }
+        const bool of_thread = marker.object_kind == thread_object;
+        start_end.push_back(!of_thread);
+        if (!of_thread) return;
+        Thread& thread = threads[marker.place];
+        thread.open.insert(thread.open.end(), number);
+        thread.nested.insert(thread.nested.end(), number);
       },
       [&](const Marker& marker) {
-        const auto place = places.find(marker.range);
-        if (place == places.end()) return;
-        auto& ranges = open[place->second];
-        const std::int64_t thread = marker.place.thread;  // 0: not told
-        const bool elsewhere = thread != 0 && thread != place->second.thread;
-        for (std::size_t i = ranges.size(); i > 0; --i) {
-          if (ranges[i - 1] != marker.range) continue;
-          if (elsewhere) {
-            found.insert(marker.range);
-          } else if (i < ranges.size()) {
-            found.insert(ranges.begin() + static_cast<std::ptrdiff_t>(i - 1), ranges.end());
-          }
-          ranges.erase(ranges.begin() + static_cast<std::ptrdiff_t>(i - 1));
-          break;
+        const auto range = ranges.end(marker);
+        if (!range) return;
+        const auto found = threads.find(range->place);
+        if (found == threads.end() || found->second.open.erase(range->number) == 0) return;
+        auto& [open, nested] = found->second;
+        const std::int64_t other = marker.place.thread;  // 0: not told
+        const bool elsewhere = other != 0 && other != range->place.thread;
+        if (!elsewhere && !open.empty() && *open.rbegin() > range->number) {
+          const auto first = nested.upper_bound(range->number);
+          for (auto each = first; each != nested.end(); ++each) start_end[*each] = true;
+          nested.erase(first, nested.end());
+          start_end[range->number] = true;
         }
-        places.erase(place);
+        if (elsewhere) start_end[range->number] = true;
+        nested.erase(range->number);
+        if (open.empty()) threads.erase(found);
       });
-  return found;
+  return start_end;
 }
 
 // Binds payload, color and category of a range from parameter `first` on.
-void bind_data(Statement& data, const RangeId& range, Statement& insert, int first) {
+void bind_data(Statement& data, const Marker& range, Statement& insert, int first) {
   data.reset();
   data.bind(1, range.id).bind(2, range.process);
   const bool there = data.step();
@@ -123,8 +183,8 @@ void bind_data(Statement& data, const RangeId& range, Statement& insert, int fir
 
 }  // namespace
 
-void compute_nvtx_ranges(Database& database) {
-  if (!database.integer("SELECT 1 FROM CUPTI_ACTIVITY_KIND_MARKER LIMIT 1")) return;
+std::uint64_t compute_nvtx_ranges(Database& database) {
+  if (!database.integer("SELECT 1 FROM CUPTI_ACTIVITY_KIND_MARKER LIMIT 1")) return 0;
   database.execute("DELETE FROM NVTX_RANGE");
   // A part of a file of gpuprof 0.1.0 has its columns.
   const bool stops = database.has_column("NVTX_RANGE", "stop");
@@ -133,15 +193,11 @@ void compute_nvtx_ranges(Database& database) {
   database.execute(
       "CREATE INDEX IF NOT EXISTS INDEX_CUPTI_ACTIVITY_KIND_MARKER_DATA ON "
       "CUPTI_ACTIVITY_KIND_MARKER_DATA(id)");
-  const Ranges start_end = find_start_end_ranges(database);
+  const std::vector<bool> start_end = find_start_end_ranges(database);
 
-  struct Started {
-    std::int64_t row = 0;
-    Place place;
-  };
-  std::unordered_map<RangeId, Started, Hash> started;
-  std::unordered_map<Place, std::vector<std::int64_t>, Hash> open;  // rows, outermost first
-  std::int64_t last_row = 0;
+  OpenRanges ranges;
+  std::map<Place, std::set<std::int64_t>> open;  // rows of push/pop ranges, outermost first
+  std::int64_t process = 0;
 
   Statement insert = database.prepare(
       "INSERT INTO NVTX_RANGE(_id_, processId, threadId, id, domain, name, start, " + stop +
@@ -153,29 +209,38 @@ void compute_nvtx_ranges(Database& database) {
       "SELECT payloadInt, payloadDouble, CASE WHEN flags & 2 THEN color END, category "
       "FROM CUPTI_ACTIVITY_KIND_MARKER_DATA "
       "WHERE id = ?1 AND processId = ?2 ORDER BY _id_ LIMIT 1");
+  const auto row_of = [](std::uint64_t number) { return static_cast<std::int64_t>(number) + 1; };
   for_each_end(
       database,
       [&](const Marker& marker) {
-        const bool push_pop = !start_end.contains(marker.range);
-        auto& around = open[marker.place];
-        insert.bind(1, ++last_row).bind(2, marker.place.process).bind(3, marker.place.thread);
-        insert.bind(4, marker.range.id).bind(5, marker.place.domain).bind(6, marker.name);
+        if (marker.process != process) open.clear();
+        process = marker.process;
+        const auto [number, forgotten] = ranges.start(marker);
+        if (forgotten) open[forgotten->place].erase(row_of(forgotten->number));
+        const std::int64_t row = row_of(number);
+        insert.bind(1, row).bind(2, marker.process).bind(3, marker.place.thread);
+        insert.bind(4, marker.id).bind(5, marker.place.domain).bind(6, marker.name);
         insert.bind(7, marker.time).bind_null(8).bind_null(9);
-        if (push_pop) insert.bind(8, static_cast<std::int64_t>(around.size()));
-        if (push_pop && !around.empty()) insert.bind(9, around.back());
-        insert.bind(10, push_pop ? "push_pop" : "start_end");
-        bind_data(data, marker.range, insert, 11);
+        if (!start_end[number]) {
+          auto& around = open[marker.place];
+          insert.bind(8, static_cast<std::int64_t>(around.size()));
+          if (!around.empty()) insert.bind(9, *around.rbegin());
+          around.insert(around.end(), row);
+        }
+        insert.bind(10, start_end[number] ? "start_end" : "push_pop");
+        bind_data(data, marker, insert, 11);
         insert.run();
-        if (push_pop) around.push_back(last_row);
-        started[marker.range] = {last_row, marker.place};
       },
       [&](const Marker& marker) {
-        const auto range = started.find(marker.range);
-        if (range == started.end()) return;
-        close.bind(1, range->second.row).bind(2, marker.time).run();
-        std::erase(open[range->second.place], range->second.row);
-        started.erase(range);
+        const auto range = ranges.end(marker);
+        if (!range) return;
+        close.bind(1, row_of(range->number)).bind(2, marker.time).run();
+        const auto around = open.find(range->place);
+        if (around == open.end()) return;
+        around->second.erase(row_of(range->number));
+        if (around->second.empty()) open.erase(around);
       });
+  return ranges.forgotten();
 }
 
 }  // namespace gpuprof::store

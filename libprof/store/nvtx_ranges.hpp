@@ -1,6 +1,8 @@
 // NVTX_RANGE out of MARKER and MARKER_DATA: both ends of a range in one row, with nesting.
 #pragma once
 
+#include <cstdint>
+
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::store {
@@ -11,6 +13,9 @@ namespace gpuprof::store {
 // end is in another thread or it crosses another range of its thread and domain; of two ranges that
 // cross both count as such, because one of them must be and it cannot be told which. All others are
 // push_pop, so a start/end range that happens to nest is taken for one.
-void compute_nvtx_ranges(Database& database);
+//
+// Returns how many ranges have no end because too many were open at a time
+// (wire::max_open_ranges).
+std::uint64_t compute_nvtx_ranges(Database& database);
 
 }  // namespace gpuprof::store

@@ -53,6 +53,9 @@ inline constexpr std::size_t max_counted = 1024;
 // Two are sent; and the names of all functions once.
 inline constexpr std::size_t max_clocks = 1024;
 inline constexpr std::size_t max_stream_api_names = 1 << 16;
+// NVTX ranges that are open at a time, when they are paired at the end. Ranges that nobody closes
+// are forgotten by the program; these take 60 MB.
+inline constexpr std::size_t max_open_ranges = 1 << 18;
 
 // --- of all streams of a run together
 
