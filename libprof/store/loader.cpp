@@ -93,9 +93,7 @@ struct Loader::Process {
 };
 
 Loader::Loader(Database database, LoaderOptions options)
-    : database_(std::move(database)),
-      options_(std::move(options)),
-      strings_(options_.string_cache_bytes) {
+    : database_(std::move(database)), options_(std::move(options)) {
   if (options_.when_locked) database_.when_locked(options_.when_locked);
   database_.execute("PRAGMA page_size = 16384");
   // A write-ahead log lets others read all the time. A crash of this process harms neither; only a
@@ -111,12 +109,9 @@ Loader::Loader(Database database, LoaderOptions options)
   create_schema(database_);
   tables_ = std::make_unique<StreamTables>(database_);
   statistics_ = std::make_unique<StatisticWriter>(database_);
-  insert_string_ = database_.prepare("INSERT INTO StringTable VALUES(?1, ?2, NULL, NULL)");
-  update_string_ =
-      database_.prepare("UPDATE StringTable SET demangled = ?2, short = ?3 WHERE _id_ = ?1");
+  strings_ = std::make_unique<StringWriter>(database_, options_.string_cache_bytes);
   metrics_ = std::make_unique<MetricWriter>(
-      database_, [this](std::string_view text) { return string_id(text); });
-  insert_string_.bind(1, std::int64_t{0}).bind(2, schema::null_string).run();
+      database_, [this](std::string_view text) { return strings_->id(text); });
   set_run("schema_version", schema::schema_version);
   set_run("finished", 0);
   commit();
@@ -370,7 +365,7 @@ void Loader::load_strings(Process& process, const wire::Block& block) {
   RowContext& context = process.context;
   if (block.table == wire::string_block) {
     for (const wire::WireString& string : *strings) {
-      context.string_ids.set(string.id, string_id(string.text));
+      context.string_ids.set(string.id, strings_->id(string.text));
     }
     return;
   }
@@ -475,21 +470,11 @@ void Loader::load_stream_end(Process& process, const wire::Frame& frame) {
   process.context.byte_strings = {};
 }
 
-std::int64_t Loader::string_id(std::string_view text) {
-  if (const auto known = strings_.find(text)) return *known;
-  insert_string_.bind(1, ++last_string_).bind(2, text).run();
-  readable_names_.ask(last_string_, text);
-  strings_.add(text, last_string_);
-  return last_string_;
-}
-
 void Loader::store_readable_names() {
-  const std::vector<ReadableNames::Answer> answers = readable_names_.take();
-  if (!answers.empty()) begin();
-  for (const auto& [id, readable] : answers) {
-    if (readable.gave_up) add(0, "", not_demangled, 1);
-    if (!readable.changed) continue;
-    update_string_.bind(1, id).bind(2, readable.text).bind(3, short_name(readable.text)).run();
+  if (!strings_->has_readable_names()) return;
+  begin();
+  if (const std::size_t given_up = strings_->store_readable_names()) {
+    add(0, "", not_demangled, static_cast<std::int64_t>(given_up));
   }
 }
 
@@ -562,11 +547,11 @@ bool Loader::complete() {
     database_.watch(options_.hurried);
   }
   bool whole = false;
+  std::uint64_t open_ranges = 0;
   try {
     begin();
-    if (const std::uint64_t open = compute_nvtx_ranges(database_)) {
-      add(0, "", left_out, static_cast<std::int64_t>(open));
-    }
+    strings_->finish();
+    open_ranges = compute_nvtx_ranges(database_);
     if (options_.indexes) create_indexes(database_);
     whole = true;
   } catch (const DatabaseError& error) {
@@ -575,10 +560,11 @@ bool Loader::complete() {
     in_transaction_ = false;
   }
   if (options_.hurried) database_.watch({});
+  if (whole && open_ranges > 0) add(0, "", left_out, static_cast<std::int64_t>(open_ranges));
   std::size_t missing = 0;
   const auto until = std::chrono::steady_clock::now() + readable_names_patience;
   do {
-    missing = readable_names_.wait(std::chrono::milliseconds(100));
+    missing = strings_->wait_for_readable_names(std::chrono::milliseconds(100));
   } while (missing > 0 && !hurried() && std::chrono::steady_clock::now() < until);
   if (missing > 0) add(0, "", not_demangled, static_cast<std::int64_t>(missing));
   return whole;
@@ -593,9 +579,8 @@ void Loader::finish() {
   // Nothing of ours may hold the file while the log is folded in.
   tables_->close();
   statistics_.reset();
-  insert_string_ = Statement();
-  update_string_ = Statement();
   metrics_.reset();
+  strings_.reset();
   // SQLite does not wait here for a reader to close the file: it is asked again.
   database_.execute("PRAGMA busy_timeout = 0");
   constexpr auto patience = std::chrono::seconds(2);

@@ -18,11 +18,10 @@
 
 #include "libprof/store/metric_writer.hpp"
 #include "libprof/store/packed_rows.hpp"
-#include "libprof/store/readable_names.hpp"
 #include "libprof/store/sqlite.hpp"
 #include "libprof/store/statistic_writer.hpp"
 #include "libprof/store/stream_tables.hpp"
-#include "libprof/store/string_cache.hpp"
+#include "libprof/store/string_writer.hpp"
 #include "libprof/wire/frame.hpp"
 #include "libprof/wire/messages.hpp"
 
@@ -110,7 +109,6 @@ class Loader {
   bool hurried() const { return options_.hurried && options_.hurried(); }
   // Null: left out, and counted.
   StreamTables::Writer* writer_for(Process& process, const wire::Block& block);
-  std::int64_t string_id(std::string_view text);
   void store_readable_names();
   void set_run(std::string_view key, std::string_view value);
   void set_run(std::string_view key, std::int64_t value);
@@ -130,15 +128,11 @@ class Loader {
   bool still_open_ = false;
   std::map<std::uint32_t, std::unique_ptr<Process>> processes_;
   std::unique_ptr<StreamTables> tables_;
-  StringCache strings_;
-  std::int64_t last_string_ = 0;
-  ReadableNames readable_names_;
   std::int64_t last_number_ = -1;
   std::map<std::string, std::int64_t, std::less<>> own_counts_;
   LoadTotals totals_;
-  Statement insert_string_;
-  Statement update_string_;
   std::unique_ptr<StatisticWriter> statistics_;
+  std::unique_ptr<StringWriter> strings_;
   std::unique_ptr<MetricWriter> metrics_;
 };
 

@@ -30,6 +30,11 @@ void ReadableNames::ask(std::int64_t id, std::string_view text) {
   });
 }
 
+bool ReadableNames::has_answers() const {
+  const std::lock_guard lock(inbox_->mutex);
+  return !inbox_->answers.empty();
+}
+
 std::vector<ReadableNames::Answer> ReadableNames::take() {
   const std::lock_guard lock(inbox_->mutex);
   return std::exchange(inbox_->answers, {});

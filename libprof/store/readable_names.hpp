@@ -27,6 +27,8 @@ class ReadableNames {
 
   // Of what is a mangled name; nothing is asked for other strings.
   void ask(std::int64_t id, std::string_view text);
+  // Whether take() would give any.
+  bool has_answers() const;
   // What has come since the last call.
   std::vector<Answer> take();
   // Until all have come, at most this long. How many have not.

@@ -10,6 +10,7 @@
 #include "libprof/base/letter_case.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/store/database_schema.hpp"
+#include "libprof/store/string_writer.hpp"
 #include "schema/activity/all.hpp"
 #include "schema/database.hpp"
 
@@ -283,6 +284,7 @@ std::vector<SchemaObject> read_schema(Database& database, const std::string& sch
     const std::string_view name = row.text(2), sql = row.text(4);
     if (sql.empty() || name_starts_with(name, "sqlite_")) continue;
     std::string type(row.text(1));
+    if (type == "table" && name == string_hashes) continue;
     if (type == "table" && row.integer(3) == 0) type = "virtual table";
     objects.push_back({std::move(type), std::string(name), ForeignSql(sql)});
   }

@@ -20,13 +20,17 @@ std::optional<std::int64_t> StringCache::find(std::string_view text) {
 
 void StringCache::add(std::string_view text, std::int64_t id) {
   const std::size_t cost = cost_of(text);
-  if (cost > generation_bytes_ / 16) return;
+  if (cost > generation_bytes_ / 16) {
+    forgets_ = true;
+    return;
+  }
   make_room(cost);
   young_.emplace(text, id);
 }
 
 void StringCache::make_room(std::size_t cost) {
   if (young_bytes_ + cost > generation_bytes_) {
+    forgets_ |= !old_.empty();
     old_ = std::exchange(young_, {});
     young_bytes_ = 0;
   }

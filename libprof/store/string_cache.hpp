@@ -3,9 +3,7 @@
 // A run that goes on for days can have a fresh NVTX message per request, so not all texts are
 // remembered: the cache has two generations of half the budget each, and when the younger one is
 // full the older one is forgotten. A text that is looked up moves to the younger one; so the names
-// of kernels, which collectors send again and again, stay. A text that comes again after it was
-// forgotten gets a second row: whoever compares or groups strings of such a run has to do it by
-// text. Belongs to the loader's thread.
+// of kernels, which collectors send again and again, stay. Belongs to the loader's thread.
 #pragma once
 
 #include <cstddef>
@@ -29,6 +27,8 @@ class StringCache {
   // Of a text that find() does not have. Texts that would take the place of thousands of others are
   // not remembered.
   void add(std::string_view text, std::int64_t id);
+  // Some text that was added is not remembered.
+  bool forgets() const { return forgets_; }
 
  private:
   struct Hash {
@@ -45,6 +45,7 @@ class StringCache {
   const std::size_t generation_bytes_;
   Generation young_, old_;
   std::size_t young_bytes_ = 0;
+  bool forgets_ = false;
 };
 
 }  // namespace gpuprof::store

@@ -8,6 +8,8 @@
 
 #include "libprof/base/error.hpp"
 #include "libprof/store/loader.hpp"
+#include "libprof/store/rescue.hpp"
+#include "libprof/store/string_writer.hpp"
 #include "libprof/wire/limits.hpp"
 #include "schema/legacy.hpp"
 #include "schema/session.hpp"
@@ -134,6 +136,32 @@ TEST_CASE("strings are stored once for all processes, with their readable forms"
         "4|another one|-|-");
   CHECK(rows(loader.database(),
              "SELECT name FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ORDER BY _id_") == "2 2 3 4");
+}
+
+TEST_CASE("a text that comes again after any number of others has one row") {
+  store::Loader loader = make_loader(":memory:", {.string_cache_bytes = 4096});
+  loader.load(test::hello(1, 100));
+  loader.load(test::table(1, test::tables::kernel));
+  const std::string longer_than_the_cache(5000, 'x');
+  const auto load = [&](const std::string& text) { loader.load(kernels(1, {1}, {{1, text}}, 1)); };
+  for (int time = 0; time < 2; ++time) {
+    load("_Z3addPfi");
+    load(longer_than_the_cache);
+    for (int i = 0; i < 200; ++i) load("message " + std::to_string(i));
+    load("");
+  }
+  CHECK(loader.database().has_table(store::string_hashes));
+  CHECK(std::ranges::none_of(store::read_schema(loader.database()), [](const auto& object) {
+    return object.name == store::string_hashes;
+  }));
+  loader.finish();
+  CHECK(rows(loader.database(), "SELECT count(*), count(DISTINCT value) FROM StringTable") ==
+        "204|204");
+  CHECK(rows(loader.database(),
+             "SELECT count(*), count(DISTINCT name), count(DISTINCT value), min(demangled) FROM "
+             "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL AS k JOIN StringTable AS s ON s._id_ = name") ==
+        "406|203|203|add(float*, int)");
+  CHECK_FALSE(loader.database().has_table(store::string_hashes));
 }
 
 TEST_CASE("a readable name is put beside its string when it is there") {
