@@ -1,13 +1,12 @@
 #include "apps/gpuprof/excerpt.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
 
 #include "apps/gpuprof/progress.hpp"
 #include "libprof/base/error.hpp"
@@ -17,79 +16,32 @@
 namespace gpuprof::app {
 namespace {
 
-void check_output(const std::string& output, const std::string& input, bool overwrite) {
-  struct stat there {};
-  struct stat source {};
-  if (stat(output.c_str(), &there) != 0) return;
-  if (S_ISDIR(there.st_mode)) {
-    throw Error(output + " is a folder", "give the name of a file", ExitCode::output_failed);
-  }
-  if (stat(input.c_str(), &source) == 0 && source.st_dev == there.st_dev &&
-      source.st_ino == there.st_ino) {
-    throw Error("-o names the file that is read", "choose another name", ExitCode::output_failed);
-  }
-  if (!overwrite) {
-    throw Error(output + " exists", "choose another name, or replace it with -f",
-                ExitCode::output_failed);
-  }
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  return std::filesystem::equivalent(a, b, ignored);
 }
-
-// A file beside the output, of a name that nobody can know before, removed again unless it was
-// given the output's name.
-class UnfinishedFile {
- public:
-  explicit UnfinishedFile(std::string output) : output_(std::move(output)) {}
-  ~UnfinishedFile() { remove(); }
-  UnfinishedFile(const UnfinishedFile&) = delete;
-  UnfinishedFile& operator=(const UnfinishedFile&) = delete;
-
-  // Anew and empty.
-  const std::string& make() {
-    remove();
-    path_ = output_ + ".part-XXXXXX";
-    const int file = mkostemp(path_.data(), O_CLOEXEC);
-    if (file < 0) {
-      path_.clear();
-      throw Error(output_ + ": " + std::strerror(errno),
-                  "check that the folder exists and may be written to", ExitCode::output_failed);
-    }
-    close(file);
-    return path_;
-  }
-
-  void rename() {
-    // Logs of a file that had the name would be taken for this one's.
-    for (const char* suffix : {"-wal", "-shm", "-journal"}) unlink((output_ + suffix).c_str());
-    if (std::rename(path_.c_str(), output_.c_str()) != 0) {
-      throw Error(output_ + ": " + std::strerror(errno), "", ExitCode::output_failed);
-    }
-    path_.clear();
-  }
-
- private:
-  void remove() const {
-    if (!path_.empty()) unlink(path_.c_str());
-  }
-
-  std::string output_;
-  std::string path_;
-};
 
 }  // namespace
 
 int write_excerpt(ExcerptJob job) {
   const std::string output = launch::expand_name(job.output, getpid());
-  check_output(output, job.input, job.overwrite);
-  UnfinishedFile unfinished(output);
+  if (same_file(output, job.input)) {
+    throw Error("-o names the file that is read", "choose another name", ExitCode::output_failed);
+  }
   store::ProfileFile file(job.input);
+  if (file.problem()) throw Error(*file.problem());
   Progress progress;
+  std::optional<store::OutputFile> made(std::in_place, output, job.files);
   const auto show = [&](std::string_view what) { progress.show(what); };
   exporting::Excerpt excerpt;
   try {
     file.read(
         [&](store::Database& database) {
           if (!job.keep.empty()) job.options.keep = exporting::tables_named(job.keep, database);
-          excerpt = exporting::write_excerpt(database, unfinished.make(), job.options, show,
+          // What was written before damage was met is of no use.
+          made.reset();
+          made.emplace(output, job.files);
+          excerpt = exporting::write_excerpt(database, made->path(), job.options, show,
                                              [] { return Progress::interrupted() != 0; });
         },
         show);
@@ -97,7 +49,7 @@ int write_excerpt(ExcerptJob job) {
     if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
     return 128 + Progress::interrupted();
   }
-  unfinished.rename();
+  made->place();
   progress.clear();
 
   const auto say = [&](const std::string& text) {
@@ -109,8 +61,8 @@ int write_excerpt(ExcerptJob job) {
         " records of GPU work have no times, so they are in no part of it.");
   }
   for (const std::string& name : excerpt.left_out) say(name + " is left out.");
-  say(output + ": " + std::to_string(excerpt.kept) + (excerpt.kept == 1 ? " record" : " records") +
-      " of " + job.input);
+  say(made->name() + ": " + std::to_string(excerpt.kept) +
+      (excerpt.kept == 1 ? " record" : " records") + " of " + job.input);
   return file.damaged() ? static_cast<int>(ExitCode::import_failed) : 0;
 }
 

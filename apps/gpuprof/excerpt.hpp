@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "libprof/export/excerpt.hpp"
+#include "libprof/store/output_file.hpp"
 
 namespace gpuprof::app {
 
 struct ExcerptJob {
   std::string input;
   std::string output;  // may hold placeholders
-  bool overwrite = false;
+  store::FileRules files;
   bool quiet = false;
   std::vector<std::string> keep;  // words for ExcerptOptions::keep; empty: all
   exporting::ExcerptOptions options;

@@ -1,7 +1,5 @@
 #include "apps/gpuprof/metric_session.hpp"
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -10,9 +8,9 @@
 
 #include "apps/gpuprof/cupti_paths.hpp"
 #include "apps/gpuprof/device_probe.hpp"
-#include "apps/gpuprof/output.hpp"
 #include "libprof/base/demangle.hpp"
 #include "libprof/base/error.hpp"
+#include "libprof/base/path.hpp"
 #include "libprof/wire/stream_error.hpp"
 
 namespace gpuprof::app {
@@ -140,28 +138,17 @@ MetricSession::MetricSession(const Options& options) : options_(options) {
     chips_.push_back(std::move(chip));
   }
   make_folder();
-  launches_ = std::make_unique<metrics::LaunchTable>(folder_);
+  launches_ = std::make_unique<metrics::LaunchTable>(folder_->path());
 }
 
-MetricSession::~MetricSession() {
-  std::error_code ignored;
-  if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
-}
+MetricSession::~MetricSession() = default;
 
 // Beside the database, where there is room for images: up to 0.65 MB for each launch in a group of
 // several passes. The target must find it from its own working directory.
 void MetricSession::make_folder() {
-  std::filesystem::path where = std::filesystem::temp_directory_path();
   const std::string beside = options_.output.empty() ? "" : folder_of(options_.output);
-  if (!beside.empty() && beside.find('%') == beside.npos) {
-    where = std::filesystem::absolute(beside);
-  }
-  std::string pattern = (where / ".gpuprof-XXXXXX").string();
-  if (!mkdtemp(pattern.data())) {
-    throw Error("cannot make a folder in " + where.string(), "choose another place for -o",
-                ExitCode::output_failed);
-  }
-  folder_ = pattern;
+  const bool known = !beside.empty() && beside.find('%') == beside.npos;
+  folder_ = known ? std::make_unique<TemporaryFolder>(beside) : std::make_unique<TemporaryFolder>();
 }
 
 void MetricSession::plan_chip(Chip& chip) {
@@ -349,7 +336,7 @@ wire::Fields MetricSession::config_for(std::uint32_t stream, const wire::Fields&
   config.ranges = chosen.range.empty()  ? wire::NvtxRanges::none
                   : chosen.range == "." ? wire::NvtxRanges::all
                                         : wire::NvtxRanges::some;
-  config.images = folder_ + "/" + std::to_string(process);
+  config.images = *folder_ / std::to_string(process);
   std::error_code ignored;
   std::filesystem::create_directory(config.images, ignored);
   for (const MetricRequest& scope : scopes_) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "apps/gpuprof/options.hpp"
+#include "libprof/base/temporary_folder.hpp"
 #include "libprof/cupti/host.hpp"
 #include "libprof/metrics/catalogue.hpp"
 #include "libprof/metrics/evaluator.hpp"
@@ -92,7 +93,7 @@ class MetricSession {
   std::shared_ptr<metrics::Selection> selection_;      // what the scopes are about
   wire::MetricsInfo info_;
   std::size_t runs_ = 1;
-  std::string folder_;  // of images between passes; removed at the end
+  std::unique_ptr<TemporaryFolder> folder_;  // of images between passes
   std::unique_ptr<metrics::LaunchTable> launches_;
 
   std::mutex mutex_;  // guards the next

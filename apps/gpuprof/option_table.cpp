@@ -449,7 +449,7 @@ std::vector<Option> make_table() {
       {.name = "force-overwrite",
        .letter = 'f',
        .group = G::output,
-       .help = "Replace the output file if it exists",
+       .help = "Replace a profile, a capture or an empty file of that name",
        .common = true,
        .set = flag([](Options& o) { o.overwrite = true; })},
       {.name = "import-profile",

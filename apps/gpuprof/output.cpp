@@ -1,34 +1,8 @@
 #include "apps/gpuprof/output.hpp"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
-
-#include "libprof/base/error.hpp"
+#include <string>
 
 namespace gpuprof::app {
-
-TemporaryProfile::TemporaryProfile() {
-  const char* temporary = std::getenv("TMPDIR");
-  folder_ = std::string(temporary && *temporary ? temporary : "/tmp") + "/gpuprof-XXXXXX";
-  if (!mkdtemp(folder_.data())) {
-    throw Error("no temporary folder at " + folder_ + ": " + std::strerror(errno),
-                "name a file with -o, or set TMPDIR", ExitCode::output_failed);
-  }
-}
-
-TemporaryProfile::~TemporaryProfile() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
-}
-
-std::string folder_of(const std::string& path) {
-  const auto slash = path.rfind('/');
-  if (slash == path.npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 void print_outcome(Recorder& recorder, Log& log) {
   const store::LoadTotals totals = recorder.totals();

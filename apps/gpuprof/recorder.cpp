@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "libprof/base/error.hpp"
@@ -18,44 +16,60 @@ wire::Frame copy(const wire::Frame& frame) {
   return wire::make_frame(frame.type, frame.stream, frame.payload());
 }
 
-void make_room(const std::string& path, bool overwrite) {
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0) return;
-  if (S_ISDIR(status.st_mode)) {
-    throw Error(path + " is a folder", "give the name of a file", ExitCode::output_failed);
-  }
-  if (!overwrite) {
-    throw Error(path + " exists", "choose another name, or replace it with -f",
-                ExitCode::output_failed);
-  }
-  for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
-    const std::string file = path + suffix;
-    if (unlink(file.c_str()) != 0 && errno != ENOENT) {
-      throw Error(file + ": " + std::strerror(errno), "", ExitCode::output_failed);
-    }
-  }
-}
-
 }  // namespace
 
 Recorder::Recorder(Options options)
     : options_(std::move(options)), per_process_(launch::names_process(options_.output)) {
   if (!options_.capture.empty()) {
-    const std::string path = launch::expand_name(options_.capture, getpid());
-    make_room(path, options_.overwrite);
-    capture_ = std::make_unique<wire::CaptureWriter>(path);
+    capture_file_ = std::make_unique<store::OutputFile>(
+        launch::expand_name(options_.capture, getpid()), options_.files);
+    capture_ = std::make_unique<wire::CaptureWriter>(capture_file_->path(), capture_file_->name());
   }
-  if (!per_process_) single_ = make_loader(getpid());
+  if (!per_process_) profiles_.push_back(make_profile(getpid()));
 }
 
-std::unique_ptr<store::Loader> Recorder::make_loader(long process_id) {
-  const std::string path = launch::expand_name(options_.output, process_id);
-  make_room(path, options_.overwrite);
-  auto loader = std::make_unique<store::Loader>(
-      store::Database(path, store::Database::Mode::create), options_.loader);
-  profiles_.push_back({File(path), {File(path + "-wal"), File(path + "-shm")}});
-  for (const wire::Frame& frame : run_frames_) loader->load(frame);
-  return loader;
+std::unique_ptr<Recorder::Profile> Recorder::make_profile(long process_id) const {
+  store::FileRules rules = options_.files;
+  rules.numbered = per_process_;
+  auto profile = std::make_unique<Profile>(
+      std::make_unique<store::OutputFile>(launch::expand_name(options_.output, process_id), rules));
+  // What SQLite writes beside a file is known to it by the file's name: until it has that, the file
+  // is not kept open.
+  store::Database database(profile->file->path(), store::Database::Mode::create,
+                           {.shown_as = profile->file->name()});
+  store::make_empty_profile(database, options_.loader.live);
+  return profile;
+}
+
+// False: somebody took the file away, or made another one in its place.
+bool Recorder::open(Profile& profile) {
+  store::OutputFile& file = *profile.file;
+  if (options_.loader.live) file.place();
+  try {
+    store::Database database(file.path(), store::Database::Mode::read_write,
+                             {.shown_as = file.name()});
+    if (!file.there()) return false;
+    profile.loader = std::make_unique<store::Loader>(std::move(database), options_.loader);
+  } catch (const Error&) {
+    if (!file.there()) return false;
+    throw;
+  }
+  for (const char* suffix : {"-wal", "-shm"}) {
+    if (file.placed()) profile.logs.emplace_back(file.path() + suffix);
+  }
+  for (const wire::Frame& frame : run_frames_) profile.loader->load(frame);
+  for (const auto& [statistic, value] : counts_) profile.loader->count(statistic, value);
+  return true;
+}
+
+void Recorder::begin() {
+  if (std::exchange(begun_, true)) return;
+  try {
+    if (capture_) capture_file_->place();
+  } catch (const Error& error) {
+    end_capture(error);
+  }
+  if (!per_process_ && !open(*profiles_.front())) lose(*profiles_.front());
 }
 
 Recorder::File::File(std::string path_of_it) : path(std::move(path_of_it)) {
@@ -83,24 +97,26 @@ void Recorder::end_capture(const Error& error) {
 
 // What SQLite writes to a file without a name nobody will ever read.
 void Recorder::look_for_files() {
-  std::erase_if(profiles_, [&](const Profile& profile) {
-    if (profile.file.there()) return false;
-    // It leaves its logs, which would be taken for those of the next file of that name.
-    for (const File& log : profile.logs) {
-      if (log.there()) unlink(log.path.c_str());
-    }
-    const std::string& path = profile.file.path;
-    const std::string text = path + ": somebody removed or replaced it while it was written";
-    if (single_) throw Error(text, "", ExitCode::output_failed);
-    file_lost_ = true;
-    std::erase_if(loaders_, [&](const auto& loader) {
-      const bool its = loader.second->database().path() == path;
-      if (its) given_up_.insert(loader.first);
-      return its;
-    });
-    if (options_.say) options_.say(text + "; its process is not recorded any more");
+  std::erase_if(profiles_, [&](const std::unique_ptr<Profile>& profile) {
+    if (profile->file->there()) return false;
+    lose(*profile);
     return true;
   });
+}
+
+void Recorder::lose(Profile& profile) {
+  // It leaves its logs, which would be taken for those of the next file of that name.
+  for (const File& log : profile.logs) {
+    if (log.there()) unlink(log.path.c_str());
+  }
+  const std::string text =
+      profile.file->name() + ": somebody removed or replaced it while it was written";
+  if (!per_process_) throw Error(text, "", ExitCode::output_failed);
+  file_lost_ = true;
+  for (auto& [stream, its] : of_streams_) {
+    if (its == &profile) its = nullptr;
+  }
+  if (options_.say) options_.say(text + "; its process is not recorded any more");
 }
 
 void Recorder::take(wire::Frame frame) {
@@ -113,80 +129,101 @@ void Recorder::take(wire::Frame frame) {
     }
   }
   if (frame.stream == wire::run_stream) {
-    if (single_) single_->load(frame);
-    for (auto& [stream, loader] : loaders_) loader->load(frame);
-    if (per_process_) run_frames_.push_back(copy(frame));
+    if (per_process_ || !begun_) run_frames_.push_back(copy(frame));
+    for (const auto& profile : profiles_) {
+      if (profile->loader) profile->loader->load(frame);
+    }
     return;
   }
-  if (single_) {
-    single_->load(frame);
-    return;
+  begin();
+  if (Profile* profile = profile_of(frame)) profile->loader->load(frame);
+}
+
+// Null: nowhere.
+Recorder::Profile* Recorder::profile_of(const wire::Frame& frame) {
+  if (!per_process_) return profiles_.front().get();
+  const auto known = of_streams_.find(frame.stream);
+  if (known != of_streams_.end()) return known->second;
+  if (frame.type != wire::FrameType::hello) return nullptr;
+  wire::Decoder decoder(frame.payload());
+  decoder.integer<std::uint32_t>();
+  auto profile = make_profile(static_cast<long>(decoder.fields().integer("process_id")));
+  if (!open(*profile)) {
+    lose(*profile);
+    return of_streams_[frame.stream] = nullptr;
   }
-  auto loader = loaders_.find(frame.stream);
-  if (loader == loaders_.end()) {
-    if (frame.type != wire::FrameType::hello || given_up_.contains(frame.stream)) return;
-    wire::Decoder decoder(frame.payload());
-    decoder.integer<std::uint32_t>();
-    const long process_id = static_cast<long>(decoder.fields().integer("process_id"));
-    loader = loaders_.emplace(frame.stream, make_loader(process_id)).first;
-  }
-  loader->second->load(frame);
+  profiles_.push_back(std::move(profile));
+  return of_streams_[frame.stream] = profiles_.back().get();
 }
 
 void Recorder::refuse(std::uint32_t stream, const std::string& why) {
-  if (single_) return single_->refuse(stream, why);
-  const auto loader = loaders_.find(stream);
-  if (loader != loaders_.end()) loader->second->refuse(stream, why);
+  const auto known = of_streams_.find(stream);
+  Profile* profile = !per_process_                ? profiles_.front().get()
+                     : known != of_streams_.end() ? known->second
+                                                  : nullptr;
+  if (profile && profile->loader) profile->loader->refuse(stream, why);
 }
 
 void Recorder::commit() {
   look_for_files();
-  if (single_) single_->commit();
-  for (auto& [stream, loader] : loaders_) loader->commit();
+  for (const auto& profile : profiles_) {
+    if (profile->loader) profile->loader->commit();
+  }
 }
 
 void Recorder::finish() {
+  begin();
   try {
     if (capture_) capture_->close();
   } catch (const Error& error) {
     end_capture(error);
   }
   look_for_files();
-  if (single_) single_->finish();
-  for (auto& [stream, loader] : loaders_) loader->finish();
+  for (const auto& profile : profiles_) {
+    profile->loader->finish();
+    if (profile->file->placed()) continue;
+    profile->loader->move([&] {
+      profile->file->place();
+      return store::Database(profile->file->path(), store::Database::Mode::read_write,
+                             {.shown_as = profile->file->name()});
+    });
+  }
   look_for_files();
 }
 
 std::vector<std::string> Recorder::files() const {
-  std::vector<std::string> paths;
-  for (const Profile& profile : profiles_) paths.push_back(profile.file.path);
-  return paths;
+  std::vector<std::string> names;
+  for (const auto& profile : profiles_) names.push_back(profile->file->name());
+  return names;
 }
 
 void Recorder::count(schema::StatisticName statistic, std::uint64_t value) {
-  if (single_) single_->count(statistic, value);
-  for (auto& [stream, loader] : loaders_) loader->count(statistic, value);
+  counts_.emplace_back(statistic, value);
+  for (const auto& profile : profiles_) {
+    if (profile->loader) profile->loader->count(statistic, value);
+  }
 }
 
 store::LoadTotals Recorder::totals() const {
-  if (single_) return single_->totals();
   store::LoadTotals all;
-  for (const auto& [stream, loader] : loaders_) all += loader->totals();
+  for (const auto& profile : profiles_) {
+    if (profile->loader) all += profile->loader->totals();
+  }
   return all;
 }
 
 bool Recorder::still_open() const {
-  if (single_) return single_->still_open();
-  for (const auto& [stream, loader] : loaders_) {
-    if (loader->still_open()) return true;
+  for (const auto& profile : profiles_) {
+    if (profile->loader && profile->loader->still_open()) return true;
   }
   return false;
 }
 
 std::vector<store::Loader*> Recorder::loaders() {
-  if (single_) return {single_.get()};
   std::vector<store::Loader*> all;
-  for (const auto& [stream, loader] : loaders_) all.push_back(loader.get());
+  for (const auto& profile : profiles_) {
+    if (profile->loader) all.push_back(profile->loader.get());
+  }
   return all;
 }
 

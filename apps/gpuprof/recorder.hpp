@@ -8,21 +8,26 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "libprof/base/error.hpp"
 #include "libprof/store/loader.hpp"
+#include "libprof/store/output_file.hpp"
 #include "libprof/wire/capture.hpp"
 
 namespace gpuprof::app {
 
+// A file has its name, and what had it before is gone, when the first process is there or the run
+// is over; one that is not read while it is written, when it is complete. Files of one process are
+// numbered where they would have the same name.
 class Recorder {
  public:
   struct Options {
     std::string output;  // may hold %p
-    bool overwrite = false;
+    store::FileRules files;
     store::LoaderOptions loader;
     std::string capture;  // empty: none
     // Something that went wrong and does not end the recording. On the thread that calls take(),
@@ -30,7 +35,8 @@ class Recorder {
     std::function<void(const std::string& text)> say = {};
   };
 
-  // Checks the output file, and makes it unless there is one per process. Throws gpuprof::Error.
+  // Makes the files, without their names yet, unless there is one per process. Throws
+  // gpuprof::Error.
   explicit Recorder(Options options);
 
   // A capture that cannot be written any further ends there, and the databases go on. So do the
@@ -56,7 +62,7 @@ class Recorder {
   std::vector<store::Loader*> loaders();
 
  private:
-  // A file as it was when it was made: another one under its name is not ours.
+  // A file as it was once: another one under its name is not ours.
   struct File {
     explicit File(std::string path_of_it);
     bool there() const;
@@ -65,23 +71,31 @@ class Recorder {
     ino_t inode = 0;
   };
   struct Profile {
-    File file;
-    std::array<File, 2> logs;  // SQLite's, beside it
+    explicit Profile(std::unique_ptr<store::OutputFile> made) : file(std::move(made)) {}
+    std::unique_ptr<store::OutputFile> file;
+    std::unique_ptr<store::Loader> loader;  // null: nothing was to be written yet
+    std::vector<File> logs;                 // SQLite's, beside it
   };
 
-  std::unique_ptr<store::Loader> make_loader(long process_id);
+  std::unique_ptr<Profile> make_profile(long process_id) const;
+  bool open(Profile& profile);
+  void lose(Profile& profile);
+  void begin();
+  Profile* profile_of(const wire::Frame& frame);
   void end_capture(const Error& error);
   void look_for_files();
 
   Options options_;
   bool per_process_;
+  bool begun_ = false;  // a process is there, or the run is over
+  std::unique_ptr<store::OutputFile> capture_file_;
   std::unique_ptr<wire::CaptureWriter> capture_;
   std::string capture_damage_;
-  std::vector<wire::Frame> run_frames_;                              // every file has them
-  std::map<std::uint32_t, std::unique_ptr<store::Loader>> loaders_;  // by stream
-  std::set<std::uint32_t> given_up_;  // streams whose file was removed: what comes is thrown away
-  std::unique_ptr<store::Loader> single_;
-  std::vector<Profile> profiles_;
+  std::vector<wire::Frame> run_frames_;                                  // every file has them
+  std::vector<std::pair<schema::StatisticName, std::uint64_t>> counts_;  // and these
+  std::vector<std::unique_ptr<Profile>> profiles_;
+  // By stream. Null: its file was removed, and what comes is thrown away.
+  std::map<std::uint32_t, Profile*> of_streams_;
   bool file_lost_ = false;
 };
 

@@ -12,6 +12,7 @@
 #include "apps/gpuprof/option_table.hpp"
 #include "apps/gpuprof/output.hpp"
 #include "apps/gpuprof/recorder.hpp"
+#include "libprof/base/temporary_folder.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -24,11 +25,11 @@ int replay(const Options& options) {
   signal(SIGPIPE, SIG_IGN);
   wire::CaptureReader capture(options.input);
   Log log(options, true, getpid());
-  std::optional<TemporaryProfile> temporary;
+  std::optional<TemporaryFolder> temporary;
   if (options.output.empty()) temporary.emplace();
   Recorder recorder(
-      {.output = temporary ? temporary->path() : options.output,
-       .overwrite = options.overwrite,
+      {.output = temporary ? *temporary / "run.sqlite" : options.output,
+       .files = {.overwrite = options.overwrite},
        .loader = {.live = false,
                   .indexes = options.indexes,
                   .message = [&log](std::int64_t process,

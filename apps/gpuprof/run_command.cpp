@@ -30,7 +30,9 @@
 #include "apps/gpuprof/trace.hpp"
 #include "libprof/base/demangle.hpp"
 #include "libprof/base/error.hpp"
+#include "libprof/base/path.hpp"
 #include "libprof/base/printable.hpp"
+#include "libprof/base/temporary_folder.hpp"
 #include "libprof/launch/end_requests.hpp"
 #include "libprof/launch/frame_queue.hpp"
 #include "libprof/launch/listener.hpp"
@@ -258,6 +260,8 @@ void print_unavailable(Recorder& recorder, Log& log, const Options& options) {
   }
 }
 
+constexpr char no_driver[] = "Warning: unable to locate cuda driver library, GPU profiling skipped";
+
 // Nothing came: why, as far as it is known. nvprof's words where it is the driver that is missing.
 void print_nothing_captured(Log& log, bool driver, bool report) {
   if (driver) {
@@ -266,16 +270,19 @@ void print_nothing_captured(Log& log, bool driver, bool report) {
         "call");
     return;
   }
-  log.line("======== Warning: unable to locate cuda driver library, GPU profiling skipped");
+  log.line(std::string("======== ") + no_driver);
   if (report) log.line("======== Warning: No profile data collected.");
 }
 
 // nvprof's line when there is no such program; what else is wrong stays as it is said.
-[[noreturn]] void throw_not_started(const Error& error, const std::string& program) {
+[[noreturn]] void throw_not_started(const Error& error, const Options& options) {
+  const std::string& program = options.application[0];
   const bool missing = std::string_view(error.what()).ends_with(std::strerror(ENOENT));
   const bool has_folder = program.find('/') != program.npos;
   if (!missing || (has_folder && std::filesystem::exists(program))) throw error;
-  NvprofError not_found{{"Error: application not found."}, ExitCode::application_not_found};
+  NvprofError not_found{{}, ExitCode::application_not_found};
+  if (!options.quiet && !driver_found()) not_found.lines.emplace_back(no_driver);
+  not_found.lines.emplace_back("Error: application not found.");
   if (!has_folder && std::filesystem::exists(program)) {
     not_found.lines.push_back("It is in this folder: ./" + program);
   }
@@ -507,9 +514,14 @@ void measure_again(Runs& runs, int first_exit_code) {
 int record(const Options& options, launch::Target& target, launch::EndRequests& ends) {
   const TraceSelection selection = select_trace(options);
   const std::string collector = collector_library();
-  std::optional<TemporaryProfile> temporary;
+  try {
+    launch::look_up(options.application[0]);
+  } catch (const Error& error) {
+    throw_not_started(error, options);
+  }
+  std::optional<TemporaryFolder> temporary;
   if (options.output.empty()) temporary.emplace();
-  const std::string output = temporary ? temporary->path() : options.output;
+  const std::string output = temporary ? *temporary / "run.sqlite" : options.output;
   const bool report = !options.quiet && (temporary || !options.reports.chosen.empty());
 
   ends.listen(1);
@@ -517,7 +529,7 @@ int record(const Options& options, launch::Target& target, launch::EndRequests& 
   const std::unique_ptr<MetricSession> metrics = prepare_metrics(options, log);
   Recorder recorder(
       {.output = output,
-       .overwrite = options.overwrite,
+       .files = {.overwrite = options.overwrite},
        .loader = {.live = true,
                   .indexes = options.indexes,
                   .when_locked = LockWait(log, ends),
@@ -551,9 +563,7 @@ int record(const Options& options, launch::Target& target, launch::EndRequests& 
     end_recording(listener);
     queue.close();
     loading.finish();
-    for (const std::string& file : recorder.files()) std::filesystem::remove(file);
-    if (!options.quiet && !driver_found()) print_nothing_captured(log, false, false);
-    throw_not_started(error, options.application[0]);
+    throw_not_started(error, options);
   }
   log.open(target.process());
   bool announced = !report;

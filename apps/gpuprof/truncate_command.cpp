@@ -33,7 +33,8 @@ std::function<int()> declare(CLI::App& app) {
   app.add_option("-o,--export-profile", job->output, "Write the part to this file")
       ->required()
       ->option_text("FILE");
-  app.add_flag("-f,--force-overwrite", job->overwrite, "Replace the file if it exists");
+  app.add_flag("-f,--force-overwrite", job->files.overwrite,
+               "Replace a profile, a capture or an empty file of that name");
   app.add_flag("-q,--quiet", job->quiet, "Say nothing but errors");
   app.footer("\nDevices, contexts, streams, names and strings are always kept.");
   return [job] { return truncate(*job); };

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/temporary_folder.hpp"
 
 namespace gpuprof::launch {
 namespace {
@@ -85,6 +86,9 @@ void EndRequests::run() {
   }
 }
 
-void EndRequests::end() { _exit(exit_code()); }
+void EndRequests::end() {
+  TemporaryFolder::remove_all();
+  _exit(exit_code());
+}
 
 }  // namespace gpuprof::launch

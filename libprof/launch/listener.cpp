@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <sstream>
@@ -29,18 +28,19 @@ namespace gpuprof::launch {
 namespace {
 
 constexpr int receive_buffer_bytes = 4 << 20;
+constexpr char fallback[] = "/tmp";
 constexpr std::uint32_t most_slots = 1 << 16;  // as many as an arena can be asked to have
 
-std::string make_folder() {
-  const char* temporary = std::getenv("TMPDIR");
-  for (std::string base : {temporary ? temporary : "/tmp", "/tmp"}) {
-    // The path must fit a socket address.
-    if (base.size() > 70) continue;
-    std::string folder = base + "/gpuprof-XXXXXX";
-    if (mkdtemp(folder.data())) return folder;
+// In $TMPDIR, or /tmp where that does not do: the path must fit a socket address.
+std::unique_ptr<TemporaryFolder> make_folder() {
+  constexpr std::size_t longest = 90;
+  try {
+    auto folder = std::make_unique<TemporaryFolder>();
+    if (folder->path().size() <= longest) return folder;
+  } catch (const Error&) {
+    if (TemporaryFolder::place() == fallback) throw;
   }
-  throw Error(std::string("no folder for the collector's socket: ") + std::strerror(errno),
-              "set TMPDIR to a folder that may be written to");
+  return std::make_unique<TemporaryFolder>(fallback);
 }
 
 void send_frame(int socket, wire::FrameType type, std::span<const std::byte> payload) {
@@ -176,7 +176,7 @@ Listener::Listener(Options options, FrameQueue& queue)
       queue_(queue),
       folder_(make_folder()),
       collectors_(std::make_shared<Collectors>()) {
-  socket_path_ = folder_ + "/socket";
+  socket_path_ = *folder_ / "socket";
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::strncpy(address.sun_path, socket_path_.c_str(), sizeof address.sun_path - 1);
@@ -187,7 +187,7 @@ Listener::Listener(Options options, FrameQueue& queue)
       listen(socket_, 128) != 0) {
     throw Error("no socket for the collector at " + socket_path_ + ": " + std::strerror(errno));
   }
-  write_config(folder_, options_.config);
+  write_config(folder_->path(), options_.config);
   thread_ = std::thread([this] {
     run();
     settled_.store(~std::uint64_t{0});  // nobody is waited for any more
@@ -200,9 +200,6 @@ Listener::~Listener() {
   if (thread_.joinable()) thread_.join();
   close(socket_);
   close(wake_);
-  unlink(socket_path_.c_str());
-  unlink(config_path(folder_).c_str());
-  rmdir(folder_.c_str());
 }
 
 void Listener::wake() {

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "libprof/base/temporary_folder.hpp"
 #include "libprof/launch/frame_queue.hpp"
 #include "libprof/wire/codec.hpp"
 #include "libprof/wire/messages.hpp"
@@ -46,7 +47,7 @@ class Listener {
 
   using Reply = Options::Reply;
 
-  // Makes the socket in a folder of its own under $TMPDIR. Throws gpuprof::Error.
+  // Makes the socket in a folder of its own. Throws gpuprof::Error.
   Listener(Options options, FrameQueue& queue);
   // Ends the thread and removes the socket.
   ~Listener();
@@ -95,7 +96,7 @@ class Listener {
 
   Options options_;
   FrameQueue& queue_;
-  std::string folder_;
+  std::unique_ptr<TemporaryFolder> folder_;
   std::string socket_path_;
   int socket_ = -1;
   int wake_ = -1;

@@ -1,6 +1,7 @@
 #include "libprof/launch/target.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 #include "libprof/base/error.hpp"
 
@@ -45,11 +47,41 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return result;
 }
 
+Error not_started(const std::string& program, int why) {
+  return Error(program + ": " + std::strerror(why),
+               why == ENOENT ? "check the name; a program in this folder is ./" + program : "",
+               ExitCode::application_not_found);
+}
+
+// 0, or why the file cannot be executed.
+int why_not_executed(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return errno;
+  if (!S_ISREG(status.st_mode)) return EACCES;
+  return faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) == 0 ? 0 : errno;
+}
+
 bool asks_for_an_end(int signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
 }  // namespace
+
+void look_up(const std::string& program) {
+  if (program.find('/') != program.npos) {
+    if (const int why = why_not_executed(program)) throw not_started(program, why);
+    return;
+  }
+  int why = ENOENT;
+  const char* variable = std::getenv("PATH");
+  std::istringstream folders(std::string(variable ? variable : "/bin:/usr/bin") + ":");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const int refused = why_not_executed(folder.empty() ? program : folder + "/" + program);
+    if (refused == 0) return;
+    if (refused == EACCES) why = EACCES;
+  }
+  throw not_started(program, why);
+}
 
 Target::Target() {
   sigemptyset(&ours_);
@@ -97,9 +129,7 @@ void Target::start(const std::vector<std::string>& command,
   if (got == sizeof why) {
     waitpid(process_, nullptr, 0);
     process_ = -1;
-    throw Error(command[0] + ": " + std::strerror(why),
-                why == ENOENT ? "check the name; a program in this folder is ./" + command[0] : "",
-                ExitCode::application_not_found);
+    throw not_started(command[0], why);
   }
 }
 

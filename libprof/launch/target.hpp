@@ -9,6 +9,10 @@
 
 namespace gpuprof::launch {
 
+// Looks for a program as exec does. Throws gpuprof::Error when there is none of that name, as
+// Target::start() would.
+void look_up(const std::string& program);
+
 // How a target is started and how it ended. Belongs to the main thread.
 //
 // From construction on, the signals that end or steer programs are held back in this thread and all

@@ -92,13 +92,26 @@ struct Loader::Process {
   std::unique_ptr<Stream> stream;  // null: it is over, or refused
 };
 
+void make_empty_profile(Database& database, bool live) {
+  database.execute("PRAGMA page_size = 16384");
+  database.execute("PRAGMA journal_mode = DELETE");
+  database.execute("PRAGMA synchronous = OFF");
+  database.execute("BEGIN");
+  create_schema(database);
+  database.prepare("INSERT INTO RUN VALUES('schema_version', ?1), ('finished', 0)")
+      .bind(1, std::int64_t{schema::schema_version})
+      .run();
+  database.execute("COMMIT");
+  // A write-ahead log lets others read all the time. A crash of this process harms neither; only a
+  // crash of the machine could, and then the run is gone anyway. It comes last, so that nothing is
+  // left in it when the file is closed: that would not tell of a full disk.
+  if (live) database.execute("PRAGMA journal_mode = WAL");
+}
+
 Loader::Loader(Database database, LoaderOptions options)
     : database_(std::move(database)), options_(std::move(options)) {
   if (options_.when_locked) database_.when_locked(options_.when_locked);
-  database_.execute("PRAGMA page_size = 16384");
-  // A write-ahead log lets others read all the time. A crash of this process harms neither; only a
-  // crash of the machine could, and then the run is gone anyway.
-  database_.execute(options_.live ? "PRAGMA journal_mode = WAL" : "PRAGMA journal_mode = DELETE");
+  if (!database_.has_table("RUN")) make_empty_profile(database_, options_.live);
   database_.execute("PRAGMA synchronous = OFF");
   database_.execute("PRAGMA cache_size = -65536");
   database_.execute("PRAGMA wal_autocheckpoint = 4000");
@@ -106,14 +119,11 @@ Loader::Loader(Database database, LoaderOptions options)
   database_.execute("PRAGMA secure_delete = OFF");  // Debian's SQLite has it on
   register_packed_rows(database_);
   begin();
-  create_schema(database_);
   tables_ = std::make_unique<StreamTables>(database_);
   statistics_ = std::make_unique<StatisticWriter>(database_);
   strings_ = std::make_unique<StringWriter>(database_, options_.string_cache_bytes);
   metrics_ = std::make_unique<MetricWriter>(
       database_, [this](std::string_view text) { return strings_->id(text); });
-  set_run("schema_version", schema::schema_version);
-  set_run("finished", 0);
   commit();
 }
 
@@ -596,6 +606,11 @@ void Loader::finish() {
   // Somebody else has the file open. All is in it and in its log; SQLite folds the log in when the
   // last one closes the file, and only tools older than SQLite 3.7 cannot read it until then.
   still_open_ = true;
+}
+
+void Loader::move(const std::function<Database()>& move) {
+  database_ = Database(":memory:", Database::Mode::create);
+  database_ = move();
 }
 
 LoadTotals& LoadTotals::operator+=(const LoadTotals& other) {

@@ -54,9 +54,13 @@ struct LoadTotals {
   }
 };
 
+// Makes tables, views and docs in an empty database: a profile without records. `live`: see
+// LoaderOptions.
+void make_empty_profile(Database& database, bool live);
+
 class Loader {
  public:
-  // Makes the tables, views and docs in an empty database.
+  // Loads into an empty profile, or makes an empty database one.
   Loader(Database database, LoaderOptions options);
   ~Loader();
   Loader(const Loader&) = delete;
@@ -71,6 +75,9 @@ class Loader {
   // Pairs NVTX ranges, makes indexes, leaves an ordinary file. Nothing can be loaded afterwards.
   // In a hurry it leaves that, and the file says that it was never finished.
   void finish();
+  // After finish(), when that has left an ordinary file: closes the file, and goes on with the one
+  // that `move` opens.
+  void move(const std::function<Database()>& move);
 
   // Counted by the launcher and not by a process.
   void count(schema::StatisticName statistic, std::uint64_t value);

@@ -25,6 +25,7 @@ namespace {
 
 constexpr std::string_view kind_prefix = "CUPTI_ACTIVITY_KIND_";
 constexpr int oldest_version = 8;
+constexpr std::string_view copy_name = "profile.sqlite";
 
 std::int64_t file_size(const std::string& path) {
   struct stat status {};
@@ -122,28 +123,6 @@ std::vector<std::string> sentences(const std::vector<Loss>& losses) {
 
 }  // namespace
 
-class ProfileFile::TemporaryFolder {
- public:
-  TemporaryFolder() {
-    const char* temporary = std::getenv("TMPDIR");
-    path_ = std::string(temporary && *temporary ? temporary : "/tmp") + "/gpuprof-XXXXXX";
-    if (!mkdtemp(path_.data())) {
-      throw Error("no temporary folder at " + path_ + ": " + std::strerror(errno), "set TMPDIR",
-                  ExitCode::output_failed);
-    }
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::string file() const { return path_ + "/profile.sqlite"; }
-
- private:
-  std::string path_;
-};
-
 ProfileFile::ProfileFile(std::string path) : path_(std::move(path)) {
   if (!look_at_header()) return;
   while (!problem_) {
@@ -178,6 +157,8 @@ std::string ProfileFile::beside(const char* suffix) const {
   const std::filesystem::path real = std::filesystem::canonical(path_, failed);
   return (failed ? path_ : real.string()) + suffix;
 }
+
+std::string ProfileFile::copy_path() const { return *folder_ / copy_name; }
 
 // False: it is no database.
 bool ProfileFile::look_at_header() {
@@ -240,7 +221,7 @@ void ProfileFile::look_for_the_end(const std::string& file) {
 }
 
 void ProfileFile::open() {
-  database_.emplace(folder_ ? folder_->file() : path_, folder_ ? Database::Mode::read_only : mode_,
+  database_.emplace(folder_ ? copy_path() : path_, folder_ ? Database::Mode::read_only : mode_,
                     Database::Options{.shown_as = path_, .damaged = damaged_});
 }
 
@@ -250,9 +231,9 @@ void ProfileFile::make_rolled_back_copy() {
     folder_ = std::make_unique<TemporaryFolder>();
     for (const char* suffix : {"", "-journal"}) {
       const std::string from = *suffix ? beside(suffix) : path_;
-      std::filesystem::copy_file(from, folder_->file() + suffix);
+      std::filesystem::copy_file(from, copy_path() + suffix);
     }
-    Database(folder_->file(), Database::Mode::roll_back, {.shown_as = path_})
+    Database(copy_path(), Database::Mode::roll_back, {.shown_as = path_})
         .integer("PRAGMA user_version");
     notes_.push_back(
         path_ + ": a writer was ended in the middle of a transaction. This is the state before.");
@@ -264,7 +245,7 @@ void ProfileFile::make_rolled_back_copy() {
     if (!error.damaged()) return fail(error.what(), error.hint());
     damaged_ = true;
   }
-  look_for_the_end(folder_->file());
+  look_for_the_end(copy_path());
 }
 
 void ProfileFile::identify() {
@@ -387,7 +368,7 @@ void ProfileFile::make_rescued_copy(const std::function<void(std::string_view)>&
   open();
   auto folder = std::make_unique<TemporaryFolder>();
   {
-    Database copy(folder->file(), Database::Mode::create, {.shown_as = path_});
+    Database copy(*folder / copy_name, Database::Mode::create, {.shown_as = path_});
     const std::vector<Loss> losses =
         rescue(*database_, copy, format_ == Format::gpuprof, [&](std::string_view table) {
           if (progress) progress("rescuing " + std::string(table));
@@ -396,8 +377,7 @@ void ProfileFile::make_rescued_copy(const std::function<void(std::string_view)>&
   }
   database_.reset();
   folder_ = std::move(folder);
-  database_.emplace(folder_->file(), Database::Mode::read_only,
-                    Database::Options{.shown_as = path_});
+  database_.emplace(copy_path(), Database::Mode::read_only, Database::Options{.shown_as = path_});
 }
 
 void ProfileFile::tell(const std::vector<Loss>& losses) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/temporary_folder.hpp"
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::store {
@@ -63,9 +64,8 @@ class ProfileFile {
   Database& database();
 
  private:
-  class TemporaryFolder;
-
   std::string beside(const char* suffix) const;
+  std::string copy_path() const;
   bool look_at_header();
   void look_for_the_end(const std::string& file);
   void open();

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "libprof/base/letter_case.hpp"
+#include "libprof/base/path.hpp"
 #include "libprof/store/confined_files.hpp"
 #include "libprof/store/guard.hpp"
 
@@ -167,16 +168,21 @@ class Statement::Connection {
   sqlite3* handle_ = nullptr;
 
  private:
+  // SQLITE_OPEN_NOFOLLOW minds symbolic links in the folder as well.
+  std::string opened_path() const {
+    return is_ours(mode_) && path_.find('/') != path_.npos ? resolved(path_) : path_;
+  }
+
   void open() {
     files_ = std::make_unique<ConfinedFiles>(base_vfs(mode_), options_.damaged);
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI;
     switch (mode_) {
-      case Mode::create: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE; break;
-      case Mode::read_write:
+      case Mode::create: flags |= SQLITE_OPEN_CREATE; [[fallthrough]];
+      case Mode::read_write: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW; break;
       case Mode::roll_back: flags |= SQLITE_OPEN_READWRITE; break;
       default: flags |= SQLITE_OPEN_READONLY; break;
     }
-    const std::string name = uri(path_, mode_, files_->name());
+    const std::string name = uri(opened_path(), mode_, files_->name());
     if (sqlite3_open_v2(name.c_str(), &handle_, flags, nullptr) != SQLITE_OK) {
       try {
         fail({});

@@ -107,8 +107,9 @@ class Statement {
 class Database {
  public:
   enum class Mode {
-    create,      // a new file of ours
-    read_write,  // a file of ours
+    // Files of ours; a symbolic link of that name is not followed.
+    create,  // a new or empty one
+    read_write,
     // A file of others.
     read_only,
     // read_only of a file that nobody writes to. Makes no files beside it and takes no locks.
@@ -120,7 +121,7 @@ class Database {
   };
 
   struct Options {
-    std::string shown_as = {};  // the path that messages name, where the file is a copy
+    std::string shown_as = {};  // the path that messages name, where it is another
     // What can be read of a truncated file or a damaged list of tables is read. Without this SQLite
     // refuses such files as a whole.
     bool damaged = false;

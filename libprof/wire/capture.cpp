@@ -45,10 +45,10 @@ CaptureHead head_of(const Frame& frame, std::uint64_t number) {
   return head;
 }
 
-CaptureWriter::CaptureWriter(const std::string& path)
-    : path_(path), file_(std::fopen(path.c_str(), "wbe")) {
+CaptureWriter::CaptureWriter(const std::string& path, std::string name)
+    : name_(std::move(name)), file_(std::fopen(path.c_str(), "wbe")) {
   if (!file_) {
-    throw Error(path + ": " + std::strerror(errno),
+    throw Error(name_ + ": " + std::strerror(errno),
                 "check that the folder exists and may be written to", ExitCode::output_failed);
   }
   write(capture_magic.data(), capture_magic.size());
@@ -61,7 +61,7 @@ CaptureWriter::~CaptureWriter() {
 
 void CaptureWriter::write(const void* bytes, std::size_t size) {
   if (size > 0 && std::fwrite(bytes, 1, size, file_) != size) {
-    throw Error(path_ + ": " + std::strerror(errno), "free some space and run again",
+    throw Error(name_ + ": " + std::strerror(errno), "free some space and run again",
                 ExitCode::output_failed);
   }
 }
@@ -75,7 +75,7 @@ void CaptureWriter::write(const Frame& frame) {
 void CaptureWriter::close() {
   std::FILE* file = std::exchange(file_, nullptr);
   if (file && std::fclose(file) != 0) {
-    throw Error(path_ + ": " + std::strerror(errno), "free some space and run again",
+    throw Error(name_ + ": " + std::strerror(errno), "free some space and run again",
                 ExitCode::output_failed);
   }
 }

@@ -19,8 +19,10 @@ CaptureHead head_of(const Frame& frame, std::uint64_t number);
 
 class CaptureWriter {
  public:
-  // Throws gpuprof::Error, as write() does when the disk is full.
-  explicit CaptureWriter(const std::string& path);
+  // `name`: as messages call the file. Throws gpuprof::Error, as write() does when the disk is
+  // full.
+  explicit CaptureWriter(const std::string& path) : CaptureWriter(path, path) {}
+  CaptureWriter(const std::string& path, std::string name);
   ~CaptureWriter();
   CaptureWriter(const CaptureWriter&) = delete;
   CaptureWriter& operator=(const CaptureWriter&) = delete;
@@ -31,7 +33,7 @@ class CaptureWriter {
  private:
   void write(const void* bytes, std::size_t size);
 
-  std::string path_;
+  std::string name_;
   std::FILE* file_;
   std::uint64_t frames_ = 0;
 };

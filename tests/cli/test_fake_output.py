@@ -83,7 +83,7 @@ class Files(FakeTest):
         self.assertRegex(run.stderr, r"^gpuprof: .*run\.sqlite exists\n  .*-f\n$")
 
     def test_force_replaces(self):
-        self.output.write_text("precious")
+        self.profile("hello", 4, check=0)
         self.profile("hello", 4, options=["-f"], check=0)
         self.assertEqual(self.database().count("CONCURRENT_KERNEL"), 11)
         self.profile("hello", 6, options=["-f"], check=0)

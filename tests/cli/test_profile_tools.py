@@ -163,6 +163,16 @@ class Tools(unittest.TestCase):
     def info(self, path, *options, code=0):
         return json.loads(self.gpuprof("info", path, "--json", *options, code=code).stdout)
 
+    def log_of_another_file(self, path):
+        other = self.folder / "other"
+        with sqlite3.connect(other) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("CREATE TABLE other(a)")
+            connection.commit()
+            path.write_bytes(pathlib.Path(f"{other}-wal").read_bytes())
+        connection.close()
+        other.unlink()
+
     def assert_sound(self, path):
         with database(path) as connection:
             self.assertEqual(connection.execute("PRAGMA integrity_check").fetchone()[0], "ok")
@@ -317,7 +327,8 @@ class Slice(Tools):
         self.gpuprof(*words, path, "-f", code=21)
         self.gpuprof(*words, self.folder, "-f", code=21)
         self.gpuprof(*words, self.folder / "no" / "where", code=21)
-        (self.folder / "part.sqlite-wal").write_text("a log of another file")
+        part.write_bytes(b"")
+        self.log_of_another_file(self.folder / "part.sqlite-wal")
         self.gpuprof(*words, part, "-f")
         self.assert_sound(part)
         self.assertEqual(path.read_bytes(), before)

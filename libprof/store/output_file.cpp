@@ -1,0 +1,245 @@
+#include "libprof/store/output_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "libprof/base/path.hpp"
+#include "libprof/store/profile_file.hpp"
+#include "libprof/wire/format.hpp"
+
+namespace gpuprof::store {
+namespace {
+
+constexpr std::string_view shared_memory = "-shm";
+constexpr std::array<std::string_view, 3> companions{"-wal", shared_memory, "-journal"};
+
+// Names that this process is going to give, or gave, to a file. What has one of them is open here:
+// looking into it would take SQLite's locks on it away.
+struct Names {
+  std::mutex mutex;
+  std::set<std::string> taken;
+};
+
+Names& names() {
+  static Names& all = *new Names;  // never destroyed: files may go with static objects
+  return all;
+}
+
+bool take_name(const std::string& path) {
+  const std::lock_guard lock(names().mutex);
+  return names().taken.insert(resolved(path)).second;
+}
+
+void give_name_back(const std::string& path) {
+  const std::lock_guard lock(names().mutex);
+  names().taken.erase(path);
+}
+
+Error refusal(const std::string& message, const std::string& hint) {
+  return Error(message, hint, ExitCode::output_failed);
+}
+
+Error failure(const std::string& path, int error) {
+  return refusal(path + ": " + std::strerror(error), "");
+}
+
+std::string beginning(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return {};
+  std::array<char, 16> bytes{};
+  const ssize_t got = read(file, bytes.data(), bytes.size());
+  close(file);
+  return {bytes.data(), got > 0 ? static_cast<std::size_t>(got) : 0};
+}
+
+constexpr char only_profiles[] = "-f replaces profiles, captures and empty files";
+
+// A file whose kind and size are known.
+std::optional<Error> why_not_replaced(const std::string& path) {
+  const std::string head = beginning(path);
+  if (head.starts_with(wire::capture_magic)) return std::nullopt;
+  if (!head.starts_with("SQLite format 3")) {
+    return refusal(path + " is neither a profile nor a capture", only_profiles);
+  }
+  const ProfileFile profile(path);
+  if (profile.format() != Format::gpuprof && profile.format() != Format::nvprof) {
+    const std::string what = profile.format() == Format::no_database
+                                 ? "is a database that cannot be read"
+                                 : "is: " + profile.description();
+    return refusal(path + " " + what, only_profiles);
+  }
+  if (profile.in_use() && profile.unfinished()) {
+    return refusal(path + " is being written by another gpuprof", "choose another name");
+  }
+  return std::nullopt;
+}
+
+// What SQLite keeps beside a database. Of nobody's making but its own.
+bool is_companion(const std::string& path, std::string_view suffix) {
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  if (status.st_size == 0) return true;
+  const std::string head = beginning(path);
+  if (suffix == "-wal") return head.starts_with("\x37\x7f\x06");
+  if (suffix == "-journal") {
+    using namespace std::string_view_literals;
+    // One that was ended has zeros there.
+    return head.starts_with("\xd9\xd5\x05\xf9") || head.starts_with("\0\0\0\0"sv);
+  }
+  return true;  // shared memory: it says nothing of itself, and holds nothing of anybody's
+}
+
+// Nobody of this process has it.
+std::optional<Error> why_not_written(const std::string& path, bool overwrite) {
+  struct stat link {};
+  struct stat status {};
+  const bool there = lstat(path.c_str(), &link) == 0;
+  if (!there && errno != ENOENT) return failure(path, errno);
+  if (there && stat(path.c_str(), &status) != 0) {
+    if (S_ISLNK(link.st_mode)) {
+      return refusal(path + " is a symbolic link that leads nowhere",
+                     "remove it, or choose another name");
+    }
+    return failure(path, errno);
+  }
+  if (there) {
+    if (S_ISDIR(status.st_mode)) return refusal(path + " is a folder", "give the name of a file");
+    if (!S_ISREG(status.st_mode)) {
+      return refusal(path + " is no ordinary file", "give the name of a file");
+    }
+    if (!overwrite) {
+      return refusal(path + " exists", "choose another name, or replace it with -f");
+    }
+    if (status.st_size > 0) {
+      if (auto why = why_not_replaced(path)) return why;
+    }
+  }
+  for (const std::string_view suffix : companions) {
+    const std::string beside = path + std::string(suffix);
+    if (lstat(beside.c_str(), &link) != 0) continue;
+    if (!is_companion(beside, suffix)) {
+      return refusal(beside + " is in the way", "remove it, or choose another name");
+    }
+    if (!there && !overwrite && link.st_size > 0 && suffix != shared_memory) {
+      return refusal(beside + " is there, of another file that had the name",
+                     "choose another name, or replace it with -f");
+    }
+  }
+  return std::nullopt;
+}
+
+std::string numbered_name(const std::string& path, int number) {
+  if (number == 1) return path;
+  const std::string extension = std::filesystem::path(path).extension().string();
+  return path.substr(0, path.size() - extension.size()) + "-" + std::to_string(number) + extension;
+}
+
+// Renames unless there is something of the new name. 0, or errno.
+int rename_to_free_name(const std::string& from, const std::string& to) {
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  // Not every file system can do that. An empty file of our own may be replaced.
+  const int file = open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (file < 0) return errno;
+  close(file);
+  return rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+OutputFile::OutputFile(std::string name, FileRules rules)
+    : wanted_(std::move(name)), rules_(rules) {
+  choose_name();
+  try {
+    folder_ = std::make_unique<TemporaryFolder>(folder_of(wanted_));
+    path_ = *folder_ / std::filesystem::path(wanted_).filename().string();
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    const int file = open(path_.c_str(), flags, 0600);
+    struct stat status {};
+    if (file < 0 || fchmod(file, rules_.mode) != 0 || fstat(file, &status) != 0) {
+      const int error = errno;
+      if (file >= 0) close(file);
+      throw failure(wanted_, error);
+    }
+    device_ = status.st_dev;
+    inode_ = status.st_ino;
+    close(file);
+  } catch (...) {
+    give_name_back(target_);
+    throw;
+  }
+}
+
+OutputFile::~OutputFile() { give_name_back(target_); }
+
+// The first name, from the present one on, that may be had. Takes it.
+void OutputFile::choose_name() {
+  constexpr int most_numbers = 100'000;
+  for (;; ++number_) {
+    name_ = numbered_name(wanted_, number_);
+    std::optional<Error> why;
+    if (take_name(name_)) {
+      target_ = resolved(name_);
+      why = why_not_written(name_, rules_.overwrite);
+      if (!why) return;
+      give_name_back(target_);
+    } else {
+      why = refusal(name_ + " is already the name of another file of this run",
+                    "choose another name");
+    }
+    target_.clear();
+    if ((!rules_.numbered && path_.empty()) || number_ == most_numbers) throw *why;
+  }
+}
+
+bool OutputFile::there() const {
+  // Somebody has it open, so no other one has its number meanwhile.
+  struct stat status {};
+  return stat(path_.c_str(), &status) == 0 && status.st_dev == device_ && status.st_ino == inode_;
+}
+
+void OutputFile::place() {
+  if (placed()) return;
+  while (why_not_written(name_, rules_.overwrite) || !replace()) {
+    give_name_back(target_);
+    ++number_;
+    choose_name();
+  }
+  path_ = target_;
+  folder_.reset();
+}
+
+// False: the name was taken in the meantime.
+bool OutputFile::replace() {
+  // A log that stayed would be taken for the new file's. It leaves before that comes, and comes
+  // back if that does not.
+  std::array<bool, companions.size()> moved{};
+  const auto kept = [&](std::size_t i) { return *folder_ / ("old" + std::string(companions[i])); };
+  for (std::size_t i = 0; i < companions.size(); ++i) {
+    const std::string beside = target_ + std::string(companions[i]);
+    moved[i] = rename(beside.c_str(), kept(i).c_str()) == 0;
+  }
+  const int error = !rules_.overwrite ? rename_to_free_name(path_, target_)
+                    : std::rename(path_.c_str(), target_.c_str()) == 0 ? 0
+                                                                       : errno;
+  if (error == 0) return true;
+  for (std::size_t i = 0; i < companions.size(); ++i) {
+    const std::string beside = target_ + std::string(companions[i]);
+    if (moved[i]) rename_to_free_name(kept(i), beside);
+  }
+  if (error == EEXIST) return false;
+  throw failure(name_, error);
+}
+
+}  // namespace gpuprof::store
