@@ -24,7 +24,6 @@ constexpr std::size_t pieces_per_call = 256;  // well under IOV_MAX
 
 // A program that gets a signal every few ms is not to be kept longer for that.
 bool wait_for(int socket, short events, int timeout_ms) {
-  using Clock = std::chrono::steady_clock;
   const auto until = Clock::now() + std::chrono::milliseconds(timeout_ms);
   pollfd poll_socket{socket, events, 0};
   int left_ms = timeout_ms;
@@ -55,6 +54,39 @@ std::size_t size_of(std::span<const iovec> pieces) {
   std::size_t size = 0;
   for (const iovec& piece : pieces) size += piece.iov_len;
   return size;
+}
+
+// In front of a part, without gap.
+struct PartHead {
+  wire::FrameHeader frame;
+  wire::BatchPartHeader part;
+};
+static_assert(sizeof(PartHead) == sizeof(wire::FrameHeader) + sizeof(wire::BatchPartHeader));
+
+// The frames that a batch becomes when no payload may be longer than `longest`. `heads` are in it.
+std::vector<iovec> in_parts(std::span<const iovec> pieces, std::size_t longest,
+                            std::vector<PartHead>& heads) {
+  const std::size_t each = longest - sizeof(wire::BatchPartHeader);
+  const std::size_t size = size_of(pieces);
+  const auto parts = static_cast<std::uint32_t>((size + each - 1) / each);
+  heads.reserve(parts);  // they stay where they are
+  std::vector<iovec> all;
+  std::vector<iovec> rest(pieces.begin(), pieces.end());
+  std::span<iovec> left(rest);
+  for (std::uint32_t number = 0; number < parts; ++number) {
+    std::size_t room = std::min(each, size - number * each);
+    heads.push_back({{static_cast<std::uint32_t>(wire::FrameType::batch_part), 0,
+                      sizeof(wire::BatchPartHeader) + room},
+                     {number, parts}});
+    all.push_back({&heads.back(), sizeof(PartHead)});
+    while (room > 0) {
+      const std::size_t some = std::min(room, left.front().iov_len);
+      all.push_back({left.front().iov_base, some});
+      left = without_first(left, some);
+      room -= some;
+    }
+  }
+  return all;
 }
 
 iovec piece_of(std::span<const std::byte> bytes) {
@@ -132,11 +164,17 @@ Channel::Sent Channel::send_locked(wire::FrameType type, std::span<const iovec> 
                                    Ticket ticket) {
   const int socket = socket_.load();
   if (socket < 0 || !still_ours(socket)) return Sent::refused;
-  wire::FrameHeader header{static_cast<std::uint32_t>(type), 0, size_of(pieces)};
+  const std::size_t size = size_of(pieces);
+  wire::FrameHeader header{static_cast<std::uint32_t>(type), 0, size};
+  std::vector<PartHead> heads;
   std::vector<iovec> all;
-  all.reserve(pieces.size() + 1);
-  all.push_back({&header, sizeof header});
-  all.insert(all.end(), pieces.begin(), pieces.end());
+  if (type == wire::FrameType::batch && size > limits_.payload) {
+    all = in_parts(pieces, limits_.payload, heads);
+  } else {
+    all.reserve(pieces.size() + 1);
+    all.push_back({&header, sizeof header});
+    all.insert(all.end(), pieces.begin(), pieces.end());
+  }
 
   std::span<iovec> left(all);
   if (!waiting_.empty()) {

@@ -35,6 +35,8 @@ class Channel {
     std::chrono::milliseconds patience{1000};
     // How many bytes may wait in memory of the target's.
     std::size_t waiting = std::size_t{64} << 20;
+    // A batch that is longer goes out in parts.
+    std::size_t payload = wire::max_payload;
   };
 
   enum class Sent {

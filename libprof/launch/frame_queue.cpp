@@ -35,7 +35,7 @@ void FrameQueue::push(wire::Frame frame) {
   }
   if (memory_used_ + size_of(frame) <= memory_limit_) return in_memory(std::move(frame));
   // What later frames make no sense without is kept, whatever the limit says: it is small.
-  if (frame.type == wire::FrameType::batch) {
+  if (frame.type == wire::FrameType::batch || frame.type == wire::FrameType::batch_part) {
     counts_.discarded_bytes += size_of(frame);
     auto rest = wire::without_rows(frame);
     if (!rest) {

@@ -100,6 +100,7 @@ struct Listener::Connection {
   int arena = -1;
   std::string cupti_path;
   std::map<std::uint32_t, std::uint32_t> received;  // generation of each slot's last batch
+  std::vector<std::byte> first_part;                // of a batch in parts: its header
   wire::FrameAssembler frames;
 
   // What to poll; -1: nothing.
@@ -367,17 +368,32 @@ void Listener::take(Connection& connection, wire::Frame frame) {
       }
       break;
     }
-    case wire::FrameType::batch:
-      if (frame.length >= sizeof(wire::BatchHeader) && !connection.salvage) {
-        const auto header = wire::load<wire::BatchHeader>(frame.bytes.get());
-        if (header.slot < most_slots) connection.received[header.slot] = header.generation;
-      }
-      break;
+    case wire::FrameType::batch: came(connection, frame.payload()); break;
+    case wire::FrameType::batch_part: came_in_part(connection, frame.payload()); break;
     case wire::FrameType::question: return take_question(connection, frame);
     case wire::FrameType::goodbye: connection.said_goodbye = true; break;
     default: break;
   }
   queue_.push(std::move(frame));
+}
+
+// What came of a slot is not for salvage.
+void Listener::came(Connection& connection, std::span<const std::byte> batch) {
+  if (batch.size() < sizeof(wire::BatchHeader) || connection.salvage) return;
+  const auto header = wire::load<wire::BatchHeader>(batch.data());
+  if (header.slot < most_slots) connection.received[header.slot] = header.generation;
+}
+
+void Listener::came_in_part(Connection& connection, std::span<const std::byte> payload) {
+  if (payload.size() < sizeof(wire::BatchPartHeader)) return;
+  const auto part = wire::load<wire::BatchPartHeader>(payload.data());
+  const auto bytes = payload.subspan(sizeof part);
+  if (part.number == 0) {
+    connection.first_part.assign(
+        bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(
+                                           std::min(bytes.size(), sizeof(wire::BatchHeader))));
+  }
+  if (part.number + 1 == part.parts) came(connection, std::exchange(connection.first_part, {}));
 }
 
 void Listener::answer_hello(Connection& connection, const wire::Frame& hello) {

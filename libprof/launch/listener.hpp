@@ -83,6 +83,8 @@ class Listener {
   bool accept_one();                     // false: there is none
   bool receive(Connection& connection);  // false: it is over
   void take(Connection& connection, wire::Frame frame);
+  void came(Connection& connection, std::span<const std::byte> batch);
+  void came_in_part(Connection& connection, std::span<const std::byte> payload);
   void answer_hello(Connection& connection, const wire::Frame& hello);
   void take_question(Connection& connection, const wire::Frame& question);
   void over(std::unique_ptr<Connection> connection);

@@ -11,6 +11,7 @@
 #include "libprof/base/error.hpp"
 #include "libprof/store/database_schema.hpp"
 #include "libprof/store/nvtx_ranges.hpp"
+#include "libprof/wire/batch_parts.hpp"
 #include "libprof/wire/limits.hpp"
 #include "libprof/wire/stream_error.hpp"
 #include "schema/activity/all.hpp"
@@ -82,6 +83,7 @@ struct Loader::Stream {
   std::map<std::pair<std::string, std::string>, std::uint64_t> counted;  // by the collector
   std::size_t clocks = 0;
   std::size_t api_names = 0;
+  wire::BatchParts parts;
 };
 
 struct Loader::Process {
@@ -182,6 +184,7 @@ void Loader::load_of_stream(Process& process, const wire::Frame& frame) {
     case wire::FrameType::table:
     case wire::FrameType::api_names:
     case wire::FrameType::batch:
+    case wire::FrameType::batch_part:
     case wire::FrameType::clock:
     case wire::FrameType::statistics:
       if (process.stream) break;
@@ -195,7 +198,8 @@ void Loader::load_of_stream(Process& process, const wire::Frame& frame) {
     case wire::FrameType::info: return load_info(process, frame);
     case wire::FrameType::table: return load_table(process, frame);
     case wire::FrameType::api_names: return load_api_names(process, frame);
-    case wire::FrameType::batch: return load_batch(process, frame);
+    case wire::FrameType::batch: return load_batch(process, frame.payload());
+    case wire::FrameType::batch_part: return load_batch_part(process, frame);
     case wire::FrameType::clock: return load_clock(process, frame);
     default: return load_statistics(process, frame);
   }
@@ -221,7 +225,7 @@ void Loader::refuse(std::uint32_t stream, const std::string& why) {
 
 void Loader::refuse(Process& process, const std::string& why) {
   if (std::exchange(process.refused, true)) return;
-  process.stream.reset();
+  end_stream(process);
   process.context.string_ids.clear();
   process.context.byte_strings = {};
   count(process, refused_frames);
@@ -229,6 +233,15 @@ void Loader::refuse(Process& process, const std::string& why) {
     options_.message(process.context.process_id,
                      why + "; nothing more of this process is recorded");
   }
+}
+
+void Loader::end_stream(Process& process) {
+  if (!process.stream) return;
+  if (const std::size_t held = process.stream->parts.held()) {
+    parts_bytes_ -= held;
+    count(process, malformed_frames);  // the rest of the batch never came
+  }
+  process.stream.reset();
 }
 
 void Loader::load_run(const wire::Frame& frame) {
@@ -352,8 +365,23 @@ StreamTables::Writer* Loader::writer_for(Process& process, const wire::Block& bl
   return writer->second;
 }
 
-void Loader::load_batch(Process& process, const wire::Frame& frame) {
-  const auto batch = wire::decode_batch(frame.payload());
+void Loader::load_batch_part(Process& process, const wire::Frame& frame) {
+  wire::BatchParts& parts = process.stream->parts;
+  parts_bytes_ -= parts.held();
+  const auto added = parts.add(frame.payload(), wire::max_joined_batch - parts_bytes_);
+  parts_bytes_ += parts.held();
+  switch (added) {
+    case wire::BatchParts::Added::more: return;
+    case wire::BatchParts::Added::malformed: return count(process, malformed_frames);
+    case wire::BatchParts::Added::too_long: return count(process, left_out);
+    case wire::BatchParts::Added::whole: break;
+  }
+  parts_bytes_ -= parts.held();
+  load_batch(process, parts.take());
+}
+
+void Loader::load_batch(Process& process, std::span<const std::byte> payload) {
+  const auto batch = wire::decode_batch(payload);
   if (!batch) return count(process, malformed_frames);
   RowContext& context = process.context;
   for (const wire::Block& block : batch->blocks) {
@@ -475,7 +503,7 @@ void Loader::load_stream_end(Process& process, const wire::Frame& frame) {
         .run();
   }
   // A run may have many processes: of one that is gone little is kept.
-  process.stream.reset();
+  end_stream(process);
   process.context.string_ids.clear();
   process.context.byte_strings = {};
 }

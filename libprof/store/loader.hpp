@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -102,7 +103,8 @@ class Loader {
   void load_hello(Process& process, const wire::Frame& frame);
   void load_info(Process& process, const wire::Frame& frame);
   void load_table(Process& process, const wire::Frame& frame);
-  void load_batch(Process& process, const wire::Frame& frame);
+  void load_batch(Process& process, std::span<const std::byte> payload);
+  void load_batch_part(Process& process, const wire::Frame& frame);
   void load_strings(Process& process, const wire::Block& block);
   void load_rows(Process& process, const wire::Block& block, std::uint32_t flags);
   void load_api_names(Process& process, const wire::Frame& frame);
@@ -110,6 +112,7 @@ class Loader {
   void load_statistics(Process& process, const wire::Frame& frame);
   void load_stream_end(Process& process, const wire::Frame& frame);
   void refuse(Process& process, const std::string& why);
+  void end_stream(Process& process);
 
   // What is made of all that was loaded. false: there was no time for it.
   bool complete();
@@ -136,6 +139,7 @@ class Loader {
   std::map<std::uint32_t, std::unique_ptr<Process>> processes_;
   std::unique_ptr<StreamTables> tables_;
   std::int64_t last_number_ = -1;
+  std::size_t parts_bytes_ = 0;  // of batches in parts, of all streams
   std::map<std::string, std::int64_t, std::less<>> own_counts_;
   LoadTotals totals_;
   std::unique_ptr<StatisticWriter> statistics_;

@@ -35,6 +35,7 @@ enum class FrameType : std::uint32_t {
   metrics = 15,       // launcher: which metrics are collected, in which groups
   ranges = 16,        // launcher: values of metrics, evaluated from counter_data
   question = 17,      // collector: fields; what only the launcher knows, answered by a config
+  batch_part = 18,    // collector: of a batch that is longer than a payload may be
 };
 
 // Beside the launcher's socket: the payload of a config frame, without what is for one process
@@ -68,7 +69,7 @@ inline constexpr std::uint64_t max_capture_number = std::uint64_t{1} << 48;
 // The stream of frames that concern the run and not one process.
 inline constexpr std::uint32_t run_stream = 0xffffffff;
 
-// Longer payloads are taken for damage.
+// Longer payloads are taken for damage; a batch that is longer travels in parts.
 inline constexpr std::uint64_t max_payload = std::uint64_t{256} << 20;
 
 // A batch: this header, then `blocks` blocks, each with its header and bytes.
@@ -85,6 +86,13 @@ inline constexpr std::uint32_t batch_salvaged = 1;
 // The rows were thrown away: blocks of rows say how many there were and have no bytes. Strings are
 // there, for later batches name them by number.
 inline constexpr std::uint32_t batch_discarded = 2;
+
+// In front of each part of a batch. The parts come one behind the other, and nothing between them.
+struct BatchPartHeader {
+  std::uint32_t number;  // from 0
+  std::uint32_t parts;
+};
+static_assert(sizeof(BatchPartHeader) == 8);
 
 // Rows of one table, packed; or strings when `table` is string_block or bytes_block.
 struct BlockHeader {

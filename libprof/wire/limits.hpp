@@ -38,6 +38,10 @@ inline constexpr std::uint32_t max_metrics = 1 << 16;
 // Texts of one list, besides one for each range that the payload has.
 inline constexpr std::uint32_t max_texts = 1 << 16;
 
+// Of a batch that travels in parts, and of all such that are not whole yet: a cubin, which is one
+// value in the end, and SQLite has none above 10^9 bytes.
+inline constexpr std::size_t max_joined_batch = std::size_t{900} << 20;
+
 // --- of one stream: what is above is left out and counted as stream_limited
 
 // Definitions of tables that hold at a time, and their bytes. A collector has one per kind, about

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 
+#include "libprof/wire/batch_parts.hpp"
 #include "tests/unit/launcher_end.hpp"
 
 using namespace gpuprof;
@@ -64,6 +65,38 @@ TEST_CASE("frames reach a launcher that stands still when it reads again, whole 
   for (std::size_t i = 0; i < waiting; ++i) CHECK(done[i] == whole + i + 1);
   CHECK(!channel.stalled());
   CHECK(channel.send(wire::FrameType::goodbye, wire::Encoder()) == Sent::whole);
+}
+
+TEST_CASE("a batch that is longer than a payload may be goes out in parts") {
+  test::LauncherEnd launcher;
+  Channel channel({.payload = 1000});
+  REQUIRE(channel.adopt(launcher.collectors_end()));
+  std::vector<std::byte> whole;
+  std::vector<std::vector<std::byte>> bytes;
+  std::vector<iovec> pieces;
+  for (const std::size_t size : {700, 0, 1, 2600, 283, 400}) {
+    bytes.push_back(numbered(static_cast<std::uint32_t>(bytes.size()), size));
+    whole.insert(whole.end(), bytes.back().begin(), bytes.back().end());
+  }
+  for (auto& piece : bytes) pieces.push_back(piece_of(piece));
+  REQUIRE(channel.send(wire::FrameType::batch, pieces) == Sent::whole);
+  const auto short_one = numbered(7, 1000);
+  REQUIRE(channel.send(wire::FrameType::batch, short_one) == Sent::whole);
+
+  wire::BatchParts parts;
+  for (int i = 0; i < 5; ++i) {
+    const auto frame = launcher.read();
+    REQUIRE(frame);
+    CHECK(frame->type == wire::FrameType::batch_part);
+    CHECK(frame->length <= 1000);
+    const auto added = parts.add(frame->payload(), whole.size());
+    CHECK(added == (i < 4 ? wire::BatchParts::Added::more : wire::BatchParts::Added::whole));
+  }
+  CHECK(parts.take() == whole);
+  const auto frame = launcher.read();
+  REQUIRE(frame);
+  CHECK(frame->type == wire::FrameType::batch);
+  CHECK(is_numbered(*frame, 7, 1000));
 }
 
 TEST_CASE("while a channel is stalled nobody waits") {

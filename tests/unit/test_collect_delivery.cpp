@@ -72,9 +72,9 @@ class DeliveryTest {
     REQUIRE(batch);
     for (const wire::Block& block : batch->blocks) {
       if (block.table == wire::string_block) {
-        const auto strings = wire::decode_strings(block);
-        REQUIRE(strings);
-        for (const wire::WireString& string : *strings) known[string.id] = string.text;
+        const auto texts = wire::decode_strings(block);
+        REQUIRE(texts);
+        for (const wire::WireString& string : *texts) known[string.id] = string.text;
         continue;
       }
       delivered[block.table] += block.rows;

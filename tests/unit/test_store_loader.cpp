@@ -623,6 +623,37 @@ TEST_CASE("rows that were thrown away on the way are counted, and their strings 
   CHECK(!loader.totals().lossless());
 }
 
+TEST_CASE("a batch in parts is one batch, and one that lacks a part is counted") {
+  const wire::Frame batch = kernels(1, {1, 2, 3}, {{4, "k"}}, 4);
+  const auto part = [&](std::uint32_t number, std::uint32_t parts) {
+    const std::size_t each = (batch.length + parts - 1) / parts;
+    wire::Encoder encoder;
+    encoder.integer(wire::BatchPartHeader{number, parts});
+    encoder.raw(
+        batch.payload().subspan(number * each).first(std::min(each, batch.length - number * each)));
+    return test::frame_of(wire::FrameType::batch_part, 1, encoder);
+  };
+  store::Loader loader = make_loader();
+  loader.load(test::hello(1, 100));
+  loader.load(test::table(1, test::tables::kernel));
+  for (std::uint32_t number = 0; number < 5; ++number) loader.load(part(number, 5));
+  loader.commit();
+  CHECK(rows(loader.database(),
+             "SELECT s.value, count(*) FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL AS k "
+             "JOIN StringTable AS s ON s._id_ = k.name") == "k|3");
+  CHECK(loader.totals().lossless());
+
+  // The second is missing; what comes behind is read. Then the stream ends in the middle.
+  for (const std::uint32_t number : {0, 2}) loader.load(part(number, 3));
+  for (const std::uint32_t number : {0, 1}) loader.load(part(number, 2));
+  loader.load(part(0, 2));
+  loader.load(wire::make_frame(wire::FrameType::stream_end, 1, {}));
+  loader.commit();
+  CHECK(rows(loader.database(), "SELECT name, value FROM losses") == "frames_malformed|2");
+  CHECK(rows(loader.database(), "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL") ==
+        "6");
+}
+
 TEST_CASE("what is known of the run and its processes") {
   store::Loader loader = make_loader();
   loader.load(test::fields_frame(wire::FrameType::run, wire::run_stream,
