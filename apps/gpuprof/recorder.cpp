@@ -136,7 +136,19 @@ void Recorder::take(wire::Frame frame) {
     return;
   }
   begin();
-  if (Profile* profile = profile_of(frame)) profile->loader->load(frame);
+  if (Profile* profile = profile_of(frame)) {
+    write(*profile, [&](store::Loader& loader) { loader.load(frame); });
+  }
+}
+
+// SQLite has words of its own for a file that is gone: it is told as that.
+void Recorder::write(Profile& profile, const std::function<void(store::Loader&)>& what) {
+  try {
+    what(*profile.loader);
+  } catch (const store::DatabaseError&) {
+    if (!profile.file->placed() || profile.file->there()) throw;
+    look_for_files();
+  }
 }
 
 // Null: nowhere.
@@ -166,8 +178,10 @@ void Recorder::refuse(std::uint32_t stream, const std::string& why) {
 
 void Recorder::commit() {
   look_for_files();
-  for (const auto& profile : profiles_) {
-    if (profile->loader) profile->loader->commit();
+  // Fewer, if one is lost meanwhile: its turn comes with the next commit.
+  for (std::size_t i = 0; i < profiles_.size(); ++i) {
+    if (!profiles_[i]->loader) continue;
+    write(*profiles_[i], [](store::Loader& loader) { loader.commit(); });
   }
 }
 

@@ -81,6 +81,7 @@ class Recorder {
   bool open(Profile& profile);
   void lose(Profile& profile);
   void begin();
+  void write(Profile& profile, const std::function<void(store::Loader&)>& what);
   Profile* profile_of(const wire::Frame& frame);
   void end_capture(const Error& error);
   void look_for_files();
