@@ -43,7 +43,7 @@ struct Piece {
   Bytes payload;
 };
 
-constexpr std::size_t head_size = 12;  // magic bytes and version
+constexpr std::size_t head_size = wire::capture_magic.size() + sizeof wire::capture_version;
 
 template <class T>
 T at(Input bytes, std::size_t place) {
@@ -63,12 +63,19 @@ Bytes of(const wire::Encoder& encoder) {
   return {raw, raw + encoder.bytes().size()};
 }
 
+std::uint32_t version_of(Input capture) {
+  return at<std::uint32_t>(capture, wire::capture_magic.size());
+}
+
 std::vector<Piece> pieces_of(Input capture) {
   std::vector<Piece> pieces;
+  const bool heads = version_of(capture) != 1;
+  const std::size_t in_front = heads ? sizeof(wire::CaptureHead) : sizeof(wire::FrameHeader);
   std::size_t place = head_size;
-  while (place + sizeof(wire::FrameHeader) <= capture.size() && pieces.size() < 4000) {
-    const auto header = at<wire::FrameHeader>(capture, place);
-    place += sizeof header;
+  while (place + in_front <= capture.size() && pieces.size() < 4000) {
+    const auto header =
+        heads ? at<wire::CaptureHead>(capture, place).frame : at<wire::FrameHeader>(capture, place);
+    place += in_front;
     const auto length = std::min<std::uint64_t>(header.length, capture.size() - place);
     const Input payload = capture.subspan(place, static_cast<std::size_t>(length));
     pieces.push_back({header.type, header.stream, {payload.begin(), payload.end()}});
@@ -77,10 +84,28 @@ std::vector<Piece> pieces_of(Input capture) {
   return pieces;
 }
 
-Bytes capture_of(Input head, const std::vector<Piece>& pieces, Dice& dice) {
-  Bytes capture(head.begin(), head.end());
-  if (dice.one_in(400)) capture[8] = static_cast<std::uint8_t>(dice.below(4));
+// Sums are right, so that what the frames say is reached; once in a while something is not, and
+// whole numbers of frames are missing.
+void append_with_head(Bytes& capture, const Piece& piece, std::uint64_t number, Dice& dice) {
+  const auto type = static_cast<wire::FrameType>(piece.type);
+  const wire::Frame frame = wire::make_frame(type, piece.stream, as_bytes(piece.payload));
+  const std::size_t place = capture.size();
+  append(capture, wire::head_of(frame, dice.one_in(300) ? dice.odd_number() : number));
+  capture.insert(capture.end(), piece.payload.begin(), piece.payload.end());
+  if (dice.one_in(400)) spoil(std::span(capture).subspan(place), dice);
+  if (dice.one_in(800)) capture.resize(place + dice.below(capture.size() - place));
+}
+
+Bytes capture_of(std::uint32_t version, const std::vector<Piece>& pieces, Dice& dice) {
+  if (dice.one_in(50)) version = static_cast<std::uint32_t>(1 + dice.below(2));
+  Bytes capture(wire::capture_magic.begin(), wire::capture_magic.end());
+  append(capture, dice.one_in(400) ? static_cast<std::uint32_t>(dice.odd_number()) : version);
+  std::uint64_t number = 0;
   for (const Piece& piece : pieces) {
+    if (version != 1) {
+      append_with_head(capture, piece, number++, dice);
+      continue;
+    }
     std::uint64_t length = piece.payload.size();
     if (dice.one_in(500)) length = dice.odd_number();
     append(capture, wire::FrameHeader{piece.type, piece.stream, length});
@@ -289,7 +314,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
   std::vector<Piece> pieces = pieces_of(input);
   if (pieces.empty()) return LLVMFuzzerMutate(data, size, room);
   for (std::size_t times = 1 + dice.below(3); times > 0; --times) change(pieces, dice);
-  const Bytes capture = capture_of(input.first(head_size), pieces, dice);
+  const Bytes capture = capture_of(version_of(input), pieces, dice);
   const std::size_t length = std::min(capture.size(), room);
   std::memcpy(data, capture.data(), length);
   return length;
