@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from fake_run import SANITIZED, FakeTest, pids_of
+from fake_run import FakeTest, pids_of
 
 # Longer than the collector waits for an answer, or with a frame.
 LONG = 3
@@ -18,7 +18,6 @@ LONG = 3
 LONGER = 9
 
 
-@unittest.skipIf(SANITIZED, "the waits are set for the speed of a plain build")
 class StandStill(FakeTest):
     def launching(self, *target, options=(), **environment):
         """A run whose target launches by now."""
@@ -114,7 +113,6 @@ class StandStill(FakeTest):
             self.assertEqual(names, {"outer": n, "inner": n, "here": n})
 
 
-@unittest.skipIf(SANITIZED, "the waits are set for the speed of a plain build")
 class BeforeTheStart(FakeTest):
     """The launcher stands still when a process connects."""
 

@@ -6,6 +6,7 @@
 //   exec      the child is PROGRAM
 //   spawn     as exec, by posix_spawn
 //   busy      the child is forked while 4 threads launch
+//   replace   there is no child: the process becomes PROGRAM
 // Ends with 3 when the child did not end as it should.
 #include <spawn.h>
 #include <sys/wait.h>
@@ -24,6 +25,10 @@ extern char** environ;
 int main(int, char** argv) {
   const std::string_view how = argv[1] ? argv[1] : "calls";
   fake_launch("parent", 20);
+  if (how == "replace") {
+    execvp(argv[2], argv + 2);
+    return 4;
+  }
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
   if (how == "busy") {

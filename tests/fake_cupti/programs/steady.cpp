@@ -1,4 +1,5 @@
-// steady SECONDS [PER_MS]: launches evenly for so long, then ends with 5.
+// steady SECONDS [PER_MS [FILE]]: launches evenly for so long, or until FILE is there, then ends
+// with 5.
 #include <time.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 int main(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 2;
   const int per_ms = argc > 2 ? std::atoi(argv[2]) : 5;
+  const char* end = argc > 3 ? argv[3] : "";
   fake_launch("steady", per_ms);
   std::puts("launching");
   std::fflush(stdout);
@@ -20,7 +22,7 @@ int main(int argc, char** argv) {
   };
   const double until = now() + seconds;
   long launches = per_ms;
-  while (now() < until) {
+  while (now() < until && access(end, F_OK) != 0) {
     usleep(1000);
     fake_launch("steady", per_ms);
     launches += per_ms;
