@@ -595,6 +595,7 @@ int record(const Options& options, launch::Target& target, launch::EndRequests& 
   if (counts.spilled_bytes) recorder.count("spilled_bytes", counts.spilled_bytes);
   if (counts.discarded_bytes) recorder.count("bytes_discarded", counts.discarded_bytes);
   if (counts.discarded_blocks) recorder.count("blocks_discarded", counts.discarded_blocks);
+  if (listener.silent()) recorder.count("not_profiled", listener.silent());
   if (metrics && metrics->mismatched()) recorder.count("metrics_mismatched", metrics->mismatched());
   recorder.finish();
   if (ends.hurried()) {

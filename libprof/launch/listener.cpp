@@ -305,6 +305,7 @@ bool Listener::accept_one() {
   connection->stream = next_stream_++;
   socklen_t size = sizeof connection->peer;
   getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &connection->peer, &size);
+  connection->process_id = connection->peer.pid;  // until it says another
   connections_.push_back(std::move(connection));
   active_.store(connections_.size());
   return true;
@@ -440,9 +441,7 @@ void Listener::account(const Connection& connection, bool lives) {
   if (connection.gave_up) return;
   if (connection.arena < 0) {
     if (connection.said_goodbye) return;
-    if (options_.message) {
-      options_.message(connection.process_id, "it was cut off before anything was recorded");
-    }
+    tell_cut_off(connection);
     return push_statistics(connection, std::array<wire::Statistic, 1>{{{"", "not_profiled", 1}}});
   }
   const auto ledger = wire::read_ledger(connection.arena);
@@ -457,6 +456,12 @@ void Listener::account(const Connection& connection, bool lives) {
   }
 }
 
+void Listener::tell_cut_off(const Connection& connection) {
+  if (options_.message) {
+    options_.message(connection.process_id, "it was cut off before anything was recorded");
+  }
+}
+
 void Listener::push_statistics(const Connection& connection,
                                std::span<const wire::Statistic> statistics) {
   wire::Encoder encoder;
@@ -467,6 +472,7 @@ void Listener::push_statistics(const Connection& connection,
 void Listener::over(std::unique_ptr<Connection> connection) {
   if (!connection->said_hello) {
     silent_.fetch_add(1);
+    if (!connection->broken) tell_cut_off(*connection);
     return;
   }
   if (connection->salvage) {

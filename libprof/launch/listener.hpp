@@ -90,6 +90,7 @@ class Listener {
   void over(std::unique_ptr<Connection> connection);
   bool linger(Connection& connection);
   bool start_salvage(Connection& connection);
+  void tell_cut_off(const Connection& connection);
   void account(const Connection& connection, bool lives);
   void push_statistics(const Connection& connection, std::span<const wire::Statistic> statistics);
   void count_unsalvaged(Connection& connection, const std::string& problem);

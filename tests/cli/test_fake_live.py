@@ -268,7 +268,9 @@ class Captures(FakeTest):
         for name, sql in database.rows("SELECT name, sql FROM sqlite_master WHERE type = 'table'"):
             if name == "RUN" or name.startswith("sqlite_"):
                 continue
-            contents[name] = (sql, database.rows(f'SELECT * FROM "{name}"'))
+            rows = database.rows(f'SELECT * FROM "{name}"')
+            # Counters stand in the order in which they were first heard of.
+            contents[name] = (sql, sorted(rows) if name == "STATISTIC" else rows)
         contents["views"] = database.rows(
             "SELECT name, sql FROM sqlite_master WHERE type IN ('view', 'index') ORDER BY name")
         return contents
