@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "apps/gpuprof/option_table.hpp"
 #include "apps/gpuprof/progress.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/launch/file_name.hpp"
@@ -22,6 +23,26 @@ bool same_file(const std::string& a, const std::string& b) {
 }
 
 }  // namespace
+
+void add_file_options(CLI::App& app, ExcerptJob& job) {
+  app.add_option("-o,--export-profile", job.output, "Write the part to this file")
+      ->required()
+      ->option_text("FILE");
+  app.add_flag("-f,--force-overwrite", job.files.overwrite, find_option("force-overwrite")->help);
+  const Option& umask = *find_option("umask");
+  app.add_option_function<std::string>(
+         "--umask",
+         [&umask, &job](const std::string& value) {
+           Options parsed;
+           if (const auto refused = apply(umask, value, parsed)) {
+             throw CLI::ValidationError("--umask", "takes " + refused->takes);
+           }
+           job.files.mode = parsed.file_mode;
+         },
+         umask.help.substr(0, umask.help.find('\n')))
+      ->option_text(umask.argument);
+  app.add_flag("-q,--quiet", job.quiet, "Say nothing but errors");
+}
 
 int write_excerpt(ExcerptJob job) {
   const std::string output = launch::expand_name(job.output, getpid());

@@ -1,6 +1,7 @@
 // What slice and truncate have in common: a part of a profile goes into a file of its own.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ struct ExcerptJob {
   std::vector<std::string> keep;  // words for ExcerptOptions::keep; empty: all
   exporting::ExcerptOptions options;
 };
+
+// Where the part goes and how its file is made.
+void add_file_options(CLI::App& app, ExcerptJob& job);
 
 // Returns the exit code. The output has its name only when it is complete.
 int write_excerpt(ExcerptJob job);

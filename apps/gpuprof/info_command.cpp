@@ -298,7 +298,8 @@ class Text {
     line("command", run("command_line"));
     line("part", run("derived_from"));
     const std::string host = run("host_name"), system = run("operating_system");
-    line("host", host + (host.empty() || system.empty() ? "" : ", ") + system);
+    line(host.empty() ? "system" : "host",
+         host + (host.empty() || system.empty() ? "" : ", ") + system);
     const std::int64_t began = run_number("t0_realtime_ns"), ended = run_number("t1_realtime_ns");
     if (began)
       line("began",
@@ -319,10 +320,13 @@ class Text {
     const Json& all = info_["processes"];
     for (std::size_t i = 0; i < all.size() && i < most; ++i) {
       const Json& process = all[i];
-      std::string text = process.contains("command_line") ? plain(process["command_line"]) : "";
+      std::string text;
+      for (const char* name : {"command_line", "executable"}) {
+        if (text.empty() && process.contains(name)) text = plain(process[name]);
+      }
       const std::string cupti =
           process.contains("cupti_version") ? cuda_version(process["cupti_version"]) : "";
-      if (!cupti.empty()) text += ", CUPTI " + cupti;
+      if (!cupti.empty()) text += (text.empty() ? "CUPTI " : ", CUPTI ") + cupti;
       if (!cupti.empty()) text += ", driver for CUDA " + cuda_version(process["driver_version"]);
       line("process", plain(process["processId"]) + (text.empty() ? "" : "  " + text));
     }

@@ -1,6 +1,7 @@
 #include "apps/gpuprof/log.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -114,7 +115,11 @@ void Log::open(long process_id) {
 void Log::open_file(const std::string& path) {
   // What is there may be a link to a terminal; one that leads nowhere makes no file elsewhere.
   int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0 && errno == EEXIST) file = ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+  if (file >= 0) {
+    fchmod(file, options_.file_mode);
+  } else if (errno == EEXIST) {
+    file = ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+  }
   if (file < 0) {
     std::fprintf(stderr, "======== Error: can't open log file \"%s\"\n", path.c_str());
     return;

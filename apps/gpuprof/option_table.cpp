@@ -64,6 +64,16 @@ Set equals(std::string_view word, bool& (*target)(Options&)) {
   };
 }
 
+std::optional<Refusal> set_umask(Options& options, const std::string& value) {
+  unsigned bits = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), bits, 8);
+  if (error != std::errc() || end != value.data() + value.size() || bits > 0777) {
+    return Refusal{.takes = "an octal number from 0 to 777"};
+  }
+  options.file_mode = (0666 & ~static_cast<mode_t>(bits)) | 0600;
+  return {};
+}
+
 // The table cannot name a target for numbers that are only checked.
 Set number(int least, int most, int& (*target)(Options&) = nullptr) {
   return [=](Options& options, const std::string& value) -> std::optional<Refusal> {
@@ -452,6 +462,22 @@ std::vector<Option> make_table() {
        .help = "Replace a profile, a capture or an empty file of that name",
        .common = true,
        .set = flag([](Options& o) { o.overwrite = true; })},
+      {.name = "umask",
+       .argument = "MODE",
+       .group = G::output,
+       .help = "Take these bits, octal, from the mode of the files that are made (077)\n"
+               "077 leaves them to their owner alone, 022 lets all read them. The shell's umask "
+               "does not count. Profiles, captures, logs and parts of profiles are meant; the "
+               "owner may always read and write them.",
+       .ours = true,
+       .set = set_umask},
+      {.name = "no-command-line",
+       .group = G::output,
+       .help = "Do not store command lines, which may hold secrets\n"
+               "Neither gpuprof's nor the program's nor those of its processes, in no profile and "
+               "no capture. Reports and logs name the program without its arguments.",
+       .ours = true,
+       .set = flag([](Options& o) { o.store_command_line = false; })},
       {.name = "import-profile",
        .letter = 'i',
        .argument = "FILE",

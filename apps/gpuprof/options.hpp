@@ -1,6 +1,8 @@
 // The command line as values.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -73,6 +75,7 @@ struct Options {
   int flush_ms = 500;
   std::string cupti;                                    // path of a libcupti; empty: the usual ones
   std::string save_capture;                             // empty: none
+  bool store_command_line = true;                       // and those of the processes
   int slots = 0;                                        // 0: the collector's default
   std::string process_name, context_name, stream_name;  // with placeholders; empty: none
   std::vector<const Option*> without_effect;  // options given that do nothing, or nothing yet
@@ -80,6 +83,7 @@ struct Options {
   // run and replay
   std::string output;  // empty: a temporary file, and the summary
   bool overwrite = false;
+  mode_t file_mode = 0600;  // of the files that are made
   bool indexes = true;
 
   // import

@@ -29,7 +29,7 @@ int replay(const Options& options) {
   if (options.output.empty()) temporary.emplace();
   Recorder recorder(
       {.output = temporary ? *temporary / "run.sqlite" : options.output,
-       .files = {.overwrite = options.overwrite},
+       .files = {.overwrite = options.overwrite, .mode = options.file_mode},
        .loader = {.live = false,
                   .indexes = options.indexes,
                   .message = [&log](std::int64_t process,

@@ -90,9 +90,12 @@ wire::Frame run_frame(const wire::Fields& fields) {
 std::string prefix_of(std::int64_t process) { return "==" + std::to_string(process) + "== "; }
 
 // As nvprof prints a command.
-std::string words(const std::vector<std::string>& command) {
+std::string words(const Options& options) {
   std::string line;
-  for (const std::string& word : command) line += (line.empty() ? "" : " ") + word;
+  for (const std::string& word : options.application) {
+    line += (line.empty() ? "" : " ") + word;
+    if (!options.store_command_line) break;
+  }
   return line;
 }
 
@@ -239,7 +242,7 @@ void show_backlog(launch::FrameQueue& queue, bool quiet) {
 }
 
 void print_run(Recorder& recorder, Log& log, const Options& options, std::int64_t process) {
-  log.line(prefix_of(process) + "Profiling application: " + words(options.application));
+  log.line(prefix_of(process) + "Profiling application: " + words(options));
   for (store::Loader* loader : recorder.loaders()) {
     store::Database& database = loader->database();
     // A file of one process is headed by that process's id.
@@ -408,10 +411,11 @@ struct Runs {
   bool ended_by_user() const { return target.was_interrupted() || ends.asked() > 0; }
 
   void start_target(const launch::Listener& listener, launch::Target::Output output) {
-    target.start(options.application,
-                 {"CUDA_INJECTION64_PATH=" + collector, "NVTX_INJECTION64_PATH=" + collector,
-                  "GPUPROF_SOCKET=" + listener.socket_path()},
-                 output);
+    std::vector<std::string> variables{"CUDA_INJECTION64_PATH=" + collector,
+                                       "NVTX_INJECTION64_PATH=" + collector,
+                                       "GPUPROF_SOCKET=" + listener.socket_path()};
+    if (!options.store_command_line) variables.emplace_back("GPUPROF_NO_COMMAND_LINE=1");
+    target.start(options.application, variables, output);
   }
 };
 
@@ -529,7 +533,7 @@ int record(const Options& options, launch::Target& target, launch::EndRequests& 
   const std::unique_ptr<MetricSession> metrics = prepare_metrics(options, log);
   Recorder recorder(
       {.output = output,
-       .files = {.overwrite = options.overwrite},
+       .files = {.overwrite = options.overwrite, .mode = options.file_mode},
        .loader = {.live = true,
                   .indexes = options.indexes,
                   .when_locked = LockWait(log, ends),
@@ -570,7 +574,7 @@ int record(const Options& options, launch::Target& target, launch::EndRequests& 
   const auto announce = [&] {
     if (std::exchange(announced, true)) return;
     log.line(prefix_of(target.process()) + "GPUPROF is profiling process " +
-             std::to_string(target.process()) + ", command: " + words(options.application));
+             std::to_string(target.process()) + ", command: " + words(options));
   };
   wait_for_target(target, listener, options, log, announce);
   runs.listen_for_the_end();

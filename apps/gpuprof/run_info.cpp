@@ -12,6 +12,7 @@
 
 #include "gpuprof_version.hpp"
 #include "libprof/base/shell.hpp"
+#include "libprof/launch/environment.hpp"
 #include "libprof/wire/format.hpp"
 
 extern char** environ;
@@ -19,30 +20,9 @@ extern char** environ;
 namespace gpuprof::app {
 namespace {
 
-// The variables that change what a CUDA program does.
-bool matters(std::string_view name) {
-  constexpr std::array prefixes{"CUDA_", "NVIDIA_", "SLURM_",  "MASTER_",
-                                "NCCL_", "TORCH_",  "PYTORCH_"};
-  constexpr std::array names{
-      "RANK",       "WORLD_SIZE", "LOCAL_RANK", "OMP_NUM_THREADS", "LD_LIBRARY_PATH",
-      "LD_PRELOAD", "PYTHONPATH"};
-  for (const char* prefix : prefixes) {
-    if (name.starts_with(prefix)) return true;
-  }
-  for (const char* whole : names) {
-    if (name == whole) return true;
-  }
-  return false;
-}
-
 std::string environment() {
   nlohmann::json variables = nlohmann::json::object();
-  for (char** variable = environ; *variable; ++variable) {
-    const std::string_view text(*variable);
-    const std::size_t equals = text.find('=');
-    if (equals == text.npos || !matters(text.substr(0, equals))) continue;
-    variables[std::string(text.substr(0, equals))] = std::string(text.substr(equals + 1));
-  }
+  for (auto& [name, value] : launch::recorded(environ)) variables[name] = std::move(value);
   return variables.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -75,8 +55,10 @@ wire::Fields describe_run(const Options& options, const std::string& groups) {
   wire::Fields fields;
   fields.set("gpuprof_version", version);
   fields.set("wire_version", std::int64_t{wire::version});
-  fields.set("command_line", shell_line(options.application));
-  fields.set("gpuprof_command_line", options.command_line);
+  if (options.store_command_line) {
+    fields.set("command_line", shell_line(options.application));
+    fields.set("gpuprof_command_line", options.command_line);
+  }
   std::error_code ignored;
   fields.set("working_directory", std::filesystem::current_path(ignored).string());
   std::array<char, 256> host{};

@@ -30,13 +30,14 @@ int slice(Slice& slice) {
   exporting::ExcerptOptions& window = job.options;
   window.from = parse_time("from", slice.from);
   window.to = parse_time("to", slice.to);
-  if (!window.from && !window.to) {
+  if (!window.from && !window.to && !window.anonymise) {
     throw Error("there is no time window", "give --from, --to or both", ExitCode::bad_option);
   }
   if (window.from && window.to && *window.from >= *window.to) {
     throw Error("--from is not before --to", "", ExitCode::bad_option);
   }
-  std::vector<std::string> words{"gpuprof", "slice", job.input};
+  std::vector<std::string> words{"gpuprof", "slice"};
+  words.push_back(window.anonymise ? "--anonymise" : job.input);
   if (window.from) words.insert(words.end(), {"--from", slice.from});
   if (window.to) words.insert(words.end(), {"--to", slice.to});
   window.command = shell_line(words);
@@ -52,15 +53,23 @@ std::function<int()> declare(CLI::App& app) {
                  "1.5 or 1.5s, 20ms, 7us, 12ns")
       ->option_text("TIME");
   app.add_option("--to", arguments->to, "Records that begin before this time")->option_text("TIME");
-  app.add_option("-o,--export-profile", job.output, "Write the part to this file")
-      ->required()
-      ->option_text("FILE");
-  app.add_flag("-f,--force-overwrite", job.files.overwrite,
-               "Replace a profile, a capture or an empty file of that name");
-  app.add_flag("-q,--quiet", job.quiet, "Say nothing but errors");
+  app.add_flag("--anonymise", job.options.anonymise,
+               "Leave out who made it and where: host, paths, command lines, environment; without "
+               "a time window all records are kept");
+  add_file_options(app, job);
   app.footer(
       "\nAPI calls that asked for GPU work in the window are kept as well, and NVTX ranges that\n"
-      "overlap it.");
+      "overlap it.\n"
+      "\n"
+      "--anonymise leaves out: the name of the host, command lines, folders and the environment\n"
+      "(table RUN has nothing but versions, times, how it ended and what was collected); paths "
+      "and\n"
+      "command lines of processes; names of source files, of files in the compute cache and of\n"
+      "libraries; names of processes and threads; the code of modules; which kernels metrics were\n"
+      "asked for; CPU samples; tables, columns, views and indexes that gpuprof does not know; and\n"
+      "every string that nothing else refers to. It keeps: all times and numbers, process and\n"
+      "thread ids, models and UUIDs of devices, names of kernels and variables, texts of NVTX,\n"
+      "names of devices, contexts and streams.");
   return [arguments] { return slice(*arguments); };
 }
 
@@ -68,7 +77,7 @@ std::function<int()> declare(CLI::App& app) {
 
 const Subcommand slice_command{
     .name = "slice",
-    .usage = "FILE --from TIME --to TIME -o FILE",
+    .usage = "FILE [--from TIME] [--to TIME] [--anonymise] -o FILE",
     .help = "Write a time window of a profile into a file of its own",
     .declare = declare,
 };

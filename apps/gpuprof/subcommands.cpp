@@ -69,7 +69,7 @@ void add_report_options(CLI::App& app, Options& options) {
 
 void add_output_options(CLI::App& app, Options& options) {
   for (const char* name :
-       {"export-profile", "force-overwrite", "no-indexes", "log-file", "quiet"}) {
+       {"export-profile", "force-overwrite", "umask", "no-indexes", "log-file", "quiet"}) {
     add_option(app, options, *find_option(name));
   }
 }

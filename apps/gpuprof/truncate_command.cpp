@@ -30,12 +30,7 @@ std::function<int()> declare(CLI::App& app) {
       ->take_all()
       ->allow_extra_args(false)
       ->option_text("KINDS");
-  app.add_option("-o,--export-profile", job->output, "Write the part to this file")
-      ->required()
-      ->option_text("FILE");
-  app.add_flag("-f,--force-overwrite", job->files.overwrite,
-               "Replace a profile, a capture or an empty file of that name");
-  app.add_flag("-q,--quiet", job->quiet, "Say nothing but errors");
+  add_file_options(app, *job);
   app.footer("\nDevices, contexts, streams, names and strings are always kept.");
   return [job] { return truncate(*job); };
 }

@@ -246,7 +246,8 @@ bool Collector::greet(const char* socket_path) {
   fields.set("process_id", static_cast<std::int64_t>(getpid()));
   fields.set("parent_process_id", static_cast<std::int64_t>(getppid()));
   fields.set("executable", executable());
-  fields.set("command_line", command_line());
+  // Before there is an answer that could say so.
+  if (!secure_getenv("GPUPROF_NO_COMMAND_LINE")) fields.set("command_line", command_line());
   fields.set("rank", rank());
   wire::Encoder hello;
   hello.integer(wire::version).fields(fields);

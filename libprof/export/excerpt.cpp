@@ -8,6 +8,7 @@
 #include "libprof/base/error.hpp"
 #include "libprof/base/letter_case.hpp"
 #include "libprof/base/saturating.hpp"
+#include "libprof/export/privacy.hpp"
 #include "libprof/store/database_schema.hpp"
 #include "libprof/store/nvtx_ranges.hpp"
 #include "libprof/store/profile_file.hpp"
@@ -111,6 +112,7 @@ class Copier {
     if (stop) out_.watch(stop);
     out_.execute("BEGIN");
     objects_ = store::read_schema(out_, "source");
+    ours_ = is_in_source("RUN") && is_in_source("STATISTIC_DOC");
     for (const SchemaObject& object : objects_) {
       if (object.type == "table" && !leaves_no_table(object.name)) make_table(object);
       if (object.type == "virtual table" || object.type == "trigger") leave_out(object);
@@ -118,9 +120,8 @@ class Copier {
     find_window();
     copy_in_order();
     add_missing_tables();
-    const bool ours = out_.has_table("RUN") && out_.has_table("STATISTIC_DOC");
-    make_others(ours);
-    if (ours) complete_our_own();
+    make_others();
+    if (ours_) complete_our_own();
     progress_("writing");
     out_.execute("COMMIT");
     return std::move(result_);
@@ -136,7 +137,8 @@ class Copier {
     measured,
     values,
     markers,
-    marker_data
+    marker_data,
+    strings,  // those that are referred to by what was kept
   };
 
   struct Table {
@@ -172,6 +174,7 @@ class Copier {
   }
 
   bool is_kept(std::string_view table) const {
+    if (options_.anonymise && is_cpu_sampling(table)) return false;
     if (!options_.keep) return true;
     if (same_name(table, ranges)) return options_.keep->contains(std::string(marker));
     if (same_name(table, metric_ranges) || same_name(table, metric_values)) {
@@ -190,7 +193,8 @@ class Copier {
   }
 
   void make_table(const SchemaObject& object) {
-    if (!out_.make(object.type, object.name, object.sql)) {
+    const bool known = !options_.anonymise || store::own_sql("table", object.name, ours_);
+    if (!known || !out_.make(object.type, object.name, object.sql)) {
       refused_.insert(object.name);
       return leave_out(object);
     }
@@ -207,6 +211,7 @@ class Copier {
   Rule rule(const Table& table) const {
     const std::string_view kind = kind_of(table.name);
     if (!is_kept(table.name)) return Rule::nothing;
+    if (options_.anonymise && same_name(table.name, "StringTable")) return Rule::strings;
     if (!options_.from && !options_.to) return Rule::whole;
     const bool is_marker = table.has("flags") && table.has("id") && table.has("timestamp");
     if (same_name(table.name, ranges)) return table.has("id") ? Rule::marker_data : Rule::whole;
@@ -270,6 +275,31 @@ class Copier {
       if (table.rule == Rule::markers || table.rule == Rule::marker_data) copy_table(table);
     }
     out_.execute("DROP TABLE temp.kept_id");
+    for (const Table& table : tables_) {
+      if (table.rule != Rule::strings) continue;
+      find_strings();
+      copy_table(table);
+    }
+  }
+
+  // What is put into the new file never held a secret: nothing of one is left in its pages.
+  void find_strings() {
+    progress_("looking for strings");
+    out_.execute("CREATE TEMP TABLE kept_string(id INTEGER PRIMARY KEY)");
+    for (const Table& table : tables_) {
+      for (const std::string& column : table.columns) {
+        if (content_of(table.name, column) != Content::string) continue;
+        out_.execute("INSERT OR IGNORE INTO temp.kept_string SELECT " + quoted_name(column) +
+                     " FROM main." + quoted_name(table.name) + " WHERE " + quoted_name(column) +
+                     " <> 0");
+      }
+    }
+  }
+
+  // How a column is read: as it is, or not at all.
+  std::string value_of(const Table& table, const std::string& column) const {
+    const bool hidden = options_.anonymise && content_of(table.name, column) == Content::secret;
+    return hidden ? std::string(blank_of(table.name, column)) : quoted_name(column);
   }
 
   void copy_table(const Table& table) {
@@ -295,15 +325,25 @@ class Copier {
         condition = "EXISTS (SELECT 1 FROM temp.kept_marker k WHERE k.process = " + process(table) +
                     " AND k.id = " + name + ".id)";
         break;
+      case Rule::strings:
+        condition = "_id_ IN (SELECT id FROM temp.kept_string) OR value = '" +
+                    std::string(schema::null_string) + "'";
+        break;
     }
-    std::string list;
+    if (const std::string stay = options_.anonymise ? rows_that_stay(table.name) : "";
+        !stay.empty()) {
+      condition = condition.empty() ? stay : "(" + condition + ") AND " + stay;
+    }
+    std::string list, values;
     for (const Database::Column& column : out_.columns(table.name)) {
-      if (!column.computed) list += (list.empty() ? "" : ", ") + quoted_name(column.name);
+      if (column.computed) continue;
+      list += (list.empty() ? "" : ", ") + quoted_name(column.name);
+      values += (values.empty() ? "" : ", ") + value_of(table, column.name);
     }
     // All columns of all rows: SQLite then copies rows without looking into them.
-    const bool as_they_are = condition.empty() && !table.computes;
+    const bool as_they_are = condition.empty() && !table.computes && values == list;
     out_.execute("INSERT INTO main." + name + (as_they_are ? "" : "(" + list + ")") + " SELECT " +
-                 (as_they_are ? "*" : list) + " FROM source." + name +
+                 (as_they_are ? "*" : values) + " FROM source." + name +
                  (condition.empty() ? "" : " NOT INDEXED WHERE " + condition));
     if (holds_records(table.name)) {
       result_.kept += out_.integer("SELECT changes()").value_or(0);
@@ -391,12 +431,14 @@ class Copier {
     store::create_indexes(out_);
   }
 
-  void make_others(bool ours) {
+  void make_others() {
     progress_("making indexes");
     for (const std::string_view type : {"index", "view"}) {
       for (const SchemaObject& object : objects_) {
-        if (object.type != type || (ours && make_own_view(object))) continue;
-        if (!out_.make(object.type, object.name, object.sql)) leave_out(object);
+        if (object.type != type || (ours_ && make_own_view(object))) continue;
+        // Its text may say anything.
+        const bool known = !options_.anonymise || type != "view";
+        if (!known || !out_.make(object.type, object.name, object.sql)) leave_out(object);
       }
     }
   }
@@ -424,6 +466,7 @@ class Copier {
   std::vector<SchemaObject> objects_;
   std::vector<Table> tables_;
   std::set<std::string, NameLess> refused_;
+  bool ours_ = false;  // a file of gpuprof
   std::int64_t from_ = 1;
   std::int64_t to_ = std::numeric_limits<std::int64_t>::max();
   bool have_markers_ = false;

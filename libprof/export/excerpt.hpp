@@ -28,6 +28,8 @@ struct ExcerptOptions {
   std::optional<std::int64_t> from, to;
   // Tables of records; none: all. Devices, contexts, streams and names are kept anyway.
   std::optional<std::set<std::string>> keep;
+  // Nothing goes into the part that tells who made the file and where (libprof/export/privacy.hpp).
+  bool anonymise = false;
   std::string command;  // told in RUN of a profile of ours
 };
 

@@ -273,16 +273,15 @@ void Loader::load_hello(Process& process, const wire::Frame& frame) {
   if (!decoder.ok() || process.said_hello) return count(process, malformed_frames);
   process.said_hello = true;
   process.context.process_id = hello.integer("process_id");
-  database_
-      .prepare(
-          "INSERT INTO PROCESS(processId, number, parentProcessId, executable, command_line, "
-          "goodbye, salvaged) VALUES(?1, ?2, ?3, ?4, ?5, 0, 0)")
-      .bind(1, process.context.process_id)
+  Statement insert = database_.prepare(
+      "INSERT INTO PROCESS(processId, number, parentProcessId, executable, command_line, "
+      "goodbye, salvaged) VALUES(?1, ?2, ?3, ?4, ?5, 0, 0)");
+  insert.bind(1, process.context.process_id)
       .bind(2, process.context.numbers[0])
       .bind(3, hello.integer("parent_process_id"))
-      .bind(4, hello.text("executable"))
-      .bind(5, hello.text("command_line"))
-      .run();
+      .bind(4, hello.text("executable"));
+  if (const auto command_line = hello.find("command_line")) insert.bind(5, *command_line);
+  insert.run();
   if (version > wire::version) {
     throw wire::StreamError("its collector speaks wire version " + std::to_string(version) +
                             ", this gpuprof only up to " + std::to_string(wire::version) +

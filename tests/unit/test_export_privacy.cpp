@@ -1,0 +1,68 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+#include <string>
+
+#include "libprof/export/privacy.hpp"
+#include "schema/activity/all.hpp"
+#include "schema/legacy.hpp"
+#include "schema/session.hpp"
+
+using namespace gpuprof;
+using exporting::Content;
+using exporting::content_of;
+
+TEST_CASE("strings of activity tables stay, except names of files and libraries") {
+  std::set<std::string> stay, go;
+  for (const schema::KindRef& kind : schema::kinds) {
+    for (const schema::Column& column : kind.table->columns) {
+      const Content content = content_of(kind.table->name, column.name);
+      INFO(kind.table->name << "." << column.name);
+      if (column.type == schema::Type::string) {
+        (content == Content::string ? stay : go).emplace(column.name);
+        CHECK(content != Content::plain);
+      } else {
+        CHECK((content == Content::secret) == (column.type == schema::Type::bytes));
+      }
+    }
+  }
+  // A new one has to be put into one of these, and into privacy.cpp if it is to stay.
+  CHECK(stay == std::set<std::string>{"name", "domain", "funcName", "varName", "kernelName"});
+  CHECK(go == std::set<std::string>{"srcFile", "cachePath", "source"});
+}
+
+TEST_CASE("ids of strings in our own tables are known as such") {
+  for (const schema::SessionTable& table : schema::session_tables) {
+    for (const schema::SessionColumn& column : table.columns) {
+      INFO(table.name << "." << column.name);
+      const bool id = column.doc.find("StringTable id") != column.doc.npos;
+      CHECK(id == (content_of(table.name, column.name) == Content::string));
+    }
+  }
+  for (const schema::LegacyTable& table : schema::legacy_tables) {
+    INFO(table.name);
+    if (table.kind == 0) continue;
+    const bool name = table.columns.find("name INT") != table.columns.npos;
+    CHECK(name == (content_of(table.name, "name") == Content::string));
+    CHECK(content_of(table.name, "_id_") == Content::plain);
+  }
+}
+
+TEST_CASE("what nobody knows does not stay") {
+  CHECK(content_of("OF_MINE", "a") == Content::secret);
+  CHECK(content_of("CUPTI_ACTIVITY_KIND_MEMCPY", "userName") == Content::secret);
+  CHECK(content_of("CUPTI_ACTIVITY_KIND_EVENT", "userName") == Content::secret);
+  CHECK(content_of("PROCESS", "user_name") == Content::secret);
+  CHECK(content_of("PROCESS", "processId") == Content::plain);
+  CHECK(content_of("cupti_activity_kind_memcpy", "BYTES") == Content::plain);
+}
+
+TEST_CASE("of the run stays what tells of no person and no place") {
+  const std::string condition = exporting::rows_that_stay("RUN");
+  std::set<std::string> go;
+  for (const schema::KeyDoc& key : schema::run_keys) {
+    if (condition.find("'" + std::string(key.key) + "'") == condition.npos) go.emplace(key.key);
+  }
+  CHECK(go == std::set<std::string>{"command_line", "gpuprof_command_line", "working_directory",
+                                    "host_name", "environment", "derived_from"});
+}
