@@ -196,11 +196,17 @@ class KilledLauncher(FakeTest):
 class OtherUsersOfTheFile(FakeTest):
     def test_a_lock_is_waited_for(self):
         """One that lasts longer than SQLite's own patience of 10 s."""
-        process = self.start("steady", 6, 20, FAKE_CUPTI_LEDGER=self.folder / "ledger")
+        # The lock is taken while nothing comes: gpuprof hardly ever lets go of it otherwise.
+        fake, go = BUILD / "tests" / "fake", self.folder / "go"
+        script = (f"{fake}/hello; while [ ! -e {go} ]; do sleep 0.05; done; "
+                  f"exec {fake}/steady 2 20")  # fmt: skip
+        self.program = lambda name: name
+        process = self.start("sh", "-c", script, FAKE_CUPTI_LEDGER=self.folder / "ledger")
         process.stdout.readline()
         self.wait_for(self.output.exists)
-        other = sqlite3.connect(self.output, isolation_level=None, timeout=10)
+        other = sqlite3.connect(self.output, isolation_level=None, timeout=60)
         other.execute("BEGIN IMMEDIATE")
+        go.touch()
         self.assertIn(b"holds the lock", process.stderr.readline())  # for 5 s
         time.sleep(7)
         other.execute("COMMIT")
