@@ -436,11 +436,20 @@ class Copier {
     for (const std::string_view type : {"index", "view"}) {
       for (const SchemaObject& object : objects_) {
         if (object.type != type || (ours_ && make_own_view(object))) continue;
-        // Its text may say anything.
-        const bool known = !options_.anonymise || type != "view";
-        if (!known || !out_.make(object.type, object.name, object.sql)) leave_out(object);
+        if (options_.anonymise) {
+          if (!make_own_index(object)) leave_out(object);
+        } else if (!out_.make(object.type, object.name, object.sql)) {
+          leave_out(object);
+        }
       }
     }
+  }
+
+  // By our own text: the file's may say anything. False: it is none of ours or nvprof's.
+  bool make_own_index(const SchemaObject& object) {
+    const auto own =
+        object.type == "index" ? store::own_sql("index", object.name, ours_) : std::nullopt;
+    return own && out_.make("index", object.name, store::ForeignSql(*own));
   }
 
   // As today's gpuprof has it. False: it is none of ours, or reads what the file's tables lack.

@@ -75,6 +75,10 @@ std::optional<std::string> own_index(std::string_view name) {
       return schema::create_index_sql(index);
     }
   }
+  for (const std::string_view index : schema::session_indexes) {
+    const std::string begin = "CREATE INDEX IF NOT EXISTS " + std::string(name) + " ";
+    if (name_starts_with(index, begin)) return std::string(index);
+  }
   return std::nullopt;
 }
 

@@ -80,7 +80,8 @@ std::optional<Error> why_not_replaced(const std::string& path) {
     return refusal(path + " " + what, only_profiles);
   }
   if (profile.in_use() && profile.unfinished()) {
-    return refusal(path + " is being written by another gpuprof", "choose another name");
+    return refusal(path + " is unfinished and open elsewhere: another gpuprof may be at work on it",
+                   "choose another name, or end the process that has it open");
   }
   return std::nullopt;
 }

@@ -261,7 +261,7 @@ class WhatForceReplaces(FilesTest):
         writer = sqlite3.connect(file, isolation_level=None)
         writer.execute("PRAGMA journal_mode = WAL")
         writer.execute("UPDATE RUN SET value = 0 WHERE key = 'finished'")
-        self.refuses(file, "being written by another gpuprof")
+        self.refuses(file, "another gpuprof may be at work on it")
         writer.close()
 
     def test_a_profile(self):

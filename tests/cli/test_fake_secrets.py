@@ -178,6 +178,7 @@ class Anonymous(SecretsTest):
         string(secret["unused"])
         run("CREATE TABLE OF_MINE(a)")
         run("INSERT INTO OF_MINE VALUES(?)", (secret["word"],))
+        run(f"CREATE INDEX index_of_mine ON {PREFIX}NAME(name) WHERE name <> '{secret['word']}'")
         run(f"ALTER TABLE {PREFIX}MEMCPY ADD COLUMN of_mine TEXT")
         run(f"UPDATE {PREFIX}MEMCPY SET of_mine = ?", (secret["word"],))
         run("CREATE TABLE IF NOT EXISTS collFunction(id INTEGER PRIMARY KEY, name INTEGER, "
@@ -202,14 +203,19 @@ class Anonymous(SecretsTest):
 
     def test_our_file(self):
         self.profile("hello", 20, check=0)
-        with_nvtx = self.folder / "whole.sqlite"
-        self.output.rename(with_nvtx)
-        self.tell_all(with_nvtx)
-        part = self.check(with_nvtx)
+        recorded = self.folder / "whole.sqlite"
+        self.output.rename(recorded)
+        self.tell_all(recorded)
+        part = self.check(recorded)
         # Reports of GPU work are those of the whole.
         for report in self.REPORTS:
-            self.assertEqual(self.gpuprof("-i", with_nvtx, report), self.gpuprof("-i", part, report))
-        whole, database = self.database(with_nvtx), self.database(part)
+            self.assertEqual(self.gpuprof("-i", recorded, report), self.gpuprof("-i", part, report))
+        whole, database = self.database(recorded), self.database(part)
+        indexes = "SELECT name FROM sqlite_master WHERE type = 'index' AND sql NOT NULL ORDER BY 1"
+        self.assertEqual(
+            database.rows(indexes),
+            [row for row in whole.rows(indexes) if row != ("index_of_mine",)])
+        self.assertGreater(len(database.rows(indexes)), 20)
         for kind in ("CONCURRENT_KERNEL", "MEMCPY", "MEMSET", "RUNTIME", "DRIVER", "MEMORY2"):
             self.assertGreater(database.count(kind), 0)
             self.assertEqual(database.count(kind), whole.count(kind), kind)
