@@ -13,7 +13,6 @@
 namespace gpuprof::collect {
 namespace {
 
-constexpr std::uint32_t arena_version = 2;
 constexpr std::size_t page = 4096;
 static_assert(page == wire::ledger_end);
 constexpr std::size_t entry_count = 1 << 16;

@@ -104,6 +104,8 @@ struct ArenaHeader {
 static_assert(sizeof(ArenaHeader) <= wire::ledger_offset);
 
 inline constexpr std::uint64_t arena_magic = 0x616e657261707067;  // "gpparena"
+// Changes with the layout: salvage of another version reads nothing.
+inline constexpr std::uint32_t arena_version = 2;
 
 class Arena {
  public:
