@@ -237,6 +237,11 @@ inline constexpr std::string_view session_indexes[]{
     "CREATE INDEX IF NOT EXISTS METRIC_RANGE_BY_CORRELATION ON METRIC_RANGE(correlationId)",
 };
 
+// Made when NVTX ranges are paired.
+inline constexpr std::string_view range_index =
+    "CREATE INDEX IF NOT EXISTS INDEX_CUPTI_ACTIVITY_KIND_MARKER_DATA ON "
+    "CUPTI_ACTIVITY_KIND_MARKER_DATA(id)";
+
 inline std::string create_table_sql(const SessionTable& table) {
   std::string sql = "CREATE TABLE IF NOT EXISTS " + sql_name(table.name) + "(";
   for (std::size_t i = 0; i < table.columns.size(); ++i) {

@@ -62,6 +62,7 @@ int write_excerpt(ExcerptJob job) {
           // What was written before damage was met is of no use.
           made.reset();
           made.emplace(output, job.files);
+          job.options.name = made->name();
           excerpt = exporting::write_excerpt(database, made->path(), job.options, show,
                                              [] { return Progress::interrupted() != 0; });
         },

@@ -103,7 +103,7 @@ class Copier {
   Copier(Database& source, const std::string& path, const ExcerptOptions& options,
          const std::function<void(std::string_view)>& progress)
       : source_(source),
-        out_(path, Database::Mode::create),
+        out_(path, Database::Mode::create, {.shown_as = options.name}),
         options_(options),
         progress_(progress) {}
 

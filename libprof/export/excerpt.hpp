@@ -30,6 +30,7 @@ struct ExcerptOptions {
   std::optional<std::set<std::string>> keep;
   // Nothing goes into the part that tells who made the file and where (libprof/export/privacy.hpp).
   bool anonymise = false;
+  std::string name;     // as messages call the new file; empty: by its path
   std::string command;  // told in RUN of a profile of ours
 };
 

@@ -75,10 +75,11 @@ std::optional<std::string> own_index(std::string_view name) {
       return schema::create_index_sql(index);
     }
   }
+  const std::string begin = "CREATE INDEX IF NOT EXISTS " + std::string(name) + " ";
   for (const std::string_view index : schema::session_indexes) {
-    const std::string begin = "CREATE INDEX IF NOT EXISTS " + std::string(name) + " ";
     if (name_starts_with(index, begin)) return std::string(index);
   }
+  if (name_starts_with(schema::range_index, begin)) return std::string(schema::range_index);
   return std::nullopt;
 }
 

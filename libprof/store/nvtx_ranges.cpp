@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "libprof/wire/limits.hpp"
+#include "schema/session.hpp"
 
 namespace gpuprof::store {
 namespace {
@@ -190,9 +191,7 @@ std::uint64_t compute_nvtx_ranges(Database& database) {
   const bool stops = database.has_column("NVTX_RANGE", "stop");
   const std::string stop = stops ? "stop" : "end";
   // The data of a range is looked up by id.
-  database.execute(
-      "CREATE INDEX IF NOT EXISTS INDEX_CUPTI_ACTIVITY_KIND_MARKER_DATA ON "
-      "CUPTI_ACTIVITY_KIND_MARKER_DATA(id)");
+  database.execute(std::string(schema::range_index));
   const std::vector<bool> start_end = find_start_end_ranges(database);
 
   OpenRanges ranges;

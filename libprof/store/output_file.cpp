@@ -164,7 +164,7 @@ OutputFile::OutputFile(std::string name, FileRules rules)
   choose_name();
   try {
     folder_ = std::make_unique<TemporaryFolder>(folder_of(wanted_));
-    path_ = *folder_ / std::filesystem::path(wanted_).filename().string();
+    path_ = *folder_ / "unfinished";
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     const int file = open(path_.c_str(), flags, 0600);
     struct stat status {};

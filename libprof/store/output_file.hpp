@@ -33,10 +33,9 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  // Where it is now, without symbolic links. While it has no place yet, it has its last name
-  // already.
+  // Where it is now, without symbolic links.
   const std::string& path() const { return path_; }
-  // As people call it.
+  // As people call it, also while it has no place yet.
   const std::string& name() const { return name_; }
   bool placed() const { return !folder_; }
   // Whether it is still where it was, and no other in its place.

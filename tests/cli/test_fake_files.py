@@ -193,6 +193,14 @@ class NameTakenMeanwhile(FilesTest):
         self.assertIn("run-2.sqlite: ", said)
         self.assertEqual(self.kernels(self.folder / "run-2.sqlite"), 13)
 
+    def test_names_of_our_own(self):
+        """What lies in the private folder meanwhile is in nobody's way."""
+        for name in ("lock", "new-lock", "old-wal", "unfinished", "-x.sqlite"):
+            self.output = self.folder / name
+            self.profile("hello", 5, check=0)
+            self.assertEqual(self.kernels(), 13)
+        self.assertEqual(len(self.names()), 5)
+
     def test_two_files_of_a_run(self):
         said = self.gpuprof("-o", "a", "--save-capture", "./a", "true", code=21)
         self.assertIn("another file of this run", said)

@@ -240,6 +240,15 @@ class Anonymous(SecretsTest):
             self.database(self.folder / "again.sqlite").rows("SELECT * FROM StringTable"),
             database.rows("SELECT * FROM StringTable"))
 
+    def test_ranges(self):
+        source = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
+        whole, part = self.folder / "whole.sqlite", self.folder / "part.sqlite"
+        self.gpuprof("replay", source / "tests/captures/nvtx_threads.gpcap", "-q", "-o", whole)
+        said = self.gpuprof("slice", whole, "--anonymise", "-o", part)
+        self.assertNotIn("left out", said)
+        report = "--print-nvtx-summary"
+        self.assertEqual(self.gpuprof("-i", whole, report), self.gpuprof("-i", part, report))
+
     def test_with_a_window(self):
         self.profile("hello", 20, check=0)
         whole = self.folder / "whole.sqlite"
@@ -258,7 +267,7 @@ class AnonymousNvprof(Anonymous):
     """The same for a file of nvprof's."""
 
     secrets = {name: Anonymous.secrets[name] for name in ("source", "process", "word", "unused")}
-    test_our_file = test_with_a_window = test_nothing_to_do = None
+    test_our_file = test_ranges = test_with_a_window = test_nothing_to_do = None
 
     def test_file_of_nvprof(self):
         source = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
