@@ -85,7 +85,7 @@ std::string rank() {
   std::string text;
   for (const char* name : {"RANK", "LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID",
                            "CUDA_VISIBLE_DEVICES"}) {
-    if (const char* value = std::getenv(name)) text += std::string(name) + "=" + value + " ";
+    if (const char* value = secure_getenv(name)) text += std::string(name) + "=" + value + " ";
   }
   return text;
 }
