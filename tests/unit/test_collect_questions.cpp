@@ -25,11 +25,10 @@ class Launcher {
     REQUIRE(channel.adopt(ends[1]));
   }
 
-  // The next question.
+  // The next question; no fields: none came. Any thread, so nothing is asserted.
   wire::Fields asked() {
     wire::Frame frame;
-    REQUIRE(here_.receive(frame, 60'000));
-    REQUIRE(frame.type == wire::FrameType::question);
+    if (!here_.receive(frame, 60'000) || frame.type != wire::FrameType::question) return {};
     return wire::Decoder(frame.payload()).fields();
   }
   bool nothing_asked() {
