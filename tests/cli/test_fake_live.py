@@ -276,7 +276,7 @@ class Captures(FakeTest):
                 continue
             rows = database.rows(f'SELECT * FROM "{name}"')
             # Counters stand in the order in which they were first heard of.
-            contents[name] = (sql, sorted(rows) if name == "STATISTIC" else rows)
+            contents[name] = (sql, sorted(rows, key=repr) if name == "STATISTIC" else rows)
         contents["views"] = database.rows(
             "SELECT name, sql FROM sqlite_master WHERE type IN ('view', 'index') ORDER BY name")
         return contents
