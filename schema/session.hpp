@@ -345,6 +345,9 @@ inline constexpr std::array statistics{
     StatisticInfo{"stream_limited", Severity::data_loss,
                   "Things left out because the process sent more of them than gpuprof keeps: rows "
                   "of further tables, names of statistics and the like."},
+    StatisticInfo{"process_id_replaced", Severity::notice,
+                  "1 = the process gave another process id than the system has for it. The rows "
+                  "have the system's."},
     StatisticInfo{"strings_lost", Severity::data_loss,
                   "Names that died with their process: salvaged rows say so there."},
     StatisticInfo{"names_not_demangled", Severity::notice,

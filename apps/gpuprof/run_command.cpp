@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -178,6 +179,8 @@ class LoadingThread {
       }
     } catch (const wire::StreamError& error) {
       if (stream) recorder_.refuse(*stream, error.what());
+    } catch (const std::bad_alloc&) {
+      if (stream) recorder_.refuse(*stream, "there is not enough memory for what it sends");
     }
   }
 
@@ -599,7 +602,10 @@ int record(const Options& options, launch::Target& target, launch::EndRequests& 
   if (counts.spilled_bytes) recorder.count("spilled_bytes", counts.spilled_bytes);
   if (counts.discarded_bytes) recorder.count("bytes_discarded", counts.discarded_bytes);
   if (counts.discarded_blocks) recorder.count("blocks_discarded", counts.discarded_blocks);
-  if (listener.silent()) recorder.count("not_profiled", listener.silent());
+  if (const std::size_t lost = listener.silent() + listener.turned_away()) {
+    recorder.count("not_profiled", lost);
+  }
+  if (listener.unaccounted()) recorder.count("stream_cut", listener.unaccounted());
   if (metrics && metrics->mismatched()) recorder.count("metrics_mismatched", metrics->mismatched());
   recorder.finish();
   if (ends.hurried()) {

@@ -6,6 +6,7 @@
 #include "libprof/wire/format.hpp"
 
 namespace gpuprof::collect {
+
 void StringBlock::add(std::uint32_t id, std::string_view text) {
   const std::size_t at = bytes_.size();
   bytes_.resize(at + 8 + text.size());
@@ -42,8 +43,16 @@ std::uint32_t LiveStrings::intern(const char* text) {
 
 std::uint32_t LiveStrings::bytes(const void* data, std::size_t size) {
   if (!data || size == 0) return 0;
-  fresh_bytes_.add(++last_id_, {static_cast<const char*>(data), size});
-  return last_id_;
+  fresh_bytes_.add(++last_bytes_id_, {static_cast<const char*>(data), size});
+  return last_bytes_id_;
+}
+
+void LiveStrings::clear() {
+  Strings::clear();
+  last_bytes_id_ = 0;
+  if (last_id_ < most_ids) return;
+  start_over();
+  last_id_ = 0;
 }
 
 // The table is a cache: forgetting it costs sending strings again, no more.

@@ -39,7 +39,8 @@ class Strings {
   // What was new since clear(): to be sent with the rows that use it.
   const StringBlock& fresh() const { return fresh_; }
   const StringBlock& fresh_bytes() const { return fresh_bytes_; }
-  void clear() {
+  // Between batches.
+  virtual void clear() {
     fresh_.clear();
     fresh_bytes_.clear();
   }
@@ -51,8 +52,14 @@ class Strings {
 
 // In the target: a table by pointer, kept in the arena. A pointer is only trusted while what it
 // points to still reads the same, because CUPTI and NVTX reuse memory.
+//
+// Ids start over now and then, between batches: a program may have fresh NVTX messages for weeks,
+// and whoever reads the stream keeps the last ids only (store/string_ids.hpp).
 class LiveStrings : public Strings {
  public:
+  // More ids are given in one batch only.
+  static constexpr std::uint32_t most_ids = 1 << 17;
+
   explicit LiveStrings(const Arena& arena) : table_(arena.strings()) {}
 
   std::uint32_t intern(const char* text) override;
@@ -60,12 +67,14 @@ class LiveStrings : public Strings {
     return text && what == text;
   }
   std::uint32_t bytes(const void* data, std::size_t size) override;
+  void clear() override;
 
  private:
   void start_over();
 
   StringTable table_;
   std::uint32_t last_id_ = 0;
+  std::uint32_t last_bytes_id_ = 0;  // of this batch
   std::size_t used_entries_ = 0;
   std::size_t used_text_ = 0;
 };

@@ -1,5 +1,6 @@
 #include "libprof/launch/frame_queue.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "libprof/wire/messages.hpp"
@@ -15,11 +16,17 @@ FrameQueue::FrameQueue(std::size_t memory_limit, std::string spill_folder,
                        std::optional<std::uint64_t> spill_limit)
     : memory_limit_(memory_limit), spill_(std::move(spill_folder), spill_limit) {}
 
+std::size_t FrameQueue::most_memory() const {
+  constexpr std::size_t enough = std::size_t{64} << 20;  // where the limit is small
+  return std::max(2 * memory_limit_, enough);
+}
+
 void FrameQueue::push(wire::Frame frame) {
   const std::lock_guard lock(mutex_);
   const auto in_memory = [&](wire::Frame&& kept) {
-    memory_used_ += size_of(kept);
+    const std::size_t size = size_of(kept);
     (spill_.empty() ? older_ : newer_).push_back(std::move(kept));
+    memory_used_ += size;
     pushed_.notify_one();
   };
   const bool fits = memory_used_ + size_of(frame) <= memory_limit_;
@@ -34,7 +41,8 @@ void FrameQueue::push(wire::Frame frame) {
     return;
   }
   if (memory_used_ + size_of(frame) <= memory_limit_) return in_memory(std::move(frame));
-  // What later frames make no sense without is kept, whatever the limit says: it is small.
+  // What later frames make no sense without is kept beyond the limit, for it is small: from honest
+  // collectors.
   if (frame.type == wire::FrameType::batch || frame.type == wire::FrameType::batch_part) {
     counts_.discarded_bytes += size_of(frame);
     auto rest = wire::without_rows(frame);
@@ -43,6 +51,10 @@ void FrameQueue::push(wire::Frame frame) {
       return;
     }
     frame = std::move(*rest);
+  }
+  if (!wire::is_launchers(frame.type) && memory_used_ + size_of(frame) > most_memory()) {
+    counts_.discarded_blocks += 1;
+    return;
   }
   in_memory(std::move(frame));
 }

@@ -46,6 +46,7 @@ class FrameQueue {
  private:
   bool has_frames() const { return !abandoned_ && (!older_.empty() || !spill_.empty()); }
   bool spill(const wire::Frame& frame);
+  std::size_t most_memory() const;  // when the disk takes nothing either
 
   const std::size_t memory_limit_;
   std::mutex mutex_;  // guards what follows

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -14,7 +15,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <map>
+#include <new>
 #include <sstream>
 #include <utility>
 
@@ -22,13 +25,25 @@
 #include "libprof/base/whole.hpp"
 #include "libprof/launch/salvage_process.hpp"
 #include "libprof/wire/ledger.hpp"
+#include "libprof/wire/limits.hpp"
 #include "libprof/wire/messages.hpp"
 
 namespace gpuprof::launch {
 namespace {
 
+using Clock = HelperProcess::Clock;
+
 constexpr int receive_buffer_bytes = 4 << 20;
 constexpr char fallback[] = "/tmp";
+constexpr int backlog = 128;
+// Descriptors that sockets, and arenas, leave free.
+constexpr rlim_t sockets_leave = 64, arenas_leave = 32;
+// Before what failed for want of memory or descriptors is tried again.
+constexpr std::chrono::milliseconds rest{100};
+constexpr std::string_view too_many_files =
+    "gpuprof has too many files open (ulimit -n), it is not recorded";
+constexpr std::string_view nameless = "it does not say which process it is";
+constexpr const char* not_to_the_end = "the buffers it left behind are not read to the end";
 constexpr std::uint32_t most_slots = 1 << 16;  // as many as an arena can be asked to have
 
 // In $TMPDIR, or /tmp where that does not do: the path must fit a socket address.
@@ -52,6 +67,50 @@ void send_frame(int socket, wire::FrameType type, std::span<const std::byte> pay
   message.msg_iovlen = 2;
   // Small, and the first thing in an empty socket: it fits.
   [[maybe_unused]] const ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+}
+
+// Whether a descriptor of a target's is among the last that we may have: those are for the files
+// of the run, which without them would end for all. They are given by number, the lowest first.
+bool is_among_last(int file, rlim_t kept) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+  kept = std::min(kept, limit.rlim_cur / 4);
+  return static_cast<rlim_t>(file) >= limit.rlim_cur - kept;
+}
+
+int open_reserve() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
+
+// Whether the process that the kernel knows by `process` may call itself `said`: in a PID namespace
+// it has another id. Of a process in a namespace that is not inside ours (0) nothing is known.
+bool is_id_of(pid_t process, std::int64_t said) {
+  if (process <= 0 || said == process) return true;
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  constexpr std::string_view name = "NSpid:";
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with(name)) continue;
+    std::istringstream ids(line.substr(name.size()));
+    for (std::int64_t id; ids >> id;) {
+      if (id == said) return true;
+    }
+  }
+  return false;
+}
+
+wire::Fields with_process_id(const wire::Fields& hello, std::int64_t process_id) {
+  wire::Fields fields;
+  fields.set("process_id", process_id);
+  for (const auto& [name, value] : hello) {
+    if (name != "process_id") fields.set(name, value);
+  }
+  return fields;
+}
+
+// The process at the other end, as we see it: it may live in another namespace.
+ucred peer_of(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size);
+  return peer;
 }
 
 std::string config_path(const std::string& folder) {
@@ -87,8 +146,11 @@ struct Listener::Connection {
   std::int64_t process_id = 0;
   ucred peer{};  // as we see it: the process itself may live in another namespace
   bool said_hello = false;
-  bool gave_up = false;  // collecting failed: there is nothing to salvage
-  bool broken = false;   // what came could not be read any further
+  bool renamed = false;        // the id it gave is not its own
+  std::uint64_t refused = 0;   // frames that it may not send
+  bool arena_missing = false;  // we had no descriptor for it
+  bool gave_up = false;        // collecting failed: there is nothing to salvage
+  bool broken = false;         // what came could not be read any further
   bool said_goodbye = false;
   bool unwatched = false;  // its process may live, and cannot be waited for
   bool measured = false;   // CUPTI's range profiler was at work
@@ -183,9 +245,10 @@ Listener::Listener(Options options, FrameQueue& queue)
   std::strncpy(address.sun_path, socket_path_.c_str(), sizeof address.sun_path - 1);
   socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  reserve_ = open_reserve();
   if (socket_ < 0 || wake_ < 0 ||
       bind(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
-      listen(socket_, 128) != 0) {
+      listen(socket_, backlog) != 0) {
     throw Error("no socket for the collector at " + socket_path_ + ": " + std::strerror(errno));
   }
   write_config(folder_->path(), options_.config);
@@ -201,6 +264,7 @@ Listener::~Listener() {
   if (thread_.joinable()) thread_.join();
   close(socket_);
   close(wake_);
+  if (reserve_ >= 0) close(reserve_);
 }
 
 void Listener::wake() {
@@ -222,49 +286,63 @@ std::vector<std::int64_t> Listener::active_processes() {
 void Listener::run() {
   std::vector<pollfd> waiting;
   while (true) {
-    if (abandoning_.load()) {
-      collectors_->forget_all();
-      for (auto& connection : connections_) {
-        if (connection->said_hello && !connection->salvage) account(*connection, true);
-        if (connection->salvage) {
-          count_unsalvaged(*connection, "the buffers it left behind are not read to the end");
-        }
-        push_end(*connection);
-      }
-      connections_.clear();
-    }
-    const std::uint64_t asked = settle_asked_.load();
-    if (settled_.load() != asked) {
-      while (accept_one()) {
-      }
-      active_.store(connections_.size());
-      settled_.store(asked);
-      settled_.notify_all();
-    }
-    active_.store(connections_.size());
-    if (stopping_.load() && connections_.empty()) return;
-
-    waiting.assign(1, {wake_, POLLIN, 0});
-    waiting.push_back({stopping_.load() ? -1 : socket_, POLLIN, 0});
-    for (const auto& connection : connections_) {
-      waiting.push_back({connection->watched(), POLLIN, 0});
-    }
-    if (poll(waiting.data(), waiting.size(), patience_ms()) < 0 && errno != EINTR) return;
-    if (waiting[0].revents) {
-      std::uint64_t count;
-      [[maybe_unused]] const ssize_t got = read(wake_, &count, sizeof count);
-    }
-    // Connections made by accept_one() come behind those that were polled.
-    const std::size_t polled = waiting.size() - 2;
-    if (waiting[1].revents) accept_one();
-    for (std::size_t i = polled; i > 0; --i) {
-      if (goes_on(*connections_[i - 1], waiting[i + 1].revents)) continue;
-      std::unique_ptr<Connection> gone = std::move(connections_[i - 1]);
-      connections_.erase(connections_.begin() + static_cast<std::ptrdiff_t>(i - 1));
-      collectors_->forget(gone->stream);
-      over(std::move(gone));
+    try {
+      if (!turn(waiting)) return;
+    } catch (const std::exception&) {
+      // Not even waiting is possible, for want of memory. That may pass.
+      std::this_thread::sleep_for(rest);
     }
   }
+}
+
+bool Listener::turn(std::vector<pollfd>& waiting) {
+  if (abandoning_.load()) abandon();
+  const std::uint64_t asked = settle_asked_.load();
+  if (settled_.load() != asked) {
+    for (int i = 0; i < 4 * backlog && accept_one(); ++i) {
+    }
+    active_.store(connections_.size());
+    settled_.store(asked);
+    settled_.notify_all();
+  }
+  active_.store(connections_.size());
+  if (stopping_.load() && connections_.empty()) return false;
+
+  if (rests_until_ && Clock::now() >= *rests_until_) rests_until_.reset();
+  waiting.assign(1, {wake_, POLLIN, 0});
+  waiting.push_back({stopping_.load() || rests_until_ ? -1 : socket_, POLLIN, 0});
+  for (const auto& connection : connections_) {
+    waiting.push_back({connection->watched(), POLLIN, 0});
+  }
+  if (poll(waiting.data(), waiting.size(), patience_ms()) < 0 && errno != EINTR) return false;
+  if (waiting[0].revents) {
+    std::uint64_t count;
+    [[maybe_unused]] const ssize_t got = read(wake_, &count, sizeof count);
+  }
+  // Connections made by accept_one() come behind those that were polled.
+  const std::size_t polled = waiting.size() - 2;
+  if (waiting[1].revents) accept_one();
+  for (std::size_t i = polled; i > 0; --i) {
+    if (goes_on(*connections_[i - 1], waiting[i + 1].revents)) continue;
+    std::unique_ptr<Connection> gone = std::move(connections_[i - 1]);
+    connections_.erase(connections_.begin() + static_cast<std::ptrdiff_t>(i - 1));
+    collectors_->forget(gone->stream);
+    over(std::move(gone));
+  }
+  return true;
+}
+
+// Nobody is waited for any more.
+void Listener::abandon() {
+  collectors_->forget_all();
+  for (auto& connection : connections_) {
+    conclude(*connection, [&] {
+      if (connection->said_hello && !connection->salvage) account(*connection, true);
+      if (connection->salvage) count_unsalvaged(*connection, not_to_the_end);
+      push_end(*connection);
+    });
+  }
+  connections_.clear();
 }
 
 void Listener::settle() {
@@ -275,40 +353,112 @@ void Listener::settle() {
 
 // How long nothing need be done, if nothing comes. -1: for ever.
 int Listener::patience_ms() const {
-  auto next = HelperProcess::Clock::time_point::max();
+  auto next = rests_until_.value_or(Clock::time_point::max());
   for (const auto& connection : connections_) {
     if (connection->salvage) next = std::min(next, connection->salvage->next_look());
   }
-  if (next == HelperProcess::Clock::time_point::max()) return -1;
-  const auto left =
-      std::chrono::ceil<std::chrono::milliseconds>(next - HelperProcess::Clock::now());
+  if (next == Clock::time_point::max()) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now());
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
 }
 
 // Takes what came. false: it is over.
 bool Listener::goes_on(Connection& connection, bool something_came) {
-  if (!connection.salvage) {
-    if (!something_came) return true;
-    return !connection.lingers && receive(connection);
+  if (connection.broken && !connection.salvage) return false;
+  try {
+    if (!connection.salvage) {
+      if (!something_came) return true;
+      return !connection.lingers && receive(connection);
+    }
+    SalvageProcess& salvage = *connection.salvage;
+    if (something_came && salvage.socket() >= 0 && !receive(connection)) salvage.close_socket();
+    return !salvage.look(something_came);
+  } catch (const std::bad_alloc&) {
+    end_stream(connection, "there is not enough memory for what it sends");
+  } catch (const std::exception& error) {
+    end_stream(connection, error.what());
   }
-  SalvageProcess& salvage = *connection.salvage;
-  if (something_came && salvage.socket() >= 0 && !receive(connection)) salvage.close_socket();
-  return !salvage.look(something_came);
+  return false;
+}
+
+// Nothing more of it is read. It is still to be told that it is over.
+void Listener::end_stream(Connection& connection, std::string_view why) {
+  connection.broken = true;
+  connection.frames = wire::FrameAssembler();
+  tell_user(connection.process_id, why);
+}
+
+void Listener::tell_user(std::int64_t process_id, std::string_view text) {
+  if (!options_.message) return;
+  try {
+    options_.message(process_id, std::string(text));
+  } catch (const std::exception&) {
+    // It is counted where it happened.
+  }
 }
 
 bool Listener::accept_one() {
   const int socket = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (socket < 0) return false;
+  if (socket >= 0) {
+    add_connection(socket);
+    return true;
+  }
+  switch (errno) {
+    case EMFILE:
+    case ENFILE:
+    case ENOBUFS:
+    case ENOMEM: return turn_one_away();
+    case ECONNABORTED:
+    case EINTR: return true;
+    default: return false;
+  }
+}
+
+// A connection that is left waiting would wake us all the time, and its process would not learn
+// that it waits in vain.
+bool Listener::turn_one_away() {
+  if (reserve_ >= 0) close(reserve_);
+  const int socket = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
+  if (socket >= 0) {
+    const pid_t process = peer_of(socket).pid;
+    close(socket);
+    turn_away(process, too_many_files);
+  }
+  reserve_ = open_reserve();
+  if (socket < 0) rests_until_ = Clock::now() + rest;
+  return socket >= 0;
+}
+
+void Listener::turn_away(std::int64_t process_id, std::string_view why) {
+  // One line is enough for all of them.
+  if (turned_away_.fetch_add(1) == 0) tell_user(process_id, why);
+}
+
+void Listener::add_connection(int socket) {
+  const ucred peer = peer_of(socket);
+  if (is_among_last(socket, sockets_leave)) {
+    close(socket);
+    return turn_away(peer.pid, too_many_files);
+  }
+  const auto same = [&](const auto& other) { return other->peer.pid == peer.pid; };
+  if (peer.pid > 0 && static_cast<std::size_t>(std::ranges::count_if(connections_, same)) >=
+                          wire::max_connections_of_process) {
+    close(socket);
+    return turn_away(peer.pid, "it has too many connections, this one is not recorded");
+  }
   setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes, sizeof receive_buffer_bytes);
-  auto connection = std::make_unique<Connection>();
-  connection->socket = socket;
-  connection->stream = next_stream_++;
-  socklen_t size = sizeof connection->peer;
-  getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &connection->peer, &size);
-  connection->process_id = connection->peer.pid;  // until it says another
-  connections_.push_back(std::move(connection));
+  try {
+    connections_.push_back(std::make_unique<Connection>());
+  } catch (const std::bad_alloc&) {
+    close(socket);
+    return turn_away(peer.pid, "gpuprof has no memory left, it is not recorded");
+  }
+  Connection& connection = *connections_.back();
+  connection.socket = socket;
+  connection.stream = next_stream_++;
+  connection.peer = peer;
+  connection.process_id = peer.pid;  // until it says another
   active_.store(connections_.size());
-  return true;
 }
 
 bool Listener::receive(Connection& connection) {
@@ -316,11 +466,8 @@ bool Listener::receive(Connection& connection) {
   for (int turns = 0; turns < 64; ++turns) {
     const auto room = connection.frames.room();
     if (room.empty()) {
-      connection.broken = true;
-      if (options_.message) {
-        options_.message(connection.process_id,
-                         "its data cannot be read: " + connection.frames.damaged());
-      }
+      const std::string damage = connection.frames.damaged();
+      end_stream(connection, "its data cannot be read: " + damage);
       return false;
     }
     iovec piece{room.data(), room.size()};
@@ -329,31 +476,81 @@ bool Listener::receive(Connection& connection) {
     message.msg_iov = &piece;
     message.msg_iovlen = 1;
     message.msg_control = control;
-    message.msg_controllen = sizeof control;
+    // Room for one: with what CMSG_SPACE rounds up there would be for two.
+    message.msg_controllen = CMSG_LEN(sizeof(int));
     const ssize_t got = recvmsg(connection.watched(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got < 0) {
       if (errno == EINTR) continue;
       return errno == EAGAIN || errno == EWOULDBLOCK;
     }
+    take_descriptor(connection, message);
     if (got == 0) return false;
     if (connection.salvage && !connection.salvage->came(static_cast<std::size_t>(got))) {
       return false;
     }
-    for (cmsghdr* part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
-      if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-      if (connection.arena >= 0) close(connection.arena);
-      std::memcpy(&connection.arena, CMSG_DATA(part), sizeof connection.arena);
-    }
     connection.frames.filled(static_cast<std::size_t>(got));
     if (connection.frames.complete()) take(connection, connection.frames.take());
+    make_room(connection);
+    if (connection.broken) return false;
   }
   return true;
 }
 
+// An arena. The kernel closes what a message carries beyond one.
+void Listener::take_descriptor(Connection& connection, msghdr& message) {
+  int file = -1;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    std::memcpy(&file, CMSG_DATA(part), sizeof file);
+  }
+  const bool kept_free = file >= 0 && is_among_last(file, arenas_leave);
+  if (kept_free) close(file);
+  if (file >= 0 && !kept_free) {
+    const int unwanted = connection.salvage ? file : std::exchange(connection.arena, file);
+    if (unwanted >= 0) close(unwanted);
+  } else if ((kept_free || (message.msg_flags & MSG_CTRUNC)) &&
+             !std::exchange(connection.arena_missing, true)) {
+    tell_user(connection.process_id,
+              "gpuprof has too many files open (ulimit -n): what is in its buffers when it ends "
+              "will be lost");
+  }
+}
+
+// Ends the stream that holds most where those together hold too much.
+void Listener::make_room(const Connection& latest) {
+  constexpr std::size_t little = std::size_t{8} << 20;
+  if (latest.frames.held() <= little) return;
+  std::size_t held = 0;
+  Connection* most = nullptr;
+  for (const auto& connection : connections_) {
+    const std::size_t its = connection->frames.held();
+    if (its <= little) continue;
+    held += its;
+    if (!most || its > most->frames.held()) most = connection.get();
+  }
+  if (held > wire::max_unfinished_bytes) {
+    end_stream(*most, "it sends so long frames that there is no room for their ends");
+  }
+}
+
 void Listener::take(Connection& connection, wire::Frame frame) {
+  using wire::FrameType;
   frame.stream = connection.stream;
+  const bool of_process = frame.type == FrameType::hello || frame.type == FrameType::arena ||
+                          frame.type == FrameType::question || frame.type == FrameType::goodbye;
+  if (wire::is_launchers(frame.type) || (connection.salvage && of_process) ||
+      (connection.said_hello && frame.type == FrameType::hello)) {
+    ++connection.refused;
+    return;
+  }
+  if (!connection.said_hello && frame.type != FrameType::hello) {
+    return end_stream(connection, nameless);
+  }
   switch (frame.type) {
-    case wire::FrameType::hello: answer_hello(connection, frame); break;
+    case wire::FrameType::hello:
+      answer_hello(connection, frame);
+      if (connection.broken) return;
+      break;
     case wire::FrameType::info: {
       const wire::Fields fields = wire::Decoder(frame.payload()).fields();
       if (const auto path = fields.find("cupti_path")) connection.cupti_path = *path;
@@ -397,11 +594,24 @@ void Listener::came_in_part(Connection& connection, std::span<const std::byte> p
   if (part.number + 1 == part.parts) came(connection, std::exchange(connection.first_part, {}));
 }
 
-void Listener::answer_hello(Connection& connection, const wire::Frame& hello) {
+void Listener::answer_hello(Connection& connection, wire::Frame& hello) {
   wire::Decoder decoder(hello.payload());
-  decoder.integer<std::uint32_t>();
-  const wire::Fields fields = decoder.fields();
-  connection.process_id = fields.integer("process_id");
+  const auto version = decoder.integer<std::uint32_t>();
+  wire::Fields fields = decoder.fields();
+  // The loader tells of a collector that is newer than we are.
+  if (!decoder.ok() && version <= wire::version) return end_stream(connection, nameless);
+  const std::int64_t said = fields.integer("process_id");
+  if (is_id_of(connection.peer.pid, said)) {
+    connection.process_id = said;
+  } else {
+    connection.renamed = true;
+    tell_user(connection.process_id,
+              "it says that it is process " + std::to_string(said) + ", which is not so");
+    fields = with_process_id(fields, connection.process_id);
+    wire::Encoder encoder;
+    encoder.integer(version).fields(fields);
+    hello = wire::make_frame(wire::FrameType::hello, connection.stream, encoder.bytes());
+  }
   connection.said_hello = true;
   seen_.fetch_add(1);
   {
@@ -441,6 +651,9 @@ void Listener::account(const Connection& connection, bool lives) {
   if (connection.gave_up) return;
   if (connection.arena < 0) {
     if (connection.said_goodbye) return;
+    if (connection.arena_missing || connection.broken) {
+      return push_statistics(connection, std::array<wire::Statistic, 1>{{{"", "stream_cut", 1}}});
+    }
     tell_cut_off(connection);
     return push_statistics(connection, std::array<wire::Statistic, 1>{{{"", "not_profiled", 1}}});
   }
@@ -457,9 +670,7 @@ void Listener::account(const Connection& connection, bool lives) {
 }
 
 void Listener::tell_cut_off(const Connection& connection) {
-  if (options_.message) {
-    options_.message(connection.process_id, "it was cut off before anything was recorded");
-  }
+  tell_user(connection.process_id, "it was cut off before anything was recorded");
 }
 
 void Listener::push_statistics(const Connection& connection,
@@ -475,24 +686,37 @@ void Listener::over(std::unique_ptr<Connection> connection) {
     if (!connection->broken) tell_cut_off(*connection);
     return;
   }
-  if (connection->salvage) {
-    if (const std::string problem = connection->salvage->problem(); !problem.empty()) {
-      count_unsalvaged(*connection, problem);
+  conclude(*connection, [&] {
+    if (connection->salvage) {
+      const std::string problem =
+          connection->broken ? not_to_the_end : connection->salvage->problem();
+      if (!problem.empty()) count_unsalvaged(*connection, problem);
+    } else {
+      const bool arena = !connection->gave_up && connection->arena >= 0;
+      if (arena && !connection->lingers && linger(*connection)) {
+        return connections_.push_back(std::move(connection));
+      }
+      account(*connection, false);
+      if (arena && start_salvage(*connection)) return;
     }
-  } else {
-    const bool arena = !connection->gave_up && connection->arena >= 0;
-    if (arena && !connection->lingers && linger(*connection)) {
-      connections_.push_back(std::move(connection));
-      return;
-    }
-    account(*connection, false);
-    if (arena && start_salvage(*connection)) return;
+    push_end(*connection);
+  });
+}
+
+// Does what there is to do when a stream is over, as far as there is memory for it.
+void Listener::conclude(const Connection& connection, const std::function<void()>& what) {
+  const std::int64_t process_id = connection.process_id;
+  try {
+    what();
+  } catch (const std::exception&) {
+    unaccounted_.fetch_add(1);
+    const std::lock_guard lock(mutex_);
+    std::erase(active_processes_, process_id);
   }
-  push_end(*connection);
 }
 
 void Listener::count_unsalvaged(Connection& connection, const std::string& problem) {
-  if (options_.message) options_.message(connection.process_id, problem);
+  tell_user(connection.process_id, problem);
   push_statistics(connection, std::array<wire::Statistic, 1>{{{"", "salvage_failed", 1}}});
 }
 
@@ -532,6 +756,8 @@ bool Listener::start_salvage(Connection& connection) {
   salvage->stream = connection.stream;
   salvage->process_id = connection.process_id;
   salvage->said_hello = true;
+  salvage->renamed = connection.renamed;
+  salvage->refused = connection.refused;
   salvage->salvage = std::move(process);
   connections_.push_back(std::move(salvage));
   return true;
@@ -543,7 +769,12 @@ void Listener::push_end(Connection& connection) {
     const std::lock_guard lock(mutex_);
     std::erase(active_processes_, connection.process_id);
   }
-  queue_.push(wire::make_frame(wire::FrameType::stream_end, connection.stream, {}));
+  std::vector<wire::Statistic> statistics;
+  if (connection.refused > 0) statistics.push_back({"", "frames_malformed", connection.refused});
+  if (connection.renamed) statistics.push_back({"", "process_id_replaced", 1});
+  wire::Encoder encoder;
+  if (!statistics.empty()) wire::encode(encoder, statistics);
+  queue_.push(wire::make_frame(wire::FrameType::stream_end, connection.stream, encoder.bytes()));
 }
 
 }  // namespace gpuprof::launch

@@ -3,7 +3,14 @@
 // A thread of its own accepts, answers hello with the configuration, and moves every frame into the
 // queue, numbered by connection. When a process is gone it reads out what was left in its arena
 // (salvage), by a helper program (salvage_process.hpp). It waits for nothing but its sockets.
+//
+// What a process sends concerns that process only: whatever is wrong with it, also that there is no
+// memory or no descriptor for it, ends its stream, is counted, and leaves the others alone. Who a
+// process is the kernel says.
 #pragma once
+
+#include <poll.h>
+#include <sys/socket.h>
 
 #include <atomic>
 #include <chrono>
@@ -12,8 +19,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -62,6 +71,11 @@ class Listener {
   std::size_t seen() const { return seen_.load(); }
   // Those that connected and ended before they said who they are.
   std::size_t silent() const { return silent_.load(); }
+  // Connections that were closed at once: no descriptor or memory was left for them, or their
+  // process had too many.
+  std::size_t turned_away() const { return turned_away_.load(); }
+  // Streams whose end, and what was counted with it, could not be recorded for want of memory.
+  std::size_t unaccounted() const { return unaccounted_.load(); }
   std::vector<std::int64_t> active_processes();
   // Waits until every connection that was made by now is known.
   void settle();
@@ -78,16 +92,26 @@ class Listener {
   class Collectors;
 
   void run();
+  bool turn(std::vector<pollfd>& waiting);  // false: it was the last one
+  void abandon();
   int patience_ms() const;
   bool goes_on(Connection& connection, bool something_came);
-  bool accept_one();                     // false: there is none
+  bool accept_one();  // false: there is none, or none can be taken now
+  bool turn_one_away();
+  void turn_away(std::int64_t process_id, std::string_view why);
+  void add_connection(int socket);
   bool receive(Connection& connection);  // false: it is over
+  void take_descriptor(Connection& connection, msghdr& message);
+  void make_room(const Connection& latest);
   void take(Connection& connection, wire::Frame frame);
   void came(Connection& connection, std::span<const std::byte> batch);
   void came_in_part(Connection& connection, std::span<const std::byte> payload);
-  void answer_hello(Connection& connection, const wire::Frame& hello);
+  void answer_hello(Connection& connection, wire::Frame& hello);
+  void end_stream(Connection& connection, std::string_view why);
+  void tell_user(std::int64_t process_id, std::string_view text);
   void take_question(Connection& connection, const wire::Frame& question);
   void over(std::unique_ptr<Connection> connection);
+  void conclude(const Connection& connection, const std::function<void()>& what);
   bool linger(Connection& connection);
   bool start_salvage(Connection& connection);
   void tell_cut_off(const Connection& connection);
@@ -103,9 +127,13 @@ class Listener {
   std::string socket_path_;
   int socket_ = -1;
   int wake_ = -1;
+  int reserve_ = -1;  // closed to take a connection when no descriptor is left
+  std::optional<std::chrono::steady_clock::time_point> rests_until_;  // nothing is accepted
   std::atomic<std::size_t> active_{0};
   std::atomic<std::size_t> seen_{0};
   std::atomic<std::size_t> silent_{0};
+  std::atomic<std::size_t> turned_away_{0};
+  std::atomic<std::size_t> unaccounted_{0};
   std::atomic<std::uint64_t> settle_asked_{0};
   std::atomic<std::uint64_t> settled_{0};
   std::atomic<bool> stopping_{false};

@@ -13,6 +13,7 @@
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/whole.hpp"
+#include "libprof/wire/stream_error.hpp"
 
 namespace gpuprof::metrics {
 namespace {
@@ -33,45 +34,66 @@ std::uint32_t shape_of(const wire::MeasuredRange& range, const std::vector<std::
 
 }  // namespace
 
-std::uint64_t LaunchTable::place_of(const wire::MeasuredRange& range) {
-  return (range.ordinal - 1) * sizeof(Entry);
+LaunchTable::~LaunchTable() {
+  if (file_ >= 0) close(file_);
 }
 
-LaunchTable::~LaunchTable() {
-  for (const auto& [key, file] : files_) close(file);
+std::optional<std::uint64_t> LaunchTable::place_of(std::uint32_t process, std::uint32_t context,
+                                                   std::uint64_t ordinal) const {
+  const std::uint64_t number = ordinal - 1;
+  const auto block = blocks_.find({process, context, number / entries_per_block});
+  if (block == blocks_.end()) return std::nullopt;
+  return (block->second * entries_per_block + number % entries_per_block) * sizeof(Entry);
+}
+
+std::optional<std::uint64_t> LaunchTable::place_for(std::uint32_t process, std::uint32_t context,
+                                                    std::uint64_t ordinal) {
+  if (const auto place = place_of(process, context, ordinal)) return place;
+  Process& its = processes_[process];
+  if (its.blocks >= most_blocks_ || blocks_.size() >= wire::max_run_launch_blocks) {
+    return std::nullopt;
+  }
+  ++its.blocks;
+  blocks_.try_emplace({process, context, (ordinal - 1) / entries_per_block}, blocks_.size());
+  return place_of(process, context, ordinal);
 }
 
 void LaunchTable::add(std::uint32_t process, const wire::CounterData& launches) {
-  int& file = files_.try_emplace({process, launches.context_number}, -1).first->second;
-  if (file < 0) file = open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  constexpr std::uint64_t highest = std::uint64_t{1} << 48;
+  if (file_ < 0) file_ = open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   for (const wire::MeasuredRange& range : launches.ranges) {
+    if (range.ordinal == 0 || range.ordinal > highest) {
+      throw wire::StreamError("a launch has the number " + std::to_string(range.ordinal));
+    }
+    const auto place = place_for(process, launches.context_number, range.ordinal);
+    if (!place) continue;
     const Entry entry{range.correlation, shape_of(range, launches.names)};
-    if (file < 0 || !write_whole(file, std::as_bytes(std::span(&entry, 1)), place_of(range))) {
+    if (file_ < 0 || !write_whole(file_, std::as_bytes(std::span(&entry, 1)), *place)) {
       throw Error("launches cannot be kept in " + folder_ + ": " + std::strerror(errno),
                   "choose a folder with room by TMPDIR", ExitCode::output_failed);
     }
+    std::uint64_t& last = processes_[process].launches[launches.context_number];
+    last = std::max(last, range.ordinal);
   }
 }
 
 std::uint64_t LaunchTable::launches(std::uint32_t process) const {
+  const auto found = processes_.find(process);
   std::uint64_t most = 0;
-  for (const auto& [key, file] : files_) {
-    const off_t size = key.first == process ? lseek(file, 0, SEEK_END) : 0;
-    most = std::max(most, static_cast<std::uint64_t>(std::max<off_t>(size, 0)) / sizeof(Entry));
-  }
+  if (found == processes_.end()) return most;
+  for (const auto& [context, last] : found->second.launches) most = std::max(most, last);
   return most;
 }
 
 std::uint64_t LaunchTable::join(std::uint32_t process, std::uint32_t context_number,
                                 wire::MetricValues& values) const {
-  const auto found = files_.find({process, context_number});
   std::uint64_t lost = 0;
   for (std::size_t i = 0; i < values.ranges.size(); ++i) {
     wire::MeasuredRange& range = values.ranges[i];
     if (range.kind != wire::RangeKind::kernel) continue;
     Entry entry{};
-    if (found != files_.end()) {
-      read_whole(found->second, std::as_writable_bytes(std::span(&entry, 1)), place_of(range));
+    if (const auto place = place_of(process, context_number, range.ordinal)) {
+      read_whole(file_, std::as_writable_bytes(std::span(&entry, 1)), *place);
     }
     range.correlation = 0;
     if (entry.shape == shape_of(range, values.names)) {

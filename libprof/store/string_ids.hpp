@@ -1,9 +1,9 @@
 // A stream's string ids, and what they are in StringTable.
 //
 // Ids count up from 1, and a stream may say any: memory goes by the ids that came, in pages, and
-// has a limit. Beyond it the pages that have been there longest are given up. Only their ids are
-// that old: a collector starts over before, and one of an older gpuprof counts on and never names a
-// string again that it sent so long ago.
+// has a limit. Beyond it the pages that have been there longest are given up. A collector starts
+// its ids over long before that (collect/strings.hpp). One of an older gpuprof counts on, and never
+// names a string again that it sent so long ago.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@ namespace gpuprof::store {
 
 class StringIds {
  public:
-  // Ids that are kept: a collector has at most 32,768 in its table, and some 50,000 fresh ones in
-  // a batch of a slot of 1 MiB.
+  // Ids that are kept: a collector starts over at 131,072, and a batch of a slot of 1 MiB has some
+  // 50,000 fresh ones.
   static constexpr std::size_t most_ids = 1 << 18;
 
   // 0: the id never came.

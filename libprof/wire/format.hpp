@@ -38,6 +38,12 @@ enum class FrameType : std::uint32_t {
   batch_part = 18,    // collector: of a batch that is longer than a payload may be
 };
 
+// What a target may not say: it would speak of others, or of what the launcher found out.
+constexpr bool is_launchers(FrameType type) {
+  return type == FrameType::config || type == FrameType::run || type == FrameType::stream_end ||
+         type == FrameType::metrics || type == FrameType::ranges;
+}
+
 // Beside the launcher's socket: the payload of a config frame, without what is for one process
 // only. For collectors that get no answer because the launcher stands still.
 inline constexpr std::string_view config_file = "config";

@@ -69,6 +69,19 @@ inline constexpr std::size_t max_streams = 1 << 19;
 inline constexpr std::size_t max_run_tables = 1024;
 inline constexpr std::size_t max_run_columns = 1 << 16;
 
+// --- while a run is recorded (launch/listener.hpp)
+
+// Of one process, each with up to two descriptors of ours; more are closed. It has one, and for a
+// while another when it executes a second program.
+inline constexpr std::size_t max_connections_of_process = 64;
+// Bytes of frames that have not come to their end, of all streams. The stream with the next piece
+// of a long one ends. The longest that can come is a module of 256 MiB, by itself.
+inline constexpr std::size_t max_unfinished_bytes = 2 * max_payload;
+// Launches that a run with --metrics can join later runs with (metrics/launch_table.hpp), in blocks
+// of 4096: 268 million of each process, a billion in all.
+inline constexpr std::size_t max_launch_blocks = 1 << 16;
+inline constexpr std::size_t max_run_launch_blocks = 1 << 18;
+
 // Whether a payload is longer than its type has reason to be. Of a type that is not known nothing
 // is decoded, so it may be as long as any.
 constexpr bool is_oversized(FrameType type, std::uint64_t length) {

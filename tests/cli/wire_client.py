@@ -3,6 +3,7 @@ by hand. A program that uses this is run under gpuprof; it needs neither CUDA no
 
 import array
 import os
+import select
 import socket
 import struct
 
@@ -82,6 +83,14 @@ class Client:
         self.send(frame(INFO, fields(cupti_path=cupti)))
         self.send_file(frame(ARENA, fields(slots=1)), file)
         os.close(file)
+
+
+def hung_up(clients):
+    """How many of them the other end has closed."""
+    poll = select.poll()
+    for client in clients:
+        poll.register(client.socket, select.POLLHUP)
+    return len(poll.poll(0))
 
 
 def arena(slot_size=4096, entries=1, text_size=4096, slot=b"", state=1):

@@ -1,13 +1,18 @@
 #include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <cstdio>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "libprof/collect/arena.hpp"
 #include "libprof/collect/strings.hpp"
+#include "libprof/store/string_ids.hpp"
+#include "libprof/wire/messages.hpp"
 
 using namespace gpuprof::collect;
 
@@ -68,6 +73,43 @@ TEST_CASE_METHOD(LaunchNamesTest, "a kernel's name is kept once") {
   names.note(buffer.data(), 3);
   CHECK(salvaged(buffer.data(), 3) == "saxpy");
   CHECK(salvaged(buffer.data(), 4).empty());
+}
+
+TEST_CASE("ids start over, and rows find their texts all the same") {
+  Arena arena;
+  REQUIRE(arena.create(4, 64 * 1024));
+  LiveStrings strings(arena);
+  gpuprof::store::StringIds known;  // as the reader has them: what they are of
+  std::uint32_t highest = 0;
+  std::size_t wrong = 0, restarts = 0;
+  const std::array<const char*, 3> kernels{"copy", "scale", "add"};
+  std::array<char, 32> message{};
+  const auto sum = [](std::string_view text) {
+    return static_cast<std::int64_t>(std::hash<std::string_view>()(text));
+  };
+  for (int batch = 0; batch < 400; ++batch) {
+    std::vector<std::pair<std::uint32_t, std::int64_t>> rows;  // id, and what it is of
+    const auto add = [&](const char* text) { rows.emplace_back(strings.intern(text), sum(text)); };
+    for (int i = 0; i < 1000; ++i) {
+      add(kernels[static_cast<std::size_t>(i) % kernels.size()]);
+      std::snprintf(message.data(), message.size(), "request %d of %d", i, batch);
+      add(message.data());
+      wrong += strings.bytes(message.data(), 1) != static_cast<std::uint32_t>(i) + 1;
+    }
+    const auto fresh = gpuprof::wire::decode_strings(
+        {gpuprof::wire::string_block, strings.fresh().count(), strings.fresh().bytes()});
+    REQUIRE(fresh);
+    for (const auto& string : *fresh) {
+      restarts += string.id < highest;
+      highest = std::max(highest, string.id);
+      known.set(string.id, sum(string.text));
+    }
+    for (const auto& [id, text] : rows) wrong += known.of(id) != text;
+    strings.clear();
+  }
+  CHECK(wrong == 0);
+  CHECK(restarts > 0);
+  CHECK(highest < LiveStrings::most_ids + 2000);
 }
 
 TEST_CASE("a dead target's strings are no longer than its arena's room for them") {

@@ -138,6 +138,20 @@ TEST_CASE("of a batch that has no room its strings and the number of its rows st
   CHECK(batch->blocks[2].rows == 2);
 }
 
+TEST_CASE("what is no batch has a limit too where no file can be, but for the launcher's own") {
+  constexpr std::size_t large = std::size_t{8} << 20;
+  launch::FrameQueue queue(1 << 20, "/nowhere");
+  const std::vector<std::byte> bytes(large);
+  for (int i = 0; i < 20; ++i) queue.push(wire::make_frame(wire::FrameType{77}, 1, bytes));
+  queue.push(wire::make_frame(wire::FrameType::stream_end, 1, {}));
+  const launch::FrameQueue::Counts counts = queue.counts();
+  CHECK(counts.waiting_bytes <= (std::size_t{64} << 20) + 100);
+  CHECK(counts.discarded_blocks == 20 - counts.waiting_bytes / large);
+  wire::Frame last;
+  for (wire::Frame frame; queue.pop(frame, std::chrono::milliseconds(0));) last = std::move(frame);
+  CHECK(last.type == wire::FrameType::stream_end);
+}
+
 TEST_CASE("order holds when the disk is full") {
   const test::TemporaryFolder folder;
   FrameQueue queue(250, folder.path());

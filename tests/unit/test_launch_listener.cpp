@@ -5,11 +5,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <thread>
 
 #include "libprof/base/whole.hpp"
@@ -167,6 +169,36 @@ std::string script(const test::TemporaryFolder& folder, const std::string& text)
 }
 
 }  // namespace
+
+TEST_CASE("what is thrown for one process ends its stream only", "[tsan]") {
+  launch::FrameQueue queue{1 << 20, "/tmp"};
+  std::atomic<bool> fails{true};
+  launch::Listener listener(
+      {.config = {},
+       .config_for = [&](std::uint32_t, const wire::Fields&) -> wire::Fields {
+         if (fails.load()) throw std::bad_alloc();
+         return {};
+       },
+       .message = [](std::int64_t, const std::string&) { throw std::bad_alloc(); }},
+      queue);
+  const auto is_answered = [&] {
+    std::array<int, 2> ends{};
+    REQUIRE(pipe(ends.data()) == 0);
+    Child([&] {
+      const Collector collector(listener.socket_path());
+      collector.send(test::hello(0, getpid()));
+      const char answered = collector.is_answered() ? 'y' : 'n';
+      if (write(ends[1], &answered, 1) != 1) _exit(1);
+    }).wait();
+    char answered = 0;
+    REQUIRE(read(ends[0], &answered, 1) == 1);
+    for (const int end : ends) close(end);
+    return answered == 'y';
+  };
+  CHECK_FALSE(is_answered());
+  fails = false;
+  CHECK(is_answered());
+}
 
 TEST_CASE("a salvage that hangs keeps nobody waiting", "[tsan]") {
   const test::TemporaryFolder folder;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "libprof/metrics/launch_table.hpp"
+#include "libprof/wire/stream_error.hpp"
 
 using namespace gpuprof;
 using metrics::LaunchTable;
@@ -95,4 +96,58 @@ TEST_CASE("another process or context has launches of its own") {
     CHECK(table.join(process, context, later) == 1);
     CHECK(later.ranges[0].correlation == 0);
   }
+}
+
+namespace {
+
+wire::CounterData list_of(std::uint32_t context, std::uint64_t ordinal) {
+  wire::CounterData list{};
+  list.group = wire::launch_list;
+  list.context_number = context;
+  list.names = {"odd"};
+  list.ranges.push_back(launch(ordinal, 1, 4, 10));
+  return list;
+}
+
+std::size_t open_files() {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& file : std::filesystem::directory_iterator("/proc/self/fd")) {
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("a launch with a number that there cannot be concerns its stream only") {
+  LaunchTable table(std::filesystem::temp_directory_path());
+  for (const std::uint64_t ordinal :
+       {std::uint64_t{0}, std::uint64_t{1} << 61, ~std::uint64_t{0}}) {
+    INFO(ordinal);
+    CHECK_THROWS_AS(table.add(0, list_of(7, ordinal)), wire::StreamError);
+    auto later = values({launch(ordinal, 1, 4)});
+    CHECK(table.join(0, 7, later) == 1);
+  }
+  fill(table);
+  auto later = values({launch(1, 1, 4)});
+  CHECK(table.join(0, 7, later) == 0);
+}
+
+TEST_CASE("launches of however many contexts take one descriptor, and a limited number of blocks") {
+  constexpr std::size_t most_blocks = 500;
+  LaunchTable table(std::filesystem::temp_directory_path(), most_blocks);
+  table.add(0, list_of(0, 1));
+  const std::size_t open = open_files();
+  for (std::uint32_t context = 1; context < 1000; ++context) table.add(0, list_of(context, 1));
+  CHECK(open_files() == open);
+  fill(table);                       // of process 0: there is no room left
+  table.add(1, list_of(999, 4097));  // another has its own
+  std::size_t joined = 0;
+  for (std::uint32_t context = 0; context < 1000; ++context) {
+    auto later = values({launch(1, 1, 4)});
+    joined += table.join(0, context, later) == 0;
+  }
+  CHECK(joined == most_blocks);
+  auto later = values({launch(4097, 1, 4)});
+  CHECK(table.join(1, 999, later) == 0);
 }

@@ -1,9 +1,12 @@
 // The example in libprof/wire/FORMAT.md is what it says it is.
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <set>
 #include <sstream>
+#include <string>
 
 #include "libprof/wire/capture.hpp"
+#include "libprof/wire/limits.hpp"
 #include "tests/unit/stream_builder.hpp"
 
 using namespace gpuprof;
@@ -26,7 +29,77 @@ std::string example_bytes() {
   return bytes;
 }
 
+std::string with_commas(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
+  return text;
+}
+
+// Those that a header defines.
+void add_limits(const char* header, std::set<std::string>& names) {
+  std::ifstream file(std::string(GPUPROF_SOURCE_DIR "/libprof/wire/") + header);
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t begin = line.find(" max_");
+    if (!line.starts_with("inline constexpr ") || begin == line.npos) continue;
+    names.insert(line.substr(begin + 1, line.find(" =", begin) - begin - 1));
+  }
+}
+
 }  // namespace
+
+TEST_CASE("the design's table of limits is that of the code") {
+  std::set<std::string> rows, names;
+  const auto limit = [&](const std::string& name, std::uint64_t value) {
+    rows.insert(name + "` | " + with_commas(value));
+    names.insert(name);
+  };
+#define LIMIT(NAME) limit(#NAME, wire::NAME)
+  LIMIT(max_payload);
+  LIMIT(max_small_payload);
+  LIMIT(max_fields);
+  LIMIT(max_blocks);
+  LIMIT(max_strings);
+  LIMIT(max_byte_strings);
+  LIMIT(max_statistics);
+  LIMIT(max_api_names);
+  LIMIT(max_callback_id);
+  LIMIT(max_metrics);
+  LIMIT(max_texts);
+  LIMIT(max_name);
+  LIMIT(max_columns);
+  LIMIT(max_string_id);
+  LIMIT(max_joined_batch);
+  LIMIT(max_definitions);
+  LIMIT(max_definition_bytes);
+  LIMIT(max_new_tables);
+  LIMIT(max_stream_columns);
+  LIMIT(max_counted);
+  LIMIT(max_clocks);
+  LIMIT(max_stream_api_names);
+  LIMIT(max_open_ranges);
+  LIMIT(max_streams);
+  LIMIT(max_run_tables);
+  LIMIT(max_run_columns);
+  LIMIT(max_connections_of_process);
+  LIMIT(max_unfinished_bytes);
+  LIMIT(max_launch_blocks);
+  LIMIT(max_run_launch_blocks);
+#undef LIMIT
+  std::set<std::string> table;
+  std::ifstream page(GPUPROF_SOURCE_DIR "/docs/design.md");
+  for (std::string line; std::getline(page, line);) {
+    if (!line.starts_with("| `max_")) continue;
+    const std::size_t end = line.find(" |", line.find("` | ") + 4);
+    table.insert(line.substr(3, end - 3));
+  }
+  CHECK(table == rows);
+  // All limits of the code are in the list.
+  std::set<std::string> there;
+  add_limits("limits.hpp", there);
+  add_limits("format.hpp", there);
+  there.erase("max_capture_number");  // of files, not of what is in them
+  CHECK(there == names);
+}
 
 TEST_CASE("the example of the format's page is a capture") {
   const test::TemporaryFolder folder;
