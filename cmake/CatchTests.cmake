@@ -116,7 +116,8 @@ function(gpuprof_python_tests folder)
     set(_name ${GPUPROF_TEST_PREFIX}${folder}.${_stem})
     add_test(NAME ${_name} COMMAND ${GPUPROF_PYTHON} ${_file}
              WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
-    set_tests_properties(${_name} PROPERTIES LABELS "${_labels}" TIMEOUT 300
+    # The longer ones first, so that no processor is idle at the end.
+    set_tests_properties(${_name} PROPERTIES LABELS "${_labels}" TIMEOUT 300 COST 10
                          ENVIRONMENT "${GPUPROF_TEST_ENVIRONMENT}" SKIP_RETURN_CODE 77)
   endforeach()
 endfunction()
