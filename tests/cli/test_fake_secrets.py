@@ -91,7 +91,8 @@ class Modes(SecretsTest):
 
     def test_log_of_the_database(self):
         for options, mode in (((), 0o600), (("--umask", "022"), 0o644)):
-            process = self.start("steady", 30, 5, options=["-f", *options])
+            self.output.unlink(missing_ok=True)  # or it would be taken for the new one
+            process = self.start("steady", 30, 5, options=options)
             process.stdout.readline()
             for name in ("run.sqlite", "run.sqlite-wal", "run.sqlite-shm"):
                 self.wait_for((self.folder / name).exists)
