@@ -337,6 +337,7 @@ class Deaths(TroubleTest):
     def test_killed_while_it_runs(self):
         process = self.start("die", "wait", 100, options=["--metrics-batch", 16, "--metrics", ONE])
         self.assertEqual(process.stdout.readline(), b"waiting\n")
+        self.wait_for(self.output.exists)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         # gpuprof went too; the database opens, with what had been written.
