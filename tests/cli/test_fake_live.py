@@ -11,7 +11,7 @@ import subprocess
 import time
 import unittest
 
-from fake_run import BUILD, GPUPROF, PREFIX, FakeTest
+from fake_run import BUILD, GPUPROF, PATIENCE, PREFIX, FakeTest
 
 
 class Signals(FakeTest):
@@ -160,13 +160,22 @@ class Growing(FakeTest):
 
 
 class KilledLauncher(FakeTest):
+    def wait_for_kernels(self, count):
+        def there():
+            try:
+                return self.database(integrity=False).count("CONCURRENT_KERNEL") > count
+            except sqlite3.OperationalError:  # no file yet
+                return False
+
+        self.wait_for(there, PATIENCE)
+
     def test_the_target_runs_on_and_the_file_is_sound(self):
         done = self.folder / "done"
-        script = f'"$0" 1.5 10; echo $? > {done}'
+        script = f'"$0" 5 10; echo $? > {done}'
         self.program = lambda name: shutil.which(name) or name
         process = self.start("sh", "-c", script, BUILD / "tests" / "fake" / "steady")
         process.stdout.readline()
-        time.sleep(0.9)
+        self.wait_for_kernels(1000)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         # As a reader would: without knowing that the writer died.
@@ -183,9 +192,9 @@ class KilledLauncher(FakeTest):
         self.assertGreater(launches, rows)
 
     def test_summary_of_the_unfinished_file(self):
-        process = self.start("steady", 5, 10)
+        process = self.start("steady", 60, 10)
         process.stdout.readline()
-        time.sleep(0.7)
+        self.wait_for_kernels(0)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         summary = subprocess.run([GPUPROF, "-i", str(self.output)], capture_output=True)
