@@ -324,10 +324,14 @@ for i in range(200):
 client.send(hello())
 client.send(frame(GOODBYE))
 client.send_file(frame(77), 0)
-time.sleep(0.5)
+# Some are still being read.
+for attempt in range(1000):
+    if files() - before <= 3:
+        break
+    time.sleep(0.01)
 print(files() - before)
 """)
-        self.assertLess(int(said[0]), 100)  # of 601 that were sent; some are still being read
+        self.assertLessEqual(int(said[0]), 3)
 
     def test_more_connections_than_descriptors(self):
         """They are closed at once; who is connected goes on, and who comes later is served."""
