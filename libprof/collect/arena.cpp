@@ -175,12 +175,16 @@ std::uint32_t Arena::completed(const std::byte* slot_bytes) {
   return index;
 }
 
+void Arena::withdraw(std::uint32_t index) {
+  slot_headers_[index].state.store(SlotState::withdrawn, std::memory_order_release);
+}
+
 bool Arena::keep(std::uint32_t index, std::span<const iovec> batch) {
   std::size_t length = 0;
   for (const iovec& piece : batch) length += piece.iov_len;
   if (length > slot_size()) return false;
   SlotHeader& slot_header = slot_headers_[index];
-  slot_header.state.store(SlotState::filling, std::memory_order_release);
+  withdraw(index);
   std::byte* at = slot(index);
   for (const iovec& piece : batch) {
     if (piece.iov_len > 0) std::memcpy(at, piece.iov_base, piece.iov_len);

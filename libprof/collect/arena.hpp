@@ -29,8 +29,8 @@ enum class SlotState : std::uint32_t {
   free = 0,
   lent = 1,
   ours = 2,
-  filling = 3,  // between ours and packed: neither records nor a batch
-  packed = 4,   // holds a batch, ready to be sent
+  withdrawn = 3,  // nothing in it for salvage: counted as lost, before a batch or for good
+  packed = 4,     // holds a batch, ready to be sent
 };
 
 struct SlotHeader {
@@ -123,6 +123,8 @@ class Arena {
   std::byte* lend();
   // The slot came back from CUPTI and is ours now. Returns its index.
   std::uint32_t completed(const std::byte* slot);
+  // Salvage no longer takes what is in a slot of ours. It is counted as lost before.
+  void withdraw(std::uint32_t slot);
   // Puts a batch into a slot of ours, in place of the records it was packed from, behind those that
   // were put so before. false: it is longer than the slot, which stays as it is. One thread at a
   // time.

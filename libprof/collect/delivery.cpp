@@ -1,6 +1,7 @@
 #include "libprof/collect/delivery.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace gpuprof::collect {
 
@@ -10,10 +11,14 @@ void Delivery::take(std::uint32_t slot, std::size_t used) {
   resume();
   if (used == 0) return arena_.give_back(slot, used);
   if (channel_.flows() || may_keep()) return deliver(slot, used);
-  walk_buffer(next_, arena_.slot(slot), used, [&](const CUpti_Activity* record) {
-    packer_.count(record, arena_.ledger().discarded);
-  });
-  arena_.give_back(slot, used);
+  std::array<std::uint64_t, wire::ledger_kinds> counts{};
+  walk_buffer(next_, arena_.slot(slot), used,
+              [&](const CUpti_Activity* record) { packer_.count(record, counts); });
+  RowCounts rows;
+  for (std::size_t kind = 0; kind < counts.size(); ++kind) {
+    if (counts[kind] > 0) rows.emplace_back(kind, counts[kind]);
+  }
+  discard(slot, used, rows);
 }
 
 void Delivery::deliver(std::uint32_t slot, std::size_t used) {
@@ -40,11 +45,16 @@ void Delivery::deliver(std::uint32_t slot, std::size_t used) {
   if (sent == Sent::waiting) {
     kept_[ticket] = {slot, in_slot ? std::max(used, arena_.kept(slot).size()) : used, {}};
   } else if (!channel_.closed_by_target()) {
-    count_as_lost(packed_rows());
-    packer_.clear_rows();
-    return arena_.give_back(slot, arena_.slot_size());
+    discard(slot, arena_.slot_size(), packed_rows());
+    return packer_.clear_rows();
   }
   packer_.clear();
+}
+
+void Delivery::discard(std::uint32_t slot, std::size_t used, const RowCounts& rows) {
+  count_as_lost(rows);
+  arena_.withdraw(slot);
+  arena_.give_back(slot, used);
 }
 
 void Delivery::send_own() {

@@ -48,6 +48,8 @@ class Delivery {
 
   void deliver(std::uint32_t slot, std::size_t used);
   bool keep(std::uint32_t slot, const Batch& batch);
+  // For good. Killed in between, it tells a loss twice rather than not at all.
+  void discard(std::uint32_t slot, std::size_t used, const RowCounts& rows);
   bool may_keep() const;
   RowCounts packed_rows() const;
   // In the ledger: these are lost if nothing else happens. And: they are not.

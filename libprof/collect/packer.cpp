@@ -154,8 +154,7 @@ void Packer::add(const CUpti_Activity* record) {
   ++records_;
 }
 
-void Packer::count(const CUpti_Activity* record,
-                   std::span<std::atomic<std::uint64_t>> by_kind) const {
+void Packer::count(const CUpti_Activity* record, std::span<std::uint64_t> by_kind) const {
   std::size_t kind = stored_as(record);
   if (kind == left_out || kind == of_profiler) return;
   if (kind == not_known) {
@@ -163,7 +162,7 @@ void Packer::count(const CUpti_Activity* record,
   } else {
     packers[kind].release(record);
   }
-  by_kind[std::min(kind, by_kind.size() - 1)].fetch_add(1, std::memory_order_relaxed);
+  ++by_kind[std::min(kind, by_kind.size() - 1)];
 }
 
 void Packer::clear() {

@@ -51,7 +51,7 @@ class Packer {
 
   void add(const CUpti_Activity* record);
   // Counts a record that nobody will get in `by_kind`, unless add() would have left it out.
-  void count(const CUpti_Activity* record, std::span<std::atomic<std::uint64_t>> by_kind) const;
+  void count(const CUpti_Activity* record, std::span<std::uint64_t> by_kind) const;
 
   struct Rows {
     std::uint32_t count = 0;

@@ -128,7 +128,7 @@ bool salvage(int arena_file, int socket, const wire::Fields& config) {
   for (std::uint32_t slot = 0; slot < arena.slot_count(); ++slot) {
     const SlotHeader& header = arena.slot_header(slot);
     const SlotState state = header.state.load();
-    if (state == SlotState::free || state == SlotState::filling) continue;
+    if (state == SlotState::free || state == SlotState::withdrawn) continue;
     // Perhaps the target died after sending the batch and before freeing the slot.
     const auto last = received.find(slot);
     if (last != received.end() && last->second == header.generation.load()) continue;

@@ -11,6 +11,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -136,7 +137,15 @@ void start_worker_locked() {
   sigset_t every, before;
   sigfillset(&every);
   pthread_sigmask(SIG_SETMASK, &every, &before);
-  std::thread(work).detach();
+  while (true) {
+    try {
+      std::thread(work).detach();
+      break;
+    } catch (const std::system_error&) {
+      // While another thread is in execve(), Linux makes none.
+      wait_until(timestamp() + 1'000'000);
+    }
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
