@@ -229,9 +229,6 @@ void Sweep::ask_for_work_of(std::int32_t index, Target& target) {
     const std::int32_t next = by_launch_[asked_];
     const Work& asked = work(next);
     const std::size_t group = group_of(asked.stream);
-    if (role == Role::copy && asked.returns == Returns::after_prior_work) {
-      keep_later(target, all_of(group, false));
-    }
     ask_for(next);
     if (role == Role::copy && asked.returns >= Returns::after_it) {
       keep_later(target, {next, group, true});
@@ -403,7 +400,8 @@ void Analysis::follow_path() {
     if (calls[i].end > time) index = static_cast<std::int32_t>(i), time = calls[i].end;
   }
   for (std::size_t i = 0; i < works.size(); ++i) {
-    if (works[i].end <= time) continue;
+    // Work that ends with the last call is the last.
+    if (works[i].end < time || (works[i].end == time && at == At::end_of_work)) continue;
     at = At::end_of_work, index = static_cast<std::int32_t>(i), time = works[i].end;
   }
   const auto go_to = [&](At place, std::int32_t record, std::int64_t when) {

@@ -33,9 +33,8 @@ enum class Role : std::uint8_t { other, copy, async_copy, frees, synchronizes_co
 // When the call that asked for a copy or set returns.
 enum class Returns : std::uint8_t {
   at_once,
-  after_prior_work,  // of the stream: uploads from pageable memory
-  after_it,          // unless the function is an asynchronous one
-  after_it_always,   // asynchronous or not
+  after_it,         // unless the function is an asynchronous one
+  after_it_always,  // asynchronous or not
 };
 
 struct Call {

@@ -65,7 +65,8 @@ std::string OpenaccNames::make(const Key& key) {
         "[" + known(schema::enum_name("CUpti_OpenAccConstructKind", construct), "unknown") + "]";
   }
   if (const std::string path = session_.names().text(file); !path.empty()) {
-    name += "@" + path.substr(path.rfind('/') + 1) + ":" + std::to_string(line);
+    name += "@" + path.substr(path.rfind('/') + 1);
+    if (line != 0) name += ":" + std::to_string(line);
   }
   if (const std::string text = session_.names().text(object); !text.empty()) {
     name += " (" + text + ")";
@@ -75,7 +76,6 @@ std::string OpenaccNames::make(const Key& key) {
 
 std::string openacc_valid(const Session& session) {
   std::string condition = "start > 0 AND [end] >= start";
-  if (session.device) condition += " AND cuDeviceId = " + std::to_string(*session.device);
   const auto& devices = session.options().filter.devices;
   if (devices.empty()) return condition;
   std::string ids;

@@ -50,7 +50,8 @@ struct OpenaccRecord {
   std::uint32_t name = 0;
 };
 
-// SQL: which records have valid times, and are of the devices that the session is about.
+// SQL: which records have valid times and pass --devices. The summary of each GPU has them all, as
+// nvprof's has.
 std::string openacc_valid(const Session& session);
 
 // All of them, in no particular order.

@@ -67,11 +67,12 @@ ValueRow our_row(Session& session, const store::Statement& row) {
 }
 
 std::string level_name(std::uint64_t level) {
-  const std::string_view name = level == 0   ? "Idle"
-                                : level <= 3 ? "Low"
-                                : level <= 6 ? "Mid"
-                                : level <= 9 ? "High"
-                                             : "Max";
+  const std::string_view name = level == 0    ? "Idle"
+                                : level <= 3  ? "Low"
+                                : level <= 6  ? "Mid"
+                                : level <= 9  ? "High"
+                                : level == 10 ? "Max"
+                                              : "Unknown";
   return std::string(name) + " (" + std::to_string(level) + ")";
 }
 
@@ -104,15 +105,19 @@ MetricKind Measure::kind() const {
   return metric ? metric->kind : MetricKind::unknown;
 }
 
-std::string value_text(MetricKind kind, const Value& value, bool csv, std::string_view nothing) {
+std::string value_text(MetricKind kind, const Value& value, bool csv, std::string_view nothing,
+                       int width) {
   if (const auto* real = std::get_if<double>(&value)) {
     const bool percent = kind == MetricKind::percent;
+    if (!percent && !csv) return format_real(*real, width);
     return format_fixed(*real, percent && !csv ? 2 : 6) + (percent ? "%" : "");
   }
   const auto* count = std::get_if<std::uint64_t>(&value);
   if (!count) return std::string(nothing);
   if (kind == MetricKind::utilization) return level_name(*count);
-  if (kind != MetricKind::throughput) return std::to_string(*count);
+  if (kind != MetricKind::throughput) {
+    return csv ? std::to_string(*count) : format_whole(*count, width);
+  }
   if (!csv) return format_speed(*count);
   const Scale scale = speed_scale(*count);
   return format_fixed(static_cast<double>(*count) * scale.factor).append(scale.unit);
@@ -136,8 +141,11 @@ std::optional<ValueRow> value_row(const ValueTable& table, const store::Statemen
 }
 
 ValueCursor::ValueCursor(Session& session, const ValueTable& table, std::string_view key,
-                         const std::string& rest)
-    : session_(session), table_(table), rows_(select_values(session, table, key, rest)) {
+                         const std::string& rest, bool tells)
+    : session_(session),
+      table_(table),
+      rows_(select_values(session, table, key, rest)),
+      tells_(tells) {
   next();
 }
 
@@ -168,17 +176,32 @@ bool ValueCursor::read() {
 
 bool has_kernel_values(Session& session) { return any_rows(session, kernel_value_tables); }
 bool has_device_values(Session& session) { return any_rows(session, device_value_tables); }
+bool has_other_records(Session& session) {
+  static constexpr std::array<std::string_view, 11> kinds{"RUNTIME",
+                                                          "DRIVER",
+                                                          "MEMCPY",
+                                                          "MEMCPY2",
+                                                          "MEMSET",
+                                                          "OPENACC_DATA",
+                                                          "OPENACC_LAUNCH",
+                                                          "OPENACC_OTHER",
+                                                          "OPENMP",
+                                                          "MARKER",
+                                                          "UNIFIED_MEMORY_COUNTER"};
+  return std::ranges::any_of(kinds, [&](std::string_view kind) { return session.has_rows(kind); });
+}
 bool has_values(Session& session) {
   return has_kernel_values(session) || has_device_values(session);
 }
 
 // Tables and kernels come in one order, so that each is read once.
 std::int64_t read_kernel_values(
-    Session& session, const std::function<void(const MeasuredKernel&, const ValueRow&)>& use) {
+    Session& session, const std::function<void(const MeasuredKernel&, const ValueRow&)>& use,
+    bool tells) {
   std::vector<ValueCursor> cursors;
   cursors.reserve(kernel_value_tables.size());
   for (const ValueTable& table : kernel_value_tables) {
-    cursors.emplace_back(session, table, "correlationId", "ORDER BY 1");
+    cursors.emplace_back(session, table, "correlationId", "ORDER BY 1", tells);
   }
   const auto next_id = [&] {
     std::optional<std::int64_t> id;

@@ -45,8 +45,10 @@ struct Measure {
 // monostate: there is none, or its kind is unknown.
 using Value = std::variant<std::monostate, std::uint64_t, double>;
 
-// "126.48GB/s", "Low (3)", "44.30%"; in CSV with six decimals. No value: `nothing`.
-std::string value_text(MetricKind kind, const Value& value, bool csv, std::string_view nothing);
+// "126.48GB/s", "Low (3)", "44.30%" in a column of `width`; in CSV with six decimals. No value:
+// `nothing`.
+std::string value_text(MetricKind kind, const Value& value, bool csv, std::string_view nothing,
+                       int width = 10);
 
 // One row of the tables EVENT, METRIC, EVENT_INSTANCE, METRIC_INSTANCE or INSTANTANEOUS_*.
 struct ValueRow {
@@ -81,9 +83,10 @@ std::optional<ValueRow> value_row(const ValueTable& table, const store::Statemen
 // The rows of one table of values. Belongs to one thread.
 class ValueCursor {
  public:
-  // `key` is the column that says whom a value belongs to, `rest` what follows FROM.
+  // `key` is the column that says whom a value belongs to, `rest` what follows FROM. `tells`: rows
+  // that cannot be read are told to the session.
   ValueCursor(Session& session, const ValueTable& table, std::string_view key,
-              const std::string& rest = {});
+              const std::string& rest = {}, bool tells = true);
 
   void next();
   // Starts again with this parameter of `rest`; what cannot be read was told before.
@@ -99,19 +102,26 @@ class ValueCursor {
   const ValueTable& table_;
   store::Statement rows_;
   bool there_ = false;
-  bool tells_ = true;
+  bool tells_;
   ValueRow row_;
 };
+
+// nvprof's words for such.
+inline constexpr std::string_view without_kernel_text =
+    "Some events/metrics can't be associated with any kernel.";
 
 // Whether the file has values at all, such of kernels, such at points in time.
 bool has_values(Session& session);
 bool has_kernel_values(Session& session);
+// Whether something else was traced than kernels.
+bool has_other_records(Session& session);
 bool has_device_values(Session& session);
 
 // Every value of a kernel that passes the session's filter, in the order of correlation ids.
 // Returns how many values have no kernel. Memory does not depend on the number of rows.
 std::int64_t read_kernel_values(
-    Session& session, const std::function<void(const MeasuredKernel&, const ValueRow&)>& use);
+    Session& session, const std::function<void(const MeasuredKernel&, const ValueRow&)>& use,
+    bool tells = true);
 
 // Values at a point in time, INSTANTANEOUS_*: they belong to a device.
 void read_device_values(Session& session,

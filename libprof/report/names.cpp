@@ -1,23 +1,20 @@
 #include "libprof/report/names.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
 
 #include "libprof/base/demangle.hpp"
 #include "libprof/base/nvprof_demangle.hpp"
+#include "libprof/base/printable.hpp"
 #include "libprof/report/blob.hpp"
+#include "schema/nvprof_api.hpp"
 
 namespace gpuprof::report {
-namespace {
-
-#include "libprof/report/api_names.inc"
-
-}  // namespace
 
 std::string_view without_version(std::string_view api_name) {
-  const auto underscore = api_name.find('_');
-  return underscore == 0 ? api_name : api_name.substr(0, underscore);
+  return schema::without_version(api_name);
 }
 
 std::string memcpy_name(std::int64_t copy_kind) {
@@ -26,6 +23,10 @@ std::string memcpy_name(std::int64_t copy_kind) {
   const bool known = copy_kind > 0 && copy_kind < static_cast<std::int64_t>(kinds.size());
   return "[CUDA memcpy " + std::string(kinds[known ? static_cast<std::size_t>(copy_kind) : 0]) +
          "]";
+}
+
+bool is_transfer(std::string_view name) {
+  return name == memset_name || name.starts_with("[CUDA memcpy ");
 }
 
 Names::Names(store::Database& database, NameStyle style) : style_(style) {
@@ -95,13 +96,16 @@ std::string Names::api(ApiDomain domain, std::int64_t cbid, bool full) {
     if (api_.step()) name = full ? api_.text(0) : without_version(api_.text(0));
     api_.reset();
   }
-  if (!name.empty()) return name;
-  const auto known = runtime ? std::span<const std::string_view>(runtime_api_names)
-                             : std::span<const std::string_view>(driver_api_names);
+  // CUPTI calls functions that it no longer knows by their numbers: "cuda34".
+  const bool placeholder = name.size() > 4 && name.starts_with("cuda") &&
+                           name.find_first_not_of("0123456789", 4) == std::string::npos;
+  if (!name.empty() && !placeholder) return name;
+  const auto known = schema::nvprof_api_names(runtime);
   if (cbid >= 0 && cbid < static_cast<std::int64_t>(known.size())) {
     const std::string_view text = known[static_cast<std::size_t>(cbid)];
-    return std::string(full ? text : without_version(text));
+    if (!text.empty()) return std::string(full ? text : without_version(text));
   }
+  if (placeholder) return name;
   return (runtime ? "<runtime function " : "<driver function ") + std::to_string(cbid) + ">";
 }
 
@@ -126,8 +130,14 @@ void Names::read_given_names(store::Database& database) {
     switch (rows.integer(0)) {
       case 2: threads_[second] = std::move(name); break;
       case 3: devices_[first] = name + " (" + std::to_string(first) + ")"; break;
-      case 4: contexts_[second] = std::move(name); break;
-      case 5: streams_[{second, third}] = std::move(name); break;
+      case 4:
+        longest_context_ = std::max(longest_context_, printable(name).size());
+        contexts_[{first, second}] = std::move(name);
+        break;
+      case 5:
+        longest_stream_ = std::max(longest_stream_, printable(name).size());
+        streams_[{first, second, third}] = std::move(name);
+        break;
       default: break;
     }
   }
@@ -151,13 +161,14 @@ std::vector<std::int64_t> Names::devices() const {
   return ids;
 }
 
-std::string Names::context(std::int64_t context_id) const {
-  const auto given = contexts_.find(context_id);
+std::string Names::context(std::int64_t device_id, std::int64_t context_id) const {
+  const auto given = contexts_.find({device_id, context_id});
   return given == contexts_.end() ? std::to_string(context_id) : given->second;
 }
 
-std::string Names::stream(std::int64_t context_id, std::int64_t stream_id) const {
-  const auto given = streams_.find({context_id, stream_id});
+std::string Names::stream(std::int64_t device_id, std::int64_t context_id,
+                          std::int64_t stream_id) const {
+  const auto given = streams_.find({device_id, context_id, stream_id});
   return given == streams_.end() ? std::to_string(stream_id) : given->second;
 }
 

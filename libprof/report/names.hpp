@@ -1,6 +1,8 @@
 // The names that reports print for what the database holds as numbers.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -19,6 +21,9 @@ std::string_view without_version(std::string_view api_name);
 
 // "[CUDA memcpy HtoD]"; `copy_kind` is CUpti_ActivityMemcpyKind.
 std::string memcpy_name(std::int64_t copy_kind);
+inline constexpr std::string_view memset_name = "[CUDA memset]";
+// One of these two.
+bool is_transfer(std::string_view name);
 
 // Looks names up in one database. Belongs to the database's thread and must not outlive it.
 // Files of nvprof lack the table API_NAME and the column StringTable.demangled: names then come
@@ -45,8 +50,11 @@ class Names {
   // The ids of table DEVICE, rising.
   std::vector<std::int64_t> devices() const;
   // The name that the program gave (NVTX), else the number.
-  std::string context(std::int64_t context_id) const;
-  std::string stream(std::int64_t context_id, std::int64_t stream_id) const;
+  std::string context(std::int64_t device_id, std::int64_t context_id) const;
+  std::string stream(std::int64_t device_id, std::int64_t context_id, std::int64_t stream_id) const;
+  // Characters that the longest such name takes in print; 0: there is none.
+  std::size_t longest_context() const { return longest_context_; }
+  std::size_t longest_stream() const { return longest_stream_; }
   // nullptr: the program gave it no name.
   const std::string* thread(std::int64_t thread_id) const;
 
@@ -65,8 +73,10 @@ class Names {
   std::unordered_map<std::int64_t, std::string> kernels_;
   std::map<std::int64_t, std::string> models_;
   std::map<std::int64_t, std::string> devices_;  // as printed
-  std::map<std::int64_t, std::string> contexts_, threads_;
-  std::map<std::pair<std::int64_t, std::int64_t>, std::string> streams_;
+  std::map<std::int64_t, std::string> threads_;
+  std::map<std::array<std::int64_t, 2>, std::string> contexts_;  // by device and context
+  std::map<std::array<std::int64_t, 3>, std::string> streams_;
+  std::size_t longest_context_ = 0, longest_stream_ = 0;
 };
 
 }  // namespace gpuprof::report

@@ -33,7 +33,7 @@ std::string scientific(double value, int decimals) {
                  decimals);
 }
 
-// As many digits as fit into `room` characters.
+// As many digits as fit into `room` characters, with the point also where none is behind it.
 std::string filled(double value, int room, int most_decimals) {
   int digits = 1;  // before the point
   while (value >= power_of_ten(digits)) ++digits;
@@ -42,7 +42,9 @@ std::string filled(double value, int room, int most_decimals) {
   const double rounded = scaled / power_of_ten(decimals);
   // 99.9999 has become 100.000: one character too many.
   if (rounded >= power_of_ten(digits)) decimals = std::max(decimals - 1, 0);
-  return printed(rounded, std::chars_format::fixed, decimals);
+  std::string text = printed(rounded, std::chars_format::fixed, decimals);
+  if (decimals == 0 && text.size() < static_cast<std::size_t>(std::max(room, 0))) text += '.';
+  return text;
 }
 
 // One multiplication and not a division: its last bit decides how ties are rounded.
@@ -68,6 +70,15 @@ std::string format_number(double value, std::string_view unit, NumberFormat form
                          ? scientific(value, format.bare_exponent ? 0 : std::max(room - 6, 0))
                          : filled(value, room, 6);
   return text.append(unit);
+}
+
+std::string format_real(double value, int width) {
+  return format_number(value, "", {.width = width, .exponent_from = 1000});
+}
+
+std::string format_whole(std::uint64_t value, int width, std::uint64_t exponent_from) {
+  if (value < exponent_from) return std::to_string(value);
+  return scientific(static_cast<double>(value), std::max(width - 6, 0));
 }
 
 Scale time_scale(std::uint64_t largest) {
@@ -110,7 +121,7 @@ std::string format_speed(std::uint64_t bytes_per_second) {
 }
 
 std::string format_scaled(std::uint64_t value, Scale scale, NumberFormat format) {
-  if (scale.factor == 1 && value < 1000) return std::to_string(value);
+  if (format.whole && scale.factor == 1 && value < 1000) return std::to_string(value);
   const double scaled = static_cast<double>(value) * scale.factor;
   const bool exponent = scaled >= format.exponent_from || (scaled < 0.01 && value != 0);
   return exponent ? scientific(scaled, format.width - 6) : filled(scaled, format.width, 6);

@@ -18,11 +18,12 @@ struct NumberFormat {
   int width;
   double exponent_from;
   bool bare_exponent = false;
+  bool whole = true;  // small values of the base unit have no decimals
 };
 
 inline constexpr NumberFormat time_format{.width = 8, .exponent_from = 1000};
 inline constexpr NumberFormat size_format = time_format;
-inline constexpr NumberFormat speed_format{.width = 10, .exponent_from = 10000};
+inline constexpr NumberFormat speed_format{.width = 10, .exponent_from = 10000, .whole = false};
 // Totals of unified memory.
 inline constexpr NumberFormat wide_format{
     .width = 10, .exponent_from = 1000, .bare_exponent = true};
@@ -42,6 +43,12 @@ Scale size_scale(std::uint64_t largest);
 Scale speed_scale(std::uint64_t largest);
 // A unit as chosen for times; not for automatic and column.
 Scale time_scale(Unit unit);
+
+// Values of metrics have no unit: a real number, and a whole one, which has an exponent from some
+// size on.
+std::string format_real(double value, int width);
+std::string format_whole(std::uint64_t value, int width,
+                         std::uint64_t exponent_from = 10'000'000'000);
 
 // Each in the largest unit that leaves a digit before the point: ns, us, ms, s; B, KB, MB, GB of
 // 1024, where nvprof goes to the next unit at 1000, so that 1000 B are 0.9766KB.

@@ -26,17 +26,23 @@ class Texts {
 
   std::uint32_t number(std::int64_t string_id) {
     const auto [place, is_new] = numbers_.try_emplace(string_id);
-    if (is_new) {
-      const auto [text, new_text] = numbers_of_texts_.try_emplace(
-          names_.text(string_id), static_cast<std::uint32_t>(texts_.size()));
-      if (new_text) texts_.push_back(&text->first);
-      place->second = text->second;
-    }
+    if (is_new) place->second = number_of(names_.text(string_id));
     return place->second;
+  }
+  // Of a range or mark: nvprof says so of one that has none.
+  std::uint32_t name(std::int64_t string_id) {
+    return string_id == 0 ? number_of("<unnamed>") : number(string_id);
   }
   const std::string& text(std::uint32_t number) const { return *texts_[number]; }
 
  private:
+  std::uint32_t number_of(std::string text) {
+    const auto [place, is_new] =
+        numbers_of_texts_.try_emplace(std::move(text), static_cast<std::uint32_t>(texts_.size()));
+    if (is_new) texts_.push_back(&place->first);
+    return place->second;
+  }
+
   Names& names_;
   std::unordered_map<std::int64_t, std::uint32_t> numbers_;
   std::map<std::string, std::uint32_t> numbers_of_texts_;
@@ -44,8 +50,9 @@ class Texts {
 };
 
 // Both ends of all ranges, with equal ids together and in the order of time.
-std::vector<Marker> read_markers(Session& session, bool has_processes, std::int64_t& invalid) {
-  constexpr std::int64_t start_flag = 2, end_flag = 4;
+std::vector<Marker> read_markers(Session& session, bool has_processes, std::int64_t& invalid,
+                                 bool& any_mark) {
+  constexpr std::int64_t mark_flag = 1, start_flag = 2, end_flag = 4;
   std::vector<Marker> markers;
   session.output().progress("reading CUPTI_ACTIVITY_KIND_MARKER");
   const std::string wanted = session.filter("MARKER");
@@ -53,6 +60,7 @@ std::vector<Marker> read_markers(Session& session, bool has_processes, std::int6
                                         "processId", "(" + wanted + ")"});
   while (rows.step()) {
     const std::int64_t flags = rows.integer(0);
+    any_mark |= (flags & mark_flag) && rows.integer(7) != 0;
     if (!(flags & (start_flag | end_flag))) continue;
     const auto object = object_id(rows.blob(3));
     if (!object) {
@@ -81,7 +89,7 @@ std::vector<Marker> read_markers(Session& session, bool has_processes, std::int6
 
 NvtxRanges::NvtxRanges(Session& session)
     : has_processes_(session.has_column("MARKER", "processId")) {
-  const std::vector<Marker> markers = read_markers(session, has_processes_, invalid_);
+  const std::vector<Marker> markers = read_markers(session, has_processes_, invalid_, any_mark_);
   const bool keep = session.options().statistics;
   Texts texts(session.names());
   // Place, domain, name.
@@ -92,7 +100,7 @@ NvtxRanges::NvtxRanges(Session& session)
     const std::uint32_t place = add_place({start.process, start.thread});
     std::optional<std::uint32_t> domain;
     if (start.domain != 0) domain = texts.number(start.domain);
-    const std::uint32_t name = texts.number(start.name);
+    const std::uint32_t name = texts.name(start.name);
     const auto [group, new_group] = group_numbers.try_emplace(
         {place, domain, name}, static_cast<std::uint32_t>(groups_.size()));
     if (new_group) {
@@ -189,13 +197,47 @@ void NvtxRanges::visit(std::vector<NvtxCall>& calls, const Visit& visit) const {
       open(*next);
       ends.emplace(Time(places_[next->place].first, next->end), &*next);
     }
-    for (; !ends.empty() && ends.top().first <= now; ends.pop()) close(*ends.top().second);
+    for (; !ends.empty() && ends.top().first < now; ends.pop()) close(*ends.top().second);
     const auto process = process_place(call.place);
     const Groups of_process = process ? Groups(active[*process]) : Groups();
     const Groups of_thread = active[call.place];
     if (!of_thread.empty() || !of_process.empty()) visit(call, of_thread, of_process);
   }
 }
+
+namespace {
+
+// Kernels that kernels launched have no correlation id: they belong to the call that launched the
+// first one. Those by their grid.
+class Grids {
+ public:
+  explicit Grids(Session& session) {
+    if (!session.has_rows("CDP_KERNEL")) return;
+    for (const std::string_view kind : {"KERNEL", "CONCURRENT_KERNEL"}) {
+      auto rows = session.select(kind, {"gridId", "correlationId"});
+      while (rows.step()) first_[rows.integer(0)] = rows.integer(1);
+    }
+    auto rows = session.select("CDP_KERNEL", {"gridId", "parentGridId"});
+    while (rows.step()) parents_[rows.integer(0)] = rows.integer(1);
+  }
+
+  // 0: there is none. In a damaged file the way up may be a circle.
+  std::int64_t correlation(std::int64_t grid) const {
+    for (std::size_t steps = 0; steps <= parents_.size(); ++steps) {
+      const auto first = first_.find(grid);
+      if (first != first_.end()) return first->second;
+      const auto parent = parents_.find(grid);
+      if (parent == parents_.end()) return 0;
+      grid = parent->second;
+    }
+    return 0;
+  }
+
+ private:
+  std::unordered_map<std::int64_t, std::int64_t> first_, parents_;
+};
+
+}  // namespace
 
 std::vector<GpuOperation> read_gpu_work(
     Session& session,
@@ -210,17 +252,19 @@ std::vector<GpuOperation> read_gpu_work(
        {"MEMSET", "0"},
        {"GRAPH_TRACE", "graphId"}}};
   std::vector<GpuOperation> work;
+  const Grids grids(session);
   for (const auto& [kind, id] : kinds) {
+    const bool nested = kind == "CDP_KERNEL";
     session.output().progress("reading CUPTI_ACTIVITY_KIND_" + std::string(kind));
-    auto rows = session.select(kind, {"correlationId", "start", "end", id},
+    auto rows = session.select(kind, {nested ? "gridId" : "correlationId", "start", "end", id},
                                "WHERE start > 0 AND [end] > start AND " + session.filter(kind));
     while (rows.step()) {
       const auto number = what(kind, rows.integer(3));
       if (!number) continue;
-      work.push_back({.correlation = rows.integer(0),
+      work.push_back({.correlation = nested ? grids.correlation(rows.integer(0)) : rows.integer(0),
                       .duration = rows.integer(2) - rows.integer(1),
                       .what = *number,
-                      .from_device = kind == "CDP_KERNEL"});
+                      .from_device = nested});
     }
   }
   std::ranges::stable_sort(work, {}, &GpuOperation::correlation);

@@ -47,6 +47,7 @@ class NvtxRanges {
   // Markers at one end of a range that lacks the other end.
   std::int64_t invalid() const { return invalid_; }
   bool several_processes() const;
+  bool any_mark() const { return any_mark_; }
 
   // The number of a thread; nothing: there are no ranges for it.
   std::optional<std::uint32_t> place(std::int64_t process, std::int64_t thread);
@@ -73,6 +74,7 @@ class NvtxRanges {
   std::map<Thread, std::uint32_t> place_numbers_;
   std::vector<Thread> places_;
   std::int64_t invalid_ = 0;
+  bool any_mark_ = false;
 };
 
 struct GpuOperation {

@@ -58,9 +58,16 @@ void print_per_device(Session& session) {
   session.device.reset();
 }
 
+// Where only kernels were measured there are no calls, and nvprof prints no summary.
+bool shows_summary(Session& session) {
+  return session.output().json() || !has_values(session) || has_other_records(session);
+}
+
 void print_heading_of_values(Session& session) {
   print_phase(session, Phase::values);
-  if (session.values_printed) session.output().heading("Trace result:");
+  if (session.values_printed && shows_summary(session)) {
+    session.output().heading("Trace result:");
+  }
 }
 
 void print_losses(Session& session) {
@@ -165,14 +172,21 @@ void print_reports(store::Database& database, std::ostream& out, const Options& 
       sections.push_back(read_section(session, *report));
     }
     session.begin_result();
+    const auto print_all = [&] {
+      if (session.chosen("print-summary-per-gpu")) print_per_device(session);
+      // nvprof leaves these out beside a summary per GPU.
+      if (session.chosen("print-summary-per-gpu") && !sections.empty()) output.line();
+      print_sections(session, sections);
+      if (!session.chosen("print-summary-per-gpu")) print_phase(session, Phase::detail);
+    };
+    // Beside values at points in time nvprof prints all of it twice, beside values of kernels only
+    // what else was traced.
+    if (has_device_values(session) && !output.json()) print_all();
     print_heading_of_values(session);
-    if (session.chosen("print-summary-per-gpu")) print_per_device(session);
-    // nvprof leaves these out beside a summary per GPU.
-    if (session.chosen("print-summary-per-gpu") && !sections.empty()) output.line();
-    print_sections(session, std::move(sections));
-    if (!session.chosen("print-summary-per-gpu")) print_phase(session, Phase::detail);
+    if (shows_summary(session)) print_all();
   }
   if (!alone) {
+    print_phase(session, Phase::behind);
     print_phase(session, Phase::extra);
     print_phase(session, Phase::always);
   }

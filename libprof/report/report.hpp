@@ -21,6 +21,7 @@ enum class Phase {
   summary,  // a section of the summary table: `rows`
   trace,    // one line per record; excludes summaries
   detail,   // behind a summary: NVTX ranges, unified memory, …
+  behind,   // PC samples, behind a summary or a trace
   extra,    // topologies, analyses: on request, behind a summary or a trace
   always,   // behind every report, when the file has such data
 };

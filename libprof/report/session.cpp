@@ -180,7 +180,7 @@ Oddities Session::count_oddities(const std::string& kind) {
   output_.progress("reading " + table_name(kind));
   const bool api = std::ranges::find(api_kinds, kind) != api_kinds.end();
   auto odd = database_.prepare(
-      "SELECT count(*), count(CASE WHEN start = 0 AND [end] = 0 THEN 1 END), "
+      "SELECT count(*), count(CASE WHEN start = 0 OR [end] = 0 THEN 1 END), "
       "count(CASE WHEN start > 0 AND [end] = start THEN 1 END) FROM " +
       table_name(kind) + " WHERE NOT (start > 0 AND [end] > start) AND " + filter(kind));
   odd.step();
@@ -197,11 +197,14 @@ void Session::counted(std::string_view kind, Oddities counts) {
 
 void Session::begin_result() {
   Oddities sum;
+  // nvprof's two reasons, by what was traced with which: both for copies and sets.
+  std::int64_t without_buffer = 0, without_semaphore = 0;
   const auto add = [&](std::string_view kind) {
     const auto known = oddities_.find(kind);
     const Oddities counts =
         known != oddities_.end() ? known->second : count_oddities(std::string(kind));
-    sum.without_times += counts.without_times;
+    if (kind != "KERNEL") without_buffer += counts.without_times;
+    if (kind == "KERNEL" || !is_kernel_kind(kind)) without_semaphore += counts.without_times;
     sum.invalid += counts.invalid;
     sum.instant += counts.instant;
   };
@@ -211,11 +214,18 @@ void Session::begin_result() {
     auto count = select(kind, {"count(*)"}, "WHERE " + std::string(bad) + " AND " + filter(kind));
     if (count.step()) sum.invalid += count.integer(0);
   }
-  // Our files say under `losses` why there are no times; nvprof knew one reason only.
-  if (sum.without_times > 0 && !database_.has_table("STATISTIC")) {
-    output_.warning(std::to_string(sum.without_times) +
+  // Our files say under `losses` why there are no times.
+  const bool ours = database_.has_table("STATISTIC");
+  if (without_buffer > 0 && !ours) {
+    output_.warning(std::to_string(without_buffer) +
                     " records have invalid timestamps due to insufficient device buffer space. You "
                     "can configure the buffer space using the option --device-buffer-size.");
+  }
+  if (without_semaphore > 0 && !ours) {
+    output_.warning(std::to_string(without_semaphore) +
+                    " records have invalid timestamps due to insufficient semaphore pool size. You "
+                    "can configure the pool size using the option "
+                    "--profiling-semaphore-pool-size.");
   }
   if (sum.invalid > 0) {
     output_.warning("Found " + std::to_string(sum.invalid) + " invalid records in the result.");

@@ -25,7 +25,7 @@ namespace gpuprof::report {
 
 // Records that a report does not print, or not quite.
 struct Oddities {
-  std::int64_t without_times = 0;  // GPU work with start = end = 0
+  std::int64_t without_times = 0;  // GPU work with start or end 0
   std::int64_t invalid = 0;
   std::int64_t instant = 0;  // API calls with end = start; they count
 };

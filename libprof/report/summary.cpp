@@ -71,10 +71,17 @@ void cut(std::vector<SummaryRow>& rows, int top) {
   rows.push_back(std::move(rest));
 }
 
+bool has_device_calls(Session& session) {
+  return session
+      .select("CDP_KERNEL", {"1"},
+              "WHERE start > 0 AND [end] > start AND " + session.filter("CDP_KERNEL") + " LIMIT 1")
+      .step();
+}
+
 class SummaryTable {
  public:
   SummaryTable(Session& session, bool gpu)
-      : session_(session), device_calls_(gpu && session.has_rows("CDP_KERNEL")) {
+      : session_(session), device_calls_(gpu && has_device_calls(session)) {
     columns_ = {{"Type", 16, Quantity::text, "", "type"},
                 {"Time(%)", 7, Quantity::percent, "", "time_percent"},
                 {"Time", 8, Quantity::time, "", "time_ns"}};
@@ -106,7 +113,8 @@ class SummaryTable {
     cells.emplace_back(percent);
     cells.emplace_back(total.time);
     cells.emplace_back(total.calls - total.device_calls);
-    if (device_calls_) gpu ? cells.emplace_back(total.device_calls) : cells.emplace_back();
+    const bool launchable = gpu && !is_transfer(row.name);
+    if (device_calls_) launchable ? cells.emplace_back(total.device_calls) : cells.emplace_back();
     for (const std::int64_t value : {total.time / total.calls, total.min, total.max}) {
       cells.emplace_back(value);
     }
@@ -148,20 +156,24 @@ std::string label(const Output& output, const std::string& name, bool first) {
 void print_sections(Session& session, std::vector<SummarySection> sections,
                     const std::optional<SummaryRow>& range) {
   Output& output = session.output();
-  const SummaryTable summary(session, std::ranges::any_of(sections, is_gpu));
+  const SummaryTable summary(session, range || std::ranges::any_of(sections, is_gpu));
   std::vector<std::vector<std::vector<Cell>>> printed;  // by section
   Largest largest(summary.columns().size());
+  bool any_row = false;
   for (SummarySection& section : sections) {
     sort_by_time(section.rows);
     std::int64_t all = 0;
     for (const SummaryRow& row : section.rows) all = saturating_add(all, row.total.time);
     cut(section.rows, session.options().top);
     auto& cells = printed.emplace_back();
+    // nvprof chooses the units of all by the first section that has rows; of a range's, by its GPU
+    // work alone.
+    const bool is_first = is_gpu(section) || (!range && !any_row);
+    any_row |= !section.rows.empty();
     for (SummaryRow& row : section.rows) {
       cells.push_back(
           summary.row(label(output, section.label, cells.empty()), all, row, is_gpu(section)));
-      // Of a range nvprof chooses the units by its GPU work alone.
-      if (!range || is_gpu(section)) largest.add(cells.back());
+      if (is_first) largest.add(cells.back());
     }
   }
   std::vector<Column> columns = summary.columns();
@@ -170,7 +182,7 @@ void print_sections(Session& session, std::vector<SummarySection> sections,
   if (range) {
     SummaryRow row = *range;
     // nvprof's CSV has the colon here, and only here.
-    table.row(summary.row(output.json() ? "Range" : "Range:", row.total.time, row, false));
+    table.row(summary.row(output.json() ? "Range" : "Range:", row.total.time, row, true));
   }
   for (std::size_t i = 0; i < sections.size(); ++i) {
     for (const auto& cells : printed[i]) table.row(cells);

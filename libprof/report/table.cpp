@@ -18,10 +18,20 @@ NumberFormat format_of(Quantity quantity) {
   return quantity == Quantity::speed ? speed_format : time_format;
 }
 
-void append_number(std::string& text, std::int64_t number) {
+template <typename Number>
+void append_number(std::string& text, Number number) {
   std::array<char, 24> digits{};
   text.append(digits.data(),
               std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
+}
+
+// As the column has it: with a sign or without.
+void append_whole(std::string& text, std::int64_t number, Quantity quantity) {
+  if (quantity == Quantity::bits) {
+    append_number(text, static_cast<std::uint64_t>(number));
+  } else {
+    append_number(text, number);
+  }
 }
 
 void append_dimensions(std::string& text, const Dimensions& size, char between) {
@@ -124,7 +134,7 @@ void Table::heading() {
     text_line(columns_.size(),
               [&](std::size_t i) { append_printable(line_, columns_[i].heading); });
     end_line();
-    if (!fixed_units(output_)) return;
+    if (!fixed_units(output_) || !has_units_) return;
     text_line(columns_.size(), [&](std::size_t i) { line_ += unit_of(columns_[i]); });
     end_line();
     return;
@@ -143,6 +153,7 @@ void Table::heading() {
     }
   }
   end_line();
+  if (!has_units_) return;
   line_ = std::move(units);
   end_line();
 }
@@ -165,7 +176,7 @@ void Table::text_cell(const Column& column, const Cell& cell) {
     const std::int64_t number = std::get<std::int64_t>(cell);
     const std::uint64_t value = positive(number);
     if (!scaled(column.quantity)) {
-      append_number(line_, number);
+      append_whole(line_, number, column.quantity);
     } else if (fixed_units(output_)) {
       line_ += format_scaled(value, column.scale, format_of(column.quantity));
     } else if (column.quantity == Quantity::time) {
@@ -188,9 +199,11 @@ void Table::csv_cell(const Column& column, const Cell& cell) {
   } else {
     const std::int64_t number = std::get<std::int64_t>(cell);
     // Small values of the base unit stay whole.
-    const bool whole = !scaled(column.quantity) || (column.scale.factor == 1 && number < 1000);
+    // nvprof's throughputs are no whole numbers.
+    const bool whole = !scaled(column.quantity) || (column.quantity != Quantity::speed &&
+                                                    column.scale.factor == 1 && number < 1000);
     if (whole) {
-      append_number(line_, number);
+      append_whole(line_, number, column.quantity);
     } else {
       line_ += format_fixed(static_cast<double>(number) * column.scale.factor);
     }
@@ -215,7 +228,7 @@ void Table::json_cells(std::span<const Cell> cells) {
     } else if (const auto* real = std::get_if<double>(&cell)) {
       line_ += std::isfinite(*real) ? format_fixed(*real) : "null";
     } else if (const auto* number = std::get_if<std::int64_t>(&cell)) {
-      append_number(line_, *number);
+      append_whole(line_, *number, columns_[i].quantity);
     } else {
       line_ += "null";
     }

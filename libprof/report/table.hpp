@@ -18,6 +18,7 @@ namespace gpuprof::report {
 enum class Quantity {
   text,        // quoted in CSV
   count,       // a whole number
+  bits,        // a whole number of 64 bits without a sign
   percent,     // of 100, double
   time,        // ns
   size,        // bytes
@@ -68,6 +69,8 @@ class Table {
 
   void heading();
   void row(std::span<const Cell> cells);
+  // No line of units, where there would be one.
+  void without_units() { has_units_ = false; }
   // What text prints for an empty cell.
   void nothing(std::string text) { nothing_ = std::move(text); }
 
@@ -92,6 +95,7 @@ class Table {
   std::vector<std::string> keys_;  // JSON's, ready to print; "" for a column that is left out
   std::string line_;               // the one that is being made
   std::string nothing_ = "-";
+  bool has_units_ = true;
   bool headed_ = false;
   bool any_row_ = false;
 };

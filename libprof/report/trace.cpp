@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "libprof/base/saturating.hpp"
 #include "libprof/report/blob.hpp"
 #include "libprof/report/directives.hpp"
+#include "libprof/report/metrics.hpp"
 #include "libprof/report/number.hpp"
 
 namespace gpuprof::report {
@@ -41,6 +43,9 @@ std::string_view memory_name(std::int64_t kind) {
   return known ? names[static_cast<std::size_t>(kind)] : std::string_view();
 }
 
+// To six decimals, as nvprof rounds.
+double half_up(double value) { return std::floor(value * 1e6 + 0.5) / 1e6; }
+
 // Whole bytes per second.
 std::int64_t throughput(std::int64_t bytes, std::int64_t duration) {
   constexpr std::int64_t second = 1'000'000'000;
@@ -56,8 +61,6 @@ struct TraceTable {
   std::string valid;        // which rows are shown
   Amounts amounts;          // what units depend on, besides the start
   int correlation_id = -1;  // its place in the SELECT
-  // Columns; empty: it has none.
-  std::string_view context = "contextId", stream = "streamId";
 };
 
 }  // namespace
@@ -72,8 +75,6 @@ class TraceSource {
 
   std::string_view kind() const { return table_.kind; }
   const Amounts& amounts() const { return table_.amounts; }
-  std::string_view context_column() const { return table_.context; }
-  std::string_view stream_column() const { return table_.stream; }
   std::string_view time() const { return table_.time; }
   std::string where() { return "WHERE " + table_.valid + " AND " + session_.filter(kind()); }
   bool is_kernel() const { return kind().ends_with("KERNEL"); }
@@ -149,8 +150,8 @@ class TraceSource {
   void device(TraceField field, std::int64_t id) {
     if (cell(field)) devices(field, session_.names().device(id));
   }
-  void context(TraceField field, std::int64_t id) {
-    if (std::string* text = this->text(field)) *text = session_.names().context(id);
+  void context(TraceField field, std::int64_t device_id, std::int64_t id) {
+    if (std::string* text = this->text(field)) *text = session_.names().context(device_id, id);
   }
   void memory(TraceField field, std::int64_t kind) {
     const std::string_view name = memory_name(kind);
@@ -168,9 +169,9 @@ class TraceSource {
     const std::int64_t device_id = rows_.integer(column), context_id = rows_.integer(column + 1);
     device(TraceField::device, device_id);
     number(TraceField::device_id, device_id);
-    context(TraceField::context, context_id);
+    context(TraceField::context, device_id, context_id);
     if (std::string* text = this->text(TraceField::stream)) {
-      *text = session_.names().stream(context_id, rows_.integer(column + 2));
+      *text = session_.names().stream(device_id, context_id, rows_.integer(column + 2));
     }
   }
 
@@ -291,12 +292,12 @@ class TransferSource : public TraceSource {
     memory(TraceField::source_memory, rows_.integer(8));
     if (set_) return text(TraceField::name, "[CUDA memset]");
     memory(TraceField::destination_memory, rows_.integer(9));
-    text(TraceField::name, memcpy_name(peer_ ? 10 : rows_.integer(10)));
+    text(TraceField::name, memcpy_name(rows_.integer(10)));
     if (!peer_) return;
     device(TraceField::source_device, rows_.integer(11));
-    context(TraceField::source_context, rows_.integer(12));
+    context(TraceField::source_context, rows_.integer(11), rows_.integer(12));
     device(TraceField::destination_device, rows_.integer(13));
-    context(TraceField::destination_context, rows_.integer(14));
+    context(TraceField::destination_context, rows_.integer(13), rows_.integer(14));
   }
 
  private:
@@ -418,9 +419,11 @@ class MarkerSource : public TraceSource {
       name_ = rows_.integer(4);
       const std::int64_t flags = rows_.integer(1);
       if (flags & range_start) open_[range()] = name_;
+      found_ = !(flags & range_end);
       if (flags & range_end) {
         const auto start = open_.find(range());
         if (start != open_.end()) {
+          found_ = true;
           name_ = start->second;
           open_.erase(start);
         }
@@ -444,7 +447,7 @@ class MarkerSource : public TraceSource {
     *text = flags & range_start ? "[Range start] "
             : flags & range_end ? "[Range end] "
                                 : "[Marker] ";
-    *text += string(name_, "(null)");
+    *text += string(name_, found_ ? "<unnamed>" : "(null)");
     text->append(" (Domain: ").append(string(rows_.integer(5), "<unnamed>")).append(")");
   }
 
@@ -465,6 +468,7 @@ class MarkerSource : public TraceSource {
 
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> open_;  // range -> its name
   std::int64_t name_ = 0;
+  bool found_ = false;  // the row has a name of its own, or a range that it ends
 };
 
 // OpenACC directives.
@@ -474,9 +478,7 @@ class OpenaccSource : public TraceSource {
       : TraceSource(session, {.kind = kind.table,
                               .time = "start",
                               .valid = openacc_valid(session),
-                              .amounts = {{TraceField::duration, "[end] - start"}},
-                              .context = "cuContextId",
-                              .stream = "cuStreamId"}),
+                              .amounts = {{TraceField::duration, "[end] - start"}}}),
         object_(kind.object),
         names_(session) {}
 
@@ -520,7 +522,8 @@ class UnifiedMemorySource : public TraceSource {
  protected:
   store::Statement open() override {
     return session_.select(
-        kind(), {"start", "end", "counterKind", "value", "address", "srcId", "dstId", "processId"},
+        kind(),
+        {"start", "end", "counterKind", "value", "address", "srcId", "dstId", "processId", "flags"},
         where() + order());
   }
   void read() override {
@@ -557,6 +560,7 @@ class UnifiedMemorySource : public TraceSource {
 
   void devices(std::int64_t kind) {
     const std::int64_t source = rows_.integer(5), destination = rows_.integer(6);
+    const bool on_cpu = rows_.integer(8) & 1;  // of thrashing and throttling
     switch (kind) {
       case cpu_fault: nothing(TraceField::device); break;
       case htod: TraceSource::devices(TraceField::device, processor(destination)); break;
@@ -565,14 +569,18 @@ class UnifiedMemorySource : public TraceSource {
         TraceSource::devices(TraceField::device, processor(source) + ", " + processor(destination));
         break;
       case thrash: {
-        std::string names = "CPU";
+        std::string names = on_cpu ? "CPU" : "";
         for (int bit = 0; bit < 32; ++bit) {
-          if (source >> bit & 1) names += ", " + session_.names().device(bit);
+          if (source >> bit & 1)
+            names += (names.empty() ? "" : ", ") + session_.names().device(bit);
         }
         TraceSource::devices(TraceField::device, names);
         break;
       }
-      default: TraceSource::devices(TraceField::device, processor(source)); break;
+      default:
+        TraceSource::devices(TraceField::device,
+                             kind == throttle && on_cpu ? "CPU" : processor(source));
+        break;
     }
   }
 
@@ -594,9 +602,10 @@ class UnifiedMemorySource : public TraceSource {
                                                             {.width = 20, .exponent_from = 1000}));
     }
     const Scale scale = size_scale(unsigned_value);
-    std::string number = scale.factor == 1
-                             ? std::to_string(unsigned_value)
-                             : format_fixed(static_cast<double>(unsigned_value) * scale.factor);
+    std::string number =
+        scale.factor == 1
+            ? std::to_string(unsigned_value)
+            : format_fixed(half_up(static_cast<double>(unsigned_value) * scale.factor));
     text(TraceField::unified_memory, number.append(scale.unit));
   }
 };
@@ -645,6 +654,59 @@ class SystemSource : public TraceSource {
  private:
 };
 
+// Values of events and metrics at a point in time.
+class InstantSource : public TraceSource {
+ public:
+  InstantSource(Session& session, const ValueTable& table)
+      : TraceSource(
+            session,
+            {.kind = table.kind, .time = "timestamp", .valid = "timestamp > 0", .amounts = {}}),
+        values_(table) {}
+
+ protected:
+  store::Statement open() override {
+    return session_.select(kind(), {"timestamp", "deviceId", "id", "value", "flags", "instance"},
+                           where() + order());
+  }
+  void read() override {
+    text(TraceField::kind, "instantaneous");
+    device(TraceField::device, rows_.integer(1));
+    number(TraceField::device_id, rows_.integer(1));
+    const auto row = value_row(values_, rows_, 2);
+    const TraceField field =
+        values_.is_metric ? TraceField::instant_metric : TraceField::instant_event;
+    if (!row) {
+      session_.skip("CUPTI_ACTIVITY_KIND_" + std::string(kind()) +
+                    " with a value that is not of 8 bytes");
+      nothing(field);
+      return text(TraceField::name, "");
+    }
+    std::string name = row->measure.name();
+    if (values_.has_instances) {
+      name += " [instance " + std::to_string(row->measure.instance) + "]";
+      if (session_.output().csv()) name += ' ';  // as nvprof has it
+    }
+    text(TraceField::name, name);
+    Cell* value = cell(field);
+    const MetricKind kind = row->measure.kind();
+    if (!value) return;
+    const auto* count = std::get_if<std::uint64_t>(&row->value);
+    if (row->overflow || row->invalid) {
+      *value = row->overflow ? "<OVERFLOW>" : "<INVALID>";
+    } else if (session_.output().text() || kind == MetricKind::utilization ||
+               (count && kind == MetricKind::throughput && session_.output().csv())) {
+      *value = value_text(kind, row->value, !session_.output().text(), "-", 40);
+    } else if (count) {
+      *value = static_cast<std::int64_t>(*count);
+    } else if (const auto* real = std::get_if<double>(&row->value)) {
+      *value = *real;
+    }
+  }
+
+ private:
+  const ValueTable& values_;
+};
+
 }  // namespace
 
 Trace::Trace(Session& session, TraceParts parts) : session_(session) {
@@ -671,6 +733,11 @@ Trace::Trace(Session& session, TraceParts parts) : session_(session) {
       add(std::make_unique<OpenaccSource>(session, kind));
     }
   }
+  if (parts.gpu) {
+    for (const ValueTable& table : device_value_tables) {
+      add(std::make_unique<InstantSource>(session, table));
+    }
+  }
   add(std::make_unique<SystemSource>(session));
   add(std::make_unique<UnifiedMemorySource>(session));
   make_columns(parts);
@@ -682,6 +749,10 @@ Trace::~Trace() = default;
 
 bool Trace::has(std::string_view kind) const {
   return std::ranges::any_of(sources_, [&](const auto& source) { return source->kind() == kind; });
+}
+
+bool Trace::kernels_alone() const {
+  return std::ranges::all_of(sources_, [](const auto& source) { return source->is_kernel(); });
 }
 
 void Trace::make_columns(TraceParts parts) {
@@ -740,6 +811,12 @@ void Trace::make_columns(TraceParts parts) {
     add(unified_memory, "Unified Memory", 20, Quantity::size, "unified_memory");
     if (parts.gpu || json) add(address, "Virtual Address", 15, Quantity::text, "address");
   }
+  if (std::ranges::any_of(device_value_tables,
+                          [&](const ValueTable& table) { return has(table.kind); })) {
+    add(instant_event, "Instantaneous Event", 40, Quantity::bits, "instantaneous_event");
+    add(instant_metric, "Instantaneous Metric", 40, Quantity::bits, "instantaneous_metric");
+    columns_.back().column.scale.unit = "B/s";  // nvprof says so whatever it is
+  }
   add(name, "Name", 0, Quantity::text, "name");
   if (parts.api) add_json(kernel, "kernel", Quantity::text);
   add(correlation_id, "Correlation_ID", 0, Quantity::count, "correlation_id");
@@ -770,35 +847,31 @@ void Trace::set_scales(TraceParts parts) {
                                            source->where());
     row.step();
     first = std::min(first, row.integer(0));
-    // nvprof does not look at system rows here.
-    if (source->kind() != "ENVIRONMENT") last = std::max(last, row.integer(1));
+    // nvprof does not look at these rows here.
+    const bool looked_at =
+        source->kind() != "ENVIRONMENT" && source->kind() != "UNIFIED_MEMORY_COUNTER";
+    if (looked_at) last = std::max(last, row.integer(1));
     int column = 2;
     for (const auto& [field, amount] : source->amounts()) add(field, row.integer(column++));
   }
   if (first < last) add(TraceField::start, saturating_subtract(last, first));
-  if (openacc_alone && last == INT64_MIN) add(TraceField::start, INT64_MAX);
+  if (!sources_.empty() && last == INT64_MIN) add(TraceField::start, INT64_MAX);
   std::vector<Column> columns;
   for (const TraceColumn& each : columns_) columns.push_back(each.column);
   largest.set_scales(columns, session_.output());
   for (std::size_t i = 0; i < columns.size(); ++i) columns_[i].column.scale = columns[i].scale;
 }
 
-// Contexts and streams that the program named are wider than numbers.
+// Contexts and streams that the program named are wider than numbers. nvprof has a column as wide
+// as the longest name, whether a row has it or not.
 void Trace::widen_for_names() {
-  if (!session_.select("NAME", {"1"}, "WHERE objectKind IN (4, 5) LIMIT 1").step()) return;
-  const auto widen = [&](TraceField field, const std::string& name) {
-    const auto column = std::ranges::find(columns_, field, &TraceColumn::field);
-    column->column.width = std::max(column->column.width, static_cast<int>(printable(name).size()));
-  };
-  for (const auto& source : sources_) {
-    if (!session_.has_column(source->kind(), source->stream_column())) continue;
-    auto places =
-        session_.select(source->kind(), {source->context_column(), source->stream_column()},
-                        source->where() + " GROUP BY 1, 2");
-    while (places.step()) {
-      widen(TraceField::context, session_.names().context(places.integer(0)));
-      widen(TraceField::stream, session_.names().stream(places.integer(0), places.integer(1)));
-    }
+  constexpr std::size_t most = 1 << 20;
+  const Names& names = session_.names();
+  for (TraceColumn& each : columns_) {
+    const std::size_t longest = each.field == TraceField::context  ? names.longest_context()
+                                : each.field == TraceField::stream ? names.longest_stream()
+                                                                   : 0;
+    each.column.width = std::max(each.column.width, static_cast<int>(std::min(longest, most)));
   }
 }
 

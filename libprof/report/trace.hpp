@@ -39,6 +39,8 @@ enum class TraceField {
   destination_context,
   system,
   unified_memory,
+  instant_event,
+  instant_metric,
   address,
   directive_device,  // device, where other rows show none
   name,
@@ -76,6 +78,9 @@ class Trace {
 
   // May be changed before the first next().
   std::vector<TraceColumn>& columns() { return columns_; }
+
+  // Whether there is nothing but kernels.
+  bool kernels_alone() const;
 
   // To the next row; false: there are no more. Starts are relative to the first row.
   bool next();

@@ -46,64 +46,97 @@ Column to_column(const Measure& measure, const ValueColumn& values) {
     case MetricKind::percent: column.quantity = Quantity::percent; break;
     case MetricKind::real:
     case MetricKind::throughput: column.quantity = Quantity::real; break;
-    case MetricKind::count: column.quantity = Quantity::count; break;
+    case MetricKind::count: column.quantity = Quantity::bits; break;
     case MetricKind::utilization:
     case MetricKind::unknown: break;
   }
   return column;
 }
 
-Cell to_cell(const ValueRow& row, const ValueColumn& column, bool json) {
+Cell to_cell(const ValueRow& row, const ValueColumn& values, const Column& column,
+             const Output& output) {
   if (row.overflow) return "<OVERFLOW>";
   if (row.invalid) return "<INVALID>";
-  if (const auto* real = std::get_if<double>(&row.value)) return *real;
-  const auto* count = std::get_if<std::uint64_t>(&row.value);
-  if (!count) return {};
   const MetricKind kind = row.measure.kind();
-  if (kind == MetricKind::utilization && !json) return value_text(kind, row.value, false, "");
-  if (kind == MetricKind::throughput && !json) {
-    return static_cast<double>(*count) * column.scale.factor;
+  if (std::holds_alternative<std::monostate>(row.value)) return {};
+  const auto* count = std::get_if<std::uint64_t>(&row.value);
+  if (output.text()) {
+    if (kind == MetricKind::percent) return std::get<double>(row.value);
+    if (kind != MetricKind::throughput) {
+      return value_text(kind, row.value, false, "", column.width);
+    }
+    return format_scaled(*count, values.scale,
+                         {.width = column.width, .exponent_from = 10000, .whole = false});
+  }
+  if (!count) return std::get<double>(row.value);
+  if (kind == MetricKind::utilization && output.csv()) {
+    return value_text(kind, row.value, false, "");
+  }
+  if (kind == MetricKind::throughput && output.csv()) {
+    return static_cast<double>(*count) * values.scale.factor;
   }
   return static_cast<std::int64_t>(*count);
 }
 
-// nvprof's table has a line of units in any case; times are in ns, if no other unit was chosen.
+// Beside metrics nvprof's table has a line of units in any case, and if none was chosen they are
+// the smallest ones.
 class FixedUnit {
  public:
-  explicit FixedUnit(Output& output) : output_(output), unit_(output.unit()) {
-    if (output.text() && unit_ == Unit::automatic) output.use(Unit::ns);
+  FixedUnit(Output& output, bool metrics)
+      : output_(output),
+        unit_(output.unit()),
+        base_(metrics && output.text() && unit_ == Unit::automatic) {
+    if (base_) output.use(Unit::ns);
   }
   ~FixedUnit() { output_.use(unit_); }
   FixedUnit(const FixedUnit&) = delete;
   FixedUnit& operator=(const FixedUnit&) = delete;
 
+  void apply(Column& column) const {
+    if (!base_) return;
+    if (column.quantity == Quantity::size) column.scale = size_scale(std::uint64_t{0});
+    if (column.quantity == Quantity::speed) column.scale = speed_scale(std::uint64_t{0});
+  }
+
  private:
   Output& output_;
   const Unit unit_;
+  const bool base_;
 };
+
+// "k(void) [10]" -> "k(void)": nvprof leaves the number out here.
+void drop_correlation(std::string& name, std::int64_t correlation_id) {
+  const std::string number = " [" + std::to_string(correlation_id) + "]";
+  if (name.ends_with(number)) name.resize(name.size() - number.size());
+}
 
 }  // namespace
 
 void print_value_trace(Session& session, bool api) {
   Output& output = session.output();
-  const FixedUnit unit(output);
   ValueColumns value_columns = read_columns(session);
+  const bool metrics =
+      std::ranges::any_of(value_columns, [](const auto& column) { return column.first.is_metric; });
+  const FixedUnit unit(output, metrics);
   ValuesOfKernel values(session);
   Trace trace(session, {.gpu = true, .api = api});
+  // Of kernels alone it is said where they ran and what was measured.
+  const bool kernels_alone = trace.kernels_alone();
   auto& fields = trace.columns();
   std::erase_if(fields, [&](const TraceColumn& each) {
     using enum TraceField;
     if (each.field == correlation_id) return output.text();
-    return !api && !output.json() && each.field != device && each.field != context &&
+    return kernels_alone && !output.json() && each.field != device && each.field != context &&
            each.field != stream && each.field != name;
   });
   std::vector<Column> columns;
   std::size_t name = 0;
   for (const TraceColumn& each : fields) {
     columns.push_back(each.column);
+    unit.apply(columns.back());
     if (each.field != TraceField::name) continue;
     name = columns.size() - 1;
-    if (!api) columns.back().heading = "Kernel";
+    if (kernels_alone) columns.back().heading = "Kernel";
     columns.back().width = name_width;
   }
   for (auto& [measure, column] : value_columns) {
@@ -112,6 +145,7 @@ void print_value_trace(Session& session, bool api) {
   }
 
   Table table(output, api ? "trace" : "gpu_trace", columns);
+  if (kernels_alone && !metrics) table.without_units();
   std::vector<Cell> cells(columns.size());
   bool any_row = false;
   while (trace.next()) {
@@ -121,25 +155,30 @@ void print_value_trace(Session& session, bool api) {
       values.find(trace.correlation_id(), [&](const ValueRow& row) {
         any = true;
         const ValueColumn& column = value_columns.at(row.measure);
-        cells[column.place] = to_cell(row, column, output.json());
+        cells[column.place] = to_cell(row, column, columns[column.place], output);
       });
     }
-    if (!any && !api) continue;
+    if (!any && kernels_alone) continue;
     std::ranges::copy(trace.cells(), cells.begin());
     auto* text = std::get_if<std::string>(&cells[name]);
     if (text && output.text()) {
+      if (trace.is_kernel()) drop_correlation(*text, trace.correlation_id());
       *text = printable(*text);
       text->resize(std::min(text->size(), name_width));
     }
     table.row(cells);
     any_row = true;
   }
+  const auto ignore = [](const MeasuredKernel&, const ValueRow&) {};
+  if (read_kernel_values(session, ignore, false) > 0) {
+    output.warning(without_kernel_text);
+  }
   if (!any_row) {
     output.line("No kernels were profiled.");
     if (output.json()) table.heading();
     return;
   }
-  if (api) print_footnotes(output, fields);
+  if (!kernels_alone) print_footnotes(output, fields);
 }
 
 }  // namespace gpuprof::report

@@ -352,7 +352,7 @@ TimeTotals totals_by_key(Snapshot& snapshot, const std::string& table,
           if (durations) total.durations.push_back(end - start);
         } else if (start > 0 && end == start) {
           ++part.all.instant[key];
-        } else if (start == 0 && end == 0) {
+        } else if (start == 0 || end == 0) {
           ++part.all.without_times;
         } else {
           ++part.all.invalid;

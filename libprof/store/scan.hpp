@@ -120,7 +120,7 @@ struct TimeTotal {
 struct TimeTotals {
   std::unordered_map<std::int64_t, TimeTotal> by_key;      // end > start > 0
   std::unordered_map<std::int64_t, std::int64_t> instant;  // number of rows with end = start > 0
-  std::int64_t without_times = 0;                          // start = end = 0
+  std::int64_t without_times = 0;                          // start or end = 0
   std::int64_t invalid = 0;                                // any other
 };
 

@@ -1,9 +1,12 @@
-"""What nvprof 11.8 printed for the databases of ./nvprof/*.json, against `gpuprof -i`.
+"""What nvprof 11.8 printed for the databases under ./nvprof, against `gpuprof -i`.
+
+nvprof/*.json are whole databases, nvprof/corners has a small one for each corner of nvprof's.
 
 Every mode of every case: stderr, stdout and exit code, byte for byte. The program's name and its
 version lines differ. Rows that tie (equal time in a summary, equal start in a trace) may come in
 any order, as nvprof prints them in the order of its hash. Modes in which gpuprof means to differ are
-in DIFFERENT, with what it does instead; docs/nvprof.md shows them side by side.
+in DIFFERENT, with what it does instead, or have gpuprof's own text beside nvprof's, as "gpuprof";
+docs/nvprof.md shows them side by side.
 
 GPUPROF is the path of the gpuprof binary. One test alone: test_nvprof.py Nvprof.test_nvtx_csv_default
 """
@@ -94,9 +97,12 @@ def same(got, expected):
     )
 
 
+FILES = {path.stem: path for path in CASES.rglob("*.json")}
+
+
 @functools.lru_cache
 def golden(case):
-    return json.loads((CASES / f"{case}.json").read_text(encoding="utf-8"))
+    return json.loads(FILES[case].read_text(encoding="utf-8"))
 
 
 def make_database(sql, path):
@@ -137,8 +143,9 @@ class Nvprof(unittest.TestCase):
             self.skipTest("nvprof ran where there was no driver")
         expected = golden(case)["modes"][mode]
         ran = run(case, mode)
-        stderr = expected.get("stderr", "").replace('"nvprof --help"', '"gpuprof --help"')
-        if "csv" in mode:
+        text = expected.get("gpuprof", expected.get("stderr", ""))
+        stderr = text.replace('"nvprof --help"', '"gpuprof --help"')
+        if "csv" in mode and "gpuprof" not in expected:
             # nvprof leaves quotes in names as they are; a reader of CSV wants them doubled.
             stderr = re.sub('^(["0-9].*)"quoted"', r'\1""quoted""', stderr, flags=re.M)
         if not same(ran.stderr, stderr):
@@ -178,14 +185,12 @@ class Nvprof(unittest.TestCase):
 
 
 def add_tests():
-    for path in sorted(CASES.glob("*.json")):
-        for mode in golden(path.stem)["modes"]:
-            if differs(path.stem, mode):
+    for case in sorted(FILES):
+        for mode in golden(case)["modes"]:
+            if differs(case, mode):
                 continue
-            name = f"test_{path.stem}_{mode}".replace("-", "_").replace("+", "_and_")
-            setattr(
-                Nvprof, name, lambda self, case=path.stem, mode=mode: self.check(case, mode)
-            )
+            name = f"test_{case}_{mode}".replace("-", "_").replace("+", "_and_")
+            setattr(Nvprof, name, lambda self, case=case, mode=mode: self.check(case, mode))
 
 
 add_tests()

@@ -369,7 +369,8 @@ class Nvprof(ReportsAgree):
     def has_values(cls, path):
         """Whether there are results of events or metrics."""
         kinds = ("EVENT", "EVENT_INSTANCE", "METRIC", "METRIC_INSTANCE")
-        return any(cls.read(path, kind, "1", "1") for kind in kinds)
+        return any(cls.read(path, prefix + kind, "1", "1")
+                   for kind in kinds for prefix in ("", "INSTANTANEOUS_"))  # fmt: skip
 
     def test_there_are_cases_with_work_and_calls(self):
         self.assertGreater(sum(len(self.work(path)) for path in self.files.values()), 50)

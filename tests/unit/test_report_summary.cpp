@@ -67,10 +67,11 @@ TEST_CASE("both kernel tables, copies and sets are summed up by name") {
   CHECK(summary(database, {.chosen = {"print-gpu-summary"}}) == R"(======== Profiling result:
             Type  Time(%)      Time     Calls       Avg       Min       Max  Name
  GPU activities:   41.67%      40ns         2      20ns      10ns      30ns  axpy
-                   20.83%      20ns         2      10ns       7ns      13ns  [CUDA memcpy PtoP]
+                   13.54%      13ns         1      13ns      13ns      13ns  [CUDA memcpy DtoD]
                    11.46%      11ns         2       5ns       5ns       6ns  [CUDA memset]
                    10.42%      10ns         1      10ns      10ns      10ns  [CUDA memcpy HtoD]
                     9.38%       9ns         2       4ns       4ns       5ns  [CUDA memcpy Unknown]
+                    7.29%       7ns         1       7ns       7ns       7ns  [CUDA memcpy PtoP]
                     3.12%       3ns         1       3ns       3ns       3ns  <kernel name 77>
                     2.08%       2ns         1       2ns       2ns       2ns  <kernel name 0>
                     1.04%       1ns         1       1ns       1ns       1ns  void foo<float>(float*)
@@ -86,11 +87,11 @@ TEST_CASE("rows whose times are unusable are counted in a warning") {
       VALUES(20, 100, 100), (20, 100, 104), (20, 100, 99), (20, 0, 0);
   )");
   const std::string timestamps =
-      "======== Warning: 2 records have invalid timestamps due to insufficient device buffer "
-      "space. "
-      "You can configure the buffer space using the option --device-buffer-size.\n";
+      "======== Warning: 3 records have invalid timestamps due to insufficient semaphore pool "
+      "size. You can configure the pool size using the option "
+      "--profiling-semaphore-pool-size.\n";
   const std::string invalid =
-      "======== Warning: Found 5 invalid records in the result.\n"
+      "======== Warning: Found 4 invalid records in the result.\n"
       "======== Warning: This can happen if device ran out of memory or if a device kernel was "
       "stopped due to an assertion.\n";
   const std::string instant =

@@ -140,23 +140,26 @@ TEST_CASE("copies between devices have columns of their own, and device names ar
         "SrcMemType DstMemType Device Context Stream Src Dev Src Ctx Dst Dev Dst Ctx "
         "Name\n"
         "0ns 1.0000us - - - - - 2.0000KB 1.9073GB/s Device Device NVIDIA H100 80G 1 "
-        "7 NVIDIA H100 80G 1 NVIDIA H100 80G 2 [CUDA memcpy PtoP]\n"
+        "7 NVIDIA H100 80G 1 NVIDIA H100 80G 2 [CUDA memcpy DtoD]\n"
         "10ns 1ns - - - - - 0B 0.00000B/s Pageable - NVIDIA H100 80G 1 7 - - - - "
         "[CUDA memcpy HtoD]\n"
         "20ns 1ns - - - - - 100B 93.132GB/s Unknown - 5 1 7 - - - - [CUDA memset]\n"
         "30ns 10ns - - - - - 27.940GB 3e+09GB/s Managed - 5 1 7 - - - - [CUDA memset]\n");
 }
 
-TEST_CASE("columns of contexts and streams are as wide as their names in the trace") {
+TEST_CASE("contexts and streams have the names of their device, and columns as wide as all names") {
   const std::string sql = R"(
     CREATE TABLE CUPTI_ACTIVITY_KIND_NAME(objectKind INT, objectId BLOB, name INT);
     INSERT INTO CUPTI_ACTIVITY_KIND_NAME VALUES(4, X'000000000100000000000000', 4),
-      (5, X'000000000300000009000000', 4);
+      (4, X'010000000100000000000000', 3), (5, X'000000000300000009000000', 4),
+      (5, X'010000000100000007000000', 3);
     INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES)" +
                           kernel(10, 20, 1, 1);
   const std::string text = trace(sql, gpu());
-  CHECK_THAT(text, Catch::Contains("Device                 Context    Stream  Name\n"));
-  CHECK_THAT(text, Catch::Contains("H100 (0)  the long-lived context         7  axpy [1]\n"));
+  CHECK_THAT(text,
+             Catch::Contains("Device                 Context                  Stream  Name\n"));
+  CHECK_THAT(text, Catch::Contains(
+                       "H100 (0)  the long-lived context                       7  axpy [1]\n"));
 }
 
 TEST_CASE("an end of a range has the name of its start, also of one before the time window") {
@@ -173,7 +176,7 @@ TEST_CASE("an end of a range has the name of its start, also of one before the t
   const std::string heading = "   Start  Duration  Name\n";
   CHECK(trace(sql, api()) == heading + R"(     0ns         -  [Range start] loop (Domain: solver)
     10ns         -  [Range start] solver (Domain: <unnamed>)
-    20ns         -  [Marker] (null) (Domain: <unnamed>)
+    20ns         -  [Marker] <unnamed> (Domain: <unnamed>)
     30ns         -  [Range end] loop (Domain: <unnamed>)
     40ns         -  [Range end] solver (Domain: <unnamed>)
     50ns         -  [Range end] (null) (Domain: <unnamed>)
@@ -232,11 +235,12 @@ TEST_CASE("system rows that are damaged are left out and counted") {
 TEST_CASE("unified memory shows who took part and what moved") {
   const std::string sql = R"(
     CREATE TABLE CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER(counterKind INT, value INT, start INT,
-      end INT, address INT, srcId INT, dstId INT, processId INT);
+      end INT, address INT, srcId INT, dstId INT, processId INT, flags INT);
     INSERT INTO CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER VALUES
-      (1, 4096, 10, 20, 4096, 4294967295, 1, 42), (3, -1, 11, 0, -1, 4294967295, 0, 42),
-      (5, 1000, 13, 0, 4096, 2147483650, 0, 42),
-      (6, 1, 14, 15, 4096, 1, 0, 42), (7, 999, 16, 0, 4096, 1, 4294967295, 42);
+      (1, 4096, 10, 20, 4096, 4294967295, 1, 42, 0), (3, -1, 11, 0, -1, 4294967295, 0, 42, 0),
+      (5, 1000, 13, 0, 4096, 2147483650, 0, 42, 1), (5, 1000, 13, 0, 4096, 2, 0, 42, 0),
+      (6, 1, 14, 15, 4096, 1, 0, 42, 0), (6, 1, 15, 16, 4096, 1, 0, 42, 1),
+      (7, 999, 16, 0, 4096, 1, 4294967295, 42, 0);
   )";
   CHECK(squeezed(trace(sql, gpu())) ==
         "Start Duration Grid Size Block Size Regs* SSMem* DSMem* Device Context "
@@ -245,9 +249,11 @@ TEST_CASE("unified memory shows who took part and what moved") {
         "HtoD]\n"
         "1ns - - - - - - - - - PC 0xffffffffffffffff 0xffffffffffffffff [Unified "
         "Memory CPU page faults]\n"
-        "3ns - - - - - - CPU, H100 (1), - - 0.976562KB 0x1000 [Unified Memory page "
+        "3ns - - - - - - CPU, H100 (1), - - 0.976563KB 0x1000 [Unified Memory page "
         "thrash]\n"
+        "3ns - - - - - - H100 (1) - - 0.976563KB 0x1000 [Unified Memory page thrash]\n"
         "4ns 1ns - - - - - H100 (1) - - - 0x1000 [Unified Memory page throttle]\n"
+        "5ns 1ns - - - - - CPU - - - 0x1000 [Unified Memory page throttle]\n"
         "6ns - - - - - - H100 (1), CPU - - 999B 0x1000 [Unified Memory remote map]\n");
   Options options = api();
   options.unit = Unit::us;
@@ -258,7 +264,7 @@ TEST_CASE("unified memory shows who took part and what moved") {
 )"));
   const std::string fault_with_end = R"(
     INSERT INTO CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER
-      VALUES(3, 1, 12, 12, 4096, 4294967295, 0, 42);
+      VALUES(3, 1, 12, 12, 4096, 4294967295, 0, 42, 0);
   )";
   const std::string counted = trace(sql + fault_with_end, gpu());
   CHECK_THAT(counted, Catch::StartsWith("======== Warning: Found 1 invalid records"));

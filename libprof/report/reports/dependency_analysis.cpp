@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "libprof/base/saturating.hpp"
 #include "libprof/report/dependency.hpp"
@@ -38,14 +39,14 @@ Role role_of(std::string_view function) {
 }
 
 // "API synchronization behavior" of CUDA's documentation; kinds are CUpti_ActivityMemcpyKind and
-// CUpti_ActivityMemoryKind.
+// CUpti_ActivityMemoryKind. An upload from pageable memory waits for what its stream did before,
+// and then the call itself copies: it is taken for busy all the time, as by nvprof.
 Returns copy_returns(std::int64_t copy_kind, std::int64_t from, std::int64_t to, bool async) {
   constexpr std::int64_t unknown = 0, pageable = 1;
   switch (copy_kind) {
     case 1:  // host to device, host to array
     case 3:
-      if (async) return Returns::at_once;
-      return from == pageable || from == unknown ? Returns::after_prior_work : Returns::after_it;
+      return async || from == pageable || from == unknown ? Returns::at_once : Returns::after_it;
     case 2:  // device to host, array to host
     case 4:
       if (to == pageable) return Returns::after_it_always;
@@ -70,7 +71,7 @@ struct Process {
   dependency::Timeline timeline;
   std::map<std::int64_t, std::int32_t> threads, contexts;
   std::map<std::pair<std::int32_t, std::int64_t>, std::int32_t> streams;
-  bool stream_missing = false;  // of a stream that did GPU work
+  std::int32_t listed_streams = 0;  // with a row of their own; the others come behind them
 };
 
 // Reads the records of all processes.
@@ -179,6 +180,7 @@ void Reader::read_streams() {
     dependency::Stream& stream = process.timeline.streams[static_cast<std::size_t>(index)];
     stream.null = rows.integer(3) == null_stream;
     stream.blocking = !stream.null && rows.integer(3) != non_blocking;
+    process.listed_streams = static_cast<std::int32_t>(process.streams.size());
   }
 }
 
@@ -211,9 +213,7 @@ void Reader::read_calls(std::string_view kind, ApiDomain domain) {
 // The first six columns are the same of all GPU work.
 void Reader::add(const store::Statement& row, std::uint32_t label, Returns returns) {
   Process& process = this->process(row.integer(0));
-  const std::size_t known_streams = process.streams.size();
   const std::int32_t stream = this->stream(process, row.integer(4), row.integer(5));
-  process.stream_missing |= process.streams.size() > known_streams;
   process.timeline.work.push_back({.start = row.integer(1),
                                    .end = row.integer(2),
                                    .correlation = row.integer(3),
@@ -275,13 +275,12 @@ void Reader::read_nested_kernels() {
 
 void Reader::read_copies(std::string_view kind) {
   session_.output().progress("reading copies");
-  const bool to_peer = kind == "MEMCPY2";
   std::map<std::int64_t, std::uint32_t> kinds;
   auto rows =
       session_.select(kind, {GPUPROF_WORK, "copyKind", "srcKind", "dstKind", "flags"}, window_);
   while (rows.step()) {
     if (!is_timed(rows)) continue;
-    const std::int64_t copy_kind = to_peer ? 10 : rows.integer(6);
+    const std::int64_t copy_kind = rows.integer(6);
     const auto [known, is_new] = kinds.try_emplace(copy_kind);
     if (is_new) {
       const std::string name = memcpy_name(copy_kind);
@@ -376,7 +375,7 @@ class Printer {
   const dependency::Analysis& analysis_;
   std::vector<Total> totals_;  // by label
   std::int64_t path_;          // all of it, ns
-  std::int64_t longest_ = 0, latest_ = 0;
+  std::int64_t longest_ = 0;
   Scale scale_;  // of critical path and waiting time
 };
 
@@ -394,7 +393,6 @@ Printer::Printer(Session& session, const Reader& reader, const dependency::Analy
     total.occurs = true;
     path_ = saturating_add(path_, row.critical);
     longest_ = std::max(longest_, saturating_subtract(row.end, row.start));
-    latest_ = row.start;
   });
   const bool chosen = output_.unit() != Unit::automatic && output_.unit() != Unit::column;
   scale_ = chosen ? time_scale(output_.unit()) : time_scale(static_cast<std::uint64_t>(path_));
@@ -410,7 +408,7 @@ void Printer::table() {
   for (std::size_t i = 0; i < totals_.size(); ++i) {
     if (totals_[i].occurs) lines.push_back({&reader_.labels[i], totals_[i]});
   }
-  if (analysis_.other() > 0) lines.push_back({&other, {.critical = analysis_.other()}});
+  lines.push_back({&other, {.critical = analysis_.other()}});
   std::ranges::sort(lines, std::greater<>(), [](const Line& line) {
     return std::tuple(line.total.critical, line.total.waiting, std::string_view(line.label->key));
   });
@@ -437,15 +435,17 @@ void Printer::trace() {
   columns.insert(columns.begin(), {{"Start", 8, Quantity::time, "", "start_ns"},
                                    {"Duration", 8, Quantity::time, "", "duration_ns"}});
   const bool chosen = output_.unit() != Unit::automatic && output_.unit() != Unit::column;
-  columns[0].scale = chosen ? scale_ : time_scale(static_cast<std::uint64_t>(latest_));
+  // nvprof's starts are in ns, waiting times in the unit of durations.
+  columns[0].scale = chosen ? scale_ : time_scale(Unit::ns);
   columns[1].scale = chosen ? scale_ : time_scale(static_cast<std::uint64_t>(longest_));
-  Table table(output_, "dependency_analysis_trace", std::move(columns));
+  columns[3].scale = columns[1].scale;
+  Table table(output_, "dependency_analysis_trace", columns);
   std::vector<Cell> cells(5);
   analysis_.each([&](const dependency::Row& row) {
     cells[0] = row.start;
     cells[1] = saturating_subtract(row.end, row.start);
     cells[2] = time_cell(output_, row.critical, scale_, critical_width);
-    cells[3] = time_cell(output_, row.waiting, scale_, waiting_width);
+    cells[3] = time_cell(output_, row.waiting, columns[3].scale, waiting_width);
     cells[4] = reader_.labels[row.label].name;
     table.row(cells);
   });
@@ -468,6 +468,19 @@ void warn(Session& session, const Reader& reader) {
   }
 }
 
+// A call asked for work of a stream that has no row.
+bool lacks_stream(const Process& process) {
+  const auto unlisted = [&](const dependency::Work& work) {
+    return work.stream >= process.listed_streams;
+  };
+  if (std::ranges::none_of(process.timeline.work, unlisted)) return false;
+  std::unordered_set<std::int64_t> calls;
+  for (const dependency::Call& call : process.timeline.calls) calls.insert(call.correlation);
+  return std::ranges::any_of(process.timeline.work, [&](const dependency::Work& work) {
+    return unlisted(work) && calls.contains(work.correlation);
+  });
+}
+
 void print(Session& session) {
   if (!session.chosen("dependency-analysis")) return;
   Output& output = session.output();
@@ -478,7 +491,7 @@ void print(Session& session) {
   std::erase_if(reader.processes,
                 [](const auto& entry) { return entry.second.timeline.calls.empty(); });
   const bool fails = !reader.ours && std::ranges::any_of(reader.processes, [](const auto& entry) {
-    return entry.second.stream_missing;
+    return lacks_stream(entry.second);
   });
   if (fails) {
     output.heading("");

@@ -21,12 +21,10 @@ std::vector<SummaryRow> read_rows(Session& session) {
   for (auto& [id, total] : kernels) rows.push_back({session.names().kernel(id), std::move(total)});
 
   std::map<std::string, Total> copies;  // many kinds are unknown
-  for (const auto& [kind, total] : read_totals(session, "MEMCPY", "copyKind", Validity::gpu_work)) {
-    copies[memcpy_name(kind)].add(total);
-  }
-  // All of them are peer-to-peer, whatever their own copyKind.
-  for (const auto& [key, total] : read_totals(session, "MEMCPY2", "10", Validity::gpu_work)) {
-    copies[memcpy_name(key)].add(total);
+  for (const std::string_view table : {"MEMCPY", "MEMCPY2"}) {
+    for (const auto& [kind, total] : read_totals(session, table, "copyKind", Validity::gpu_work)) {
+      copies[memcpy_name(kind)].add(total);
+    }
   }
   for (auto& [name, total] : copies) rows.push_back({name, std::move(total)});
   for (auto& [key, total] : read_totals(session, "MEMSET", "0", Validity::gpu_work)) {

@@ -185,23 +185,28 @@ class ResultTable {
     cells = {text(sum(line).min), text(sum(line).max), text(sum(line).average(kind))};
     if (csv && kind == MetricKind::utilization)
       std::ranges::transform(cells, cells.begin(), quoted);
-    if (!metrics_) cells.push_back(std::to_string(sum(line).total));
+    if (!metrics_) cells.push_back(text(sum(line).total));
     return cells;
   }
 
   void print_text() {
+    // One more than the longest, if that is no less than what the columns have anyway.
     std::size_t name_width = 40, description_width = 40;
     for (const Section& section : sections_) {
       for (const Line& line : section.lines) {
-        name_width = std::max(name_width, name(line).size());
-        description_width = std::max(description_width, measure(line).description().size());
+        name_width = std::max(name_width, name(line).size() + 1);
+        description_width = std::max(description_width, measure(line).description().size() + 1);
       }
     }
     const auto print = [&](std::string_view count, std::string_view name,
                            std::string_view description, const std::vector<std::string>& cells) {
       std::string line = padded(count, 11) + "  " + padded(name, name_width);
       if (metrics_) line += "  " + padded(description, description_width);
-      for (const std::string& cell : cells) line += "  " + padded(cell, 10);
+      for (const std::string& cell : cells) {
+        // nvprof cuts the names of levels.
+        const bool level = !cell.empty() && cell.back() == ')';
+        line += "  " + padded(level ? cell.substr(0, 10) : cell, 10);
+      }
       output_.line(line);
     };
     std::vector<std::string> headings{"Min", "Max", "Avg"};
@@ -222,15 +227,19 @@ class ResultTable {
   }
 
   void print_csv() {
-    output_.line(metrics_ ? R"("Device","Kernel","Invocations","Metric Name",)"
-                            R"("Metric Description","Min","Max","Avg")"
-                          : R"("Device","Kernel","Invocations","Event Name",)"
-                            R"("Min","Max","Avg","Total")");
+    const bool kernels =
+        std::ranges::any_of(sections_, [](const Section& section) { return section.kernel; });
+    output_.line(std::string(R"("Device",)")
+                     .append(kernels ? R"("Kernel",)" : "")
+                     .append(R"("Invocations",)")
+                     .append(metrics_ ? R"("Metric Name","Metric Description","Min","Max","Avg")"
+                                      : R"("Event Name","Min","Max","Avg","Total")"));
     for (const Section& section : sections_) {
       for (const Line& line : section.lines) {
         std::string text = quoted(session_.names().device(section.device)) + ",";
         if (section.kernel) text += quoted(*section.kernel);
-        text += "," + std::to_string(invocations(line)) + "," + quoted(name(line));
+        if (kernels) text += ",";
+        text += std::to_string(invocations(line)) + "," + quoted(name(line));
         if (metrics_) text += "," + quoted(measure(line).description());
         for (const std::string& cell : cells(line)) text += "," + cell;
         output_.line(text);
@@ -291,22 +300,18 @@ void warn(Output& output, const Results& results) {
   };
   if (results.overflow) some("overflowed.");
   if (results.invalid) some("can't be profiled.");
-  if (const std::int64_t count = results.without_kernel) {
-    output.warning(std::to_string(count) +
-                   (count == 1 ? " value of an event or metric" : " values of events or metrics") +
-                   " can't be associated with a kernel.");
-  }
+  if (results.without_kernel > 0) output.warning(without_kernel_text);
 }
 
-// A trace of GPU work has a column for each event and metric of kernels in place of these tables.
+// A trace of GPU work has columns for values in place of these tables.
 void print(Session& session) {
-  const bool trace = session.chosen("print-gpu-trace");
-  if (trace ? !has_device_values(session) : !has_values(session)) return;
+  if (session.chosen("print-gpu-trace") || !has_values(session)) return;
   session.values_printed = true;
-  const Results results = read_results(session, !trace);
+  const bool of_kernels = has_kernel_values(session);
+  const Results results = read_results(session, of_kernels);
   ResultTable events(session, results, false), metrics(session, results, true);
   if (!events.empty()) events.print();
-  if (!events.empty() && !metrics.empty()) session.output().line();
+  if (!events.empty() && !metrics.empty() && of_kernels) session.output().line();
   if (!metrics.empty()) metrics.print();
   warn(session.output(), results);
 }

@@ -82,9 +82,11 @@ std::vector<Link> read(Session& session) {
 std::string speed(std::int64_t kilobytes) {
   constexpr NumberFormat format{.width = 9, .exponent_from = 100'000};
   const auto value = static_cast<double>(kilobytes);
-  if (kilobytes >= 1'000'000) return format_number(value * 1e-6, "GB/s", format);
-  return kilobytes >= 1'000 ? format_number(value * 1e-3, "MB/s", format)
-                            : format_number(value, "KB/s", format);
+  // The next unit is taken above 1000 of one, and nothing has the smallest.
+  if (kilobytes > 1'000'000) return format_number(value * 1e-6, "GB/s", format);
+  if (kilobytes > 1'000) return format_number(value * 1e-3, "MB/s", format);
+  return kilobytes > 1 ? format_number(value, "KB/s", format)
+                       : format_number(value * 1e3, "B/s", format);
 }
 
 void print_line(Output& output, const Link& link) {
@@ -146,11 +148,11 @@ void print(Session& session) {
   const std::vector<Link> links = read(session);
   if (output.json()) return print_json(output, links);
   if (links.empty()) return output.heading("NVLink topology is not present in this system.");
-  if (std::ranges::any_of(links, &Link::through_switch)) {
-    return output.heading("NVLink topology is not supported for this configuration.");
-  }
   output.line();
   output.heading("NVLink topology:");
+  if (std::ranges::any_of(links, &Link::through_switch)) {
+    return output.heading("NVLink topology information is not supported for this configuration.");
+  }
   for (const Link& link : links) print_line(output, link);
 }
 

@@ -88,14 +88,15 @@ class RangeSummaries {
 
   void read_gpu_work() {
     // Ids of kernel names are at least 0.
-    constexpr std::int64_t set = -1, peer_copy = -2, first_copy = -3;
+    constexpr std::int64_t set = -1, first_copy = -2;
     work_ = report::read_gpu_work(session_, [&](std::string_view kind, std::int64_t id) {
       const auto number = [&](std::int64_t key, auto&& make) {
         return std::optional(labels_.number(gpu, key, make));
       };
       if (kind == "MEMSET") return number(set, [] { return "[CUDA memset]"; });
-      if (kind == "MEMCPY2") return number(peer_copy, [] { return memcpy_name(10); });
-      if (kind == "MEMCPY") return number(first_copy - id, [&] { return memcpy_name(id); });
+      if (kind == "MEMCPY" || kind == "MEMCPY2") {
+        return number(first_copy - id, [&] { return memcpy_name(id); });
+      }
       if (kind == "GRAPH_TRACE") return std::optional<std::uint32_t>();
       return number(id, [&] { return session_.names().kernel(id); });
     });
@@ -175,15 +176,19 @@ class RangeSummaries {
   std::vector<std::uint64_t> keys_;                  // of totals_, rising
 };
 
-// By thread, domain and name; the default domain is last.
+// The default domain's name in print.
+constexpr std::string_view default_domain = "<unnamed>";
+
+// By thread, domain and name.
 std::vector<std::uint32_t> order_of(const std::vector<NvtxGroup>& groups) {
   std::vector<std::uint32_t> order(groups.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::sort(order, {}, [&](std::uint32_t i) {
     const NvtxGroup& group = groups[i];
-    const std::string_view domain = group.domain ? *group.domain : std::string_view();
-    return std::tuple(group.thread, group.process, !group.domain, domain,
-                      std::string_view(group.name));
+    // As nvprof: with the quote that stands behind it, which decides where one is the beginning of
+    // another. The default domain is behind all names in ASCII.
+    std::string domain = group.domain ? *group.domain + '"' : "\x7f";
+    return std::tuple(group.thread, group.process, std::move(domain), std::string_view(group.name));
   });
   return order;
 }
@@ -193,19 +198,21 @@ void print(Session& session) {
   Output& output = session.output();
   NvtxRanges ranges(session);
   const auto& groups = ranges.groups();
-  if (groups.empty() && ranges.invalid() == 0) return;
-  output.line();
-  output.heading("NVTX result:");
+  if (!groups.empty() || ranges.any_mark()) {
+    output.line();
+    output.heading("NVTX result:");
+  }
   if (ranges.invalid() > 0) {
     output.warning("Found " + std::to_string(ranges.invalid()) + " invalid range marker(s)");
   }
   RangeSummaries summaries(session, ranges);
   const NvtxGroup* before = nullptr;
+  std::string last_domain;
   for (const std::uint32_t i : order_of(groups)) {
     const NvtxGroup& group = groups[i];
     const std::string* name = session.names().thread(group.thread);
     const std::string thread = name ? *name : "<unnamed>";
-    const std::string domain = group.domain.value_or("<unnamed>");
+    const std::string domain = group.domain.value_or(std::string(default_domain));
     const bool same_thread =
         before && before->process == group.process && before->thread == group.thread;
     if (!same_thread) {
@@ -213,16 +220,17 @@ void print(Session& session) {
       if (ranges.several_processes()) line += ", process " + std::to_string(group.process);
       output.heading(line + ")");
     }
-    if ((!same_thread || before->domain != group.domain) && !domain.empty()) {
-      output.heading("    Domain \"" + domain + "\"");
-    }
+    if (!same_thread) last_domain.clear();
+    if (domain != last_domain) output.heading("    Domain \"" + domain + "\"");
+    last_domain = domain;
     output.heading("      Range \"" + group.name + "\"");
     before = &group;
     output.context({{"thread", thread},
                     {"thread_id", std::to_string(group.thread)},
                     {"domain", domain},
                     {"range", group.name}});
-    print_sections(session, summaries.take(i), SummaryRow{group.name, group.total});
+    print_sections(session, summaries.take(i),
+                   SummaryRow{session.names().readable(group.name), group.total});
     output.line();
   }
   output.context({});

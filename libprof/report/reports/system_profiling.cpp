@@ -59,6 +59,12 @@ std::map<std::int64_t, DeviceSamples> read(Session& session) {
   return devices;
 }
 
+// Two decimals, and what does not fit its column with an exponent.
+std::string text_of(double value) {
+  constexpr NumberFormat format{.width = 10, .exponent_from = 1e7};
+  return value < format.exponent_from ? format_fixed(value, 2) : format_number(value, "", format);
+}
+
 void print_text(Output& output, const std::string& device, const DeviceSamples& samples) {
   output.line("Device \"" + device + "\"");
   output.line("                         Count         Avg         Min         Max");
@@ -68,7 +74,7 @@ void print_text(Output& output, const std::string& device, const DeviceSamples& 
                        right_aligned(std::to_string(samples[i].count), 8);
     for (const double value : {samples[i].average(), static_cast<double>(samples[i].min),
                                static_cast<double>(samples[i].max)}) {
-      line += "  " + right_aligned(format_fixed(value, 2), 10);
+      line += "  " + right_aligned(text_of(value), 10);
     }
     output.line(line);
   }

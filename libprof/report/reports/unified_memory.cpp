@@ -2,6 +2,7 @@
 // device and for the CPU.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 
 #include "libprof/base/saturating.hpp"
@@ -137,7 +138,11 @@ UnifiedMemory read(Session& session) {
       default: break;
     }
   }
-  if (session.device) memory.cpu = {};
+  if (session.device) {
+    const std::int64_t throttled = memory.cpu[cpu_throttles];
+    memory.cpu = {};
+    memory.cpu[cpu_throttles] = throttled;
+  }
   return memory;
 }
 
@@ -150,6 +155,18 @@ std::string text_time(std::int64_t time, Unit unit) {
   return right_aligned(format_scaled(value, scale, wide_format), 10).append(scale.unit);
 }
 
+// nvprof rounds these one decimal after the other.
+std::string text_size(std::int64_t bytes, NumberFormat format) {
+  const auto value = static_cast<std::uint64_t>(bytes);
+  const Scale scale = size_scale(value);
+  if (scale.factor == 1 || format.width > size_format.width) return format_size(value, format);
+  double scaled = static_cast<double>(value) * scale.factor;
+  const int decimals = scaled >= 100 ? 2 : scaled >= 10 ? 3 : 4;
+  double unit = 1e6;
+  for (int i = 6; i > decimals; --i, unit /= 10) scaled = std::floor(scaled * unit + 0.5) / unit;
+  return format_number(scaled, scale.unit, format);
+}
+
 void print_text(Output& output, const DeviceRows& rows) {
   output.line("   Count  Avg Size  Min Size  Max Size  Total Size  Total Time  Name");
   for (std::size_t i = 0; i < row_count; ++i) {
@@ -157,9 +174,7 @@ void print_text(Output& output, const DeviceRows& rows) {
     if (row.count == 0) continue;
     std::string line = right_aligned(std::to_string(row.count), 8);
     const auto size = [&](std::int64_t bytes, NumberFormat format) {
-      line += "  " + right_aligned(row_infos[i].has_size
-                                       ? format_size(static_cast<std::uint64_t>(bytes), format)
-                                       : "-",
+      line += "  " + right_aligned(row_infos[i].has_size ? text_size(bytes, format) : "-",
                                    static_cast<std::size_t>(format.width));
     };
     size(row.bytes / row.count, size_format);
@@ -246,7 +261,8 @@ void print(Session& session) {
   Output& output = session.output();
   if (output.json()) return print_json(session, memory);
   output.line();
-  output.heading("Unified Memory profiling result:");
+  // nvprof has no heading where only the CPU has something.
+  if (!memory.devices.empty()) output.heading("Unified Memory profiling result:");
   if (output.csv() && !memory.devices.empty()) {
     output.line(
         "\"Device\",\"Count\",\"Avg Size\",\"Min Size\",\"Max Size\",\"Total Size\",\"Total "
