@@ -36,6 +36,7 @@ extern const Subcommand replay_command;
 extern const Subcommand info_command;
 extern const Subcommand slice_command;
 extern const Subcommand truncate_command;
+extern const Subcommand export_command;
 extern const Subcommand schema_command;
 extern const Subcommand help_command;
 extern const Subcommand man_command;

@@ -25,7 +25,7 @@ bool same_file(const std::string& a, const std::string& b) {
 }  // namespace
 
 void add_file_options(CLI::App& app, ExcerptJob& job) {
-  app.add_option("-o,--export-profile", job.output, "Write the part to this file")
+  app.add_option("-o,--export-profile", job.output, "Write the new profile to this file")
       ->required()
       ->option_text("FILE");
   app.add_flag("-f,--force-overwrite", job.files.overwrite, find_option("force-overwrite")->help);

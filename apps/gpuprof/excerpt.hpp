@@ -1,4 +1,4 @@
-// What slice and truncate have in common: a part of a profile goes into a file of its own.
+// What slice, truncate and export have in common: a new profile from an old one.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -19,7 +19,7 @@ struct ExcerptJob {
   exporting::ExcerptOptions options;
 };
 
-// Where the part goes and how its file is made.
+// Where the new profile goes and how its file is made.
 void add_file_options(CLI::App& app, ExcerptJob& job);
 
 // Returns the exit code. The output has its name only when it is complete.

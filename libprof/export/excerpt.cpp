@@ -120,6 +120,7 @@ class Copier {
     find_window();
     copy_in_order();
     add_missing_tables();
+    if (options_.change) options_.change(out_);
     make_others();
     if (ours_) complete_our_own();
     progress_("writing");

@@ -32,6 +32,8 @@ struct ExcerptOptions {
   bool anonymise = false;
   std::string name;     // as messages call the new file; empty: by its path
   std::string command;  // told in RUN of a profile of ours
+  // Changes the rows that were copied, before there are indexes and views; empty: nothing.
+  std::function<void(store::Database&)> change;
 };
 
 struct Excerpt {

@@ -74,6 +74,7 @@ class Hostile(unittest.TestCase):
         yield "info", "file.sqlite"
         yield "slice", "file.sqlite", "--from", "0", "-f", "-o", "part.sqlite"
         yield "truncate", "file.sqlite", "--keep", "gpu,api", "-f", "-o", "part.sqlite"
+        yield "export", "file.sqlite", "--for", "nvprof", "-f", "-o", "part.sqlite"
 
     def names(self):
         return {path.name for path in self.folder.iterdir()}
@@ -105,7 +106,7 @@ class ForgedSchema(Hostile):
                         ran = self.gpuprof(*command, code=20 if damaged else 0)
                         self.assertLessEqual(self.names(),
                                              {"temporary", "file.sqlite", "part.sqlite"})
-                        if command[0] in ("slice", "truncate"):
+                        if command[0] in ("slice", "truncate", "export"):
                             self.assertNotIn("zz", set(self.part()))
                             self.assertNotIn("also", set(self.part()))
                             self.assertIn("zz", ran.stderr)
@@ -129,7 +130,7 @@ class ForgedSchema(Hostile):
                 for command in self.all_commands():
                     ran = self.gpuprof(*command)
                     self.assertIn(ran.returncode, (0, 20), ran.stderr)
-                    if command[0] in ("slice", "truncate"):
+                    if command[0] in ("slice", "truncate", "export"):
                         made = self.part()
                         self.assertNotIn("zz", set(made))
                         self.assertNotIn("another", set(made))
@@ -270,7 +271,7 @@ class ForgedRows(Hostile):
         self.path.write_bytes(content)
         for command in self.all_commands():
             # A report reads only the names that it shows.
-            whole = command[0] in ("slice", "truncate")
+            whole = command[0] in ("slice", "truncate", "export")
             ran = self.gpuprof(*command, code=20 if whole else None)
             self.assertIn(ran.returncode, (0, 20), ran.stderr)
             said = ran.stdout + ran.stderr
@@ -301,6 +302,37 @@ class ForgedRows(Hostile):
 
                 self.assertIn("null", ran.stdout)
                 json.loads(ran.stdout, parse_constant=refuse)
+
+
+class ForgedForExport(Hostile):
+    """What `export` changes, in shapes that it does not expect."""
+
+    def test_tables_that_it_would_change(self):
+        for sql in (
+            f"ALTER TABLE {PREFIX}RUNTIME ADD COLUMN cuptiCbid TEXT",
+            f"ALTER TABLE {PREFIX}RUNTIME ADD COLUMN old INT; "
+            f"ALTER TABLE {PREFIX}RUNTIME ADD COLUMN new INT",
+            "CREATE TABLE correlation(correlationId INT); INSERT INTO correlation VALUES(1 << 40)",
+            "CREATE TABLE device(processId INT, deviceId INT, id INT); "
+            "INSERT INTO device VALUES(1, 0, 7)",
+            f"DROP TABLE {PREFIX}DEVICE; CREATE TABLE {PREFIX}DEVICE(name, uuid, processId, id)",
+            f"UPDATE {PREFIX}DRIVER SET cbid = 'a text', correlationId = x'00'",
+            f"UPDATE {PREFIX}DRIVER SET cbid = {2**63 - 1}, correlationId = {-(2**63)}",
+            "DROP VIEW IF EXISTS processes; ALTER TABLE PROCESS RENAME COLUMN processId TO pid",
+            "DROP TABLE API_NAME; CREATE TABLE API_NAME(cbid)",
+        ):
+            with self.subTest(sql):
+                self.path.unlink(missing_ok=True)
+                self.ours("two_processes")
+                with contextlib.closing(sqlite3.connect(self.path)) as connection:
+                    views = connection.execute(
+                        "SELECT name FROM sqlite_master WHERE type = 'view'").fetchall()
+                self.change("".join(f'DROP VIEW "{view}";' for (view,) in views) + sql)
+                ran = self.gpuprof("export", "file.sqlite", "--for", "nvprof", "-f",
+                                   "-o", "part.sqlite")  # fmt: skip
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                self.assertIn(f"{PREFIX}RUNTIME", self.part())
+                self.assertLessEqual(self.names(), {"temporary", "file.sqlite", "part.sqlite"})
 
 
 class Outputs(Hostile):

@@ -1,4 +1,5 @@
-// A profile that somebody sent: opened, reported in every layout, cut by slice and truncate.
+// A profile that somebody sent: opened, reported in every layout, cut by slice and truncate, and
+// exported.
 //
 // Nothing but gpuprof::Error comes out, in a bounded time, and no file is written but the one asked
 // for. Changes are made to pages, as a bad disk would, and through SQL, as somebody would who means
@@ -12,6 +13,7 @@
 
 #include "libprof/base/error.hpp"
 #include "libprof/export/excerpt.hpp"
+#include "libprof/export/for_nvprof.hpp"
 #include "libprof/store/profile_file.hpp"
 #include "tests/fuzz/reports.hpp"
 #include "tests/fuzz/support.hpp"
@@ -34,11 +36,15 @@ void cut(const std::string& path, std::uint32_t number) {
   static const std::string part = folder() + "/part.sqlite";
   exporting::ExcerptOptions options;
   options.command = "gpuprof slice";
-  if (number % 2) {
-    options.from = 0;
-    options.to = 1'000'000;
-  } else {
-    options.keep = {"CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "CUPTI_ACTIVITY_KIND_MARKER"};
+  switch (number % 3) {
+    case 0:
+      options.keep = {"CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "CUPTI_ACTIVITY_KIND_MARKER"};
+      break;
+    case 1:
+      options.from = 0;
+      options.to = 1'000'000;
+      break;
+    default: options.change = exporting::make_readable_for_nvprof;
   }
   store::ProfileFile file(path);
   file.read([&](store::Database& database) {

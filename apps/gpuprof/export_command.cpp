@@ -1,0 +1,52 @@
+// gpuprof export: a profile for another tool.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "apps/gpuprof/commands.hpp"
+#include "apps/gpuprof/excerpt.hpp"
+#include "libprof/base/error.hpp"
+#include "libprof/base/shell.hpp"
+#include "libprof/export/for_nvprof.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+struct Arguments {
+  ExcerptJob job;
+  std::string tool;
+};
+
+int run(Arguments& arguments) {
+  if (arguments.tool != "nvprof") {
+    throw Error("there is no export for \"" + arguments.tool + "\"",
+                "--for takes nvprof, for nvprof 11.8 and the Visual Profiler",
+                ExitCode::bad_option);
+  }
+  ExcerptJob& job = arguments.job;
+  job.options.change = exporting::make_readable_for_nvprof;
+  job.options.command = shell_line({"gpuprof", "export", job.input, "--for", arguments.tool});
+  return write_excerpt(job);
+}
+
+std::function<int()> declare(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  ExcerptJob& job = arguments->job;
+  app.add_option("profile", job.input, "The profile to export")->required()->option_text("FILE");
+  app.add_option("--for", arguments->tool,
+                 "The tool that is to read it: nvprof (11.8, and its Visual Profiler)")
+      ->required()
+      ->option_text("TOOL");
+  add_file_options(app, job);
+  return [arguments] { return run(*arguments); };
+}
+
+}  // namespace
+
+const Subcommand export_command{
+    .name = "export",
+    .usage = "FILE --for nvprof -o FILE",
+    .help = "Write a profile that nvprof 11.8 and the Visual Profiler read right",
+    .declare = declare,
+};
+
+}  // namespace gpuprof::app
