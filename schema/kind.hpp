@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string_view>
 #include <tuple>
 
@@ -41,6 +42,7 @@ enum class Group : std::uint8_t {
   sync,
   overhead,
   memory,
+  allocation_source,  // no kinds of its own: a column of memory's
   memory_lifetime,
   unified_memory,
   jit,
@@ -74,6 +76,8 @@ inline constexpr std::array groups{
     GroupInfo{Group::sync, "sync", true, "waits for events, streams and contexts"},
     GroupInfo{Group::overhead, "overhead", true, "time CUPTI and the driver say they took"},
     GroupInfo{Group::memory, "memory", true, "allocations, frees and memory pools"},
+    GroupInfo{Group::allocation_source, "allocation-source", false,
+              "the library and the place in it behind each allocation, beside memory"},
     GroupInfo{Group::memory_lifetime, "memory-lifetime", false,
               "allocations with their release in one row, known only after the release"},
     GroupInfo{Group::unified_memory, "unified-memory", true,
@@ -113,6 +117,9 @@ struct KindInfo {
 // running CUPTI's. Writes the column's width to `out`. No allocation, no throw.
 using Extract = void (*)(const void* record, std::uint32_t version, std::byte* out);
 
+// Bytes that a record leads to.
+using FindBytes = std::span<const std::byte> (*)(const void* record, std::uint32_t version);
+
 #ifdef GPUPROF_HAVE_CUPTI
 namespace extract {
 // For extract functions: writes a value as it lies in a packed row.
@@ -145,6 +152,8 @@ struct Field {
   // gone: it is not called, and the value is all bits set (NULL where the column is nullable).
   bool follows_pointer = false;
   Extract extract = nullptr;
+  // Type::bytes only: where they are, if not behind a pointer in the record itself.
+  FindBytes find = nullptr;
 };
 
 #ifdef GPUPROF_HAVE_CUPTI
@@ -217,6 +226,7 @@ constexpr Field field_at(std::string_view name, Type type, std::size_t offset,
 // member inside a union or one whose own name the old tools would stumble over.
 // STR: a C string, interned. BLOB(width, member, doc): raw bytes.
 // BYTES(member, size_member, doc): as many bytes as the u32 `size_member` says, behind a pointer.
+// BYTES_AT(name, function, doc): what `function(record, version)` finds, of a live process.
 // CUSTOM(type, width, name, function, doc): whatever `function(record, version, out)` writes.
 // CORRELATION(member, doc): a correlation id. since(VERSION, COL(…)): a member added later.
 //
@@ -245,6 +255,14 @@ constexpr Field field_at(std::string_view name, Type type, std::size_t offset,
     field.size_offset = offsetof(Record, size_member);                           \
     return field;                                                                \
   }()
+#define BYTES_AT(name_, function, doc_)                                        \
+  [] {                                                                         \
+    Field field = make_field(name_, Type::bytes, width_of(Type::bytes), doc_); \
+    field.find = [](const void* record, std::uint32_t version) {               \
+      return function(*static_cast<const Record*>(record), version);           \
+    };                                                                         \
+    return field;                                                              \
+  }()
 #define CUSTOM(type_, width_, name_, function, doc_)                                \
   [] {                                                                              \
     Field field = make_field(name_, Type::type_, width_, doc_);                     \
@@ -258,6 +276,7 @@ constexpr Field field_at(std::string_view name, Type type, std::size_t offset,
   make_field(name_, Type::type_, width_of(Type::type_), doc_)
 #define STR(member, doc_) make_field(#member, Type::string, width_of(Type::string), doc_)
 #define BLOB(width_, member, doc_) make_field(#member, Type::blob, width_, doc_)
+#define BYTES_AT(name_, function, doc_) make_field(name_, Type::bytes, width_of(Type::bytes), doc_)
 #define BYTES(member, size_member, doc_) \
   make_field(#member, Type::bytes, width_of(Type::bytes), doc_)
 #define CUSTOM(type_, width_, name_, function, doc_) make_field(name_, Type::type_, width_, doc_)

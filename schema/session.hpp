@@ -136,6 +136,32 @@ inline constexpr SessionColumn nvtx_range[]{
     {"category", "INT", "category number; NULL or 0 = none"},
 };
 
+inline constexpr SessionColumn nvtx_payload[]{
+    {"processId", "INT", "process it was made in"},
+    {"id", "INT", "the mark or range: MARKER.id of the same process"},
+    {"schema", "TEXT", "name of the layout; '' = none"},
+    {"field", "TEXT", "name of the field; a.b = b inside a, a[2] = an element; '' = no layout"},
+    {"intValue", "INT", "a whole number, or the number behind the name of an enum; else NULL"},
+    {"realValue", "REAL", "a floating-point number; else NULL"},
+    {"textValue", "TEXT", "a text, or the name that an enum has for the number; else NULL"},
+};
+
+inline constexpr SessionColumn nvtx_payload_entry[]{
+    {"processId", "INT", "process that registered it"},
+    {"domainId", "INT", "CUPTI's number of the domain: MARKER_DATA.cuptiDomainId"},
+    {"schemaId", "INT", "the layout or enum: MARKER_DATA.payloadSchema, or type of an entry"},
+    {"isEnum", "INT", "1 = a value of an enum, 0 = a field of a layout"},
+    {"schema", "TEXT", "name of the layout or enum"},
+    {"size", "INT", "bytes of the layout or enum; 0 = not told"},
+    {"place", "INT", "counts its entries from 0"},
+    {"field", "TEXT", "name of the field or value"},
+    {"type", "INT",
+     "NVTX_PAYLOAD_ENTRY_TYPE_* of nvToolsExtPayload.h, or another schemaId; of an enum the value"},
+    {"flags", "INT", "NVTX_PAYLOAD_ENTRY_FLAG_*, bits"},
+    {"length", "INT", "elements of an array, bytes of a text; 0 = one element"},
+    {"offset", "INT", "bytes from the beginning of the payload"},
+};
+
 inline constexpr SessionColumn metric[]{
     {"_id_", "INTEGER PRIMARY KEY", "the metric, as METRIC_VALUE.metric has it"},
     {"name", "TEXT", "nvprof's name or CUPTI's, as it was asked for"},
@@ -219,6 +245,14 @@ inline constexpr std::array session_tables{
     SessionTable{"NVTX_RANGE",
                  "NVTX ranges with both ends in one row, computed from MARKER and MARKER_DATA.",
                  session::nvtx_range},
+    SessionTable{"NVTX_PAYLOAD",
+                 "Fields of NVTX payloads that have a layout (NCCL's have one), computed from "
+                 "MARKER_DATA and NVTX_PAYLOAD_ENTRY. The view nvtx_payloads has them with their "
+                 "ranges.",
+                 session::nvtx_payload},
+    SessionTable{"NVTX_PAYLOAD_ENTRY",
+                 "Layouts of NVTX payloads, and enums in them, as the program registered them.",
+                 session::nvtx_payload_entry, "PRIMARY KEY(processId, domainId, schemaId, place)"},
     SessionTable{"METRIC", "The metrics and events that were collected.", session::metric},
     SessionTable{"METRIC_GROUP", "Which metrics were measured together, and how.",
                  session::metric_group},

@@ -1,10 +1,16 @@
-// libgpuprof_collector.so: the entry points that the CUDA driver and NVTX call. Nothing else is
-// exported, and nothing runs before one of them is called.
+// libgpuprof_collector.so: the entry points that the CUDA driver, NVTX, OpenACC and OpenMP call.
+// Nothing else is exported, and nothing runs before one of them is called.
 //
 // The driver loads what CUDA_INJECTION64_PATH names and calls InitializeInjection while cuInit
 // runs; NVTX loads what NVTX_INJECTION64_PATH names and calls InitializeInjectionNvtx2, once per
 // library that uses NVTX, perhaps before any CUDA call. Whichever is first starts the collector
 // whole: CUPTI's NVTX entry point crashes when CUPTI was not set up before it.
+//
+// An OpenACC runtime loads what ACC_PROFLIB names and calls acc_register_library; an OpenMP runtime
+// with OMPT loads what OMP_TOOL_LIBRARIES names and calls ompt_start_tool. gpuprof sets these two
+// where their constructs are wanted.
+#include <Openmp/omp-tools.h>
+
 #include <cstdlib>
 
 #include "libprof/collect/collector.hpp"
@@ -29,9 +35,35 @@ int hand_on(const char* name, void* argument) noexcept {
   return 1;
 }
 
+// OpenMP asks for the tool when it starts, and gives what it has to offer when it initialises it.
+int openmp_starts(ompt_function_lookup_t lookup, int device, ompt_data_t* data) noexcept {
+  using Initialize = int (*)(ompt_function_lookup_t, int, ompt_data_t*);
+  const auto initialize =
+      reinterpret_cast<Initialize>(Collector::instance().cupti_symbol("cuptiOpenMpInitialize_v2"));
+  // OpenMP goes on with the tool when this is not 0; CUPTI returns 0 on success.
+  return initialize && initialize(lookup, device, data) == 0;
+}
+
+void openmp_ends(ompt_data_t*) noexcept {}
+
 }  // namespace
 
 extern "C" {
+
+void acc_register_library(void* register_callback, void* unregister_callback, void* look_up) {
+  start();
+  using Initialize = int (*)(void*, void*, void*);
+  const auto initialize =
+      reinterpret_cast<Initialize>(Collector::instance().cupti_symbol("cuptiOpenACCInitialize"));
+  if (initialize) initialize(register_callback, unregister_callback, look_up);
+}
+
+ompt_start_tool_result_t* ompt_start_tool(unsigned int, const char*) {
+  start();
+  static ompt_start_tool_result_t tool{&openmp_starts, &openmp_ends, {}};
+  // Null: another tool may have it.
+  return Collector::instance().cupti_symbol("cuptiOpenMpInitialize_v2") ? &tool : nullptr;
+}
 
 int InitializeInjection() {
   start();

@@ -71,6 +71,7 @@ struct Options {
   ApiTrace api_trace = ApiTrace::all;
   bool concurrent_kernels = true;
   bool profile_from_start = true;
+  bool kernel_latency_timestamps = false;
   int timeout_ms = 0;  // 0: none
   int flush_ms = 500;
   std::string cupti;                                    // path of a libcupti; empty: the usual ones

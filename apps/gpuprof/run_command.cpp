@@ -75,6 +75,8 @@ wire::Fields collector_config(const Options& options, const TraceSelection& sele
   config.set("kinds", kinds);
   config.set("launch_calls_only", static_cast<std::int64_t>(selection.launch_calls_only));
   config.set("queries", static_cast<std::int64_t>(selection.queries));
+  config.set("allocation_source", static_cast<std::int64_t>(selection.allocation_source));
+  config.set("latency_timestamps", static_cast<std::int64_t>(options.kernel_latency_timestamps));
   config.set("from_start", static_cast<std::int64_t>(options.profile_from_start));
   config.set("flush_ms", static_cast<std::int64_t>(options.flush_ms));
   config.set("cupti", cupti);
@@ -414,9 +416,8 @@ struct Runs {
   bool ended_by_user() const { return target.was_interrupted() || ends.asked() > 0; }
 
   void start_target(const launch::Listener& listener, launch::Target::Output output) {
-    std::vector<std::string> variables{"CUDA_INJECTION64_PATH=" + collector,
-                                       "NVTX_INJECTION64_PATH=" + collector,
-                                       "GPUPROF_SOCKET=" + listener.socket_path()};
+    std::vector<std::string> variables =
+        launch::injection(collector, listener.socket_path(), selection.runtimes);
     if (!options.store_command_line) variables.emplace_back("GPUPROF_NO_COMMAND_LINE=1");
     target.start(options.application, variables, output);
   }

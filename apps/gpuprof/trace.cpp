@@ -95,6 +95,9 @@ TraceSelection select_trace(const Options& options) {
     if (chosen.contains(group)) selection.kinds.push_back(id);
   }
   selection.queries = chosen.contains(Group::queries);
+  selection.runtimes = {.openacc = chosen.contains(Group::openacc),
+                        .openmp = chosen.contains(Group::openmp)};
+  selection.allocation_source = chosen.contains(Group::allocation_source);
   selection.launch_calls_only = chosen.contains(Group::gpu) && !chosen.contains(Group::api);
   for (const schema::GroupInfo& group : schema::groups) {
     if (group.name.empty() || !chosen.contains(group.group)) continue;

@@ -5,12 +5,15 @@
 #include <vector>
 
 #include "apps/gpuprof/options.hpp"
+#include "libprof/launch/environment.hpp"
 
 namespace gpuprof::app {
 
 struct TraceSelection {
   std::vector<int> kinds;          // CUpti_ActivityKind
   bool launch_calls_only = false;  // GPU work without API calls: correlation ids need them traced
+  bool allocation_source = false;  // the library behind each allocation
+  launch::Runtimes runtimes;       // whose constructs are wanted
   bool queries = false;            // calls that only ask (schema/query_calls.hpp)
   std::string groups;              // what was chosen, as --trace takes it
 };

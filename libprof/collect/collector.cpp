@@ -230,6 +230,7 @@ void Collector::start(const char* socket_path) noexcept {
     send_definitions();
     state_.store(State::running);
     if (!enable_all()) return;
+    if (wants(schema::ExternalCorrelation::info.id)) receive_external_correlation();
     pthread_atfork(&Callbacks::before_fork, &Callbacks::after_fork, &Callbacks::forked);
     std::atexit(&Callbacks::at_exit);
     std::at_quick_exit(&Callbacks::at_exit);
@@ -320,6 +321,15 @@ bool Collector::subscribe() {
   delivery_ =
       std::make_unique<Delivery>(arena_, channel_, *packer_, cupti_.cuptiActivityGetNextRecord);
   launch_names_ = std::make_unique<LaunchNames>(arena_);
+  payload_schemas_ =
+      std::make_unique<PayloadSchemas>(cupti_, [this](const wire::PayloadSchema& schema) {
+        wire::Encoder encoder;
+        encode(encoder, schema);
+        channel_.send(wire::FrameType::payload_schema, encoder);
+      });
+  packer_->on_payload([this](std::uint32_t domain, std::uint64_t schema) {
+    payload_schemas_->seen(domain, schema);
+  });
 
   if (cupti_.cuptiActivitySetAttribute) {
     // Slots are zeroed by us, after packing, so CUPTI need not do it in the target's threads. Where
@@ -338,12 +348,43 @@ bool Collector::subscribe() {
     return false;
   }
 
+  choose_details();
   serial_ = wants(schema::Kernel::info.id);
   packer_->want(schema::Kernel::info.id, serial_);
   packer_->want(schema::ConcurrentKernel::info.id, wants(schema::ConcurrentKernel::info.id));
   prepare_metrics();
   enable_callbacks();
   return true;
+}
+
+// From the first call on, also of a program that has its own libcupti. Libraries that come later
+// are found by our thread.
+void Collector::receive_external_correlation() {
+  take_external_correlation(cupti_.cuptiActivityPushExternalCorrelationId,
+                            cupti_.cuptiActivityPopExternalCorrelationId);
+  const std::lock_guard lock(loader_);
+  watch_for_second_clients(&Callbacks::second_client);
+}
+
+// What CUPTI adds to records when it is told before the driver is up.
+void Collector::choose_details() {
+  const auto choose = [&](bool wanted, auto function, const char* what) {
+    if (!wanted) return;
+    if (!function) return tell("unavailable", std::string(what) + ": this CUPTI has none");
+    const CUptiResult result = function(1);
+    if (result == CUPTI_SUCCESS) return;
+    const char* text = "";
+    cupti_.cuptiGetResultString(result, &text);
+    tell("unavailable", std::string(what) + ": " + text);
+  };
+  choose(config_.integer("latency_timestamps", 0), cupti_.cuptiActivityEnableLatencyTimestamps,
+         "times of queueing and submitting kernels");
+  choose(config_.integer("allocation_source", 0), cupti_.cuptiActivityEnableAllocationSource,
+         "libraries that allocate");
+  choose(wants(schema::CudaEvent::info.id), cupti_.cuptiActivityEnableCudaEventDeviceTimestamps,
+         "times of events on the GPU");
+  choose(wants(schema::GraphTrace::info.id), cupti_.cuptiActivityEnableDeviceGraph,
+         "graphs launched by kernels");
 }
 
 void Collector::prepare_metrics() {
@@ -580,10 +621,9 @@ void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, co
         contexts_.created(resource.context);
         if (metrics_) metrics_->context_created(resource.context);
         keep_device_names();
-        if (wants_unified_memory_.exchange(false)) {
-          configure_unified_memory();
+        if (kinds_wait_.exchange(false)) {
           const std::lock_guard lock(enabling_);
-          enable(schema::UnifiedMemoryCounter::info.id);
+          for (const int kind : std::exchange(waiting_kinds_, {})) enable(kind);
         }
         break;
       }

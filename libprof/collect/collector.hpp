@@ -19,6 +19,7 @@
 #include "libprof/collect/delivery.hpp"
 #include "libprof/collect/driver.hpp"
 #include "libprof/collect/packer.hpp"
+#include "libprof/collect/payload_schemas.hpp"
 #include "libprof/collect/range_profiler.hpp"
 #include "libprof/collect/strings.hpp"
 #include "libprof/cupti/api.hpp"
@@ -53,6 +54,8 @@ class Collector {
   void hear(const wire::Frame& frame);
   bool load_cupti();
   bool subscribe();
+  void choose_details();
+  void receive_external_correlation();
   void prepare_metrics();
   void enable_callbacks();
   void send_definitions();
@@ -114,10 +117,12 @@ class Collector {
   std::vector<CUpti_CallbackId> runtime_queries_;  // functions that are not traced
   std::vector<CUpti_CallbackId> driver_queries_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
-  std::atomic<bool> wants_unified_memory_{false};
+  std::atomic<bool> kinds_wait_{false};  // for a driver that is up
+  std::vector<int> waiting_kinds_;       // under enabling_
 
   Arena arena_;
   std::unique_ptr<LaunchNames> launch_names_;
+  std::unique_ptr<PayloadSchemas> payload_schemas_;
   std::unique_ptr<LiveStrings> strings_;
   std::unique_ptr<Packer> packer_;
   std::unique_ptr<Delivery> delivery_;

@@ -41,6 +41,11 @@ inline void pack_field(const std::byte* record, std::uint32_t version, Strings& 
     std::memcpy(&text, record + field.offset, sizeof text);
     const std::uint32_t id = strings.intern(text);
     std::memcpy(out, &id, sizeof id);
+  } else if constexpr (field.find != nullptr) {
+    const std::span<const std::byte> found =
+        Live ? field.find(record, version) : std::span<const std::byte>();
+    const std::uint32_t id = found.empty() ? 0 : strings.bytes(found.data(), found.size());
+    std::memcpy(out, &id, sizeof id);
   } else if constexpr (field.column.type == schema::Type::bytes) {
     const void* data;
     std::uint32_t size;
@@ -141,6 +146,12 @@ void Packer::add(const CUpti_Activity* record) {
       ++profiler_kernels_;
     }
     return;
+  }
+  if (kind == CUPTI_ACTIVITY_KIND_MARKER_DATA && payload_schemas_) {
+    const auto& data = *reinterpret_cast<const schema::MarkerData::Record*>(record);
+    if (const auto* payload = schema::extract::extended_payload(data)) {
+      payload_schemas_(data.cuptiDomainId, payload->schema);
+    }
   }
   Rows& rows = rows_[kind];
   const std::size_t at = rows.bytes.size();

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -47,6 +48,10 @@ class Packer {
   // CUPTI's range profiler launches kernels of its own between the target's; they are left out, and
   // counted.
   void leave_out_profiler() { beside_profiler_ = true; }
+  // Called with the domain and the schema of each NVTX payload that has one, before it is packed.
+  void on_payload(std::function<void(std::uint32_t, std::uint64_t)> told) {
+    payload_schemas_ = std::move(told);
+  }
   std::uint64_t profiler_kernels() const { return profiler_kernels_; }
 
   void add(const CUpti_Activity* record);
@@ -76,6 +81,7 @@ class Packer {
   std::array<bool, kind_limit> wanted_{};
   const std::array<std::atomic<std::uint32_t>, 4>* own_threads_ = nullptr;
   bool beside_profiler_ = false;
+  std::function<void(std::uint32_t, std::uint64_t)> payload_schemas_;
   std::uint64_t profiler_kernels_ = 0;
   std::uint64_t records_ = 0;
   std::uint64_t unknown_ = 0;

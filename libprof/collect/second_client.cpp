@@ -21,6 +21,8 @@ constexpr std::uint32_t imports[] = {R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT};
 #endif
 
 std::atomic<void (*)(const char*)> tell{nullptr};
+std::atomic<decltype(&::cuptiActivityPushExternalCorrelationId)> own_push{nullptr};
+std::atomic<decltype(&::cuptiActivityPopExternalCorrelationId)> own_pop{nullptr};
 
 const char* library_of(const void* address) {
   Dl_info info{};
@@ -58,6 +60,12 @@ CUptiResult subscribe_v2(CUpti_SubscriberHandle* handle, CUpti_CallbackFunc call
 void* replacement(const char* name) {
   if (std::strcmp(name, "cuptiSubscribe") == 0) return reinterpret_cast<void*>(&subscribe);
   if (std::strcmp(name, "cuptiSubscribe_v2") == 0) return reinterpret_cast<void*>(&subscribe_v2);
+  if (std::strcmp(name, "cuptiActivityPushExternalCorrelationId") == 0) {
+    return reinterpret_cast<void*>(own_push.load());
+  }
+  if (std::strcmp(name, "cuptiActivityPopExternalCorrelationId") == 0) {
+    return reinterpret_cast<void*>(own_pop.load());
+  }
   return nullptr;
 }
 
@@ -134,6 +142,12 @@ void look_through(const dl_phdr_info& library) {
 }
 
 }  // namespace
+
+void take_external_correlation(decltype(&::cuptiActivityPushExternalCorrelationId) push,
+                               decltype(&::cuptiActivityPopExternalCorrelationId) pop) {
+  own_push.store(push);
+  own_pop.store(pop);
+}
 
 void leave_second_clients_alone() { tell.store(nullptr); }
 

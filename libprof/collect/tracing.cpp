@@ -32,6 +32,15 @@ void Collector::enable_collection() {
   if (config_.integer("launch_calls_only", 0)) trace_launch_calls(true);
 }
 
+namespace {
+
+// CUPTI refuses these before the driver is up (measured: docs/measurements.md).
+bool waits_for_driver(int kind) {
+  return kind == schema::UnifiedMemoryCounter::info.id || kind == schema::Environment::info.id;
+}
+
+}  // namespace
+
 bool Collector::enable(int kind) {
   const schema::KindRef* known = schema::find_kind(kind);
   if (!known) return false;
@@ -54,10 +63,12 @@ bool Collector::enable(int kind) {
       if (result != CUPTI_SUCCESS) result = cupti_.cuptiActivityEnable(cupti_kind(kind));
       break;
     case schema::Source::enable:
-      if (kind == schema::UnifiedMemoryCounter::info.id && !contexts_.any_seen()) {
-        wants_unified_memory_.store(true);  // wants a driver that is up
+      if (waits_for_driver(kind) && !contexts_.any_seen()) {
+        waiting_kinds_.push_back(kind);
+        kinds_wait_.store(true);
         return true;
       }
+      if (kind == schema::UnifiedMemoryCounter::info.id) configure_unified_memory();
       result = cupti_.cuptiActivityEnable(cupti_kind(kind));
       break;
   }

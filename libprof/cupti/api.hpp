@@ -30,21 +30,27 @@ namespace gpuprof::cupti {
   X(cuptiActivityGetNumDroppedRecords) \
   X(cuptiGetTimestamp)
 
-#define GPUPROF_CUPTI_OPTIONAL(X)               \
-  X(cuptiActivityEnableAndDump)                 \
-  X(cuptiActivityEnableDriverApi)               \
-  X(cuptiActivityEnableRuntimeApi)              \
-  X(cuptiActivitySetAttribute)                  \
-  X(cuptiActivityConfigureUnifiedMemoryCounter) \
-  X(cuptiSetThreadIdType)                       \
-  X(cuptiGetCallbackName)                       \
-  X(cuptiGetContextId)                          \
-  X(cuptiGetStreamIdEx)                         \
-  X(cuptiGetDeviceId)                           \
-  X(cuptiDeviceGetChipName)                     \
-  X(cuptiProfilerInitialize)                    \
-  X(cuptiProfilerDeviceSupported)               \
-  GPUPROF_CUPTI_RANGE(X)                        \
+#define GPUPROF_CUPTI_OPTIONAL(X)                 \
+  X(cuptiActivityEnableAndDump)                   \
+  X(cuptiActivityEnableDriverApi)                 \
+  X(cuptiActivityEnableRuntimeApi)                \
+  X(cuptiActivityEnableLatencyTimestamps)         \
+  X(cuptiActivityEnableAllocationSource)          \
+  X(cuptiActivityEnableDeviceGraph)               \
+  X(cuptiActivityPushExternalCorrelationId)       \
+  X(cuptiActivityPopExternalCorrelationId)        \
+  X(cuptiActivityEnableCudaEventDeviceTimestamps) \
+  X(cuptiActivitySetAttribute)                    \
+  X(cuptiActivityConfigureUnifiedMemoryCounter)   \
+  X(cuptiSetThreadIdType)                         \
+  X(cuptiGetCallbackName)                         \
+  X(cuptiGetContextId)                            \
+  X(cuptiGetStreamIdEx)                           \
+  X(cuptiGetDeviceId)                             \
+  X(cuptiDeviceGetChipName)                       \
+  X(cuptiProfilerInitialize)                      \
+  X(cuptiProfilerDeviceSupported)                 \
+  GPUPROF_CUPTI_RANGE(X)                          \
   GPUPROF_CUPTI_HOST(X)
 
 // All there or none: range profiling in the target, and its host side.

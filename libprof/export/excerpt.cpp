@@ -10,6 +10,7 @@
 #include "libprof/base/saturating.hpp"
 #include "libprof/export/privacy.hpp"
 #include "libprof/store/database_schema.hpp"
+#include "libprof/store/nvtx_payloads.hpp"
 #include "libprof/store/nvtx_ranges.hpp"
 #include "libprof/store/profile_file.hpp"
 #include "libprof/store/rescue.hpp"
@@ -27,7 +28,8 @@ using store::SchemaObject;
 
 constexpr std::string_view prefix = "CUPTI_ACTIVITY_KIND_";
 constexpr std::string_view marker = "CUPTI_ACTIVITY_KIND_MARKER";
-constexpr std::string_view ranges = "NVTX_RANGE";  // computed from markers
+constexpr std::string_view ranges = "NVTX_RANGE";      // computed from markers
+constexpr std::string_view payloads = "NVTX_PAYLOAD";  // as well
 constexpr std::string_view metric_ranges = "METRIC_RANGE";
 constexpr std::string_view metric_values = "METRIC_VALUE";  // of those
 
@@ -177,7 +179,9 @@ class Copier {
   bool is_kept(std::string_view table) const {
     if (options_.anonymise && is_cpu_sampling(table)) return false;
     if (!options_.keep) return true;
-    if (same_name(table, ranges)) return options_.keep->contains(std::string(marker));
+    if (same_name(table, ranges) || same_name(table, payloads)) {
+      return options_.keep->contains(std::string(marker));
+    }
     if (same_name(table, metric_ranges) || same_name(table, metric_values)) {
       return options_.keep->contains("CUPTI_ACTIVITY_KIND_METRIC");
     }
@@ -215,7 +219,9 @@ class Copier {
     if (options_.anonymise && same_name(table.name, "StringTable")) return Rule::strings;
     if (!options_.from && !options_.to) return Rule::whole;
     const bool is_marker = table.has("flags") && table.has("id") && table.has("timestamp");
-    if (same_name(table.name, ranges)) return table.has("id") ? Rule::marker_data : Rule::whole;
+    if (same_name(table.name, ranges) || same_name(table.name, payloads)) {
+      return table.has("id") ? Rule::marker_data : Rule::whole;
+    }
     if (same_name(table.name, metric_ranges) && table.has("start")) return Rule::measured;
     if (same_name(table.name, metric_values)) return Rule::values;
     if (kind.empty() || is_always_kept(table.name)) return Rule::whole;
@@ -428,6 +434,7 @@ class Copier {
     // The writer of an unfinished file was ended before it did this.
     if (out_.text("SELECT value FROM RUN WHERE key = 'finished'") != "0") return;
     store::compute_nvtx_ranges(out_);
+    store::compute_nvtx_payloads(out_);
     progress_("making indexes");
     store::create_indexes(out_);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 namespace gpuprof::launch {
 namespace {
@@ -146,6 +147,20 @@ std::vector<std::pair<std::string, std::string>> recorded(const char* const* env
     found.emplace_back(name, text.substr(equals + 1));
   }
   return found;
+}
+
+std::vector<std::string> injection(const std::string& collector, const std::string& socket,
+                                   Runtimes runtimes) {
+  const auto first_of = [&](const std::string& name, char separator) {
+    const char* others = std::getenv(name.c_str());
+    return name + "=" + collector + (others && *others ? separator + std::string(others) : "");
+  };
+  std::vector<std::string> variables{"CUDA_INJECTION64_PATH=" + collector,
+                                     "NVTX_INJECTION64_PATH=" + collector,
+                                     "GPUPROF_SOCKET=" + socket};
+  if (runtimes.openacc) variables.push_back(first_of("ACC_PROFLIB", ';'));
+  if (runtimes.openmp) variables.push_back(first_of("OMP_TOOL_LIBRARIES", ':'));
+  return variables;
 }
 
 }  // namespace gpuprof::launch

@@ -10,6 +10,7 @@
 #include "libprof/base/demangle.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/store/database_schema.hpp"
+#include "libprof/store/nvtx_payloads.hpp"
 #include "libprof/store/nvtx_ranges.hpp"
 #include "libprof/wire/batch_parts.hpp"
 #include "libprof/wire/limits.hpp"
@@ -83,6 +84,7 @@ struct Loader::Stream {
   std::map<std::pair<std::string, std::string>, std::uint64_t> counted;  // by the collector
   std::size_t clocks = 0;
   std::size_t api_names = 0;
+  std::size_t payload_entries = 0;
   wire::BatchParts parts;
 };
 
@@ -183,6 +185,7 @@ void Loader::load_of_stream(Process& process, const wire::Frame& frame) {
     case wire::FrameType::info:
     case wire::FrameType::table:
     case wire::FrameType::api_names:
+    case wire::FrameType::payload_schema:
     case wire::FrameType::batch:
     case wire::FrameType::batch_part:
     case wire::FrameType::clock:
@@ -198,6 +201,7 @@ void Loader::load_of_stream(Process& process, const wire::Frame& frame) {
     case wire::FrameType::info: return load_info(process, frame);
     case wire::FrameType::table: return load_table(process, frame);
     case wire::FrameType::api_names: return load_api_names(process, frame);
+    case wire::FrameType::payload_schema: return load_payload_schema(process, frame);
     case wire::FrameType::batch: return load_batch(process, frame.payload());
     case wire::FrameType::batch_part: return load_batch_part(process, frame);
     case wire::FrameType::clock: return load_clock(process, frame);
@@ -465,6 +469,32 @@ void Loader::load_api_names(Process& process, const wire::Frame& frame) {
   if (over) count(process, left_out, over);
 }
 
+void Loader::load_payload_schema(Process& process, const wire::Frame& frame) {
+  const auto schema = wire::decode_payload_schema(frame.payload());
+  if (!schema) return count(process, malformed_frames);
+  Statement insert = database_.prepare(
+      "INSERT OR IGNORE INTO NVTX_PAYLOAD_ENTRY VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, "
+      "?11, ?12)");
+  const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
+  std::int64_t place = 0;
+  std::uint64_t over = 0;
+  for (const wire::PayloadEntry& entry : schema->entries) {
+    const bool fits = process.stream->payload_entries < wire::max_stream_payload_entries &&
+                      schema->name.size() <= wire::max_name && entry.name.size() <= wire::max_name;
+    if (!fits) {
+      ++over;
+      continue;
+    }
+    ++process.stream->payload_entries;
+    insert.bind(1, process.context.process_id).bind(2, std::int64_t{schema->domain});
+    insert.bind(3, number(schema->id)).bind(4, std::int64_t{schema->is_enum});
+    insert.bind(5, schema->name).bind(6, number(schema->size)).bind(7, place++);
+    insert.bind(8, entry.name).bind(9, number(entry.type)).bind(10, number(entry.flags));
+    insert.bind(11, number(entry.length)).bind(12, number(entry.offset)).run();
+  }
+  if (over) count(process, left_out, over);
+}
+
 void Loader::load_clock(Process& process, const wire::Frame& frame) {
   const auto clock = wire::decode_clock(frame.payload());
   if (!clock) return count(process, malformed_frames);
@@ -589,6 +619,7 @@ bool Loader::complete() {
     begin();
     strings_->finish();
     open_ranges = compute_nvtx_ranges(database_);
+    compute_nvtx_payloads(database_);
     if (options_.indexes) create_indexes(database_);
     whole = true;
   } catch (const DatabaseError& error) {

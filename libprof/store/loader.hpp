@@ -108,6 +108,7 @@ class Loader {
   void load_strings(Process& process, const wire::Block& block);
   void load_rows(Process& process, const wire::Block& block, std::uint32_t flags);
   void load_api_names(Process& process, const wire::Frame& frame);
+  void load_payload_schema(Process& process, const wire::Frame& frame);
   void load_clock(Process& process, const wire::Frame& frame);
   void load_statistics(Process& process, const wire::Frame& frame);
   void load_stream_end(Process& process, const wire::Frame& frame);

@@ -116,7 +116,9 @@ void result_string(sqlite3_context* result, const RowSource& source, const std::
 }
 
 void result_bytes(sqlite3_context* result, const RowSource& source, const std::byte* at) {
-  const auto found = source.context->byte_strings.find(load<std::uint32_t>(at));
+  const auto id = load<std::uint32_t>(at);
+  if (id == 0) return;  // NULL
+  const auto found = source.context->byte_strings.find(id);
   const std::string_view bytes =
       found != source.context->byte_strings.end() ? found->second : std::string_view();
   sqlite3_result_blob64(result, bytes.empty() ? "" : bytes.data(), bytes.size(), SQLITE_STATIC);

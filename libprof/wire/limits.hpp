@@ -33,6 +33,8 @@ inline constexpr std::uint32_t max_statistics = 4096;
 inline constexpr std::uint32_t max_api_names = 1 << 16;
 // Ids of the CUDA API's functions count up from 1.
 inline constexpr std::uint32_t max_callback_id = 1 << 16;
+// Entries of one layout of NVTX payloads; NCCL's have up to 6.
+inline constexpr std::uint32_t max_payload_entries = 4096;
 // Metrics and groups of a run; the largest chip has about 2,500 metrics.
 inline constexpr std::uint32_t max_metrics = 1 << 16;
 // Texts of one list, besides one for each range that the payload has.
@@ -57,6 +59,8 @@ inline constexpr std::size_t max_counted = 1024;
 // Two are sent; and the names of all functions once.
 inline constexpr std::size_t max_clocks = 1024;
 inline constexpr std::size_t max_stream_api_names = 1 << 16;
+// Entries of all layouts of NVTX payloads.
+inline constexpr std::size_t max_stream_payload_entries = 1 << 14;
 // NVTX ranges that are open at a time, when they are paired at the end. Ranges that nobody closes
 // are forgotten by the program; these take 60 MB.
 inline constexpr std::size_t max_open_ranges = 1 << 18;
@@ -91,6 +95,7 @@ constexpr bool is_oversized(FrameType type, std::uint64_t length) {
     case FrameType::info:
     case FrameType::table:
     case FrameType::api_names:
+    case FrameType::payload_schema:
     case FrameType::clock:
     case FrameType::statistics:
     case FrameType::goodbye:

@@ -186,4 +186,42 @@ std::optional<std::vector<ApiName>> decode_api_names(std::span<const std::byte> 
   });
 }
 
+void encode(Encoder& encoder, const PayloadSchema& schema) {
+  encoder.integer(schema.domain)
+      .integer(schema.id)
+      .integer(std::uint32_t{schema.is_enum})
+      .integer(schema.size)
+      .text(schema.name)
+      .integer(static_cast<std::uint32_t>(schema.entries.size()));
+  for (const PayloadEntry& entry : schema.entries) {
+    encoder.text(entry.name)
+        .integer(entry.type)
+        .integer(entry.flags)
+        .integer(entry.length)
+        .integer(entry.offset);
+  }
+}
+
+std::optional<PayloadSchema> decode_payload_schema(std::span<const std::byte> payload) {
+  Decoder decoder(payload);
+  PayloadSchema schema;
+  schema.domain = decoder.integer<std::uint32_t>();
+  schema.id = decoder.integer<std::uint64_t>();
+  schema.is_enum = decoder.integer<std::uint32_t>() != 0;
+  schema.size = decoder.integer<std::uint64_t>();
+  schema.name = decoder.text();
+  const auto count = decoder.list_length(36, max_payload_entries);
+  for (std::uint32_t i = 0; i < count && decoder.ok(); ++i) {
+    PayloadEntry entry;
+    entry.name = decoder.text();
+    entry.type = decoder.integer<std::uint64_t>();
+    entry.flags = decoder.integer<std::uint64_t>();
+    entry.length = decoder.integer<std::uint64_t>();
+    entry.offset = decoder.integer<std::uint64_t>();
+    schema.entries.push_back(std::move(entry));
+  }
+  if (!decoder.ok()) return std::nullopt;
+  return schema;
+}
+
 }  // namespace gpuprof::wire

@@ -101,4 +101,26 @@ struct ApiName {
 void encode(Encoder& encoder, std::span<const ApiName> names);
 std::optional<std::vector<ApiName>> decode_api_names(std::span<const std::byte> payload);
 
+// How NVTX payloads of one schema are laid out, or what the values of an enum are called. The
+// numbers are NVTX's (nvToolsExtPayload.h).
+struct PayloadEntry {
+  std::string name;
+  std::uint64_t type{};   // NVTX_PAYLOAD_ENTRY_TYPE_*, or another schema or enum; of an enum: value
+  std::uint64_t flags{};  // NVTX_PAYLOAD_ENTRY_FLAG_*
+  std::uint64_t length{};  // of an array or a text of fixed length
+  std::uint64_t offset{};  // bytes
+};
+
+struct PayloadSchema {
+  std::uint32_t domain{};  // as MARKER_DATA.cuptiDomainId
+  std::uint64_t id{};
+  bool is_enum = false;
+  std::uint64_t size{};  // bytes; 0 = not told
+  std::string name;
+  std::vector<PayloadEntry> entries;
+};
+
+void encode(Encoder& encoder, const PayloadSchema& schema);
+std::optional<PayloadSchema> decode_payload_schema(std::span<const std::byte> payload);
+
 }  // namespace gpuprof::wire

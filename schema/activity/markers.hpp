@@ -1,6 +1,7 @@
 // NVTX: what the application says about itself.
 #pragma once
 
+#include <cstdlib>
 #include <limits>
 
 #include "schema/kind.hpp"
@@ -57,6 +58,37 @@ inline void payload_double(const CUpti_ActivityMarkerData2& record, std::uint32_
   }
 }
 
+// What a payload of kind CUPTI_METRIC_VALUE_KIND_NVTX_EXTENDED_PAYLOAD points to: NVTX's
+// nvtxPayloadData_t. Both it and its data are CUPTI's copies, and whose reader frees them.
+struct ExtendedPayload {
+  std::uint64_t schema;
+  std::uint64_t size;
+  void* data;
+};
+
+inline const ExtendedPayload* extended_payload(const CUpti_ActivityMarkerData2& record) {
+  if (number_of(record.payloadKind) != CUPTI_METRIC_VALUE_KIND_NVTX_EXTENDED_PAYLOAD) return nullptr;
+  return reinterpret_cast<const ExtendedPayload*>(record.payload.metricValueNvtxExtendedPayload);
+}
+
+inline void payload_schema(const CUpti_ActivityMarkerData2& record, std::uint32_t,
+                           std::byte* out) {
+  const ExtendedPayload* payload = extended_payload(record);
+  put(out, payload ? payload->schema : null_u64);
+}
+
+// Longer ones are cut: nobody puts his data there.
+inline constexpr std::uint64_t most_payload_bytes = 64 << 10;
+
+inline std::span<const std::byte> payload_data(const CUpti_ActivityMarkerData2& record,
+                                               std::uint32_t) {
+  const ExtendedPayload* payload = extended_payload(record);
+  if (!payload || !payload->data) return {};
+  const std::uint64_t size =
+      payload->size < most_payload_bytes ? payload->size : most_payload_bytes;
+  return {static_cast<const std::byte*>(payload->data), size};
+}
+
 }  // namespace extract
 #endif
 
@@ -109,7 +141,24 @@ KIND(MarkerData, 13, MARKER_DATA, CUpti_ActivityMarkerData2, nvtx, enable,
               "CUPTI gives where there is none"),
      NULLABLE(f64, "payloadDouble", extract::payload_double,
               "payload that is a floating-point number, else NULL"),
-     since(130000, COL(u32, cuptiDomainId, "CUPTI's number of the domain; 0 = not told")))
+     since(130000, COL(u32, cuptiDomainId, "CUPTI's number of the domain; 0 = not told")),
+     since(130000, follows_pointer(NULLABLE(
+         u64, "payloadSchema", extract::payload_schema,
+         "layout of payloadData: NVTX_PAYLOAD_ENTRY.schemaId of the same process and domain, or a "
+         "type of NVTX itself; NULL = the payload is a number, or lost with its process"))),
+     since(130000, BYTES_AT("payloadData", extract::payload_data,
+                            "a payload with a layout, as it is, up to 64 KiB; NULL = none. "
+                            "NVTX_PAYLOAD has its fields")))
+
+#ifdef GPUPROF_HAVE_CUPTI
+template <>
+inline void release<MarkerData>(const CUpti_ActivityMarkerData2& record) {
+  const extract::ExtendedPayload* payload = extract::extended_payload(record);
+  if (!payload) return;
+  std::free(payload->data);
+  std::free(const_cast<extract::ExtendedPayload*>(payload));
+}
+#endif
 
 using MarkerKinds = std::tuple<Name, Marker, MarkerData>;
 

@@ -164,6 +164,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case 11: assembly(payload, 1 + how / 16); break;
     case 12:
     case 13: queue(payload, how & 16, how & 32 ? 0 : how & 64 ? 1024 : 1 << 20); break;
+    case 14: there_and_back(payload, wire::decode_payload_schema, "a payload's layout"); break;
     default: file_name(as_text(input.subspan(1)));
   }
   return 0;

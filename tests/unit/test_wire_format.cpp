@@ -62,6 +62,7 @@ TEST_CASE("the design's table of limits is that of the code") {
   LIMIT(max_byte_strings);
   LIMIT(max_statistics);
   LIMIT(max_api_names);
+  LIMIT(max_payload_entries);
   LIMIT(max_callback_id);
   LIMIT(max_metrics);
   LIMIT(max_texts);
@@ -76,6 +77,7 @@ TEST_CASE("the design's table of limits is that of the code") {
   LIMIT(max_counted);
   LIMIT(max_clocks);
   LIMIT(max_stream_api_names);
+  LIMIT(max_stream_payload_entries);
   LIMIT(max_open_ranges);
   LIMIT(max_streams);
   LIMIT(max_run_tables);

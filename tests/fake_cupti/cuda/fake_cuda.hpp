@@ -61,4 +61,7 @@ void fake_state_error();
 void fake_nvtx_push(const char* message);
 void fake_nvtx_pop();
 void fake_nvtx_mark(const char* message);
+// As fake_nvtx_push, with a payload of the layout "Message": an int32 peer, an uint32 operation (of
+// the enum that calls 1 send and 2 receive), a uint64 bytes.
+void fake_nvtx_push_payload(const char* message, const void* payload, std::size_t size);
 }

@@ -50,4 +50,9 @@ void fake_nvtx_mark(const char* message) {
   if (table.mark) table.mark(message);
 }
 
+void fake_nvtx_push_payload(const char* message, const void* payload, std::size_t size) {
+  ready();
+  if (table.push_payload) table.push_payload(message, payload, size);
+}
+
 }  // extern "C"

@@ -2,8 +2,12 @@
 // hooks turn into callbacks and records.
 //
 // Built twice: FAKE_CUPTI_BARE leaves out the functions that gpuprof can do without.
+#define CUPTI_DIRECTIVE_SUPPORT 1
+#include <Openmp/omp-tools.h>
 #include <cupti.h>
 #include <dlfcn.h>
+#define NVTX_NO_IMPL
+#include <nvtx3/nvToolsExtPayload.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -13,6 +17,7 @@
 #include <array>
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -57,6 +62,8 @@ struct Cupti {
   std::atomic<bool> was_serial{false};  // KERNEL was enabled
 
   std::atomic<std::uint32_t> last_marker{0};
+  std::atomic<bool> latency_timestamps{false};
+  std::atomic<bool> allocation_source{false};
 };
 
 // Never destroyed: threads outlive static destructors.
@@ -127,9 +134,25 @@ void on_enter(ApiCall& call) {
   call_back(call, CUPTI_API_ENTER, nullptr);
 }
 
+// By kind; a record of the last one of each stands before that of a call.
+thread_local std::map<std::uint32_t, std::vector<std::uint64_t>> external_ids;
+
+void write_external_ids(std::uint32_t correlation) {
+  if (!wants(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION)) return;
+  for (const auto& [kind, ids] : external_ids) {
+    if (ids.empty()) continue;
+    CUpti_ActivityExternalCorrelation record{};
+    record.externalKind = static_cast<CUpti_ExternalCorrelationKind>(kind);
+    record.externalId = ids.back();
+    record.correlationId = correlation;
+    append(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, &record);
+  }
+}
+
 void on_exit(ApiCall& call, std::uint32_t result) {
   call_back(call, CUPTI_API_EXIT, &result);
   if (!call.recorded) return;
+  write_external_ids(call.correlation);
   auto record = blank<CUpti_ActivityAPI>();
   record.cbid = call.cbid;
   record.start = call.start;
@@ -170,6 +193,10 @@ void write_kernel(const Work& work, bool without_times) {
   record.gridId = ++cupti().grid_id;
   record.name = work.name;
   record.queued = record.submitted = 0;
+  if (cupti().latency_timestamps.load()) {
+    record.queued = work.start - 20;
+    record.submitted = work.start - 10;
+  }
   record.launchType = 0;
   record.isSharedMemoryCarveoutRequested = 0;
   record.sharedMemoryCarveoutRequested = 0;
@@ -274,6 +301,7 @@ void on_memory(bool release, std::uint64_t address, std::uint64_t bytes, std::ui
   record.timestamp = timestamp();
   record.processId = static_cast<std::uint32_t>(getpid());
   record.contextId = context;
+  if (cupti().allocation_source.load()) record.source = "libstandin.so";
   append(CUPTI_ACTIVITY_KIND_MEMORY2, &record);
 }
 
@@ -393,7 +421,8 @@ SetHooks driver_entry() {
   return driver ? reinterpret_cast<SetHooks>(dlsym(driver, set_hooks_name)) : nullptr;
 }
 
-void write_marker(std::uint32_t flag, std::uint32_t id, const char* name) {
+template <class More>
+void write_marker(std::uint32_t flag, std::uint32_t id, const char* name, More more) {
   if (wants(CUPTI_ACTIVITY_KIND_MARKER)) {
     auto record = blank<CUpti_ActivityMarker2>();
     record.flags = static_cast<CUpti_ActivityFlag>(flag);
@@ -416,8 +445,13 @@ void write_marker(std::uint32_t flag, std::uint32_t id, const char* name) {
     record.color = 0xff00ff00;
     record.category = 2;
     record.cuptiDomainId = 0;
+    more(record);
     append(CUPTI_ACTIVITY_KIND_MARKER_DATA, &record);
   }
+}
+
+void write_marker(std::uint32_t flag, std::uint32_t id, const char* name) {
+  write_marker(flag, id, name, [](auto&) {});
 }
 
 thread_local std::vector<std::uint32_t> open_ranges;
@@ -466,6 +500,27 @@ void nvtx_mark(const char* message) {
   write_marker(CUPTI_ACTIVITY_FLAG_MARKER_INSTANTANEOUS, ++cupti().last_marker, kept(message));
 }
 
+// The layout that fake_nvtx_push_payload() is told to use, and the enum in it.
+constexpr std::uint64_t message_layout = NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START + 2;
+constexpr std::uint64_t operation_enum = NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START + 1;
+constexpr std::uint32_t payload_domain = 3;
+
+void nvtx_push_payload(const char* message, const void* bytes, std::size_t size) {
+  insist_on_subscriber();
+  const std::uint32_t id = ++cupti().last_marker;
+  open_ranges.push_back(id);
+  write_marker(CUPTI_ACTIVITY_FLAG_MARKER_START, id, kept(message), [&](auto& record) {
+    // Copies, which the client frees.
+    auto* payload = static_cast<nvtxPayloadData_t*>(std::malloc(sizeof(nvtxPayloadData_t)));
+    void* copy = std::malloc(size);
+    std::memcpy(copy, bytes, size);
+    *payload = {message_layout, size, copy};
+    record.payloadKind = CUPTI_METRIC_VALUE_KIND_NVTX_EXTENDED_PAYLOAD;
+    record.payload.metricValueNvtxExtendedPayload = reinterpret_cast<std::uint64_t>(payload);
+    record.cuptiDomainId = payload_domain;
+  });
+}
+
 // The first kind that the version does not know.
 std::uint32_t first_unknown_kind() {
   if (version() >= 130100) return CUPTI_ACTIVITY_KIND_COUNT;
@@ -504,6 +559,9 @@ CUptiResult enable(CUpti_ActivityKind kind) {
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
       if (wants(CUPTI_ACTIVITY_KIND_KERNEL)) return CUPTI_ERROR_NOT_COMPATIBLE;
       break;
+    case CUPTI_ACTIVITY_KIND_ENVIRONMENT:
+      if (!cupti().driver_up.load()) return CUPTI_ERROR_NOT_COMPATIBLE;
+      break;
     case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
       if (!cupti().driver_up.load()) return CUPTI_ERROR_NOT_READY;
       break;
@@ -511,6 +569,20 @@ CUptiResult enable(CUpti_ActivityKind kind) {
   }
   forget_wishes(kind);
   cupti().enabled[number].store(true);
+  if (number == CUPTI_ACTIVITY_KIND_ENVIRONMENT) {
+    CUpti_ActivityEnvironment record{};
+    record.timestamp = timestamp();
+    record.environmentKind = CUPTI_ACTIVITY_ENVIRONMENT_TEMPERATURE;
+    record.data.temperature.gpuTemperature = 41;
+    append(CUPTI_ACTIVITY_KIND_ENVIRONMENT, &record);
+  }
+  return CUPTI_SUCCESS;
+}
+
+// Set before the driver is up, as the documentation asks.
+[[maybe_unused]] CUptiResult choose(std::atomic<bool>& choice, std::uint8_t enabled) {
+  if (cupti().driver_up.load()) return CUPTI_ERROR_NOT_COMPATIBLE;
+  choice.store(enabled != 0);
   return CUPTI_SUCCESS;
 }
 
@@ -666,11 +738,106 @@ CUptiResult cuptiNvtxInitialize2(void* get_export_table) {
   FAIL_IF_TOLD();
   NvtxTable* table = reinterpret_cast<NvtxExport>(get_export_table)(nvtx_table_id);
   if (!table) return CUPTI_ERROR_UNKNOWN;
-  *table = {&nvtx_push, &nvtx_pop, &nvtx_mark};
+  *table = {&nvtx_push, &nvtx_pop, &nvtx_mark, &nvtx_push_payload};
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind,
+                                                   std::uint64_t id) {
+  FAIL_IF_TOLD();
+  external_ids[kind].push_back(id);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind,
+                                                  std::uint64_t* last) {
+  FAIL_IF_TOLD();
+  std::vector<std::uint64_t>& ids = external_ids[kind];
+  if (ids.empty()) return CUPTI_ERROR_QUEUE_EMPTY;
+  if (last) *last = ids.back();
+  ids.pop_back();
   return CUPTI_SUCCESS;
 }
 
 #ifndef FAKE_CUPTI_BARE
+
+CUptiResult cuptiActivityEnableLatencyTimestamps(std::uint8_t enabled) {
+  FAIL_IF_TOLD();
+  return choose(cupti().latency_timestamps, enabled);
+}
+
+CUptiResult cuptiActivityEnableAllocationSource(std::uint8_t enabled) {
+  FAIL_IF_TOLD();
+  return choose(cupti().allocation_source, enabled);
+}
+
+// Copies, which the client frees.
+CUptiResult cuptiActivityGetNvtxExtPayloadAttr(std::uint32_t domain, std::uint64_t id,
+                                               CUpti_NvtxExtPayloadAttr* found) {
+  FAIL_IF_TOLD();
+  if (domain != payload_domain) return CUPTI_ERROR_INVALID_PARAMETER;
+  const auto copy = [](const auto* from, std::size_t count) {
+    void* to = std::malloc(count * sizeof *from);
+    std::memcpy(to, from, count * sizeof *from);
+    return static_cast<std::remove_cvref_t<decltype(*from)>*>(to);
+  };
+  if (id == operation_enum) {
+    const nvtxPayloadEnum_t values[] = {{"send", 1, 0}, {"receive", 2, 0}};
+    nvtxPayloadEnumAttr_t attributes{};
+    attributes.name = "Operation";
+    attributes.entries = copy(values, std::size(values));
+    attributes.numEntries = std::size(values);
+    attributes.sizeOfEnum = 4;
+    found->type = CUPTI_NVTX_EXT_PAYLOAD_TYPE_ENUM;
+    found->attributes = copy(&attributes, 1);
+    return CUPTI_SUCCESS;
+  }
+  if (id != message_layout) return CUPTI_ERROR_INVALID_PARAMETER;
+  const nvtxPayloadSchemaEntry_t entries[] = {
+      {0, NVTX_PAYLOAD_ENTRY_TYPE_INT32, "peer", nullptr, 0, 0, nullptr, nullptr},
+      {0, operation_enum, "operation", nullptr, 0, 4, nullptr, nullptr},
+      {0, NVTX_PAYLOAD_ENTRY_TYPE_UINT64, "bytes", nullptr, 0, 8, nullptr, nullptr},
+  };
+  nvtxPayloadSchemaAttr_t attributes{};
+  attributes.name = "Message";
+  attributes.entries = copy(entries, std::size(entries));
+  attributes.numEntries = std::size(entries);
+  attributes.payloadStaticSize = 16;
+  found->type = CUPTI_NVTX_EXT_PAYLOAD_TYPE_SCHEMA;
+  found->attributes = copy(&attributes, 1);
+  return CUPTI_SUCCESS;
+}
+
+// What the stand-in OpenACC runtime registers a callback with: the event and what to call.
+CUptiResult cuptiOpenACCInitialize(void* register_callback, void*, void*) {
+  constexpr int launch_starts = 16;
+  using Register = void (*)(int event, void (*)(const char* kernel));
+  reinterpret_cast<Register>(register_callback)(launch_starts, [](const char* kernel) {
+    if (!wants(CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH)) return;
+    CUpti_ActivityOpenAccLaunch record{};
+    record.start = timestamp();
+    record.end = timestamp();
+    record.kernelName = kept(kernel);
+    record.cuProcessId = static_cast<std::uint32_t>(getpid());
+    append(CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH, &record);
+  });
+  return CUPTI_SUCCESS;
+}
+
+int cuptiOpenMpInitialize_v2(ompt_function_lookup_t lookup, int, ompt_data_t*) {
+  constexpr int parallel_begins = 3;
+  using Set = int (*)(int event, void (*)());
+  reinterpret_cast<Set>(lookup("ompt_set_callback"))(parallel_begins, [] {
+    if (!wants(CUPTI_ACTIVITY_KIND_OPENMP)) return;
+    CUpti_ActivityOpenMp record{};
+    record.eventKind = CUPTI_OPENMP_EVENT_KIND_PARALLEL;
+    record.start = timestamp();
+    record.end = timestamp();
+    record.cuProcessId = static_cast<std::uint32_t>(getpid());
+    append(CUPTI_ACTIVITY_KIND_OPENMP, &record);
+  });
+  return CUPTI_SUCCESS;
+}
 
 CUptiResult cuptiActivityEnableAndDump(CUpti_ActivityKind kind) {
   FAIL_IF_TOLD(static_cast<long>(kind));

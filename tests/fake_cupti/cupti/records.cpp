@@ -37,6 +37,10 @@ constexpr Size sizes[] = {
     {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, 0, sizeof(CUpti_ActivitySynchronization)},
     {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, 26, sizeof(CUpti_ActivitySynchronization2)},
     {CUPTI_ACTIVITY_KIND_MEMORY2, 0, sizeof(CUpti_ActivityMemory4)},
+    {CUPTI_ACTIVITY_KIND_ENVIRONMENT, 0, sizeof(CUpti_ActivityEnvironment)},
+    {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, 0, sizeof(CUpti_ActivityExternalCorrelation)},
+    {CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH, 0, sizeof(CUpti_ActivityOpenAccLaunch)},
+    {CUPTI_ACTIVITY_KIND_OPENMP, 0, sizeof(CUpti_ActivityOpenMp)},
 };
 
 static_assert(sizeof(CUpti_ActivityMemcpy5) == 88 && sizeof(CUpti_ActivityMemcpy6) == 96);

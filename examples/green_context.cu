@@ -1,0 +1,77 @@
+// A kernel that runs on a part of the GPU's multiprocessors, in a green context.
+//
+//   green_context [launches] [multiprocessors]
+//
+// Prints "ok" and exits with 0 when all launches ran. Defaults: 3 launches, 16 multiprocessors. A
+// driver without green contexts (CUDA 12.5 has all it takes): it says so and exits with 77.
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "examples/check.hpp"
+
+namespace {
+
+__global__ void count_up(int* counter) { atomicAdd(counter, 1); }
+
+// The driver is not linked: the runtime knows where its functions are.
+template <class Function>
+Function* find(const char* name, unsigned since = 12040) {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found;
+  if (cudaGetDriverEntryPointByVersion(name, &function, since, cudaEnableDefault, &found) !=
+          cudaSuccess ||
+      found != cudaDriverEntryPointSuccess) {
+    std::fprintf(stderr, "green_context: this driver has no %s\n", name);
+    std::exit(77);
+  }
+  return reinterpret_cast<Function*>(function);
+}
+
+#define DRIVER(call)                                                \
+  do {                                                              \
+    if (const CUresult error = (call)) {                            \
+      std::fprintf(stderr, "%s: CUresult %d\n", #call, int(error)); \
+      return 1;                                                     \
+    }                                                               \
+  } while (0)
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int launches = argc > 1 ? std::atoi(argv[1]) : 3;
+  const unsigned multiprocessors = argc > 2 ? std::atoi(argv[2]) : 16;
+  int* counter;
+  CHECK(cudaMalloc(&counter, sizeof *counter));
+  CHECK(cudaMemset(counter, 0, sizeof *counter));
+
+  auto* get_resource = find<decltype(cuDeviceGetDevResource)>("cuDeviceGetDevResource");
+  auto* split = find<decltype(cuDevSmResourceSplitByCount)>("cuDevSmResourceSplitByCount");
+  auto* describe = find<decltype(cuDevResourceGenerateDesc)>("cuDevResourceGenerateDesc");
+  auto* create = find<decltype(cuGreenCtxCreate)>("cuGreenCtxCreate");
+  auto* make_stream = find<decltype(cuGreenCtxStreamCreate)>("cuGreenCtxStreamCreate", 12050);
+  auto* destroy = find<decltype(cuGreenCtxDestroy)>("cuGreenCtxDestroy");
+
+  CUdevResource all{}, part{}, rest{};
+  DRIVER(get_resource(0, &all, CU_DEV_RESOURCE_TYPE_SM));
+  unsigned groups = 1;
+  DRIVER(split(&part, &groups, &all, &rest, 0, multiprocessors));
+  CUdevResourceDesc description;
+  DRIVER(describe(&description, &part, 1));
+  CUgreenCtx context;
+  DRIVER(create(&context, description, 0, CU_GREEN_CTX_DEFAULT_STREAM));
+  CUstream stream;
+  DRIVER(make_stream(&stream, context, CU_STREAM_NON_BLOCKING, 0));
+
+  for (int i = 0; i < launches; ++i) count_up<<<1, 1, 0, stream>>>(counter);
+  CHECK(cudaStreamSynchronize(stream));
+  int counted = 0;
+  CHECK(cudaMemcpy(&counted, counter, sizeof counted, cudaMemcpyDeviceToHost));
+  CHECK(cudaStreamDestroy(stream));
+  DRIVER(destroy(context));
+  const bool right = counted == launches;
+  std::printf("%s\n", right ? "ok" : "wrong");
+  return right ? 0 : 1;
+}

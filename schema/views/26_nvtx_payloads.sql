@@ -1,0 +1,26 @@
+-- Fields of NVTX payloads that have a layout, NCCL's among them: one row per field of a mark or range.
+--
+-- range_name: message of the mark or range; NULL = none
+-- domain: NVTX domain; NULL = the default domain
+-- time: when it was made or opened, ns on CUPTI's clock
+-- schema: name of the layout; '' = none
+-- field: name of the field; a.b = b inside a, a[2] = an element; '' = no layout
+-- value: a number or a text; of an enum its name where it has one
+-- int_value: a whole number, also behind the name of an enum; else NULL
+-- thread_id: thread that made or opened it
+-- process_id: process that did
+CREATE VIEW nvtx_payloads AS
+SELECT n.value AS range_name,
+       d.value AS domain,
+       m.timestamp AS time,
+       p.schema AS schema,
+       p.field AS field,
+       coalesce(p.textValue, p.intValue, p.realValue) AS value,
+       p.intValue AS int_value,
+       m.threadId AS thread_id,
+       p.processId AS process_id
+FROM NVTX_PAYLOAD AS p
+LEFT JOIN CUPTI_ACTIVITY_KIND_MARKER AS m
+  ON m.id = p.id AND m.processId = p.processId AND NOT m.flags & 4
+LEFT JOIN StringTable AS n ON n._id_ = nullif(m.name, 0)
+LEFT JOIN StringTable AS d ON d._id_ = nullif(m.domain, 0);
