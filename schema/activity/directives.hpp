@@ -29,7 +29,8 @@ namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
       STR(funcName, "function the construct is in: StringTable id; 0 = not known")
 
 KIND(OpenaccData, 33, OPENACC_DATA, CUpti_ActivityOpenAccData, openacc, enable,
-     "OpenACC constructs that move or allocate data.",
+     "OpenACC constructs that move or allocate data. They come from a runtime with OpenACC's "
+     "profiling interface: GCC's libgomp has it.",
      GPUPROF_OPENACC_FIELDS,
      COL(u64, bytes, "bytes moved or allocated"),
      COL(u64, hostPtr, "address on the host; 0 = not known"),
@@ -47,7 +48,8 @@ KIND(OpenaccOther, 35, OPENACC_OTHER, CUpti_ActivityOpenAccOther, openacc, enabl
      "The other OpenACC constructs: waits, set-up, shut-down.", GPUPROF_OPENACC_FIELDS)
 
 KIND(Openmp, 47, OPENMP, CUpti_ActivityOpenMp, openmp, enable,
-     "OpenMP constructs, from an OMPT runtime.",
+     "OpenMP constructs, from a runtime with OMPT: LLVM's libomp has it, GCC's libgomp has not. "
+     "With libomp 16 CUPTI 13.5 tells no end: 0.",
      COL(u32, eventKind, "construct: enum CUpti_OpenMpEventKind"),
      COL(u32, version, "version of the OpenMP tools interface"),
      COL(u32, threadId, "thread as the OpenMP runtime counts them"),

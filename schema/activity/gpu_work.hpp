@@ -148,7 +148,7 @@ KIND(DeviceGraphTrace, 53, DEVICE_GRAPH_TRACE, CUpti_ActivityDeviceGraphTrace, g
      COL(u32, contextId, "context that ran it"), COL(u64, streamId, "stream that ran it"))
 
 KIND(MemDecompress, 54, MEM_DECOMPRESS, CUpti_ActivityMemDecompress, gpu, enable,
-     "Batches of the decompression engine (Blackwell).",
+     "Batches of the decompression engine (Blackwell). Nobody has seen a row here yet.",
      GPUPROF_WHERE, GPUPROF_CHANNEL,
      CORRELATION(correlationId, "joins the API call that asked for it"),
      COL(u32, numberOfOperations, "operations of the batch"),
@@ -157,7 +157,8 @@ KIND(MemDecompress, 54, MEM_DECOMPRESS, CUpti_ActivityMemDecompress, gpu, enable
 
 KIND(ConfidentialComputeRotation, 55, CONFIDENTIAL_COMPUTE_ROTATION,
      CUpti_ActivityConfidentialComputeRotation, gpu, enable,
-     "Key rotations of confidential computing, during which the channel waits.",
+     "Key rotations of confidential computing, during which the channel waits. Nobody has seen a "
+     "row here yet.",
      COL(u32, eventType, "enum CUpti_ConfidentialComputeRotationEventType"),
      COL(u32, deviceId, "device"), COL(u32, contextId, "context"),
      COL(u32, channelId, "hardware channel"),

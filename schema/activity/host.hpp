@@ -97,7 +97,7 @@ KIND(Jit, 52, JIT, CUpti_ActivityJit2, jit, enable,
      since(130100, COL(u32, threadId, "thread that did it; 0 = not told by this CUPTI")))
 
 KIND(GraphHostNode, 56, GRAPH_HOST_NODE, CUpti_ActivityGraphHostNode, host, enable,
-     "Host functions that ran as nodes of CUDA graphs.",
+     "Host functions that ran as nodes of CUDA graphs. The driver of CUDA 13.0 delivers none.",
      COL(u32, streamId, "stream that waited for it"),
      COL(u32, contextId, "context of that stream"),
      COL(u32, deviceId, "device of that stream"),
@@ -108,7 +108,8 @@ KIND(GraphHostNode, 56, GRAPH_HOST_NODE, CUpti_ActivityGraphHostNode, host, enab
      GPUPROF_OWN_HOST_TIMES)
 
 KIND(HostLaunch, 58, HOST_LAUNCH, CUpti_ActivityHostLaunch, host, enable,
-     "Host functions put into a stream (cudaLaunchHostFunc).",
+     "Host functions put into a stream (cudaLaunchHostFunc). The driver of CUDA 13.0 delivers "
+     "none.",
      COL(u32, streamId, "stream that waited for it"),
      COL(u32, contextId, "context of that stream"),
      COL(u32, deviceId, "device of that stream"),

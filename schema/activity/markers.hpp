@@ -67,7 +67,9 @@ struct ExtendedPayload {
 };
 
 inline const ExtendedPayload* extended_payload(const CUpti_ActivityMarkerData2& record) {
-  if (number_of(record.payloadKind) != CUPTI_METRIC_VALUE_KIND_NVTX_EXTENDED_PAYLOAD) return nullptr;
+  if (number_of(record.payloadKind) != CUPTI_METRIC_VALUE_KIND_NVTX_EXTENDED_PAYLOAD) {
+    return nullptr;
+  }
   return reinterpret_cast<const ExtendedPayload*>(record.payload.metricValueNvtxExtendedPayload);
 }
 

@@ -70,7 +70,8 @@ KIND(Memory2, 49, MEMORY2, CUpti_ActivityMemory4, memory, enable,
      COL(u32, memoryKind, "kind of memory: enum CUpti_ActivityMemoryKind"),
      CORRELATION(correlationId, "joins the API call that asked for it"),
      COL(u64, address, "address"), COL(u64, bytes, "bytes of the allocation"),
-     COL(u64, timestamp, "when, ns on CUPTI's clock"), COL(u64, PC, "program counter that asked"),
+     COL(u64, timestamp, "when, ns on CUPTI's clock"),
+     COL(u64, PC, "program counter that asked; 0 from CUPTI 13.5"),
      COL(u32, processId, "process"), COL(u32, deviceId, "device"),
      COL(u32, contextId, "context; 0 = none"),
      COL(u32, streamId, "stream of an asynchronous operation; 0 = none"),
@@ -87,7 +88,9 @@ KIND(Memory2, 49, MEMORY2, CUpti_ActivityMemory4, memory, enable,
             "bytes of a local pool in use"),
      NULLABLE(u64, "poolProcessId", extract::pool_process,
               "process an imported pool belongs to, else NULL"),
-     STR(source, "library that asked, where collected: StringTable id; 0 = not collected"))
+     STR(source,
+         "program or library that asked: StringTable id; 0 = not collected, which takes --trace "
+         "+allocation-source"))
 
 KIND(MemoryPool, 50, MEMORY_POOL, CUpti_ActivityMemoryPool3, memory, enable,
      "Memory pools made, trimmed and destroyed.",
