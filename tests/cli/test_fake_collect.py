@@ -2,6 +2,7 @@
 # ctest-labels: tsan
 """What is collected: groups, windows, NVTX, correlation ids that wrap, older versions of CUPTI."""
 
+import struct
 import unittest
 
 from fake_run import PREFIX, FakeTest
@@ -69,9 +70,17 @@ class Selection(FakeTest):
         self.assertEqual(kernels["inside"], 14)
         self.assertEqual(kernels["outside"], 5)
 
-    def test_flush_period(self):
-        self.profile("steady", 0.3, options=["--flush-period", "1"], check=5)
+    def batches(self, period):
+        """How often the buffers of a run were emptied."""
+        capture = self.folder / f"{period}.gpcap"
+        self.profile("steady", 0.3, check=5,
+                     options=["-f", "--flush-period", period, "--save-capture", capture])
         self.assertEqual(self.database().losses(), {})
+        marker, batch = bytes.fromhex("f56672616d70b79f"), struct.pack("<I", 8)
+        return capture.read_bytes().count(marker + batch)
+
+    def test_flush_period(self):
+        self.assertGreater(self.batches(1), 2 * self.batches(60000))
 
     def test_contexts(self):
         self.profile("contexts", check=0)
@@ -88,8 +97,15 @@ class Selection(FakeTest):
         self.assertEqual(database.count("SYNCHRONIZATION"), 0)
 
     def test_calls_after_the_exit_handlers(self):
+        """The driver is gone by then. They have records all the same, which salvage finds."""
         self.profile("late", "static", check=0)
-        self.assertEqual(self.database().kernels().get("before"), 10)
+        database = self.database()
+        self.assertEqual(database.kernels(), {"before": 10, "last": 1})
+        self.assertEqual(
+            database.rows("SELECT name, return_value, count(*) FROM api_calls GROUP BY 1, 2"),
+            [("cudaLaunchKernel", 0, 11), ("cudaLaunchKernel", 4, 3)])
+        self.assertEqual(database.rows("SELECT goodbye, salvaged FROM PROCESS"), [(1, 1)])
+        self.assertEqual(database.losses(), {})
 
 
 class Nvtx(FakeTest):
