@@ -467,19 +467,19 @@ void Analysis::each(const std::function<void(const Row&)>& row) const {
     const bool has = place < parts.size() && static_cast<std::size_t>(parts[place].first) == index;
     return has ? parts[place++].second : 0;
   };
-  // Of records that begin together: the older correlation id, the call before its work.
-  using Key = std::tuple<std::int64_t, std::int64_t, int>;
+  // Of records that begin together: calls before work, then the older correlation id.
+  using Key = std::tuple<std::int64_t, int, std::int64_t>;
   constexpr Key none{never, 0, 0};
   const std::vector<Call>& calls = timeline_.calls;
   const std::vector<Work>& works = timeline_.work;
   while (true) {
     const Key of_call =
-        call < calls.size() ? Key{calls[call].start, calls[call].correlation, 0} : none;
+        call < calls.size() ? Key{calls[call].start, 0, calls[call].correlation} : none;
     const Key of_inner = inner < inner_.size()
-                             ? Key{inner_[inner].call.start, inner_[inner].call.correlation, 1}
+                             ? Key{inner_[inner].call.start, 1, inner_[inner].call.correlation}
                              : none;
     const Key of_work =
-        work < works.size() ? Key{works[work].start, works[work].correlation, 2} : none;
+        work < works.size() ? Key{works[work].start, 2, works[work].correlation} : none;
     const Key first = std::min({of_call, of_inner, of_work});
     if (first == none) return;
     if (first == of_call) {

@@ -9,32 +9,23 @@
 namespace gpuprof::report {
 namespace {
 
-struct TimedRecord {
-  OpenaccRecord record;
-  std::int64_t openacc_thread = 0;  // records of other ones are not nested in it
-};
-
-// Takes the time of each record off the one that it lies in directly.
-void make_exclusive(std::vector<TimedRecord>& records) {
-  const auto thread = [](const TimedRecord& r) {
-    return std::tuple(r.record.process, r.record.thread, r.openacc_thread);
-  };
+// Takes the time of each record off the one that it lies in directly, on its thread.
+void make_exclusive(std::vector<OpenaccRecord>& records) {
+  const auto thread = [](const OpenaccRecord& r) { return std::tuple(r.process, r.thread); };
   // Of those that start together the longest is around the others.
-  std::ranges::stable_sort(records, [&](const TimedRecord& a, const TimedRecord& b) {
-    return std::tuple(thread(a), a.record.start, b.record.end) <
-           std::tuple(thread(b), b.record.start, a.record.end);
+  std::ranges::stable_sort(records, [&](const OpenaccRecord& a, const OpenaccRecord& b) {
+    return std::tuple(thread(a), a.start, b.end) < std::tuple(thread(b), b.start, a.end);
   });
-  std::vector<TimedRecord*> around;  // each lies in the one before it
-  for (TimedRecord& each : records) {
-    OpenaccRecord& record = each.record;
-    if (!around.empty() && thread(*around.back()) != thread(each)) around.clear();
+  std::vector<OpenaccRecord*> around;  // each lies in the one before it
+  for (OpenaccRecord& record : records) {
+    if (!around.empty() && thread(*around.back()) != thread(record)) around.clear();
     // Those that ended can hold nothing more; of those that overlap only the later one can.
-    while (!around.empty() && around.back()->record.end < record.end) around.pop_back();
+    while (!around.empty() && around.back()->end < record.end) around.pop_back();
     if (!around.empty()) {
-      std::int64_t& time = around.back()->record.time;
+      std::int64_t& time = around.back()->time;
       time = saturating_subtract(time, record.end - record.start);
     }
-    around.push_back(&each);
+    around.push_back(&record);
   }
 }
 
@@ -86,29 +77,25 @@ std::string openacc_valid(const Session& session) {
 }
 
 std::vector<OpenaccRecord> read_openacc(Session& session, OpenaccNames& names) {
-  std::vector<TimedRecord> records;
+  std::vector<OpenaccRecord> records;
   for (const auto& [table, object] : openacc_kinds) {
     session.output().progress("reading CUPTI_ACTIVITY_KIND_" + std::string(table));
     auto rows = session.select(table,
-                               {"start", "end", "cuProcessId", "cuThreadId", "threadId",
-                                "eventKind", "parentConstruct", "srcFile", "lineNo", object},
+                               {"start", "end", "cuProcessId", "cuThreadId", "eventKind",
+                                "parentConstruct", "srcFile", "lineNo", object},
                                "WHERE " + openacc_valid(session) + " AND " + session.filter(table));
     while (rows.step()) {
       const std::int64_t start = rows.integer(0), end = rows.integer(1);
-      records.push_back({.record = {.process = rows.integer(2),
-                                    .thread = rows.integer(3),
-                                    .start = start,
-                                    .end = end,
-                                    .time = end - start,
-                                    .name = names.number(rows, 5)},
-                         .openacc_thread = rows.integer(4)});
+      records.push_back({.process = rows.integer(2),
+                         .thread = rows.integer(3),
+                         .start = start,
+                         .end = end,
+                         .time = end - start,
+                         .name = names.number(rows, 4)});
     }
   }
   if (!session.options().openacc_inclusive) make_exclusive(records);
-  std::vector<OpenaccRecord> result;
-  result.reserve(records.size());
-  for (const TimedRecord& each : records) result.push_back(each.record);
-  return result;
+  return records;
 }
 
 std::string openmp_name(std::int64_t kind) {

@@ -197,13 +197,17 @@ void Session::counted(std::string_view kind, Oddities counts) {
 
 void Session::begin_result() {
   Oddities sum;
-  // nvprof's two reasons, by what was traced with which: both for copies and sets.
-  std::int64_t without_buffer = 0, without_semaphore = 0;
+  // nvprof's reasons, by what was traced with which: two for copies and sets.
+  std::int64_t nested = 0, without_buffer = 0, without_semaphore = 0;
   const auto add = [&](std::string_view kind) {
     const auto known = oddities_.find(kind);
     const Oddities counts =
         known != oddities_.end() ? known->second : count_oddities(std::string(kind));
-    if (kind != "KERNEL") without_buffer += counts.without_times;
+    if (kind == "CDP_KERNEL") {
+      nested += counts.without_times;
+    } else if (kind != "KERNEL") {
+      without_buffer += counts.without_times;
+    }
     if (kind == "KERNEL" || !is_kernel_kind(kind)) without_semaphore += counts.without_times;
     sum.invalid += counts.invalid;
     sum.instant += counts.instant;
@@ -216,17 +220,17 @@ void Session::begin_result() {
   }
   // Our files say under `losses` why there are no times.
   const bool ours = database_.has_table("STATISTIC");
-  if (without_buffer > 0 && !ours) {
-    output_.warning(std::to_string(without_buffer) +
-                    " records have invalid timestamps due to insufficient device buffer space. You "
-                    "can configure the buffer space using the option --device-buffer-size.");
-  }
-  if (without_semaphore > 0 && !ours) {
-    output_.warning(std::to_string(without_semaphore) +
-                    " records have invalid timestamps due to insufficient semaphore pool size. You "
-                    "can configure the pool size using the option "
-                    "--profiling-semaphore-pool-size.");
-  }
+  const auto warn = [&](std::int64_t count, std::string_view what, std::string_view option) {
+    if (count == 0 || ours) return;
+    output_.warning(std::to_string(count) +
+                    " records have invalid timestamps due to insufficient " + std::string(what) +
+                    " using the option " + std::string(option) + ".");
+  };
+  constexpr std::string_view buffer = "device buffer space. You can configure the buffer space";
+  warn(nested, buffer, "--device-cdp-buffer-size");
+  warn(without_buffer, buffer, "--device-buffer-size");
+  warn(without_semaphore, "semaphore pool size. You can configure the pool size",
+       "--profiling-semaphore-pool-size");
   if (sum.invalid > 0) {
     output_.warning("Found " + std::to_string(sum.invalid) + " invalid records in the result.");
     output_.warning(

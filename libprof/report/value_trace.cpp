@@ -169,8 +169,9 @@ void print_value_trace(Session& session, bool api) {
     table.row(cells);
     any_row = true;
   }
+  // nvprof does not say so beside API calls.
   const auto ignore = [](const MeasuredKernel&, const ValueRow&) {};
-  if (read_kernel_values(session, ignore, false) > 0) {
+  if (!api && read_kernel_values(session, ignore, false) > 0) {
     output.warning(without_kernel_text);
   }
   if (!any_row) {

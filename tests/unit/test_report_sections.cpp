@@ -204,15 +204,15 @@ TEST_CASE("OpenACC: a record's own time is without those that lie in it, on its 
   )t");
   CHECK(printed(database, {.chosen = {"print-openacc-summary"}}) == R"t(======== Profiling result:
             Type  Time(%)      Time     Calls       Avg       Min       Max  Name
- OpenACC (excl):   38.46%     100ns         1     100ns     100ns     100ns  acc_update@a.c:7
-                   23.08%      60ns         1      60ns      60ns      60ns  acc_compute_construct@a.c:7
-                   13.85%      36ns         1      36ns      36ns      36ns  acc_create@a.c:7 (x)
-                    7.69%      20ns         1      20ns      20ns      20ns  acc_wait@a.c:7
-                    3.85%      10ns         1      10ns      10ns      10ns  acc_device_shutdown
-                    3.85%      10ns         1      10ns      10ns      10ns  acc_enqueue_launch@a.c:7 (main_7_gpu)
-                    3.85%      10ns         1      10ns      10ns      10ns  acc_implicit_wait@a.c:7
-                    3.85%      10ns         1      10ns      10ns      10ns  acc_runtime_shutdown
-                    1.54%       4ns         1       4ns       4ns       4ns  acc_delete@a.c:7 (x)
+ OpenACC (excl):   40.00%     100ns         1     100ns     100ns     100ns  acc_update@a.c:7
+                   24.00%      60ns         1      60ns      60ns      60ns  acc_compute_construct@a.c:7
+                   14.40%      36ns         1      36ns      36ns      36ns  acc_create@a.c:7 (x)
+                    8.00%      20ns         1      20ns      20ns      20ns  acc_wait@a.c:7
+                    4.00%      10ns         1      10ns      10ns      10ns  acc_enqueue_launch@a.c:7 (main_7_gpu)
+                    4.00%      10ns         1      10ns      10ns      10ns  acc_implicit_wait@a.c:7
+                    4.00%      10ns         1      10ns      10ns      10ns  acc_runtime_shutdown
+                    1.60%       4ns         1       4ns       4ns       4ns  acc_delete@a.c:7 (x)
+                    0.00%       0ns         1       0ns       0ns       0ns  acc_device_shutdown
                     0.00%       0ns         1       0ns       0ns       0ns  acc_invalid
 )t");
 }
@@ -284,7 +284,7 @@ TEST_CASE("OpenMP: kinds without a name are one row, and bad times are told") {
 )t");
 }
 
-TEST_CASE("NVLink: ends by UUID, CPUs by number, ports that are used, speed in its unit") {
+TEST_CASE("NVLink: ends by UUID, CPUs by number, a port for each link, speed in its unit") {
   Database database = memory(std::string(links) + R"t(
     INSERT INTO CUPTI_ACTIVITY_KIND_NVLINK SELECT 1, 1, gpu0, gpu1, 2, 2, two, two, 1500000, 0 FROM b;
     INSERT INTO CUPTI_ACTIVITY_KIND_NVLINK SELECT 2, 1, cpu, gpu1, 28, 1, none, none, 750000, 0 FROM b;
@@ -294,13 +294,13 @@ TEST_CASE("NVLink: ends by UUID, CPUs by number, ports that are used, speed in i
   CHECK(from(printed(database, {.chosen = {"print-nvlink-topology"}}), "\n====") == R"t(
 ======== NVLink topology:
 V100 0 port 3, 4, V100 1 port 3, 4, NVLink Bandwidth 1.500GB/s, Physical Links 2, Sysmem Access False, Sysmem Atomic Access False, Peer Access True, Peer Atomic Access False
-CPU 5, V100 1, NVLink Bandwidth 750.0MB/s, Physical Links 1, Sysmem Access True, Sysmem Atomic Access True, Peer Access False, Peer Atomic Access True
-V100 0, NVLink Bandwidth 999.0KB/s, Physical Links 1, Sysmem Access False, Sysmem Atomic Access False, Peer Access False, Peer Atomic Access False
+CPU 5, V100 1 port -1, NVLink Bandwidth 750.0MB/s, Physical Links 1, Sysmem Access True, Sysmem Atomic Access True, Peer Access False, Peer Atomic Access True
+V100 0 port -1, NVLink Bandwidth 999.0KB/s, Physical Links 1, Sysmem Access False, Sysmem Atomic Access False, Peer Access False, Peer Atomic Access False
 ======== Warning: 1 record skipped: CUPTI_ACTIVITY_KIND_NVLINK with an id that is not of 16 bytes or ports not of 32.
 )t");
 }
 
-TEST_CASE("NVLink: no speed, and just 1000 of a unit") {
+TEST_CASE("NVLink: speeds where units and digits change") {
   const auto speed = [](const std::string& kilobytes) {
     Database database = memory(std::string(links) +
                                "INSERT INTO CUPTI_ACTIVITY_KIND_NVLINK SELECT 1, 1, gpu0, gpu1, 2, "
@@ -311,8 +311,11 @@ TEST_CASE("NVLink: no speed, and just 1000 of a unit") {
     return text.substr(begin, text.find(',', begin) - begin);
   };
   CHECK(speed("0") == "0.0000B/s");
-  CHECK(speed("1000000") == "1000.MB/s");
-  CHECK(speed("1000001") == "1.000GB/s");
+  CHECK(speed("1") == "1.000KB/s");
+  CHECK(speed("1000") == "1.000MB/s");
+  CHECK(speed("999999") == "1000.MB/s");
+  CHECK(speed("1000000") == "1.000GB/s");
+  CHECK(speed("1500000000") == "2e+03GB/s");
 }
 
 TEST_CASE("NVLink: what there is in place of a list") {

@@ -92,6 +92,7 @@ class Reader {
   std::int32_t context(Process& process, std::int64_t id);
   std::int32_t stream(Process& process, std::int64_t context_id, std::int64_t id);
   std::uint32_t label(std::string key, std::string name);
+  std::uint32_t call_label(std::string name);
   std::uint32_t kernel_label(std::int64_t string_id);
   void add(const store::Statement& row, std::uint32_t label, Returns returns);
 
@@ -107,6 +108,7 @@ class Reader {
   Session& session_;
   const std::string window_;  // WHERE clause: the time window, of all devices and kernels
   std::unordered_map<std::int64_t, std::uint32_t> kernel_labels_;
+  std::unordered_map<std::string, std::uint32_t> call_labels_;
   struct Grid {
     std::int64_t process, correlation;
     std::int32_t stream;
@@ -171,6 +173,17 @@ std::uint32_t Reader::kernel_label(std::int64_t string_id) {
   return place->second;
 }
 
+std::uint32_t Reader::call_label(std::string name) {
+  const Role role = role_of(name);
+  if (name.ends_with("_v3020")) name.resize(name.size() - 6);  // as nvprof does here
+  const auto [place, is_new] = call_labels_.try_emplace(name);
+  if (is_new) {
+    place->second = label(name, name);
+    roles.back() = role;
+  }
+  return place->second;
+}
+
 void Reader::read_streams() {
   constexpr std::int64_t non_blocking = 2, null_stream = 3;  // CUpti_ActivityStreamFlag
   auto rows = session_.select("STREAM", {"processId", "contextId", "streamId", "flag"});
@@ -194,11 +207,7 @@ void Reader::read_calls(std::string_view kind, ApiDomain domain) {
     if (start <= 0 || end < start) continue;
     const auto [function, is_new] = functions.try_emplace(cbid);
     if (is_new) {
-      std::string name = session_.names().api(domain, cbid, true);
-      const Role role = role_of(name);
-      if (name.ends_with("_v3020")) name.resize(name.size() - 6);  // as nvprof does here
-      function->second = label(name, name);
-      roles.back() = role;
+      function->second = call_label(session_.names().api(domain, cbid, true));
     }
     Process& process = this->process(rows.integer(0));
     process.timeline.calls.push_back(

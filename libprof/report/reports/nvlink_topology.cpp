@@ -12,8 +12,8 @@ namespace gpuprof::report {
 namespace {
 
 struct End {
-  std::string name;   // "Tesla V100-SXM2-16GB 0", "CPU 1"; empty: no such device
-  std::string ports;  // of a GPU: "0, 1"
+  std::string name;        // "Tesla V100-SXM2-16GB 0", "CPU 1"; empty: no such device
+  std::vector<int> ports;  // of a GPU, one for each link; -1: it is not known
 };
 
 struct Link {
@@ -71,22 +71,26 @@ std::vector<Link> read(Session& session) {
       end.name =
           session.names().device_model(device->second) + " " + std::to_string(device->second);
       for (const std::byte port : rows.blob(4 + i)) {
-        if (port == std::byte{0xff}) continue;
-        end.ports += (end.ports.empty() ? "" : ", ") + std::to_string(std::to_integer<int>(port));
+        if (static_cast<std::int64_t>(end.ports.size()) >= link.count) break;
+        end.ports.push_back(std::to_integer<std::int8_t>(port));
       }
     }
   }
   return links;
 }
 
+std::string text_of(const std::vector<int>& ports) {
+  std::string text;
+  for (const int port : ports) text += (text.empty() ? "" : ", ") + std::to_string(port);
+  return text;
+}
+
 std::string speed(std::int64_t kilobytes) {
-  constexpr NumberFormat format{.width = 9, .exponent_from = 100'000};
+  constexpr NumberFormat format{.width = 9, .exponent_from = 1000};
   const auto value = static_cast<double>(kilobytes);
-  // The next unit is taken above 1000 of one, and nothing has the smallest.
-  if (kilobytes > 1'000'000) return format_number(value * 1e-6, "GB/s", format);
-  if (kilobytes > 1'000) return format_number(value * 1e-3, "MB/s", format);
-  return kilobytes > 1 ? format_number(value, "KB/s", format)
-                       : format_number(value * 1e3, "B/s", format);
+  if (kilobytes >= 1'000'000) return format_number(value * 1e-6, "GB/s", format);
+  if (kilobytes >= 1'000) return format_number(value * 1e-3, "MB/s", format);
+  return format_number(value, kilobytes == 0 ? "B/s" : "KB/s", format);
 }
 
 void print_line(Output& output, const Link& link) {
@@ -94,7 +98,7 @@ void print_line(Output& output, const Link& link) {
   for (const End& end : link.ends) {
     if (end.name.empty()) continue;
     line += end.name;
-    if (!end.ports.empty()) line += " port " + end.ports;
+    if (!end.ports.empty()) line += " port " + text_of(end.ports);
     line += ", ";
   }
   const auto flag = [&](std::string_view name, std::int64_t bit) {
@@ -114,8 +118,9 @@ void print_json(Output& output, const std::vector<Link>& links) {
   for (const Link& link : links) {
     const auto flag = [&](std::int64_t bit) { return Cell(std::int64_t{(link.flags & bit) != 0}); };
     auto& row = cells.emplace_back();
-    for (const auto& [name, ports] : link.ends) {
-      for (const std::string& text : {name, ports}) {
+    for (auto [name, ports] : link.ends) {
+      std::erase(ports, -1);
+      for (const std::string& text : {name, text_of(ports)}) {
         text.empty() ? row.emplace_back() : row.emplace_back(text);
       }
     }
