@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "apps/gpuprof/cupti_paths.hpp"
-#include "apps/gpuprof/device_probe.hpp"
 #include "libprof/base/demangle.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/path.hpp"
@@ -94,23 +93,15 @@ struct MetricSession::PlannedGroup {
 };
 
 MetricSession::MetricSession(const Options& options) : options_(options) {
-  const bool try_one = !options.application.empty();
   std::vector<ProbedDevice> devices;
-  if (options.query.chip.empty()) {
-    devices = probe_devices(options.cupti, try_one);
-  } else {
-    devices.push_back({.index = 0, .chip = options.query.chip, .name = {}, .problem = {}});
-  }
-  std::string problems;
-  std::erase_if(devices, [&](const ProbedDevice& device) {
-    if (device.problem.empty()) return false;
-    problems += (problems.empty() ? "" : "; ") + std::string("device ") +
-                std::to_string(device.index) + " (" + device.name + "): " + device.problem;
-    return true;
-  });
-  if (devices.empty()) {
-    throw Error("no metrics can be collected: " + problems, "docs/metrics.md tells more",
-                ExitCode::no_metrics);
+  try {
+    devices = usable_devices();
+  } catch (const Error& error) {
+    // A wrong name is told wherever it is tried.
+    if (error.exit_code() == ExitCode::no_driver || error.exit_code() == ExitCode::no_metrics) {
+      check_names_without_device();
+    }
+    throw;
   }
   for (const MetricRequest& request : options.metrics.requests) {
     if (std::ranges::none_of(scopes_, [&](const auto& s) { return same_scope(s, request); })) {
@@ -142,6 +133,37 @@ MetricSession::MetricSession(const Options& options) : options_(options) {
 }
 
 MetricSession::~MetricSession() = default;
+
+std::vector<ProbedDevice> MetricSession::usable_devices() const {
+  if (!options_.query.chip.empty()) {
+    return {{.index = 0, .chip = options_.query.chip, .name = {}, .problem = {}}};
+  }
+  std::vector<ProbedDevice> devices = probe_devices(options_.cupti, !options_.application.empty());
+  std::string problems;
+  std::erase_if(devices, [&](const ProbedDevice& device) {
+    if (device.problem.empty()) return false;
+    problems += (problems.empty() ? "" : "; ") + std::string("device ") +
+                std::to_string(device.index) + " (" + device.name + "): " + device.problem;
+    return true;
+  });
+  if (devices.empty()) {
+    throw Error("no metrics can be collected: " + problems, "docs/metrics.md tells more",
+                ExitCode::no_metrics);
+  }
+  return devices;
+}
+
+void MetricSession::check_names_without_device() const {
+  std::shared_ptr<const cupti::HostLibrary> library;
+  try {
+    library = std::make_shared<const cupti::HostLibrary>(host_cupti_candidates(options_.cupti));
+  } catch (const Error&) {
+    return;  // nobody knows names here
+  }
+  for (const MetricRequest& request : options_.metrics.requests) {
+    metrics::check_names(library, request.metrics, request.events);
+  }
+}
 
 // Beside the database, where there is room for images: up to 0.65 MB for each launch in a group of
 // several passes. The target must find it from its own working directory.

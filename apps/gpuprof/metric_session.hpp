@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/gpuprof/device_probe.hpp"
 #include "apps/gpuprof/options.hpp"
 #include "libprof/base/temporary_folder.hpp"
 #include "libprof/cupti/host.hpp"
@@ -75,6 +76,8 @@ class MetricSession {
   std::uint64_t names_given_up() const { return selection_->gave_up(); }
 
  private:
+  std::vector<ProbedDevice> usable_devices() const;
+  void check_names_without_device() const;
   struct Chip;
   struct PlannedGroup;
 

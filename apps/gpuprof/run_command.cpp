@@ -329,7 +329,7 @@ std::unique_ptr<MetricSession> prepare_metrics(const Options& options, Log& log)
     const bool cannot =
         error.exit_code() == ExitCode::no_metrics || error.exit_code() == ExitCode::no_driver;
     if (!cannot || options.metrics.required) throw;
-    log.say(error.what() + std::string("; the program is traced without them") +
+    log.say(error.what() + std::string("; the program is traced without metrics") +
             (error.hint().empty() ? "" : "\n  " + error.hint()));
     return nullptr;
   }

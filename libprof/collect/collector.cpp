@@ -301,8 +301,12 @@ bool Collector::load_cupti() {
     }
     reasons += (reasons.empty() ? "" : "; ") + reason;
   }
-  give_up("no usable libcupti: " + (reasons.empty() ? "none was named" : reasons) +
-          " (choose one with --cupti PATH)");
+  if (!cupti::driver_found()) {
+    give_up(cupti::no_driver);
+  } else {
+    give_up("no usable libcupti: " + (reasons.empty() ? "none was named" : reasons) +
+            " (choose one with --cupti PATH)");
+  }
   return false;
 }
 

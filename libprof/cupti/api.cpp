@@ -47,7 +47,13 @@ bool open_for_host(const char* path, Api& api, std::string& error) {
 bool open(const char* path, Api& api, std::string& error) {
   Api opened;
   if (!open_for_host(path, opened, error)) return false;
-  opened.cuptiGetVersion(&opened.version);
+  // Without a driver CUPTI does not know its own version.
+  if (const CUptiResult result = opened.cuptiGetVersion(&opened.version); result != CUPTI_SUCCESS) {
+    const char* text = "";
+    opened.cuptiGetResultString(result, &text);
+    error = std::string(path) + " does not start: " + text;
+    return false;
+  }
   if (opened.version < oldest_version) {
     error = std::string(path) + " is CUPTI API version " + std::to_string(opened.version) +
             "; 24 (CUDA 12.6) or newer is needed";
@@ -55,6 +61,12 @@ bool open(const char* path, Api& api, std::string& error) {
   }
   api = opened;
   return true;
+}
+
+bool driver_found() {
+  void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (driver) dlclose(driver);
+  return driver;
 }
 
 void load_perfworks(const Api& api) {

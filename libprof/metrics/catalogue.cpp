@@ -222,4 +222,48 @@ std::vector<Metric> Catalogue::events(const std::vector<std::string>& names) con
   return by_names(*this, names, Origin::nvprof_event);
 }
 
+namespace {
+
+struct ChipNames {
+  ChipNames(const std::shared_ptr<const cupti::HostLibrary>& library, const std::string& name)
+      : chip(library, name), catalogue(chip) {}
+
+  cupti::HostChip chip;
+  Catalogue catalogue;
+};
+
+}  // namespace
+
+void check_names(const std::shared_ptr<const cupti::HostLibrary>& library,
+                 const std::vector<std::string>& metrics, const std::vector<std::string>& events) {
+  const std::vector<std::string> chips = library->chips();
+  std::vector<std::unique_ptr<ChipNames>> known;
+  const auto check = [&](const std::string& name, Origin origin) {
+    const bool event = origin == Origin::nvprof_event;
+    if (name == "all") return;
+    // Which chip counts it does not matter here.
+    const NvprofFormula* formula = find_formula(name, origin);
+    if (formula && formula->computable()) return;
+    std::optional<Error> why;
+    bool half_known = false;  // only what stands behind the name is wrong
+    for (std::size_t i = 0; i < chips.size(); ++i) {
+      if (i == known.size()) known.push_back(std::make_unique<ChipNames>(library, chips[i]));
+      const Catalogue& catalogue = known[i]->catalogue;
+      try {
+        event ? catalogue.event(name) : catalogue.metric(name);
+        return;
+      } catch (const Error& error) {
+        const bool half = formula || (!event && catalogue.find_base(name));
+        if (!why || half > half_known) why = error;
+        half_known |= half;
+      }
+    }
+    if (!why || half_known) throw why.value_or(wrong_name("CUPTI knows no chips", ""));
+    throw wrong_name("no chip has " + std::string(event ? "event " : "metric ") + name,
+                     why->hint());
+  };
+  for (const std::string& name : metrics) check(name, Origin::nvprof_metric);
+  for (const std::string& name : events) check(name, Origin::nvprof_event);
+}
+
 }  // namespace gpuprof::metrics

@@ -62,16 +62,21 @@ class Catalogue {
 
   // All of CUPTI's, sorted by name.
   const std::vector<BaseMetric>& base_metrics() const;
+  // By the name itself, or by what stands before one of its dots. Null: there is none.
+  const BaseMetric* find_base(std::string_view name) const;
 
  private:
   Metric cupti_metric(const std::string& name) const;
   [[noreturn]] void unknown(const std::string& name, Metric::Origin wanted) const;
-  // By the name itself, or by what stands before one of its dots. Null: there is none.
-  const BaseMetric* find_base(std::string_view name) const;
 
   const cupti::HostChip& chip_;
   mutable std::vector<BaseMetric> bases_;  // read when first asked for
 };
+
+// Throws what Catalogue does for the first of these names that means nothing on any chip that CUPTI
+// knows.
+void check_names(const std::shared_ptr<const cupti::HostLibrary>& library,
+                 const std::vector<std::string>& metrics, const std::vector<std::string>& events);
 
 // The unit of a full name, from its base metric's dimension: "byte/s", "%" …; may be empty.
 std::string unit_of(std::string_view name, std::string_view dimension);

@@ -4,6 +4,7 @@ GPUPROF is the path of the gpuprof binary, GPUPROF_BUILD the build tree. What th
 told is in tests/fake_cupti/cupti/settings.hpp.
 """
 
+import ctypes
 import os
 import pathlib
 import signal
@@ -201,6 +202,14 @@ class FakeTest(unittest.TestCase):
                 return value
             time.sleep(0.02)
         self.fail("it did not happen in time")
+
+
+def has_driver():
+    try:
+        ctypes.CDLL("libcuda.so.1")
+        return True
+    except OSError:
+        return False
 
 
 def pids_of(process, name):

@@ -1,6 +1,5 @@
 """The command line: nvprof's options and grammar, help, log files, files that are bad."""
 
-import ctypes
 import json
 import os
 import pathlib
@@ -13,7 +12,7 @@ import subprocess
 import tempfile
 import unittest
 
-from fake_run import GPUPROF, FakeTest
+from fake_run import GPUPROF, FakeTest, has_driver
 
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 
@@ -111,14 +110,6 @@ def invalid(word, *more):
     return f"======== Error: Encountered invalid option : {word}\n" + "".join(
         f"======== {line}\n" for line in more
     )
-
-
-def has_driver():
-    try:
-        ctypes.CDLL("libcuda.so.1")
-        return True
-    except OSError:
-        return False
 
 
 class CommandLine(unittest.TestCase):

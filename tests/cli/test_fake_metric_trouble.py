@@ -158,7 +158,7 @@ class NoMetrics(MetricTest):
         run, database = self.measure("hello", 5, options=options, **more)
         self.assertEqual(run.stdout, b"hello from the target\n")
         told = "\n".join(self.notices(run))
-        for word in ("no metrics can be collected", "traced without them", *words):
+        for word in ("no metrics can be collected", "traced without metrics", *words):
             self.assertIn(word, told)
         self.assertEqual(database.count("CONCURRENT_KERNEL"), 13)
         self.assertEqual(database.rows("SELECT * FROM METRIC"), [])
@@ -197,7 +197,7 @@ class NoMetrics(MetricTest):
         run, database = self.measure("hello", 5, cupti=BARE_CUPTI)
         told = self.notices(run)
         self.assertIn(f"{BARE_CUPTI} has no range profiler", told[0])
-        self.assertIn("traced without them", told[0])
+        self.assertIn("traced without metrics", told[0])
         self.assertIn("--cupti PATH", told[1])
         self.assertEqual(database.count("CONCURRENT_KERNEL"), 13)
         run = self.profile("hello", cupti=BARE_CUPTI, check=22,
@@ -208,6 +208,19 @@ class NoMetrics(MetricTest):
         run = self.profile("hello", 5, options=["--metrics", ONE], check=0, LD_LIBRARY_PATH="")
         self.assertIn("no CUDA driver", run.stderr)
         self.assertEqual(self.database().count("CONCURRENT_KERNEL"), 13)
+
+    def test_unknown_metric_without_a_driver(self):
+        for option, name, told in (
+            ("--metrics", "achieved_ocupancy", "did you mean achieved_occupancy?"),
+            ("--metrics", "dram__byte_read.sum", "did you mean dram__bytes_read.sum?"),
+            ("--metrics", "dram__bytes_read", "roll-up"),
+            ("--metrics", "dram__bytes_read.suum", "did you mean .sum?"),
+            ("--events", "warps_lunched", "did you mean warps_launched?"),
+        ):  # fmt: skip
+            with self.subTest(name=name):
+                run = self.profile("hello", options=[option, name], check=5, LD_LIBRARY_PATH="")
+                self.assertIn(told, run.stderr)
+                self.assertEqual(run.stdout, b"")
 
     def test_unknown_metric(self):
         for name, nearest in (("achieved_ocupancy", "achieved_occupancy"),

@@ -6,10 +6,11 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
-from fake_run import BARE_CUPTI, CUPTI, FAKE, SANITIZED, FakeTest
+from fake_run import BARE_CUPTI, CUPTI, FAKE, SANITIZED, FakeTest, has_driver
 
 
 class FailingCalls(FakeTest):
@@ -84,6 +85,29 @@ class FailingCalls(FakeTest):
         self.assertEqual(database.kernels(), {"before": 10})
         self.assertIn("CUPTI stopped by itself", run.stderr)
         self.assertNotEqual(database.losses(), {})
+
+
+# As a program with NVTX and without CUDA loads the collector.
+NVTX_ALONE = """
+import ctypes, os
+collector = ctypes.CDLL(os.environ["NVTX_INJECTION64_PATH"])
+prototype = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)
+tables = prototype(lambda number: None)
+collector.InitializeInjectionNvtx2(tables)
+"""
+
+
+@unittest.skipIf(SANITIZED, "an interpreter without the sanitizer cannot load the collector")
+class NoDriver(FakeTest):
+    @unittest.skipIf(has_driver(), "there is a driver")
+    def test_it_is_said_in_one_line(self):
+        # As CUPTI answers without one.
+        run = self.profile(sys.executable, "-c", NVTX_ALONE, check=0, LD_LIBRARY_PATH="",
+                           FAKE_CUPTI_FAIL="cuptiGetVersion=15")  # fmt: skip
+        self.assertRegex(
+            run.stderr.splitlines()[0],
+            r"^gpuprof: process \d+: no CUDA driver \(libcuda.so.1\) on this machine$")
+        self.assertNotIn("--cupti", run.stderr)
 
 
 class SecondClient(FakeTest):
