@@ -29,6 +29,19 @@ inline constexpr TimeName own_times[]{{"end", "stop"}, {"timestamp", "time"}};
 inline constexpr std::string_view begin_columns[]{"start", "timestamp", "time"};
 inline constexpr std::string_view end_columns[]{"end", "stop"};
 
+// A run's times count from the earliest of these: activity kinds, and where their time is.
+struct FirstTime {
+  std::string_view kind;  // without "CUPTI_ACTIVITY_KIND_"
+  std::string_view column;
+};
+inline constexpr FirstTime first_times[]{
+    {"KERNEL", "start"},     {"CONCURRENT_KERNEL", "start"},
+    {"CDP_KERNEL", "start"}, {"MEMCPY", "start"},
+    {"MEMCPY2", "start"},    {"MEMSET", "start"},
+    {"RUNTIME", "start"},    {"DRIVER", "start"},
+    {"MARKER", "timestamp"},
+};
+
 constexpr bool has_column(const Table& table, std::string_view name) {
   for (const Column& column : table.columns) {
     if (column.name == name) return true;

@@ -256,6 +256,14 @@ inline std::string schema_markdown() {
       "otherwise; table [CLOCK](#clock) turns them into time of day. A 64-bit unsigned number is "
       "stored as SQLite's signed one.\n\n"
       "All this is in the file too: `SELECT * FROM TABLE_DOC`, `SELECT * FROM COLUMN_DOC`.\n\n"
+      "`PRAGMA application_id` is " +
+      std::to_string(application_id) +
+      " (\"gprf\"), `PRAGMA user_version` and `schema_version` in [RUN](#run) are " +
+      std::to_string(schema_version) +
+      ". That number is raised when something a query can rely on is no longer so: a table, view "
+      "or "
+      "column of our own is gone, or has another name, meaning or unit. New tables, views, columns "
+      "and rows do not raise it, and nvprof's tables do not change.\n\n"
       "A column that is an id of a string says \"StringTable id\". `correlationId` joins the call "
       "of the CUDA API with the work it asked for, over all processes of the file: the low 32 bits "
       "are CUPTI's, the high ones count the processes.\n\n";

@@ -13,8 +13,14 @@
 
 namespace gpuprof::schema {
 
-// Raised when a view or table of ours changes its meaning; new ones and new columns do not count.
+// Raised when something that a query can rely on is no longer so: a table, view or column of ours
+// that is gone, has another name or another meaning or unit. Not raised for what is new, for rows
+// that there are more or fewer of, and for nvprof's tables, which do not change. docs/schema.md
+// says so too.
 inline constexpr int schema_version = 1;
+
+// What PRAGMA application_id gives for a file of ours, and no other program's: "gprf".
+inline constexpr int application_id = 0x67707266;
 
 // What table Version holds: the file is one of nvprof 11.8.
 inline constexpr int nvprof_version = 18;
@@ -85,6 +91,14 @@ inline constexpr SessionColumn statistic[]{
     {"name", "TEXT", "what was counted: STATISTIC_DOC.name"},
     {"value", "INT", "how many"},
     {"severity", "TEXT", "info, notice, data_loss or error; counts only when value is not 0"},
+};
+
+inline constexpr SessionColumn diagnostic[]{
+    {"time", "INT", "when, ns since 1970 (CLOCK_REALTIME); NULL = not known"},
+    {"processId", "INT", "process it is about; 0 = gpuprof itself"},
+    {"severity", "TEXT", "as that of a statistic: notice, data_loss or error"},
+    {"statistic", "TEXT", "the statistic that it explains: STATISTIC.name; NULL = none"},
+    {"text", "TEXT", "what was said, in words; parts of it may be the program's own"},
 };
 
 inline constexpr SessionColumn statistic_doc[]{
@@ -234,14 +248,18 @@ inline constexpr std::array session_tables{
                  "What was counted while collecting and loading, losses among it. The view losses "
                  "has those that matter.",
                  session::statistic, "PRIMARY KEY(processId, kind, name)"},
+    SessionTable{"DIAGNOSTIC",
+                 "What gpuprof and its collectors had to say: why something was lost or could not "
+                 "be had. The view losses has what explains a loss.",
+                 session::diagnostic},
     SessionTable{"STATISTIC_DOC", "What each statistic means.", session::statistic_doc},
     SessionTable{"ENUM_NAME", "Names of the numbers in columns whose doc says enum.",
-                 session::enum_name, "PRIMARY KEY(enum, value)"},
+                 session::enum_name, "PRIMARY KEY(enum, value)", true},
     SessionTable{"API_NAME", "Names of the CUDA functions, as the CUPTI that ran knows them.",
                  session::api_name, "PRIMARY KEY(domain, cbid)"},
     SessionTable{"TABLE_DOC", "What each table and view is.", session::table_doc},
     SessionTable{"COLUMN_DOC", "What each column of the tables is.", session::column_doc,
-                 "PRIMARY KEY(\"table\", \"column\")"},
+                 "PRIMARY KEY(\"table\", \"column\")", true},
     SessionTable{"NVTX_RANGE",
                  "NVTX ranges with both ends in one row, computed from MARKER and MARKER_DATA.",
                  session::nvtx_range},
@@ -324,6 +342,9 @@ inline constexpr std::array run_keys{
            "functions whose calls have no rows because they only ask, with commas between, without "
            "_v3020 and _ptsz; none = all calls have rows; absent where no calls were collected"},
     KeyDoc{"loss", "1 = the view losses has rows; 0 = nothing was lost"},
+    KeyDoc{"zero_ns",
+           "what times of the run count from, ns on CUPTI's clock: those of --from and --to, and "
+           "relative times of JSON; the earliest kernel, copy, set, API call or NVTX marker"},
     KeyDoc{"derived_from", "command that took this part out of a file; absent in a recording"},
 };
 
@@ -374,8 +395,7 @@ inline constexpr std::array statistics{
     StatisticInfo{
         "stream_refused", Severity::data_loss,
         "Frames left out because what the process sent made no sense any more, or its "
-        "collector is newer than this gpuprof, which said why on stderr. What the process "
-        "did from then on is missing."},
+        "collector is newer than this gpuprof. What the process did from then on is missing."},
     StatisticInfo{"stream_limited", Severity::data_loss,
                   "Things left out because the process sent more of them than gpuprof keeps: rows "
                   "of further tables, names of statistics and the like."},
@@ -389,8 +409,7 @@ inline constexpr std::array statistics{
                   "compiler wrote them."},
     StatisticInfo{"salvage_failed", Severity::data_loss,
                   "1 = the buffers that the process left behind could not be read, or not to the "
-                  "end. What was in them is missing; how much is not known. gpuprof said why on "
-                  "stderr."},
+                  "end. What was in them is missing; how much is not known."},
     StatisticInfo{"spilled_bytes", Severity::notice,
                   "Bytes that waited on disk because loading was slower than the target. Nothing "
                   "is missing."},
@@ -404,8 +423,8 @@ inline constexpr std::array statistics{
     StatisticInfo{"cupti_second_client", Severity::error,
                   "1 = another tool already had CUPTI in this process, so nothing was collected."},
     StatisticInfo{"not_profiled", Severity::error,
-                  "1 = collecting in this process did not work or ended early. gpuprof said why on "
-                  "stderr."},
+                  "1 = collecting in this process did not work or ended early. DIAGNOSTIC may say "
+                  "why."},
     StatisticInfo{"kind_unavailable", Severity::notice,
                   "1 = the running CUPTI or the device does not deliver this kind, so its table is "
                   "empty."},
@@ -438,8 +457,8 @@ inline constexpr std::array statistics{
     StatisticInfo{"metrics_skipped_capture", Severity::notice,
                   "Kernels that were not measured because a stream was being captured."},
     StatisticInfo{"metrics_skipped_failed", Severity::notice,
-                  "Kernels that were not measured because CUPTI's profiler had failed by then. "
-                  "gpuprof said why on stderr."},
+                  "Kernels that were not measured because CUPTI's profiler had failed by then: see "
+                  "DIAGNOSTIC."},
     StatisticInfo{"metrics_skipped_unanswered", Severity::notice,
                   "Kernels and ranges that were not measured because gpuprof did not say in time "
                   "whether they are meant."},

@@ -42,6 +42,7 @@ extern const Subcommand help_command;
 extern const Subcommand man_command;
 extern const Subcommand completion_command;
 extern const Subcommand options_command;
+extern const Subcommand exit_codes_command;
 extern const Subcommand metric_map_command;
 
 // In the order in which help shows them.

@@ -26,7 +26,8 @@ Examples
   gpuprof -o run.sqlite python train.py        record into run.sqlite while it runs
   gpuprof -i run.sqlite                        the summary of that run
   gpuprof -i run.sqlite --print-gpu-trace      each kernel and copy of it
-  gpuprof -i run.sqlite --kernels gemm --top 5 its five slowest kernels with gemm in their names
+  gpuprof -i run.sqlite --print-gpu-summary --kernels gemm --top 5
+                                               its five slowest kernels with gemm in their names
 )";
 
 // `text` in lines from `indent` on, the first one behind what is on its line already.
@@ -118,8 +119,8 @@ std::string full_help() {
   for (const OptionGroupInfo& group : option_groups()) help += group_help(group);
   help += commands_help() + "\nExit codes: the program's own, 128 + the signal that ended it, or\n";
   for (const ExitCodeInfo& code : exit_codes) {
-    help += "  " + std::string(2 - code.code.size(), ' ') + std::string(code.code) + "  " +
-            std::string(code.meaning) + "\n";
+    const std::string number = std::to_string(code.code);
+    help += "  " + std::string(3 - number.size(), ' ') + number + "  " + wrapped(code.meaning, 7);
   }
   return help;
 }
@@ -158,6 +159,14 @@ int print_help(const std::string& topic) {
 int print_version() {
   std::cout << "gpuprof " << version << "\n";
   return 0;
+}
+
+std::string exit_codes_markdown() {
+  std::string table = "| code | meaning |\n|---|---|\n";
+  for (const ExitCodeInfo& code : exit_codes) {
+    table += "| " + std::to_string(code.code) + " | " + std::string(code.meaning) + " |\n";
+  }
+  return table;
 }
 
 std::string options_markdown() {

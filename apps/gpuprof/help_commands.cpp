@@ -59,4 +59,16 @@ const Subcommand options_command{
     },
 };
 
+const Subcommand exit_codes_command{
+    .name = "exit-codes",
+    .usage = "",
+    .help = "",
+    .declare = [](CLI::App&) -> std::function<int()> {
+      return [] {
+        std::cout << exit_codes_markdown();
+        return 0;
+      };
+    },
+};
+
 }  // namespace gpuprof::app

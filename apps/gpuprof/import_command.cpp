@@ -15,19 +15,12 @@ constexpr char refused[] = "Error: Unable to import nvprof generated profile dat
 }  // namespace
 
 int import_command(const Options& options) {
-  if (access(options.input.c_str(), F_OK) != 0) {
-    // nvprof's words, SQLite's among them; it tries twice.
-    for (int attempt = 0; attempt < 2; ++attempt) {
-      std::fputs("fatal   : Problem during SQL operation: unable to open database file\n", stderr);
-    }
-    throw NvprofError{{refused}, ExitCode::import_failed};
-  }
   signal(SIGPIPE, SIG_IGN);
   Log log(options, true, getpid());
   store::ProfileFile file(options.input);
   if (file.problem()) {
-    // nvprof's line, and the reason.
-    std::fprintf(stderr, "======== %s\n", refused);
+    // nvprof's line, and the reason; of a file that is missing there is nothing more to say.
+    if (file.size() >= 0) std::fprintf(stderr, "======== %s\n", refused);
     throw Error(*file.problem());
   }
   bool read = true;

@@ -209,6 +209,10 @@ void read_contents(const store::ProfileFile& file, store::Database& database, bo
                          !info["run"].contains("derived_from");
   Tables(database, ids_count, all, progress).read(info);
   info["losses"] = objects(database, "SELECT value, name, kind, process_id, help FROM losses");
+  info["diagnostics"] =
+      objects(database,
+              "SELECT time, processId AS process_id, severity, statistic, text FROM DIAGNOSTIC "
+              "ORDER BY rowid");
 }
 
 // "13.0" of 13000, "13.5" of 130500.
@@ -275,6 +279,16 @@ class Text {
       line("lost", plain(loss["value"]) + " " + plain(loss["name"]) + " " + plain(loss["kind"]));
     }
     if (info_["losses"].empty() && info_["format"] == "gpuprof") line("lost", "nothing");
+    constexpr std::size_t most = 20;
+    std::size_t shown = 0;
+    for (const Json& said : info_["diagnostics"]) {
+      if (++shown > most) break;
+      const std::string process = plain(said["process_id"]);
+      line("said", (process == "0" ? "" : "process " + process + ": ") + plain(said["text"]));
+    }
+    if (shown > most) {
+      line("", std::to_string(info_["diagnostics"].size() - most) + " more in DIAGNOSTIC");
+    }
   }
 
  private:

@@ -96,7 +96,8 @@ class Log::Buffer : public std::streambuf {
   std::array<char, 1 << 16> bytes_;
 };
 
-Log::Log(const Options& options, bool stored, long process_id) : options_(options) {
+Log::Log(const Options& options, bool stored, long process_id)
+    : options_(options), stored_(stored) {
   const std::string& file = options.log_file;
   use(file == "%1" || (file.empty() && wants_json(options) && stored) ? 1 : 2, false);
   if (file.empty() || file == "%1" || file == "%2") return;
@@ -109,7 +110,13 @@ Log::~Log() = default;
 
 void Log::open(long process_id) {
   const std::string& file = options_.log_file;
-  if (launch::names_process(file)) open_file(launch::expand_name(file, process_id));
+  if (!launch::names_process(file)) return;
+  try {
+    open_file(launch::expand_name(file, process_id));
+  } catch (const NvprofError& error) {
+    lost_ = true;
+    for (const std::string& text : error.lines) line("======== " + text);
+  }
 }
 
 void Log::open_file(const std::string& path) {
@@ -121,8 +128,9 @@ void Log::open_file(const std::string& path) {
     file = ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
   }
   if (file < 0) {
-    std::fprintf(stderr, "======== Error: can't open log file \"%s\"\n", path.c_str());
-    return;
+    throw NvprofError{
+        {"Error: can't open log file \"" + printable(path) + "\": " + std::strerror(errno)},
+        ExitCode::output_failed};
   }
   const std::lock_guard lock(mutex_);
   use(file, true);
@@ -182,6 +190,8 @@ bool Log::report(store::Database& database, const std::string& prefix,
   reports.terminal = buffer_->terminal() && !std::getenv("NO_COLOR") &&
                      !(type && std::string_view(type) == "dumb");
   reports.prefix = prefix;
+  // A run is over by then: its exit code counts.
+  reports.filter.check = stored_;
   try {
     buffer_->mark();
     for (const std::string& note : notes) {

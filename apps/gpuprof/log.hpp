@@ -18,16 +18,17 @@ namespace gpuprof::app {
 // reader that goes away ends the writing and nothing else.
 class Log {
  public:
-  // Opens the log file, unless its name has %p and no process is known yet (0). When it cannot be
-  // opened that is said, and standard error takes its place. JSON of a stored profile goes to
-  // standard output (`stored`).
+  // Opens the log file, unless its name has %p and no process is known yet (0). Throws NvprofError
+  // when it cannot be opened. JSON of a stored profile goes to standard output (`stored`).
   Log(const Options& options, bool stored, long process_id);
   ~Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
-  // For a name with %p.
+  // For a name with %p. The program runs by now: when the file cannot be opened that is said,
+  // standard error takes its place, and lost() is true.
   void open(long process_id);
+  bool lost() const { return lost_; }
 
   // "gpuprof: text".
   void say(std::string_view text);
@@ -48,8 +49,10 @@ class Log {
 
   class Buffer;
   const Options& options_;
+  bool stored_;
   std::mutex mutex_;  // guards the next
   int told_of_processes_ = 0;
+  bool lost_ = false;
   std::unique_ptr<Buffer> buffer_;
   std::ostream stream_{nullptr};
 };

@@ -84,7 +84,7 @@ the next word, which must not begin with a hyphen, or as \fB\-\-name=value\fR.
   page +=
       ".SH EXIT STATUS\nThat of the program, 128 + the number of the signal that ended it, or:\n";
   for (const ExitCodeInfo& code : exit_codes) {
-    page += ".TP\n" + std::string(code.code) + "\n" + escaped(code.meaning) + "\n";
+    page += ".TP\n" + std::to_string(code.code) + "\n" + escaped(code.meaning) + "\n";
   }
   page += R"(.SH ENVIRONMENT
 .TP

@@ -10,6 +10,7 @@
 #include "libprof/base/demangle.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/path.hpp"
+#include "libprof/metrics/chip_names.hpp"
 #include "libprof/wire/stream_error.hpp"
 
 namespace gpuprof::app {
@@ -136,7 +137,8 @@ MetricSession::~MetricSession() = default;
 
 std::vector<ProbedDevice> MetricSession::usable_devices() const {
   if (!options_.query.chip.empty()) {
-    return {{.index = 0, .chip = options_.query.chip, .name = {}, .problem = {}}};
+    return {
+        {.index = 0, .chip = metrics::chip_named(options_.query.chip), .name = {}, .problem = {}}};
   }
   std::vector<ProbedDevice> devices = probe_devices(options_.cupti, !options_.application.empty());
   std::string problems;

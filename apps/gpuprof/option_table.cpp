@@ -56,6 +56,15 @@ Set flag(void (*set)(Options&)) {
   };
 }
 
+Set layout(report::Layout layout) {
+  return [=](Options& options, const std::string&) {
+    report::Options& reports = options.reports;
+    reports.two_layouts |= reports.layout != report::Layout::text && reports.layout != layout;
+    reports.layout = layout;
+    return std::optional<Refusal>();
+  };
+}
+
 // For choices: on and off, or one word against the others.
 Set equals(std::string_view word, bool& (*target)(Options&)) {
   return [=](Options& options, const std::string& value) {
@@ -460,6 +469,15 @@ std::vector<Option> make_table() {
        .help = "Replace a profile, a capture or an empty file of that name",
        .common = true,
        .set = flag([](Options& o) { o.overwrite = true; })},
+      {.name = "fail-if-empty",
+       .group = G::output,
+       .help = "End with 24 when nothing was recorded and the program ended with 0\n"
+               "For tests: a program that finds no GPU and goes on without is not taken for one "
+               "that was profiled.",
+       .ours = true,
+       .common = true,
+       .not_with_import = true,
+       .set = flag([](Options& o) { o.fail_if_empty = true; })},
       {.name = "umask",
        .argument = "MODE",
        .group = G::output,
@@ -538,13 +556,13 @@ std::vector<Option> make_table() {
        .group = G::format,
        .help = "Comma-separated values",
        .common = true,
-       .set = flag([](Options& o) { o.reports.layout = report::Layout::csv; })},
+       .set = layout(report::Layout::csv)},
       {.name = "json",
        .group = G::format,
        .help = "One JSON document; with -i on standard output",
        .ours = true,
        .common = true,
-       .set = flag([](Options& o) { o.reports.layout = report::Layout::json; })},
+       .set = layout(report::Layout::json)},
       {.name = "normalized-time-unit",
        .letter = 'u',
        .argument = "s|ms|us|ns|col|auto",
@@ -661,7 +679,8 @@ std::vector<Option> make_table() {
       {.name = "chip",
        .argument = "NAME",
        .group = G::metrics,
-       .help = "The chip that --query-metrics lists, such as GH100 (H100, H200) or AD102",
+       .help = "The chip that --query-metrics lists: GH100, or a product such as H200 or A100, or "
+               "sm_90",
        .ours = true,
        .set = text([](Options& o) -> std::string& { return o.query.chip; })},
       {.name = "filter",
@@ -989,11 +1008,20 @@ std::optional<Refusal> apply(const Option& option, const std::string& value, Opt
 }
 
 std::string wrong_combination(const report::Options& reports) {
-  bool summary = false, trace = false;
+  bool summary = false, trace = false, with_top = false;
   for (const report::Report* report : report::reports()) {
     if (!reports.chosen.contains(std::string(report->option))) continue;
-    summary |= report->option.find("summary") != report->option.npos;
+    const bool of_sums = report->option.find("summary") != report->option.npos;
+    summary |= of_sums && !report->ours;
+    with_top |= of_sums;
     trace |= report->phase == report::Phase::trace;
+  }
+  if (reports.two_layouts) return "Use either --csv or --json.";
+  if (reports.top > 0 && trace && !with_top) {
+    return "--top is for summaries; a trace has all rows.";
+  }
+  if (reports.filter.from && reports.filter.to && *reports.filter.from >= *reports.filter.to) {
+    return "--from is not before --to.";
   }
   if (summary && trace) {
     return "Use either the print summary options or the print trace options.";

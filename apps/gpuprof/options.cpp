@@ -120,7 +120,9 @@ class Parser {
     errors_.push_back("Error: Encountered invalid option : " + word);
     const std::string_view name = std::string_view(word).substr(0, word.find('='));
     std::string close;
-    std::size_t least = 3;
+    // More changes than half of a short name make it another.
+    std::size_t least =
+        std::min<std::size_t>(3, (name.size() - std::min<std::size_t>(name.size(), 2) + 1) / 2);
     for (const Option& option : option_table()) {
       const std::size_t far = distance(name, "--" + option.name);
       if (far < least) close = option.name;
@@ -155,7 +157,11 @@ class Parser {
     if (!errors_.empty()) throw NvprofError{errors_, ExitCode::bad_option};
     const bool plan_only = options_.metrics.plan && !options_.metrics.requests.empty();
     if (!importing() && !query && !plan_only && options_.application.empty()) {
-      throw NvprofError{{"Error: no application specified."}, ExitCode::no_application};
+      NvprofError error{{"Error: no application specified."}, ExitCode::no_application};
+      if (words_.empty()) {
+        for (const std::string_view line : usage) error.lines.emplace_back(line);
+      }
+      throw error;
     }
   }
 
@@ -164,6 +170,11 @@ class Parser {
     throw NvprofError{errors_, ExitCode::bad_option};
   }
 
+  static constexpr std::string_view usage[] = {
+      "gpuprof [options] PROGRAM [arguments]   profile a program",
+      "gpuprof -i FILE [options]               print reports of a stored run",
+      "gpuprof --help                          options, commands, examples",
+  };
   static constexpr char both[] =
       "Error: Cannot run an application and import a profile at the same time.";
 

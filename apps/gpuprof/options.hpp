@@ -84,6 +84,7 @@ struct Options {
   // run and replay
   std::string output;  // empty: a temporary file, and the summary
   bool overwrite = false;
+  bool fail_if_empty = false;
   mode_t file_mode = 0600;  // of the files that are made
   bool indexes = true;
 

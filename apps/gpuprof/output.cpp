@@ -1,8 +1,36 @@
 #include "apps/gpuprof/output.hpp"
 
+#include <set>
 #include <string>
+#include <string_view>
+
+#include "libprof/base/error.hpp"
+#include "libprof/base/printable.hpp"
 
 namespace gpuprof::app {
+
+namespace {
+
+// Why something is missing, if that is one reason; else where to look.
+std::string why(Recorder& recorder) {
+  std::set<std::string> reasons;
+  bool unexplained = false;
+  try {
+    for (store::Loader* loader : recorder.loaders()) {
+      auto losses = loader->database().prepare("SELECT DISTINCT reason FROM losses");
+      while (losses.step()) {
+        unexplained |= losses.is_null(0);
+        if (!losses.is_null(0)) reasons.emplace(losses.text(0));
+      }
+    }
+  } catch (const Error&) {
+    unexplained = true;  // interrupted
+  }
+  if (unexplained || reasons.size() != 1) return "SELECT * FROM losses says why";
+  return printable(std::string_view(*reasons.begin()).substr(0, 300));
+}
+
+}  // namespace
 
 void print_outcome(Recorder& recorder, Log& log) {
   const store::LoadTotals totals = recorder.totals();
@@ -24,9 +52,13 @@ void print_outcome(Recorder& recorder, Log& log) {
                                  : " processes with losses that nobody could count");
   add_loss(totals.not_profiled,
            totals.not_profiled == 1 ? " process not profiled" : " processes not profiled");
-  losses = totals.lossless() ? "nothing lost" : losses + " (SELECT * FROM losses says why)";
+  constexpr std::string_view nothing = "nothing lost";
+  losses = totals.lossless() ? std::string(nothing) : losses + " (" + why(recorder) + ")";
   if (recorder.still_open()) losses += "; another process has it open, so keep its -wal file";
   if (!recorder.capture_damage().empty()) losses += "; the capture is not whole";
+  if (totals.processes == 0 && totals.lossless()) {
+    return log.say(files + ": 0 records: no process used CUDA" + losses.substr(nothing.size()));
+  }
   log.say(files + ": " + std::to_string(totals.records) + " records of " +
           std::to_string(totals.processes) +
           (totals.processes == 1 ? " process, " : " processes, ") + losses);

@@ -17,6 +17,7 @@
 #include "libprof/base/error.hpp"
 #include "libprof/base/pattern.hpp"
 #include "libprof/metrics/catalogue.hpp"
+#include "libprof/metrics/chip_names.hpp"
 #include "libprof/metrics/nearest.hpp"
 
 namespace gpuprof::app {
@@ -428,8 +429,7 @@ int query_command(const Options& options) {
     return std::make_shared<const cupti::HostLibrary>(host_cupti_candidates(options.cupti));
   };
   if (!options.query.chip.empty()) {
-    std::string chip = options.query.chip;
-    for (char& c : chip) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    const std::string chip = metrics::chip_named(options.query.chip);
     const Library library = open();
     if (csv) print_csv_heading();
     const Json document = list_chip(library, options, chip, {});

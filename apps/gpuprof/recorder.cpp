@@ -59,6 +59,7 @@ bool Recorder::open(Profile& profile) {
   }
   for (const wire::Frame& frame : run_frames_) profile.loader->load(frame);
   for (const auto& [statistic, value] : counts_) profile.loader->count(statistic, value);
+  for (const auto& [statistic, text] : reasons_) profile.loader->explain(statistic, text);
   return true;
 }
 
@@ -93,6 +94,7 @@ void Recorder::end_capture(const Error& error) {
                  (error.hint().empty() ? "" : "\n  " + error.hint()));
   }
   count("capture_cut", 1);
+  explain("capture_cut", capture_damage_);
 }
 
 // What SQLite writes to a file without a name nobody will ever read.
@@ -215,6 +217,13 @@ void Recorder::count(schema::StatisticName statistic, std::uint64_t value) {
   counts_.emplace_back(statistic, value);
   for (const auto& profile : profiles_) {
     if (profile->loader) profile->loader->count(statistic, value);
+  }
+}
+
+void Recorder::explain(schema::StatisticName statistic, const std::string& text) {
+  reasons_.emplace_back(statistic, text);
+  for (const auto& profile : profiles_) {
+    if (profile->loader) profile->loader->explain(statistic, text);
   }
 }
 

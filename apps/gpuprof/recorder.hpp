@@ -48,6 +48,8 @@ class Recorder {
   void commit();
   void finish();
   void count(schema::StatisticName statistic, std::uint64_t value);
+  // Why there was something to count; for all files there are.
+  void explain(schema::StatisticName statistic, const std::string& text);
 
   store::LoadTotals totals() const;
   // After finish(): some file is open elsewhere and still has its log beside it.
@@ -94,6 +96,7 @@ class Recorder {
   std::string capture_damage_;
   std::vector<wire::Frame> run_frames_;                                  // every file has them
   std::vector<std::pair<schema::StatisticName, std::uint64_t>> counts_;  // and these
+  std::vector<std::pair<schema::StatisticName, std::string>> reasons_;
   std::vector<std::unique_ptr<Profile>> profiles_;
   // By stream. Null: its file was removed, and what comes is thrown away.
   std::map<std::uint32_t, Profile*> of_streams_;

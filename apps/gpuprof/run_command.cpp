@@ -33,11 +33,14 @@
 #include "libprof/base/error.hpp"
 #include "libprof/base/path.hpp"
 #include "libprof/base/printable.hpp"
+#include "libprof/base/shell.hpp"
 #include "libprof/base/temporary_folder.hpp"
 #include "libprof/launch/end_requests.hpp"
 #include "libprof/launch/frame_queue.hpp"
 #include "libprof/launch/listener.hpp"
 #include "libprof/launch/target.hpp"
+#include "libprof/metrics/nearest.hpp"
+#include "libprof/store/profile_file.hpp"
 #include "libprof/wire/stream_error.hpp"
 
 namespace gpuprof::app {
@@ -282,17 +285,71 @@ void print_nothing_captured(Log& log, bool driver, bool report) {
   if (report) log.line("======== Warning: No profile data collected.");
 }
 
+std::string cut_off(std::size_t processes) {
+  return std::to_string(processes) + (processes == 1 ? " process" : " processes") +
+         " reached gpuprof and ended before anything was recorded";
+}
+
+// What a file is that was named in place of a program; empty: nothing that gpuprof knows.
+std::string file_for_gpuprof(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return {};
+  const std::string name = shell_line({path});
+  const store::ProfileFile file(path);
+  const bool profile =
+      file.format() == store::Format::gpuprof || file.format() == store::Format::nvprof;
+  if (profile && !file.problem()) {
+    return "It is a profile: gpuprof -i " + name + " prints its reports, gpuprof info " + name +
+           " says what is in it.";
+  }
+  return file.is_capture() ? "It is a capture: gpuprof replay " + name + " prints its reports."
+                           : "";
+}
+
+// What may have been meant by a first word that is no program; empty: nothing comes to mind.
+std::string command_meant(const std::string& word) {
+  struct Other {
+    std::string_view word, command;
+  };
+  constexpr Other others[] = {
+      {"version", "gpuprof --version"},
+      {"stats", "gpuprof -i FILE"},
+      {"report", "gpuprof -i FILE"},
+      {"import", "gpuprof -i FILE"},
+      {"run", "gpuprof PROGRAM"},
+      {"record", "gpuprof -o FILE PROGRAM"},
+      {"profile", "gpuprof -o FILE PROGRAM"},
+  };
+  for (const Other& other : others) {
+    if (word == other.word) return "Did you mean \"" + std::string(other.command) + "\"?";
+  }
+  std::vector<std::string> names;
+  for (const Subcommand* command : subcommands()) {
+    if (!command->help.empty()) names.emplace_back(command->name);
+  }
+  std::erase_if(names, [&](const std::string& name) {
+    return metrics::edit_distance(word, name) * 2 > name.size();
+  });
+  const auto meant = metrics::nearest(word, names, 1);
+  return meant.empty() ? "" : "Did you mean \"gpuprof " + meant[0] + "\"?";
+}
+
 // nvprof's line when there is no such program; what else is wrong stays as it is said.
 [[noreturn]] void throw_not_started(const Error& error, const Options& options) {
   const std::string& program = options.application[0];
+  const std::string file = file_for_gpuprof(program);
   const bool missing = std::string_view(error.what()).ends_with(std::strerror(ENOENT));
   const bool has_folder = program.find('/') != program.npos;
-  if (!missing || (has_folder && std::filesystem::exists(program))) throw error;
+  if (file.empty() && (!missing || (has_folder && std::filesystem::exists(program)))) throw error;
   NvprofError not_found{{}, ExitCode::application_not_found};
-  if (!options.quiet && !driver_found()) not_found.lines.emplace_back(no_driver);
-  not_found.lines.emplace_back("Error: application not found.");
-  if (!has_folder && std::filesystem::exists(program)) {
-    not_found.lines.push_back("It is in this folder: ./" + program);
+  if (!options.quiet && file.empty() && !driver_found()) not_found.lines.emplace_back(no_driver);
+  not_found.lines.push_back("Error: application not found: " + printable(program));
+  if (!file.empty()) {
+    not_found.lines.push_back(printable(file));
+  } else if (!has_folder && std::filesystem::exists(program)) {
+    not_found.lines.push_back("It is in this folder: ./" + printable(program));
+  } else if (!has_folder && !command_meant(program).empty()) {
+    not_found.lines.push_back(command_meant(program));
   }
   throw not_found;
 }
@@ -605,6 +662,7 @@ int record(const Options& options, launch::Target& target, launch::EndRequests& 
   if (counts.discarded_blocks) recorder.count("blocks_discarded", counts.discarded_blocks);
   if (const std::size_t lost = listener.silent() + listener.turned_away()) {
     recorder.count("not_profiled", lost);
+    recorder.explain("not_profiled", cut_off(lost));
   }
   if (listener.unaccounted()) recorder.count("stream_cut", listener.unaccounted());
   if (metrics && metrics->mismatched()) recorder.count("metrics_mismatched", metrics->mismatched());
@@ -619,11 +677,7 @@ int record(const Options& options, launch::Target& target, launch::EndRequests& 
   }
 
   if (listener.seen() == 0 && listener.silent() > 0) {
-    if (!options.quiet) {
-      log.say("no CUDA activity was captured: " + std::to_string(listener.silent()) +
-              (listener.silent() == 1 ? " process" : " processes") +
-              " reached gpuprof and ended before anything was recorded");
-    }
+    if (!options.quiet) log.say("no CUDA activity was captured: " + cut_off(listener.silent()));
   } else if (listener.seen() == 0) {
     if (!options.quiet) print_nothing_captured(log, driver_found(), report);
   } else {
@@ -631,10 +685,15 @@ int record(const Options& options, launch::Target& target, launch::EndRequests& 
     if (!options.quiet) print_unavailable(recorder, log, options);
     if (metrics && !options.quiet) print_metrics(*metrics, recorder, log);
     if (report) print_run(recorder, log, options, ended.process);
-    if (!temporary && !options.quiet) print_outcome(recorder, log);
   }
+  if (!temporary && !options.quiet) print_outcome(recorder, log);
   if (report) print_exit(ended, log);
-  return recorder.failed() ? static_cast<int>(ExitCode::output_failed) : ended.exit_code;
+  if (recorder.failed() || log.lost()) return static_cast<int>(ExitCode::output_failed);
+  if (options.fail_if_empty && ended.exit_code == 0 && recorder.totals().records == 0) {
+    throw Error("nothing was recorded", "without --fail-if-empty this is no failure",
+                ExitCode::nothing_recorded);
+  }
+  return ended.exit_code;
 }
 
 }  // namespace

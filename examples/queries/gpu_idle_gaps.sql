@@ -1,6 +1,6 @@
 -- When was a GPU idle for longest, and what ended the wait? (window functions: SQLite 3.25)
 SELECT device_id,
-       (start - (SELECT min(start) FROM gpu_activities WHERE start > 0)) / 1e6 AS ended_at_ms,
+       (start - (SELECT value FROM RUN WHERE key = 'zero_ns')) / 1e6 AS ended_at_ms,
        (start - busy_until) / 1e3 AS idle_us,
        name AS next
 FROM (SELECT device_id, start, name,

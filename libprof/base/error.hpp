@@ -20,6 +20,7 @@ enum class ExitCode : int {
   output_failed = 21,  // the output file exists, cannot be written, or the disk is full
   no_metrics = 22,     // metrics were asked for and cannot be collected
   no_driver = 23,
+  nothing_recorded = 24,  // and --fail-if-empty was given
 };
 
 // `what()` is one line that says what is wrong; `hint()` is what to do about it, may be empty.

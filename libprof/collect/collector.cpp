@@ -500,8 +500,11 @@ bool Collector::check(CUptiResult result, const char* what) {
 }
 
 void Collector::tell(std::string_view what, std::string_view text) {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
   wire::Fields fields;
   fields.set(what, text);
+  fields.set("time", static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec);
   wire::Encoder info;
   info.fields(fields);
   channel_.send(wire::FrameType::info, info);

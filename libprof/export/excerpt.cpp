@@ -127,6 +127,7 @@ class Copier {
     if (ours_) complete_our_own();
     progress_("writing");
     out_.execute("COMMIT");
+    store::use_small_pages(out_);
     return std::move(result_);
   }
 
@@ -236,7 +237,7 @@ class Copier {
   void find_window() {
     if (!options_.from && !options_.to) return;
     progress_("looking for the first record");
-    const std::int64_t first = store::first_record(out_, "source").value_or(0);
+    const std::int64_t first = store::zero_of_run(out_, "source").value_or(0);
     // What has no time has 0 there.
     if (options_.from) from_ = std::max<std::int64_t>(1, saturating_add(first, *options_.from));
     if (options_.to) to_ = saturating_add(first, *options_.to);
@@ -506,15 +507,19 @@ std::set<std::string> tables_named(const std::vector<std::string>& words, Databa
   for (const schema::KindRef& kind : schema::kinds) candidates.emplace(kind.table->name);
   for (const schema::LegacyTable& table : schema::legacy_tables) candidates.emplace(table.name);
   std::set<std::string> chosen;
-  for (const std::string& word : words) {
-    const std::string name = plain(word);
+  const auto choose = [&](const std::string& name) {
     bool found = false;
     for (const std::string& table : candidates) {
       if (!names_table(name, table)) continue;
       chosen.insert(table);
       found = true;
     }
-    if (!found) {
+    return found;
+  };
+  for (const std::string& word : words) {
+    const std::string name = plain(word);
+    // Views are called kernels, memcpys.
+    if (!choose(name) && !(name.ends_with('S') && choose(name.substr(0, name.size() - 1)))) {
       throw Error("there are no records named " + word,
                   "name groups of --trace (gpu, api, nvtx, ...), kinds (kernel, memcpy, runtime, "
                   "...) or tables",

@@ -37,10 +37,13 @@ constexpr std::array<Place, 8> secrets{{{module_table, "cubin"},
                                         {"PROCESS", "cupti_path"},
                                         {"METRIC_GROUP", "scope"}}};
 
-constexpr std::array<std::string_view, 15> run_keys{
-    "gpuprof_version",   "schema_version", "wire_version",   "operating_system", "cpu_count",
-    "driver_version",    "t0_realtime_ns", "t1_realtime_ns", "exit_status",      "exit_signal",
-    "target_process_id", "finished",       "trace_groups",   "calls_left_out",   "loss"};
+constexpr std::array<std::string_view, 16> run_keys{
+    "gpuprof_version",  "schema_version",    "wire_version",
+    "operating_system", "cpu_count",         "driver_version",
+    "t0_realtime_ns",   "t1_realtime_ns",    "exit_status",
+    "exit_signal",      "target_process_id", "finished",
+    "trace_groups",     "calls_left_out",    "loss",
+    "zero_ns"};
 
 template <std::size_t N>
 bool has(const std::array<Place, N>& places, std::string_view table, std::string_view column) {

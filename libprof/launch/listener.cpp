@@ -385,7 +385,27 @@ bool Listener::goes_on(Connection& connection, bool something_came) {
 void Listener::end_stream(Connection& connection, std::string_view why) {
   connection.broken = true;
   connection.frames = wire::FrameAssembler();
+  explain(connection, "stream_cut", why);
+}
+
+// Tells the user, and the file.
+void Listener::explain(const Connection& connection, std::string_view statistic,
+                       std::string_view why) {
   tell_user(connection.process_id, why);
+  if (!connection.said_hello) return;
+  try {
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    wire::Fields fields;
+    fields.set("lost", why.substr(0, wire::max_diagnostic_bytes));
+    fields.set("statistic", statistic);
+    fields.set("time", static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec);
+    wire::Encoder info;
+    info.fields(fields);
+    queue_.push(wire::make_frame(wire::FrameType::info, connection.stream, info.bytes()));
+  } catch (const std::exception&) {
+    // It is counted all the same.
+  }
 }
 
 void Listener::tell_user(std::int64_t process_id, std::string_view text) {
@@ -716,7 +736,7 @@ void Listener::conclude(const Connection& connection, const std::function<void()
 }
 
 void Listener::count_unsalvaged(Connection& connection, const std::string& problem) {
-  tell_user(connection.process_id, problem);
+  explain(connection, "salvage_failed", problem);
   push_statistics(connection, std::array<wire::Statistic, 1>{{{"", "salvage_failed", 1}}});
 }
 

@@ -108,6 +108,7 @@ class Listener {
   void came_in_part(Connection& connection, std::span<const std::byte> payload);
   void answer_hello(Connection& connection, wire::Frame& hello);
   void end_stream(Connection& connection, std::string_view why);
+  void explain(const Connection& connection, std::string_view statistic, std::string_view why);
   void tell_user(std::int64_t process_id, std::string_view text);
   void take_question(Connection& connection, const wire::Frame& question);
   void over(std::unique_ptr<Connection> connection);

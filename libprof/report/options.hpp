@@ -37,12 +37,14 @@ struct Filter {
   std::vector<std::int64_t> devices;  // of GPU work
   std::optional<std::int64_t> from;   // ns after the first record; records that begin then or later
   std::optional<std::int64_t> to;     // … and before this
+  bool check = false;                 // refuse devices that are not there
 };
 
 struct Options {
   // The reports chosen, by the names of their options ("print-gpu-trace"); empty: the summary.
   std::set<std::string> chosen = {};
   Layout layout = Layout::text;
+  bool two_layouts = false;  // were asked for
   Unit unit = Unit::automatic;
   std::optional<NameStyle> names = {};  // none: each report's own default
   bool openacc_inclusive = false;

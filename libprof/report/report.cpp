@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "libprof/base/printable.hpp"
+#include "libprof/report/left_out.hpp"
 #include "libprof/report/metrics.hpp"
 #include "libprof/report/output.hpp"
 
@@ -77,7 +78,10 @@ void print_losses(Session& session) {
   for (const std::string_view column : {"process_id", "kind", "name", "value", "help"}) {
     if (!database.has_column("losses", column)) return;
   }
-  auto losses = database.prepare("SELECT value, name, kind, process_id, help FROM losses");
+  const bool reasons = database.has_column("losses", "reason");
+  auto losses =
+      database.prepare("SELECT value, name, kind, process_id, " +
+                       std::string(reasons ? "coalesce(reason, help)" : "help") + " FROM losses");
   while (losses.step()) {
     std::string line(losses.text(0));
     line.append(" ").append(losses.text(1));
@@ -153,6 +157,7 @@ bool shows_section(const Session& session, std::string_view option) {
 void print_reports(store::Database& database, std::ostream& out, const Options& options) {
   Output output(out, options);
   Session session(database, options, output, name_style(options));
+  check_devices(session);
   if (options.cpu.show_ccff && !options.cpu.by_instruction) {
     output.warning("Showing CCFF messages implies collapsing the graph by instruction address.");
   }
@@ -190,6 +195,7 @@ void print_reports(store::Database& database, std::ostream& out, const Options& 
     print_phase(session, Phase::extra);
     print_phase(session, Phase::always);
   }
+  report_left_out(session);
   session.report_skipped();
   print_losses(session);
   output.finish();

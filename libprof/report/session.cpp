@@ -16,6 +16,8 @@ std::string table_name(std::string_view kind) { return "CUPTI_ACTIVITY_KIND_" + 
 
 constexpr std::array<std::string_view, 6> gpu_kinds{"KERNEL", "CONCURRENT_KERNEL", "CDP_KERNEL",
                                                     "MEMCPY", "MEMCPY2",           "MEMSET"};
+// GPU work that nvprof did not report.
+constexpr std::array<std::string_view, 2> own_gpu_kinds{"GRAPH_TRACE", "MEM_DECOMPRESS"};
 constexpr std::array<std::string_view, 2> api_kinds{"RUNTIME", "DRIVER"};
 
 // What else has times, and which of them are no good.
@@ -124,10 +126,16 @@ const std::map<std::int64_t, NamedMetric>& Session::named_metrics() {
 void Session::find_window() {
   const Filter& filter = options_.filter;
   if (!filter.from && !filter.to) return;
-  output_.progress("looking for the first record");
-  const std::int64_t first = store::first_record(database_).value_or(0);
-  if (filter.from) from_ = saturating_add(first, *filter.from);
-  if (filter.to) to_ = saturating_add(first, *filter.to);
+  if (filter.from) from_ = saturating_add(zero(), *filter.from);
+  if (filter.to) to_ = saturating_add(zero(), *filter.to);
+}
+
+std::int64_t Session::zero() {
+  if (!zero_) {
+    output_.progress("looking for the first record");
+    zero_ = store::zero_of_run(database_).value_or(0);
+  }
+  return *zero_;
 }
 
 std::string Session::kernel_ids() {
@@ -163,8 +171,9 @@ std::string Session::filter(std::string_view kind) {
   }
   if (!options_.filter.kernels.empty()) {
     if (is_kernel_kind(kind)) in("name", kernel_ids());
-    const bool other_gpu_work = std::ranges::find(gpu_kinds, kind) != gpu_kinds.end();
-    if (other_gpu_work && !is_kernel_kind(kind)) condition += " AND 0";
+    const bool gpu_work = std::ranges::find(gpu_kinds, kind) != gpu_kinds.end() ||
+                          std::ranges::find(own_gpu_kinds, kind) != own_gpu_kinds.end();
+    if (gpu_work && !is_kernel_kind(kind)) condition += " AND 0";
   }
   const std::string time = has_column(kind, "start") ? "start" : "timestamp";
   if (has_column(kind, time)) {

@@ -74,6 +74,10 @@ class Session {
   // The device that sections are printed for (--print-summary-per-gpu); nothing: all.
   std::optional<std::int64_t> device;
 
+  bool no_kernel_has_the_name() { return !options_.filter.kernels.empty() && kernel_ids().empty(); }
+  // What --from and --to count from, ns.
+  std::int64_t zero();
+
   // What a report counted while it read a whole table, so that it is not read for that again.
   void counted(std::string_view kind, Oddities counts);
   // "Profiling result:", after warnings about records that are odd. Counts them in the tables that
@@ -104,6 +108,7 @@ class Session {
   Names names_;
   std::map<std::string, std::int64_t> skipped_;
   std::map<std::string, Oddities, std::less<>> oddities_;
+  std::optional<std::int64_t> zero_;
   std::optional<std::int64_t> from_, to_;  // absolute, ns
   std::optional<std::string> kernel_ids_;  // of --kernels, for an IN clause
   std::uint64_t names_given_up_ = 0;       // in which --kernels took too long to search

@@ -16,6 +16,7 @@
 #include "libprof/report/directives.hpp"
 #include "libprof/report/metrics.hpp"
 #include "libprof/report/number.hpp"
+#include "libprof/report/totals.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -302,6 +303,37 @@ class TransferSource : public TraceSource {
 
  private:
   const bool set_, peer_;
+};
+
+class OwnWorkSource : public TraceSource {
+ public:
+  OwnWorkSource(Session& session, const OwnWork& work)
+      : TraceSource(session,
+                    {.kind = work.kind,
+                     .time = "start",
+                     .valid = "start > 0 AND [" + std::string(work.end) + "] > start",
+                     .amounts = {{TraceField::duration, "[" + std::string(work.end) + "] - start"}},
+                     .correlation_id = 2}),
+        work_(work) {}
+
+ protected:
+  store::Statement open() override {
+    return session_.select(kind(),
+                           {"start", work_.end, "correlationId", "deviceId", "contextId",
+                            "streamId", shown(TraceField::process_id, "processId"), "sourceBytes"},
+                           where() + order());
+  }
+  void read() override {
+    text(TraceField::kind, work_.type);
+    duration(rows_.integer(1));
+    place(3);
+    process(rows_.integer(6));
+    rows_.integer(7) ? number(TraceField::size, rows_.integer(7)) : nothing(TraceField::size);
+    text(TraceField::name, work_.name);
+  }
+
+ private:
+  const OwnWork& work_;
 };
 
 // Finds the kernel that an API call launched, by the correlation id. Of several the last one
@@ -722,6 +754,9 @@ Trace::Trace(Session& session, TraceParts parts) : session_(session) {
       add(std::make_unique<KernelSource>(session, kind));
     }
   }
+  if (parts.gpu) {
+    for (const OwnWork& work : own_work) add(std::make_unique<OwnWorkSource>(session, work));
+  }
   if (parts.api) {
     const auto launched = std::make_shared<LaunchedKernels>();
     add(std::make_unique<ApiSource>(session, "RUNTIME", launched));
@@ -894,7 +929,8 @@ bool Trace::next() {
   }
   if (!earliest) return false;
   current_ = earliest;
-  if (first) origin_ = current_->start();
+  // nvprof's traces count from their own first row, JSON from where --from counts from.
+  if (first) origin_ = session_.output().json() ? session_.zero() : current_->start();
   current_->fill(origin_);
   return true;
 }

@@ -139,13 +139,18 @@ ConfinedFiles::ConfinedFiles(const char* base, bool as_long_as_it_says)
     sqlite3_vfs* own = Vfs::of(self).base;
     return own->xCurrentTimeInt64(own, time);
   };
-  if (sqlite3_vfs_register(&vfs, 0) != SQLITE_OK) throw Error("SQLite takes no VFS of ours");
-  vfs_->registered = true;
+  offer();
 }
 
 ConfinedFiles::~ConfinedFiles() { withdraw(); }
 
 const char* ConfinedFiles::name() const { return vfs_->name.c_str(); }
+
+void ConfinedFiles::offer() {
+  if (vfs_->registered) return;
+  if (sqlite3_vfs_register(&vfs_->vfs, 0) != SQLITE_OK) throw Error("SQLite takes no VFS of ours");
+  vfs_->registered = true;
+}
 
 void ConfinedFiles::withdraw() {
   if (!vfs_->registered) return;

@@ -26,6 +26,8 @@ class ConfinedFiles {
   const char* name() const;
   // Nothing can be opened by the name any more. To be called when the database is open.
   void withdraw();
+  // Until withdraw(): VACUUM opens a temporary database by it.
+  void offer();
 
  private:
   struct Vfs;

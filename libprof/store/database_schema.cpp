@@ -9,6 +9,8 @@
 namespace gpuprof::store {
 namespace {
 
+constexpr std::int64_t small_page = 512;
+
 void write_docs(Database& database) {
   Statement table = database.prepare("INSERT OR REPLACE INTO TABLE_DOC VALUES(?1, ?2)");
   Statement column = database.prepare("INSERT OR REPLACE INTO COLUMN_DOC VALUES(?1, ?2, ?3)");
@@ -117,8 +119,23 @@ void create_schema(Database& database) {
   write_docs(database);
 }
 
+void use_small_pages(Database& database) {
+  constexpr std::int64_t small_file = std::int64_t{4} << 20;
+  const std::int64_t page = database.integer("PRAGMA page_size").value_or(0);
+  if (page <= small_page || page * database.integer("PRAGMA page_count").value_or(0) > small_file) {
+    return;
+  }
+  try {
+    database.rebuild(small_page);
+  } catch (const DatabaseError&) {
+    // It stays as it was: open elsewhere, or the disk has no room for two of it.
+  }
+}
+
 void create_indexes(Database& database) {
   for (const schema::Index& index : schema::indexes) {
+    const std::string table(index.table);
+    if (!database.integer("SELECT 1 FROM main." + table + " LIMIT 1")) continue;
     database.execute(schema::create_index_sql(index));
   }
 }

@@ -12,14 +12,19 @@ namespace gpuprof::store {
 // All tables, views, docs, enum names. Inside the caller's transaction.
 void create_schema(Database& database);
 
-// nvprof's indexes, made in one go at the end: kept while writing they would cost more than the
-// rows.
+// nvprof's indexes of tables that have rows, made in one go at the end: kept while writing they
+// would cost more than the rows.
 void create_indexes(Database& database);
 
 // The SQL that makes a table, index or view of this name, if it is one of ours or of nvprof's; in
 // any case of letters. `ours`: for a file of ours, else for one of nvprof's, whose tables have no
 // column for the process, and which has tables where ours has empty views.
 std::optional<std::string> own_sql(std::string_view type, std::string_view name, bool ours);
+
+// Of a small file most is pages that hold next to nothing, one for each of the tables there are:
+// one with less than 4 MiB gets small pages. Nothing happens when another process has it open.
+// Outside a transaction, without a write-ahead log.
+void use_small_pages(Database& database);
 
 // Adds what a file of ours lacks of its tables, indexes and views.
 void complete_schema(Database& database);

@@ -49,7 +49,8 @@ constexpr std::chrono::seconds readable_names_patience{10};
 
 // Keys of RUN that a frame may bring. A file's own state is not told by what is loaded into it.
 bool may_be_told(std::string_view key) {
-  for (const std::string_view own : {"schema_version", "finished", "loss", "derived_from"}) {
+  for (const std::string_view own :
+       {"schema_version", "finished", "loss", "zero_ns", "derived_from"}) {
     if (key == own) return false;
   }
   return std::ranges::find(schema::run_keys, key, &schema::KeyDoc::key) != schema::run_keys.end();
@@ -93,6 +94,7 @@ struct Loader::Process {
   bool said_hello = false;
   bool refused = false;
   bool salvaged = false;
+  std::size_t diagnostics = 0;
   std::unique_ptr<Stream> stream;  // null: it is over, or refused
 };
 
@@ -100,6 +102,8 @@ void make_empty_profile(Database& database, bool live) {
   database.execute("PRAGMA page_size = 16384");
   database.execute("PRAGMA journal_mode = DELETE");
   database.execute("PRAGMA synchronous = OFF");
+  database.execute("PRAGMA application_id = " + std::to_string(schema::application_id));
+  database.execute("PRAGMA user_version = " + std::to_string(schema::schema_version));
   database.execute("BEGIN");
   create_schema(database);
   database.prepare("INSERT INTO RUN VALUES('schema_version', ?1), ('finished', 0)")
@@ -233,10 +237,40 @@ void Loader::refuse(Process& process, const std::string& why) {
   process.context.string_ids.clear();
   process.context.byte_strings = {};
   count(process, refused_frames);
-  if (options_.message) {
-    options_.message(process.context.process_id,
-                     why + "; nothing more of this process is recorded");
+  const std::string text = why + "; nothing more of this process is recorded";
+  diagnose(process, refused_frames.name(), schema::Severity::data_loss, text);
+  if (options_.message) options_.message(process.context.process_id, text);
+}
+
+void Loader::diagnose(Process& process, std::string_view statistic, schema::Severity severity,
+                      std::string_view text, std::int64_t time) {
+  if (process.diagnostics >= wire::max_diagnostics ||
+      !add_diagnostic(process.context.process_id, statistic, severity, text, time)) {
+    return count(process, left_out);
   }
+  ++process.diagnostics;
+}
+
+bool Loader::add_diagnostic(std::int64_t process_id, std::string_view statistic,
+                            schema::Severity severity, std::string_view text, std::int64_t time) {
+  if (diagnostics_ >= wire::max_run_diagnostics) return false;
+  ++diagnostics_;
+  Statement insert = database_.prepare(
+      "INSERT INTO DIAGNOSTIC(time, processId, severity, statistic, text) "
+      "VALUES(nullif(?1, 0), ?2, ?3, nullif(?4, ''), ?5)");
+  insert.bind(1, time)
+      .bind(2, process_id)
+      .bind(3, schema::severity_name(severity))
+      .bind(4, schema::find_statistic(statistic) ? statistic : "")
+      .bind(5, text.substr(0, wire::max_diagnostic_bytes))
+      .run();
+  return true;
+}
+
+void Loader::explain(schema::StatisticName statistic, std::string_view text) {
+  begin();
+  const schema::StatisticInfo* info = schema::find_statistic(statistic.name());
+  add_diagnostic(0, statistic.name(), info->severity, text, 0);
 }
 
 void Loader::end_stream(Process& process) {
@@ -302,6 +336,7 @@ void Loader::load_info(Process& process, const wire::Frame& frame) {
                 schema::StatisticName("kind_unavailable").name(), 1);
   }
   if (fields.find("error")) set_counted(process, "", not_profiled.name(), 1);
+  load_diagnostics(process, fields);
   if (const auto functions = fields.find("calls_left_out")) {
     // Of processes with different libcuptis, that of the one that left something out.
     database_
@@ -323,6 +358,26 @@ void Loader::load_info(Process& process, const wire::Frame& frame) {
       update.bind(2, fields.integer(column));
     }
     update.run();
+  }
+}
+
+// What a collector, or the launcher about its stream, has to say in words.
+void Loader::load_diagnostics(Process& process, const wire::Fields& fields) {
+  struct Told {
+    std::string_view field;
+    schema::Severity severity;
+    std::string_view statistic;
+  };
+  using enum schema::Severity;
+  const Told kinds[] = {
+      {"error", error, not_profiled.name()},
+      {"warning", notice, ""},
+      {"metrics_error", notice, schema::StatisticName("metrics_skipped_failed").name()},
+      {"lost", data_loss, fields.text("statistic")},
+  };
+  for (const Told& told : kinds) {
+    const auto text = fields.find(told.field);
+    if (text) diagnose(process, told.statistic, told.severity, *text, fields.integer("time"));
   }
 }
 
@@ -447,6 +502,13 @@ void Loader::load_rows(Process& process, const wire::Block& block, std::uint32_t
                   wire::load<std::uint64_t>(row + times.end)) == 0;
     }
     if (without) count(process, records_without_times, without, table);
+  }
+  if (const auto first = writer->times.of_run) {
+    for (std::size_t i = 0; i < block.rows; ++i) {
+      // 0, which stands for none, is the highest then.
+      const std::byte* time = block.bytes.data() + i * source.row_width + *first;
+      before_zero_ = std::min(before_zero_, wire::load<std::uint64_t>(time) - 1);
+    }
   }
 }
 
@@ -642,6 +704,7 @@ void Loader::finish() {
   const bool whole = complete();
   begin();
   set_run("finished", whole);
+  if (before_zero_ < INT64_MAX) set_run("zero_ns", static_cast<std::int64_t>(before_zero_ + 1));
   set_run("loss", !totals_.lossless());
   commit();
   // Nothing of ours may hold the file while the log is folded in.
@@ -655,7 +718,8 @@ void Loader::finish() {
   const auto began = std::chrono::steady_clock::now();
   while (!hurried()) {
     try {
-      return database_.execute("PRAGMA journal_mode = DELETE");
+      database_.execute("PRAGMA journal_mode = DELETE");
+      return use_small_pages(database_);
     } catch (const Error&) {
       if (std::chrono::steady_clock::now() - began >= patience) break;
       std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -82,6 +82,8 @@ class Loader {
 
   // Counted by the launcher and not by a process.
   void count(schema::StatisticName statistic, std::uint64_t value);
+  // What the launcher has to say of what it counted.
+  void explain(schema::StatisticName statistic, std::string_view text);
 
   const LoadTotals& totals() const { return totals_; }
   // After finish(): another process has the file open, so its log stands beside it for now.
@@ -112,7 +114,13 @@ class Loader {
   void load_clock(Process& process, const wire::Frame& frame);
   void load_statistics(Process& process, const wire::Frame& frame);
   void load_stream_end(Process& process, const wire::Frame& frame);
+  void load_diagnostics(Process& process, const wire::Fields& fields);
   void refuse(Process& process, const std::string& why);
+  // `statistic`: what it explains; may be empty, and is another's word. `time`: 0: not known.
+  void diagnose(Process& process, std::string_view statistic, schema::Severity severity,
+                std::string_view text, std::int64_t time = 0);
+  bool add_diagnostic(std::int64_t process_id, std::string_view statistic,
+                      schema::Severity severity, std::string_view text, std::int64_t time);
   void end_stream(Process& process);
 
   // What is made of all that was loaded. false: there was no time for it.
@@ -140,7 +148,9 @@ class Loader {
   std::map<std::uint32_t, std::unique_ptr<Process>> processes_;
   std::unique_ptr<StreamTables> tables_;
   std::int64_t last_number_ = -1;
-  std::size_t parts_bytes_ = 0;  // of batches in parts, of all streams
+  std::size_t diagnostics_ = 0;
+  std::uint64_t before_zero_ = UINT64_MAX;  // the run's earliest time, less 1
+  std::size_t parts_bytes_ = 0;             // of batches in parts, of all streams
   std::map<std::string, std::int64_t, std::less<>> own_counts_;
   LoadTotals totals_;
   std::unique_ptr<StatisticWriter> statistics_;

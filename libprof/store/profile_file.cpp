@@ -16,6 +16,7 @@
 #include "libprof/base/letter_case.hpp"
 #include "libprof/store/file_header.hpp"
 #include "libprof/store/rescue.hpp"
+#include "libprof/wire/format.hpp"
 #include "schema/activity/all.hpp"
 #include "schema/database.hpp"
 #include "schema/session.hpp"
@@ -185,7 +186,8 @@ bool ProfileFile::look_at_header() {
     return false;
   }
   if (size_ > 0 && !header.starts_with({"SQLite format 3\0", 16})) {
-    if (header.starts_with("gpcap\r\n\x1a")) {
+    is_capture_ = header.starts_with(wire::capture_magic);
+    if (is_capture_) {
       fail(path_ + " is a capture, not a database",
            "gpuprof replay " + path_ + " -o FILE makes a profile of it");
     } else if (header.starts_with("\x1f\x8b") || header.starts_with("\x28\xb5\x2f\xfd")) {
@@ -265,7 +267,10 @@ void ProfileFile::identify() {
   std::optional<std::string> version;
   if (has("Version")) version = try_text(*database_, "SELECT * FROM Version LIMIT 1");
   if (version) version_ = std::strtoll(version->c_str(), nullptr, 10);
-  if (has("RUN") && has("STATISTIC_DOC") && kinds > 0) {
+  // The list of tables may be cut off.
+  const bool marked =
+      database_->integer("PRAGMA application_id").value_or(0) == schema::application_id;
+  if ((marked || (has("RUN") && has("STATISTIC_DOC"))) && kinds > 0) {
     format_ = Format::gpuprof;
     made_by_ =
         try_text(*database_, "SELECT value FROM RUN WHERE key = 'gpuprof_version'").value_or("");
@@ -394,27 +399,27 @@ void ProfileFile::tell(const std::vector<Loss>& losses) {
   for (std::string& sentence : sentences(losses)) notes_.push_back(std::move(sentence));
 }
 
-std::optional<std::int64_t> first_record(Database& database, const std::string& schema) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> times{
-      {{"KERNEL", "start"},
-       {"CONCURRENT_KERNEL", "start"},
-       {"CDP_KERNEL", "start"},
-       {"MEMCPY", "start"},
-       {"MEMCPY2", "start"},
-       {"MEMSET", "start"},
-       {"RUNTIME", "start"},
-       {"DRIVER", "start"},
-       {"MARKER", "timestamp"}}};
+std::optional<std::int64_t> zero_of_run(Database& database, const std::string& schema) {
+  const auto there = [&](const std::string& table) {
+    return database
+        .prepare("SELECT 1 FROM " + schema +
+                 ".sqlite_master WHERE type = 'table' AND name = ?1 COLLATE NOCASE")
+        .bind(1, table)
+        .step();
+  };
+  // Somebody else's file may have a table of that name too.
+  if (there("RUN") && database.has_column("RUN", "key", schema) &&
+      database.has_column("RUN", "value", schema)) {
+    const auto zero = database.integer("SELECT value FROM " + schema +
+                                       ".RUN WHERE key = 'zero_ns' AND typeof(value) = 'integer'");
+    if (zero) return zero;
+  }
   std::optional<std::int64_t> first;
-  for (const auto& [kind, column] : times) {
-    const std::string table = std::string(kind_prefix).append(kind), time(column);
-    auto there =
-        database.prepare("SELECT 1 FROM " + schema +
-                         ".sqlite_master WHERE type = 'table' AND name = ?1 COLLATE NOCASE");
-    if (!there.bind(1, table).step()) continue;
-    if (!database.has_column(table, column, schema)) continue;
-    const auto earliest = database.integer("SELECT min(" + time + ") FROM " + schema + "." + table +
-                                           " WHERE " + time + " > 0");
+  for (const schema::FirstTime& time : schema::first_times) {
+    const std::string table = std::string(kind_prefix).append(time.kind), column(time.column);
+    if (!there(table) || !database.has_column(table, column, schema)) continue;
+    const auto earliest = database.integer("SELECT min(" + column + ") FROM " + schema + "." +
+                                           table + " WHERE " + column + " > 0");
     if (earliest && (!first || *earliest < *first)) first = earliest;
   }
   return first;

@@ -39,6 +39,7 @@ class ProfileFile {
 
   const std::string& path() const { return path_; }
   Format format() const { return format_; }
+  bool is_capture() const { return is_capture_; }
   std::string description() const;  // "a profile of nvprof, Version 11"
   std::optional<std::int64_t> version() const { return version_; }  // of nvprof's layout
   std::int64_t size() const { return size_; }                       // -1: there is no file
@@ -78,6 +79,7 @@ class ProfileFile {
 
   std::string path_;
   Format format_ = Format::no_database;
+  bool is_capture_ = false;
   std::int64_t size_ = -1;
   std::int64_t missing_bytes_ = 0;
   std::int64_t log_size_ = 0;
@@ -95,8 +97,8 @@ class ProfileFile {
   std::optional<Database> database_;
 };
 
-// The earliest record with a time, ns: what --from and --to count from. GPU work, API calls and
-// NVTX markers count.
-std::optional<std::int64_t> first_record(Database& database, const std::string& schema = "main");
+// What times of the run count from, ns: RUN has it, and else it is the earliest record of GPU work,
+// API calls and NVTX markers that has a time.
+std::optional<std::int64_t> zero_of_run(Database& database, const std::string& schema = "main");
 
 }  // namespace gpuprof::store

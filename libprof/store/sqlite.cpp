@@ -334,6 +334,18 @@ bool Database::has_table(std::string_view name) {
   return statement.step();
 }
 
+void Database::rebuild(std::int64_t page_size) {
+  execute("PRAGMA page_size = " + std::to_string(page_size));
+  connection_->files_->offer();
+  try {
+    execute("VACUUM");
+  } catch (const Error&) {
+    connection_->files_->withdraw();
+    throw;
+  }
+  connection_->files_->withdraw();
+}
+
 bool Database::in_transaction() const { return sqlite3_get_autocommit(handle()) == 0; }
 
 // As statements and not as the functions of the same names, which a table could hide.

@@ -138,6 +138,8 @@ class Database {
   Database reader() const;
 
   void execute(const std::string& sql);
+  // Writes all of it anew, with pages of this size. Outside a transaction.
+  void rebuild(std::int64_t page_size);
   Statement prepare(std::string_view sql) { return Statement(*this, sql); }
   // First column of the first row; nothing if there is no row or it is NULL.
   std::optional<std::int64_t> integer(std::string_view sql);

@@ -45,6 +45,16 @@ StreamTables::Times find_times(const wire::WireTable& table) {
     at += column.width;
   }
   times.there = found == 2;
+  at = 0;
+  for (const wire::WireColumn& column : table.columns) {
+    const bool counts =
+        std::ranges::any_of(schema::first_times, [&](const schema::FirstTime& time) {
+          return table.name == "CUPTI_ACTIVITY_KIND_" + std::string(time.kind) &&
+                 column.name == time.column;
+        });
+    if (counts && column.type == schema::Type::u64 && column.present) times.of_run = at;
+    at += column.width;
+  }
   return times;
 }
 

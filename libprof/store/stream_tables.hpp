@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -25,6 +26,7 @@ class StreamTables {
     std::size_t start = 0;
     std::size_t end = 0;
     bool there = false;
+    std::optional<std::size_t> of_run = {};  // where what the run's times may count from lies
   };
   // INSERT … SELECT into one table, for one definition of it.
   struct Writer {

@@ -61,6 +61,9 @@ inline constexpr std::size_t max_clocks = 1024;
 inline constexpr std::size_t max_stream_api_names = 1 << 16;
 // Entries of all layouts of NVTX payloads.
 inline constexpr std::size_t max_stream_payload_entries = 1 << 14;
+// What a process has to tell the user, in words: one or two as a rule. Longer ones are cut.
+inline constexpr std::size_t max_diagnostics = 64;
+inline constexpr std::size_t max_diagnostic_bytes = 4000;
 // NVTX ranges that are open at a time, when they are paired at the end. Ranges that nobody closes
 // are forgotten by the program; these take 60 MB.
 inline constexpr std::size_t max_open_ranges = 1 << 18;
@@ -72,6 +75,7 @@ inline constexpr std::size_t max_streams = 1 << 19;
 // As above. Streams of one kind of collector share their tables and definitions.
 inline constexpr std::size_t max_run_tables = 1024;
 inline constexpr std::size_t max_run_columns = 1 << 16;
+inline constexpr std::size_t max_run_diagnostics = 4096;
 
 // --- while a run is recorded (launch/listener.hpp)
 

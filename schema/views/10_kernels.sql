@@ -3,8 +3,8 @@
 -- name: demangled name
 -- short_name: name of the function alone, without namespace, template arguments and parameters
 -- mangled_name: name as the compiler made it
--- start: start on the GPU, ns on CUPTI's clock; 0 = not collected
--- end: end on the GPU, ns on CUPTI's clock; 0 = not collected
+-- start: start on the GPU, ns on CUPTI's clock; NULL = not collected
+-- end: end on the GPU, ns on CUPTI's clock; NULL = not collected
 -- duration: ns; NULL = not collected
 -- grid: blocks as text, (x,y,z)
 -- block: threads of a block as text, (x,y,z)
@@ -27,8 +27,8 @@
 -- max_active_clusters: clusters that can run at a time
 -- launch_type: regular, cooperative, ...
 -- priority: priority of the launch
--- queued: put into the command buffer, ns; 0 = not collected
--- submitted: submitted to the GPU, ns; 0 = not collected
+-- queued: put into the command buffer, ns; NULL = not collected
+-- submitted: submitted to the GPU, ns; NULL = not collected
 -- device_id: device that ran it
 -- context_id: context that ran it
 -- stream_id: stream that ran it
@@ -40,8 +40,8 @@ CREATE VIEW kernels AS
 SELECT coalesce(s.demangled, s.value) AS name,
        coalesce(s.short, s.demangled, s.value) AS short_name,
        s.value AS mangled_name,
-       k.start AS start,
-       k."end" AS "end",
+       nullif(k.start, 0) AS start,
+       nullif(k."end", 0) AS "end",
        nullif(k."end", 0) - nullif(k.start, 0) AS duration,
        '(' || k.gridX || ',' || k.gridY || ',' || k.gridZ || ')' AS grid,
        '(' || k.blockX || ',' || k.blockY || ',' || k.blockZ || ')' AS block,
@@ -66,8 +66,8 @@ SELECT coalesce(s.demangled, s.value) AS name,
                  WHERE e.enum = 'CUpti_ActivityLaunchType' AND e.value = k.launchType),
                 k.launchType) AS launch_type,
        k.priority AS priority,
-       k.queued AS queued,
-       k.submitted AS submitted,
+       nullif(k.queued, 0) AS queued,
+       nullif(k.submitted, 0) AS submitted,
        k.deviceId AS device_id,
        k.contextId AS context_id,
        k.streamId AS stream_id,

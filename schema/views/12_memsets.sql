@@ -2,8 +2,8 @@
 --
 -- bytes: bytes written
 -- value: value written
--- start: start on the GPU, ns on CUPTI's clock; 0 = not collected
--- end: end on the GPU, ns on CUPTI's clock; 0 = not collected
+-- start: start on the GPU, ns on CUPTI's clock; NULL = not collected
+-- end: end on the GPU, ns on CUPTI's clock; NULL = not collected
 -- duration: ns; NULL = not collected
 -- throughput: bytes per second; NULL = not known
 -- memory: kind of memory written: Device, Managed, ...
@@ -18,8 +18,8 @@
 CREATE VIEW memsets AS
 SELECT m.bytes AS bytes,
        m.value AS value,
-       m.start AS start,
-       m."end" AS "end",
+       nullif(m.start, 0) AS start,
+       nullif(m."end", 0) AS "end",
        nullif(m."end", 0) - nullif(m.start, 0) AS duration,
        CAST(m.bytes * 1e9 / nullif(m."end" - m.start, 0) AS INTEGER) AS throughput,
        coalesce((SELECT e.name FROM ENUM_NAME AS e

@@ -3,8 +3,8 @@
 --
 -- domain: runtime, driver, or internal for launches that went through no public API
 -- name: function, without suffixes such as _v3020 and _ptsz
--- start: start on the host, ns on CUPTI's clock
--- end: end on the host, ns on CUPTI's clock
+-- start: start on the host, ns on CUPTI's clock; NULL = not collected
+-- end: end on the host, ns on CUPTI's clock; NULL = not collected
 -- duration: ns; NULL = not collected
 -- correlation_id: joins the GPU work it asked for
 -- return_value: cudaError_t of a runtime call, CUresult of a driver call; 0 = success
@@ -19,8 +19,8 @@ SELECT a.domain AS domain,
                            FROM API_NAME AS n WHERE n.domain = a.domain AND n.cbid = a.cbid),
                           a.domain || ' function ' || a.cbid)
        END AS name,
-       a.start AS start,
-       a."end" AS "end",
+       nullif(a.start, 0) AS start,
+       nullif(a."end", 0) AS "end",
        nullif(a."end", 0) - nullif(a.start, 0) AS duration,
        a.correlationId AS correlation_id,
        a.returnValue AS return_value,

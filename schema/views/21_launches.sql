@@ -5,11 +5,11 @@
 -- short_name: name of the function alone
 -- api_name: function that was called; NULL = its call was not collected
 -- api_domain: runtime or driver
--- api_start: start of the call on the host, ns on CUPTI's clock
--- api_end: end of the call on the host, ns on CUPTI's clock
--- api_duration: ns
--- start: start of the kernel on the GPU, ns on CUPTI's clock; 0 = not collected
--- end: end of the kernel on the GPU, ns on CUPTI's clock; 0 = not collected
+-- api_start: start of the call on the host, ns on CUPTI's clock; NULL = not collected
+-- api_end: end of the call on the host, ns on CUPTI's clock; NULL = not collected
+-- api_duration: ns; NULL = not collected
+-- start: start of the kernel on the GPU, ns on CUPTI's clock; NULL = not collected
+-- end: end of the kernel on the GPU, ns on CUPTI's clock; NULL = not collected
 -- duration: of the kernel, ns; NULL = not collected
 -- launch_latency: from the start of the call to the start of the kernel, ns
 -- queue_delay: from the end of the call to the start of the kernel, ns; below 0 = it ran before
@@ -31,14 +31,15 @@ SELECT k.name AS name,
           AND n.cbid = coalesce(r.cbid, d.cbid)) AS api_name,
        CASE WHEN r._id_ IS NOT NULL THEN 'runtime'
             WHEN d._id_ IS NOT NULL THEN 'driver' END AS api_domain,
-       coalesce(r.start, d.start) AS api_start,
-       coalesce(r."end", d."end") AS api_end,
-       coalesce(r."end", d."end") - coalesce(r.start, d.start) AS api_duration,
+       nullif(coalesce(r.start, d.start), 0) AS api_start,
+       nullif(coalesce(r."end", d."end"), 0) AS api_end,
+       nullif(coalesce(r."end", d."end"), 0) - nullif(coalesce(r.start, d.start), 0)
+         AS api_duration,
        k.start AS start,
        k."end" AS "end",
        k.duration AS duration,
-       nullif(k.start, 0) - coalesce(r.start, d.start) AS launch_latency,
-       nullif(k.start, 0) - coalesce(r."end", d."end") AS queue_delay,
+       k.start - nullif(coalesce(r.start, d.start), 0) AS launch_latency,
+       k.start - nullif(coalesce(r."end", d."end"), 0) AS queue_delay,
        k.device_id AS device_id,
        k.context_id AS context_id,
        k.stream_id AS stream_id,

@@ -12,7 +12,7 @@
 -- process_id: process that launched it
 -- grid: blocks as text, (x,y,z)
 -- block: threads of a block as text, (x,y,z)
--- start: start on the GPU, ns on CUPTI's clock; 0 = not collected, NULL = kernels were not traced
+-- start: start on the GPU, ns on CUPTI's clock; NULL = not collected
 -- end: end on the GPU, ns on CUPTI's clock, as start
 -- duration: ns; NULL = not collected
 -- ordinal: counts the launches of the context from 1
@@ -31,8 +31,8 @@ SELECT coalesce(s.demangled, s.value) AS name,
        r.processId AS process_id,
        '(' || r.gridX || ',' || r.gridY || ',' || r.gridZ || ')' AS grid,
        '(' || r.blockX || ',' || r.blockY || ',' || r.blockZ || ')' AS block,
-       coalesce(k.start, c.start) AS start,
-       coalesce(k."end", c."end") AS "end",
+       nullif(coalesce(k.start, c.start), 0) AS start,
+       nullif(coalesce(k."end", c."end"), 0) AS "end",
        nullif(coalesce(k."end", c."end"), 0) - nullif(coalesce(k.start, c.start), 0) AS duration,
        r.ordinal AS ordinal,
        r.passGroup AS pass_group,

@@ -230,7 +230,7 @@ class Grammar(CommandLine):
         for word, meant in (
             ("--print-gpu-tarce", "--print-gpu-trace"), ("--cvs", "--csv"),
             ("--ouput-profile", None), ("--no-such-option", None), ("--print-gpu-t", None),
-            ("--demanglng=off", "--demangling"),
+            ("--demanglng=off", "--demangling"), ("--foo", None), ("--tpo", "--top"),
         ):  # fmt: skip
             with self.subTest(word=word):
                 hint = [f'Did you mean "{meant}"?'] if meant else []
@@ -246,6 +246,54 @@ class Grammar(CommandLine):
             self.check(self.imported(*both), 5, f"======== Error: {either}\n" + MORE)
             replayed = self.run_gpuprof("replay", self.capture(), *both)
             self.check(replayed, 5, f"======== Error: {either}\n")
+
+    def test_our_summary_stands_beside_a_trace(self):
+        ran = self.imported("--print-gpu-trace", "--print-nvtx-summary")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        trace = self.imported("--print-gpu-trace", "--demangling", "modern").stderr
+        summary = self.imported("--print-nvtx-summary").stderr
+        self.assertEqual(ran.stderr, trace + "\n" + summary)
+
+    def test_options_that_make_no_sense_together(self):
+        for words, why in (
+            (["--print-gpu-trace", "--top", "3"], "--top is for summaries; a trace has all rows."),
+            (["--csv", "--json"], "Use either --csv or --json."),
+            (["--json", "--csv"], "Use either --csv or --json."),
+            (["--from", "3", "--to", "2"], "--from is not before --to."),
+            (["--from", "2", "--to", "2"], "--from is not before --to."),
+        ):
+            with self.subTest(words=words):
+                self.check(self.imported(*words), 5, f"======== Error: {why}\n" + MORE)
+                self.check(self.run_gpuprof("replay", self.capture(), *words), 5,
+                           f"======== Error: {why}\n")  # fmt: skip
+        self.assertEqual(
+            self.imported("--print-gpu-trace", "--print-nvtx-summary", "--top", "3").returncode, 0)
+
+    def test_nothing_at_all(self):
+        ran = self.run_gpuprof()
+        self.assertEqual((ran.returncode, ran.stdout), (3, ""))
+        self.assertIn("gpuprof [options] PROGRAM [arguments]", ran.stderr)
+        self.assertIn("gpuprof --help", ran.stderr)
+
+    def test_words_that_are_no_programs(self):
+        for word, meant in (("inof", "gpuprof info"), ("slcie", "gpuprof slice"),
+                            ("version", "gpuprof --version"), ("stats", "gpuprof -i FILE"),
+                            ("no_such_thing", None)):  # fmt: skip
+            with self.subTest(word=word):
+                ran = self.run_gpuprof(word)
+                self.assertEqual(ran.returncode, 13)
+                self.assertIn(f"======== Error: application not found: {word}\n", ran.stderr)
+                lines = re.findall("Did you mean .*", ran.stderr)
+                self.assertEqual(lines, [f'Did you mean "{meant}"?'] if meant else [])
+
+    def test_profiles_that_are_run(self):
+        for file, command in (("db.sqlite", "gpuprof -i db.sqlite "),
+                              ("./db.sqlite", "gpuprof -i ./db.sqlite "),
+                              (self.capture(), "gpuprof replay ")):  # fmt: skip
+            with self.subTest(file=file):
+                ran = self.run_gpuprof(file)
+                self.assertEqual(ran.returncode, 13)
+                self.assertIn(command, ran.stderr)
 
     def capture(self):
         return SOURCE / "tests/captures/vector_add.gpcap"
@@ -401,6 +449,11 @@ class Output(CommandLine):
         self.log(file, "--quiet")
         self.assertEqual(file.read_text(), "")
 
+    def test_log_file_that_cannot_be_made(self):
+        ran = self.imported("--log-file", "/no/such/folder/x")
+        self.check(ran, 21, "======== Error: can't open log file \"/no/such/folder/x\": "
+                            "No such file or directory\n")  # fmt: skip
+
     @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
     def test_log_file_on_a_full_disk(self):
         ran = self.imported("--log-file", "/dev/full")
@@ -468,13 +521,31 @@ class Output(CommandLine):
 
         self.assertTrue(kernels("--kernels", "^vector.*d"))
         self.assertFalse(kernels("--kernels", "^ector"))
-        self.assertTrue(kernels("--devices", "0,7"))
+        self.assertTrue(kernels("--devices", "0"))
         self.assertTrue(kernels("--devices", "all"))
-        self.assertFalse(kernels("--devices", "7"))
         self.assertTrue(kernels("--to", "1s"))
         self.assertTrue(kernels("--from", "0.0000s", "--to", "2000000ns"))
         self.assertFalse(kernels("--from", "1"))
         self.assertFalse(kernels("--from", "900ms"))
+
+    def test_filters_that_leave_nothing_say_so(self):
+        def warnings(*arguments):
+            text = self.imported("--print-gpu-summary", *arguments).stderr
+            return re.findall("Warning: (.*)", text)
+
+        self.assertEqual(warnings("--kernels", "VECTOR"), [
+            'None of 1 kernel has "VECTOR" in its name; case matters, unless (?i) stands before it.'
+        ])  # fmt: skip
+        self.assertEqual(warnings("--kernels", "(?i)VECTOR"), [])
+        (late,) = warnings("--from", "1000s")
+        self.assertRegex(
+            late, r"^--from left out all of \d+ records? of GPU work, which begin from \S+ to \S+\.$")
+        self.assertEqual(warnings("--from", "0"), [])
+
+    def test_devices_that_are_not_there(self):
+        for devices in ("7", "0,7"):
+            self.check(self.imported("--devices", devices), 5,
+                       "gpuprof: there is no device 7 in this profile\n  it has 0\n")  # fmt: skip
 
     def test_replay_has_the_reports_of_an_import(self):
         capture = SOURCE / "tests/captures/vector_add.gpcap"
@@ -557,8 +628,7 @@ class BadFiles(CommandLine):
 
     def test_file_that_is_missing(self):
         ran = self.run_gpuprof("-i", "/no/such.sqlite")
-        self.assertEqual(ran.returncode, 20)
-        self.assertIn("Unable to import nvprof generated profile data.", ran.stderr)
+        self.check(ran, 20, "gpuprof: /no/such.sqlite: No such file or directory\n")
 
 
 class Run(FakeTest):
@@ -734,7 +804,7 @@ class Run(FakeTest):
         process = subprocess.run(
             [GPUPROF, "app"], cwd=self.folder, capture_output=True, text=True)
         self.assertEqual(process.returncode, 13)
-        self.assertIn("application not found.\n", process.stderr)
+        self.assertIn("application not found: app\n", process.stderr)
         self.assertIn("./app", process.stderr)
 
     @unittest.skipIf(has_driver(), "there is a driver")

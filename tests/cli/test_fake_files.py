@@ -316,7 +316,7 @@ class SymbolicLinks(FilesTest):
     def test_of_a_log_that_leads_nowhere(self):
         link = self.folder / "log"
         link.symlink_to(self.folder / "victim")
-        self.assertIn("can't open", self.gpuprof("--log-file", link, "-o", "a", "true"))
+        self.assertIn("can't open", self.gpuprof("--log-file", link, "-o", "a", "true", code=21))
         self.assertFalse((self.folder / "victim").exists())
 
     def test_one_that_leads_to_a_profile(self):

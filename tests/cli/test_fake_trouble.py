@@ -10,7 +10,7 @@ import sys
 import time
 import unittest
 
-from fake_run import BARE_CUPTI, CUPTI, FAKE, SANITIZED, FakeTest, has_driver
+from fake_run import BARE_CUPTI, CUPTI, FAKE, GPUPROF, SANITIZED, FakeTest, has_driver
 
 
 class FailingCalls(FakeTest):
@@ -85,6 +85,76 @@ class FailingCalls(FakeTest):
         self.assertEqual(database.kernels(), {"before": 10})
         self.assertIn("CUPTI stopped by itself", run.stderr)
         self.assertNotEqual(database.losses(), {})
+
+
+class Reasons(FakeTest):
+    """Why nothing came is in the file, and told wherever the loss is."""
+
+    WHY = "cuptiActivityRegisterCallbacks: CUPTI_ERROR_INVALID_PARAMETER"
+
+    def failed(self):
+        return self.profile("hello", 5, options=["-f"], check=0,
+                            FAKE_CUPTI_FAIL="cuptiActivityRegisterCallbacks=1")  # fmt: skip
+
+    def test_table_and_view(self):
+        self.failed()
+        database = self.database()
+        (row,) = database.rows(
+            "SELECT time > 1700000000000000000, severity, statistic, text FROM DIAGNOSTIC")
+        self.assertEqual(row, (1, "error", "not_profiled", self.WHY))
+        self.assertEqual(database.rows("SELECT name, reason FROM losses"),
+                         [("not_profiled", self.WHY)])
+
+    def test_last_line(self):
+        last = self.failed().stderr.splitlines()[-1]
+        self.assertTrue(last.endswith(f"0 records of 1 process, 1 process not profiled ({self.WHY})"),
+                        last)  # fmt: skip
+
+    def test_info_and_reports(self):
+        self.failed()
+        for words in (["info", self.output], ["-i", self.output]):
+            told = subprocess.run([GPUPROF, *words], capture_output=True, text=True)
+            self.assertEqual(told.returncode, 0, told.stderr)
+            self.assertIn(self.WHY, told.stdout + told.stderr)
+
+    def test_terminal_codes_are_not_passed_on(self):
+        evil = self.folder / "\x1b]0;evil"
+        evil.mkdir()
+        run = self.profile("hello", 5, options=["--cupti", shutil.copy(__file__, evil)], check=0,
+                           FAKE_CUPTI_FAIL="cuptiSubscribe=39")  # fmt: skip
+        database = self.database()
+        self.assertIn("\x1b", database.one("SELECT text FROM DIAGNOSTIC"))
+        for words in (["info", self.output], ["-i", self.output]):
+            told = subprocess.run([GPUPROF, *words], capture_output=True, text=True)
+            self.assertIn("evil", told.stdout + told.stderr)
+            self.assertNotIn("\x1b", told.stdout + told.stderr)
+        self.assertNotIn("\x1b", run.stderr)
+
+
+class NothingRecorded(FakeTest):
+    def test_last_line_comes(self):
+        for name in ("true", "./without_cuda"):
+            with self.subTest(name=name):
+                os.path.exists(self.folder / "without_cuda") or shutil.copy(
+                    FAKE / "without_cuda", self.folder)
+                run = subprocess.run(
+                    [GPUPROF, "-f", "-o", self.output, name], cwd=self.folder, text=True,
+                    capture_output=True, env=self.environment({"LD_LIBRARY_PATH": FAKE}))
+                self.assertEqual(run.returncode, 0 if name == "true" else 6)
+                self.assertEqual(run.stderr.splitlines()[-1],
+                                 f"gpuprof: {self.output}: 0 records: no process used CUDA")
+
+    def test_it_can_be_a_failure(self):
+        for more in ([], ["-o", self.output]):
+            for target, code in ((["true"], 24), ([self.program("without_cuda")], 6),
+                                 ([self.program("hello"), "5"], 0)):
+                with self.subTest(target=target, more=more):
+                    run = subprocess.run(
+                        [GPUPROF, "-f", "--fail-if-empty", "--cupti", CUPTI, *more, *target],
+                        cwd=self.folder, text=True, capture_output=True,
+                        env=self.environment({}))
+                    self.assertEqual(run.returncode, code, run.stderr)
+                    self.assertEqual("nothing was recorded" in run.stderr, code == 24)
 
 
 # As a program with NVTX and without CUDA loads the collector.

@@ -117,6 +117,17 @@ class HostileStreams(MetricTest):
         database, _ = self.beside("pass")
         self.assertEqual(database.losses(), {})
 
+    def test_much_to_say(self):
+        database, _ = self.beside("""
+client = Client()
+for i in range(100):
+    client.send(frame(INFO, fields(warning="x" * (5000 if i == 0 else 1), time="soon")))
+client.send(frame(GOODBYE))
+""")
+        texts = database.rows("SELECT length(text), time FROM DIAGNOSTIC")
+        self.assertEqual(texts, [(4000 if i == 0 else 1, None) for i in range(64)])
+        self.assertEqual(database.losses(), {"stream_limited": 36})
+
     def test_noise(self):
         database, _ = self.beside("""
 client = Client(say_hello=False)

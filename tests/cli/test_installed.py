@@ -18,14 +18,20 @@ class Installed(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="gpuprof-installed-")
         self.addCleanup(folder.cleanup)
         self.prefix = pathlib.Path(folder.name)
-        # Without debug information, which names the sources for debuggers.
-        subprocess.run(["cmake", "--install", BUILD, "--prefix", self.prefix, "--strip"],
+        subprocess.run(["cmake", "--install", BUILD, "--prefix", self.prefix],
                        check=True, stdout=subprocess.DEVNULL)  # fmt: skip
 
+    def test_no_debug_information(self):
+        for program in self.programs():
+            with self.subTest(program=program.name):
+                self.assertNotIn(b".debug_info", program.read_bytes())
+
+    def programs(self):
+        yield self.prefix / "bin" / "gpuprof"
+        yield from sorted((self.prefix / "lib" / "gpuprof").glob("*gpuprof*"))
+
     def test_no_path_of_the_build(self):
-        programs = [self.prefix / "bin" / "gpuprof"]
-        programs += sorted((self.prefix / "lib" / "gpuprof").glob("*gpuprof*"))
-        for program in programs:
+        for program in self.programs():
             content = program.read_bytes()
             for folder in (BUILD, SOURCE):
                 with self.subTest(program=program.name, folder=folder):

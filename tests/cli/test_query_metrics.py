@@ -48,6 +48,21 @@ class QueryMetrics(unittest.TestCase):
             self.assertIn("\n" + line, text)
         self.assertNotIn("passes", text)
 
+    def test_products_and_capabilities(self):
+        expected = self.output("--query-metrics", "--filter", "^ipc$")
+        for name in ("H100", "h200", "sm_90", "NVIDIA H100", "gh100"):
+            self.assertEqual(self.output("--query-metrics", "--filter", "^ipc$", chip=name),
+                             expected, name)  # fmt: skip
+        for name, chip in (("A100", "GA100"), ("GeForce RTX 4090", "AD102"), ("L4", "AD104")):
+            self.assertIn(f"Chip {chip}:",
+                          self.output("--query-metrics", "--filter", "^ipc$", chip=name))  # fmt: skip
+        ran = query("--query-metrics", chip="sm_86")
+        self.assertEqual(ran.returncode, 5)
+        self.assertIn("GA102, GA103, GA104, GA106, GA107", ran.stderr)
+        # --metrics-plan goes by the same names.
+        plan = query("--metrics-plan", "--metrics", "ipc", chip="H200")
+        self.assertIn("GH100", plan.stdout, plan.stderr)
+
     def test_filter(self):
         text = self.output("--query-metrics", "--filter", "^dram_read|^dram__bytes_")
         self.assertEqual(

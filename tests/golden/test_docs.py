@@ -5,7 +5,7 @@ GPUPROF is the path of the gpuprof binary, GPUPROF_SOURCE the root of the source
 
   python3 tests/golden/test_docs.py --write
 
-writes docs/schema.md, the options in docs/nvprof.md, the tables in docs/metrics.md and the output of
+writes docs/schema.md, the options in docs/nvprof.md, the exit codes, the tables in docs/metrics.md and the output of
 README.md's queries anew.
 """
 
@@ -51,6 +51,8 @@ QUERY = re.compile(
 SUMMARY = re.compile(r"<!-- summary: (\w+) -->\n```text\n(.*?)```\n", re.DOTALL)
 # Between <!-- options --> and <!-- end of options --> stands what `gpuprof options` prints.
 OPTIONS = re.compile(r"(<!-- options -->\n).*?(<!-- end of options -->\n)", re.DOTALL)
+# Between <!-- exit codes --> and <!-- end of exit codes --> what `gpuprof exit-codes` prints.
+EXIT_CODES = re.compile(r"(<!-- exit codes -->\n).*?(<!-- end of exit codes -->\n)", re.DOTALL)
 # Between these stand counts of tests/golden/metrics_by_chip.tsv and what `gpuprof metric-map` prints.
 CHIPS = re.compile(r"(<!-- chips -->\n).*?(<!-- end of chips -->\n)", re.DOTALL)
 METRIC_MAP = re.compile(r"(<!-- metric map -->\n).*?(<!-- end of metric map -->\n)", re.DOTALL)
@@ -180,6 +182,13 @@ class Docs(unittest.TestCase):
         text = NVPROF.read_text(encoding="utf-8")
         self.assertTrue(text == with_options(text), "run python3 tests/golden/test_docs.py --write")
 
+    def test_exit_codes_are_up_to_date(self):
+        for page in (README, NVPROF):
+            text = page.read_text(encoding="utf-8")
+            self.assertRegex(text, EXIT_CODES)
+            self.assertTrue(
+                text == with_exit_codes(text), "run python3 tests/golden/test_docs.py --write")
+
     def test_metrics_are_up_to_date(self):
         text = METRICS.read_text(encoding="utf-8")
         self.assertTrue(text == with_metrics(text), "run python3 tests/golden/test_docs.py --write")
@@ -252,6 +261,10 @@ class Docs(unittest.TestCase):
             self.assertEqual(self.replays.summary(name, expected.count("\n") - 1), expected)
 
 
+def with_exit_codes(text):
+    return EXIT_CODES.sub(lambda block: block[1] + output_of("exit-codes") + block[2], text)
+
+
 def with_options(text):
     return OPTIONS.sub(lambda block: block[1] + output_of("options") + block[2], text)
 
@@ -279,7 +292,9 @@ def with_metrics(text):
 
 def write():
     SCHEMA.write_text(output_of("schema"), encoding="utf-8")
-    NVPROF.write_text(with_options(NVPROF.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in (README, NVPROF):
+        text = page.read_text(encoding="utf-8")
+        page.write_text(with_exit_codes(with_options(text)), encoding="utf-8")
     METRICS.write_text(with_metrics(METRICS.read_text(encoding="utf-8")), encoding="utf-8")
     replays = Replays()
 

@@ -124,7 +124,35 @@ TEST_CASE("launches: the runtime call, else the driver's, else none") {
   CHECK(db.line(columns + "start = 100") == "runtime|cudaLaunchKernel|10|20|10|43");
   CHECK(db.line(columns + "start = 200") == "driver|cuLaunchKernelEx|10|5|-5|44");
   CHECK(db.line(columns + "start = 300") == "NULL|NULL|NULL|NULL|NULL|NULL");
-  CHECK(db.line(columns + "start = 0") == "runtime|cudaLaunchKernel|10|NULL|NULL|43");
+  CHECK(db.line(columns + "start IS NULL") == "runtime|cudaLaunchKernel|10|NULL|NULL|43");
+}
+
+TEST_CASE("times that are not known are NULL") {
+  Filled db;
+  db.run(kernel("CONCURRENT_KERNEL", 1, "1", 0, 0, "9"));
+  db.run(
+      "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME(cbid, start, \"end\", correlationId) "
+      "VALUES(211, 0, 0, 9)");
+  CHECK(db.line("SELECT start, \"end\", duration, queued, submitted FROM kernels") ==
+        "NULL|NULL|NULL|NULL|NULL");
+  CHECK(db.line("SELECT start, \"end\", duration FROM gpu_activities") == "NULL|NULL|NULL");
+  CHECK(db.line("SELECT start, \"end\", duration FROM api_calls") == "NULL|NULL|NULL");
+  CHECK(db.line("SELECT start, api_start, launch_latency, queue_delay, start - api_start "
+                "FROM launches") == "NULL|NULL|NULL|NULL|NULL");
+}
+
+TEST_CASE("gpu_activities: graphs as a whole, and decompression") {
+  Filled db;
+  db.run(
+      "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start, \"end\", deviceId, graphId) "
+      "VALUES(10, 30, 1, 5)");
+  db.run(
+      "INSERT INTO CUPTI_ACTIVITY_KIND_MEM_DECOMPRESS(start, stop, deviceId, sourceBytes) "
+      "VALUES(40, 45, 2, 1000)");
+  CHECK(db.line("SELECT name, start, duration, device_id, graph_id, bytes FROM gpu_activities "
+                "WHERE type = 'graph'") == "[CUDA graph]|10|20|1|5|NULL");
+  CHECK(db.line("SELECT name, start, duration, device_id, graph_id, bytes FROM gpu_activities "
+                "WHERE type = 'decompress'") == "[CUDA memory decompression]|40|5|2|0|1000");
 }
 
 TEST_CASE("nvtx_ranges: names, and ranges that were never closed") {

@@ -79,6 +79,25 @@ TEST_CASE("both kernel tables, copies and sets are summed up by name") {
 )");
 }
 
+TEST_CASE("graphs as a whole and decompression are GPU work") {
+  Database database = memory(R"(
+    CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start INT, end INT, deviceId INT);
+    INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES(10, 40, 0), (50, 60, 0), (0, 0, 0);
+    CREATE TABLE CUPTI_ACTIVITY_KIND_MEM_DECOMPRESS(start INT, stop INT, deviceId INT);
+    INSERT INTO CUPTI_ACTIVITY_KIND_MEM_DECOMPRESS VALUES(70, 80, 0);
+  )");
+  const std::string text = summary(database, {.chosen = {"print-gpu-summary"}});
+  CHECK_THAT(text, Catch::Contains("80.00%      40ns         2      20ns      10ns      30ns  "
+                                   "[CUDA graph]\n"));
+  CHECK_THAT(text, Catch::Contains("20.00%      10ns         1      10ns      10ns      10ns  "
+                                   "[CUDA memory decompression]\n"));
+  const std::string trace = summary(database, {.chosen = {"print-gpu-trace"}});
+  CHECK_THAT(trace,
+             Catch::Contains("[CUDA graph]") && Catch::Contains("[CUDA memory decompression]"));
+  const Options none{.chosen = {"print-gpu-summary"}, .filter = {.kernels = "axpy"}};
+  CHECK_THAT(summary(database, none), !Catch::Contains("[CUDA graph]"));
+}
+
 TEST_CASE("rows whose times are unusable are counted in a warning") {
   Database database = memory(std::string(kernels) + runtime + R"(
     INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL

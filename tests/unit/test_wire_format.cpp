@@ -75,6 +75,9 @@ TEST_CASE("the design's table of limits is that of the code") {
   LIMIT(max_new_tables);
   LIMIT(max_stream_columns);
   LIMIT(max_counted);
+  LIMIT(max_diagnostics);
+  LIMIT(max_diagnostic_bytes);
+  LIMIT(max_run_diagnostics);
   LIMIT(max_clocks);
   LIMIT(max_stream_api_names);
   LIMIT(max_stream_payload_entries);

@@ -1,0 +1,86 @@
+#include "libprof/report/left_out.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "libprof/base/error.hpp"
+#include "libprof/base/printable.hpp"
+#include "libprof/base/saturating.hpp"
+#include "libprof/report/number.hpp"
+#include "libprof/store/profile_file.hpp"
+
+namespace gpuprof::report {
+namespace {
+
+constexpr std::string_view gpu_work[] = {"KERNEL", "CONCURRENT_KERNEL", "MEMCPY", "MEMCPY2",
+                                         "MEMSET"};
+
+std::string count_of(std::int64_t number, const char* what) {
+  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+}
+
+std::string format_time_of(std::int64_t ns) {
+  return format_time(static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0)));
+}
+
+std::string given(const Filter& filter) {
+  std::string options;
+  const auto add = [&](bool is, const char* name) {
+    if (is) options += (options.empty() ? "" : ", ") + std::string(name);
+  };
+  add(!filter.kernels.empty(), "--kernels");
+  add(!filter.devices.empty(), "--devices");
+  add(filter.from.has_value(), "--from");
+  add(filter.to.has_value(), "--to");
+  return options;
+}
+
+}  // namespace
+
+void check_devices(Session& session) {
+  const Filter& filter = session.options().filter;
+  const std::vector<std::int64_t> devices = session.names().devices();
+  if (!filter.check || devices.empty()) return;
+  std::string known;
+  for (const std::int64_t id : devices) known += (known.empty() ? "" : ", ") + std::to_string(id);
+  for (const std::int64_t id : filter.devices) {
+    if (std::ranges::find(devices, id) != devices.end()) continue;
+    throw Error("there is no device " + std::to_string(id) + " in this profile", "it has " + known,
+                ExitCode::bad_option);
+  }
+}
+
+void report_left_out(Session& session) {
+  const Filter& filter = session.options().filter;
+  if (given(filter).empty()) return;
+  std::int64_t all = 0, kernels = 0;
+  std::optional<std::int64_t> first, last;
+  for (const std::string_view kind : gpu_work) {
+    if (!session.has_rows(kind)) continue;
+    auto left = session.select(kind, {"count(*)"}, "WHERE " + session.filter(kind));
+    if (left.step() && left.integer(0) > 0) return;
+    auto rows = session.select(kind, {"count(*)", "min(nullif(start, 0))", "max(start)"});
+    if (!rows.step()) continue;
+    all += rows.integer(0);
+    if (kind.ends_with("KERNEL")) kernels += rows.integer(0);
+    if (rows.is_null(1)) continue;
+    first = std::min(first.value_or(rows.integer(1)), rows.integer(1));
+    last = std::max(last.value_or(rows.integer(2)), rows.integer(2));
+  }
+  if (all == 0) return;
+  if (kernels > 0 && session.no_kernel_has_the_name()) {
+    return session.output().warning("None of " + count_of(kernels, "kernel") + " has \"" +
+                                    printable(filter.kernels) +
+                                    "\" in its name; case matters, unless (?i) stands before it.");
+  }
+  std::string text = given(filter) + " left out all of " + count_of(all, "record") + " of GPU work";
+  if (first && (filter.from || filter.to)) {
+    const std::int64_t zero = session.zero();
+    text += ", which begin from " + format_time_of(saturating_subtract(*first, zero)) + " to " +
+            format_time_of(saturating_subtract(*last, zero));
+  }
+  session.output().warning(text + ".");
+}
+
+}  // namespace gpuprof::report
