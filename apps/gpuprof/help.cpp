@@ -109,15 +109,25 @@ std::string short_help() {
 std::string group_help(const OptionGroupInfo& group) {
   std::string help = heading(group);
   for (const Option& option : option_table()) {
-    if (option.group == group.group) help += long_entry(option);
+    if (option.group == group.group && option.status != Status::not_yet) help += long_entry(option);
   }
   return help;
+}
+
+// nvprof's options that are taken and do nothing yet: --help NAME says what each would be.
+std::string not_yet() {
+  std::string names;
+  for (const Option& option : option_table()) {
+    if (option.status == Status::not_yet) names += (names.empty() ? "--" : ", --") + option.name;
+  }
+  return names.empty() ? "" : "\nNot yet in this version\n  " + wrapped(names, 2);
 }
 
 std::string full_help() {
   std::string help = introduction;
   for (const OptionGroupInfo& group : option_groups()) help += group_help(group);
-  help += commands_help() + "\nExit codes: the program's own, 128 + the signal that ended it, or\n";
+  help += not_yet() + commands_help() +
+          "\nExit codes: the program's own, 128 + the signal that ended it, or\n";
   for (const ExitCodeInfo& code : exit_codes) {
     const std::string number = std::to_string(code.code);
     help += "  " + std::string(3 - number.size(), ' ') + number + "  " + wrapped(code.meaning, 7);
@@ -158,6 +168,12 @@ int print_help(const std::string& topic) {
 
 int print_version() {
   std::cout << "gpuprof " << version << "\n";
+  const std::string_view commit = version_commit;
+  std::cout << "commit " << (commit.empty() ? "not known" : commit) << ", " << build_type
+            << " build, " << compiler << "\n";
+  std::cout << (cupti_headers.empty() ? "without CUPTI: it prints reports and cannot record"
+                                      : "records CUPTI 12.6 to " + std::string(cupti_headers))
+            << "\n";
   return 0;
 }
 

@@ -201,8 +201,12 @@ void MetricSession::plan_chip(Chip& chip) {
     }
     for (metrics::Group& group : groups) {
       if (options_.metrics.replay == MetricReplay::multiplex && group.passes > 1) {
+        // Those of one pass that share the group are none of the trouble.
         std::string names;
-        for (const std::size_t metric : group.metrics) names += " " + wanted[metric].name;
+        for (const std::size_t metric : group.metrics) {
+          auto alone = chip.host->config_image(wanted[metric].counters);
+          if (alone && chip.host->passes(*alone) > 1) names += " " + wanted[metric].name;
+        }
         throw Error("these metrics take " + std::to_string(group.passes) +
                         " passes, and multiplexing measures a launch once:" + names,
                     "leave them out, or use --replay-mode application", ExitCode::bad_option);

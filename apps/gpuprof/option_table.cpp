@@ -125,9 +125,14 @@ Set group(Group group) {
   };
 }
 
-// "1.5s", "20ms", "7us", "12ns"; a bare number is seconds.
-Set time(std::optional<std::int64_t>& (*target)(Options&)) {
+// "1.5s", "20ms", "7us", "12ns"; a bare number is seconds. "nvtx:NAME": a range.
+Set time(std::optional<std::int64_t>& (*target)(Options&), std::string& (*range)(Options&)) {
   return [=](Options& options, const std::string& value) -> std::optional<Refusal> {
+    constexpr std::string_view nvtx = "nvtx:";
+    const bool named = value.starts_with(nvtx) && value.size() > nvtx.size();
+    range(options) = named ? value.substr(nvtx.size()) : "";
+    target(options).reset();
+    if (named) return {};
     const std::size_t digits = std::min(value.find_first_not_of("0123456789."), value.size());
     const auto number = parse<double>(std::string_view(value).substr(0, digits));
     const std::string unit = value.substr(digits);
@@ -137,7 +142,7 @@ Set time(std::optional<std::int64_t>& (*target)(Options&)) {
                           : unit == "ns"              ? 1
                                                       : 0;
     if (!number || factor == 0 || *number * factor > 9e18) {
-      return Refusal{.takes = "a time such as 1.5 or 1.5s, 20ms, 7us, 12ns"};
+      return Refusal{.takes = "a time such as 1.5 or 1.5s, 20ms, 7us, 12ns, or nvtx:NAME"};
     }
     target(options) = std::llround(*number * factor);
     return {};
@@ -621,18 +626,33 @@ std::vector<Option> make_table() {
        .argument = "TIME",
        .group = G::filter,
        .help = "Records that begin at this time or later\n"
-               "Times count from the first record: 1.5 or 1.5s, 20ms, 7us, 12ns.",
+               "Times count from the run's first record: 1.5 or 1.5s, 20ms, 7us, 12ns. nvtx:NAME "
+               "is where the first NVTX range of that name begins, and behind --to where it ends.",
        .ours = true,
        .common = true,
-       .set =
-           time([](Options& o) -> std::optional<std::int64_t>& { return o.reports.filter.from; })},
+       .set = time([](Options& o) -> std::optional<std::int64_t>& { return o.reports.filter.from; },
+                   [](Options& o) -> std::string& { return o.reports.filter.from_range; })},
       {.name = "to",
        .argument = "TIME",
        .group = G::filter,
        .help = "Records that begin before this time",
        .ours = true,
        .common = true,
-       .set = time([](Options& o) -> std::optional<std::int64_t>& { return o.reports.filter.to; })},
+       .set = time([](Options& o) -> std::optional<std::int64_t>& { return o.reports.filter.to; },
+                   [](Options& o) -> std::string& { return o.reports.filter.to_range; })},
+      {.name = "nvtx",
+       .argument = "NAME",
+       .group = G::filter,
+       .help = "The same as --from nvtx:NAME --to nvtx:NAME",
+       .ours = true,
+       .common = true,
+       .set =
+           [](Options& o, const std::string& value) {
+             o.reports.filter.from_range = o.reports.filter.to_range = value;
+             o.reports.filter.from.reset();
+             o.reports.filter.to.reset();
+             return std::optional<Refusal>();
+           }},
 
       // Metrics and events
       {.name = "metrics",

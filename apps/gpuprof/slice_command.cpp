@@ -12,34 +12,45 @@ namespace {
 
 struct Slice {
   ExcerptJob job;
-  std::string from, to;
+  std::string from, to, nvtx;
 };
 
-std::optional<std::int64_t> parse_time(const char* name, const std::string& value) {
-  if (value.empty()) return std::nullopt;
+struct Time {
+  std::optional<std::int64_t> ns;
+  std::string range;
+};
+
+Time parse_time(const char* name, const std::string& value) {
+  if (value.empty()) return {};
   Options parsed;
   if (const auto refused = apply(*find_option(name), value, parsed)) {
     throw Error("--" + std::string(name) + " takes " + refused->takes, "", ExitCode::bad_option);
   }
   const report::Filter& filter = parsed.reports.filter;
-  return filter.from ? filter.from : filter.to;
+  return {filter.from ? filter.from : filter.to,
+          filter.from_range.empty() ? filter.to_range : filter.from_range};
 }
 
 int slice(Slice& slice) {
   ExcerptJob& job = slice.job;
   exporting::ExcerptOptions& window = job.options;
-  window.from = parse_time("from", slice.from);
-  window.to = parse_time("to", slice.to);
-  if (!window.from && !window.to && !window.anonymise) {
-    throw Error("there is no time window", "give --from, --to or both", ExitCode::bad_option);
+  if (!slice.nvtx.empty()) slice.from = slice.to = "nvtx:" + slice.nvtx;
+  const Time from = parse_time("from", slice.from), to = parse_time("to", slice.to);
+  window.from = from.ns;
+  window.to = to.ns;
+  window.from_range = from.range;
+  window.to_range = to.range;
+  if (slice.from.empty() && slice.to.empty() && !window.anonymise) {
+    throw Error("there is no time window", "give --from, --to, both, or --nvtx",
+                ExitCode::bad_option);
   }
   if (window.from && window.to && *window.from >= *window.to) {
     throw Error("--from is not before --to", "", ExitCode::bad_option);
   }
   std::vector<std::string> words{"gpuprof", "slice"};
   words.push_back(window.anonymise ? "--anonymise" : job.input);
-  if (window.from) words.insert(words.end(), {"--from", slice.from});
-  if (window.to) words.insert(words.end(), {"--to", slice.to});
+  if (!slice.from.empty()) words.insert(words.end(), {"--from", slice.from});
+  if (!slice.to.empty()) words.insert(words.end(), {"--to", slice.to});
   window.command = shell_line(words);
   return write_excerpt(job);
 }
@@ -49,10 +60,13 @@ std::function<int()> declare(CLI::App& app) {
   ExcerptJob& job = arguments->job;
   app.add_option("profile", job.input, "The profile to take from")->required()->option_text("FILE");
   app.add_option("--from", arguments->from,
-                 "Records that begin at this time or later; times count from the first record: "
-                 "1.5 or 1.5s, 20ms, 7us, 12ns")
+                 "Records that begin at this time or later; times count from the run's first "
+                 "record: 1.5 or 1.5s, 20ms, 7us, 12ns; nvtx:NAME: where the first NVTX range of "
+                 "that name begins, and behind --to where it ends")
       ->option_text("TIME");
   app.add_option("--to", arguments->to, "Records that begin before this time")->option_text("TIME");
+  app.add_option("--nvtx", arguments->nvtx, "The same as --from nvtx:NAME --to nvtx:NAME")
+      ->option_text("NAME");
   app.add_flag("--anonymise", job.options.anonymise,
                "Leave out who made it and where: host, paths, command lines, environment; without "
                "a time window all records are kept");
@@ -77,7 +91,7 @@ std::function<int()> declare(CLI::App& app) {
 
 const Subcommand slice_command{
     .name = "slice",
-    .usage = "FILE [--from TIME] [--to TIME] [--anonymise] -o FILE",
+    .usage = "FILE [--from TIME] [--to TIME] [--nvtx NAME] [--anonymise] -o FILE",
     .help = "Write a time window of a profile into a file of its own",
     .declare = declare,
 };

@@ -218,7 +218,7 @@ class Copier {
     const std::string_view kind = kind_of(table.name);
     if (!is_kept(table.name)) return Rule::nothing;
     if (options_.anonymise && same_name(table.name, "StringTable")) return Rule::strings;
-    if (!options_.from && !options_.to) return Rule::whole;
+    if (!has_window()) return Rule::whole;
     const bool is_marker = table.has("flags") && table.has("id") && table.has("timestamp");
     if (same_name(table.name, ranges) || same_name(table.name, payloads)) {
       return table.has("id") ? Rule::marker_data : Rule::whole;
@@ -234,7 +234,20 @@ class Copier {
     return correlated ? Rule::correlated : Rule::whole;
   }
 
+  bool has_window() const {
+    return options_.from || options_.to || !options_.from_range.empty() ||
+           !options_.to_range.empty();
+  }
+
   void find_window() {
+    if (!options_.from_range.empty()) {
+      from_ =
+          std::max<std::int64_t>(1, store::range_named(out_, options_.from_range, "source").start);
+    }
+    if (!options_.to_range.empty()) {
+      const auto range = store::range_named(out_, options_.to_range, "source");
+      if (range.stop) to_ = *range.stop;
+    }
     if (!options_.from && !options_.to) return;
     progress_("looking for the first record");
     const std::int64_t first = store::zero_of_run(out_, "source").value_or(0);

@@ -31,8 +31,8 @@ std::string given(const Filter& filter) {
   };
   add(!filter.kernels.empty(), "--kernels");
   add(!filter.devices.empty(), "--devices");
-  add(filter.from.has_value(), "--from");
-  add(filter.to.has_value(), "--to");
+  add(filter.from || !filter.from_range.empty(), "--from");
+  add(filter.to || !filter.to_range.empty(), "--to");
   return options;
 }
 
@@ -75,7 +75,9 @@ void report_left_out(Session& session) {
                                     "\" in its name; case matters, unless (?i) stands before it.");
   }
   std::string text = given(filter) + " left out all of " + count_of(all, "record") + " of GPU work";
-  if (first && (filter.from || filter.to)) {
+  const bool window =
+      filter.from || filter.to || !filter.from_range.empty() || !filter.to_range.empty();
+  if (first && window) {
     const std::int64_t zero = session.zero();
     text += ", which begin from " + format_time_of(saturating_subtract(*first, zero)) + " to " +
             format_time_of(saturating_subtract(*last, zero));

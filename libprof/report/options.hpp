@@ -37,6 +37,7 @@ struct Filter {
   std::vector<std::int64_t> devices;  // of GPU work
   std::optional<std::int64_t> from;   // ns after the first record; records that begin then or later
   std::optional<std::int64_t> to;     // … and before this
+  std::string from_range, to_range;   // or where the first NVTX range of this name begins, ends
   bool check = false;                 // refuse devices that are not there
 };
 

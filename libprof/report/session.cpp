@@ -125,7 +125,10 @@ const std::map<std::int64_t, NamedMetric>& Session::named_metrics() {
 
 void Session::find_window() {
   const Filter& filter = options_.filter;
-  if (!filter.from && !filter.to) return;
+  if (!filter.from_range.empty()) {
+    from_ = store::range_named(database_, filter.from_range).start;
+  }
+  if (!filter.to_range.empty()) to_ = store::range_named(database_, filter.to_range).stop;
   if (filter.from) from_ = saturating_add(zero(), *filter.from);
   if (filter.to) to_ = saturating_add(zero(), *filter.to);
 }

@@ -399,6 +399,22 @@ void ProfileFile::tell(const std::vector<Loss>& losses) {
   for (std::string& sentence : sentences(losses)) notes_.push_back(std::move(sentence));
 }
 
+NvtxTimes range_named(Database& database, const std::string& name, const std::string& schema) {
+  if (database.has_column("NVTX_RANGE", "stop", schema)) {
+    auto range = database.prepare("SELECT r.start, r.stop FROM " + schema +
+                                  ".NVTX_RANGE AS r JOIN " + schema +
+                                  ".StringTable AS s ON s._id_ = r.name "
+                                  "WHERE s.value = ?1 ORDER BY r.start LIMIT 1");
+    if (range.bind(1, name).step()) {
+      NvtxTimes times{.start = range.integer(0), .stop = {}};
+      if (!range.is_null(1)) times.stop = range.integer(1);
+      return times;
+    }
+  }
+  throw Error("no NVTX range is called " + name, "the view nvtx_ranges has their names",
+              ExitCode::bad_option);
+}
+
 std::optional<std::int64_t> zero_of_run(Database& database, const std::string& schema) {
   const auto there = [&](const std::string& table) {
     return database

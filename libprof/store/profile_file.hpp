@@ -97,6 +97,15 @@ class ProfileFile {
   std::optional<Database> database_;
 };
 
+// When the first NVTX range of this name began and ended, ns; no end: it was never closed. Throws
+// gpuprof::Error when there is none.
+struct NvtxTimes {
+  std::int64_t start = 0;
+  std::optional<std::int64_t> stop;
+};
+NvtxTimes range_named(Database& database, const std::string& name,
+                      const std::string& schema = "main");
+
 // What times of the run count from, ns: RUN has it, and else it is the earliest record of GPU work,
 // API calls and NVTX markers that has a time.
 std::optional<std::int64_t> zero_of_run(Database& database, const std::string& schema = "main");

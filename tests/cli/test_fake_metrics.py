@@ -399,6 +399,11 @@ class Multiplex(MetricTest):
         self.assertIn("--replay-mode application", run.stderr)
         self.assertEqual(run.stdout, b"")
         self.assertFalse(self.output.exists())
+        # Those of one pass are not to blame.
+        run = self.profile(
+            "training", 1, check=5,
+            options=["--replay-mode", "multiplex", "--metrics", f"{THROUGHPUT},{TWO_GROUPS}"])
+        self.assertIn(f"measures a launch once: {THROUGHPUT}\n", run.stderr)
 
 
 class KernelReplay(MetricTest):

@@ -265,7 +265,11 @@ class Slice(Tools):
 
         def rows(file, *words):
             printed = self.gpuprof("-i", file, "--print-gpu-trace", "--json", *words).stdout
-            return json.loads(printed)["tables"][0]["rows"]
+            # Which columns there are depends on what is printed.
+            return [
+                {name: value for name, value in row.items() if value is not None}
+                for row in json.loads(printed)["tables"][0]["rows"]
+            ]
 
         zero = self.info(path)["run"]["zero_ns"]
         with contextlib.closing(sqlite3.connect(path)) as connection:
@@ -284,6 +288,29 @@ class Slice(Tools):
         self.gpuprof("slice", path, *window, "-o", part)
         self.assertEqual(rows(part), [row])
         self.assertEqual(rows(part, *window), [row])
+
+    def test_window_of_a_range(self):
+        path = self.capture("torch_step")
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            (start, end), *_ = connection.execute(
+                "SELECT start, \"end\" FROM nvtx_ranges WHERE name = 'step 1' ORDER BY start")
+
+        def starts(file, *words):
+            printed = self.gpuprof("-i", file, "--print-gpu-trace", "--json", *words).stdout
+            return [row["start_ns"] for row in json.loads(printed)["tables"][0]["rows"]]
+
+        inside = [time for time in starts(path) if start <= time < end]
+        self.assertTrue(0 < len(inside) < len(starts(path)))
+        self.assertEqual(starts(path, "--nvtx", "step 1"), inside)
+        self.assertEqual(starts(path, "--from", "nvtx:step 1", "--to", "nvtx:step 1"), inside)
+        self.assertEqual(starts(path, "--from", "nvtx:step 1"),
+                         [time for time in starts(path) if start <= time])  # fmt: skip
+        part = self.folder / "part.sqlite"
+        self.gpuprof("slice", path, "--nvtx", "step 1", "-o", part)
+        self.assertEqual(starts(part), inside)
+        for command in (["-i", path, "--nvtx", "no"], ["slice", path, "--nvtx", "no", "-o", "x"]):
+            told = self.gpuprof(*command, code=5).stderr
+            self.assertIn("no NVTX range is called no\n", told)
 
     def test_units_of_time_and_open_ends(self):
         path = self.capture("nvtx_threads")
