@@ -1,5 +1,5 @@
-// Sums and differences of numbers that somebody else wrote, such as times in a file: what would
-// leave the range of 64 bits stops at its end.
+// Sums, differences and products of numbers that somebody else wrote, such as times in a file: what
+// would leave the range of 64 bits stops at its end.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,13 @@ constexpr std::int64_t saturating_subtract(std::int64_t a, std::int64_t b) {
   if (!__builtin_sub_overflow(a, b, &difference)) return difference;
   return b > 0 ? std::numeric_limits<std::int64_t>::min()
                : std::numeric_limits<std::int64_t>::max();
+}
+
+constexpr std::int64_t saturating_multiply(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  if (!__builtin_mul_overflow(a, b, &product)) return product;
+  return (a < 0) != (b < 0) ? std::numeric_limits<std::int64_t>::min()
+                            : std::numeric_limits<std::int64_t>::max();
 }
 
 }  // namespace gpuprof

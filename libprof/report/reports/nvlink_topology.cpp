@@ -124,7 +124,8 @@ void print_json(Output& output, const std::vector<Link>& links) {
         text.empty() ? row.emplace_back() : row.emplace_back(text);
       }
     }
-    for (const std::int64_t value : {link.bandwidth * 1000, link.count}) row.emplace_back(value);
+    const std::int64_t bytes_per_second = saturating_multiply(link.bandwidth, 1000);
+    for (const std::int64_t value : {bytes_per_second, link.count}) row.emplace_back(value);
     for (const std::int64_t bit : {system_access, system_atomics, peer_access, peer_atomics}) {
       row.push_back(flag(bit));
     }
