@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "libprof/base/saturating.hpp"
 #include "libprof/report/blob.hpp"
 #include "libprof/report/report.hpp"
 #include "libprof/report/table.hpp"
