@@ -192,9 +192,14 @@ class Nvprof(unittest.TestCase):
 
 
 def add_tests():
+    number = 0
     for case in sorted(FILES):
         for mode in golden(case)["modes"]:
             if differs(case, mode):
+                continue
+            number += 1
+            # The text is the same; a sanitizer, which takes ten times as long, looks for other faults.
+            if os.environ.get("GPUPROF_SANITIZE") and number % 5:
                 continue
             name = f"test_{case}_{mode}".replace("-", "_").replace("+", "_and_")
             setattr(Nvprof, name, lambda self, case=case, mode=mode: self.check(case, mode))
