@@ -378,7 +378,7 @@ class Help(CommandLine):
     def test_version(self):
         self.assertRegex(
             self.help("--version"),
-            r"^gpuprof \d+\.\d+\.\d+\ncommit [^ ]+, \w+ build, \w+ [\d.]+\n.*CUPTI.*\n$")
+            r"^gpuprof \d+\.\d+\.\d+\ncommit (not known|[^ ]+), \w+ build, \w+ [\d.]+\n.*CUPTI.*\n$")
         self.assertEqual(self.help("-V"), self.help("--version"))
 
     def test_man_page(self):
