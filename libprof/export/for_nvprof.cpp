@@ -173,8 +173,8 @@ class Change {
         "CREATE TEMP TABLE marker(new INTEGER PRIMARY KEY, process INT, old INT, UNIQUE(process, "
         "old)); INSERT INTO temp.marker(process, old) SELECT DISTINCT processId, id FROM " +
         name + " ORDER BY 1, 2");
-    for (const char* table :
-         {"CUPTI_ACTIVITY_KIND_MARKER", "CUPTI_ACTIVITY_KIND_MARKER_DATA", "NVTX_RANGE"}) {
+    for (const char* table : {"CUPTI_ACTIVITY_KIND_MARKER", "CUPTI_ACTIVITY_KIND_MARKER_DATA",
+                              "NVTX_RANGE", "NVTX_PAYLOAD"}) {
       const Table* there = find_table(table);
       if (!there || !there->has("id") || !there->has("processId")) continue;
       database_.execute("UPDATE " + there->sql() +

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -19,8 +18,10 @@ constexpr std::uint64_t flag_pointer = 1 << 1, flag_offset_from_base = 1 << 2,
 constexpr std::uint64_t array_kinds = 7 << 4, array_fixed = 1 << 4, array_zero_terminated = 2 << 4,
                         array_length_in_field = 3 << 4;
 
-// Layouts inside layouts.
+// Layouts inside layouts, and fields that are looked at in all: a forged one may hold itself in
+// each of its fields.
 constexpr int most_depth = 8;
+constexpr std::size_t most_fields = 1 << 14;
 
 struct NumberType {
   std::size_t size = 0;  // 0: no number that is read
@@ -109,14 +110,16 @@ class Reader {
       if (!told) at = (at + alignment - 1) / alignment * alignment;
       places.push_back(told ? entry.offset : at);
       const bool array = (entry.flags & array_kinds) == array_fixed;
-      if (at < payload_.size())
-        at += size * (array ? std::min<std::size_t>(entry.length, payload_.size()) : 1);
+      if (at >= payload_.size()) continue;
+      at += size * (array ? std::min<std::size_t>(entry.length, payload_.size()) : 1);
     }
     return places;
   }
 
   void read_fields(const std::string& prefix, const wire::PayloadSchema& schema, std::size_t base,
                    int depth) {
+    looked_at_ += schema.entries.size();
+    if (looked_at_ > most_fields) return;
     const std::vector<std::size_t> offsets = places(schema);
     for (std::size_t i = 0; i < schema.entries.size(); ++i) {
       const Entry& entry = schema.entries[i];
@@ -211,6 +214,7 @@ class Reader {
   std::span<const std::byte> payload_;
   const PayloadSchemaMap& schemas_;
   std::vector<PayloadValue> values_;
+  std::size_t looked_at_ = 0;
 };
 
 using Domain = std::pair<std::int64_t, std::int64_t>;  // process, CUPTI's number

@@ -11,6 +11,7 @@ import pathlib
 import re
 import sqlite3
 import subprocess
+import tarfile
 import tempfile
 import unittest
 
@@ -133,6 +134,30 @@ class Export(unittest.TestCase):
         for capture in ("torch_step", "two_processes"):
             as_it_is = self.as_nvprof_reads(f"{capture}.sqlite")
             self.assertNotEqual(self.summaries(as_it_is), right[capture], capture)
+
+    def test_payloads_go_with_their_markers(self):
+        """Where ids of marks are given anew, since two processes have the same."""
+        archive = SOURCE / "tests/captures/kinds.tar.xz"
+        with tarfile.open(archive) as packed:
+            packed.extract("kinds.gpcap", self.folder.name)
+        self.gpuprof("replay", "kinds.gpcap", "-o", "kinds.sqlite")
+        path = os.path.join(self.folder.name, "kinds.sqlite")
+        connection = sqlite3.connect(path)
+        # Of a process that comes before the one with payloads, so that these get other ids.
+        connection.execute(f"""
+            INSERT INTO {PREFIX}MARKER
+              (flags, timestamp, id, objectKind, name, domain, threadId, processId)
+            SELECT 1, timestamp, id, objectKind, 0, 0, threadId, 1 FROM {PREFIX}MARKER""")
+        connection.commit()
+        connection.close()
+        self.gpuprof("export", "kinds.sqlite", "--for", "nvprof", "-o", "kinds.old")
+        query = """SELECT range_name, field, value FROM nvtx_payloads WHERE range_name IS NOT NULL
+                   ORDER BY time, field"""
+        ours = self.rows("kinds.sqlite", query)
+        self.assertEqual(len(ours), 20)
+        self.assertEqual(self.rows("kinds.old", query), ours)
+        ids = f"SELECT DISTINCT id FROM {PREFIX}MARKER_DATA"
+        self.assertNotEqual(self.rows("kinds.old", ids), self.rows("kinds.sqlite", ids))
 
     def test_names_in_the_trace(self):
         ours, old = (

@@ -138,6 +138,8 @@ TEST_CASE("what a forged layout says leads nowhere") {
   // Twice inside itself, again and again: bounded.
   const PayloadSchemaMap twice = of({{"a", layout, 0, 0, 0}, {"b", layout, 0, 0, 0}});
   CHECK(read(payload, twice) == "");
+  const std::vector<wire::PayloadEntry> itself(4096, {"x", layout, 0, 0, 0});
+  CHECK(read(payload, of(itself)) == "");
   std::vector<wire::PayloadEntry> many(4096, {"x", int8, fixed, huge, 1});
   CHECK(store::read_payload(payload.span(), layout, of(std::move(many))).size() ==
         store::most_values);
