@@ -24,22 +24,26 @@ constexpr char socket_variable[] = "GPUPROF_SOCKET";
 // Not the variable of one who starts a program with rights that he has not got himself.
 void start() noexcept { Collector::instance().start(secure_getenv(socket_variable)); }
 
+template <class Function>
+Function* of_cupti(const char* name) noexcept {
+  return reinterpret_cast<Function*>(Collector::instance().cupti_symbol(name));
+}
+
 // Hands NVTX on to CUPTI's function `name`. NVTX takes 1 for success and unloads us on 0; CUPTI
 // returns 0 on success.
 int hand_on(const char* name, void* argument) noexcept {
   start();
-  using Initialize = int (*)(void*);
-  const auto initialize = reinterpret_cast<Initialize>(Collector::instance().cupti_symbol(name));
+  const auto initialize = of_cupti<int(void*)>(name);
   if (!initialize) return 0;
   initialize(argument);
   return 1;
 }
 
+constexpr char openmp_entry[] = "cuptiOpenMpInitialize_v2";
+
 // OpenMP asks for the tool when it starts, and gives what it has to offer when it initialises it.
 int openmp_starts(ompt_function_lookup_t lookup, int device, ompt_data_t* data) noexcept {
-  using Initialize = int (*)(ompt_function_lookup_t, int, ompt_data_t*);
-  const auto initialize =
-      reinterpret_cast<Initialize>(Collector::instance().cupti_symbol("cuptiOpenMpInitialize_v2"));
+  const auto initialize = of_cupti<int(ompt_function_lookup_t, int, ompt_data_t*)>(openmp_entry);
   // OpenMP goes on with the tool when this is not 0; CUPTI returns 0 on success.
   return initialize && initialize(lookup, device, data) == 0;
 }
@@ -52,9 +56,7 @@ extern "C" {
 
 void acc_register_library(void* register_callback, void* unregister_callback, void* look_up) {
   start();
-  using Initialize = int (*)(void*, void*, void*);
-  const auto initialize =
-      reinterpret_cast<Initialize>(Collector::instance().cupti_symbol("cuptiOpenACCInitialize"));
+  const auto initialize = of_cupti<int(void*, void*, void*)>("cuptiOpenACCInitialize");
   if (initialize) initialize(register_callback, unregister_callback, look_up);
 }
 
@@ -62,7 +64,7 @@ ompt_start_tool_result_t* ompt_start_tool(unsigned int, const char*) {
   start();
   static ompt_start_tool_result_t tool{&openmp_starts, &openmp_ends, {}};
   // Null: another tool may have it.
-  return Collector::instance().cupti_symbol("cuptiOpenMpInitialize_v2") ? &tool : nullptr;
+  return Collector::instance().cupti_symbol(openmp_entry) ? &tool : nullptr;
 }
 
 int InitializeInjection() {

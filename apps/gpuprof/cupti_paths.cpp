@@ -1,6 +1,6 @@
 #include "apps/gpuprof/cupti_paths.hpp"
 
-#include "apps/gpuprof/run_info.hpp"
+#include "libprof/base/driver_library.hpp"
 
 namespace gpuprof::app {
 namespace {

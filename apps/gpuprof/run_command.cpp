@@ -30,6 +30,7 @@
 #include "apps/gpuprof/run_info.hpp"
 #include "apps/gpuprof/trace.hpp"
 #include "libprof/base/demangle.hpp"
+#include "libprof/base/driver_library.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/path.hpp"
 #include "libprof/base/printable.hpp"
@@ -348,8 +349,8 @@ std::string command_meant(const std::string& word) {
     not_found.lines.push_back(printable(file));
   } else if (!has_folder && std::filesystem::exists(program)) {
     not_found.lines.push_back("It is in this folder: ./" + printable(program));
-  } else if (!has_folder && !command_meant(program).empty()) {
-    not_found.lines.push_back(command_meant(program));
+  } else if (const std::string meant = command_meant(program); !has_folder && !meant.empty()) {
+    not_found.lines.push_back(meant);
   }
   throw not_found;
 }

@@ -1,6 +1,5 @@
 #include "apps/gpuprof/run_info.hpp"
 
-#include <dlfcn.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -43,12 +42,6 @@ std::int64_t realtime_ns() {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
-
-bool driver_found() {
-  void* driver = dlopen("libcuda.so.1", RTLD_LAZY);
-  if (driver) dlclose(driver);
-  return driver;
 }
 
 wire::Fields describe_run(const Options& options, const std::string& groups) {

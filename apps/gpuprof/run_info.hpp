@@ -14,7 +14,4 @@ wire::Fields describe_run(const Options& options, const std::string& groups);
 
 std::int64_t realtime_ns();
 
-// Whether programs can load libcuda.so.1 here.
-bool driver_found();
-
 }  // namespace gpuprof::app

@@ -16,6 +16,7 @@
 #include <span>
 #include <utility>
 
+#include "libprof/base/driver_library.hpp"
 #include "libprof/base/shell.hpp"
 #include "libprof/collect/cubin.hpp"
 #include "libprof/collect/driver.hpp"
@@ -301,8 +302,8 @@ bool Collector::load_cupti() {
     }
     reasons += (reasons.empty() ? "" : "; ") + reason;
   }
-  if (!cupti::driver_found()) {
-    give_up(cupti::no_driver);
+  if (!driver_found()) {
+    give_up(no_driver_library);
   } else {
     give_up("no usable libcupti: " + (reasons.empty() ? "none was named" : reasons) +
             " (choose one with --cupti PATH)");
@@ -374,21 +375,22 @@ void Collector::receive_external_correlation() {
 void Collector::choose_details() {
   const auto choose = [&](bool wanted, auto function, const char* what) {
     if (!wanted) return;
-    if (!function) return tell("unavailable", std::string(what) + ": this CUPTI has none");
+    if (!function) return tell("warning", std::string(what) + ": this libcupti is too old");
     const CUptiResult result = function(1);
     if (result == CUPTI_SUCCESS) return;
     const char* text = "";
     cupti_.cuptiGetResultString(result, &text);
-    tell("unavailable", std::string(what) + ": " + text);
+    tell("warning", std::string(what) + ": " + text);
   };
   choose(config_.integer("latency_timestamps", 0), cupti_.cuptiActivityEnableLatencyTimestamps,
-         "times of queueing and submitting kernels");
+         "no times of queueing and submitting kernels");
   choose(config_.integer("allocation_source", 0), cupti_.cuptiActivityEnableAllocationSource,
-         "libraries that allocate");
-  choose(wants(schema::CudaEvent::info.id), cupti_.cuptiActivityEnableCudaEventDeviceTimestamps,
-         "times of events on the GPU");
-  choose(wants(schema::GraphTrace::info.id), cupti_.cuptiActivityEnableDeviceGraph,
-         "graphs launched by kernels");
+         "no libraries that allocate");
+  // A version without these has no such column or rows, as the documentation says.
+  choose(wants(schema::CudaEvent::info.id) && cupti_.cuptiActivityEnableCudaEventDeviceTimestamps,
+         cupti_.cuptiActivityEnableCudaEventDeviceTimestamps, "no times of events on the GPU");
+  choose(wants(schema::GraphTrace::info.id) && cupti_.cuptiActivityEnableDeviceGraph,
+         cupti_.cuptiActivityEnableDeviceGraph, "no graphs launched by kernels");
 }
 
 void Collector::prepare_metrics() {
@@ -500,11 +502,9 @@ bool Collector::check(CUptiResult result, const char* what) {
 }
 
 void Collector::tell(std::string_view what, std::string_view text) {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
   wire::Fields fields;
   fields.set(what, text);
-  fields.set("time", static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec);
+  fields.set("time", clock_ns(CLOCK_REALTIME));
   wire::Encoder info;
   info.fields(fields);
   channel_.send(wire::FrameType::info, info);

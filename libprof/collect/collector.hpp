@@ -38,7 +38,8 @@ class Collector {
   // The CUDA driver is starting: it called the injection entry point. After start(); any thread.
   void driver_starts() noexcept;
 
-  // CUPTI's own NVTX entry point, to be called after start(); null without CUPTI.
+  // CUPTI's own entry points for NVTX, OpenACC and OpenMP, to be called after start(); null without
+  // CUPTI.
   void* cupti_symbol(const char* name) const { return running() ? cupti_.symbol(name) : nullptr; }
   // Driver calls of the calling thread are ours and not the target's.
   void leave_out_this_thread();

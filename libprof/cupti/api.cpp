@@ -63,12 +63,6 @@ bool open(const char* path, Api& api, std::string& error) {
   return true;
 }
 
-bool driver_found() {
-  void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-  if (driver) dlclose(driver);
-  return driver;
-}
-
 void load_perfworks(const Api& api) {
   const std::size_t folder = api.path.rfind('/');
   if (folder == api.path.npos) return;

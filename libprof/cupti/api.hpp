@@ -108,10 +108,6 @@ bool open(const char* path, Api& api, std::string& error);
 // The same, without asking for the version, which takes a driver: for the host API alone.
 bool open_for_host(const char* path, Api& api, std::string& error);
 
-// What is said where there is none.
-inline constexpr char no_driver[] = "no CUDA driver (libcuda.so.1) on this machine";
-bool driver_found();
-
 // Loads the libraries that libcupti opens by their bare names for metrics, from where it lies.
 // Without them it looks only where the loader does.
 void load_perfworks(const Api& api);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "libprof/base/driver_library.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/cupti/api.hpp"
 
@@ -141,7 +142,8 @@ std::string try_collecting(const Api& api, CUcontext context, const std::string&
 std::vector<DeviceProbe> probe_devices(const std::vector<std::string>& candidates, bool try_one) {
   void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
   if (!driver) {
-    throw Error(no_driver, "gpuprof --query-metrics --chip NAME needs none", ExitCode::no_driver);
+    throw Error(no_driver_library, "gpuprof --query-metrics --chip NAME needs none",
+                ExitCode::no_driver);
   }
   const auto look_up = [&](auto& function, const char* name) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(driver, name));

@@ -57,6 +57,10 @@ std::optional<schema::Group> group_of(std::string_view table) {
   return std::nullopt;
 }
 
+bool is_computed_from_markers(std::string_view table) {
+  return same_name(table, ranges) || same_name(table, payloads);
+}
+
 // nvprof's tables of what the host's threads were doing.
 bool is_cpu_sampling(std::string_view table) {
   return name_starts_with(table, "coll") || name_starts_with(table, "prof");
@@ -180,9 +184,7 @@ class Copier {
   bool is_kept(std::string_view table) const {
     if (options_.anonymise && is_cpu_sampling(table)) return false;
     if (!options_.keep) return true;
-    if (same_name(table, ranges) || same_name(table, payloads)) {
-      return options_.keep->contains(std::string(marker));
-    }
+    if (is_computed_from_markers(table)) return options_.keep->contains(std::string(marker));
     if (same_name(table, metric_ranges) || same_name(table, metric_values)) {
       return options_.keep->contains("CUPTI_ACTIVITY_KIND_METRIC");
     }
@@ -220,7 +222,7 @@ class Copier {
     if (options_.anonymise && same_name(table.name, "StringTable")) return Rule::strings;
     if (!has_window()) return Rule::whole;
     const bool is_marker = table.has("flags") && table.has("id") && table.has("timestamp");
-    if (same_name(table.name, ranges) || same_name(table.name, payloads)) {
+    if (is_computed_from_markers(table.name)) {
       return table.has("id") ? Rule::marker_data : Rule::whole;
     }
     if (same_name(table.name, metric_ranges) && table.has("start")) return Rule::measured;

@@ -31,6 +31,11 @@ class Details(FakeTest):
             "hello", 10, cupti=BARE_CUPTI, check=0,
             options=["--kernel-latency-timestamps", "on", "--trace", "+allocation-source"])
         self.assertIn("nothing lost", run.stderr)
+        for what in ("no times of queueing and submitting kernels", "no libraries that allocate"):
+            self.assertIn(f"{what}: this libcupti is too old", run.stderr)
+        self.assertEqual(
+            self.database().rows("SELECT DISTINCT kind FROM STATISTIC WHERE name = 'kind_unavailable'"
+                                 " AND kind NOT LIKE 'CUPTI_ACTIVITY_KIND_%'"), [])
 
 
 class Kinds(FakeTest):
