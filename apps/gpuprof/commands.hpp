@@ -30,6 +30,8 @@ struct Subcommand {
   std::string_view help;   // a line; empty: not shown
   // Declares what it takes. What comes back is called when that has been parsed.
   std::function<int()> (*declare)(CLI::App& app);
+  // For completion: words that an option or argument of its own takes.
+  std::vector<std::string> (*values)(std::string_view name) = nullptr;
 };
 
 extern const Subcommand replay_command;
@@ -41,6 +43,7 @@ extern const Subcommand schema_command;
 extern const Subcommand help_command;
 extern const Subcommand man_command;
 extern const Subcommand completion_command;
+extern const Subcommand complete_command;
 extern const Subcommand options_command;
 extern const Subcommand exit_codes_command;
 extern const Subcommand metric_map_command;

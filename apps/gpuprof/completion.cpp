@@ -1,230 +1,150 @@
-// Completions for shells: options, their values, commands; behind the program's name, what the
-// program itself completes.
-#include <algorithm>
+// Completion for shells. What may stand where is said by "gpuprof complete" (complete.cpp); the
+// scripts only ask it. Its answer: a line with the kind, then a line for each word, with a tab and
+// its help behind.
+#include <iostream>
 
-#include "apps/gpuprof/commands.hpp"
+#include "apps/gpuprof/complete.hpp"
 #include "apps/gpuprof/help.hpp"
-#include "apps/gpuprof/option_table.hpp"
 #include "libprof/base/error.hpp"
 
 namespace gpuprof::app {
 namespace {
 
-bool takes_file(const Option& option) {
-  return option.argument == "FILE" || option.argument == "PATH";
-}
-
-// The values to offer: choices, groups of --trace, topics of --help.
-std::vector<std::string> values(const Option& option) {
-  std::vector<std::string> words = choices(option);
-  if (option.name == "trace") {
-    for (const schema::GroupInfo& group : schema::groups) {
-      if (!group.name.empty()) words.emplace_back(group.name);
-    }
-    words.emplace_back("all");
-  }
-  if (option.name == "help") {
-    for (const OptionGroupInfo& group : option_groups()) words.emplace_back(group.name);
-    words.emplace_back("all");
-  }
-  return words;
-}
-
-std::string joined(const std::vector<std::string>& words, std::string_view between) {
-  std::string text;
-  for (const std::string& word : words) {
-    text.append(text.empty() ? "" : between).append(word);
-  }
-  return text;
-}
-
-// "-o" and "--export-profile".
-std::vector<std::string> names(const Option& option) {
-  std::vector<std::string> names;
-  if (option.letter) names.push_back(std::string("-") + option.letter);
-  names.push_back("--" + option.name);
-  return names;
-}
-
-// The options whose next word is no program.
-std::vector<std::string> taking_values() {
-  std::vector<std::string> all;
-  for (const Option& option : option_table()) {
-    if (option.argument.empty() || option.name == "help") continue;
-    for (std::string& name : names(option)) all.push_back(std::move(name));
-  }
-  return all;
-}
-
-std::vector<std::string> all_commands() {
-  std::vector<std::string> names;
-  for (const Subcommand* command : subcommands()) {
-    if (!command->help.empty()) names.emplace_back(command->name);
-  }
-  return names;
-}
-
-std::string replaced_all(std::string text, std::string_view what, std::string_view by) {
-  for (std::size_t at = 0; (at = text.find(what, at)) != text.npos; at += by.size()) {
-    text.replace(at, what.size(), by);
-  }
-  return text;
-}
-
-std::string bash() {
-  std::vector<std::string> all, files;
-  std::string cases;
-  for (const Option& option : option_table()) {
-    const std::vector<std::string> spelled = names(option);
-    all.insert(all.end(), spelled.begin(), spelled.end());
-    if (option.argument.empty()) continue;
-    if (takes_file(option)) files.insert(files.end(), spelled.begin(), spelled.end());
-    if (const auto words = values(option); !words.empty()) {
-      cases += "    " + joined(spelled, "|") + ") COMPREPLY=($(compgen -W '" + joined(words, " ") +
-               "' -- \"$word\")); return ;;\n";
-    }
-  }
-  std::string script = R"(# Completion of gpuprof for bash, made by "gpuprof completion bash".
+// The program that is asked is the one in PATH, and the one that was typed only where there is
+// none: what a folder happens to hold is not started by looking at it.
+constexpr std::string_view bash =
+    R"(# Completion of gpuprof for bash, made by "gpuprof completion bash".
 _gpuprof() {
-  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} at
+  local program=gpuprof kind= at= word=${COMP_WORDS[COMP_CWORD]}
   COMPREPLY=()
-  for ((at = 1; at < COMP_CWORD; at++)); do
-    case ${COMP_WORDS[at]} in
-    @TAKING@) ((at++)) ;;
-    -*) ;;
-    *) # The program: what follows is its own.
-      if [[ $at == 1 && " @COMMANDS@ " == *" ${COMP_WORDS[1]} "* ]]; then break; fi
-      if declare -F _command_offset >/dev/null; then
-        _command_offset "$at"
-      else
-        COMPREPLY=($(compgen -f -- "$word"))
-      fi
-      return ;;
-    esac
-  done
-  case $before in
-@CASES@    @FILES@)
-      compopt -o filenames 2>/dev/null
-      COMPREPLY=($(compgen -f -- "$word"))
-      return ;;
-    @TAKING@) return ;;
+  type -P gpuprof >/dev/null || program=${COMP_WORDS[0]/#\~/$HOME}
+  {
+    read -r kind at
+    mapfile -t COMPREPLY
+  } < <("$program" complete bash "$COMP_WORDBREAKS" "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)
+  case $kind in
+  words | nothing) compopt +o default ;;
+  list) compopt +o default -o nospace ;;
+  program)
+    compopt -o filenames
+    mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -c -- "$word")
+    mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$word")
+    ;;
+  arguments)
+    if declare -F _comp_command_offset >/dev/null; then
+      _comp_command_offset "$at"
+    elif declare -F _command_offset >/dev/null; then
+      _command_offset "$at"
+    fi
+    ;;
   esac
-  if [[ $word == -* ]]; then
-    COMPREPLY=($(compgen -W '@ALL@' -- "$word"))
-  elif ((at < COMP_CWORD)); then
-    compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$word"))
-  else
-    compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -c -- "$word") $(compgen -f -- "$word"))
-    if ((COMP_CWORD == 1)); then COMPREPLY+=($(compgen -W '@COMMANDS@' -- "$word")); fi
-  fi
 }
-complete -F _gpuprof gpuprof
+complete -o default -F _gpuprof gpuprof
 )";
-  script = replaced_all(script, "@TAKING@", joined(taking_values(), "|"));
-  script = replaced_all(script, "@FILES@", joined(files, "|"));
-  script = replaced_all(script, "@COMMANDS@", joined(all_commands(), " "));
-  script = replaced_all(script, "@ALL@", joined(all, " "));
-  return replaced_all(script, "@CASES@", cases);
-}
 
-std::string zsh() {
-  // In a specification these end parts of it.
-  const auto quoted = [](std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-      if (c == '\'') {
-        out += "'\\''";
-        continue;
-      }
-      if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
-      out += c;
-    }
-    return out;
-  };
-  std::string script =
-      "#compdef gpuprof\n"
-      "# Completion of gpuprof for zsh, made by \"gpuprof completion zsh\".\n"
-      "_gpuprof_program() {\n"
-      "  local -a words=(";
-  for (const Subcommand* command : subcommands()) {
-    if (command->help.empty()) continue;
-    script += "\n    '" + std::string(command->name) + ":" + quoted(command->help) + "'";
-  }
-  script +=
-      ")\n"
-      "  ((CURRENT == 2)) && _describe command words\n"
-      "  _alternative 'programs:program:_command_names -e' 'files:file:_files'\n"
-      "}\n"
-      "_arguments -S";
-  for (const Option& option : option_table()) {
-    std::string end = "[" + quoted(first_line(option.help)) + "]";
-    if (option.name == "help") {
-      end += "::topic:(" + joined(values(option), " ") + ")";
-    } else if (!option.argument.empty()) {
-      const auto words = values(option);
-      end += ":" + (words.empty() ? quoted(option.argument) : option.name) + ":";
-      if (takes_file(option)) end += "_files";
-      if (!words.empty()) end += "(" + joined(words, " ") + ")";
-    }
-    for (const std::string& name : names(option)) {
-      script += " \\\n  '(" + joined(names(option), " ") + ")" + name + end + "'";
-    }
-  }
-  return script + " \\\n  '(-)1:program:_gpuprof_program' \\\n  '*::arguments: _normal'\n";
+constexpr std::string_view zsh = R"(#compdef gpuprof
+# Completion of gpuprof for zsh, made by "gpuprof completion zsh".
+_gpuprof() {
+  local program=gpuprof kind line
+  local -a answer texts shown
+  (( $+commands[gpuprof] )) || program=${(Q)words[1]}
+  answer=("${(@f)$("$program" complete zsh "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}")
+  kind=${answer[1]}
+  shift answer
+  for line in $answer; do
+    texts+=("${line%%$'\t'*}")
+    shown+=("${${line/$'\t'/  -- }% -- }")
+  done
+  case $kind in
+  words) compadd -l -d shown -a texts ;;
+  list) compadd -S '' -a texts ;;
+  files) compset -P '--*='; _files ;;
+  program)
+    (( $#texts )) && compadd -l -d shown -a texts
+    _alternative 'programs:program:_command_names -e' 'files:file:_files'
+    ;;
+  arguments\ *)
+    shift $(( ${kind#* } )) words
+    (( CURRENT -= ${kind#* } ))
+    _normal
+    ;;
+  esac
 }
+if [[ $funcstack[1] == _gpuprof ]]; then
+  _gpuprof "$@"
+else
+  compdef _gpuprof gpuprof
+fi
+)";
 
-std::string fish() {
-  const auto quoted = [](std::string_view text) {
-    return "'" + replaced_all(replaced_all(std::string(text), "\\", "\\\\"), "'", "\\'") + "'";
-  };
-  const std::string taking = joined(taking_values(), " ");
-  std::string script = R"(# Completion of gpuprof for fish, made by "gpuprof completion fish".
-function __gpuprof_has_program
-  set -l words (commandline -opc)
-  set -l value 0
-  for word in $words[2..-1]
-    if test $value = 1
-      set value 0
-      continue
+constexpr std::string_view fish =
+    R"(# Completion of gpuprof for fish, made by "gpuprof completion fish".
+function __gpuprof_complete
+    set -l words (commandline -opc)
+    set -l typed (commandline -ct)
+    set -l program gpuprof
+    command -q gpuprof; or set program $words[1]
+    set -l answer ($program complete fish $words[2..-1] "$typed" 2>/dev/null)
+    set -l kind (string split ' ' -- $answer[1])
+    for line in $answer[2..-1]
+        echo -- $line
     end
-    switch $word
-      case )" + taking +
-                       R"(
-        set value 1
-      case '-*'
-      case '*'
-        return 0
+    switch "$kind[1]"
+        case files
+            set -l before (string match -r -- '^--[^=]*=' $typed)
+            for file in (__fish_complete_path (string replace -r -- '^--[^=]*=' '' $typed))
+                echo -- "$before"$file
+            end
+        case program
+            __fish_complete_command
+        case arguments
+            set -l program_words (string escape -- $words[(math $kind[2] + 1)..-1])
+            complete -C (string join ' ' -- $program_words "$typed")
     end
-  end
-  return 1
 end
-complete -c gpuprof -x -a '(__fish_complete_subcommand )" +
-                       taking + R"()'
+complete -c gpuprof -f -a '(__gpuprof_complete)'
 )";
-  for (const Subcommand* command : subcommands()) {
-    if (command->help.empty()) continue;
-    script += "complete -c gpuprof -n 'not __gpuprof_has_program' -a " +
-              std::string(command->name) + " -d " + quoted(command->help) + "\n";
+
+std::string_view name(Completion::Kind kind) {
+  using enum Completion::Kind;
+  switch (kind) {
+    case nothing: return "nothing";
+    case words: return "words";
+    case list: return "list";
+    case files: return "files";
+    case program: return "program";
+    case arguments: return "arguments";
   }
-  for (const Option& option : option_table()) {
-    script += "complete -c gpuprof -n 'not __gpuprof_has_program'";
-    if (option.letter) script += std::string(" -s ") + option.letter;
-    script += " -l " + option.name;
-    if (!option.argument.empty() && option.name != "help") {
-      const auto words = values(option);
-      script += takes_file(option) ? " -r -F" : " -x";
-      if (!words.empty()) script += " -a " + quoted(joined(words, " "));
-    }
-    script += " -d " + quoted(first_line(option.help)) + "\n";
-  }
-  return script;
+  return {};
 }
 
 }  // namespace
 
-std::string completion(std::string_view shell) {
-  if (shell == "bash") return bash();
-  return shell == "zsh" ? zsh() : fish();
+std::string_view completion(std::string_view shell) {
+  return shell == "bash" ? bash : shell == "zsh" ? zsh : fish;
+}
+
+void print_completion(std::string_view shell, std::vector<std::string> words) {
+  ShellWords taken;
+  if (shell == "bash") {
+    // Its COMP_WORDBREAKS, and the line up to the cursor with the program in front.
+    if (words.size() != 2) return;
+    taken = shell_words(words[1], words[0]);
+    words.assign(taken.words.begin() + 1, taken.words.end());
+  }
+  const Completion found = complete(words);
+  std::cout << name(found.kind);
+  if (found.kind == Completion::Kind::arguments) {
+    const std::size_t place = found.program + 1;
+    std::cout << " " << (shell == "bash" ? taken.places.at(place) : place);
+  }
+  std::cout << "\n";
+  for (const Completion::Word& word : found.words) {
+    if (!word.text.starts_with(taken.before)) continue;
+    std::cout << word.text.substr(taken.before.size());
+    if (shell != "bash" && !word.help.empty()) std::cout << "\t" << word.help;
+    std::cout << "\n";
+  }
 }
 
 }  // namespace gpuprof::app

@@ -47,6 +47,7 @@ const Subcommand export_command{
     .usage = "FILE --for nvprof -o FILE",
     .help = "Write a profile that nvprof 11.8 and the Visual Profiler read right",
     .declare = declare,
+    .values = [](std::string_view) -> std::vector<std::string> { return {"nvprof"}; },
 };
 
 }  // namespace gpuprof::app

@@ -114,7 +114,7 @@ std::string group_help(const OptionGroupInfo& group) {
   return help;
 }
 
-// nvprof's options that are taken and do nothing yet: --help NAME says what each would be.
+// nvprof's options that are taken and do nothing yet: only --help all and --help NAME have them.
 std::string not_yet() {
   std::string names;
   for (const Option& option : option_table()) {
@@ -145,6 +145,7 @@ std::string topic_help(std::string topic) {
   if (exact) return long_entry(*exact);
   std::string help;
   for (const Option& option : option_table()) {
+    if (option.status == Status::not_yet) continue;
     if (option.name.find(topic) != option.name.npos) help += long_entry(option);
   }
   return help;

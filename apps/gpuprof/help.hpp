@@ -4,6 +4,7 @@
 #include <csignal>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "libprof/base/error.hpp"
 
@@ -15,8 +16,9 @@ int print_help(const std::string& topic);
 int print_version();
 
 std::string man_page();
-// For "bash", "zsh" or "fish".
-std::string completion(std::string_view shell);
+// For "bash", "zsh" or "fish": the script, and the answer to it.
+std::string_view completion(std::string_view shell);
+void print_completion(std::string_view shell, std::vector<std::string> words);
 // The tables of docs/nvprof.md.
 std::string options_markdown();
 

@@ -5,6 +5,7 @@
 
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/help.hpp"
+#include "apps/gpuprof/option_table.hpp"
 
 namespace gpuprof::app {
 
@@ -17,6 +18,7 @@ const Subcommand help_command{
       app.add_option("topic", *topic, "A group, a word of options' names, a command, or all");
       return [topic] { return print_help(*topic); };
     },
+    .values = [](std::string_view) { return find_option("help")->values({}); },
 };
 
 const Subcommand man_command{
@@ -34,7 +36,7 @@ const Subcommand man_command{
 const Subcommand completion_command{
     .name = "completion",
     .usage = "SHELL",
-    .help = "",
+    .help = "Print the completion for bash, zsh or fish",
     .declare = [](CLI::App& app) -> std::function<int()> {
       auto shell = std::make_shared<std::string>();
       app.add_option("shell", *shell, "The shell")
@@ -42,6 +44,28 @@ const Subcommand completion_command{
           ->check(CLI::IsMember({"bash", "zsh", "fish"}));
       return [shell] {
         std::cout << completion(*shell);
+        return 0;
+      };
+    },
+    .values = [](std::string_view) -> std::vector<std::string> {
+      return {"bash", "zsh", "fish"};
+    },
+};
+
+// What the scripts ask: the shell, then the words, none of which is an option of this command.
+const Subcommand complete_command{
+    .name = "complete",
+    .usage = "",
+    .help = "",
+    .declare = [](CLI::App& app) -> std::function<int()> {
+      app.set_help_flag();
+      app.prefix_command();
+      return [&app] {
+        std::vector<std::string> words = app.remaining();
+        if (words.size() < 2) return 0;
+        const std::string shell = words.front();
+        words.erase(words.begin());
+        print_completion(shell, std::move(words));
         return 0;
       };
     },

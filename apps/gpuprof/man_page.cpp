@@ -72,7 +72,9 @@ the next word, which must not begin with a hyphen, or as \fB\-\-name=value\fR.
   for (const OptionGroupInfo& group : option_groups()) {
     page += ".SS " + escaped(group.title) + "\n";
     for (const Option& option : option_table()) {
-      if (option.group == group.group) page += option_entry(option);
+      if (option.group == group.group && option.status != Status::not_yet) {
+        page += option_entry(option);
+      }
     }
   }
   page += ".SH COMMANDS\n";

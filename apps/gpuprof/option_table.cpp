@@ -9,11 +9,14 @@
 #include <cmath>
 #include <filesystem>
 
+#include "apps/gpuprof/complete.hpp"
 #include "apps/gpuprof/given_names.hpp"
 #include "apps/gpuprof/trace.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/pattern.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/launch/file_name.hpp"
+#include "libprof/metrics/chip_names.hpp"
 #include "libprof/report/report.hpp"
 
 namespace gpuprof::app {
@@ -28,18 +31,6 @@ std::optional<Number> parse(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) return {};
   return number;
-}
-
-std::vector<std::string> split(std::string_view text, char at) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == at) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
 }
 
 Set text(std::string& (*target)(Options&)) {
@@ -324,6 +315,30 @@ std::string trace_help() {
   return help + "\n+NAME adds to what is on, -NAME takes away; all is everything but graph.";
 }
 
+// Groups of --trace; behind a part with '+' or '-', and for one, with that.
+std::vector<std::string> trace_words(std::string_view typed) {
+  const std::size_t comma = typed.rfind(',');
+  const std::string_view part = comma == typed.npos ? typed : typed.substr(comma + 1);
+  const bool changes = typed.starts_with('+') || typed.starts_with('-');
+  std::vector<std::string> words;
+  for (const schema::GroupInfo& group : schema::groups) {
+    if (group.name.empty()) continue;
+    if (!changes) words.emplace_back(group.name);
+    for (const char sign : {'+', '-'}) {
+      if (changes && (part.empty() || part[0] == sign))
+        words.push_back(sign + std::string(group.name));
+    }
+  }
+  if (!changes) words.emplace_back("all");
+  return words;
+}
+
+std::vector<std::string> topics(std::string_view) {
+  std::vector<std::string> words{"all"};
+  for (const OptionGroupInfo& group : option_groups()) words.emplace_back(group.name);
+  return words;
+}
+
 constexpr char no_sampling_of_counters[] = "counters are read for each kernel, not over time";
 constexpr char no_sampling[] = "the CPU is not sampled";
 
@@ -337,6 +352,7 @@ std::vector<Option> make_table() {
        .help = trace_help(),
        .common = true,
        .minus_values = true,
+       .values = trace_words,
        .set = set_trace},
       {.name = "profile-from-start",
        .argument = "on|off",
@@ -667,6 +683,7 @@ std::vector<Option> make_table() {
            "Values are in METRIC_VALUE and in the view kernel_metrics.",
        .common = true,
        .not_with_import = true,
+       .values = metric_names,
        .set = request(&MetricRequest::metrics)},
       {.name = "query-metrics",
        .group = G::metrics,
@@ -687,6 +704,7 @@ std::vector<Option> make_table() {
        .help = "nvprof's events to collect, from the metrics that stand for them\n"
                "--query-events lists them.",
        .not_with_import = true,
+       .values = event_names,
        .set = request(&MetricRequest::events)},
       {.name = "query-events",
        .group = G::metrics,
@@ -702,6 +720,7 @@ std::vector<Option> make_table() {
        .help = "The chip that --query-metrics lists: GH100, or a product such as H200 or A100, or "
                "sm_90",
        .ours = true,
+       .values = [](std::string_view) { return metrics::chip_names(); },
        .set = text([](Options& o) -> std::string& { return o.query.chip; })},
       {.name = "filter",
        .argument = "TEXT",
@@ -774,6 +793,10 @@ std::vector<Option> make_table() {
                "nvtx:NAME: NVTX push/pop ranges in whose name this regular expression is found; "
                "profiler: what lies between cudaProfilerStart and cudaProfilerStop.",
        .ours = true,
+       .values =
+           [](std::string_view) {
+             return std::vector<std::string>{"nvtx:", "profiler"};
+           },
        .set = set_range},
       {.name = "metrics-overhead",
        .argument = "PERCENT",
@@ -938,7 +961,8 @@ std::vector<Option> make_table() {
        .argument = "[TOPIC]",
        .group = G::program,
        .help = "This help; of a group, of options that match a word, or all",
-       .common = true},
+       .common = true,
+       .values = topics},
       {.name = "version",
        .letter = 'V',
        .group = G::program,
@@ -1012,11 +1036,7 @@ std::string remark(const Option& option) {
 std::optional<Refusal> apply(const Option& option, const std::string& value, Options& options) {
   const auto allowed = choices(option);
   if (!allowed.empty() && std::ranges::find(allowed, value) == allowed.end()) {
-    std::string words;
-    for (const std::string& word : allowed) {
-      words += (words.empty() ? "" : &word == &allowed.back() ? " or " : ", ") + word;
-    }
-    return Refusal{.takes = words};
+    return Refusal{.takes = alternatives(allowed)};
   }
   if (option.set) {
     if (auto refused = option.set(options, value)) return refused;

@@ -49,6 +49,9 @@ struct Option {
   bool not_with_import = false;
   bool minus_values = false;  // a value may begin with '-', against nvprof's rule
   std::string alias = {};
+  // For completion, where neither choices nor a file: words that may stand for what is typed of the
+  // value; of a LIST, for its last part.
+  std::vector<std::string> (*values)(std::string_view typed) = nullptr;
   std::function<std::optional<Refusal>(Options&, const std::string& value)> set = {};
 };
 

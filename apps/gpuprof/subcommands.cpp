@@ -8,10 +8,11 @@
 namespace gpuprof::app {
 namespace {
 
-constexpr std::array commands{&replay_command,   &info_command,       &slice_command,
-                              &truncate_command, &export_command,     &schema_command,
-                              &help_command,     &man_command,        &completion_command,
-                              &options_command,  &exit_codes_command, &metric_map_command};
+constexpr std::array commands{&replay_command,    &info_command,    &slice_command,
+                              &truncate_command,  &export_command,  &schema_command,
+                              &help_command,      &man_command,     &completion_command,
+                              &complete_command,  &options_command, &exit_codes_command,
+                              &metric_map_command};
 
 // An option of the table as one of CLI11's.
 void add_option(CLI::App& app, Options& options, const Option& option) {

@@ -1,10 +1,13 @@
 // gpuprof truncate: the records of some kinds.
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <set>
 
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/excerpt.hpp"
 #include "libprof/base/shell.hpp"
+#include "libprof/base/text.hpp"
+#include "schema/activity/all.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -35,6 +38,21 @@ std::function<int()> declare(CLI::App& app) {
   return [job] { return truncate(*job); };
 }
 
+// Groups of --trace, and the kinds of records by the names of their tables.
+std::vector<std::string> kinds_to_keep(std::string_view) {
+  constexpr std::string_view prefix = "CUPTI_ACTIVITY_KIND_";
+  std::set<std::string> words{"cpu-sampling", "kernel"};
+  for (const schema::GroupInfo& group : schema::groups) {
+    if (!group.name.empty()) words.emplace(group.name);
+  }
+  for (const schema::KindRef& kind : schema::kinds) {
+    std::string_view table = kind.table->name;
+    if (table.starts_with(prefix)) table.remove_prefix(prefix.size());
+    words.insert(lower(table));
+  }
+  return {words.begin(), words.end()};
+}
+
 }  // namespace
 
 const Subcommand truncate_command{
@@ -42,6 +60,7 @@ const Subcommand truncate_command{
     .usage = "FILE --keep KINDS -o FILE",
     .help = "Write some kinds of a profile's records into a file of its own",
     .declare = declare,
+    .values = kinds_to_keep,
 };
 
 }  // namespace gpuprof::app

@@ -1,8 +1,10 @@
 #include "libprof/metrics/chip_names.hpp"
 
 #include <cctype>
+#include <set>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/text.hpp"
 
 namespace gpuprof::metrics {
 namespace {
@@ -75,6 +77,20 @@ std::string chip_named(std::string_view name) {
                 ExitCode::bad_option);
   }
   return found.empty() ? plain : found;
+}
+
+std::vector<std::string> chip_names() {
+  std::vector<std::string> names;
+  std::set<std::string> capabilities;
+  for (const ChipName& chip : chips) {
+    names.emplace_back(chip.chip);
+    for (std::string& product : split(chip.products, ' ')) {
+      if (!product.empty()) names.push_back(std::move(product));
+    }
+    capabilities.insert("sm_" + std::string(chip.capability));
+  }
+  names.insert(names.end(), capabilities.begin(), capabilities.end());
+  return names;
 }
 
 }  // namespace gpuprof::metrics

@@ -340,11 +340,14 @@ class Help(CommandLine):
         for line in self.help("--help", "all").splitlines():
             self.assertLessEqual(len(line), 100, line)
 
+    def not_yet(self, text):
+        _, told = text.split("\nNot yet in this version\n")
+        return set(re.findall("--[a-z-]+", told.split("\n\n")[0]))
+
     def test_everything(self):
         text = self.help("--help", "all")
         self.assertEqual(text, self.help("help", "all"))
-        _, told = text.split("\nNot yet in this version\n")
-        not_yet = set(re.findall("--[a-z-]+", told.split("\n\n")[0]))
+        not_yet = self.not_yet(text)
         self.assertGreater(len(not_yet), 3)
         for line in NVPROF.strip().splitlines():
             name = line.split()[0]
@@ -368,6 +371,9 @@ class Help(CommandLine):
         for exact in ("--metrics", "metrics-", "-m"):
             self.assertNotIn("--csv", self.run_gpuprof("--help=" + exact).stdout)
         self.assertEqual(self.help("help", "print-summary").count("--print"), 1)
+        # What does nothing yet is not among what a word is found in.
+        self.assertIn("--system-profiling", self.help("help", "profiling"))
+        self.assertNotIn("--cpu-profiling-frequency", self.help("help", "profiling"))
         self.assertIn("--save-capture", self.help("help", "replay"))
 
     def test_unknown_topic(self):
@@ -384,49 +390,18 @@ class Help(CommandLine):
     def test_man_page(self):
         page = self.help("man")
         self.assertTrue(page.startswith(".TH GPUPROF 1"))
+        not_yet = self.not_yet(self.help("--help", "all"))
         for line in NVPROF.strip().splitlines():
-            self.assertIn(line.split()[0].replace("-", "\\-"), page)
+            name = line.split()[0]
+            if name != "-a":
+                entry = re.escape(name.replace("-", "\\-"))
+                there = re.search(rf"(?m)^(\\fB\\-\w\\fR, )?\\fB{entry}\\fR", page)
+                self.assertEqual(bool(there), name not in not_yet, name)
         if shutil.which("groff"):
             ran = subprocess.run(
                 ["groff", "-man", "-Tutf8", "-ww", "-z"], input=page, capture_output=True, text=True
             )
             self.assertEqual((ran.returncode, ran.stderr), (0, ""))
-
-    def complete(self, *words):
-        script = self.help("completion", "bash") + """
-            COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gpuprof; printf '%s\\n' "${COMPREPLY[@]}"
-        """  # fmt: skip
-        ran = subprocess.run(
-            ["bash", "--norc", "-c", script, "bash", "gpuprof", *words],
-            cwd=self.folder, capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        return set(ran.stdout.split())
-
-    def test_completion_in_bash(self):
-        self.assertLessEqual(
-            {"--print-gpu-trace", "--print-api-trace", "--print-summary"},
-            self.complete("-f", "--print-"),
-        )
-        self.assertEqual(self.complete("--demangling", ""), {"on", "off", "modern", "nvprof"})
-        self.assertEqual(self.complete("--csv", "-u", "m"), {"ms"})
-        self.assertEqual(self.complete("-i", "d"), {"db.sqlite"})
-        self.assertEqual(self.complete("--trace", "uni"), {"unified-memory"})
-        self.assertIn("replay", self.complete("repl"))
-        self.assertNotIn("replay", self.complete("-f", "repl"))
-        # Behind the program options are the program's.
-        self.assertEqual(self.complete("./app", "--print-"), set())
-        self.assertEqual(self.complete("-o", "x.sqlite", "./app", "--print-"), set())
-
-    def test_completions_of_other_shells_are_well_formed(self):
-        for shell, check in (("zsh", "-n"), ("fish", "--no-execute")):
-            script = self.help("completion", shell)
-            for word in ("print-gpu-trace", "per-process-device", "unified-memory", "replay"):
-                self.assertIn(word, script)
-            if shutil.which(shell):
-                file = self.folder / f"completion.{shell}"
-                file.write_text(script)
-                ran = subprocess.run([shell, check, file], capture_output=True, text=True)
-                self.assertEqual((ran.returncode, ran.stderr), (0, ""))
 
 
 class Output(CommandLine):

@@ -26,6 +26,16 @@ class Installed(unittest.TestCase):
             with self.subTest(program=program.name):
                 self.assertNotIn(b".debug_info", program.read_bytes())
 
+    def test_completions_are_where_shells_look(self):
+        for shell, place in (("bash", "bash-completion/completions/gpuprof"),
+                             ("zsh", "zsh/site-functions/_gpuprof"),
+                             ("fish", "fish/vendor_completions.d/gpuprof.fish")):  # fmt: skip
+            with self.subTest(shell=shell):
+                script = subprocess.run([self.prefix / "bin" / "gpuprof", "completion", shell],
+                                        capture_output=True, check=True).stdout  # fmt: skip
+                self.assertEqual((self.prefix / "share" / place).read_bytes(), script)
+                self.assertIn(b"complete " + shell.encode(), script)
+
     def programs(self):
         yield self.prefix / "bin" / "gpuprof"
         yield from sorted((self.prefix / "lib" / "gpuprof").glob("*gpuprof*"))

@@ -1,0 +1,65 @@
+// Names of metrics and events for completion.
+#include <algorithm>
+#include <set>
+
+#include "apps/gpuprof/complete.hpp"
+#include "apps/gpuprof/cupti_paths.hpp"
+#include "libprof/base/error.hpp"
+#include "libprof/metrics/catalogue.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Names nvprof_names(std::span<const schema::NvprofFormula> table) {
+  Names names{"all"};
+  for (const schema::NvprofFormula& formula : table) {
+    if (formula.computable()) names.emplace_back(formula.name);
+  }
+  return names;
+}
+
+// Those of a chip that begin with `part`; `part` has a dot: of one metric, with what stands behind.
+void add_cupti_names(const cupti::HostChip& chip, std::string_view part,
+                     std::set<std::string>& names) {
+  using enum cupti::MetricType;
+  const std::size_t dot = part.find('.');
+  for (const cupti::MetricType type : {counter, ratio, throughput}) {
+    for (std::string& base : chip.base_metrics(type)) {
+      if (dot == part.npos) {
+        if (base.starts_with(part)) names.insert(std::move(base));
+      } else if (base == part.substr(0, dot)) {
+        for (const std::string& sub : chip.sub_metrics(base, type)) names.insert(base + sub);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Names metric_names(std::string_view typed) {
+  const std::size_t comma = typed.rfind(',');
+  const std::string_view part = comma == typed.npos ? typed : typed.substr(comma + 1);
+  Names names = nvprof_names(schema::nvprof_metric_formulas);
+  if (part.size() < 3) return names;
+  std::set<std::string> found;
+  try {
+    const auto library = std::make_shared<const cupti::HostLibrary>(host_cupti_candidates({}));
+    for (const std::string& chip : library->chips()) {
+      try {
+        add_cupti_names(cupti::HostChip(library, chip), part, found);
+      } catch (const Error&) {
+        // CUPTI 13.0 names chips that it does not know.
+      }
+    }
+  } catch (const Error&) {
+    // No libcupti here: nvprof's names are what there is.
+  }
+  names.insert(names.end(), found.begin(), found.end());
+  return names;
+}
+
+Names event_names(std::string_view) { return nvprof_names(schema::nvprof_event_formulas); }
+
+}  // namespace gpuprof::app

@@ -1,0 +1,38 @@
+#include "libprof/base/text.hpp"
+
+#include <algorithm>
+
+#include "libprof/base/letter_case.hpp"
+
+namespace gpuprof {
+
+std::vector<std::string> split(std::string_view text, char at) {
+  std::vector<std::string> parts;
+  for (std::size_t from = 0;;) {
+    const std::size_t end = std::min(text.find(at, from), text.size());
+    parts.emplace_back(text.substr(from, end - from));
+    if (end == text.size()) return parts;
+    from = end + 1;
+  }
+}
+
+std::string alternatives(const std::vector<std::string>& words) {
+  if (words.size() < 2) return joined(words, "");
+  return joined(std::vector<std::string>(words.begin(), words.end() - 1), ", ") + " or " +
+         words.back();
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), [](char c) { return lower(c); });
+  return result;
+}
+
+std::string replaced_all(std::string text, std::string_view what, std::string_view by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != text.npos; at += by.size()) {
+    text.replace(at, what.size(), by);
+  }
+  return text;
+}
+
+}  // namespace gpuprof

@@ -1,0 +1,34 @@
+// Words and lists of them.
+#pragma once
+
+#include <ranges>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuprof {
+
+// "a,,b" at ',': "a", "", "b". Of nothing one empty part.
+std::vector<std::string> split(std::string_view text, char at);
+
+template <std::ranges::input_range Words>
+std::string joined(const Words& words, std::string_view between) {
+  std::string text;
+  bool first = true;
+  for (const auto& word : words) {
+    if (!first) text += between;
+    first = false;
+    text += word;
+  }
+  return text;
+}
+
+// "a, b or c"
+std::string alternatives(const std::vector<std::string>& words);
+
+// Letters of ASCII only, as SQLite compares names.
+std::string lower(std::string_view text);
+
+std::string replaced_all(std::string text, std::string_view what, std::string_view by);
+
+}  // namespace gpuprof
