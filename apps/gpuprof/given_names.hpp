@@ -1,11 +1,11 @@
-// --process-name, --context-name and --stream-name: rows of the table NAME.
+// --process-name, --context-name and --stream-name.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "apps/gpuprof/options.hpp"
-#include "libprof/store/sqlite.hpp"
+#include "libprof/store/object_names.hpp"
 
 namespace gpuprof::app {
 
@@ -13,7 +13,6 @@ namespace gpuprof::app {
 // that is none.
 std::string object_name(const std::string& pattern, std::int64_t id, std::int64_t process_id);
 
-// Names the objects of a finished profile that the program itself gave no name.
-void give_names(store::Database& profile, const Options& options);
+store::ObjectNames given_names(const Options& options);
 
 }  // namespace gpuprof::app

@@ -601,7 +601,8 @@ int record(const Options& options, launch::Target& target, launch::EndRequests& 
                   .when_locked = LockWait(log, ends),
                   .message = [&log](std::int64_t process,
                                     const std::string& text) { log.say_of(process, text); },
-                  .hurried = [&ends] { return ends.hurried(); }},
+                  .hurried = [&ends] { return ends.hurried(); },
+                  .object_names = given_names(options)},
        .capture = options.save_capture,
        .say = [&log](const std::string& text) { log.say(text); }});
   MetricNotices notices(log);
@@ -673,7 +674,6 @@ int record(const Options& options, launch::Target& target, launch::EndRequests& 
     return ended.exit_code;
   }
   for (store::Loader* loader : recorder.loaders()) {
-    give_names(loader->database(), options);
     loader->database().watch([&ends] { return ends.hurried(); });
   }
 

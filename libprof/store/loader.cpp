@@ -679,6 +679,8 @@ bool Loader::complete() {
   std::uint64_t open_ranges = 0;
   try {
     begin();
+    name_objects(database_, options_.object_names,
+                 [this](std::string_view text) { return strings_->id(text); });
     strings_->finish();
     open_ranges = compute_nvtx_ranges(database_);
     compute_nvtx_payloads(database_);

@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "libprof/store/metric_writer.hpp"
+#include "libprof/store/object_names.hpp"
 #include "libprof/store/packed_rows.hpp"
 #include "libprof/store/sqlite.hpp"
 #include "libprof/store/statistic_writer.hpp"
@@ -39,6 +40,7 @@ struct LoaderOptions {
   // Asked during finish(); true: what can be left out is. May be empty.
   std::function<bool()> hurried = {};
   std::size_t string_cache_bytes = StringCache::default_budget;
+  ObjectNames object_names = {};  // given at the end
 };
 
 struct LoadTotals {

@@ -121,6 +121,31 @@ TEST_CASE("a first correlation id beyond the half is no wrap") {
   CHECK(rows(loader.database(), correlation_ids) == "0|2415919104 0|2415919105");
 }
 
+TEST_CASE("names that the user gives are strings as any other") {
+  const auto named = [](const char* text) {
+    return
+        [text](std::int64_t, std::int64_t process_id) { return text + std::to_string(process_id); };
+  };
+  store::Loader loader =
+      make_loader(":memory:", {.object_names = {.process = named("p"), .context = [](auto, auto) {
+                                                  return std::string(schema::null_string);
+                                                }}});
+  loader.load(test::hello(1, 100));
+  loader.load(test::table(1, test::tables::kernel));
+  loader.load(kernels(1, {1}, {{1, "p100"}}, 1));
+  loader.commit();
+  loader.database().execute(
+      "INSERT INTO CUPTI_ACTIVITY_KIND_CONTEXT(processId, deviceId, contextId, nullStreamId) "
+      "VALUES(100, 0, 1, 7)");
+  loader.finish();
+  // The row for NULL is nobody's, whatever its text.
+  CHECK(rows(loader.database(), "SELECT _id_, value FROM StringTable ORDER BY _id_") ==
+        "0|-- null -- 1|p100 2|-- null --");
+  CHECK(rows(loader.database(),
+             "SELECT objectKind, name, objectDeviceId, objectContextId, objectStreamId, processId "
+             "FROM CUPTI_ACTIVITY_KIND_NAME ORDER BY 1") == "1|1|-|-|-|100 4|2|0|1|-|100");
+}
+
 TEST_CASE("strings are stored once for all processes, with their readable forms") {
   store::Loader loader = make_loader();
   for (const std::uint32_t stream : {1, 2}) {
