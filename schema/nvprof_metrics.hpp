@@ -15,7 +15,7 @@ struct NvprofFormula {
   std::string_view description;
   // Over CUPTI's metrics, in nvprof's unit. Tried in order, the first that a chip can collect is
   // taken; all empty: nothing takes the place of this name.
-  std::array<std::string_view, 2> formulas = {};
+  std::array<std::string_view, 3> formulas = {};
   // Where the value is not quite nvprof's; without a formula: why, and what there is instead.
   std::string_view note = {};
   std::string_view unit = {};             // empty: unit_of says it by kind
@@ -23,6 +23,13 @@ struct NvprofFormula {
 
   constexpr bool computable() const { return !formulas[0].empty(); }
 };
+
+// Why some chips have none.
+inline constexpr std::string_view without_nvlink = "not on chips without NVLink";
+inline constexpr std::string_view shared_memory = "not on chips that share the machine's memory";
+inline constexpr std::string_view pcie_of_all =
+    "of PCIe, whatever uses it: requests and copies count too; not on chips that share the "
+    "machine's memory";
 
 // clang-format off
 inline constexpr NvprofFormula nvprof_metric_formulas[] = {
@@ -47,10 +54,12 @@ inline constexpr NvprofFormula nvprof_metric_formulas[] = {
      .formulas = {"smsp__inst_executed_pipe_cbu.sum + smsp__inst_executed_pipe_adu.sum"}},
     {.name = "cf_fu_utilization",
      .description = "How busy the control-flow units were",
-     .note = "NVIDIA names no counterpart; see smsp__inst_executed_pipe_cbu"},
+     .formulas = {"smsp__inst_executed_pipe_cbu.avg.pct_of_peak_sustained_active / 10"},
+     .note = "of the branch unit; cf_executed has the address unit in it too"},
     {.name = "cf_issued",
      .description = "Issued control-flow instructions",
-     .note = "NVIDIA names no counterpart; cf_executed has the executed instructions"},
+     .note = "no formula: what is issued is counted as a whole; cf_executed has the executed "
+             "instructions"},
     {.name = "double_precision_fu_utilization",
      .description = "How busy the double-precision units were",
      .formulas = {"smsp__inst_executed_pipe_fp64.avg.pct_of_peak_sustained_active / 10"}},
@@ -58,31 +67,38 @@ inline constexpr NvprofFormula nvprof_metric_formulas[] = {
      .description = "Bytes read from device memory",
      .formulas = {"dram__bytes_read.sum",
                   "dram__bytes_op_read.sum"},
+     .note = shared_memory,
      .unit = "bytes"},
     {.name = "dram_read_throughput",
      .description = "Speed of reads from device memory",
      .formulas = {"dram__bytes_read.sum.per_second",
-                  "dram__bytes_op_read.sum.per_second"}},
+                  "dram__bytes_op_read.sum.per_second"},
+     .note = shared_memory},
     {.name = "dram_read_transactions",
      .description = "Sectors of 32 bytes read from device memory",
      .formulas = {"dram__sectors_read.sum",
-                  "dram__sectors_op_read.sum"}},
+                  "dram__sectors_op_read.sum"},
+     .note = shared_memory},
     {.name = "dram_utilization",
      .description = "How busy device memory was, against its peak",
-     .formulas = {"dram__throughput.avg.pct_of_peak_sustained_elapsed / 10"}},
+     .formulas = {"dram__throughput.avg.pct_of_peak_sustained_elapsed / 10"},
+     .note = shared_memory},
     {.name = "dram_write_bytes",
      .description = "Bytes written to device memory",
      .formulas = {"dram__bytes_write.sum",
                   "dram__bytes_op_write.sum"},
+     .note = shared_memory,
      .unit = "bytes"},
     {.name = "dram_write_throughput",
      .description = "Speed of writes to device memory",
      .formulas = {"dram__bytes_write.sum.per_second",
-                  "dram__bytes_op_write.sum.per_second"}},
+                  "dram__bytes_op_write.sum.per_second"},
+     .note = shared_memory},
     {.name = "dram_write_transactions",
      .description = "Sectors of 32 bytes written to device memory",
      .formulas = {"dram__sectors_write.sum",
-                  "dram__sectors_op_write.sum"}},
+                  "dram__sectors_op_write.sum"},
+     .note = shared_memory},
     {.name = "eligible_warps_per_cycle",
      .description = "Warps per multiprocessor that could issue, per active cycle",
      .formulas = {"smsp__warps_eligible.sum / sm__cycles_active.sum"},
@@ -132,7 +148,9 @@ inline constexpr NvprofFormula nvprof_metric_formulas[] = {
      .formulas = {"smsp__sass_thread_inst_executed_op_fmul_pred_on.sum"}},
     {.name = "flop_count_sp_special",
      .description = "Single-precision operations of the special function units",
-     .note = "NVIDIA names no counterpart; see smsp__inst_executed_pipe_xu"},
+     .note = "no formula: the xu pipe converts, counts bits and starts double-precision divisions "
+             "too, and some conversions run elsewhere; smsp__thread_inst_executed_pipe_xu_pred_on "
+             "has what it executed"},
     {.name = "flop_dp_efficiency",
      .description = "Double-precision operations against the peak",
      .formulas = {"smsp__sass_thread_inst_executed_ops_dadd_dmul_dfma_pred_on"
@@ -151,7 +169,7 @@ inline constexpr NvprofFormula nvprof_metric_formulas[] = {
      .formulas = {"smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct"}},
     {.name = "gld_requested_throughput",
      .description = "Speed of global loads by the bytes that threads asked for",
-     .note = "NVIDIA names no counterpart; gld_throughput and gld_efficiency make it up"},
+     .formulas = {"smsp__sass_data_bytes_mem_global_op_ld.sum.per_second"}},
     {.name = "gld_throughput",
      .description = "Speed of global loads through the L1 cache",
      .formulas = {"l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum.per_second"}},
@@ -189,7 +207,7 @@ inline constexpr NvprofFormula nvprof_metric_formulas[] = {
      .formulas = {"smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct"}},
     {.name = "gst_requested_throughput",
      .description = "Speed of global stores by the bytes that threads asked for",
-     .note = "NVIDIA names no counterpart; gst_throughput and gst_efficiency make it up"},
+     .formulas = {"smsp__sass_data_bytes_mem_global_op_st.sum.per_second"}},
     {.name = "gst_throughput",
      .description = "Speed of global stores through the L1 cache",
      .formulas = {"l1tex__t_bytes_pipe_lsu_mem_global_op_st.sum.per_second"}},
@@ -286,7 +304,8 @@ inline constexpr NvprofFormula nvprof_metric_formulas[] = {
      .formulas = {"smsp__average_inst_executed_per_warp.ratio"}},
     {.name = "inst_replay_overhead",
      .description = "Replays per executed instruction",
-     .note = "NVIDIA names no counterpart; compare inst_issued and inst_executed"},
+     .formulas = {"(smsp__inst_issued.sum - smsp__inst_executed.sum) / "
+                  "smsp__inst_executed.sum"}},
     {.name = "ipc",
      .description = "Warp instructions executed per active cycle of a multiprocessor",
      .formulas = {"sm__inst_executed.avg.per_cycle_active"},
@@ -387,17 +406,53 @@ inline constexpr NvprofFormula nvprof_metric_formulas[] = {
                   "lts__t_sectors_op_red.sum"}},
     {.name = "ldst_executed",
      .description = "Executed load and store instructions",
-     .note = "NVIDIA names no counterpart; see inst_executed_global_loads and its like"},
+     .formulas = {"smsp__inst_executed_op_generic_ld.sum + "
+                  "smsp__inst_executed_op_generic_st.sum + "
+                  "smsp__inst_executed_op_global_ld.sum + "
+                  "smsp__inst_executed_op_global_st.sum + "
+                  "smsp__inst_executed_op_local_ld.sum + "
+                  "smsp__inst_executed_op_local_st.sum + "
+                  "smsp__inst_executed_op_shared_ld.sum + "
+                  "smsp__inst_executed_op_shared_st.sum + "
+                  "smsp__inst_executed_op_texture.sum + "
+                  "smsp__inst_executed_op_ldsm.sum + "
+                  "smsp__inst_executed_op_ldgsts.sum + "
+                  "smsp__inst_executed_op_shared_stsm.sum",
+                  "smsp__inst_executed_op_generic_ld.sum + "
+                  "smsp__inst_executed_op_generic_st.sum + "
+                  "smsp__inst_executed_op_global_ld.sum + "
+                  "smsp__inst_executed_op_global_st.sum + "
+                  "smsp__inst_executed_op_local_ld.sum + "
+                  "smsp__inst_executed_op_local_st.sum + "
+                  "smsp__inst_executed_op_shared_ld.sum + "
+                  "smsp__inst_executed_op_shared_st.sum + "
+                  "smsp__inst_executed_op_texture.sum + "
+                  "smsp__inst_executed_op_ldsm.sum + "
+                  "smsp__inst_executed_op_ldgsts.sum",
+                  "smsp__inst_executed_op_generic_ld.sum + "
+                  "smsp__inst_executed_op_generic_st.sum + "
+                  "smsp__inst_executed_op_global_ld.sum + "
+                  "smsp__inst_executed_op_global_st.sum + "
+                  "smsp__inst_executed_op_local_ld.sum + "
+                  "smsp__inst_executed_op_local_st.sum + "
+                  "smsp__inst_executed_op_shared_ld.sum + "
+                  "smsp__inst_executed_op_shared_st.sum + "
+                  "smsp__inst_executed_op_texture.sum + "
+                  "smsp__inst_executed_op_ldsm.sum"},
+     .note = "without the bulk copies of the tensor memory accelerator"},
     {.name = "ldst_fu_utilization",
      .description = "How busy the load and store units were",
      .formulas = {"smsp__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_active / 10"}},
     {.name = "ldst_issued",
      .description = "Issued load and store instructions",
-     .note = "NVIDIA names no counterpart; see inst_executed_global_loads and its like"},
+     .note = "no formula: what is issued is counted as a whole; ldst_executed has the executed "
+             "instructions"},
     {.name = "local_hit_rate",
      .description = "Local accesses that were found in the L1 cache",
-     .note = "NVIDIA names no counterpart; see "
-             "l1tex__t_sectors_pipe_lsu_mem_local_op_ld_lookup_hit"},
+     .formulas = {"100 * (l1tex__t_sectors_pipe_lsu_mem_local_op_ld_lookup_hit.sum + "
+                  "l1tex__t_sectors_pipe_lsu_mem_local_op_st_lookup_hit.sum) / "
+                  "(l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum + "
+                  "l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum)"}},
     {.name = "local_load_requests",
      .description = "Requests of local loads to the L1 cache",
      .formulas = {"l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum"}},
@@ -412,7 +467,10 @@ inline constexpr NvprofFormula nvprof_metric_formulas[] = {
      .formulas = {"l1tex__average_t_sectors_per_request_pipe_lsu_mem_local_op_ld.ratio"}},
     {.name = "local_memory_overhead",
      .description = "Local memory traffic against all traffic between L1 and L2",
-     .note = "NVIDIA names no counterpart; see local_load_transactions and l2_read_transactions"},
+     .formulas = {"100 * (l1tex__t_sectors_pipe_lsu_mem_local_op_ld_lookup_miss.sum + "
+                  "l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum) / "
+                  "(l1tex__m_xbar2l1tex_read_sectors.sum + l1tex__m_l1tex2xbar_write_sectors.sum)"},
+     .note = "the L1 cache writes each local store through to L2, seen on GH100"},
     {.name = "local_store_requests",
      .description = "Requests of local stores to the L1 cache",
      .formulas = {"l1tex__t_requests_pipe_lsu_mem_local_op_st.sum"}},
@@ -427,79 +485,97 @@ inline constexpr NvprofFormula nvprof_metric_formulas[] = {
      .formulas = {"l1tex__average_t_sectors_per_request_pipe_lsu_mem_local_op_st.ratio"}},
     {.name = "nvlink_data_receive_efficiency",
      .description = "User data against all data received over NVLink",
-     .note = "NVIDIA names no counterpart; nvlink_user_data_received and "
-             "nvlink_total_data_received make it up"},
+     .formulas = {"100 * nvlrx__bytes_data_user.sum / nvlrx__bytes.sum"},
+     .note = without_nvlink},
     {.name = "nvlink_data_transmission_efficiency",
      .description = "User data against all data sent over NVLink",
-     .note = "NVIDIA names no counterpart; nvlink_user_data_transmitted and "
-             "nvlink_total_data_transmitted make it up"},
+     .formulas = {"100 * nvltx__bytes_data_user.sum / nvltx__bytes.sum"},
+     .note = without_nvlink},
     {.name = "nvlink_overhead_data_received",
      .description = "Protocol data against all data received over NVLink",
-     .formulas = {"100 * nvlrx__bytes_data_protocol.sum / nvlrx__bytes.sum"}},
+     .formulas = {"100 * nvlrx__bytes_data_protocol.sum / nvlrx__bytes.sum"},
+     .note = without_nvlink},
     {.name = "nvlink_overhead_data_transmitted",
      .description = "Protocol data against all data sent over NVLink",
-     .formulas = {"100 * nvltx__bytes_data_protocol.sum / nvltx__bytes.sum"}},
+     .formulas = {"100 * nvltx__bytes_data_protocol.sum / nvltx__bytes.sum"},
+     .note = without_nvlink},
     {.name = "nvlink_receive_throughput",
      .description = "Speed of data received over NVLink",
-     .formulas = {"nvlrx__bytes.sum.per_second"}},
+     .formulas = {"nvlrx__bytes.sum.per_second"},
+     .note = without_nvlink},
     {.name = "nvlink_total_data_received",
      .description = "Bytes received over NVLink",
      .formulas = {"nvlrx__bytes.sum"},
+     .note = without_nvlink,
      .unit = "bytes"},
     {.name = "nvlink_total_data_transmitted",
      .description = "Bytes sent over NVLink",
      .formulas = {"nvltx__bytes.sum"},
+     .note = without_nvlink,
      .unit = "bytes"},
     {.name = "nvlink_total_nratom_data_transmitted",
      .description = "Bytes of atomics without response sent over NVLink",
-     .note = "NVIDIA names no counterpart; see nvlink_total_data_transmitted",
+     .note = "no formula: requests are not told apart by what they ask; see "
+             "nvltx__bytes_packet_request",
      .unit = "bytes"},
     {.name = "nvlink_total_ratom_data_transmitted",
      .description = "Bytes of atomics with response sent over NVLink",
-     .note = "NVIDIA names no counterpart; see nvlink_total_data_transmitted",
+     .note = "no formula: requests are not told apart by what they ask; see "
+             "nvltx__bytes_packet_request",
      .unit = "bytes"},
     {.name = "nvlink_total_response_data_received",
      .description = "Bytes of responses received over NVLink",
-     .note = "NVIDIA names no counterpart; see nvlink_total_data_received",
+     .formulas = {"nvlrx__bytes_packet_response.sum"},
+     .note = without_nvlink,
      .unit = "bytes"},
     {.name = "nvlink_total_write_data_transmitted",
      .description = "Bytes of writes sent over NVLink",
-     .note = "NVIDIA names no counterpart; see nvlink_total_data_transmitted",
+     .note = "no formula: requests are not told apart by what they ask; see "
+             "nvltx__bytes_packet_request",
      .unit = "bytes"},
     {.name = "nvlink_transmit_throughput",
      .description = "Speed of data sent over NVLink",
-     .formulas = {"nvltx__bytes.sum.per_second"}},
+     .formulas = {"nvltx__bytes.sum.per_second"},
+     .note = without_nvlink},
     {.name = "nvlink_user_data_received",
      .description = "Bytes of user data received over NVLink",
      .formulas = {"nvlrx__bytes_data_user.sum"},
+     .note = without_nvlink,
      .unit = "bytes"},
     {.name = "nvlink_user_data_transmitted",
      .description = "Bytes of user data sent over NVLink",
      .formulas = {"nvltx__bytes_data_user.sum"},
+     .note = without_nvlink,
      .unit = "bytes"},
     {.name = "nvlink_user_nratom_data_transmitted",
      .description = "Bytes of user data of atomics without response sent over NVLink",
-     .note = "NVIDIA names no counterpart; see nvlink_total_data_transmitted",
+     .note = "no formula: requests are not told apart by what they ask; see "
+             "nvltx__bytes_packet_request_data_user",
      .unit = "bytes"},
     {.name = "nvlink_user_ratom_data_transmitted",
      .description = "Bytes of user data of atomics with response sent over NVLink",
-     .note = "NVIDIA names no counterpart; see nvlink_total_data_transmitted",
+     .note = "no formula: requests are not told apart by what they ask; see "
+             "nvltx__bytes_packet_request_data_user",
      .unit = "bytes"},
     {.name = "nvlink_user_response_data_received",
      .description = "Bytes of user data of responses received over NVLink",
-     .note = "NVIDIA names no counterpart; see nvlink_total_data_received",
+     .formulas = {"nvlrx__bytes_packet_response_data_user.sum"},
+     .note = without_nvlink,
      .unit = "bytes"},
     {.name = "nvlink_user_write_data_transmitted",
      .description = "Bytes of user data of writes sent over NVLink",
-     .note = "NVIDIA names no counterpart; see nvlink_total_data_transmitted",
+     .note = "no formula: requests are not told apart by what they ask; see "
+             "nvltx__bytes_packet_request_data_user",
      .unit = "bytes"},
     {.name = "pcie_total_data_received",
      .description = "Bytes received over PCIe",
      .formulas = {"pcie__read_bytes.sum"},
+     .note = shared_memory,
      .unit = "bytes"},
     {.name = "pcie_total_data_transmitted",
      .description = "Bytes sent over PCIe",
      .formulas = {"pcie__write_bytes.sum"},
+     .note = shared_memory,
      .unit = "bytes"},
     {.name = "shared_efficiency",
      .description = "Bytes that shared accesses asked for, against those that were moved",
@@ -513,8 +589,8 @@ inline constexpr NvprofFormula nvprof_metric_formulas[] = {
      .formulas = {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"}},
     {.name = "shared_load_transactions_per_request",
      .description = "Wavefronts per shared load",
-     .note = "NVIDIA names no counterpart; shared_load_transactions and inst_executed_shared_loads"
-             " make it up"},
+     .formulas = {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum / "
+                  "smsp__inst_executed_op_shared_ld_pred_on_any.sum"}},
     {.name = "shared_store_throughput",
      .description = "Speed of shared stores",
      .formulas = {"128 * l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum.per_second"},
@@ -524,8 +600,8 @@ inline constexpr NvprofFormula nvprof_metric_formulas[] = {
      .formulas = {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"}},
     {.name = "shared_store_transactions_per_request",
      .description = "Wavefronts per shared store",
-     .note = "NVIDIA names no counterpart; shared_store_transactions and "
-             "inst_executed_shared_stores make it up"},
+     .formulas = {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum / "
+                  "smsp__inst_executed_op_shared_st_pred_on_any.sum"}},
     {.name = "shared_utilization",
      .description = "How busy shared memory was, against its peak",
      .formulas = {"l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed / "
@@ -610,10 +686,12 @@ inline constexpr NvprofFormula nvprof_metric_formulas[] = {
                   "syslts__t_sectors_aperture_sysmem_op_read.sum"}},
     {.name = "sysmem_read_utilization",
      .description = "How busy reads kept the way to system memory",
-     .note = "NVIDIA names no counterpart; see sysmem_read_throughput"},
+     .formulas = {"pcie__read_bytes.avg.pct_of_peak_sustained_elapsed / 10"},
+     .note = pcie_of_all},
     {.name = "sysmem_utilization",
      .description = "How busy the way to system memory was",
-     .note = "NVIDIA names no counterpart; see sysmem_read_throughput and sysmem_write_throughput"},
+     .formulas = {"pcie__throughput.avg.pct_of_peak_sustained_elapsed / 10"},
+     .note = pcie_of_all},
     {.name = "sysmem_write_bytes",
      .description = "Bytes written to system memory",
      .formulas = {"32 * lts__t_sectors_aperture_sysmem_op_write.sum",
@@ -629,7 +707,8 @@ inline constexpr NvprofFormula nvprof_metric_formulas[] = {
                   "syslts__t_sectors_aperture_sysmem_op_write.sum"}},
     {.name = "sysmem_write_utilization",
      .description = "How busy writes kept the way to system memory",
-     .note = "NVIDIA names no counterpart; see sysmem_write_throughput"},
+     .formulas = {"pcie__write_bytes.avg.pct_of_peak_sustained_elapsed / 10"},
+     .note = pcie_of_all},
     {.name = "tensor_int_fu_utilization",
      .description = "How busy the tensor cores were with integers",
      .formulas = {"sm__pipe_tensor_op_imma_cycles_active.avg.pct_of_peak_sustained_active / 10",
@@ -650,8 +729,12 @@ inline constexpr NvprofFormula nvprof_metric_formulas[] = {
      .description = "Sectors that were found in the L1 cache",
      .formulas = {"l1tex__t_sector_hit_rate.pct"}},
     {.name = "tex_cache_throughput",
-     .description = "Speed of data from the L1 cache to the multiprocessor",
-     .note = "NVIDIA names no counterpart; see tex_cache_transactions"},
+     .description = "Speed of what loads and texture fetches read through the L1 cache",
+     .formulas = {"l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum.per_second + "
+                  "l1tex__t_bytes_pipe_lsu_mem_local_op_ld.sum.per_second + "
+                  "l1tex__t_bytes_pipe_tex_mem_texture.sum.per_second + "
+                  "l1tex__t_bytes_pipe_tex_mem_surface_op_ld.sum.per_second"},
+     .note = "by the bytes of the sectors, as in gld_throughput"},
     {.name = "tex_cache_transactions",
      .description = "Cycles in which the L1 cache returned data to the multiprocessor",
      .formulas = {"l1tex__lsu_writeback_active.sum + l1tex__tex_writeback_active.sum"},
@@ -671,7 +754,7 @@ inline constexpr NvprofFormula nvprof_metric_formulas[] = {
      .kind = MetricKind::percent},
     {.name = "tex_utilization",
      .description = "How busy the L1 cache was",
-     .note = "NVIDIA names no counterpart; see l1tex__throughput"},
+     .formulas = {"l1tex__throughput.avg.pct_of_peak_sustained_elapsed / 10"}},
     {.name = "texture_load_requests",
      .description = "Requests of texture loads to the L1 cache",
      .formulas = {"l1tex__t_requests_pipe_tex_mem_texture.sum"}},
@@ -718,22 +801,26 @@ inline constexpr NvprofFormula nvprof_event_formulas[] = {
      .description = "Sectors of 32 bytes read from device memory",
      .formulas = {"dram__sectors_read.sum",
                   "dram__sectors_op_read.sum"},
-     .note = "of all partitions together, in subp0 and subp1 alike: do not add them"},
+     .note = "of all partitions together, in subp0 and subp1 alike: do not add them; "
+             "not on chips that share the machine's memory"},
     {.name = "fb_subp0_write_sectors",
      .description = "Sectors of 32 bytes written to device memory",
      .formulas = {"dram__sectors_write.sum",
                   "dram__sectors_op_write.sum"},
-     .note = "of all partitions together, in subp0 and subp1 alike: do not add them"},
+     .note = "of all partitions together, in subp0 and subp1 alike: do not add them; "
+             "not on chips that share the machine's memory"},
     {.name = "fb_subp1_read_sectors",
      .description = "Sectors of 32 bytes read from device memory",
      .formulas = {"dram__sectors_read.sum",
                   "dram__sectors_op_read.sum"},
-     .note = "of all partitions together, in subp0 and subp1 alike: do not add them"},
+     .note = "of all partitions together, in subp0 and subp1 alike: do not add them; "
+             "not on chips that share the machine's memory"},
     {.name = "fb_subp1_write_sectors",
      .description = "Sectors of 32 bytes written to device memory",
      .formulas = {"dram__sectors_write.sum",
                   "dram__sectors_op_write.sum"},
-     .note = "of all partitions together, in subp0 and subp1 alike: do not add them"},
+     .note = "of all partitions together, in subp0 and subp1 alike: do not add them; "
+             "not on chips that share the machine's memory"},
     {.name = "generic_load",
      .description = "Warp instructions that are generic loads",
      .formulas = {"smsp__inst_executed_op_generic_ld.sum"}},

@@ -1,6 +1,6 @@
 """Which formula of each of nvprof's metrics and events a chip can collect: metrics_by_chip.tsv.
 
-A row per name, a column per chip: 1 or 2 for the first formula that CUPTI takes, - for none.
+A row per name, a column per chip: 1, 2 or 3 for the first formula that CUPTI takes, - for none.
 
   python3 tests/golden/test_metrics_by_chip.py --write
 
@@ -36,6 +36,14 @@ def rows(text):
     return {(kind, name): dict(zip(chips, row)) for kind, name, *row in lines[1:]}
 
 
+def metric_map():
+    """Name, unit, formulas, note of each."""
+    printed = subprocess.run([GPUPROF, "metric-map"], capture_output=True, text=True).stdout
+    rows = [line.removesuffix("|").split(" | ") for line in printed.splitlines()]
+    return [[row[0].strip("| `"), *(cell.strip() for cell in row[1:])]
+            for row in rows if row[0].startswith("| `")]  # fmt: skip
+
+
 class ByChip(unittest.TestCase):
     maxDiff = None
 
@@ -52,9 +60,7 @@ class ByChip(unittest.TestCase):
 
     def test_each_formula_works_somewhere(self):
         """One that no chip takes has a misspelt name, or is behind one that they all take."""
-        printed = subprocess.run([GPUPROF, "metric-map"], capture_output=True, text=True).stdout
-        rows = [line.split(" | ") for line in printed.splitlines() if line.startswith("| `")]
-        formulas = {row[0].strip("| `"): row[2].split("<br>") for row in rows if row[2]}
+        formulas = {row[0]: row[2].split("<br>") for row in metric_map() if row[2]}
         # Names that CUPTI before 13.0 has.
         older = {"warp_execution_efficiency", "warp_nonpred_execution_efficiency"}
         for (kind, name), choices in self.found.items():
@@ -65,16 +71,47 @@ class ByChip(unittest.TestCase):
             with self.subTest(name=name):
                 self.assertEqual(used, {str(i + 1) for i in range(count)})
 
-    def test_what_is_missing(self):
-        """Of the names that have a formula."""
-        missing = {name for (_, name), row in self.found.items() for c in row if row[c] == "-"}
-        for name in missing:
+    def test_what_a_chip_lacks_has_a_reason(self):
+        notes = {row[0]: row[3] for row in metric_map()}
+        for (_, name), row in self.found.items():
+            if "-" in row.values():
+                with self.subTest(name=name):
+                    self.assertRegex(
+                        notes[name],
+                        "not on chips|^newer chips do not|^Blackwell no longer",
+                    )
+
+    def test_names_that_several_counters_make_up(self):
+        """On each chip, but for those that have no such link."""
+        without = {
+            "nvlink": {"TU116", "TU117", "GA10B", "AD102", "AD103", "AD104", "AD106", "AD107",
+                       "GB10B", "GB202", "GB203", "GB205", "GB206", "GB207", "GB20B", "GB20C"},
+            "sysmem": {"GA10B", "GB10B", "GB20B", "GB20C"},
+        }  # fmt: skip
+        for name in (
+            "cf_fu_utilization",
+            "gld_requested_throughput",
+            "gst_requested_throughput",
+            "inst_replay_overhead",
+            "ldst_executed",
+            "local_hit_rate",
+            "local_memory_overhead",
+            "nvlink_data_receive_efficiency",
+            "nvlink_data_transmission_efficiency",
+            "nvlink_total_response_data_received",
+            "nvlink_user_response_data_received",
+            "shared_load_transactions_per_request",
+            "shared_store_transactions_per_request",
+            "sysmem_read_utilization",
+            "sysmem_utilization",
+            "sysmem_write_utilization",
+            "tex_cache_throughput",
+            "tex_utilization",
+        ):
             with self.subTest(name=name):
-                self.assertRegex(
-                    name,
-                    "^(dram_|fb_subp|nvlink_|pcie_)"  # chips without such a memory or link
-                    "|^l2_local_load_bytes$|^stall_constant_memory_dependency$",
-                )
+                row = self.found["metric", name]
+                lacking = {chip for chip, choice in row.items() if choice == "-"}
+                self.assertEqual(lacking, without.get(name.split("_")[0], set()))
 
 
 if __name__ == "__main__":
