@@ -6,8 +6,7 @@ if(GPUPROF_CATCH2_HEADER)
   file(CONFIGURE OUTPUT ${GPUPROF_GENERATED}/catch_main.cpp
        CONTENT "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>\n")
   add_library(gpuprof_catch_main OBJECT ${GPUPROF_GENERATED}/catch_main.cpp)
-  # Twice as quick to compile.
-  target_compile_options(gpuprof_catch_main PRIVATE -O0)
+  target_compile_options(gpuprof_catch_main PRIVATE ${GPUPROF_QUICK_TO_COMPILE})
   target_include_directories(gpuprof_catch_main SYSTEM PUBLIC ${GPUPROF_CATCH2_HEADER})
   add_library(gpuprof_catch INTERFACE)
   target_link_libraries(gpuprof_catch INTERFACE gpuprof_catch_main
@@ -71,10 +70,7 @@ function(gpuprof_catch_tests folder)
   set(_target test_${folder})
   add_executable(${_target} ${_sources})
   target_link_libraries(${_target} PRIVATE gpuprof_catch ${GPUPROF_TEST_LIBRARIES})
-  if(GPUPROF_SANITIZE STREQUAL "address")
-    # Compiling them takes longer than running them.
-    target_compile_options(${_target} PRIVATE -O0)
-  endif()
+  target_compile_options(${_target} PRIVATE ${GPUPROF_QUICK_TO_COMPILE})
   target_compile_definitions(${_target} PRIVATE
     GPUPROF_SOURCE_DIR="${PROJECT_SOURCE_DIR}" GPUPROF_BUILD_DIR="${PROJECT_BINARY_DIR}")
   set_target_properties(${_target} PROPERTIES
