@@ -12,7 +12,7 @@ namespace gpuprof::app {
 namespace {
 
 // Why something is missing, if that is one reason; else where to look.
-std::string why(Recorder& recorder) {
+std::string why(record::Recorder& recorder) {
   std::set<std::string> reasons;
   bool unexplained = false;
   try {
@@ -32,7 +32,7 @@ std::string why(Recorder& recorder) {
 
 }  // namespace
 
-void print_outcome(Recorder& recorder, Log& log) {
+void print_outcome(record::Recorder& recorder, Log& log) {
   const store::LoadTotals totals = recorder.totals();
   std::string files;
   for (const std::string& file : recorder.files()) files += (files.empty() ? "" : ", ") + file;

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "apps/gpuprof/log.hpp"
-#include "apps/gpuprof/recorder.hpp"
+#include "libprof/record/recorder.hpp"
 
 namespace gpuprof::app {
 
 // "gpuprof: run.sqlite: 1234 records of 1 process, nothing lost".
-void print_outcome(Recorder& recorder, Log& log);
+void print_outcome(record::Recorder& recorder, Log& log);
 
 }  // namespace gpuprof::app

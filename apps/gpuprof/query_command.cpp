@@ -13,7 +13,6 @@
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/cupti_paths.hpp"
 #include "apps/gpuprof/device_probe.hpp"
-#include "apps/gpuprof/run_info.hpp"
 #include "libprof/base/driver_library.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/pattern.hpp"

@@ -11,8 +11,8 @@
 #include "apps/gpuprof/log.hpp"
 #include "apps/gpuprof/option_table.hpp"
 #include "apps/gpuprof/output.hpp"
-#include "apps/gpuprof/recorder.hpp"
 #include "libprof/base/temporary_folder.hpp"
+#include "libprof/record/recorder.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -27,7 +27,7 @@ int replay(const Options& options) {
   Log log(options, true, getpid());
   std::optional<TemporaryFolder> temporary;
   if (options.output.empty()) temporary.emplace();
-  Recorder recorder(
+  record::Recorder recorder(
       {.output = temporary ? *temporary / "run.sqlite" : options.output,
        .files = {.overwrite = options.overwrite, .mode = options.file_mode},
        .loader = {.live = false,

@@ -21,6 +21,7 @@
 #include <sstream>
 #include <utility>
 
+#include "libprof/base/clock.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/whole.hpp"
 #include "libprof/launch/salvage_process.hpp"
@@ -394,12 +395,10 @@ void Listener::explain(const Connection& connection, std::string_view statistic,
   tell_user(connection.process_id, why);
   if (!connection.said_hello) return;
   try {
-    timespec now{};
-    clock_gettime(CLOCK_REALTIME, &now);
     wire::Fields fields;
     fields.set("lost", why.substr(0, wire::max_diagnostic_bytes));
     fields.set("statistic", statistic);
-    fields.set("time", static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec);
+    fields.set("time", clock_ns(CLOCK_REALTIME));
     wire::Encoder info;
     info.fields(fields);
     queue_.push(wire::make_frame(wire::FrameType::info, connection.stream, info.bytes()));

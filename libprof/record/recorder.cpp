@@ -1,4 +1,4 @@
-#include "apps/gpuprof/recorder.hpp"
+#include "libprof/record/recorder.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include "libprof/base/error.hpp"
 #include "libprof/launch/file_name.hpp"
 
-namespace gpuprof::app {
+namespace gpuprof::record {
 namespace {
 
 wire::Frame copy(const wire::Frame& frame) {
@@ -250,4 +250,4 @@ std::vector<store::Loader*> Recorder::loaders() {
   return all;
 }
 
-}  // namespace gpuprof::app
+}  // namespace gpuprof::record

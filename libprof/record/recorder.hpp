@@ -18,7 +18,7 @@
 #include "libprof/store/output_file.hpp"
 #include "libprof/wire/capture.hpp"
 
-namespace gpuprof::app {
+namespace gpuprof::record {
 
 // A file has its name, and what had it before is gone, when the first process is there or the run
 // is over; one that is not read while it is written, when it is complete. Files of one process are
@@ -103,4 +103,4 @@ class Recorder {
   bool file_lost_ = false;
 };
 
-}  // namespace gpuprof::app
+}  // namespace gpuprof::record

@@ -1,7 +1,7 @@
-#include "apps/gpuprof/run_info.hpp"
+#include "libprof/record/run_info.hpp"
 
 #include <sys/utsname.h>
-#include <time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -10,13 +10,14 @@
 #include <nlohmann/json.hpp>
 
 #include "gpuprof_version.hpp"
+#include "libprof/base/clock.hpp"
 #include "libprof/base/shell.hpp"
 #include "libprof/launch/environment.hpp"
 #include "libprof/wire/format.hpp"
 
 extern char** environ;
 
-namespace gpuprof::app {
+namespace gpuprof::record {
 namespace {
 
 std::string environment() {
@@ -36,22 +37,20 @@ std::string driver_version() {
   return {};
 }
 
-}  // namespace
-
-std::int64_t realtime_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+wire::Frame run_frame(const wire::Fields& fields) {
+  wire::Encoder encoder;
+  encoder.fields(fields);
+  return wire::make_frame(wire::FrameType::run, wire::run_stream, encoder.bytes());
 }
 
-wire::Fields describe_run(const Options& options, const std::string& groups) {
+}  // namespace
+
+wire::Frame begin_of_run(const RunInfo& info) {
   wire::Fields fields;
   fields.set("gpuprof_version", version);
   fields.set("wire_version", std::int64_t{wire::version});
-  if (options.store_command_line) {
-    fields.set("command_line", shell_line(options.application));
-    fields.set("gpuprof_command_line", options.command_line);
-  }
+  if (!info.application.empty()) fields.set("command_line", shell_line(info.application));
+  if (!info.command_line.empty()) fields.set("gpuprof_command_line", info.command_line);
   std::error_code ignored;
   fields.set("working_directory", std::filesystem::current_path(ignored).string());
   std::array<char, 256> host{};
@@ -67,9 +66,18 @@ wire::Fields describe_run(const Options& options, const std::string& groups) {
     fields.set("driver_version", driver);
   }
   fields.set("environment", environment());
-  fields.set("trace_groups", groups);
-  fields.set("t0_realtime_ns", realtime_ns());
-  return fields;
+  fields.set("trace_groups", info.trace_groups);
+  fields.set("t0_realtime_ns", clock_ns(CLOCK_REALTIME));
+  return run_frame(fields);
 }
 
-}  // namespace gpuprof::app
+wire::Frame end_of_run(pid_t target, int status) {
+  wire::Fields fields;
+  fields.set("target_process_id", static_cast<std::int64_t>(target));
+  fields.set("t1_realtime_ns", clock_ns(CLOCK_REALTIME));
+  if (WIFEXITED(status)) fields.set("exit_status", WEXITSTATUS(status));
+  if (WIFSIGNALED(status)) fields.set("exit_signal", WTERMSIG(status));
+  return run_frame(fields);
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,52 @@
+// Runs of the target after the first, in which it is only measured.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apps/gpuprof/metric_session.hpp"
+#include "libprof/launch/listener.hpp"
+#include "libprof/record/run.hpp"
+
+namespace gpuprof::app {
+
+// What the collectors of one run say of metrics.
+class MetricNotices {
+ public:
+  explicit MetricNotices(record::Say say) : say_(std::move(say)) {}
+
+  // On the listener's thread.
+  void take(std::int64_t process, std::string_view name, const std::string& text);
+  // What hung since the last call.
+  std::vector<std::string> hanging();
+
+ private:
+  const record::Say say_;
+  std::mutex mutex_;  // guards the next
+  std::vector<std::string> hanging_;
+  std::set<std::string> told_;
+};
+
+// Adds to what a listener does what metrics need.
+void listen_for_metrics(launch::Listener::Options& listening, MetricSession& metrics,
+                        MetricNotices& notices);
+record::Conversion conversion_for(MetricSession& metrics);
+
+struct MeasuredRuns {
+  record::Run::Common& common;
+  launch::Listener::Options listening;  // without metrics, and without tracing
+  MetricSession& metrics;
+  MetricNotices& notices;
+  int timeout_ms;  // of a run; 0: none
+  bool progress;   // is told
+};
+
+// Runs the target as often as the metrics want. Its output goes nowhere. `first_exit_code`: what
+// the first run ended with.
+void measure_again(const MeasuredRuns& runs, int first_exit_code);
+
+}  // namespace gpuprof::app

@@ -1,0 +1,127 @@
+#include "apps/gpuprof/run_output.hpp"
+
+#include <sys/wait.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "apps/gpuprof/trace.hpp"
+#include "libprof/base/driver_library.hpp"
+
+namespace gpuprof::app {
+
+const char no_driver_line[] =
+    "Warning: unable to locate cuda driver library, GPU profiling skipped";
+
+std::string prefix_of(std::int64_t process) { return "==" + std::to_string(process) + "== "; }
+
+// As nvprof prints a command.
+std::string words(const Options& options) {
+  std::string line;
+  for (const std::string& word : options.application) {
+    line += (line.empty() ? "" : " ") + word;
+    if (!options.store_command_line) break;
+  }
+  return line;
+}
+
+namespace {
+
+using record::Recorder;
+
+void print_run(Recorder& recorder, Log& log, const Options& options, std::int64_t process) {
+  log.line(prefix_of(process) + "Profiling application: " + words(options));
+  for (store::Loader* loader : recorder.loaders()) {
+    store::Database& database = loader->database();
+    // A file of one process is headed by that process's id.
+    const auto only = database.integer("SELECT max(processId) FROM PROCESS HAVING count(*) = 1");
+    log.report(database, prefix_of(only.value_or(process)));
+  }
+}
+
+// What was asked for by name and cannot be had here.
+void print_unavailable(Recorder& recorder, Log& log, const Options& options) {
+  for (store::Loader* loader : recorder.loaders()) {
+    for (const std::string& table : tables_asked_for(options)) {
+      auto refused = loader->database().prepare(
+          "SELECT 1 FROM STATISTIC WHERE name = 'kind_unavailable' AND value > 0 AND kind = ?1");
+      if (!refused.bind(1, std::string_view(table)).step()) continue;
+      log.say(table + " stays empty: this CUPTI, or the device, does not deliver it");
+    }
+  }
+}
+
+// Nothing came: why, as far as it is known. nvprof's words where it is the driver that is missing.
+void print_nothing_captured(Log& log, bool driver, bool report) {
+  if (driver) {
+    log.say(
+        "no CUDA activity was captured: the program did not use CUDA, or ended before its first "
+        "call");
+    return;
+  }
+  log.line(std::string("======== ") + no_driver_line);
+  if (report) log.line("======== Warning: No profile data collected.");
+}
+
+// Launches of the first run that were not measured, by reason.
+std::string launches_passed_over(Recorder& recorder) {
+  constexpr std::pair<const char*, const char*> reasons[] = {
+      {"metrics_skipped_graph", "CUDA graphs"},
+      {"metrics_skipped_capture", "captured into graphs"},
+      {"metrics_skipped_excluded", "left out because they may wait for others"},
+      {"metrics_skipped_failed", "after measuring had failed"},
+      {"metrics_skipped_unanswered", "before it was known whether they are meant"},
+  };
+  std::string text;
+  for (const auto& [statistic, reason] : reasons) {
+    std::int64_t launches = 0;
+    for (store::Loader* loader : recorder.loaders()) {
+      auto sum = loader->database().prepare("SELECT sum(value) FROM STATISTIC WHERE name = ?1");
+      if (sum.bind(1, std::string_view(statistic)).step()) launches += sum.integer(0);
+    }
+    if (launches == 0) continue;
+    text += (text.empty() ? "" : ", ") + std::to_string(launches) + " " + reason;
+  }
+  return text;
+}
+
+void print_metrics(const MetricSession& metrics, Recorder& recorder, Log& log) {
+  std::string text = "metrics: " + std::to_string(metrics.ranges()) + " measurements of launches";
+  if (metrics.mismatched() > 0) {
+    text += "; " + std::to_string(metrics.mismatched()) +
+            " were of other launches than in the first run and were not joined (view metric_gaps)";
+  }
+  if (metrics.names_given_up() > 0) {
+    text += "; " + std::to_string(metrics.names_given_up()) +
+            " names took too long to search for what was asked for, and count as others";
+  }
+  const std::string others = launches_passed_over(recorder);
+  if (!others.empty()) text += "; launches that were not measured: " + others;
+  log.say(text);
+}
+
+}  // namespace
+
+void print_results(const Results& results, const Options& options, Log& log) {
+  const bool quiet = options.quiet;
+  if (results.run.processes_seen() > 0) {
+    if (!quiet) print_unavailable(results.recorder, log, options);
+    if (results.metrics && !quiet) print_metrics(*results.metrics, results.recorder, log);
+    if (results.report) print_run(results.recorder, log, options, results.target.process);
+  } else if (const std::size_t cut = results.run.processes_cut_off(); cut > 0) {
+    if (!quiet) log.say("no CUDA activity was captured: " + record::cut_off(cut));
+  } else if (!quiet) {
+    print_nothing_captured(log, driver_found(), results.report);
+  }
+}
+
+void print_exit(const TargetEnd& target, Log& log) {
+  if (target.exit_code == 0) return;
+  log.line(std::string("======== Error: Application ") +
+           (WIFSIGNALED(target.status) ? "received signal " : "returned non-zero code ") +
+           std::to_string(target.exit_code));
+}
+
+}  // namespace gpuprof::app

@@ -1,0 +1,62 @@
+// The thread between the queue and the recorder.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "libprof/launch/end_requests.hpp"
+#include "libprof/launch/frame_queue.hpp"
+#include "libprof/record/recorder.hpp"
+#include "libprof/wire/frame.hpp"
+
+namespace gpuprof::record {
+
+// Something to tell the user. Any thread.
+using Say = std::function<void(const std::string& text)>;
+
+// What frames become before they are recorded. On the loading thread; both may be empty.
+struct Conversion {
+  // Throws wire::StreamError when the frame makes no sense.
+  std::function<std::vector<wire::Frame>(wire::Frame frame)> convert = {};
+  // The stream that the recorder knows this one as. Nothing: none.
+  std::function<std::optional<std::uint32_t>(std::uint32_t stream)> recorded_stream = {};
+};
+
+// For store::LoaderOptions::when_locked. Another process, a backup say, may hold the lock of a
+// database: it is waited for without limit, on the thread that loads. What is recorded meanwhile
+// waits in the queue.
+std::function<bool(int times)> wait_for_the_lock(Say say, const launch::EndRequests& ends);
+
+// Records what comes out of the queue. The recorder belongs to this thread until finish(). When a
+// database fails, the rest of the run is drained and thrown away: the target must not notice.
+class LoadingThread {
+ public:
+  LoadingThread(Recorder& recorder, launch::FrameQueue& queue, const launch::EndRequests& ends,
+                Conversion conversion, Say say);
+  // finish() must have been called.
+  ~LoadingThread() = default;
+  LoadingThread(const LoadingThread&) = delete;
+  LoadingThread& operator=(const LoadingThread&) = delete;
+
+  // Returns when the queue is exhausted. false: recording ended early, which was told.
+  bool finish();
+
+ private:
+  void run();
+  void take(wire::Frame frame);
+  void fail(const std::exception& error);
+
+  Recorder& recorder_;
+  launch::FrameQueue& queue_;
+  const launch::EndRequests& ends_;
+  const Conversion conversion_;
+  const Say say_;
+  bool failed_ = false;  // the thread's own until finish()
+  std::thread thread_;
+};
+
+}  // namespace gpuprof::record

@@ -1,0 +1,100 @@
+#include "libprof/record/run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+namespace gpuprof::record {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr std::size_t queue_bytes = std::size_t{128} << 20;
+constexpr std::uint64_t much = std::uint64_t{64} << 20;  // bytes, to wait for
+
+}  // namespace
+
+std::string cut_off(std::size_t processes) {
+  return std::to_string(processes) + (processes == 1 ? " process" : " processes") +
+         " reached gpuprof and ended before anything was recorded";
+}
+
+Run::Run(Common& common, launch::Listener::Options listening)
+    : common_(common),
+      queue_(queue_bytes, common.folder),
+      listener_(std::move(listening), queue_),
+      loading_(common.recorder, queue_, common.ends, common.conversion, common.say) {}
+
+Run::~Run() {
+  stop_listening();
+  end();
+}
+
+void Run::start(launch::Target::Output output) {
+  std::vector<std::string> variables =
+      launch::injection(common_.collector, listener_.socket_path(), common_.runtimes);
+  if (!common_.store_command_lines) variables.emplace_back("GPUPROF_NO_COMMAND_LINE=1");
+  common_.ends.leave();
+  common_.target.start(common_.command, variables, output);
+}
+
+bool Run::wait_for_a_process() {
+  constexpr int step_ms = 20;
+  while (listener_.seen() == 0) {
+    if (common_.target.wait(step_ms)) return false;
+  }
+  return true;
+}
+
+void Run::wait_for_the_others() {
+  constexpr milliseconds quiet_for{2000};
+  // A Ctrl-C that the program got as well counts as the first of two.
+  common_.ends.listen(common_.ended_by_user() ? 1 : 2);
+  const auto since = steady_clock::now();
+  bool told = !common_.waits;
+  const int before = common_.ends.asked();
+  listener_.settle();
+  while (listener_.active() > 0) {
+    if (common_.ends.asked() > before) return;
+    std::this_thread::sleep_for(milliseconds(20));
+    if (told || steady_clock::now() - since < quiet_for) continue;
+    told = true;
+    common_.waits(listener_.active_processes());
+  }
+}
+
+void Run::stop_listening() {
+  if (std::exchange(stopped_, true)) return;
+  listener_.stop(true);
+  while (listener_.active() > 0) std::this_thread::sleep_for(milliseconds(1));
+}
+
+bool Run::end(const std::function<void(int percent)>& progress) {
+  if (std::exchange(ended_, true)) return true;
+  stop_listening();
+  queue_.close();
+  const std::uint64_t all = queue_.counts().waiting_bytes;
+  while (progress && all > much && !queue_.exhausted()) {
+    const std::uint64_t left = std::min(queue_.counts().waiting_bytes, all);
+    progress(static_cast<int>(100 - 100 * left / all));
+    std::this_thread::sleep_for(milliseconds(200));
+  }
+  return loading_.finish();
+}
+
+void Run::count_losses() {
+  Recorder& recorder = common_.recorder;
+  const launch::FrameQueue::Counts counts = queue_.counts();
+  if (counts.spilled_bytes) recorder.count("spilled_bytes", counts.spilled_bytes);
+  if (counts.discarded_bytes) recorder.count("bytes_discarded", counts.discarded_bytes);
+  if (counts.discarded_blocks) recorder.count("blocks_discarded", counts.discarded_blocks);
+  if (const std::size_t lost = listener_.silent() + listener_.turned_away()) {
+    recorder.count("not_profiled", lost);
+    recorder.explain("not_profiled", cut_off(lost));
+  }
+  if (listener_.unaccounted()) recorder.count("stream_cut", listener_.unaccounted());
+}
+
+}  // namespace gpuprof::record

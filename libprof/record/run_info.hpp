@@ -1,0 +1,25 @@
+// What is told about a run as a whole: table RUN.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "libprof/wire/codec.hpp"
+#include "libprof/wire/frame.hpp"
+
+namespace gpuprof::record {
+
+struct RunInfo {
+  std::vector<std::string> application;  // the command; empty: it is not to be stored
+  std::string command_line;              // ours; the same
+  std::string trace_groups;
+};
+
+// The machine and the command, before the target starts.
+wire::Frame begin_of_run(const RunInfo& info);
+// How the target ended; `status` as from waitpid.
+wire::Frame end_of_run(pid_t target, int status);
+
+}  // namespace gpuprof::record
