@@ -75,14 +75,28 @@ inline constexpr SessionColumn process[]{
     {"exit_signal", "INT", "signal that ended it; NULL = none, or not known"},
     {"goodbye", "INT", "1 = its collector ended in order and sent everything"},
     {"salvaged", "INT", "1 = rows were read from its buffers after its death"},
+    {"rank", "INT", "which process of a parallel job it is, from 0; NULL = of none that is known"},
+    {"worldSize", "INT", "processes of that job; NULL = not known"},
+    {"localRank", "INT", "which of those on its machine, from 0; NULL = not known"},
+    {"jobLauncher", "TEXT",
+     "whose variables said so: torch, openmpi, mvapich, pmi or slurm; NULL as rank"},
+    {"job", "TEXT", "variables that the processes of one job have in common; NULL = none"},
 };
 
 inline constexpr SessionColumn clock[]{
     {"processId", "INT", "process that read its clocks"},
-    {"moment", "TEXT", "'first' = when collection began, 'last' = when it was over"},
+    {"moment", "TEXT",
+     "'first' = when collection began, 'last' = when it was over, 'meanwhile' = every 10 s "
+     "between"},
     {"realtime", "INT", "time of day, ns since 1970 (CLOCK_REALTIME)"},
     {"monotonic", "INT", "ns since boot (CLOCK_MONOTONIC)"},
     {"cupti", "INT", "CUPTI's clock, ns: what all activity tables have"},
+    {"monotonicRaw", "INT",
+     "ns since boot that nobody corrects (CLOCK_MONOTONIC_RAW); NULL = not known"},
+    {"ticks", "INT", "the processor's own counter: TSC of x86-64, CNTVCT of Arm; NULL = not known"},
+    {"realtimeError", "INT",
+     "how far the time of day may be off, ns, as the kernel is told by NTP, chrony or PTP "
+     "(adjtimex); NULL = it is not kept in step, or not known"},
 };
 
 inline constexpr SessionColumn statistic[]{
@@ -325,6 +339,7 @@ inline constexpr std::array run_keys{
            "gpuprof's own command line, quoted for a shell; absent with --no-command-line"},
     KeyDoc{"working_directory", "directory the command was run in"},
     KeyDoc{"host_name", "name of the machine"},
+    KeyDoc{"boot_id", "the machine since it was last booted: clocks of one boot id are the same"},
     KeyDoc{"operating_system", "system and kernel version"},
     KeyDoc{"cpu_count", "processors the system had online"},
     KeyDoc{"driver_version", "version of NVIDIA's driver, as in 580.65.06"},

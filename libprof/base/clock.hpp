@@ -1,4 +1,4 @@
-// The clocks that gpuprof compares, in ns.
+// The clocks that gpuprof compares.
 #pragma once
 
 #include <time.h>
@@ -7,11 +7,14 @@
 
 namespace gpuprof {
 
-// `clock`: CLOCK_REALTIME and the like. 0: the system does not have it.
-inline std::int64_t clock_ns(clockid_t clock) {
-  timespec now{};
-  if (clock_gettime(clock, &now) != 0) return 0;
-  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
+// ns. `clock`: CLOCK_REALTIME and the like. 0: the system does not have it.
+std::int64_t clock_ns(clockid_t clock);
+
+// What the processor counts: TSC of x86-64, CNTVCT of Arm. 0: none that a program may read.
+std::int64_t processor_ticks();
+
+// How far CLOCK_REALTIME may be off, ns, as NTP, chrony or PTP have told the kernel (adjtimex). 0:
+// nothing keeps it in step, or the kernel does not say.
+std::int64_t realtime_error_ns();
 
 }  // namespace gpuprof

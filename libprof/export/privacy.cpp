@@ -28,12 +28,13 @@ constexpr std::array<Place, 4> other_strings{{{"CUPTI_ACTIVITY_KIND_CDP_KERNEL",
                                               {"NVTX_RANGE", "domain"},
                                               {"METRIC_RANGE", "name"}}};
 
-constexpr std::array<Place, 8> secrets{{{module_table, "cubin"},
+constexpr std::array<Place, 9> secrets{{{module_table, "cubin"},
                                         {"CUPTI_ACTIVITY_KIND_MARKER_DATA", "payloadData"},
                                         {"NVTX_PAYLOAD", "textValue"},
                                         {"CUPTI_ACTIVITY_KIND_SOURCE_LOCATOR", "fileName"},
                                         {"PROCESS", "executable"},
                                         {"PROCESS", "command_line"},
+                                        {"PROCESS", "job"},
                                         {"PROCESS", "cupti_path"},
                                         {"METRIC_GROUP", "scope"}}};
 

@@ -37,6 +37,13 @@ std::string driver_version() {
   return {};
 }
 
+std::string boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  file >> id;
+  return id;
+}
+
 wire::Frame run_frame(const wire::Fields& fields) {
   wire::Encoder encoder;
   encoder.fields(fields);
@@ -56,6 +63,7 @@ wire::Frame begin_of_run(const RunInfo& info) {
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
   fields.set("host_name", host.data());
+  if (const std::string boot = boot_id(); !boot.empty()) fields.set("boot_id", boot);
   utsname system{};
   if (uname(&system) == 0) {
     fields.set("operating_system",

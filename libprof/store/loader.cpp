@@ -13,6 +13,7 @@
 #include "libprof/store/nvtx_payloads.hpp"
 #include "libprof/store/nvtx_ranges.hpp"
 #include "libprof/wire/batch_parts.hpp"
+#include "libprof/wire/job.hpp"
 #include "libprof/wire/limits.hpp"
 #include "libprof/wire/stream_error.hpp"
 #include "schema/activity/all.hpp"
@@ -313,12 +314,18 @@ void Loader::load_hello(Process& process, const wire::Frame& frame) {
   process.context.process_id = hello.integer("process_id");
   Statement insert = database_.prepare(
       "INSERT INTO PROCESS(processId, number, parentProcessId, executable, command_line, "
-      "goodbye, salvaged) VALUES(?1, ?2, ?3, ?4, ?5, 0, 0)");
+      "goodbye, salvaged, rank, worldSize, localRank, jobLauncher, job) "
+      "VALUES(?1, ?2, ?3, ?4, ?5, 0, 0, ?6, ?7, ?8, ?9, nullif(?10, ''))");
   insert.bind(1, process.context.process_id)
       .bind(2, process.context.numbers[0])
       .bind(3, hello.integer("parent_process_id"))
       .bind(4, hello.text("executable"));
   if (const auto command_line = hello.find("command_line")) insert.bind(5, *command_line);
+  if (const auto job = wire::job_of(hello)) {
+    insert.bind(6, job->rank).bind(9, job->launcher).bind(10, job->id);
+    if (job->world_size) insert.bind(7, *job->world_size);
+    if (job->local_rank) insert.bind(8, *job->local_rank);
+  }
   insert.run();
   if (version > wire::version) {
     throw wire::StreamError("its collector speaks wire version " + std::to_string(version) +
@@ -561,12 +568,19 @@ void Loader::load_clock(Process& process, const wire::Frame& frame) {
   const auto clock = wire::decode_clock(frame.payload());
   if (!clock) return count(process, malformed_frames);
   if (process.stream->clocks++ >= wire::max_clocks) return count(process, left_out);
-  database_.prepare("INSERT INTO CLOCK VALUES(?1, ?2, ?3, ?4, ?5)")
+  constexpr std::string_view moments[]{"first", "last", "meanwhile"};
+  database_
+      .prepare(
+          "INSERT INTO CLOCK VALUES(?1, ?2, ?3, ?4, ?5, nullif(?6, 0), nullif(?7, 0), "
+          "nullif(?8, 0))")
       .bind(1, process.context.process_id)
-      .bind(2, clock->moment == wire::Clock::Moment::first ? "first" : "last")
+      .bind(2, moments[static_cast<std::size_t>(clock->moment)])
       .bind(3, clock->realtime)
       .bind(4, clock->monotonic)
       .bind(5, clock->cupti)
+      .bind(6, clock->monotonic_raw)
+      .bind(7, clock->ticks)
+      .bind(8, clock->realtime_error)
       .run();
 }
 

@@ -56,8 +56,9 @@ inline constexpr std::size_t max_new_tables = 256;
 inline constexpr std::size_t max_stream_columns = 8192;
 // Names that statistics have, each with the table it is of.
 inline constexpr std::size_t max_counted = 1024;
-// Two are sent; and the names of all functions once.
-inline constexpr std::size_t max_clocks = 1024;
+// Every 10 s: 15 days.
+inline constexpr std::size_t max_clocks = 1 << 17;
+// The names of all functions are sent once.
 inline constexpr std::size_t max_stream_api_names = 1 << 16;
 // Entries of all layouts of NVTX payloads.
 inline constexpr std::size_t max_stream_payload_entries = 1 << 14;

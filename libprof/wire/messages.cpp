@@ -140,17 +140,25 @@ void encode(Encoder& encoder, const Clock& clock) {
   encoder.integer(static_cast<std::uint32_t>(clock.moment))
       .integer(clock.realtime)
       .integer(clock.monotonic)
-      .integer(clock.cupti);
+      .integer(clock.cupti)
+      .integer(clock.monotonic_raw)
+      .integer(clock.ticks)
+      .integer(clock.realtime_error);
 }
 
 std::optional<Clock> decode_clock(std::span<const std::byte> payload) {
   Decoder decoder(payload);
   Clock clock;
   clock.moment = static_cast<Clock::Moment>(decoder.integer<std::uint32_t>());
-  if (clock.moment > Clock::Moment::last) return std::nullopt;
+  if (clock.moment > Clock::Moment::meanwhile) return std::nullopt;
   clock.realtime = decoder.integer<std::int64_t>();
   clock.monotonic = decoder.integer<std::int64_t>();
   clock.cupti = decoder.integer<std::int64_t>();
+  if (!decoder.ok()) return std::nullopt;
+  if (decoder.remaining() == 0) return clock;
+  clock.monotonic_raw = decoder.integer<std::int64_t>();
+  clock.ticks = decoder.integer<std::int64_t>();
+  clock.realtime_error = decoder.integer<std::int64_t>();
   if (!decoder.ok()) return std::nullopt;
   return clock;
 }

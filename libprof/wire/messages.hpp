@@ -66,13 +66,17 @@ struct WireString {
 };
 std::optional<std::vector<WireString>> decode_strings(const Block& block);
 
-// All clocks in ns, read as close together as can be.
+// Clocks in ns, read as close together as can be. 0: not known, as from older collectors.
 struct Clock {
-  enum class Moment : std::uint32_t { first = 0, last = 1 };
+  enum class Moment : std::uint32_t { first = 0, last = 1, meanwhile = 2 };
   Moment moment{};
   std::int64_t realtime{};
   std::int64_t monotonic{};
   std::int64_t cupti{};
+  std::int64_t monotonic_raw{};
+  std::int64_t ticks{};  // of the processor
+  // How far realtime may be off. 0: nobody keeps it in step.
+  std::int64_t realtime_error{};
 };
 
 void encode(Encoder& encoder, const Clock& clock);

@@ -11,6 +11,10 @@
 -- exit_signal: signal that ended it; NULL = none, or not known
 -- goodbye: 1 = its collector ended in order and sent everything
 -- salvaged: 1 = rows were read from its buffers after its death
+-- rank: which process of a parallel job it is, from 0; NULL = of none that is known
+-- world_size: processes of that job; NULL = not known
+-- local_rank: which of those on its machine, from 0; NULL = not known
+-- job: variables that the processes of one job have in common; NULL = none
 -- first_realtime: when collection began, ns since 1970; NULL = not known
 -- last_realtime: when it was over, ns since 1970; NULL = not known
 CREATE VIEW processes AS
@@ -25,6 +29,10 @@ SELECT p.processId AS process_id,
        p.exit_signal AS exit_signal,
        p.goodbye AS goodbye,
        p.salvaged AS salvaged,
+       p.rank AS rank,
+       p.worldSize AS world_size,
+       p.localRank AS local_rank,
+       p.job AS job,
        (SELECT min(c.realtime) FROM CLOCK AS c
         WHERE c.processId = p.processId AND c.moment = 'first') AS first_realtime,
        (SELECT max(c.realtime) FROM CLOCK AS c

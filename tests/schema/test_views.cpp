@@ -193,7 +193,9 @@ TEST_CASE("devices and processes") {
                 "max_threads_per_multiprocessor FROM devices") ==
         "NVIDIA H200|9.0|GPU-00010203-0405-0607-0809-0a0b0c0d0e0f|1980000000|4814000000000|2048");
   db.run("INSERT INTO PROCESS(processId, number, goodbye) VALUES(42, 0, 1)");
-  db.run("INSERT INTO CLOCK VALUES(42, 'first', 1000, 1, 2), (42, 'last', 3000, 1, 2)");
+  db.run(
+      "INSERT INTO CLOCK(processId, moment, realtime) "
+      "VALUES(42, 'first', 1000), (42, 'last', 3000)");
   CHECK(db.line("SELECT process_id, goodbye, first_realtime, last_realtime FROM processes") ==
         "42|1|1000|3000");
 }

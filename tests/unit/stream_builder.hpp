@@ -54,13 +54,15 @@ inline wire::Frame fields_frame(
   return frame_of(type, stream, encoder);
 }
 
-inline wire::Frame hello(std::uint32_t stream, std::int64_t process_id,
-                         std::uint32_t version = wire::version) {
+inline wire::Frame hello(
+    std::uint32_t stream, std::int64_t process_id, std::uint32_t version = wire::version,
+    std::initializer_list<std::pair<std::string_view, std::string_view>> more = {}) {
   wire::Fields fields;
   fields.set("process_id", process_id);
   fields.set("parent_process_id", std::int64_t{1});
   fields.set("executable", "/bin/app");
   fields.set("command_line", "app --fast");
+  for (const auto& [name, value] : more) fields.set(name, value);
   wire::Encoder encoder;
   encoder.integer(version).fields(fields);
   return frame_of(wire::FrameType::hello, stream, encoder);

@@ -14,32 +14,17 @@
 #include "libprof/wire/limits.hpp"
 #include "schema/legacy.hpp"
 #include "schema/session.hpp"
+#include "tests/unit/loaded.hpp"
 #include "tests/unit/stream_builder.hpp"
 
 using namespace gpuprof;
 using store::Database;
 using test::BatchBuilder;
+using test::make_loader;
 using test::Mark;
+using test::rows;
 
 namespace {
-
-store::Loader make_loader(const std::string& path = ":memory:", store::LoaderOptions options = {}) {
-  return store::Loader(Database(path, Database::Mode::create), options);
-}
-
-// Rows as text: columns with "|" between them, rows with a blank; NULL is "-".
-std::string rows(Database& database, const std::string& sql) {
-  std::string text;
-  store::Statement statement = database.prepare(sql);
-  while (statement.step()) {
-    if (!text.empty()) text += ' ';
-    for (int i = 0; i < statement.column_count(); ++i) {
-      if (i > 0) text += '|';
-      text += statement.is_null(i) ? "-" : std::string(statement.text(i));
-    }
-  }
-  return text;
-}
 
 wire::Frame kernels(std::uint32_t stream, const std::vector<std::uint32_t>& correlations,
                     const BatchBuilder::Strings& strings = {}, std::uint32_t name = 0) {

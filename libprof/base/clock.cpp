@@ -1,0 +1,33 @@
+#include "libprof/base/clock.hpp"
+
+#include <sys/timex.h>
+
+#include <algorithm>
+
+namespace gpuprof {
+
+std::int64_t clock_ns(clockid_t clock) {
+  timespec now{};
+  if (clock_gettime(clock, &now) != 0) return 0;
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+std::int64_t processor_ticks() {
+#if defined(__x86_64__)
+  return static_cast<std::int64_t>(__builtin_ia32_rdtsc());
+#elif defined(__aarch64__)
+  std::int64_t ticks = 0;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+  return ticks;
+#else
+  return 0;
+#endif
+}
+
+std::int64_t realtime_error_ns() {
+  timex state{};  // asks and changes nothing
+  if (adjtimex(&state) < 0 || (state.status & STA_UNSYNC)) return 0;
+  return std::max<std::int64_t>(state.maxerror, 1) * 1000;
+}
+
+}  // namespace gpuprof

@@ -1,0 +1,73 @@
+// Which part of a parallel job a process is: what its launcher put into its environment. The
+// collector sends these variables in hello, each as the field "env.NAME"; the loader reads them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "libprof/wire/codec.hpp"
+
+namespace gpuprof::wire {
+
+// The variables of one launcher of jobs. Empty: it has none for that.
+struct JobLauncher {
+  std::string_view name;
+  std::string_view rank;
+  std::string_view world_size;
+  std::string_view local_rank;
+  // What the ranks of one job have in common, and those of others have not.
+  std::array<std::string_view, 3> job;
+};
+
+// The innermost first: Slurm may have started mpirun, and that torchrun.
+inline constexpr std::array job_launchers{
+    JobLauncher{"torch",
+                "RANK",
+                "WORLD_SIZE",
+                "LOCAL_RANK",
+                {"MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID"}},
+    JobLauncher{"openmpi",
+                "OMPI_COMM_WORLD_RANK",
+                "OMPI_COMM_WORLD_SIZE",
+                "OMPI_COMM_WORLD_LOCAL_RANK",
+                {"PMIX_NAMESPACE"}},
+    JobLauncher{
+        "mvapich", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK", {}},
+    JobLauncher{"pmi", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", {"PMI_JOBID"}},
+    JobLauncher{"slurm",
+                "SLURM_PROCID",
+                "SLURM_NTASKS",
+                "SLURM_LOCALID",
+                {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
+};
+
+inline constexpr std::string_view environment_prefix = "env.";
+// Longer values are not sent.
+inline constexpr std::size_t max_job_value = 256;
+
+// Calls `what` with the name of each variable above, once.
+template <typename What>
+void for_each_job_variable(What&& what) {
+  for (const JobLauncher& launcher : job_launchers) {
+    for (const std::string_view name : {launcher.rank, launcher.world_size, launcher.local_rank,
+                                        launcher.job[0], launcher.job[1], launcher.job[2]}) {
+      if (!name.empty()) what(name);
+    }
+  }
+}
+
+struct Job {
+  std::string_view launcher;  // JobLauncher::name
+  std::int64_t rank = 0;
+  std::optional<std::int64_t> world_size;
+  std::optional<std::int64_t> local_rank;
+  std::string id;  // "NAME=value NAME=value"; may be empty
+};
+
+// Nothing: the process is part of no job that is known.
+std::optional<Job> job_of(const Fields& hello);
+
+}  // namespace gpuprof::wire

@@ -1,0 +1,30 @@
+// A loader for tests, and what is in its database then.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "libprof/store/loader.hpp"
+
+namespace gpuprof::test {
+
+inline store::Loader make_loader(const std::string& path = ":memory:",
+                                 store::LoaderOptions options = {}) {
+  return store::Loader(store::Database(path, store::Database::Mode::create), options);
+}
+
+// Rows as text: columns with "|" between them, rows with a blank; NULL is "-".
+inline std::string rows(store::Database& database, const std::string& sql) {
+  std::string text;
+  store::Statement statement = database.prepare(sql);
+  while (statement.step()) {
+    if (!text.empty()) text += ' ';
+    for (int i = 0; i < statement.column_count(); ++i) {
+      if (i > 0) text += '|';
+      text += statement.is_null(i) ? "-" : std::string(statement.text(i));
+    }
+  }
+  return text;
+}
+
+}  // namespace gpuprof::test
