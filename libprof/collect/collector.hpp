@@ -2,26 +2,30 @@
 //
 // One per process. start() does everything once, whichever entry point comes first; after that
 // CUPTI calls back. No exception and no signal handler of ours, nothing on the target's descriptors
-// 0 to 2: what there is to say goes to the launcher. On the first unexpected CUPTI error collecting
-// ends, the launcher is told, and the target goes on.
+// 0 to 2: what there is to say goes to the launcher. On the first unexpected CUPTI error at the
+// start collecting ends, the launcher is told, and the target goes on.
+//
+// The work is done by its parts, each with its own locks: Stream speaks with the launcher, Tracing
+// says what CUPTI collects, Buffers takes the records, RangeProfiler measures. What is here is who
+// does what when: start, CUPTI's callbacks, our own thread, fork and exit.
 #pragma once
 
+#include <cupti.h>
+
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
-#include <vector>
 
-#include "libprof/collect/arena.hpp"
+#include "libprof/collect/buffers.hpp"
 #include "libprof/collect/channel.hpp"
-#include "libprof/collect/delivery.hpp"
 #include "libprof/collect/driver.hpp"
-#include "libprof/collect/packer.hpp"
-#include "libprof/collect/payload_schemas.hpp"
 #include "libprof/collect/range_profiler.hpp"
-#include "libprof/collect/strings.hpp"
+#include "libprof/collect/stream.hpp"
+#include "libprof/collect/subscription.hpp"
+#include "libprof/collect/tracing.hpp"
 #include "libprof/cupti/api.hpp"
 
 namespace gpuprof::collect {
@@ -41,106 +45,70 @@ class Collector {
   // CUPTI's own entry points for NVTX, OpenACC and OpenMP, to be called after start(); null without
   // CUPTI.
   void* cupti_symbol(const char* name) const { return running() ? cupti_.symbol(name) : nullptr; }
-  // Driver calls of the calling thread are ours and not the target's.
-  void leave_out_this_thread();
-  bool running() const { return state_.load(std::memory_order_acquire) == State::running; }
 
  private:
   enum class State { idle, running, stopped };
 
   Collector() = default;
+  bool running() const { return state_.load(std::memory_order_acquire) == State::running; }
+
+  // What CUPTI and libc call. Nothing may leave these by exception.
+  static void CUPTIAPI buffer_requested(std::uint8_t** buffer, std::size_t* size,
+                                        std::size_t* max_records) noexcept;
+  static void CUPTIAPI buffer_completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t,
+                                        std::size_t used) noexcept;
+  static void CUPTIAPI called_back(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                                   const void* data) noexcept;
+  static void second_client(const char* library) noexcept;
+  static void before_fork() noexcept;
+  static void after_fork() noexcept;
+  static void forked() noexcept;
+  static void exit_handler() noexcept;
+  static void* thread_entry(void* self) noexcept;
 
   // Steps of start(), in order. false: not going to work, the launcher has been told why.
-  bool greet(const char* socket_path);
-  void hear(const wire::Frame& frame);
-  bool load_cupti();
   bool subscribe();
-  void choose_details();
-  void receive_external_correlation();
+  bool make_buffers();
   void prepare_metrics();
-  void enable_callbacks();
+  void choose_callbacks();
   void send_definitions();
-  void send_api_names();
-  bool enable_all();
-
-  bool wants(int kind) const;  // asked for by the launcher
-  bool enable(int kind);
-  const char* why_not(int kind) const;
-  void enable_collection();
-  void disable_collection();
-  void trace_launch_calls(bool on);
-  void find_queries();
-  void leave_out_calls(int kind);
-  CUpti_ActivityKind cupti_kind(int kind) const;
-  void trace_graph_launch(bool enters);
-  void configure_unified_memory();
-  // Unexpected CUPTI errors end collecting. Returns whether all is well.
-  bool check(CUptiResult result, const char* what);
+  void receive_external_correlation();
+  // The launcher is told why, and nothing is collected.
   void give_up(const std::string& why);
-  void count(wire::Count what) { arena_.ledger().add(what); }
-  // Something found out, as one field of an info frame.
-  void tell(std::string_view what, std::string_view text);
+
+  // Callbacks, by domain.
+  void on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call);
+  void on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
+  void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource);
+  void on_profiler_call(bool starts, const CUpti_CallbackData& call);
 
   // The own thread: flushes at intervals, fills what CUPTI gives no records for.
-  static void* thread_entry(void* self);
   void thread_main();
-  void flush(std::uint32_t flags);
+  // Waits for what the launcher says or takes, and minds it. false: nothing in this time.
+  bool listen(int timeout_ms);
+  void look_for_second_clients();
   void record_device_attributes();
   void send_statistics(bool last);
-  void wait_for_launcher();
-  void send_clock(wire::Clock::Moment moment);
+
   void at_exit();
   void finish_driver_work();
-
-  void on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
-  void keep_device_names();
-  void on_module(const CUpti_ResourceData& resource);
-  void on_completed(std::uint8_t* buffer, std::size_t used);
-  void resume();
 
   std::atomic<State> state_{State::idle};
   std::mutex starting_;
   std::mutex loader_;  // held while a thread of ours uses the dynamic loader; no fork then
   Channel channel_;
   wire::Fields config_;
-  bool answer_is_due_ =
-      false;                // the launcher stood still at hello; what it says then comes too late
-  std::vector<int> kinds_;  // asked for
-  std::set<int> enabled_;   // CUPTI is collecting
-  bool serial_ = false;     // kernels are traced one at a time, those of graphs excepted
-  int graph_launches_ = 0;  // calls that have not returned; counted while serial_
-  std::mutex enabling_;
-  int flush_ms_ = 500;
-
   cupti::Api cupti_;
-  // A running CUPTI newer than our headers may know more functions than we can ask for by count.
-  static constexpr std::uint32_t newer_functions = 256;
-  std::vector<CUpti_CallbackId> runtime_queries_;  // functions that are not traced
-  std::vector<CUpti_CallbackId> driver_queries_;
-  CUpti_SubscriberHandle subscriber_ = nullptr;
-  std::atomic<bool> kinds_wait_{false};  // for a driver that is up
-  std::vector<int> waiting_kinds_;       // under enabling_
-
-  Arena arena_;
-  std::unique_ptr<LaunchNames> launch_names_;
-  std::unique_ptr<PayloadSchemas> payload_schemas_;
-  std::unique_ptr<LiveStrings> strings_;
-  std::unique_ptr<Packer> packer_;
-  std::unique_ptr<Delivery> delivery_;
-  std::mutex packing_;  // guards delivery_, packer_ and strings_; held while a batch is sent
-
+  Contexts contexts_;
+  Stream stream_{channel_};
+  Subscription subscription_;
+  Buffers buffers_{cupti_, channel_, stream_};
+  Tracing tracing_{cupti_, stream_, buffers_, contexts_};
   std::unique_ptr<RangeProfiler> metrics_;  // null: none are wanted, or none can be had
 
-  Contexts contexts_;
   std::mutex attributes_;  // held while they are read
   bool attributes_done_ = false;
-
   std::atomic<bool> exiting_{false};
-  std::mutex flushing_;    // held while CUPTI flushes
-  std::mutex statistics_;  // held while they are sent
-  std::string last_statistics_;
-
-  friend struct Callbacks;
 };
 
 }  // namespace gpuprof::collect

@@ -7,39 +7,13 @@
 #include <cstring>
 #include <utility>
 
+#include "libprof/collect/driver_calls.hpp"
 #include "libprof/collect/range_context.hpp"
 
 namespace gpuprof::collect {
 namespace {
 
 constexpr std::int64_t callback_ns = 500;  // of a launch that is not measured (measured)
-
-constexpr CUpti_CallbackId captures[] = {
-    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture,
-    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2,
-    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph,
-    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture,
-    CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz,
-};
-
-enum class Capture { none, begins, ends };
-
-Capture capture_of(CUpti_CallbackId id) {
-  switch (id) {
-    case CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture:
-    case CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_ptsz:
-    case CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2_ptsz:
-    case CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph:
-    case CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph_ptsz: return Capture::begins;
-    case CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture:
-    case CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz: return Capture::ends;
-    default: return Capture::none;
-  }
-}
 
 // The place of a name in a list, from 1, where it is put if it is new; 0 for none.
 std::uint32_t number_of(const char* name, std::vector<std::string>& names,
@@ -118,8 +92,6 @@ RangeProfiler::RangeProfiler(const cupti::Api& cupti, Channel& channel, wire::Co
       first_cost_us_(cupti::first_start_us + cupti::first_start_range_us * config_.batch) {}
 
 RangeProfiler::~RangeProfiler() = default;
-
-std::span<const CUpti_CallbackId> RangeProfiler::capture_calls() { return captures; }
 
 // --- contexts
 

@@ -38,13 +38,6 @@
 
 namespace gpuprof::collect {
 
-inline constexpr std::array<CUpti_CallbackId, 2> graph_launches{
-    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz};
-
-inline bool is_graph_launch(CUpti_CallbackId driver_call) {
-  return driver_call == graph_launches[0] || driver_call == graph_launches[1];
-}
-
 class RangeProfiler {
  public:
   // `tell` passes on what the user is to know: a field of an info frame.
@@ -56,9 +49,7 @@ class RangeProfiler {
   // own thread.
   bool listen(int timeout_ms);
 
-  // The driver functions whose callbacks belong here, besides launches of kernels and graphs; and
-  // the callback of all of them.
-  static std::span<const CUpti_CallbackId> capture_calls();
+  // Launches of kernels and graphs, and stream capture.
   void driver_call(CUpti_CallbackId id, const CUpti_CallbackData& call);
 
   // What NVTX calls are wanted, and their callback.

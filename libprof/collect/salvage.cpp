@@ -12,6 +12,7 @@
 #include "libprof/collect/arena.hpp"
 #include "libprof/collect/channel.hpp"
 #include "libprof/collect/packer.hpp"
+#include "libprof/collect/stream.hpp"
 #include "libprof/collect/strings.hpp"
 #include "libprof/cupti/api.hpp"
 
@@ -161,13 +162,7 @@ bool salvage(int arena_file, int socket, const wire::Fields& config) {
   collected[CUPTI_ACTIVITY_KIND_DRIVER] = collected[CUPTI_ACTIVITY_KIND_RUNTIME] = true;
   RecordSizes sizes(cupti.cuptiActivityGetNextRecord);
   // The tables are in front of the first batch, and may not have come either.
-  if (received.empty()) {
-    for (const wire::WireTable& table : wire_tables(cupti.version)) {
-      wire::Encoder definition;
-      encode(definition, table);
-      if (channel.send(wire::FrameType::table, definition) != Channel::Sent::whole) return false;
-    }
-  }
+  if (received.empty() && !Stream(channel).define(wire_tables(cupti.version))) return false;
   // Their strings are in them, in this order.
   for (const auto& [turn, slot] : kept) {
     if (!send_kept(channel, arena, slot)) return false;

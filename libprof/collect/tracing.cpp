@@ -1,38 +1,18 @@
-// Which kinds of activity CUPTI is told to trace, and when.
+#include "libprof/collect/tracing.hpp"
+
 #include <algorithm>
-#include <cstring>
-#include <set>
+#include <string>
 #include <utility>
 
-#include "libprof/collect/collector.hpp"
 #include "schema/activity/all.hpp"
-#include "schema/query_calls.hpp"
 
 namespace gpuprof::collect {
-
-bool Collector::enable_all() {
-  if (wants(schema::Runtime::info.id) || wants(schema::Driver::info.id)) find_queries();
-  if (config_.integer("launch_calls_only", 0)) {
-    packer_->want(CUPTI_ACTIVITY_KIND_DRIVER, false);
-    packer_->want(CUPTI_ACTIVITY_KIND_RUNTIME, false);
-  }
-  const std::lock_guard lock(enabling_);
-  for (const int kind : kinds_) {
-    // Where things ran is needed whatever is collected, and told only once.
-    const schema::KindRef* known = schema::find_kind(kind);
-    if (known && known->info->group == schema::Group::topology) enable(kind);
-  }
-  if (config_.integer("from_start", 1)) enable_collection();
-  return running();
-}
-
-// Everything that cudaProfilerStart and cudaProfilerStop turn on and off. Under enabling_.
-void Collector::enable_collection() {
-  for (const int kind : kinds_) enable(kind);
-  if (config_.integer("launch_calls_only", 0)) trace_launch_calls(true);
-}
-
 namespace {
+
+bool describes_the_machine(int kind) {
+  const schema::KindRef* known = schema::find_kind(kind);
+  return known && known->info->group == schema::Group::topology;
+}
 
 // CUPTI refuses these before the driver is up (measured: docs/measurements.md).
 bool waits_for_driver(int kind) {
@@ -41,20 +21,105 @@ bool waits_for_driver(int kind) {
 
 }  // namespace
 
-bool Collector::enable(int kind) {
+void Tracing::choose(const wire::Fields& config) {
+  for (const std::uint32_t kind : config.numbers("kinds")) {
+    kinds_.push_back(static_cast<int>(kind));
+  }
+  queries_ = config.integer("queries", 1) != 0;
+  launch_calls_only_ = config.integer("launch_calls_only", 0) != 0;
+  from_start_ = config.integer("from_start", 1) != 0;
+  serial_ = wants(schema::Kernel::info.id);
+  buffers_.want(schema::Kernel::info.id, serial_);
+  buffers_.want(schema::ConcurrentKernel::info.id, wants(schema::ConcurrentKernel::info.id));
+  if (launch_calls_only_) {
+    buffers_.want(schema::Driver::info.id, false);
+    buffers_.want(schema::Runtime::info.id, false);
+  }
+  choose_details(config);
+}
+
+bool Tracing::wants(int kind) const { return std::ranges::find(kinds_, kind) != kinds_.end(); }
+
+void Tracing::choose_details(const wire::Fields& config) {
+  const auto choose = [&](bool wanted, auto function, const char* what) {
+    if (!wanted) return;
+    if (!function) return stream_.tell("warning", std::string(what) + ": this libcupti is too old");
+    const CUptiResult result = function(1);
+    if (result == CUPTI_SUCCESS) return;
+    const char* text = "";
+    cupti_.cuptiGetResultString(result, &text);
+    stream_.tell("warning", std::string(what) + ": " + text);
+  };
+  choose(config.integer("latency_timestamps", 0), cupti_.cuptiActivityEnableLatencyTimestamps,
+         "no times of queueing and submitting kernels");
+  choose(config.integer("allocation_source", 0), cupti_.cuptiActivityEnableAllocationSource,
+         "no libraries that allocate");
+  // A version without these has no such column or rows, as the documentation says.
+  choose(wants(schema::CudaEvent::info.id) && cupti_.cuptiActivityEnableCudaEventDeviceTimestamps,
+         cupti_.cuptiActivityEnableCudaEventDeviceTimestamps, "no times of events on the GPU");
+  choose(wants(schema::GraphTrace::info.id) && cupti_.cuptiActivityEnableDeviceGraph,
+         cupti_.cuptiActivityEnableDeviceGraph, "no graphs launched by kernels");
+}
+
+void Tracing::measured_beside(bool trace_serially) {
+  measured_ = true;
+  serial_ |= trace_serially && wants(schema::ConcurrentKernel::info.id);
+}
+
+void Tracing::begin() {
+  if (wants(schema::Runtime::info.id) || wants(schema::Driver::info.id)) {
+    calls_.find_queries(queries_, stream_);
+  }
+  const std::lock_guard lock(enabling_);
+  for (const int kind : kinds_) {
+    // Where things ran is needed whatever is collected, and told only once.
+    if (describes_the_machine(kind)) enable(kind);
+  }
+  if (from_start_) enable_all();
+}
+
+void Tracing::driver_is_up() {
+  if (!kinds_wait_.exchange(false)) return;
+  const std::lock_guard lock(enabling_);
+  for (const int kind : std::exchange(waiting_kinds_, {})) enable(kind);
+}
+
+void Tracing::start() {
+  const std::lock_guard lock(enabling_);
+  enable_all();
+}
+
+void Tracing::stop() {
+  const std::lock_guard lock(enabling_);
+  buffers_.flush(0);
+  if (launch_calls_only_) calls_.trace_launches(false);
+  for (auto kind = enabled_.begin(); kind != enabled_.end();) {
+    if (describes_the_machine(*kind)) {
+      ++kind;
+      continue;
+    }
+    cupti_.cuptiActivityDisable(cupti_kind(*kind));
+    kind = enabled_.erase(kind);
+  }
+}
+
+void Tracing::enable_all() {
+  for (const int kind : kinds_) enable(kind);
+  if (launch_calls_only_) calls_.trace_launches(true);
+}
+
+void Tracing::enable(int kind) {
   const schema::KindRef* known = schema::find_kind(kind);
-  if (!known) return false;
-  if (enabled_.contains(kind)) return true;
+  if (!known || enabled_.contains(kind)) return;
   const schema::KindInfo* info = known->info;
   const auto unavailable = [&](const char* why) {
-    tell("unavailable", std::string(info->table) + ": " + why);
-    return false;
+    stream_.tell("unavailable", std::string(info->table) + ": " + why);
   };
   if (const char* why = why_not(kind)) return unavailable(why);
   CUptiResult result = CUPTI_SUCCESS;
   switch (info->source) {
     case schema::Source::ourselves:
-    case schema::Source::with_other: return true;
+    case schema::Source::with_other: return;
     case schema::Source::enable_and_dump:
       result = cupti_.cuptiActivityEnableAndDump
                    ? cupti_.cuptiActivityEnableAndDump(cupti_kind(kind))
@@ -66,7 +131,7 @@ bool Collector::enable(int kind) {
       if (waits_for_driver(kind) && !contexts_.any_seen()) {
         waiting_kinds_.push_back(kind);
         kinds_wait_.store(true);
-        return true;
+        return;
       }
       if (kind == schema::UnifiedMemoryCounter::info.id) configure_unified_memory();
       result = cupti_.cuptiActivityEnable(cupti_kind(kind));
@@ -74,8 +139,8 @@ bool Collector::enable(int kind) {
   }
   if (result == CUPTI_SUCCESS) {
     enabled_.insert(kind);
-    leave_out_calls(kind);
-    return true;
+    calls_.leave_out(kind);
+    return;
   }
   // Older versions and some devices lack some kinds. The run goes on without, and says so.
   const char* text = "";
@@ -83,61 +148,21 @@ bool Collector::enable(int kind) {
   return unavailable(text);
 }
 
-// Finds the functions that only ask by the names that this CUPTI gives them, and tells which those
-// are. One that cannot tell, or cannot leave out single functions, traces them all.
-void Collector::find_queries() {
-  std::set<std::string_view> functions;
-  const auto find = [&](CUpti_CallbackDomain domain, std::uint32_t size, auto leave_out,
-                        std::vector<CUpti_CallbackId>& found) {
-    if (!leave_out || !cupti_.cuptiGetCallbackName) return;
-    for (std::uint32_t id = 1; id < size + newer_functions; ++id) {
-      const char* name = nullptr;
-      if (cupti_.cuptiGetCallbackName(domain, id, &name) != CUPTI_SUCCESS || !name) continue;
-      if (!schema::only_asks(name)) continue;
-      found.push_back(id);
-      functions.insert(schema::function_of(name));
-    }
-  };
-  if (!config_.integer("queries", 1)) {
-    find(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE,
-         cupti_.cuptiActivityEnableRuntimeApi, runtime_queries_);
-    find(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE,
-         cupti_.cuptiActivityEnableDriverApi, driver_queries_);
-  }
-  std::string names;
-  for (const std::string_view function : functions) {
-    names.append(names.empty() ? "" : ",").append(function);
-  }
-  tell("calls_left_out", names.empty() ? "none" : names);
-}
-
-// After a kind was enabled: that overrides what was said of single functions.
-void Collector::leave_out_calls(int kind) {
-  if (kind == schema::Runtime::info.id) {
-    for (const CUpti_CallbackId id : runtime_queries_) cupti_.cuptiActivityEnableRuntimeApi(id, 0);
-  }
-  if (kind == schema::Driver::info.id && cupti_.cuptiActivityEnableDriverApi) {
-    // CUPTI asks the driver for the name of each kernel it sees launched. Not the target's call.
-    cupti_.cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuKernelGetName, 0);
-    for (const CUpti_CallbackId id : driver_queries_) cupti_.cuptiActivityEnableDriverApi(id, 0);
-  }
-}
-
 // Kinds that CUPTI has, and that spoil what is wanted more (measured: docs/measurements.md).
-const char* Collector::why_not(int kind) const {
+const char* Tracing::why_not(int kind) const {
   if (serial_ && (kind == schema::Jit::info.id || kind == schema::MemDecompress::info.id)) {
     // 13.4 and 13.5 trace kernels one at a time beside these, but cannot be switched to it again.
     return "not while kernels are traced one at a time";
   }
   // Seen with 13.0 and 13.1; older ones are taken to do the same.
-  if (metrics_ && kind == schema::Pcie::info.id && cupti_.version < 130200) {
+  if (measured_ && kind == schema::Pcie::info.id && cupti_.version < 130200) {
     return "CUPTI before 13.2 does not measure beside it";
   }
   return nullptr;
 }
 
 // What CUPTI calls a kind.
-CUpti_ActivityKind Collector::cupti_kind(int kind) const {
+CUpti_ActivityKind Tracing::cupti_kind(int kind) const {
   if (is_kernel(static_cast<std::size_t>(kind))) {
     return serial_ && graph_launches_ == 0 ? CUPTI_ACTIVITY_KIND_KERNEL
                                            : CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
@@ -149,64 +174,23 @@ CUpti_ActivityKind Collector::cupti_kind(int kind) const {
 // launch ends all measuring for good. So they are traced as concurrent ones, which adds
 // instructions to them; where they are part of what is measured, they are not traced at all
 // (measured: docs/measurements.md).
-void Collector::trace_graph_launch(bool enters) {
-  if (exiting_.load()) return;
+void Tracing::graph_launch(bool enters, bool measured) {
+  if (ends_.load()) return;
   const std::lock_guard lock(enabling_);
-  const bool measured = metrics_ && metrics_->measures_a_range();
   const CUpti_ActivityKind before = cupti_kind(schema::Kernel::info.id);
   graph_launches_ += enters ? 1 : -1;
   const CUpti_ActivityKind now = cupti_kind(schema::Kernel::info.id);
   if (std::ranges::none_of(enabled_, is_kernel)) return;
-  if (enters && measured) count(wire::Count::graphs_not_traced);
+  if (enters && measured) buffers_.count(wire::Count::graphs_not_traced);
   if (now == before) return;
   cupti_.cuptiActivityDisable(before);
   if (enters && measured) return;
   if (cupti_.cuptiActivityEnable(now) != CUPTI_SUCCESS) {
-    count(wire::Count::cupti_errors);
+    buffers_.count(wire::Count::cupti_errors);
   }
 }
 
-void Collector::disable_collection() {
-  if (config_.integer("launch_calls_only", 0)) trace_launch_calls(false);
-  for (auto kind = enabled_.begin(); kind != enabled_.end();) {
-    if (schema::find_kind(*kind)->info->group == schema::Group::topology) {
-      ++kind;
-      continue;
-    }
-    cupti_.cuptiActivityDisable(cupti_kind(*kind));
-    kind = enabled_.erase(kind);
-  }
-}
-
-// GPU work has a correlation id only while the call that asks for it is traced. So these calls are
-// traced, and their rows left out.
-void Collector::trace_launch_calls(bool on) {
-  if (!cupti_.cuptiGetCallbackName || !cupti_.cuptiActivityEnableRuntimeApi ||
-      !cupti_.cuptiActivityEnableDriverApi) {
-    for (const auto kind : {CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_RUNTIME}) {
-      on ? cupti_.cuptiActivityEnable(kind) : cupti_.cuptiActivityDisable(kind);
-    }
-    return;
-  }
-  const auto asks_for_work = [&](CUpti_CallbackDomain domain, std::uint32_t id) {
-    const char* name = nullptr;
-    if (cupti_.cuptiGetCallbackName(domain, id, &name) != CUPTI_SUCCESS || !name) return false;
-    for (const char* part : {"Launch", "Memcpy", "Memset", "Prefetch", "Decompress"}) {
-      if (std::strstr(name, part)) return true;
-    }
-    return false;
-  };
-  for (std::uint32_t id = 1; id < CUPTI_RUNTIME_TRACE_CBID_SIZE; ++id) {
-    if (asks_for_work(CUPTI_CB_DOMAIN_RUNTIME_API, id)) {
-      cupti_.cuptiActivityEnableRuntimeApi(id, on);
-    }
-  }
-  for (std::uint32_t id = 1; id < CUPTI_DRIVER_TRACE_CBID_SIZE; ++id) {
-    if (asks_for_work(CUPTI_CB_DOMAIN_DRIVER_API, id)) cupti_.cuptiActivityEnableDriverApi(id, on);
-  }
-}
-
-void Collector::configure_unified_memory() {
+void Tracing::configure_unified_memory() {
   if (!cupti_.cuptiActivityConfigureUnifiedMemoryCounter) return;
   constexpr CUpti_ActivityUnifiedMemoryCounterKind kinds[] = {
       CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD,
@@ -227,8 +211,17 @@ void Collector::configure_unified_memory() {
                                                     static_cast<std::uint32_t>(counters.size()));
 }
 
-bool Collector::wants(int kind) const {
-  return std::find(kinds_.begin(), kinds_.end(), kind) != kinds_.end();
+void Tracing::leave_out(CUpti_ActivityKind kind, const std::function<void()>& f) {
+  const std::lock_guard lock(enabling_);
+  const bool traced = enabled_.contains(kind);
+  if (traced) cupti_.cuptiActivityDisable(kind);
+  f();
+  if (traced) cupti_.cuptiActivityEnable(kind);
+}
+
+void Tracing::give_up() {
+  for (const int kind : enabled_) cupti_.cuptiActivityDisable(cupti_kind(kind));
+  enabled_.clear();
 }
 
 }  // namespace gpuprof::collect

@@ -1,0 +1,99 @@
+#include "libprof/collect/api_calls.hpp"
+
+#include <cstring>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "schema/query_calls.hpp"
+
+namespace gpuprof::collect {
+namespace {
+
+// A running CUPTI newer than our headers may know more functions than we can ask for by count.
+constexpr std::uint32_t newer_functions = 256;
+
+// Calls f(id, name) for each function of a domain, those whose number is below `end`.
+template <class F>
+void for_each_function(const cupti::Api& cupti, CUpti_CallbackDomain domain, std::uint32_t end,
+                       F&& f) {
+  if (!cupti.cuptiGetCallbackName) return;
+  for (std::uint32_t id = 1; id < end; ++id) {
+    const char* name = nullptr;
+    if (cupti.cuptiGetCallbackName(domain, id, &name) == CUPTI_SUCCESS && name) f(id, name);
+  }
+}
+
+}  // namespace
+
+std::vector<wire::ApiName> api_names(const cupti::Api& cupti) {
+  std::vector<wire::ApiName> names;
+  const auto add = [&](CUpti_CallbackDomain domain, const char* text, std::uint32_t size) {
+    for_each_function(cupti, domain, size + newer_functions,
+                      [&](std::uint32_t id, const char* name) {
+                        names.push_back({text, id, name});
+                      });
+  };
+  add(CUPTI_CB_DOMAIN_RUNTIME_API, "runtime", CUPTI_RUNTIME_TRACE_CBID_SIZE);
+  add(CUPTI_CB_DOMAIN_DRIVER_API, "driver", CUPTI_DRIVER_TRACE_CBID_SIZE);
+  return names;
+}
+
+void ApiCalls::find_queries(bool trace_them, Stream& stream) {
+  std::set<std::string_view> functions;
+  const auto find = [&](CUpti_CallbackDomain domain, std::uint32_t size, auto leave_out,
+                        std::vector<CUpti_CallbackId>& found) {
+    if (trace_them || !leave_out) return;
+    for_each_function(cupti_, domain, size + newer_functions,
+                      [&](std::uint32_t id, const char* name) {
+                        if (!schema::only_asks(name)) return;
+                        found.push_back(id);
+                        functions.insert(schema::function_of(name));
+                      });
+  };
+  find(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE,
+       cupti_.cuptiActivityEnableRuntimeApi, runtime_queries_);
+  find(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE,
+       cupti_.cuptiActivityEnableDriverApi, driver_queries_);
+  std::string names;
+  for (const std::string_view function : functions) {
+    names.append(names.empty() ? "" : ",").append(function);
+  }
+  stream.tell("calls_left_out", names.empty() ? "none" : names);
+}
+
+void ApiCalls::leave_out(int kind) {
+  if (kind == CUPTI_ACTIVITY_KIND_RUNTIME) {
+    for (const CUpti_CallbackId id : runtime_queries_) cupti_.cuptiActivityEnableRuntimeApi(id, 0);
+  }
+  if (kind == CUPTI_ACTIVITY_KIND_DRIVER && cupti_.cuptiActivityEnableDriverApi) {
+    // CUPTI asks the driver for the name of each kernel it sees launched. Not the target's call.
+    cupti_.cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuKernelGetName, 0);
+    for (const CUpti_CallbackId id : driver_queries_) cupti_.cuptiActivityEnableDriverApi(id, 0);
+  }
+}
+
+void ApiCalls::trace_launches(bool on) {
+  if (!cupti_.cuptiGetCallbackName || !cupti_.cuptiActivityEnableRuntimeApi ||
+      !cupti_.cuptiActivityEnableDriverApi) {
+    for (const auto kind : {CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_RUNTIME}) {
+      on ? cupti_.cuptiActivityEnable(kind) : cupti_.cuptiActivityDisable(kind);
+    }
+    return;
+  }
+  const auto trace = [&](CUpti_CallbackDomain domain, std::uint32_t end, auto enable) {
+    for_each_function(cupti_, domain, end, [&](std::uint32_t id, const char* name) {
+      for (const char* part : {"Launch", "Memcpy", "Memset", "Prefetch", "Decompress"}) {
+        if (!std::strstr(name, part)) continue;
+        enable(id, on);
+        break;
+      }
+    });
+  };
+  trace(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE,
+        cupti_.cuptiActivityEnableRuntimeApi);
+  trace(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE,
+        cupti_.cuptiActivityEnableDriverApi);
+}
+
+}  // namespace gpuprof::collect

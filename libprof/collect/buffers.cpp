@@ -1,0 +1,156 @@
+#include "libprof/collect/buffers.hpp"
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "libprof/collect/cubin.hpp"
+
+namespace gpuprof::collect {
+
+std::optional<std::string> Buffers::create(std::uint32_t slots, std::size_t slot_bytes,
+                                           CUpti_BuffersCallbackRequestFunc requested,
+                                           CUpti_BuffersCallbackCompleteFunc completed) {
+  if (!arena_.create(slots, slot_bytes)) {
+    return std::string("no shared memory for activity buffers: ") + std::strerror(errno);
+  }
+  strings_ = std::make_unique<LiveStrings>(arena_);
+  packer_ = std::make_unique<Packer>(cupti_.version, *strings_, Packer::Records::live);
+  packer_->leave_out_threads(arena_);
+  delivery_ =
+      std::make_unique<Delivery>(arena_, channel_, *packer_, cupti_.cuptiActivityGetNextRecord);
+  launch_names_ = std::make_unique<LaunchNames>(arena_);
+  payload_schemas_ = std::make_unique<PayloadSchemas>(
+      cupti_, [this](const wire::PayloadSchema& schema) { stream_.describe(schema); });
+  packer_->on_payload([this](std::uint32_t domain, std::uint64_t schema) {
+    payload_schemas_->seen(domain, schema);
+  });
+  if (cupti_.cuptiActivitySetAttribute) {
+    // Slots are zeroed by us, after packing, so CUPTI need not do it in the target's threads. Where
+    // the attribute is unknown CUPTI zeroes them once more, and nothing else changes.
+    std::uint8_t zeroed = 1;
+    std::size_t size = sizeof zeroed;
+    cupti_.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size,
+                                     &zeroed);
+  }
+  if (cupti_.cuptiSetThreadIdType) {
+    // The kernel's thread ids, which top, gdb and logs show. Not settable: pthread's.
+    cupti_.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+  }
+  const CUptiResult result = cupti_.cuptiActivityRegisterCallbacks(requested, completed);
+  if (result == CUPTI_SUCCESS) return std::nullopt;
+  const char* text = "";
+  cupti_.cuptiGetResultString(result, &text);
+  return "cuptiActivityRegisterCallbacks: " + std::string(text);
+}
+
+std::byte* Buffers::lend() {
+  std::byte* const buffer = arena_.lend();
+  if (!buffer) count(wire::Count::slots_exhausted);
+  return buffer;
+}
+
+void Buffers::completed(const std::byte* buffer, std::size_t used) {
+  const std::lock_guard lock(packing_);
+  const std::uint32_t slot = arena_.completed(buffer);
+  delivery_->take(slot, used);
+  wire::Ledger& ledger = arena_.ledger();
+  ledger.set(wire::Count::records_packed, packer_->records());
+  ledger.set(wire::Count::unknown_records, packer_->unknown());
+  ledger.set(wire::Count::profiler_kernels, packer_->profiler_kernels());
+  std::size_t dropped = 0;
+  if (cupti_.cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS) {
+    ledger.add(wire::Count::records_dropped_by_cupti, dropped);
+  }
+}
+
+void Buffers::flush(std::uint32_t flags) {
+  const std::lock_guard lock(flushing_);
+  if (cupti_.cuptiActivityFlushAll(flags) != CUPTI_SUCCESS) count(wire::Count::cupti_errors);
+}
+
+void Buffers::keep_device_names() {
+  constexpr int most_records = 64;  // they are among the first
+  const std::lock_guard lock(packing_);
+  for (std::uint32_t slot = 0; slot < arena_.slot_count(); ++slot) {
+    if (arena_.slot_header(slot).state.load() != SlotState::lent) continue;
+    auto* bytes = reinterpret_cast<std::uint8_t*>(arena_.slot(slot));
+    CUpti_Activity* record = nullptr;
+    for (int i = 0; i < most_records; ++i) {
+      if (cupti_.cuptiActivityGetNextRecord(bytes, arena_.slot_size(), &record) != CUPTI_SUCCESS) {
+        break;
+      }
+      if (record->kind == CUPTI_ACTIVITY_KIND_DEVICE) {
+        strings_->intern(reinterpret_cast<const CUpti_ActivityDevice6*>(record)->name);
+      }
+    }
+  }
+}
+
+void Buffers::add_module(const CUpti_ResourceData& loaded) {
+  const auto* const module =
+      static_cast<const CUpti_ModuleResourceData*>(loaded.resourceDescriptor);
+  if (!module || !module->pCubin || module->cubinSize == 0) return;
+  std::uint32_t context = 0;
+  if (cupti_.cuptiGetContextId) cupti_.cuptiGetContextId(loaded.context, &context);
+  const std::lock_guard lock(packing_);
+  CUpti_ActivityModule record{};
+  record.kind = CUPTI_ACTIVITY_KIND_MODULE;
+  record.contextId = context;
+  record.id = module->moduleId;
+  record.cubinSize = static_cast<std::uint32_t>(module->cubinSize);
+  record.cubin = module->pCubin;
+  packer_->add(reinterpret_cast<CUpti_Activity*>(&record));
+  std::uint32_t index = 0;
+  for_each_function(module->pCubin, module->cubinSize, [&](const char* name) {
+    CUpti_ActivityFunction function{};
+    function.kind = CUPTI_ACTIVITY_KIND_FUNCTION;
+    function.id = ++functions_;
+    function.contextId = context;
+    function.moduleId = module->moduleId;
+    function.functionIndex = ++index;
+    function.name = name;
+    packer_->add(reinterpret_cast<CUpti_Activity*>(&function));
+  });
+  delivery_->send_own();
+}
+
+void Buffers::add(std::span<const CUpti_ActivityDeviceAttribute> attributes) {
+  const std::lock_guard lock(packing_);
+  for (const CUpti_ActivityDeviceAttribute& record : attributes) {
+    packer_->add(reinterpret_cast<const CUpti_Activity*>(&record));
+  }
+  delivery_->send_own();
+}
+
+void Buffers::resume() {
+  const std::lock_guard lock(packing_);
+  delivery_->resume();
+}
+
+void Buffers::wait_until_sent(std::chrono::milliseconds patience) {
+  using Clock = std::chrono::steady_clock;
+  auto until = Clock::now() + patience;
+  while (channel_.stalled()) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+    if (left <= 0 || !channel_.wait_to_send(static_cast<int>(left))) break;
+    const std::lock_guard lock(packing_);
+    if (delivery_->resume()) until = Clock::now() + patience;
+  }
+}
+
+// By both ids that CUPTI may use for it.
+void Buffers::leave_out_this_thread() {
+  for (const std::uint32_t id : {static_cast<std::uint32_t>(syscall(SYS_gettid)),
+                                 static_cast<std::uint32_t>(pthread_self())}) {
+    for (auto& own : arena_.own_threads()) {
+      std::uint32_t none = 0;
+      if (own.compare_exchange_strong(none, id)) break;
+    }
+  }
+}
+
+}  // namespace gpuprof::collect

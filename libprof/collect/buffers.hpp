@@ -1,0 +1,102 @@
+// The road of records through the target: CUPTI's buffers out of the arena, packed into rows when
+// they come back, and sent. The collector's own records, which CUPTI does not make, go with them.
+//
+// create() first, on one thread, then the settings; after that any thread, as CUPTI's callbacks
+// come. lend() and note_launch() are on the application's hot paths and take no lock.
+#pragma once
+
+#include <cupti.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "libprof/collect/arena.hpp"
+#include "libprof/collect/channel.hpp"
+#include "libprof/collect/delivery.hpp"
+#include "libprof/collect/packer.hpp"
+#include "libprof/collect/payload_schemas.hpp"
+#include "libprof/collect/stream.hpp"
+#include "libprof/collect/strings.hpp"
+#include "libprof/cupti/api.hpp"
+
+namespace gpuprof::collect {
+
+class Buffers {
+ public:
+  Buffers(const cupti::Api& cupti, Channel& channel, Stream& stream)
+      : cupti_(cupti), channel_(channel), stream_(stream) {}
+
+  // Makes the arena, and all that takes records out of it, and has CUPTI call `requested` and
+  // `completed`. Nothing: it works; else why not.
+  std::optional<std::string> create(std::uint32_t slots, std::size_t slot_bytes,
+                                    CUpti_BuffersCallbackRequestFunc requested,
+                                    CUpti_BuffersCallbackCompleteFunc completed);
+  const Arena& arena() const { return arena_; }
+
+  // Settings, before there are records.
+  void want(int kind, bool wanted) { packer_->want(static_cast<std::size_t>(kind), wanted); }
+  void leave_out_profiler() { packer_->leave_out_profiler(); }
+
+  // A buffer for CUPTI; null when all are out, which is counted.
+  std::byte* lend();
+  // It comes back with `used` bytes of records: they are packed and sent.
+  void completed(const std::byte* buffer, std::size_t used);
+  // Has CUPTI give back what it has. One at a time: CUPTI waits for the buffers of this flush to be
+  // delivered and not for those of another, and the last flush must not overtake one that our
+  // thread began.
+  void flush(std::uint32_t flags);
+
+  // Which kernel a launch is of, for kernels whose records die with the process.
+  void note_launch(const char* name, std::uint32_t correlation_id) {
+    launch_names_->note(name, correlation_id);
+  }
+  // DEVICE records are written while the driver starts and may lie in a buffer for long. Their
+  // names are read now, so that they outlive a target that dies early. The buffer is CUPTI's
+  // meanwhile, but reading finished records in it is safe (measured: docs/measurements.md).
+  void keep_device_names();
+
+  // Records that CUPTI declares and does not deliver.
+  void add_module(const CUpti_ResourceData& loaded);
+  void add(std::span<const CUpti_ActivityDeviceAttribute> attributes);
+
+  // Sends what waits for a launcher that reads again.
+  void resume();
+  // Waits until that is out, as long as it goes on and `patience` longer. What is left then salvage
+  // finds.
+  void wait_until_sent(std::chrono::milliseconds patience);
+
+  // Driver calls of the calling thread are ours and not the target's.
+  void leave_out_this_thread();
+  // Counted where the launcher finds it whatever happens; create() must have worked.
+  void count(wire::Count what) { arena_.ledger().add(what); }
+  std::vector<wire::Statistic> statistics() const {
+    return wire::read_ledger(arena_.ledger()).statistics;
+  }
+  // The process begins to end in order.
+  void process_ends() { arena_.ledger().ended.store(1); }
+  // For the child of a fork, see Arena::abandon().
+  void abandon() { arena_.abandon(); }
+
+ private:
+  const cupti::Api& cupti_;
+  Channel& channel_;
+  Stream& stream_;
+  Arena arena_;
+  std::unique_ptr<LaunchNames> launch_names_;
+  std::mutex flushing_;  // held while CUPTI flushes
+  std::mutex packing_;   // guards the rest; held while a batch is sent
+  std::unique_ptr<PayloadSchemas> payload_schemas_;
+  std::unique_ptr<LiveStrings> strings_;
+  std::unique_ptr<Packer> packer_;
+  std::unique_ptr<Delivery> delivery_;
+  std::uint32_t functions_ = 0;  // of modules, so far
+};
+
+}  // namespace gpuprof::collect

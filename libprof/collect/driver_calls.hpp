@@ -1,0 +1,51 @@
+// The driver's functions whose callbacks matter, by CUPTI's numbers.
+#pragma once
+
+#include <cupti.h>
+
+#include <algorithm>
+#include <array>
+
+namespace gpuprof::collect {
+
+inline constexpr std::array<CUpti_CallbackId, 2> profiler_calls{
+    CUPTI_DRIVER_TRACE_CBID_cuProfilerStart, CUPTI_DRIVER_TRACE_CBID_cuProfilerStop};
+
+// Runtime launches go through these too.
+inline constexpr std::array<CUpti_CallbackId, 6> kernel_launches{
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
+};
+
+inline constexpr std::array<CUpti_CallbackId, 2> graph_launches{
+    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz};
+
+inline bool is_graph_launch(CUpti_CallbackId id) {
+  return id == graph_launches[0] || id == graph_launches[1];
+}
+
+// Stream capture.
+inline constexpr std::array<CUpti_CallbackId, 6> capture_begins{
+    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph_ptsz,
+};
+inline constexpr std::array<CUpti_CallbackId, 2> capture_ends{
+    CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz};
+
+enum class Capture { none, begins, ends };
+
+inline Capture capture_of(CUpti_CallbackId id) {
+  if (std::ranges::find(capture_begins, id) != capture_begins.end()) return Capture::begins;
+  if (std::ranges::find(capture_ends, id) != capture_ends.end()) return Capture::ends;
+  return Capture::none;
+}
+
+}  // namespace gpuprof::collect

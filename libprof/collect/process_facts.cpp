@@ -1,0 +1,64 @@
+#include "libprof/collect/process_facts.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "libprof/base/shell.hpp"
+
+namespace gpuprof::collect {
+namespace {
+
+std::string executable() {
+  char path[4096];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : std::string();
+}
+
+std::string command_line() {
+  const std::string arguments = file_text("/proc/self/cmdline");  // each ends with a zero
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < arguments.size(); at += words.back().size() + 1) {
+    words.emplace_back(arguments.c_str() + at);
+  }
+  return shell_line(words);
+}
+
+// What tells processes of one command apart, run after run.
+std::string rank() {
+  std::string text;
+  for (const char* name : {"RANK", "LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID",
+                           "CUDA_VISIBLE_DEVICES"}) {
+    if (const char* value = secure_getenv(name)) text += std::string(name) + "=" + value + " ";
+  }
+  return text;
+}
+
+}  // namespace
+
+wire::Fields process_facts() {
+  wire::Fields facts;
+  facts.set("process_id", static_cast<std::int64_t>(getpid()));
+  facts.set("parent_process_id", static_cast<std::int64_t>(getppid()));
+  facts.set("executable", executable());
+  // Before there is an answer that could say so.
+  if (!secure_getenv("GPUPROF_NO_COMMAND_LINE")) facts.set("command_line", command_line());
+  facts.set("rank", rank());
+  return facts;
+}
+
+std::string file_text(const char* path) {
+  std::string text;
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  char piece[4096];
+  ssize_t got;
+  while (file >= 0 && (got = read(file, piece, sizeof piece)) > 0) {
+    text.append(piece, static_cast<std::size_t>(got));
+  }
+  if (file >= 0) close(file);
+  return text;
+}
+
+}  // namespace gpuprof::collect
