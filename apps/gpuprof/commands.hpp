@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,8 +54,11 @@ std::span<const Subcommand* const> subcommands();
 const Subcommand* find_subcommand(std::string_view name);  // null: there is none
 int run_subcommand(const Subcommand& command, const std::vector<std::string>& words);
 
-// For `declare`: the options of the main command that print reports, and those that say where a
-// profile goes. They write to `options`, which must live until the command has run.
+// For `declare`: options of the main command, with their presets: those of these names, those that
+// print reports, and those that say where a profile goes. They write to `options`, which must live
+// until the command has run.
+void add_named_options(CLI::App& app, Options& options,
+                       std::initializer_list<std::string_view> names);
 void add_report_options(CLI::App& app, Options& options);
 void add_output_options(CLI::App& app, Options& options);
 

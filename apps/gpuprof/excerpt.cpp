@@ -8,10 +8,11 @@
 #include <system_error>
 #include <utility>
 
-#include "apps/gpuprof/option_table.hpp"
+#include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/progress.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/launch/file_name.hpp"
+#include "libprof/store/output_file.hpp"
 #include "libprof/store/profile_file.hpp"
 
 namespace gpuprof::app {
@@ -25,34 +26,20 @@ bool same_file(const std::string& a, const std::string& b) {
 }  // namespace
 
 void add_file_options(CLI::App& app, ExcerptJob& job) {
-  app.add_option("-o,--export-profile", job.output, "Write the new profile to this file")
-      ->required()
-      ->option_text("FILE");
-  app.add_flag("-f,--force-overwrite", job.files.overwrite, find_option("force-overwrite")->help);
-  const Option& umask = *find_option("umask");
-  app.add_option_function<std::string>(
-         "--umask",
-         [&umask, &job](const std::string& value) {
-           Options parsed;
-           if (const auto refused = apply(umask, value, parsed)) {
-             throw CLI::ValidationError("--umask", "takes " + refused->takes);
-           }
-           job.files.mode = parsed.file_mode;
-         },
-         umask.help.substr(0, umask.help.find('\n')))
-      ->option_text(umask.argument);
-  app.add_flag("-q,--quiet", job.quiet, "Say nothing but errors");
+  add_named_options(app, job.file, {"export-profile", "force-overwrite", "umask", "quiet"});
+  app.get_option("--export-profile")->required();
 }
 
 int write_excerpt(ExcerptJob job) {
-  const std::string output = launch::expand_name(job.output, getpid());
+  const std::string output = launch::expand_name(job.file.output, getpid());
   if (same_file(output, job.input)) {
     throw Error("-o names the file that is read", "choose another name", ExitCode::output_failed);
   }
   store::ProfileFile file(job.input);
   if (file.problem()) throw Error(*file.problem());
+  const store::FileRules rules{.overwrite = job.file.overwrite, .mode = job.file.file_mode};
   Progress progress;
-  std::optional<store::OutputFile> made(std::in_place, output, job.files);
+  std::optional<store::OutputFile> made(std::in_place, output, rules);
   const auto show = [&](std::string_view what) { progress.show(what); };
   exporting::Excerpt excerpt;
   try {
@@ -61,7 +48,7 @@ int write_excerpt(ExcerptJob job) {
           if (!job.keep.empty()) job.options.keep = exporting::tables_named(job.keep, database);
           // What was written before damage was met is of no use.
           made.reset();
-          made.emplace(output, job.files);
+          made.emplace(output, rules);
           job.options.name = made->name();
           excerpt = exporting::write_excerpt(database, made->path(), job.options, show,
                                              [] { return Progress::interrupted() != 0; });
@@ -75,7 +62,7 @@ int write_excerpt(ExcerptJob job) {
   progress.clear();
 
   const auto say = [&](const std::string& text) {
-    if (!job.quiet) std::fprintf(stderr, "gpuprof: %s\n", text.c_str());
+    if (!job.file.quiet) std::fprintf(stderr, "gpuprof: %s\n", text.c_str());
   };
   for (const std::string& note : file.notes()) say(note);
   if (excerpt.without_times > 0) {

@@ -5,16 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "apps/gpuprof/options.hpp"
 #include "libprof/export/excerpt.hpp"
-#include "libprof/store/output_file.hpp"
 
 namespace gpuprof::app {
 
 struct ExcerptJob {
   std::string input;
-  std::string output;  // may hold placeholders
-  store::FileRules files;
-  bool quiet = false;
+  Options file;  // the new one: its name, which may hold placeholders, and how it is made
   std::vector<std::string> keep;  // words for ExcerptOptions::keep; empty: all
   exporting::ExcerptOptions options;
 };

@@ -3,6 +3,7 @@
 
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/help.hpp"
+#include "apps/gpuprof/presets.hpp"
 #include "libprof/base/printable.hpp"
 
 namespace {
@@ -15,7 +16,7 @@ int run(const std::vector<std::string>& words) {
       return app::run_subcommand(*command, {words.begin() + 1, words.end()});
     }
   }
-  const app::Options options = app::parse_options(words);
+  const app::Options options = app::parse_options(words, app::read_presets);
   switch (options.action) {
     case app::Action::run: return app::run_command(options);
     case app::Action::import: return app::import_command(options);

@@ -88,7 +88,21 @@ the next word, which must not begin with a hyphen, or as \fB\-\-name=value\fR.
   for (const ExitCodeInfo& code : exit_codes) {
     page += ".TP\n" + std::to_string(code.code) + "\n" + escaped(code.meaning) + "\n";
   }
-  page += R"(.SH ENVIRONMENT
+  page += R"(.SH FILES
+.TP
+\fB~/.config/gpuprof/config.toml\fR
+Defaults, a line \fIname\fR = \fIvalue\fR each, without the hyphens of the option: texts and
+lists in quotes, numbers, true and false. In \fB$XDG_CONFIG_HOME\fR where that is set. Options
+that say what one call is to do have no place there: files, reports, filters, metrics and events,
+\fB\-\-csv\fR, \fB\-\-json\fR and \fB\-\-top\fR.
+.SH ENVIRONMENT
+.TP
+\fBGPUPROF_\fINAME\fR
+The same defaults, which go before those of the file: \fBGPUPROF_FLUSH_PERIOD\fR for
+\fB\-\-flush\-period\fR. Empty ones do not count.
+.TP
+\fBGPUPROF_CONFIG\fR, \fBGPUPROF_NO_CONFIG\fR
+As \fB\-\-config\fR, and as \fB\-\-no\-config\fR where it is not empty.
 .TP
 \fBTMPDIR\fR
 Folder of temporary files.

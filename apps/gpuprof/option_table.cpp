@@ -17,6 +17,7 @@
 #include "libprof/base/text.hpp"
 #include "libprof/launch/file_name.hpp"
 #include "libprof/metrics/chip_names.hpp"
+#include "libprof/metrics/nearest.hpp"
 #include "libprof/report/report.hpp"
 
 namespace gpuprof::app {
@@ -482,6 +483,7 @@ std::vector<Option> make_table() {
                "The name may hold %p (process id: one file for each process), %h (host), %q{NAME} "
                "(variable) and %% (a percent sign). Reports are then printed only when asked for.",
        .common = true,
+       .once = true,
        .alias = "output-profile",
        .set = file_name([](Options& o) -> std::string& { return o.output; })},
       {.name = "force-overwrite",
@@ -522,6 +524,7 @@ std::vector<Option> make_table() {
        .help = "Print reports of this file; nothing is run\n"
                "Files of gpuprof and of nvprof, Version 8 to 18.",
        .common = true,
+       .once = true,
        .set = text([](Options& o) -> std::string& { return o.input; })},
       {.name = "log-file",
        .argument = "FILE",
@@ -547,6 +550,7 @@ std::vector<Option> make_table() {
        .group = G::output,
        .help = "Also record the stream itself, for gpuprof replay",
        .ours = true,
+       .once = true,
        .set = file_name([](Options& o) -> std::string& { return o.save_capture; })},
       {.name = "no-indexes",
        .group = G::output,
@@ -577,12 +581,14 @@ std::vector<Option> make_table() {
        .group = G::format,
        .help = "Comma-separated values",
        .common = true,
+       .once = true,
        .set = layout(report::Layout::csv)},
       {.name = "json",
        .group = G::format,
        .help = "One JSON document; with -i on standard output",
        .ours = true,
        .common = true,
+       .once = true,
        .set = layout(report::Layout::json)},
       {.name = "normalized-time-unit",
        .letter = 'u',
@@ -613,6 +619,7 @@ std::vector<Option> make_table() {
        .help = "Only the first N rows of each section of a summary",
        .ours = true,
        .common = true,
+       .once = true,
        .set = number(1, INT_MAX, [](Options& o) -> int& { return o.reports.top; })},
       {.name = "openacc-summary-mode",
        .argument = "exclusive|inclusive",
@@ -682,6 +689,7 @@ std::vector<Option> make_table() {
            "--launch-skip and --launch-count hold for the --metrics and --events behind them. "
            "Values are in METRIC_VALUE and in the view kernel_metrics.",
        .common = true,
+       .once = true,
        .not_with_import = true,
        .values = metric_names,
        .set = request(&MetricRequest::metrics)},
@@ -692,6 +700,7 @@ std::vector<Option> make_table() {
            "nvprof's names, computed from CUPTI's metrics, and these. Needs no GPU with --chip. "
            "With --csv or --json for programs.",
        .common = true,
+       .once = true,
        .not_with_import = true,
        .set = flag([](Options& o) {
          o.action = Action::query;
@@ -703,12 +712,14 @@ std::vector<Option> make_table() {
        .group = G::metrics,
        .help = "nvprof's events to collect, from the metrics that stand for them\n"
                "--query-events lists them.",
+       .once = true,
        .not_with_import = true,
        .values = event_names,
        .set = request(&MetricRequest::events)},
       {.name = "query-events",
        .group = G::metrics,
        .help = "List nvprof's events that CUPTI's metrics of a chip can stand for",
+       .once = true,
        .not_with_import = true,
        .set = flag([](Options& o) {
          o.action = Action::query;
@@ -720,6 +731,7 @@ std::vector<Option> make_table() {
        .help = "The chip that --query-metrics lists: GH100, or a product such as H200 or A100, or "
                "sm_90",
        .ours = true,
+       .once = true,
        .values = [](std::string_view) { return metrics::chip_names(); },
        .set = text([](Options& o) -> std::string& { return o.query.chip; })},
       {.name = "filter",
@@ -728,6 +740,7 @@ std::vector<Option> make_table() {
        .help = "List only names with this text, or in which this regular expression is found\n"
                "With passes that collecting takes; the whole name of a metric shows all of it.",
        .ours = true,
+       .once = true,
        .set = text([](Options& o) -> std::string& { return o.query.filter; })},
       {.name = "analysis-metrics",
        .group = G::metrics,
@@ -793,6 +806,7 @@ std::vector<Option> make_table() {
                "nvtx:NAME: NVTX push/pop ranges in whose name this regular expression is found; "
                "profiler: what lies between cudaProfilerStart and cudaProfilerStop.",
        .ours = true,
+       .once = true,
        .values =
            [](std::string_view) {
              return std::vector<std::string>{"nvtx:", "profiler"};
@@ -817,6 +831,7 @@ std::vector<Option> make_table() {
        .help = "Show which metrics are collected together, in how many passes, and what a kernel "
                "costs\nWithout an application nothing is run; with --chip no GPU is needed.",
        .ours = true,
+       .once = true,
        .not_with_import = true,
        .set = flag([](Options& o) { o.metrics.plan = true; })},
       {.name = "require-metrics",
@@ -829,6 +844,7 @@ std::vector<Option> make_table() {
        .group = G::metrics,
        .help = "Launches to pass over before the first that is measured",
        .ours = true,
+       .once = true,
        .set = [](Options& o, const std::string& value) -> std::optional<Refusal> {
          const auto skip = parse<std::uint32_t>(value);
          if (!skip) return Refusal{.takes = "a number"};
@@ -840,6 +856,7 @@ std::vector<Option> make_table() {
        .group = G::metrics,
        .help = "Launches to measure (0: all)",
        .ours = true,
+       .once = true,
        .set = [](Options& o, const std::string& value) -> std::optional<Refusal> {
          const auto count = parse<std::uint32_t>(value);
          if (!count) return Refusal{.takes = "a number"};
@@ -956,6 +973,21 @@ std::vector<Option> make_table() {
        .why = no_sampling},
 
       // About gpuprof
+      {.name = "config",
+       .argument = "FILE",
+       .group = G::program,
+       .help = "Take defaults from this file\n"
+               "Else from $XDG_CONFIG_HOME/gpuprof/config.toml or ~/.config/gpuprof/config.toml: "
+               "lines such as trace = \"+queries\" or quiet = true, with the options of \"What to "
+               "collect\" and others that say how and not what. The environment goes before the "
+               "file (GPUPROF_TRACE=+queries), and what is on the command line before both.",
+       .ours = true,
+       .set = text([](Options& o) -> std::string& { return o.config.file; })},
+      {.name = "no-config",
+       .group = G::program,
+       .help = "Take no defaults from a file or from the environment",
+       .ours = true,
+       .set = flag([](Options& o) { o.config.none = true; })},
       {.name = "help",
        .letter = 'h',
        .argument = "[TOPIC]",
@@ -1019,6 +1051,18 @@ const Option* find_option(std::string_view name) {
 const Option* find_option(char letter) {
   const auto found = std::ranges::find(option_table(), letter, &Option::letter);
   return found == option_table().end() ? nullptr : &*found;
+}
+
+std::string closest_option(std::string_view name) {
+  std::string close;
+  // More changes than half of a short name make it another.
+  std::size_t least = std::min<std::size_t>(3, (name.size() + 1) / 2);
+  for (const Option& option : option_table()) {
+    const std::size_t far = metrics::edit_distance(name, option.name);
+    if (far < least) close = option.name;
+    least = std::min(least, far);
+  }
+  return close;
 }
 
 std::vector<std::string> choices(const Option& option) {

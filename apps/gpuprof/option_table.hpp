@@ -46,6 +46,7 @@ struct Option {
   std::string harmless = {};  // nvprof's default: with this value there is nothing to refuse or say
   bool ours = false;          // nvprof has none of this name
   bool common = false;        // in the short help
+  bool once = false;          // has no place in a configuration file (presets.hpp)
   bool not_with_import = false;
   bool minus_values = false;  // a value may begin with '-', against nvprof's rule
   std::string alias = {};
@@ -61,6 +62,9 @@ std::span<const Option> option_table();
 // By name or alias; by letter. Null: there is none.
 const Option* find_option(std::string_view name);
 const Option* find_option(char letter);
+
+// The name that is meant by one that is none; empty: it is like none of them.
+std::string closest_option(std::string_view name);
 
 // "on", "off" of "on|off"; nothing where the argument is no choice.
 std::vector<std::string> choices(const Option& option);

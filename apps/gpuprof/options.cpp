@@ -1,38 +1,25 @@
 #include "apps/gpuprof/options.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <set>
 
 #include "apps/gpuprof/option_table.hpp"
+#include "apps/gpuprof/presets.hpp"
 #include "libprof/base/shell.hpp"
 
 namespace gpuprof::app {
 namespace {
-
-// How many characters must be added, removed, changed or swapped with their neighbour.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before, last(b.size() + 1), row(b.size() + 1);
-  std::iota(last.begin(), last.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1])});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        row[j] = std::min(row[j], before[j - 2] + 1);
-      }
-    }
-    before = last;
-    last = row;
-  }
-  return last[b.size()];
-}
 
 // nvprof's grammar. An option's value is the next word, unless that is empty or begins with '-';
 // --name=value is ours. The first error ends the parsing, and nvprof then takes the wrong word for
 // the application.
 class Parser {
  public:
-  explicit Parser(const std::vector<std::string>& words) : words_(words) {}
+  // `defaults` is what options have that are not among the words.
+  explicit Parser(const std::vector<std::string>& words, Options defaults = {})
+      : words_(words), options_(std::move(defaults)) {}
+
+  bool given(const Option* option) const { return given_.contains(option); }
 
   Options parse() {
     while (at_ < words_.size() && errors_.empty() && !done_) {
@@ -112,6 +99,7 @@ class Parser {
       }
       return;
     }
+    given_.insert(&option);
     import_excluded_ |= option.not_with_import;
     done_ = options_.action == Action::version;
   }
@@ -119,17 +107,9 @@ class Parser {
   void invalid(const std::string& word) {
     errors_.push_back("Error: Encountered invalid option : " + word);
     const std::string_view name = std::string_view(word).substr(0, word.find('='));
-    std::string close;
-    // More changes than half of a short name make it another.
-    std::size_t least =
-        std::min<std::size_t>(3, (name.size() - std::min<std::size_t>(name.size(), 2) + 1) / 2);
-    for (const Option& option : option_table()) {
-      const std::size_t far = distance(name, "--" + option.name);
-      if (far < least) close = option.name;
-      least = std::min(least, far);
-    }
     // None for "--csv=1": that one exists.
-    if (name.starts_with("--") && least > 0 && !close.empty()) {
+    if (!name.starts_with("--") || find_option(name.substr(2))) return;
+    if (const std::string close = closest_option(name.substr(2)); !close.empty()) {
       errors_.push_back("Did you mean \"--" + close + "\"?");
     }
   }
@@ -181,6 +161,7 @@ class Parser {
   const std::vector<std::string>& words_;
   std::size_t at_ = 0;
   Options options_;
+  std::set<const Option*> given_;
   std::vector<std::string> errors_;
   bool missing_ = false;          // a value
   bool done_ = false;             // help or version: the rest does not matter
@@ -189,8 +170,18 @@ class Parser {
 
 }  // namespace
 
-Options parse_options(const std::vector<std::string>& words) {
-  Options options = Parser(words).parse();
+Options parse_options(const std::vector<std::string>& words,
+                      const std::function<std::vector<Preset>(const ConfigChoice&)>& presets) {
+  Parser parser(words);
+  Options options = parser.parse();
+  const bool wanted = options.action != Action::help && options.action != Action::version;
+  if (presets && wanted) {
+    Options defaults;
+    for (const Preset& preset : presets(options.config)) {
+      if (!parser.given(preset.option)) apply(preset, defaults);
+    }
+    options = Parser(words, std::move(defaults)).parse();
+  }
   std::vector<std::string> command{"gpuprof"};
   command.insert(command.end(), words.begin(), words.end());
   options.command_line = shell_line(command);

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 namespace gpuprof::app {
 
 struct Option;  // option_table.hpp
+struct Preset;  // presets.hpp
 
 enum class Action { run, import, help, version, query };
 
@@ -60,6 +62,12 @@ struct MetricOptions {
   std::string range;  // NVTX ranges; empty: cudaProfilerStart to cudaProfilerStop
 };
 
+// Where defaults come from.
+struct ConfigChoice {
+  std::string file;   // empty: the usual one
+  bool none = false;  // nor the environment
+};
+
 struct Options {
   Action action = Action::run;
   std::string command_line;  // our own, quoted for a shell
@@ -91,6 +99,8 @@ struct Options {
   // import
   std::string input;
 
+  ConfigChoice config;
+
   Query query;
   MetricOptions metrics;
 
@@ -109,7 +119,9 @@ struct NvprofError {
 };
 
 // The words behind "gpuprof", with nvprof's grammar: options first, the first other word is the
-// application, what follows is its own. Throws NvprofError.
-Options parse_options(const std::vector<std::string>& words);
+// application, what follows is its own. Throws NvprofError. `presets` are asked for once it is
+// known that they are wanted, and set what the words do not.
+Options parse_options(const std::vector<std::string>& words,
+                      const std::function<std::vector<Preset>(const ConfigChoice&)>& presets = {});
 
 }  // namespace gpuprof::app

@@ -4,6 +4,7 @@
 
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/option_table.hpp"
+#include "apps/gpuprof/presets.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -36,6 +37,21 @@ void add_option(CLI::App& app, Options& options, const Option& option) {
       ->option_text(option.argument);
 }
 
+void add_options(CLI::App& app, Options& options, const std::vector<const Option*>& chosen) {
+  for (const Option* option : chosen) add_option(app, options, *option);
+  for (const char* name : {"config", "no-config"}) {
+    if (!app.get_option_no_throw("--" + std::string(name))) {
+      add_option(app, options, *find_option(name));
+    }
+  }
+  app.parse_complete_callback([&app, &options] {
+    for (const Preset& preset : read_presets(options.config)) {
+      const CLI::Option* option = app.get_option_no_throw("--" + preset.option->name);
+      if (option && option->count() == 0) apply(preset, options);
+    }
+  });
+}
+
 }  // namespace
 
 std::span<const Subcommand* const> subcommands() { return commands; }
@@ -61,19 +77,27 @@ int run_subcommand(const Subcommand& command, const std::vector<std::string>& wo
 }
 
 void add_report_options(CLI::App& app, Options& options) {
+  std::vector<const Option*> chosen;
   for (const Option& option : option_table()) {
     if (option.group == OptionGroup::reports || option.group == OptionGroup::format ||
         option.group == OptionGroup::filter) {
-      add_option(app, options, option);
+      chosen.push_back(&option);
     }
   }
+  add_options(app, options, chosen);
+}
+
+void add_named_options(CLI::App& app, Options& options,
+                       std::initializer_list<std::string_view> names) {
+  std::vector<const Option*> chosen;
+  for (const std::string_view name : names) chosen.push_back(find_option(name));
+  add_options(app, options, chosen);
 }
 
 void add_output_options(CLI::App& app, Options& options) {
-  for (const char* name :
-       {"export-profile", "force-overwrite", "umask", "no-indexes", "log-file", "quiet"}) {
-    add_option(app, options, *find_option(name));
-  }
+  add_named_options(
+      app, options,
+      {"export-profile", "force-overwrite", "umask", "no-indexes", "log-file", "quiet"});
 }
 
 }  // namespace gpuprof::app

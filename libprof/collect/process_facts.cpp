@@ -44,7 +44,7 @@ wire::Fields process_facts() {
   facts.set("parent_process_id", static_cast<std::int64_t>(getppid()));
   facts.set("executable", executable());
   // Before there is an answer that could say so.
-  if (!secure_getenv("GPUPROF_NO_COMMAND_LINE")) facts.set("command_line", command_line());
+  if (!secure_getenv("GPUPROF_HIDE_COMMAND_LINE")) facts.set("command_line", command_line());
   facts.set("rank", rank());
   return facts;
 }

@@ -35,7 +35,7 @@ Run::~Run() {
 void Run::start(launch::Target::Output output) {
   std::vector<std::string> variables =
       launch::injection(common_.collector, listener_.socket_path(), common_.runtimes);
-  if (!common_.store_command_lines) variables.emplace_back("GPUPROF_NO_COMMAND_LINE=1");
+  if (!common_.store_command_lines) variables.emplace_back("GPUPROF_HIDE_COMMAND_LINE=1");
   common_.ends.leave();
   common_.target.start(common_.command, variables, output);
 }

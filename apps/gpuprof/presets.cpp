@@ -1,0 +1,255 @@
+#include "apps/gpuprof/presets.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "libprof/base/error.hpp"
+#include "libprof/base/text.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+[[noreturn]] void refuse(const std::string& what, const std::string& hint = {}) {
+  throw Error(what, hint, ExitCode::bad_option);
+}
+
+// What TOML calls keys, strings, numbers, booleans and arrays of these; an array becomes a list
+// with commas.
+class ConfigParser {
+ public:
+  ConfigParser(std::string_view text, const std::string& name) : text_(text), name_(name) {}
+
+  std::vector<Preset> parse() {
+    std::vector<Preset> presets;
+    for (skip(true); !at_end(); skip(true)) {
+      if (peek() == '[') wrong("sections mean nothing here");
+      const std::string origin = place();
+      const std::string key = taken([](char c) { return is_bare(c) || c == '_'; });
+      if (key.empty()) wrong("no name of an option begins here");
+      skip(false);
+      if (!take('=')) wrong(key + ": there is no '='");
+      skip(false);
+      const std::string given = value(key);
+      skip(false);
+      if (!at_end() && peek() != '\n') wrong(key + ": something stands behind the value");
+      presets.push_back({&option(key, origin), given, origin + key});
+      for (std::size_t i = 0; i + 1 < presets.size(); ++i) {
+        if (presets[i].option == presets.back().option) refuse(origin + key + " is there twice");
+      }
+    }
+    return presets;
+  }
+
+ private:
+  static bool is_bare(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+  }
+
+  bool at_end() const { return at_ == text_.size(); }
+  char peek() const { return text_[at_]; }
+  bool take(char c) {
+    if (at_end() || peek() != c) return false;
+    ++at_;
+    return true;
+  }
+
+  template <class Test>
+  std::string taken(const Test& test) {
+    const std::size_t from = at_;
+    while (!at_end() && test(peek())) ++at_;
+    return std::string(text_.substr(from, at_ - from));
+  }
+
+  // Blanks and a comment; line ends too where `lines` says so.
+  void skip(bool lines) {
+    while (!at_end()) {
+      const char c = peek();
+      if (c == '#') {
+        while (!at_end() && peek() != '\n') ++at_;
+      } else if (c == ' ' || c == '\t' || c == '\r' || (c == '\n' && lines)) {
+        line_ += c == '\n';
+        ++at_;
+      } else {
+        return;
+      }
+    }
+  }
+
+  std::string place() const { return name_ + ":" + std::to_string(line_) + ": "; }
+  [[noreturn]] void wrong(const std::string& what) const { refuse(place() + what); }
+
+  const Option& option(const std::string& key, const std::string& origin) const {
+    const Option* found = find_option(key);
+    if (!found) {
+      const std::string close = closest_option(key);
+      refuse(origin + "there is no option \"" + key + "\"",
+             close.empty() ? "gpuprof --help all lists them" : "did you mean \"" + close + "\"?");
+    }
+    if (!can_be_preset(*found)) {
+      refuse(origin + key + " has no place in a configuration file",
+             found->status == Status::works ? "it says what one call is to do; give it to that call"
+                                            : remark(*found));
+    }
+    return *found;
+  }
+
+  std::string value(const std::string& key) {
+    if (take('[')) return array(key);
+    if (!at_end() && (peek() == '"' || peek() == '\'')) return quoted(key);
+    const std::string word = taken([](char c) { return is_bare(c) || c == '.' || c == '+'; });
+    const bool number = !word.empty() && word.find_first_not_of("0123456789.+-") == word.npos;
+    if (!number && word != "true" && word != "false") {
+      wrong(key + " takes a text in quotes, a number, true or false");
+    }
+    return word;
+  }
+
+  std::string array(const std::string& key) {
+    std::vector<std::string> words;
+    for (skip(true); !take(']'); skip(true)) {
+      if (at_end()) wrong(key + ": there is no ']'");
+      words.push_back(value(key));
+      skip(true);
+      if (!take(',') && !at_end() && peek() != ']') wrong(key + ": there is no ','");
+    }
+    return joined(words, ",");
+  }
+
+  // In single quotes as it is; in double quotes with \" and \\.
+  std::string quoted(const std::string& key) {
+    const char quote = text_[at_++];
+    std::string text;
+    while (!at_end() && peek() != quote && peek() != '\n') {
+      if (quote == '"' && take('\\') && (at_end() || (peek() != '"' && peek() != '\\'))) {
+        wrong(key + ": in double quotes \\ stands before \\ and \" only; single quotes take all");
+      }
+      text += text_[at_++];
+    }
+    if (!take(quote)) wrong(key + ": the quotes do not end");
+    return text;
+  }
+
+  std::string_view text_;
+  const std::string& name_;
+  std::size_t at_ = 0;
+  int line_ = 1;
+};
+
+// A flag's value: whether it is set. Nothing: it is neither.
+std::optional<bool> truth(const std::string& value) {
+  constexpr std::array<std::string_view, 3> yes{"true", "on", "1"}, no{"false", "off", "0"};
+  if (std::ranges::find(yes, value) != yes.end()) return true;
+  if (std::ranges::find(no, value) != no.end()) return false;
+  return {};
+}
+
+// Null: not set, or empty.
+const char* variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value && *value ? value : nullptr;
+}
+
+// The content of an ordinary file; nothing, and errno, where there is none to be had.
+std::optional<std::string> content(const std::string& path) {
+  constexpr off_t most = 1 << 20;
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return {};
+  struct stat status {};
+  std::optional<std::string> text;
+  if (fstat(file, &status) == 0) {
+    errno = S_ISDIR(status.st_mode) ? EISDIR : status.st_size > most ? EFBIG : EINVAL;
+    if (S_ISREG(status.st_mode) && status.st_size <= most) {
+      text.emplace(static_cast<std::size_t>(status.st_size), '\0');
+      const ssize_t size = read(file, text->data(), text->size());
+      if (size < 0) {
+        text.reset();
+      } else {
+        text->resize(static_cast<std::size_t>(size));
+      }
+    }
+  }
+  const int error = errno;
+  close(file);
+  errno = error;
+  return text;
+}
+
+// Where a user has it. Never below the working directory: what a folder holds says nothing of how
+// gpuprof works.
+std::string usual_config() {
+  const auto absolute = [](const char* path) { return path && path[0] == '/'; };
+  const char* folder = std::getenv("XDG_CONFIG_HOME");
+  if (absolute(folder)) return std::string(folder) + "/gpuprof/config.toml";
+  const char* home = std::getenv("HOME");
+  return absolute(home) ? std::string(home) + "/.config/gpuprof/config.toml" : "";
+}
+
+}  // namespace
+
+bool can_be_preset(const Option& option) {
+  using enum OptionGroup;
+  return option.status == Status::works && !option.once && option.group != reports &&
+         option.group != filter && option.group != program;
+}
+
+std::string variable_of(const Option& option) {
+  std::string name = "GPUPROF_" + option.name;
+  std::ranges::transform(name, name.begin(), [](char c) {
+    return c == '-' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+  });
+  return name;
+}
+
+std::vector<Preset> parse_config(std::string_view text, const std::string& name) {
+  return ConfigParser(text, name).parse();
+}
+
+std::vector<Preset> read_presets(const ConfigChoice& choice) {
+  if (choice.none || (choice.file.empty() && variable("GPUPROF_NO_CONFIG"))) return {};
+  std::vector<Preset> presets;
+  const char* named = variable("GPUPROF_CONFIG");
+  const bool required = !choice.file.empty() || named;
+  const std::string path = !choice.file.empty() ? choice.file : named ? named : usual_config();
+  if (const auto text = path.empty() ? std::nullopt : content(path)) {
+    presets = parse_config(*text, path);
+  } else if (required) {
+    refuse(path + ": " + std::strerror(errno));
+  }
+  for (const Option& option : option_table()) {
+    if (!can_be_preset(option)) continue;
+    const std::string name = variable_of(option);
+    const char* value = variable(name.c_str());
+    if (!value) continue;
+    std::erase_if(presets, [&](const Preset& preset) { return preset.option == &option; });
+    presets.push_back({&option, value, name});
+  }
+  return presets;
+}
+
+void apply(const Preset& preset, Options& options) {
+  const Option& option = *preset.option;
+  const auto truth_of = truth(preset.value);
+  if (option.argument.empty()) {
+    if (!truth_of) refuse(preset.origin + " takes true or false");
+    if (*truth_of) apply(option, {}, options);
+    return;
+  }
+  if (preset.value.empty()) refuse(preset.origin + " takes a value");
+  const auto words = choices(option);
+  const bool on_off = std::ranges::find(words, "off") != words.end();
+  const std::string value = on_off && truth_of ? (*truth_of ? "on" : "off") : preset.value;
+  if (const auto refused = apply(option, value, options)) {
+    refuse(preset.origin + ": " + preset.value + " is wrong" +
+           (refused->takes.empty() ? "" : "; it takes " + refused->takes));
+  }
+}
+
+}  // namespace gpuprof::app

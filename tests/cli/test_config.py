@@ -1,0 +1,226 @@
+"""Defaults out of a configuration file and the environment."""
+
+import os
+import pathlib
+import re
+import subprocess
+import unittest
+
+from fake_run import GPUPROF, FakeTest
+
+SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
+CAPTURE = SOURCE / "tests/captures/vector_add.gpcap"
+
+
+class Config(FakeTest):
+    def setUp(self):
+        super().setUp()
+        self.config = self.folder / "config.toml"
+        # As a user has it: nothing that the tests' own environment says.
+        environment = {name: value for name, value in os.environ.items()
+                       if name not in ("GPUPROF_NO_CONFIG", "XDG_CONFIG_HOME")}  # fmt: skip
+        self.home = self.folder / "home"
+        self.home.mkdir()
+        self.environment = {**environment, "HOME": str(self.home)}
+
+    def run_gpuprof(self, *words, **environment):
+        return subprocess.run(
+            [GPUPROF, *map(str, words)], cwd=self.folder, capture_output=True, text=True,
+            env={**self.environment, **environment}, timeout=60)  # fmt: skip
+
+    def good(self, *words, **environment):
+        ran = self.run_gpuprof(*words, **environment)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        return ran
+
+    def refused(self, text, *lines):
+        self.config.write_text(text)
+        ran = self.run_gpuprof("--config", self.config, "true")
+        self.assertEqual((ran.returncode, ran.stderr.splitlines()),
+                         (5, [f"gpuprof: {self.config}:{lines[0]}", *lines[1:]]), text)  # fmt: skip
+
+    def groups(self, *words, **environment):
+        """Which groups of --trace a run of a program has."""
+        self.good("-f", "-o", self.output, *words, self.program("hello"), **environment)
+        return self.database().run()["trace_groups"]
+
+    def test_file_then_environment_then_command_line(self):
+        self.config.write_text('trace = "gpu"\n')
+        with_file = ["--config", self.config]
+        self.assertEqual(self.groups(*with_file), "gpu")
+        self.assertEqual(self.groups(*with_file, GPUPROF_TRACE="gpu,nvtx"), "gpu,nvtx")
+        # What is given is what holds: nothing is added to a default.
+        self.assertEqual(self.groups(*with_file, "--trace", "nvtx", GPUPROF_TRACE="gpu"), "nvtx")
+        self.assertEqual(self.groups("--trace=nvtx", *with_file), "nvtx")
+        self.assertEqual(self.groups(GPUPROF_TRACE="gpu", GPUPROF_CONFIG=str(self.config)), "gpu")
+        self.assertEqual(self.groups(GPUPROF_CONFIG=str(self.config)), "gpu")
+        # Empty variables do not count, nor do those that are no options.
+        everything = self.groups()
+        self.assertIn("memory", everything)
+        self.assertEqual(
+            self.groups(GPUPROF_TRACE="", GPUPROF_CONFIG="", GPUPROF_METRICS="x", GPUPROF_NO="1",
+                        GPUPROF_EXPORT_PROFILE="/no/such/x"), everything)  # fmt: skip
+
+    def test_no_config(self):
+        self.config.write_text('trace = "gpu"\n')
+        named = {"GPUPROF_CONFIG": str(self.config), "GPUPROF_FLUSH_PERIOD": "wrong"}
+        everything = self.groups()
+        self.assertEqual(self.groups("--no-config", **named), everything)
+        self.assertEqual(self.groups(GPUPROF_NO_CONFIG="1", **named), everything)
+        self.assertEqual(
+            self.groups("--config", self.config, GPUPROF_NO_CONFIG="1"), "gpu")  # fmt: skip
+
+    def test_where_a_user_has_it(self):
+        def write(folder, trace):
+            (folder / "gpuprof").mkdir(parents=True)
+            (folder / "gpuprof/config.toml").write_text(f'trace = "{trace}"\n')
+
+        write(self.home / ".config", "gpu")
+        self.assertEqual(self.groups(), "gpu")
+        write(self.folder / "xdg", "nvtx")
+        self.assertEqual(self.groups(XDG_CONFIG_HOME=str(self.folder / "xdg")), "nvtx")
+        # There is none in this one.
+        self.assertIn("api", self.groups(XDG_CONFIG_HOME=str(self.folder / "none")))
+
+    def test_nothing_of_the_working_directory_is_read(self):
+        for name in ("config.toml", "gpuprof.toml", "gpuprof/config.toml",
+                     ".config/gpuprof/config.toml", ".gpuprof/config.toml"):  # fmt: skip
+            file = self.folder / name
+            file.parent.mkdir(exist_ok=True, parents=True)
+            file.write_text('trace = "gpu"\n')
+        for environment in ({}, {"HOME": ""}, {"HOME": "."}, {"XDG_CONFIG_HOME": "."},
+                            {"XDG_CONFIG_HOME": "", "HOME": ".config"}):  # fmt: skip
+            with self.subTest(environment=environment):
+                self.assertIn("api", self.groups(**environment))
+
+    def test_values(self):
+        self.config.write_text(
+            "# what I want\n"
+            "\n"
+            'trace = [ "gpu",   # a list\r\n'
+            "  'nvtx', ]\r\n"
+            "quiet = true  # a flag\n"
+            "track-memory-allocations = true\n"
+            'profile-api-trace="none"\n'
+            "flush-period = 100\n"
+            "log-file = '%1'\n"
+            "process-name = \"a \\\"b\\\" \\\\ #c\""
+        )
+        named = {"GPUPROF_CONFIG": str(self.config)}
+        self.assertEqual(self.good("-f", "-o", self.output, self.program("hello"), **named).stderr, "")
+        database = self.database()
+        self.assertEqual(database.run()["trace_groups"], "gpu,nvtx,memory")
+        self.assertEqual(
+            database.one("SELECT value FROM StringTable WHERE value LIKE 'a %'"), 'a "b" \\ #c')
+        # A flag of the file is taken back by the environment.
+        ran = self.good("-f", "-o", self.output, self.program("hello"), GPUPROF_QUIET="off", **named)
+        self.assertIn("records", ran.stdout)
+
+    def test_what_a_file_has_wrong(self):
+        for text, *lines in (
+            ('\n\ntrce = "gpu"\n', '3: there is no option "trce"', '  did you mean "trace"?'),
+            ("no-such-thing = 1\n", '1: there is no option "no-such-thing"',
+             "  gpuprof --help all lists them"),
+            ("trace = gpu\n", "1: trace takes a text in quotes, a number, true or false"),
+            ('trace = "gpu\n', "1: trace: the quotes do not end"),
+            ('trace = "g\\u0070u"\n',
+             "1: trace: in double quotes \\ stands before \\ and \" only; single quotes take all"),
+            ('trace = ["gpu"\n', "2: trace: there is no ']'"),
+            ('trace = ["gpu" "api"]\n', "1: trace: there is no ','"),
+            ("trace\n", "1: trace: there is no '='"),
+            ("quiet = true false\n", "1: quiet: something stands behind the value"),
+            ("quiet = true\nquiet = true\n", "2: quiet is there twice"),
+            ("[collect]\n", "1: sections mean nothing here"),
+            ("= 1\n", "1: no name of an option begins here"),
+            ('quiet = "maybe"\n', "1: quiet takes true or false"),
+            ("trace = ''\n", "1: trace takes a value"),
+            ("quiet = true\nflush-period = 0\n",
+             "2: flush-period: 0 is wrong; it takes a whole number from 1 to 60000"),
+            ("concurrent-kernels = 'maybe'\n",
+             "1: concurrent-kernels: maybe is wrong; it takes on or off"),
+            ("annotate-mpi = 'off'\n", "1: annotate-mpi has no place in a configuration file",
+             "  not yet in this version: MPI calls have no ranges"),
+        ):  # fmt: skip
+            with self.subTest(text=text):
+                self.refused(text, *lines)
+
+    def test_what_one_call_is_to_do_is_no_default(self):
+        for name in ("export-profile", "import-profile", "save-capture", "print-gpu-trace", "kernels",
+                     "from", "metrics", "events", "csv", "json", "top", "query-metrics", "help",
+                     "version", "config", "no-config"):  # fmt: skip
+            with self.subTest(name=name):
+                self.refused(f"{name} = true\n", f"1: {name} has no place in a configuration file",
+                             "  it says what one call is to do; give it to that call")  # fmt: skip
+
+    def test_a_variable_that_is_wrong(self):
+        ran = self.run_gpuprof("true", GPUPROF_FLUSH_PERIOD="soon")
+        self.assertEqual((ran.returncode, ran.stderr), (
+            5, "gpuprof: GPUPROF_FLUSH_PERIOD: soon is wrong; it takes a whole number from 1 to "
+               "60000\n"))  # fmt: skip
+        # It does not matter where it is not asked for.
+        self.good("--flush-period", "5", "true", GPUPROF_FLUSH_PERIOD="soon")
+        self.good("--help", GPUPROF_FLUSH_PERIOD="soon")
+        self.good("--version", GPUPROF_FLUSH_PERIOD="soon")
+
+    def test_files_that_cannot_be_read(self):
+        os.mkfifo(self.folder / "pipe")
+        (self.folder / "large").write_bytes(b"#" * 2_000_000)
+        for name, why in (("none", "No such file or directory"), (".", "Is a directory"),
+                          ("pipe", "Invalid argument"), ("large", "File too large")):  # fmt: skip
+            with self.subTest(name=name):
+                ran = self.run_gpuprof("--config", name, "true")
+                self.assertEqual((ran.returncode, ran.stderr), (5, f"gpuprof: {name}: {why}\n"))
+
+    def test_reports_and_commands_have_them_too(self):
+        self.good("replay", CAPTURE, "-o", "run.sqlite")
+        microseconds = self.good("-i", "run.sqlite", "-u", "us").stderr
+        self.assertEqual(
+            self.good("-i", "run.sqlite", GPUPROF_NORMALIZED_TIME_UNIT="us").stderr, microseconds)
+        self.assertEqual(
+            self.good("replay", CAPTURE, GPUPROF_NORMALIZED_TIME_UNIT="us").stderr.splitlines()[:9],
+            self.good("replay", CAPTURE, "-u", "us").stderr.splitlines()[:9])
+        self.config.write_text('umask = "022"\nquiet = true\n')
+        for words in (["replay", CAPTURE], ["slice", "run.sqlite", "--from", "0"],
+                      ["truncate", "run.sqlite", "--keep", "gpu"]):  # fmt: skip
+            with self.subTest(words=words):
+                ran = self.good(*words, "-f", "-o", "part.sqlite", "--config", self.config)
+                self.assertEqual((ran.stderr, ran.stdout), ("", ""))
+                self.assertEqual((self.folder / "part.sqlite").stat().st_mode & 0o777, 0o644)
+                ran = self.good(*words, "-f", "-o", "part.sqlite", "--umask", "077",
+                                GPUPROF_CONFIG=str(self.config))  # fmt: skip
+                self.assertEqual((self.folder / "part.sqlite").stat().st_mode & 0o777, 0o600)
+                self.good(*words, "-f", "-o", "part.sqlite", "--no-config",
+                          GPUPROF_CONFIG="/no/such")  # fmt: skip
+        ran = self.run_gpuprof("replay", CAPTURE, "--config", "none")
+        self.assertEqual((ran.returncode, ran.stderr),
+                         (5, "gpuprof: none: No such file or directory\n"))  # fmt: skip
+
+    def test_gpuprof_in_what_is_profiled(self):
+        """What gpuprof hands to its target is no default of a gpuprof in there, nor the other way."""
+        inner = self.folder / "inner.sqlite"
+        self.good("--no-command-line", "-o", self.output, GPUPROF, "-o", inner, self.program("hello"),
+                  GPUPROF_TRACE="gpu")  # fmt: skip
+        self.output = inner
+        run = self.database().run()
+        self.assertEqual(run["trace_groups"], "gpu")
+        self.assertIn(str(inner), run["gpuprof_command_line"])
+        # Where it is a default, and off, processes have theirs too.
+        self.good("-f", "-o", inner, self.program("hello"), GPUPROF_NO_COMMAND_LINE="off")
+        self.assertIn("hello", self.database().one("SELECT command_line FROM PROCESS"))
+        self.good("-f", "-o", inner, self.program("hello"), GPUPROF_NO_COMMAND_LINE="on")
+        self.assertIsNone(self.database().one("SELECT command_line FROM PROCESS"))
+        self.assertNotIn("gpuprof_command_line", self.database().run())
+
+    def test_variables_of_the_target_are_no_options(self):
+        text = (SOURCE / "libprof/record/run.cpp").read_text()
+        text += (SOURCE / "libprof/launch/environment.cpp").read_text()
+        text += (SOURCE / "libprof/collect/process_facts.cpp").read_text()
+        names = set(re.findall(r"GPUPROF_([A-Z_]+)", text))
+        self.assertGreaterEqual(names, {"SOCKET", "HIDE_COMMAND_LINE"})
+        for name in names:
+            ran = self.run_gpuprof("--" + name.lower().replace("_", "-"))
+            self.assertIn("Encountered invalid option", ran.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
