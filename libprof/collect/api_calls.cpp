@@ -15,18 +15,22 @@ constexpr std::uint32_t newer_functions = 256;
 
 // Calls f(id, name) for each function of a domain, those whose number is below `end`.
 template <class F>
-void for_each_function(const cupti::Api& cupti, CUpti_CallbackDomain domain, std::uint32_t end,
-                       F&& f) {
+void for_each_function(CheckedApi& cupti, CUpti_CallbackDomain domain, std::uint32_t end, F&& f) {
   if (!cupti.cuptiGetCallbackName) return;
   for (std::uint32_t id = 1; id < end; ++id) {
     const char* name = nullptr;
-    if (cupti.cuptiGetCallbackName(domain, id, &name) == CUPTI_SUCCESS && name) f(id, name);
+    // Not every number has a function.
+    if (cupti.try_("cuptiGetCallbackName", cupti.cuptiGetCallbackName(domain, id, &name),
+                   {CUPTI_ERROR_INVALID_PARAMETER}) &&
+        name) {
+      f(id, name);
+    }
   }
 }
 
 }  // namespace
 
-std::vector<wire::ApiName> api_names(const cupti::Api& cupti) {
+std::vector<wire::ApiName> api_names(CheckedApi& cupti) {
   std::vector<wire::ApiName> names;
   const auto add = [&](CUpti_CallbackDomain domain, const char* text, std::uint32_t size) {
     for_each_function(cupti, domain, size + newer_functions,
@@ -41,9 +45,9 @@ std::vector<wire::ApiName> api_names(const cupti::Api& cupti) {
 
 void ApiCalls::find_queries(bool trace_them, Stream& stream) {
   std::set<std::string_view> functions;
-  const auto find = [&](CUpti_CallbackDomain domain, std::uint32_t size, auto leave_out,
+  const auto find = [&](CUpti_CallbackDomain domain, std::uint32_t size, auto trace_one,
                         std::vector<CUpti_CallbackId>& found) {
-    if (trace_them || !leave_out) return;
+    if (trace_them || !trace_one) return;
     for_each_function(cupti_, domain, size + newer_functions,
                       [&](std::uint32_t id, const char* name) {
                         if (!schema::only_asks(name)) return;
@@ -64,12 +68,12 @@ void ApiCalls::find_queries(bool trace_them, Stream& stream) {
 
 void ApiCalls::leave_out(int kind) {
   if (kind == CUPTI_ACTIVITY_KIND_RUNTIME) {
-    for (const CUpti_CallbackId id : runtime_queries_) cupti_.cuptiActivityEnableRuntimeApi(id, 0);
+    for (const CUpti_CallbackId id : runtime_queries_) trace_runtime(id, false);
   }
   if (kind == CUPTI_ACTIVITY_KIND_DRIVER && cupti_.cuptiActivityEnableDriverApi) {
     // CUPTI asks the driver for the name of each kernel it sees launched. Not the target's call.
-    cupti_.cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuKernelGetName, 0);
-    for (const CUpti_CallbackId id : driver_queries_) cupti_.cuptiActivityEnableDriverApi(id, 0);
+    trace_driver(CUPTI_DRIVER_TRACE_CBID_cuKernelGetName, false);
+    for (const CUpti_CallbackId id : driver_queries_) trace_driver(id, false);
   }
 }
 
@@ -77,23 +81,36 @@ void ApiCalls::trace_launches(bool on) {
   if (!cupti_.cuptiGetCallbackName || !cupti_.cuptiActivityEnableRuntimeApi ||
       !cupti_.cuptiActivityEnableDriverApi) {
     for (const auto kind : {CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_RUNTIME}) {
-      on ? cupti_.cuptiActivityEnable(kind) : cupti_.cuptiActivityDisable(kind);
+      on ? cupti_.try_("cuptiActivityEnable", cupti_.cuptiActivityEnable(kind))
+         : cupti_.try_("cuptiActivityDisable", cupti_.cuptiActivityDisable(kind));
     }
     return;
   }
-  const auto trace = [&](CUpti_CallbackDomain domain, std::uint32_t end, auto enable) {
-    for_each_function(cupti_, domain, end, [&](std::uint32_t id, const char* name) {
-      for (const char* part : {"Launch", "Memcpy", "Memset", "Prefetch", "Decompress"}) {
-        if (!std::strstr(name, part)) continue;
-        enable(id, on);
-        break;
-      }
-    });
+  const auto asks_for_work = [](const char* name) {
+    for (const char* part : {"Launch", "Memcpy", "Memset", "Prefetch", "Decompress"}) {
+      if (std::strstr(name, part)) return true;
+    }
+    return false;
   };
-  trace(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE,
-        cupti_.cuptiActivityEnableRuntimeApi);
-  trace(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE,
-        cupti_.cuptiActivityEnableDriverApi);
+  for_each_function(cupti_, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE,
+                    [&](std::uint32_t id, const char* name) {
+                      if (asks_for_work(name)) trace_runtime(id, on);
+                    });
+  for_each_function(cupti_, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE,
+                    [&](std::uint32_t id, const char* name) {
+                      if (asks_for_work(name)) trace_driver(id, on);
+                    });
+}
+
+// A function that the running version does not know has no calls either.
+void ApiCalls::trace_runtime(CUpti_CallbackId id, bool on) {
+  cupti_.try_("cuptiActivityEnableRuntimeApi", cupti_.cuptiActivityEnableRuntimeApi(id, on),
+              {CUPTI_ERROR_INVALID_PARAMETER});
+}
+
+void ApiCalls::trace_driver(CUpti_CallbackId id, bool on) {
+  cupti_.try_("cuptiActivityEnableDriverApi", cupti_.cuptiActivityEnableDriverApi(id, on),
+              {CUPTI_ERROR_INVALID_PARAMETER});
 }
 
 }  // namespace gpuprof::collect

@@ -7,17 +7,17 @@
 
 #include <vector>
 
+#include "libprof/collect/checked_api.hpp"
 #include "libprof/collect/stream.hpp"
-#include "libprof/cupti/api.hpp"
 
 namespace gpuprof::collect {
 
 // The functions that the running CUPTI knows, by their numbers.
-std::vector<wire::ApiName> api_names(const cupti::Api& cupti);
+std::vector<wire::ApiName> api_names(CheckedApi& cupti);
 
 class ApiCalls {
  public:
-  explicit ApiCalls(const cupti::Api& cupti) : cupti_(cupti) {}
+  explicit ApiCalls(CheckedApi& cupti) : cupti_(cupti) {}
 
   // Finds the functions that only ask by the names that this CUPTI gives them, and tells which
   // those are; `trace_them`: none. A CUPTI that cannot tell, or cannot leave out single functions,
@@ -30,7 +30,11 @@ class ApiCalls {
   void trace_launches(bool on);
 
  private:
-  const cupti::Api& cupti_;
+  // One function.
+  void trace_runtime(CUpti_CallbackId id, bool on);
+  void trace_driver(CUpti_CallbackId id, bool on);
+
+  CheckedApi& cupti_;
   std::vector<CUpti_CallbackId> runtime_queries_;  // functions that are not traced
   std::vector<CUpti_CallbackId> driver_queries_;
 };

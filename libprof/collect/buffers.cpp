@@ -12,11 +12,12 @@
 namespace gpuprof::collect {
 
 std::optional<std::string> Buffers::create(std::uint32_t slots, std::size_t slot_bytes,
-                                           CUpti_BuffersCallbackRequestFunc requested,
-                                           CUpti_BuffersCallbackCompleteFunc completed) {
+                                           CUpti_BuffersCallbackRequestFunc on_request,
+                                           CUpti_BuffersCallbackCompleteFunc on_complete) {
   if (!arena_.create(slots, slot_bytes)) {
     return std::string("no shared memory for activity buffers: ") + std::strerror(errno);
   }
+  cupti_.count_in(arena_.ledger());
   strings_ = std::make_unique<LiveStrings>(arena_);
   packer_ = std::make_unique<Packer>(cupti_.version, *strings_, Packer::Records::live);
   packer_->leave_out_threads(arena_);
@@ -33,18 +34,19 @@ std::optional<std::string> Buffers::create(std::uint32_t slots, std::size_t slot
     // the attribute is unknown CUPTI zeroes them once more, and nothing else changes.
     std::uint8_t zeroed = 1;
     std::size_t size = sizeof zeroed;
-    cupti_.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size,
-                                     &zeroed);
+    cupti_.try_("cuptiActivitySetAttribute",
+                cupti_.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER,
+                                                 &size, &zeroed),
+                {CUPTI_ERROR_INVALID_PARAMETER, CUPTI_ERROR_NOT_SUPPORTED});
   }
   if (cupti_.cuptiSetThreadIdType) {
     // The kernel's thread ids, which top, gdb and logs show. Not settable: pthread's.
-    cupti_.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+    cupti_.try_("cuptiSetThreadIdType",
+                cupti_.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM),
+                {CUPTI_ERROR_INVALID_PARAMETER, CUPTI_ERROR_NOT_SUPPORTED});
   }
-  const CUptiResult result = cupti_.cuptiActivityRegisterCallbacks(requested, completed);
-  if (result == CUPTI_SUCCESS) return std::nullopt;
-  const char* text = "";
-  cupti_.cuptiGetResultString(result, &text);
-  return "cuptiActivityRegisterCallbacks: " + std::string(text);
+  return cupti_.check("cuptiActivityRegisterCallbacks",
+                      cupti_.cuptiActivityRegisterCallbacks(on_request, on_complete));
 }
 
 std::byte* Buffers::lend() {
@@ -62,14 +64,15 @@ void Buffers::completed(const std::byte* buffer, std::size_t used) {
   ledger.set(wire::Count::unknown_records, packer_->unknown());
   ledger.set(wire::Count::profiler_kernels, packer_->profiler_kernels());
   std::size_t dropped = 0;
-  if (cupti_.cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS) {
+  if (cupti_.try_("cuptiActivityGetNumDroppedRecords",
+                  cupti_.cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped))) {
     ledger.add(wire::Count::records_dropped_by_cupti, dropped);
   }
 }
 
 void Buffers::flush(std::uint32_t flags) {
   const std::lock_guard lock(flushing_);
-  if (cupti_.cuptiActivityFlushAll(flags) != CUPTI_SUCCESS) count(wire::Count::cupti_errors);
+  cupti_.try_("cuptiActivityFlushAll", cupti_.cuptiActivityFlushAll(flags));
 }
 
 void Buffers::keep_device_names() {
@@ -95,7 +98,9 @@ void Buffers::add_module(const CUpti_ResourceData& loaded) {
       static_cast<const CUpti_ModuleResourceData*>(loaded.resourceDescriptor);
   if (!module || !module->pCubin || module->cubinSize == 0) return;
   std::uint32_t context = 0;
-  if (cupti_.cuptiGetContextId) cupti_.cuptiGetContextId(loaded.context, &context);
+  if (cupti_.cuptiGetContextId) {
+    cupti_.try_("cuptiGetContextId", cupti_.cuptiGetContextId(loaded.context, &context));
+  }
   const std::lock_guard lock(packing_);
   CUpti_ActivityModule record{};
   record.kind = CUPTI_ACTIVITY_KIND_MODULE;

@@ -19,25 +19,25 @@
 
 #include "libprof/collect/arena.hpp"
 #include "libprof/collect/channel.hpp"
+#include "libprof/collect/checked_api.hpp"
 #include "libprof/collect/delivery.hpp"
 #include "libprof/collect/packer.hpp"
 #include "libprof/collect/payload_schemas.hpp"
 #include "libprof/collect/stream.hpp"
 #include "libprof/collect/strings.hpp"
-#include "libprof/cupti/api.hpp"
 
 namespace gpuprof::collect {
 
 class Buffers {
  public:
-  Buffers(const cupti::Api& cupti, Channel& channel, Stream& stream)
+  Buffers(CheckedApi& cupti, Channel& channel, Stream& stream)
       : cupti_(cupti), channel_(channel), stream_(stream) {}
 
-  // Makes the arena, and all that takes records out of it, and has CUPTI call `requested` and
-  // `completed`. Nothing: it works; else why not.
+  // Makes the arena, and all that takes records out of it, and has CUPTI call `on_request`
+  // and `on_complete`. Nothing: it works; else why not.
   std::optional<std::string> create(std::uint32_t slots, std::size_t slot_bytes,
-                                    CUpti_BuffersCallbackRequestFunc requested,
-                                    CUpti_BuffersCallbackCompleteFunc completed);
+                                    CUpti_BuffersCallbackRequestFunc on_request,
+                                    CUpti_BuffersCallbackCompleteFunc on_complete);
   const Arena& arena() const { return arena_; }
 
   // Settings, before there are records.
@@ -85,7 +85,7 @@ class Buffers {
   void abandon() { arena_.abandon(); }
 
  private:
-  const cupti::Api& cupti_;
+  CheckedApi& cupti_;
   Channel& channel_;
   Stream& stream_;
   Arena arena_;

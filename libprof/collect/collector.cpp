@@ -75,7 +75,7 @@ void Collector::start(const char* socket_path) noexcept {
     tracing_.choose(config_);
     prepare_metrics();
     choose_callbacks();
-    subscription_.enable();
+    subscription_.enable(false);
     send_definitions();
     state_.store(State::running);
     tracing_.begin();
@@ -91,7 +91,7 @@ void Collector::start(const char* socket_path) noexcept {
 }
 
 bool Collector::subscribe() {
-  const auto refusal = subscription_.open(config_.text("cupti"), cupti_, &called_back);
+  const auto refusal = subscription_.open(config_.text("cupti"), &called_back);
   if (!refusal) return true;
   if (refusal->second_client) {
     stream_.statistics(false, [] {
@@ -173,7 +173,7 @@ void Collector::receive_external_correlation() {
 void Collector::driver_starts() noexcept {
   try {
     const std::lock_guard lock(starting_);
-    if (running()) subscription_.enable();
+    if (running()) subscription_.enable(true);
   } catch (...) {
   }
 }
@@ -366,6 +366,7 @@ void Collector::record_device_attributes() {
 }
 
 void Collector::send_statistics(bool last) {
+  cupti_.tell_unexpected(stream_);
   stream_.statistics(last, [this] {
     std::vector<wire::Statistic> all = buffers_.statistics();
     if (metrics_) std::ranges::move(metrics_->statistics(), std::back_inserter(all));

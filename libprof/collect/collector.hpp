@@ -21,12 +21,12 @@
 
 #include "libprof/collect/buffers.hpp"
 #include "libprof/collect/channel.hpp"
+#include "libprof/collect/checked_api.hpp"
 #include "libprof/collect/driver.hpp"
 #include "libprof/collect/range_profiler.hpp"
 #include "libprof/collect/stream.hpp"
 #include "libprof/collect/subscription.hpp"
 #include "libprof/collect/tracing.hpp"
-#include "libprof/cupti/api.hpp"
 
 namespace gpuprof::collect {
 
@@ -98,10 +98,10 @@ class Collector {
   std::mutex loader_;  // held while a thread of ours uses the dynamic loader; no fork then
   Channel channel_;
   wire::Fields config_;
-  cupti::Api cupti_;
+  CheckedApi cupti_;
   Contexts contexts_;
   Stream stream_{channel_};
-  Subscription subscription_;
+  Subscription subscription_{cupti_};
   Buffers buffers_{cupti_, channel_, stream_};
   Tracing tracing_{cupti_, stream_, buffers_, contexts_};
   std::unique_ptr<RangeProfiler> metrics_;  // null: none are wanted, or none can be had

@@ -81,7 +81,7 @@ struct RangeProfiler::Launch {
   }
 };
 
-RangeProfiler::RangeProfiler(const cupti::Api& cupti, Channel& channel, wire::CollectConfig config,
+RangeProfiler::RangeProfiler(CheckedApi& cupti, Channel& channel, wire::CollectConfig config,
                              std::function<void(std::string_view, std::string_view)> tell)
     : cupti_(cupti),
       channel_(channel),
@@ -113,18 +113,23 @@ RangeProfiler::Context* RangeProfiler::find(CUcontext handle) {
 void RangeProfiler::context_created(CUcontext handle) {
   const std::unique_lock lock(contexts_mutex_);
   std::uint32_t device = 0;
-  if (cupti_.cuptiGetDeviceId) cupti_.cuptiGetDeviceId(handle, &device);
+  if (cupti_.cuptiGetDeviceId) {
+    cupti_.try_("cuptiGetDeviceId", cupti_.cuptiGetDeviceId(handle, &device));
+  }
   // Threads of one device each make their contexts in any order.
   const auto before =
       std::ranges::count(contexts_, device, [](const auto& one) { return one->device; });
   auto context =
       std::make_unique<Context>(handle, device << 16 | static_cast<std::uint32_t>(before));
   context->device = device;
-  if (cupti_.cuptiGetContextId) cupti_.cuptiGetContextId(handle, &context->id);
+  if (cupti_.cuptiGetContextId) {
+    cupti_.try_("cuptiGetContextId", cupti_.cuptiGetContextId(handle, &context->id));
+  }
   if (cupti_.cuptiDeviceGetChipName) {
     auto params = GPUPROF_PARAMS(CUpti_Device_GetChipName_Params);
     params.deviceIndex = context->device;
-    if (cupti_.cuptiDeviceGetChipName(&params) == CUPTI_SUCCESS && params.pChipName) {
+    if (cupti_.try_("cuptiDeviceGetChipName", cupti_.cuptiDeviceGetChipName(&params)) &&
+        params.pChipName) {
       context->chip = params.pChipName;
     }
   }
@@ -265,9 +270,7 @@ void RangeProfiler::enter(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   std::copy_n(launch.grid, 3, row.grid);
   std::copy_n(launch.block, 3, row.block);
   row.name = name_index(context, launch.symbol);
-  if (cupti_.cuptiGetStreamIdEx) {
-    cupti_.cuptiGetStreamIdEx(context.handle, launch.stream, launch.per_thread_stream, &row.stream);
-  }
+  row.stream = stream_id(context, launch);
   context.shape = &shape;
   context.busy_with.store(launch.symbol, std::memory_order_relaxed);
   context.busy_since.store(now_ns(), std::memory_order_release);
@@ -382,13 +385,7 @@ int RangeProfiler::group_for(Context& context, const Launch& launch, Shape& shap
       if (!fits) counts_.unanswered.fetch_add(1, std::memory_order_relaxed);
       return fits.value_or(false);
     };
-    if (scope.streams) {
-      std::uint32_t stream = 0;
-      if (cupti_.cuptiGetStreamIdEx) {
-        cupti_.cuptiGetStreamIdEx(context.handle, launch.stream, launch.per_thread_stream, &stream);
-      }
-      if (!takes("stream", stream)) continue;
-    }
+    if (scope.streams && !takes("stream", stream_id(context, launch))) continue;
     if (scope.invocations && !takes("invocation", shape.launches)) continue;
     const std::uint64_t place = seen_[i].fetch_add(1);
     if (place < scope.skip || (scope.count > 0 && place >= scope.skip + scope.count)) continue;
@@ -399,6 +396,15 @@ int RangeProfiler::group_for(Context& context, const Launch& launch, Shape& shap
     if (group >= 0) return group;
   }
   return -1;
+}
+
+std::uint32_t RangeProfiler::stream_id(const Context& context, const Launch& launch) {
+  std::uint32_t id = 0;
+  if (cupti_.cuptiGetStreamIdEx) {
+    cupti_.try_("cuptiGetStreamIdEx", cupti_.cuptiGetStreamIdEx(context.handle, launch.stream,
+                                                                launch.per_thread_stream, &id));
+  }
+  return id;
 }
 
 std::uint32_t RangeProfiler::name_index(Context& context, const char* name) {

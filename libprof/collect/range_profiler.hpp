@@ -31,8 +31,8 @@
 #include <vector>
 
 #include "libprof/collect/channel.hpp"
+#include "libprof/collect/checked_api.hpp"
 #include "libprof/collect/questions.hpp"
-#include "libprof/cupti/api.hpp"
 #include "libprof/wire/measures.hpp"
 #include "libprof/wire/messages.hpp"
 
@@ -41,7 +41,7 @@ namespace gpuprof::collect {
 class RangeProfiler {
  public:
   // `tell` passes on what the user is to know: a field of an info frame.
-  RangeProfiler(const cupti::Api& cupti, Channel& channel, wire::CollectConfig config,
+  RangeProfiler(CheckedApi& cupti, Channel& channel, wire::CollectConfig config,
                 std::function<void(std::string_view what, std::string_view text)> tell);
   ~RangeProfiler();
 
@@ -122,6 +122,8 @@ class RangeProfiler {
   bool save_image(Context& context);
   bool call(Context& context, CUptiResult result, const char* what);
   void fail(Context& context, std::string why);
+  std::int64_t cupti_now();
+  std::uint32_t stream_id(const Context& context, const Launch& launch);
   std::uint32_t name_index(Context& context, const char* name);
   bool wants_range(const char* message);
   // All under ranges_mutex_ but join_range.
@@ -130,7 +132,7 @@ class RangeProfiler {
   void push_range(Context& context);
   void end_range();
 
-  const cupti::Api& cupti_;
+  CheckedApi& cupti_;
   Channel& channel_;
   const wire::CollectConfig config_;
   const std::function<void(std::string_view, std::string_view)> tell_;

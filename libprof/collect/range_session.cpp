@@ -35,9 +35,7 @@ const wire::CollectGroup& RangeProfiler::group_of(const Context& context) const 
 
 bool RangeProfiler::call(Context& context, CUptiResult result, const char* what) {
   if (result == CUPTI_SUCCESS) return true;
-  const char* text = "";
-  cupti_.cuptiGetResultString(result, &text);
-  fail(context, std::string(what) + ": " + text);
+  fail(context, std::string(what) + ": " + cupti_.text(result));
   return false;
 }
 
@@ -73,10 +71,11 @@ bool RangeProfiler::enable(Context& context) {
   if (context.object) return true;
   const Busy busy(context, "cuptiRangeProfilerEnable");
   const auto initialize = [&] {
-    // Says "unknown" while the driver starts, and what follows works all the same.
     auto params = GPUPROF_PARAMS(CUpti_Profiler_Initialize_Params);
     if (!cupti_.cuptiProfilerInitialize || initialized_.load()) return;
-    initialized_.store(cupti_.cuptiProfilerInitialize(&params) == CUPTI_SUCCESS);
+    // Says "unknown" while the driver starts, and what follows works all the same.
+    initialized_.store(cupti_.try_("cuptiProfilerInitialize",
+                                   cupti_.cuptiProfilerInitialize(&params), {CUPTI_ERROR_UNKNOWN}));
   };
   initialize();
   CUpti_RangeProfiler_Enable_Params params{};

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "libprof/cupti/api.hpp"
+#include "libprof/collect/checked_api.hpp"
 
 namespace gpuprof::collect {
 
@@ -23,19 +23,22 @@ class Subscription {
     bool second_client = false;  // CUPTI has another subscriber
   };
 
+  explicit Subscription(CheckedApi& cupti) : cupti_(cupti) {}
+
   // Loads the copies that are named, one a line, until the driver takes one; "mapped" is one that
-  // the target has loaded. Nothing: `api` is that copy, and we have subscribed.
-  std::optional<Refusal> open(std::string_view copies, cupti::Api& api,
-                              CUpti_CallbackFunc callback);
+  // the target has loaded. Nothing: that is the copy we have, and we have subscribed.
+  std::optional<Refusal> open(std::string_view copies, CUpti_CallbackFunc callback);
 
   // What enable() will ask for.
   void want(CUpti_CallbackDomain domain, std::span<const CUpti_CallbackId> ids);
-  void enable();
+  // `driver_up`: CUPTI has a driver to pass it on to; otherwise it is asked for again later, so
+  // that a refusal means nothing yet.
+  void enable(bool driver_up);
   // No callbacks any more.
   void end();
 
  private:
-  const cupti::Api* cupti_ = nullptr;
+  CheckedApi& cupti_;
   CUpti_SubscriberHandle subscriber_ = nullptr;  // null: none
   std::vector<std::pair<CUpti_CallbackDomain, CUpti_CallbackId>> wanted_;
 };

@@ -1,6 +1,7 @@
 #include "libprof/collect/tracing.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <string>
 #include <utility>
 
@@ -18,6 +19,33 @@ bool describes_the_machine(int kind) {
 bool waits_for_driver(int kind) {
   return kind == schema::UnifiedMemoryCounter::info.id || kind == schema::Environment::info.id;
 }
+
+// Older versions, some devices and some drivers lack some kinds, or the user may not have them.
+constexpr std::initializer_list<CUptiResult> not_to_be_had = {
+    CUPTI_ERROR_INVALID_KIND,
+    CUPTI_ERROR_INVALID_PARAMETER,
+    CUPTI_ERROR_INVALID_DEVICE,
+    CUPTI_ERROR_NOT_COMPATIBLE,
+    CUPTI_ERROR_NOT_READY,
+    CUPTI_ERROR_NOT_INITIALIZED,
+    CUPTI_ERROR_NOT_SUPPORTED,
+    CUPTI_ERROR_API_NOT_IMPLEMENTED,
+    CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED,
+    CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED_ON_DEVICE,
+    CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED_ON_NON_P2P_DEVICES,
+    CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED_WITH_MPS,
+    CUPTI_ERROR_CDP_TRACING_NOT_SUPPORTED,
+    CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED,
+    CUPTI_ERROR_INSUFFICIENT_PRIVILEGES,
+    CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED,
+    CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES,
+    CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED,
+    CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED,
+    CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED,
+    CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED,
+    CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED,
+    CUPTI_ERROR_HES_TRACE_NOT_SUPPORTED_ON_MPS,
+};
 
 }  // namespace
 
@@ -46,9 +74,7 @@ void Tracing::choose_details(const wire::Fields& config) {
     if (!function) return stream_.tell("warning", std::string(what) + ": this libcupti is too old");
     const CUptiResult result = function(1);
     if (result == CUPTI_SUCCESS) return;
-    const char* text = "";
-    cupti_.cuptiGetResultString(result, &text);
-    stream_.tell("warning", std::string(what) + ": " + text);
+    stream_.tell("warning", std::string(what) + ": " + cupti_.text(result));
   };
   choose(config.integer("latency_timestamps", 0), cupti_.cuptiActivityEnableLatencyTimestamps,
          "no times of queueing and submitting kernels");
@@ -98,7 +124,7 @@ void Tracing::stop() {
       ++kind;
       continue;
     }
-    cupti_.cuptiActivityDisable(cupti_kind(*kind));
+    disable(cupti_kind(*kind));
     kind = enabled_.erase(kind);
   }
 }
@@ -112,7 +138,7 @@ void Tracing::enable(int kind) {
   const schema::KindRef* known = schema::find_kind(kind);
   if (!known || enabled_.contains(kind)) return;
   const schema::KindInfo* info = known->info;
-  const auto unavailable = [&](const char* why) {
+  const auto unavailable = [&](const std::string& why) {
     stream_.tell("unavailable", std::string(info->table) + ": " + why);
   };
   if (const char* why = why_not(kind)) return unavailable(why);
@@ -120,13 +146,7 @@ void Tracing::enable(int kind) {
   switch (info->source) {
     case schema::Source::ourselves:
     case schema::Source::with_other: return;
-    case schema::Source::enable_and_dump:
-      result = cupti_.cuptiActivityEnableAndDump
-                   ? cupti_.cuptiActivityEnableAndDump(cupti_kind(kind))
-                   : cupti_.cuptiActivityEnable(cupti_kind(kind));
-      // Before the driver is up there is nothing to dump; then plain enabling is what it takes.
-      if (result != CUPTI_SUCCESS) result = cupti_.cuptiActivityEnable(cupti_kind(kind));
-      break;
+    case schema::Source::enable_and_dump: result = enable_and_dump(cupti_kind(kind)); break;
     case schema::Source::enable:
       if (waits_for_driver(kind) && !contexts_.any_seen()) {
         waiting_kinds_.push_back(kind);
@@ -137,15 +157,26 @@ void Tracing::enable(int kind) {
       result = cupti_.cuptiActivityEnable(cupti_kind(kind));
       break;
   }
-  if (result == CUPTI_SUCCESS) {
-    enabled_.insert(kind);
-    calls_.leave_out(kind);
-    return;
+  if (!cupti_.try_("cuptiActivityEnable", result, not_to_be_had)) {
+    // The run goes on without, and says so.
+    return unavailable(cupti_.text(result));
   }
-  // Older versions and some devices lack some kinds. The run goes on without, and says so.
-  const char* text = "";
-  cupti_.cuptiGetResultString(result, &text);
-  return unavailable(text);
+  enabled_.insert(kind);
+  calls_.leave_out(kind);
+}
+
+// Before the driver is up there is nothing to dump, whatever CUPTI calls that; then plain enabling
+// is what it takes.
+CUptiResult Tracing::enable_and_dump(CUpti_ActivityKind kind) {
+  if (cupti_.cuptiActivityEnableAndDump &&
+      cupti_.cuptiActivityEnableAndDump(kind) == CUPTI_SUCCESS) {
+    return CUPTI_SUCCESS;
+  }
+  return cupti_.cuptiActivityEnable(kind);
+}
+
+void Tracing::disable(CUpti_ActivityKind kind) {
+  cupti_.try_("cuptiActivityDisable", cupti_.cuptiActivityDisable(kind));
 }
 
 // Kinds that CUPTI has, and that spoil what is wanted more (measured: docs/measurements.md).
@@ -183,11 +214,9 @@ void Tracing::graph_launch(bool enters, bool measured) {
   if (std::ranges::none_of(enabled_, is_kernel)) return;
   if (enters && measured) buffers_.count(wire::Count::graphs_not_traced);
   if (now == before) return;
-  cupti_.cuptiActivityDisable(before);
+  disable(before);
   if (enters && measured) return;
-  if (cupti_.cuptiActivityEnable(now) != CUPTI_SUCCESS) {
-    buffers_.count(wire::Count::cupti_errors);
-  }
+  cupti_.try_("cuptiActivityEnable", cupti_.cuptiActivityEnable(now));
 }
 
 void Tracing::configure_unified_memory() {
@@ -207,20 +236,23 @@ void Tracing::configure_unified_memory() {
     counters.push_back(
         {CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE, kind, 0, 1});
   }
-  cupti_.cuptiActivityConfigureUnifiedMemoryCounter(counters.data(),
-                                                    static_cast<std::uint32_t>(counters.size()));
+  // Where the device or the driver has none, enabling says so.
+  cupti_.try_("cuptiActivityConfigureUnifiedMemoryCounter",
+              cupti_.cuptiActivityConfigureUnifiedMemoryCounter(
+                  counters.data(), static_cast<std::uint32_t>(counters.size())),
+              not_to_be_had);
 }
 
 void Tracing::leave_out(CUpti_ActivityKind kind, const std::function<void()>& f) {
   const std::lock_guard lock(enabling_);
   const bool traced = enabled_.contains(kind);
-  if (traced) cupti_.cuptiActivityDisable(kind);
+  if (traced) disable(kind);
   f();
-  if (traced) cupti_.cuptiActivityEnable(kind);
+  if (traced) cupti_.try_("cuptiActivityEnable", cupti_.cuptiActivityEnable(kind));
 }
 
 void Tracing::give_up() {
-  for (const int kind : enabled_) cupti_.cuptiActivityDisable(cupti_kind(kind));
+  for (const int kind : enabled_) disable(cupti_kind(kind));
   enabled_.clear();
 }
 

@@ -13,15 +13,15 @@
 
 #include "libprof/collect/api_calls.hpp"
 #include "libprof/collect/buffers.hpp"
+#include "libprof/collect/checked_api.hpp"
 #include "libprof/collect/driver.hpp"
 #include "libprof/collect/stream.hpp"
-#include "libprof/cupti/api.hpp"
 
 namespace gpuprof::collect {
 
 class Tracing {
  public:
-  Tracing(const cupti::Api& cupti, Stream& stream, Buffers& buffers, const Contexts& contexts)
+  Tracing(CheckedApi& cupti, Stream& stream, Buffers& buffers, const Contexts& contexts)
       : cupti_(cupti), stream_(stream), buffers_(buffers), contexts_(contexts), calls_(cupti) {}
 
   // What the launcher asks for, and what CUPTI is to be told before the driver is up.
@@ -57,11 +57,13 @@ class Tracing {
   // All of these under enabling_.
   void enable(int kind);
   void enable_all();
+  CUptiResult enable_and_dump(CUpti_ActivityKind kind);
+  void disable(CUpti_ActivityKind kind);
   const char* why_not(int kind) const;
   CUpti_ActivityKind cupti_kind(int kind) const;
   void configure_unified_memory();
 
-  const cupti::Api& cupti_;
+  CheckedApi& cupti_;
   Stream& stream_;
   Buffers& buffers_;
   const Contexts& contexts_;

@@ -75,6 +75,12 @@ void RangeProfiler::profiler_window(bool begins) {
   if (!begins && open) end_range();
 }
 
+std::int64_t RangeProfiler::cupti_now() {
+  std::uint64_t now = 0;
+  cupti_.try_("cuptiGetTimestamp", cupti_.cuptiGetTimestamp(&now));
+  return static_cast<std::int64_t>(now);
+}
+
 // In all contexts there are. Under ranges_mutex_.
 void RangeProfiler::begin_range(const char* name) {
   range_name_ = name;
@@ -114,9 +120,7 @@ void RangeProfiler::push_range(Context& context) {
   context.launching.kind = wire::RangeKind::range;
   context.launching.ordinal = range;
   context.launching.name = name_index(context, range_name_.c_str());
-  std::uint64_t now = 0;
-  cupti_.cuptiGetTimestamp(&now);
-  context.launching.start = static_cast<std::int64_t>(now);
+  context.launching.start = cupti_now();
 }
 
 // Under ranges_mutex_.
@@ -134,9 +138,7 @@ void RangeProfiler::end_range() {
     if (!call(context, cupti_.cuptiRangeProfilerPopRange(&params), "cuptiRangeProfilerPopRange")) {
       continue;
     }
-    std::uint64_t now = 0;
-    cupti_.cuptiGetTimestamp(&now);
-    context.launching.end = static_cast<std::int64_t>(now);
+    context.launching.end = cupti_now();
     if (group_of(context).patched && context.had_graph.load()) {
       context.launching.note = graphs_left_out;
     }

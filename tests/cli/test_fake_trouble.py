@@ -53,6 +53,13 @@ class FailingCalls(FakeTest):
         self.assertEqual(database.count("CONCURRENT_KERNEL"), 0)
         self.assertEqual(database.count("MEMCPY"), 10)
         self.assertEqual(database.count("RUNTIME"), 34)
+        self.assertEqual(database.losses().get("cupti_errors", 0), 0)
+
+    def test_one_kind_fails(self):
+        _, database = self.failing("cuptiActivityEnable:10=999")
+        self.assertEqual(database.count("CONCURRENT_KERNEL"), 0)
+        self.assertEqual(database.count("MEMCPY"), 10)
+        self.assertEqual(database.losses().get("cupti_errors"), 1)
 
     def test_kinds_that_plain_enabling_has(self):
         _, database = self.failing("cuptiActivityEnableAndDump=14")
@@ -60,14 +67,37 @@ class FailingCalls(FakeTest):
         self.assertEqual(database.count("DEVICE"), 1)
 
     def test_small_things(self):
-        for call in ("cuptiActivitySetAttribute", "cuptiEnableCallback", "cuptiGetTimestamp",
-                     "cuptiActivityEnableDriverApi",
+        for call in ("cuptiActivitySetAttribute", "cuptiEnableCallback",
+                     "cuptiActivityEnableDriverApi", "cuptiSetThreadIdType",
                      "cuptiActivityConfigureUnifiedMemoryCounter", "cuptiGetContextId",
-                     "cuptiActivityGetNumDroppedRecords", "cuptiUnsubscribe"):
+                     "cuptiActivityDisable", "cuptiGetCallbackName",
+                     "cuptiActivityGetNumDroppedRecords"):
+            with self.subTest(call=call):
+                run, database = self.failing(f"{call}=999", options=["--trace", "+module"])
+                self.assertEqual(database.count("CONCURRENT_KERNEL"), 23)
+                self.assertEqual(database.own_calls(), 0)
+                # Counted each time, told once.
+                self.assertGreater(database.losses().get("cupti_errors", 0), 0)
+                self.assertEqual(database.rows("SELECT severity, text FROM DIAGNOSTIC"),
+                                 [("notice", f"{call}: CUPTI_ERROR_UNKNOWN")])
+                self.assertEqual(run.stderr.count(f"{call}: CUPTI_ERROR_UNKNOWN"), 1, run.stderr)
+
+    def test_expected_results(self):
+        # Older versions say so to what they do not know.
+        for call in ("cuptiActivitySetAttribute=1", "cuptiEnableCallback=1",
+                     "cuptiActivityEnableDriverApi=1", "cuptiSetThreadIdType=1",
+                     "cuptiActivityConfigureUnifiedMemoryCounter=28", "cuptiGetCallbackName=1",
+                     "cuptiActivityEnable:10=21", "cuptiActivityEnableAndDump=999"):
+            with self.subTest(call=call):
+                _, database = self.failing(call)
+                self.assertEqual(database.losses().get("cupti_errors", 0), 0)
+                self.assertEqual(database.rows("SELECT text FROM DIAGNOSTIC"), [])
+
+    def test_clock_and_end(self):
+        for call in ("cuptiGetTimestamp", "cuptiUnsubscribe"):
             with self.subTest(call=call):
                 _, database = self.failing(f"{call}=999")
                 self.assertEqual(database.count("CONCURRENT_KERNEL"), 23)
-                self.assertEqual(database.own_calls(), 0)
 
     def test_flush_fails(self):
         # What was not flushed is salvaged.
