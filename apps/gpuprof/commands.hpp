@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/gpuprof/options.hpp"
+#include "apps/gpuprof/option/command_line.hpp"
 
 namespace CLI {
 class App;
@@ -24,7 +24,7 @@ int query_command(const Options& options);
 // What a first word names: "gpuprof replay …". A program of that name is run as ./replay, or after
 // "--".
 //
-// A new one: a file NAME_command.cpp that defines it, and a line each below and in subcommands.cpp.
+// A new one: a file of command/ that defines it, and a line in command/list.cpp.
 struct Subcommand {
   std::string_view name;
   std::string_view usage;  // what follows the name
@@ -34,20 +34,6 @@ struct Subcommand {
   // For completion: words that an option or argument of its own takes.
   std::vector<std::string> (*values)(std::string_view name) = nullptr;
 };
-
-extern const Subcommand replay_command;
-extern const Subcommand info_command;
-extern const Subcommand slice_command;
-extern const Subcommand truncate_command;
-extern const Subcommand export_command;
-extern const Subcommand schema_command;
-extern const Subcommand help_command;
-extern const Subcommand man_command;
-extern const Subcommand completion_command;
-extern const Subcommand complete_command;
-extern const Subcommand options_command;
-extern const Subcommand exit_codes_command;
-extern const Subcommand metric_map_command;
 
 // In the order in which help shows them.
 std::span<const Subcommand* const> subcommands();

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "apps/gpuprof/options.hpp"
+#include "apps/gpuprof/option/command_line.hpp"
 #include "libprof/store/object_names.hpp"
 
 namespace gpuprof::app {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/gpuprof/options.hpp"
+#include "apps/gpuprof/option/command_line.hpp"
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::app {

@@ -2,8 +2,8 @@
 #include <exception>
 
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/help.hpp"
-#include "apps/gpuprof/presets.hpp"
+#include "apps/gpuprof/help/help.hpp"
+#include "apps/gpuprof/option/presets.hpp"
 #include "libprof/base/printable.hpp"
 
 namespace {

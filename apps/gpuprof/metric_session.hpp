@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "apps/gpuprof/device_probe.hpp"
-#include "apps/gpuprof/options.hpp"
+#include "apps/gpuprof/option/command_line.hpp"
 #include "libprof/base/temporary_folder.hpp"
 #include "libprof/cupti/host.hpp"
 #include "libprof/metrics/catalogue.hpp"

@@ -1,7 +1,7 @@
 // What is said when there is no such program as was named.
 #pragma once
 
-#include "apps/gpuprof/options.hpp"
+#include "apps/gpuprof/option/command_line.hpp"
 #include "libprof/base/error.hpp"
 
 namespace gpuprof::app {

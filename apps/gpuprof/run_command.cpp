@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/gpuprof/command/outcome.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/cupti_paths.hpp"
 #include "apps/gpuprof/given_names.hpp"
@@ -17,10 +18,9 @@
 #include "apps/gpuprof/measured_runs.hpp"
 #include "apps/gpuprof/metric_session.hpp"
 #include "apps/gpuprof/not_started.hpp"
-#include "apps/gpuprof/option_table.hpp"
-#include "apps/gpuprof/output.hpp"
+#include "apps/gpuprof/option/table.hpp"
+#include "apps/gpuprof/option/trace_selection.hpp"
 #include "apps/gpuprof/run_output.hpp"
-#include "apps/gpuprof/trace.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/path.hpp"
 #include "libprof/base/temporary_folder.hpp"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "apps/gpuprof/trace.hpp"
+#include "apps/gpuprof/option/trace_selection.hpp"
 #include "libprof/base/driver_library.hpp"
 
 namespace gpuprof::app {

@@ -8,7 +8,7 @@
 
 #include "apps/gpuprof/log.hpp"
 #include "apps/gpuprof/metric_session.hpp"
-#include "apps/gpuprof/options.hpp"
+#include "apps/gpuprof/option/command_line.hpp"
 #include "libprof/launch/target.hpp"
 #include "libprof/record/run.hpp"
 

@@ -1,11 +1,13 @@
-// The command line: any words, a line each, and what is made of them before anything is started.
+// The command line: any words, a line each, and what is made of them before anything is started;
+// and a configuration file.
 //
 // Commands are parsed and not run, for they would write the files that the words name.
 #include <CLI/CLI.hpp>
 
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/option_table.hpp"
-#include "apps/gpuprof/trace.hpp"
+#include "apps/gpuprof/option/presets.hpp"
+#include "apps/gpuprof/option/table.hpp"
+#include "apps/gpuprof/option/trace_selection.hpp"
 #include "libprof/launch/file_name.hpp"
 #include "tests/fuzz/support.hpp"
 
@@ -31,6 +33,17 @@ void subcommand(const app::Subcommand& command, const std::vector<std::string>& 
   }
 }
 
+// The same text as a configuration file.
+void config(std::string_view text) {
+  try {
+    app::Options options;
+    for (const app::Preset& preset : app::parse_config(text, "config")) apply(preset, options);
+  } catch (const Error& wrong) {
+    if (wrong.exit_code() != ExitCode::bad_option) fuzz::finding(wrong.what());
+  } catch (const app::NvprofError&) {
+  }
+}
+
 void run(const std::vector<std::string>& words) {
   if (const app::Subcommand* command = app::find_subcommand(words[0])) {
     return subcommand(*command, words);
@@ -49,6 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace gpuprof;
   const std::string_view text = fuzz::as_text({data, size});
   if (text.find('\0') != text.npos) return 0;  // no word can hold one
+  fuzz::config(text);
   try {
     fuzz::run(fuzz::words_of(text));
   } catch (const app::NvprofError& wrong) {

@@ -9,8 +9,8 @@
 #include <set>
 #include <span>
 
+#include "apps/gpuprof/command/progress.hpp"
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/progress.hpp"
 #include "libprof/base/letter_case.hpp"
 #include "libprof/base/printable.hpp"
 #include "libprof/base/saturating.hpp"
@@ -411,7 +411,7 @@ std::function<int()> declare(CLI::App& app) {
 
 }  // namespace
 
-const Subcommand info_command{
+extern const Subcommand info_command{
     .name = "info",
     .usage = "FILE [--json]",
     .help = "Say what is in a profile: run, devices, records, losses",

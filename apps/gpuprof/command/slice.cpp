@@ -2,9 +2,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "apps/gpuprof/command/new_profile.hpp"
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/excerpt.hpp"
-#include "apps/gpuprof/option_table.hpp"
+#include "apps/gpuprof/option/table.hpp"
 #include "libprof/base/shell.hpp"
 
 namespace gpuprof::app {
@@ -89,7 +89,7 @@ std::function<int()> declare(CLI::App& app) {
 
 }  // namespace
 
-const Subcommand slice_command{
+extern const Subcommand slice_command{
     .name = "slice",
     .usage = "FILE [--from TIME] [--to TIME] [--nvtx NAME] [--anonymise] -o FILE",
     .help = "Write a time window of a profile into a file of its own",

@@ -1,10 +1,10 @@
-#include "apps/gpuprof/help.hpp"
+#include "apps/gpuprof/help/help.hpp"
 
 #include <algorithm>
 #include <iostream>
 
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/option_table.hpp"
+#include "apps/gpuprof/option/table.hpp"
 #include "gpuprof_version.hpp"
 
 namespace gpuprof::app {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/gpuprof/options.hpp"
+#include "apps/gpuprof/option/command_line.hpp"
 #include "libprof/launch/environment.hpp"
 
 namespace gpuprof::app {

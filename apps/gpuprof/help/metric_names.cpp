@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <set>
 
-#include "apps/gpuprof/complete.hpp"
 #include "apps/gpuprof/cupti_paths.hpp"
+#include "apps/gpuprof/help/complete.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/metrics/catalogue.hpp"
 

@@ -1,12 +1,12 @@
-#include "apps/gpuprof/complete.hpp"
+#include "apps/gpuprof/help/complete.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <optional>
 
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/help.hpp"
-#include "apps/gpuprof/option_table.hpp"
+#include "apps/gpuprof/help/help.hpp"
+#include "apps/gpuprof/option/table.hpp"
 
 namespace gpuprof::app {
 namespace {

@@ -4,12 +4,12 @@
 #include <memory>
 
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/help.hpp"
-#include "apps/gpuprof/option_table.hpp"
+#include "apps/gpuprof/help/help.hpp"
+#include "apps/gpuprof/option/table.hpp"
 
 namespace gpuprof::app {
 
-const Subcommand help_command{
+extern const Subcommand help_command{
     .name = "help",
     .usage = "[TOPIC]",
     .help = "The same as --help TOPIC",
@@ -21,7 +21,7 @@ const Subcommand help_command{
     .values = [](std::string_view) { return find_option("help")->values({}); },
 };
 
-const Subcommand man_command{
+extern const Subcommand man_command{
     .name = "man",
     .usage = "",
     .help = "",
@@ -33,7 +33,7 @@ const Subcommand man_command{
     },
 };
 
-const Subcommand completion_command{
+extern const Subcommand completion_command{
     .name = "completion",
     .usage = "SHELL",
     .help = "Print the completion for bash, zsh or fish",
@@ -53,7 +53,7 @@ const Subcommand completion_command{
 };
 
 // What the scripts ask: the shell, then the words, none of which is an option of this command.
-const Subcommand complete_command{
+extern const Subcommand complete_command{
     .name = "complete",
     .usage = "",
     .help = "",
@@ -71,7 +71,7 @@ const Subcommand complete_command{
     },
 };
 
-const Subcommand options_command{
+extern const Subcommand options_command{
     .name = "options",
     .usage = "",
     .help = "",
@@ -83,7 +83,7 @@ const Subcommand options_command{
     },
 };
 
-const Subcommand exit_codes_command{
+extern const Subcommand exit_codes_command{
     .name = "exit-codes",
     .usage = "",
     .help = "",

@@ -1,10 +1,10 @@
-#include "apps/gpuprof/options.hpp"
+#include "apps/gpuprof/option/command_line.hpp"
 
 #include <algorithm>
 #include <set>
 
-#include "apps/gpuprof/option_table.hpp"
-#include "apps/gpuprof/presets.hpp"
+#include "apps/gpuprof/option/presets.hpp"
+#include "apps/gpuprof/option/table.hpp"
 #include "libprof/base/shell.hpp"
 
 namespace gpuprof::app {

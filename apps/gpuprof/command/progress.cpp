@@ -1,4 +1,4 @@
-#include "apps/gpuprof/progress.hpp"
+#include "apps/gpuprof/command/progress.hpp"
 
 #include <signal.h>
 #include <unistd.h>

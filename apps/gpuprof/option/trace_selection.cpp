@@ -1,4 +1,4 @@
-#include "apps/gpuprof/trace.hpp"
+#include "apps/gpuprof/option/trace_selection.hpp"
 
 #include <algorithm>
 #include <set>

@@ -3,8 +3,8 @@
 #include <memory>
 #include <set>
 
+#include "apps/gpuprof/command/new_profile.hpp"
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/excerpt.hpp"
 #include "libprof/base/shell.hpp"
 #include "libprof/base/text.hpp"
 #include "schema/activity/all.hpp"
@@ -55,7 +55,7 @@ std::vector<std::string> kinds_to_keep(std::string_view) {
 
 }  // namespace
 
-const Subcommand truncate_command{
+extern const Subcommand truncate_command{
     .name = "truncate",
     .usage = "FILE --keep KINDS -o FILE",
     .help = "Write some kinds of a profile's records into a file of its own",

@@ -103,7 +103,7 @@ std::function<int()> declare(CLI::App& app) {
 }  // namespace
 
 // For the tests and docs/metrics.md.
-const Subcommand metric_map_command{
+extern const Subcommand metric_map_command{
     .name = "metric-map", .usage = "", .help = "", .declare = declare};
 
 }  // namespace gpuprof::app

@@ -1,10 +1,10 @@
-// Completion for shells. What may stand where is said by "gpuprof complete" (complete.cpp); the
-// scripts only ask it. Its answer: a line with the kind, then a line for each word, with a tab and
-// its help behind.
+// Completion for shells. What may stand where is said by "gpuprof complete" (help/complete.cpp);
+// the scripts only ask it. Its answer: a line with the kind, then a line for each word, with a tab
+// and its help behind.
 #include <iostream>
 
-#include "apps/gpuprof/complete.hpp"
-#include "apps/gpuprof/help.hpp"
+#include "apps/gpuprof/help/complete.hpp"
+#include "apps/gpuprof/help/help.hpp"
 #include "libprof/base/error.hpp"
 
 namespace gpuprof::app {

@@ -1,4 +1,4 @@
-#include "apps/gpuprof/presets.hpp"
+#include "apps/gpuprof/option/presets.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

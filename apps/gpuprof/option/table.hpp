@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/gpuprof/options.hpp"
+#include "apps/gpuprof/option/command_line.hpp"
 
 namespace gpuprof::app {
 
@@ -46,7 +46,7 @@ struct Option {
   std::string harmless = {};  // nvprof's default: with this value there is nothing to refuse or say
   bool ours = false;          // nvprof has none of this name
   bool common = false;        // in the short help
-  bool once = false;          // has no place in a configuration file (presets.hpp)
+  bool once = false;          // has no place in a configuration file (option/presets.hpp)
   bool not_with_import = false;
   bool minus_values = false;  // a value may begin with '-', against nvprof's rule
   std::string alias = {};

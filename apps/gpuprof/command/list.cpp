@@ -1,19 +1,37 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/option_table.hpp"
-#include "apps/gpuprof/presets.hpp"
+#include "apps/gpuprof/option/presets.hpp"
+#include "apps/gpuprof/option/table.hpp"
 
 namespace gpuprof::app {
+
+// In the order in which help shows them; those without a line of help are not shown.
+#define GPUPROF_COMMANDS(X) \
+  X(replay_command)         \
+  X(info_command)           \
+  X(slice_command)          \
+  X(truncate_command)       \
+  X(export_command)         \
+  X(schema_command)         \
+  X(help_command)           \
+  X(completion_command)     \
+  X(complete_command)       \
+  X(man_command)            \
+  X(options_command)        \
+  X(exit_codes_command)     \
+  X(metric_map_command)
+
+#define X(name) extern const Subcommand name;
+GPUPROF_COMMANDS(X)
+#undef X
+
 namespace {
 
-constexpr std::array commands{&replay_command,    &info_command,    &slice_command,
-                              &truncate_command,  &export_command,  &schema_command,
-                              &help_command,      &man_command,     &completion_command,
-                              &complete_command,  &options_command, &exit_codes_command,
-                              &metric_map_command};
+#define X(name) &name,
+constexpr const Subcommand* commands[] = {GPUPROF_COMMANDS(X)};
+#undef X
 
 // An option of the table as one of CLI11's.
 void add_option(CLI::App& app, Options& options, const Option& option) {
@@ -58,7 +76,7 @@ std::span<const Subcommand* const> subcommands() { return commands; }
 
 const Subcommand* find_subcommand(std::string_view name) {
   const auto found = std::ranges::find(commands, name, &Subcommand::name);
-  return found == commands.end() ? nullptr : *found;
+  return found == std::end(commands) ? nullptr : *found;
 }
 
 int run_subcommand(const Subcommand& command, const std::vector<std::string>& words) {

@@ -2,8 +2,8 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "apps/gpuprof/command/new_profile.hpp"
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/excerpt.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/shell.hpp"
 #include "libprof/export/for_nvprof.hpp"
@@ -42,7 +42,7 @@ std::function<int()> declare(CLI::App& app) {
 
 }  // namespace
 
-const Subcommand export_command{
+extern const Subcommand export_command{
     .name = "export",
     .usage = "FILE --for nvprof -o FILE",
     .help = "Write a profile that nvprof 11.8 and the Visual Profiler read right",

@@ -1,4 +1,4 @@
-#include "apps/gpuprof/option_table.hpp"
+#include "apps/gpuprof/option/table.hpp"
 
 #include <unistd.h>
 
@@ -9,9 +9,9 @@
 #include <cmath>
 #include <filesystem>
 
-#include "apps/gpuprof/complete.hpp"
 #include "apps/gpuprof/given_names.hpp"
-#include "apps/gpuprof/trace.hpp"
+#include "apps/gpuprof/help/complete.hpp"
+#include "apps/gpuprof/option/trace_selection.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/pattern.hpp"
 #include "libprof/base/text.hpp"

@@ -1,4 +1,4 @@
-#include "apps/gpuprof/excerpt.hpp"
+#include "apps/gpuprof/command/new_profile.hpp"
 
 #include <unistd.h>
 
@@ -8,8 +8,8 @@
 #include <system_error>
 #include <utility>
 
+#include "apps/gpuprof/command/progress.hpp"
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/progress.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/launch/file_name.hpp"
 #include "libprof/store/output_file.hpp"

@@ -15,7 +15,7 @@
 
 namespace gpuprof::app {
 
-struct Option;  // option_table.hpp
+struct Option;  // table.hpp
 struct Preset;  // presets.hpp
 
 enum class Action { run, import, help, version, query };

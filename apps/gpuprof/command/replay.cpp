@@ -7,10 +7,10 @@
 #include <memory>
 #include <optional>
 
+#include "apps/gpuprof/command/outcome.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/log.hpp"
-#include "apps/gpuprof/option_table.hpp"
-#include "apps/gpuprof/output.hpp"
+#include "apps/gpuprof/option/table.hpp"
 #include "libprof/base/temporary_folder.hpp"
 #include "libprof/record/recorder.hpp"
 
@@ -74,7 +74,7 @@ std::function<int()> declare(CLI::App& app) {
 
 }  // namespace
 
-const Subcommand replay_command{
+extern const Subcommand replay_command{
     .name = "replay",
     .usage = "FILE [-o FILE]",
     .help = "Load a capture made with --save-capture, or print its reports",

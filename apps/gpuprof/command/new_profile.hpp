@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/gpuprof/options.hpp"
+#include "apps/gpuprof/option/command_line.hpp"
 #include "libprof/export/excerpt.hpp"
 
 namespace gpuprof::app {

@@ -15,7 +15,7 @@ std::function<int()> declare(CLI::App&) {
 
 }  // namespace
 
-const Subcommand schema_command{
+extern const Subcommand schema_command{
     .name = "schema",
     .usage = "",
     .help = "Print the tables and views as Markdown",

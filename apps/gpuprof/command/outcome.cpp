@@ -1,4 +1,4 @@
-#include "apps/gpuprof/output.hpp"
+#include "apps/gpuprof/command/outcome.hpp"
 
 #include <set>
 #include <string>
