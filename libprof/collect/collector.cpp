@@ -20,6 +20,8 @@
 namespace gpuprof::collect {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr std::int64_t default_slots = 256;
 constexpr std::int64_t default_slot_bytes = 1 << 20;
 constexpr std::chrono::milliseconds exit_patience{5000};  // for the GPU, and then for the launcher
@@ -29,6 +31,9 @@ constexpr std::chrono::milliseconds exit_patience{5000};  // for the GPU, and th
 constexpr int first_flush_ms = 2;
 constexpr int starting_flush_ms = 20;
 constexpr double flush_growth = 1.25;
+// Clocks are read more often at first, so that short runs have some too.
+constexpr std::chrono::milliseconds first_clocks_after{1000};
+constexpr std::chrono::milliseconds most_between_clocks{10'000};
 
 // Contexts: to synchronise at exit, and to know when the driver is up.
 constexpr CUpti_CallbackId context_events[] = {
@@ -299,6 +304,8 @@ void Collector::thread_main() {
       static_cast<double>(std::clamp<std::int64_t>(config_.integer("flush_ms", 500), 1, 60'000));
   double wait_ms = first_flush_ms;
   bool driver_up = false;
+  auto clocks_every = first_clocks_after;
+  auto next_clocks = Clock::now() + clocks_every;
   while (running() && channel_.alive()) {
     if (listen(static_cast<int>(wait_ms))) continue;
     if (!running()) break;
@@ -314,6 +321,10 @@ void Collector::thread_main() {
       record_device_attributes();
     }
     send_statistics(false);
+    if (Clock::now() < next_clocks) continue;
+    stream_.clock(wire::Clock::Moment::meanwhile, cupti_.cuptiGetTimestamp);
+    clocks_every = std::min(2 * clocks_every, most_between_clocks);
+    next_clocks = Clock::now() + clocks_every;
   }
 }
 

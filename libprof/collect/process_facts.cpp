@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
+#include <string_view>
 #include <vector>
 
 #include "libprof/base/shell.hpp"
+#include "libprof/wire/job.hpp"
 
 namespace gpuprof::collect {
 namespace {
@@ -46,6 +49,11 @@ wire::Fields process_facts() {
   // Before there is an answer that could say so.
   if (!secure_getenv("GPUPROF_HIDE_COMMAND_LINE")) facts.set("command_line", command_line());
   facts.set("rank", rank());
+  wire::for_each_job_variable([&](std::string_view name) {
+    const char* value = secure_getenv(std::string(name).c_str());
+    if (!value || std::strlen(value) > wire::max_job_value) return;
+    facts.set(std::string(wire::environment_prefix) + std::string(name), value);
+  });
   return facts;
 }
 

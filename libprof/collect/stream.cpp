@@ -1,9 +1,8 @@
 #include "libprof/collect/stream.hpp"
 
-#include <time.h>
-
 #include <utility>
 
+#include "libprof/base/clock.hpp"
 #include "libprof/collect/process_facts.hpp"
 
 namespace gpuprof::collect {
@@ -11,12 +10,6 @@ namespace {
 
 // What the launcher answers within is microseconds. When it stands still, the target does not.
 constexpr int answer_patience_ms = 1000;
-
-std::int64_t clock_ns(clockid_t clock) {
-  timespec time{};
-  clock_gettime(clock, &time);
-  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
-}
 
 // What the launcher has written down for all collectors, beside its socket.
 std::optional<wire::Fields> written_config(const std::string& socket_path) {
@@ -95,11 +88,26 @@ void Stream::describe(const wire::PayloadSchema& payloads) {
 }
 
 void Stream::clock(wire::Clock::Moment moment, decltype(&::cuptiGetTimestamp) cupti_now) {
-  wire::Clock clock{moment, clock_ns(CLOCK_REALTIME), clock_ns(CLOCK_MONOTONIC), 0};
-  std::uint64_t now = 0;
-  if (cupti_now) cupti_now(&now);
-  clock.cupti = static_cast<std::int64_t>(now);
-  send(wire::FrameType::clock, clock);
+  // Of a few readings the one that took least: between two clocks of it nothing else ran.
+  constexpr int readings = 4;
+  wire::Clock best;
+  std::int64_t best_took = 0;
+  for (int i = 0; i < readings; ++i) {
+    wire::Clock clock{.moment = moment};
+    clock.monotonic_raw = clock_ns(CLOCK_MONOTONIC_RAW);
+    std::uint64_t now = 0;
+    if (cupti_now) cupti_now(&now);
+    clock.cupti = static_cast<std::int64_t>(now);
+    clock.realtime = clock_ns(CLOCK_REALTIME);
+    clock.monotonic = clock_ns(CLOCK_MONOTONIC);
+    clock.ticks = processor_ticks();
+    const std::int64_t took = clock_ns(CLOCK_MONOTONIC_RAW) - clock.monotonic_raw;
+    if (i > 0 && took >= best_took) continue;
+    best = clock;
+    best_took = took;
+  }
+  best.realtime_error = realtime_error_ns();
+  send(wire::FrameType::clock, best);
 }
 
 void Stream::statistics(bool last, const std::function<std::vector<wire::Statistic>()>& read) {

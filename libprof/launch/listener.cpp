@@ -139,6 +139,13 @@ std::vector<std::string> paths_in(std::string_view candidates) {
   return paths;
 }
 
+// What a sampler is told when there is nothing more for it to sample.
+wire::Fields stop_request() {
+  wire::Fields fields;
+  fields.set("stop", std::int64_t{1});
+  return fields;
+}
+
 }  // namespace
 
 struct Listener::Connection {
@@ -147,6 +154,7 @@ struct Listener::Connection {
   std::int64_t process_id = 0;
   ucred peer{};  // as we see it: the process itself may live in another namespace
   bool said_hello = false;
+  wire::Role role = wire::Role::target;
   bool renamed = false;        // the id it gave is not its own
   std::uint64_t refused = 0;   // frames that it may not send
   bool arena_missing = false;  // we had no descriptor for it
@@ -302,11 +310,12 @@ bool Listener::turn(std::vector<pollfd>& waiting) {
   if (settled_.load() != asked) {
     for (int i = 0; i < 4 * backlog && accept_one(); ++i) {
     }
-    active_.store(connections_.size());
+    count_active();
     settled_.store(asked);
     settled_.notify_all();
   }
-  active_.store(connections_.size());
+  count_active();
+  if (samplers_to_end_.load() && !samplers_told_) tell_samplers();
   if (stopping_.load() && connections_.empty()) return false;
 
   if (rests_until_ && Clock::now() >= *rests_until_) rests_until_.reset();
@@ -331,6 +340,25 @@ bool Listener::turn(std::vector<pollfd>& waiting) {
     over(std::move(gone));
   }
   return true;
+}
+
+void Listener::count_active() {
+  const auto samplers = std::ranges::count_if(
+      connections_, [](const auto& connection) { return connection->role == wire::Role::sampler; });
+  samplers_.store(static_cast<std::size_t>(samplers));
+  active_.store(connections_.size() - static_cast<std::size_t>(samplers));
+}
+
+void Listener::end_samplers() {
+  samplers_to_end_.store(true);
+  wake();
+}
+
+void Listener::tell_samplers() {
+  samplers_told_ = true;
+  for (const auto& connection : connections_) {
+    if (connection->role == wire::Role::sampler) tell(connection->stream, stop_request());
+  }
 }
 
 // Nobody is waited for any more.
@@ -477,7 +505,7 @@ void Listener::add_connection(int socket) {
   connection.stream = next_stream_++;
   connection.peer = peer;
   connection.process_id = peer.pid;  // until it says another
-  active_.store(connections_.size());
+  count_active();
 }
 
 bool Listener::receive(Connection& connection) {
@@ -614,12 +642,11 @@ void Listener::came_in_part(Connection& connection, std::span<const std::byte> p
 }
 
 void Listener::answer_hello(Connection& connection, wire::Frame& hello) {
-  wire::Decoder decoder(hello.payload());
-  const auto version = decoder.integer<std::uint32_t>();
-  wire::Fields fields = decoder.fields();
+  const wire::Hello said_by = wire::decode_hello(hello.payload());
+  wire::Fields fields = said_by.fields;
   // The loader tells of a collector that is newer than we are.
-  if (!decoder.ok() && version <= wire::version) return end_stream(connection, nameless);
-  const std::int64_t said = fields.integer("process_id");
+  if (!said_by.whole && said_by.version <= wire::version) return end_stream(connection, nameless);
+  const std::int64_t said = said_by.process_id();
   if (is_id_of(connection.peer.pid, said)) {
     connection.process_id = said;
   } else {
@@ -628,17 +655,18 @@ void Listener::answer_hello(Connection& connection, wire::Frame& hello) {
               "it says that it is process " + std::to_string(said) + ", which is not so");
     fields = with_process_id(fields, connection.process_id);
     wire::Encoder encoder;
-    encoder.integer(version).fields(fields);
+    encoder.integer(said_by.version).fields(fields);
     hello = wire::make_frame(wire::FrameType::hello, connection.stream, encoder.bytes());
   }
   connection.said_hello = true;
-  seen_.fetch_add(1);
-  {
+  connection.role = said_by.role();
+  if (connection.role == wire::Role::target) {
+    seen_.fetch_add(1);
     const std::lock_guard lock(mutex_);
     active_processes_.push_back(connection.process_id);
   }
   wire::Fields answer = options_.config;
-  if (options_.config_for) {
+  if (options_.config_for && connection.role == wire::Role::target) {
     for (const auto& [name, value] : options_.config_for(connection.stream, fields)) {
       answer.set(name, value);
     }
@@ -648,6 +676,9 @@ void Listener::answer_hello(Connection& connection, wire::Frame& hello) {
   config.fields(answer);
   send_frame(connection.socket, wire::FrameType::config, config.bytes());
   collectors_->add(connection.stream, connection.socket);
+  if (connection.role == wire::Role::sampler && samplers_to_end_.load()) {
+    tell(connection.stream, stop_request());
+  }
 }
 
 void Listener::take_question(Connection& connection, const wire::Frame& question) {

@@ -65,9 +65,11 @@ class Listener {
 
   const std::string& socket_path() const { return socket_path_; }
 
-  // Processes connected now, salvage of dead ones included.
-  // Exact after settle().
+  // Processes of the run that are connected now, salvage of dead ones included. Exact after
+  // settle().
   std::size_t active() const { return active_.load(); }
+  // Samplers (wire::Role) that are connected now.
+  std::size_t samplers() const { return samplers_.load(); }
   std::size_t seen() const { return seen_.load(); }
   // Those that connected and ended before they said who they are.
   std::size_t silent() const { return silent_.load(); }
@@ -84,6 +86,9 @@ class Listener {
   // waits: a collector that does not read misses it.
   void tell(std::uint32_t stream, const wire::Fields& fields);
 
+  // The last process has ended: tells the samplers to end too, also those that come yet.
+  void end_samplers();
+
   // Takes no further connections, and drops those that are left when `abandon` is set.
   void stop(bool abandon);
 
@@ -94,6 +99,8 @@ class Listener {
   void run();
   bool turn(std::vector<pollfd>& waiting);  // false: it was the last one
   void abandon();
+  void count_active();
+  void tell_samplers();
   int patience_ms() const;
   bool goes_on(Connection& connection, bool something_came);
   bool accept_one();  // false: there is none, or none can be taken now
@@ -131,6 +138,9 @@ class Listener {
   int reserve_ = -1;  // closed to take a connection when no descriptor is left
   std::optional<std::chrono::steady_clock::time_point> rests_until_;  // nothing is accepted
   std::atomic<std::size_t> active_{0};
+  std::atomic<std::size_t> samplers_{0};
+  std::atomic<bool> samplers_to_end_{false};
+  bool samplers_told_ = false;  // the thread's own
   std::atomic<std::size_t> seen_{0};
   std::atomic<std::size_t> silent_{0};
   std::atomic<std::size_t> turned_away_{0};

@@ -8,9 +8,13 @@
 
 #include "libprof/base/error.hpp"
 #include "libprof/launch/file_name.hpp"
+#include "libprof/wire/messages.hpp"
 
 namespace gpuprof::record {
 namespace {
+
+// The launcher's own are a handful; a sampler's, which may be forged, a table each.
+constexpr std::size_t most_run_frames = 4096;
 
 wire::Frame copy(const wire::Frame& frame) {
   return wire::make_frame(frame.type, frame.stream, frame.payload());
@@ -138,8 +142,33 @@ void Recorder::take(wire::Frame frame) {
     return;
   }
   begin();
+  if (per_process_ && is_of_sampler(frame)) return take_of_sampler(frame);
   if (Profile* profile = profile_of(frame)) {
     write(*profile, [&](store::Loader& loader) { loader.load(frame); });
+  }
+}
+
+bool Recorder::is_of_sampler(const wire::Frame& frame) {
+  if (frame.type == wire::FrameType::hello &&
+      wire::decode_hello(frame.payload()).role() == wire::Role::sampler) {
+    samplers_.insert(frame.stream);
+  }
+  return samplers_.contains(frame.stream);
+}
+
+// Files that are made later get what describes its rows. Rows that came before are not in them.
+void Recorder::take_of_sampler(const wire::Frame& frame) {
+  switch (frame.type) {
+    case wire::FrameType::hello:
+    case wire::FrameType::info:
+    case wire::FrameType::table:
+      if (run_frames_.size() < most_run_frames) run_frames_.push_back(copy(frame));
+      break;
+    default: break;
+  }
+  for (std::size_t i = 0; i < profiles_.size(); ++i) {
+    if (!profiles_[i]->loader) continue;
+    write(*profiles_[i], [&](store::Loader& loader) { loader.load(frame); });
   }
 }
 
@@ -159,9 +188,8 @@ Recorder::Profile* Recorder::profile_of(const wire::Frame& frame) {
   const auto known = of_streams_.find(frame.stream);
   if (known != of_streams_.end()) return known->second;
   if (frame.type != wire::FrameType::hello) return nullptr;
-  wire::Decoder decoder(frame.payload());
-  decoder.integer<std::uint32_t>();
-  auto profile = make_profile(static_cast<long>(decoder.fields().integer("process_id")));
+  const wire::Hello hello = wire::decode_hello(frame.payload());
+  auto profile = make_profile(static_cast<long>(hello.process_id()));
   if (!open(*profile)) {
     lose(*profile);
     return of_streams_[frame.stream] = nullptr;

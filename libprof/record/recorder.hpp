@@ -1,4 +1,5 @@
 // Where the frames of a run go: into one database, or one per process, and into a capture besides.
+// What is of the run as a whole, as what samplers tell is, goes into each database.
 #pragma once
 
 #include <sys/types.h>
@@ -9,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -85,6 +87,8 @@ class Recorder {
   void begin();
   void write(Profile& profile, const std::function<void(store::Loader&)>& what);
   Profile* profile_of(const wire::Frame& frame);
+  bool is_of_sampler(const wire::Frame& frame);
+  void take_of_sampler(const wire::Frame& frame);
   void end_capture(const Error& error);
   void look_for_files();
 
@@ -95,6 +99,7 @@ class Recorder {
   std::unique_ptr<wire::CaptureWriter> capture_;
   std::string capture_damage_;
   std::vector<wire::Frame> run_frames_;                                  // every file has them
+  std::set<std::uint32_t> samplers_;                                     // streams, as their frames
   std::vector<std::pair<schema::StatisticName, std::uint64_t>> counts_;  // and these
   std::vector<std::pair<schema::StatisticName, std::string>> reasons_;
   std::vector<std::unique_ptr<Profile>> profiles_;

@@ -12,6 +12,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::size_t queue_bytes = std::size_t{128} << 20;
+constexpr milliseconds sampler_patience{10'000};  // for the last samples, and their way to us
 constexpr std::uint64_t much = std::uint64_t{64} << 20;  // bytes, to wait for
 
 }  // namespace
@@ -67,6 +68,11 @@ void Run::wait_for_the_others() {
 
 void Run::stop_listening() {
   if (std::exchange(stopped_, true)) return;
+  listener_.end_samplers();
+  const auto until = steady_clock::now() + sampler_patience;
+  while (listener_.samplers() > 0 && steady_clock::now() < until && !common_.ends.hurried()) {
+    std::this_thread::sleep_for(milliseconds(1));
+  }
   listener_.stop(true);
   while (listener_.active() > 0) std::this_thread::sleep_for(milliseconds(1));
 }

@@ -57,6 +57,9 @@ bool may_be_told(std::string_view key) {
   return std::ranges::find(schema::run_keys, key, &schema::KeyDoc::key) != schema::run_keys.end();
 }
 
+// In place of a process's number, where there is no process of the run.
+constexpr std::int64_t no_number = -1;
+
 bool is_number(std::string_view text) {
   return !text.empty() && text.size() < 19 && text != "-" &&
          text.find_first_not_of("0123456789", text[0] == '-' ? 1 : 0) == text.npos;
@@ -93,6 +96,7 @@ struct Loader::Stream {
 struct Loader::Process {
   RowContext context;
   bool said_hello = false;
+  bool sampler = false;  // and no process of the run
   bool refused = false;
   bool salvaged = false;
   std::size_t diagnostics = 0;
@@ -147,7 +151,9 @@ void Loader::begin() {
 void Loader::load(const wire::Frame& frame) {
   begin();
   if (frame.stream == wire::run_stream) return load_of_run(frame);
-  Process* process = this->process(frame.stream);
+  const bool sampler = frame.type == wire::FrameType::hello &&
+                       wire::decode_hello(frame.payload()).role() == wire::Role::sampler;
+  Process* process = this->process(frame.stream, sampler);
   if (!process) return add(0, "", left_out, 1);
   if (process->refused && frame.type != wire::FrameType::stream_end) {
     return count(*process, refused_frames);
@@ -214,15 +220,18 @@ void Loader::load_of_stream(Process& process, const wire::Frame& frame) {
   }
 }
 
-Loader::Process* Loader::process(std::uint32_t stream) {
+// `sampler`: whether it is one, if it is new.
+Loader::Process* Loader::process(std::uint32_t stream, bool sampler) {
   const auto known = processes_.find(stream);
   if (known != processes_.end()) return known->second.get();
   if (processes_.size() >= wire::max_streams) return nullptr;
   auto process = std::make_unique<Process>();
   process->stream = std::make_unique<Stream>();
-  process->context.numbers.push_back(next_number());
-  process->context.next_number = [this] { return next_number(); };
-  ++totals_.processes;
+  process->sampler = sampler;
+  // Numbers are for targets alone: the first one's is 0, so that it keeps CUPTI's own ids.
+  process->context.numbers.push_back(sampler ? no_number : next_number());
+  process->context.next_number = [this, sampler] { return sampler ? no_number : next_number(); };
+  if (!sampler) ++totals_.processes;
   return processes_.emplace(stream, std::move(process)).first->second.get();
 }
 
@@ -306,12 +315,19 @@ void Loader::load_run(const wire::Frame& frame) {
 }
 
 void Loader::load_hello(Process& process, const wire::Frame& frame) {
-  wire::Decoder decoder(frame.payload());
-  const auto version = decoder.integer<std::uint32_t>();
-  const wire::Fields hello = decoder.fields();
-  if (!decoder.ok() || process.said_hello) return count(process, malformed_frames);
+  const wire::Hello said = wire::decode_hello(frame.payload());
+  if (!said.whole || process.said_hello) return count(process, malformed_frames);
   process.said_hello = true;
-  process.context.process_id = hello.integer("process_id");
+  process.context.process_id = said.process_id();
+  if (!process.sampler) insert_process(process, said.fields);
+  if (said.version > wire::version) {
+    throw wire::StreamError("its collector speaks wire version " + std::to_string(said.version) +
+                            ", this gpuprof only up to " + std::to_string(wire::version) +
+                            " (use the gpuprof that came with that collector, or a newer one)");
+  }
+}
+
+void Loader::insert_process(const Process& process, const wire::Fields& hello) {
   Statement insert = database_.prepare(
       "INSERT INTO PROCESS(processId, number, parentProcessId, executable, command_line, "
       "goodbye, salvaged, rank, worldSize, localRank, jobLauncher, job) "
@@ -327,11 +343,6 @@ void Loader::load_hello(Process& process, const wire::Frame& frame) {
     if (job->local_rank) insert.bind(8, *job->local_rank);
   }
   insert.run();
-  if (version > wire::version) {
-    throw wire::StreamError("its collector speaks wire version " + std::to_string(version) +
-                            ", this gpuprof only up to " + std::to_string(wire::version) +
-                            " (use the gpuprof that came with that collector, or a newer one)");
-  }
 }
 
 void Loader::load_info(Process& process, const wire::Frame& frame) {

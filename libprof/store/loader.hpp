@@ -100,11 +100,12 @@ class Loader {
   // waited for: behind it nothing of a frame can fail because of that.
   void begin();
   // Null: there are more streams than may be.
-  Process* process(std::uint32_t stream);
+  Process* process(std::uint32_t stream, bool sampler = false);
   void load_of_run(const wire::Frame& frame);
   void load_of_stream(Process& process, const wire::Frame& frame);
   void load_run(const wire::Frame& frame);
   void load_hello(Process& process, const wire::Frame& frame);
+  void insert_process(const Process& process, const wire::Fields& hello);
   void load_info(Process& process, const wire::Frame& frame);
   void load_table(Process& process, const wire::Frame& frame);
   void load_batch(Process& process, std::span<const std::byte> payload);

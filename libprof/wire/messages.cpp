@@ -136,6 +136,15 @@ std::optional<std::vector<WireString>> decode_strings(const Block& block) {
   return strings;
 }
 
+Hello decode_hello(std::span<const std::byte> payload) {
+  Decoder decoder(payload);
+  Hello hello;
+  hello.version = decoder.integer<std::uint32_t>();
+  hello.fields = decoder.fields();
+  hello.whole = decoder.ok();
+  return hello;
+}
+
 void encode(Encoder& encoder, const Clock& clock) {
   encoder.integer(static_cast<std::uint32_t>(clock.moment))
       .integer(clock.realtime)

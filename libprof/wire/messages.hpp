@@ -66,6 +66,26 @@ struct WireString {
 };
 std::optional<std::vector<WireString>> decode_strings(const Block& block);
 
+// What a stream is of. A target is a process of the run that is profiled. A sampler is a program of
+// ours beside it: it counts as no process, and what it tells is of the run as a whole.
+enum class Role { target, sampler };
+
+inline constexpr std::string_view role_field = "role";
+inline constexpr std::string_view sampler_role = "sampler";
+
+struct Hello {
+  std::uint32_t version{};
+  Fields fields;
+  bool whole{};  // a newer version's may not be
+
+  Role role() const {
+    return fields.text(role_field) == sampler_role ? Role::sampler : Role::target;
+  }
+  std::int64_t process_id() const { return fields.integer("process_id"); }
+};
+
+Hello decode_hello(std::span<const std::byte> payload);
+
 // Clocks in ns, read as close together as can be. 0: not known, as from older collectors.
 struct Clock {
   enum class Moment : std::uint32_t { first = 0, last = 1, meanwhile = 2 };

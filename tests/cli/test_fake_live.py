@@ -128,6 +128,33 @@ class Growing(FakeTest):
         # A file of its own again.
         self.assertEqual(self.database().one("PRAGMA journal_mode"), "delete")
 
+    def test_clocks_are_read_again(self):
+        process = self.start("steady", 60, 10)
+        again = 0
+        while again == 0 and process.poll() is None:
+            time.sleep(0.1)
+            if not self.output.exists():
+                continue
+            reader = sqlite3.connect(f"file:{self.output}?mode=ro", uri=True)
+            try:
+                (again,) = reader.execute(
+                    "SELECT count(*) FROM CLOCK WHERE moment = 'meanwhile'"
+                ).fetchone()
+            except sqlite3.OperationalError:
+                pass
+            finally:
+                reader.close()
+        os.kill(process.pid, signal.SIGINT)
+        process.communicate()
+        clocks = self.database().rows(
+            "SELECT realtime, monotonic, cupti, monotonicRaw FROM CLOCK ORDER BY rowid"
+        )
+        self.assertGreaterEqual(len(clocks), 2)
+        # The same time has passed on each of them, but for what corrects them.
+        passed = [after - before for before, after in zip(clocks[0], clocks[1])]
+        self.assertGreater(min(passed), 0)
+        self.assertLess(max(passed), 1.05 * min(passed))
+
     def test_a_reader_that_leaves_late(self):
         """gpuprof waits a moment for it, and the file is one of its own again."""
         process = self.start("steady", 1, 10)

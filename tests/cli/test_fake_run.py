@@ -116,6 +116,21 @@ class Hello(FakeTest):
         self.assertLess(run["t0_realtime_ns"], run["t1_realtime_ns"])
         self.assertEqual(database.rows("SELECT moment FROM CLOCK"), [("first",), ("last",)])
 
+    def test_place_in_a_job(self):
+        job = {"RANK": "3", "WORLD_SIZE": "8", "LOCAL_RANK": "1", "MASTER_ADDR": "node1"}
+        database = self.hello(3, MASTER_PORT="x" * 300, **job)
+        self.assertEqual(
+            database.rows("SELECT rank, worldSize, localRank, jobLauncher, job FROM PROCESS"),
+            [(3, 8, 1, "torch", "MASTER_ADDR=node1")],
+        )
+        self.assertEqual(len(database.run()["boot_id"]), 36)
+
+    def test_clocks(self):
+        (first, last) = self.hello(3).rows(
+            "SELECT realtime, monotonic, cupti, monotonicRaw, ticks FROM CLOCK"
+        )
+        self.assertTrue(all(before < after for before, after in zip(first, last)), (first, last))
+
     def test_statistics(self):
         database = self.hello(50)
         self.assert_all_there(database)

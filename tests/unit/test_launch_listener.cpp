@@ -85,6 +85,18 @@ class Collector {
            header.type == static_cast<std::uint32_t>(wire::FrameType::config);
   }
 
+  // What it is told next.
+  wire::Fields next_config() const {
+    wire::FrameHeader header{};
+    if (recv(socket_, &header, sizeof header, MSG_WAITALL) != sizeof header) _exit(1);
+    std::vector<std::byte> payload(header.length);
+    if (!payload.empty() && recv(socket_, payload.data(), payload.size(), MSG_WAITALL) !=
+                                static_cast<ssize_t>(payload.size())) {
+      _exit(1);
+    }
+    return wire::Decoder(payload).fields();
+  }
+
   // Says that there is an arena. What is in it only salvage would look at.
   void send_arena(const char* cupti) const {
     send(test::fields_frame(wire::FrameType::info, 0, {{"cupti_path", cupti}}));
@@ -283,4 +295,52 @@ TEST_CASE("salvage loads no library that only the target vouches for") {
   chmod(evil.c_str(), 0666);
   CHECK(config_for(evil).find(evil) == std::string::npos);
   CHECK(launched.said().find(evil) != std::string::npos);
+}
+
+TEST_CASE("a sampler counts as no process and is told when the last one has ended", "[tsan]") {
+  launch::FrameQueue queue{1 << 20, "/tmp"};
+  std::atomic<int> configured{0};
+  launch::Listener listener({.config = {},
+                             .config_for =
+                                 [&](std::uint32_t, const wire::Fields&) {
+                                   ++configured;
+                                   return wire::Fields{};
+                                 },
+                             .message = {}},
+                            queue);
+  std::array<int, 2> ends{};
+  REQUIRE(pipe(ends.data()) == 0);
+  Child sampler([&] {
+    const Collector collector(listener.socket_path());
+    collector.send(
+        test::hello(0, getpid(), wire::version, {{wire::role_field, wire::sampler_role}}));
+    // What it is told first, and then once more: {"stop": 1}.
+    const wire::Fields config = collector.next_config();
+    const char answered = config.find("stop") ? 'n' : 'y';
+    if (write(ends[1], &answered, 1) != 1) _exit(1);
+    const char told = collector.next_config().integer("stop") == 1 ? 'y' : 'n';
+    if (write(ends[1], &told, 1) != 1) _exit(1);
+  });
+  char answer = 0;
+  REQUIRE(read(ends[0], &answer, 1) == 1);
+  CHECK(answer == 'y');
+  // It may still be counted as what it was before it said hello.
+  const auto began = steady_clock::now();
+  while (listener.samplers() == 0 && steady_clock::now() - began < for_ever) {
+    listener.settle();
+  }
+  CHECK(listener.samplers() == 1);
+  CHECK(listener.active() == 0);
+  CHECK(listener.seen() == 0);
+  CHECK(listener.active_processes().empty());
+  CHECK(configured == 0);
+  listener.end_samplers();
+  REQUIRE(read(ends[0], &answer, 1) == 1);
+  CHECK(answer == 'y');
+  sampler.wait();
+  while (listener.samplers() > 0 && steady_clock::now() - began < for_ever) {
+    listener.settle();
+  }
+  CHECK(listener.samplers() == 0);
+  for (const int end : ends) close(end);
 }

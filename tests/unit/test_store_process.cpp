@@ -42,3 +42,21 @@ TEST_CASE("clocks that are not known are NULL") {
   CHECK(test::rows(loader.database(), "SELECT first_realtime, last_realtime FROM processes") ==
         "1|21");
 }
+
+TEST_CASE("a sampler is no process of the run, and takes no number from one") {
+  store::Loader loader = test::make_loader();
+  loader.load(test::hello(1, 50, wire::version, {{wire::role_field, wire::sampler_role}}));
+  loader.load(test::table(1, test::tables::runtime));
+  wire::Encoder counted;
+  encode(counted, std::vector<wire::Statistic>{test::statistic("", "records_received", 7)});
+  loader.load(test::frame_of(wire::FrameType::statistics, 1, counted));
+  loader.load(test::hello(2, 100));
+  loader.load(test::frame_of(wire::FrameType::stream_end, 1, wire::Encoder()));
+  loader.load(test::frame_of(wire::FrameType::stream_end, 2, wire::Encoder()));
+  CHECK(loader.totals().processes == 1);
+  loader.finish();
+  CHECK(test::rows(loader.database(), "SELECT processId, number FROM PROCESS") == "100|0");
+  CHECK(test::rows(loader.database(),
+                   "SELECT value FROM STATISTIC WHERE processId = 50 AND name = "
+                   "'records_received'") == "7");
+}
