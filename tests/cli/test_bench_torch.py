@@ -16,7 +16,7 @@ CHILD = pathlib.Path(__file__).parent / "fake_torch.py"
 BENCH = SOURCE / "scripts" / "bench_torch"
 # These have no bare collector, and of the script they show nothing more.
 SANITIZED = bool(os.environ.get("GPUPROF_SANITIZE"))
-OURS = ["none", "gpuprof", "gpuprof+queries", "gpuprof-gpu"]
+OURS = ["none", "gpuprof", "gpuprof+queries", "gpuprof-gpu", "gpuprof+graph"]
 
 
 @unittest.skipUnless(GPUPROF and not SANITIZED, "GPUPROF is not set, or has a sanitizer")
