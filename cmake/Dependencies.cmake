@@ -1,7 +1,20 @@
 # Third-party libraries, each behind one target of ours.
 
+# Sets `variable` to where the header is found. For a portable build that is a folder of links:
+# /usr/include has the headers of this machine's glibc besides.
+function(gpuprof_find_header variable header)
+  find_path(${variable} ${header})
+  if(NOT GPUPROF_PORTABLE OR NOT ${variable})
+    return()
+  endif()
+  string(REGEX REPLACE "/.*" "" _first ${header})
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/include)
+  file(CREATE_LINK ${${variable}}/${_first} ${PROJECT_BINARY_DIR}/include/${_first} SYMBOLIC)
+  set(${variable} ${PROJECT_BINARY_DIR}/include PARENT_SCOPE)
+endfunction()
+
 # SQLite: the static library, so that the version we tested is the version that runs.
-find_path(GPUPROF_SQLITE_INCLUDE sqlite3.h)
+gpuprof_find_header(GPUPROF_SQLITE_INCLUDE sqlite3.h)
 find_library(GPUPROF_SQLITE_LIBRARY NAMES libsqlite3.a sqlite3)
 if(NOT GPUPROF_SQLITE_INCLUDE OR NOT GPUPROF_SQLITE_LIBRARY)
   message(FATAL_ERROR "SQLite is missing: install libsqlite3-dev, or run scripts/setup")
@@ -15,7 +28,7 @@ target_link_libraries(gpuprof_sqlite INTERFACE ${GPUPROF_SQLITE_LIBRARY} Threads
                       ${CMAKE_DL_LIBS} m)
 
 # PCRE2, static for the same reason.
-find_path(GPUPROF_PCRE2_INCLUDE pcre2.h)
+gpuprof_find_header(GPUPROF_PCRE2_INCLUDE pcre2.h)
 find_library(GPUPROF_PCRE2_LIBRARY NAMES libpcre2-8.a pcre2-8)
 if(NOT GPUPROF_PCRE2_INCLUDE OR NOT GPUPROF_PCRE2_LIBRARY)
   message(FATAL_ERROR "PCRE2 is missing: install libpcre2-dev, or run scripts/setup")
@@ -25,7 +38,7 @@ target_include_directories(gpuprof_pcre2 SYSTEM INTERFACE ${GPUPROF_PCRE2_INCLUD
 target_link_libraries(gpuprof_pcre2 INTERFACE ${GPUPROF_PCRE2_LIBRARY})
 
 # libiberty's demangler, which allocates nothing and gives its text piece by piece.
-find_path(GPUPROF_IBERTY_INCLUDE libiberty/demangle.h)
+gpuprof_find_header(GPUPROF_IBERTY_INCLUDE libiberty/demangle.h)
 find_library(GPUPROF_IBERTY_LIBRARY NAMES libiberty.a)
 if(NOT GPUPROF_IBERTY_INCLUDE OR NOT GPUPROF_IBERTY_LIBRARY)
   message(FATAL_ERROR "libiberty is missing: install libiberty-dev, or run scripts/setup")
@@ -34,14 +47,14 @@ add_library(gpuprof_iberty INTERFACE)
 target_include_directories(gpuprof_iberty SYSTEM INTERFACE ${GPUPROF_IBERTY_INCLUDE})
 target_link_libraries(gpuprof_iberty INTERFACE ${GPUPROF_IBERTY_LIBRARY})
 
-find_path(GPUPROF_CLI11_INCLUDE CLI/CLI.hpp)
+gpuprof_find_header(GPUPROF_CLI11_INCLUDE CLI/CLI.hpp)
 if(NOT GPUPROF_CLI11_INCLUDE)
   message(FATAL_ERROR "CLI11 is missing: install libcli11-dev, or run scripts/setup")
 endif()
 add_library(gpuprof_cli11 INTERFACE)
 target_include_directories(gpuprof_cli11 SYSTEM INTERFACE ${GPUPROF_CLI11_INCLUDE})
 
-find_path(GPUPROF_JSON_INCLUDE nlohmann/json.hpp)
+gpuprof_find_header(GPUPROF_JSON_INCLUDE nlohmann/json.hpp)
 if(NOT GPUPROF_JSON_INCLUDE)
   message(FATAL_ERROR "nlohmann/json is missing: install nlohmann-json3-dev, or run scripts/setup")
 endif()

@@ -86,9 +86,10 @@ std::uint32_t shifted(const Shift& shift, std::uint64_t sum) {
          shift[3][sum >> 24 & 0xff];
 }
 
-__attribute__((target("sse4.2"))) std::uint32_t by_instruction(std::uint32_t before,
-                                                               const std::byte* bytes,
-                                                               std::size_t count) {
+// The second name is what newer compilers ask for.
+__attribute__((target("sse4.2,crc32"))) std::uint32_t by_instruction(std::uint32_t before,
+                                                                     const std::byte* bytes,
+                                                                     std::size_t count) {
   std::uint64_t sum = before;
   if (count >= 3 * stretch) {
     const Shift& shift = shift_by_stretch();

@@ -40,6 +40,33 @@ class Installed(unittest.TestCase):
         yield self.prefix / "bin" / "gpuprof"
         yield from sorted((self.prefix / "lib" / "gpuprof").glob("*gpuprof*"))
 
+    @unittest.skipUnless(shutil.which("readelf"), "readelf is missing")
+    def test_what_it_needs(self):
+        """Of other libraries glibc alone; the collector exports what it means to. Which glibc is
+        the machine's: scripts/build --portable."""
+        self.assertEqual(self.check("--glibc", "99"), [])
+        problems = self.check("--glibc", "2.1")
+        self.assertTrue(problems)
+        for line in problems:
+            self.assertRegex(line, "^needs glibc 2")
+
+    @unittest.skipUnless(shutil.which("readelf"), "readelf is missing")
+    @unittest.skipUnless(os.environ.get("GPUPROF_HAVE_CUPTI") == "1", "there is no collector")
+    def test_a_collector_that_shows_more(self):
+        stand_in = pathlib.Path(BUILD, "tests/fake/libcupti.so.13")
+        shutil.copy(stand_in, self.prefix / "lib/gpuprof/libgpuprof_collector.so")
+        problems = self.check("--glibc", "99")
+        self.assertIn("exports cuptiGetVersion", problems)
+        self.assertIn("does not export InitializeInjection", problems)
+
+    def check(self, *options):
+        """What scripts/check_portable finds wrong."""
+        run = subprocess.run([pathlib.Path(SOURCE, "scripts/check_portable"), self.prefix, *options],
+                             capture_output=True, text=True)  # fmt: skip
+        problems = [line.strip() for line in run.stdout.splitlines() if line.startswith("  ")]
+        self.assertEqual((run.returncode, run.stderr), (int(bool(problems)), ""))
+        return problems
+
     def test_no_path_of_the_build(self):
         for program in self.programs():
             content = program.read_bytes()
