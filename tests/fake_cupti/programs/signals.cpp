@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 
 #include "tests/fake_cupti/cuda/fake_cuda.hpp"
 
