@@ -1,0 +1,218 @@
+// What is collected.
+#include <climits>
+#include <cmath>
+#include <filesystem>
+
+#include "apps/gpuprof/option/setters.hpp"
+#include "apps/gpuprof/option/trace_selection.hpp"
+#include "libprof/base/text.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+using G = OptionGroup;
+using schema::Group;
+
+// Turns a group of --trace on or off.
+Set group(Group group) {
+  return [=](Options& options, const std::string& value) {
+    options.groups.emplace_back(group, value != "off");
+    return std::optional<Refusal>();
+  };
+}
+
+std::optional<Refusal> set_timeout(Options& options, const std::string& value) {
+  const auto seconds = parse<double>(value);
+  // nvprof says no more than its usual line here.
+  if (!seconds || !(*seconds >= 0 && *seconds <= 2'000'000)) return Refusal{};
+  options.timeout_ms = static_cast<int>(std::ceil(*seconds * 1000));
+  return {};
+}
+
+std::optional<Refusal> set_trace(Options& options, const std::string& value) {
+  std::vector<std::string> words = options.trace;
+  for (std::string& word : split(value, ',')) words.push_back(std::move(word));
+  if (const std::string problem = trace_problem(words); !problem.empty()) {
+    return Refusal{.takes = problem};
+  }
+  options.trace = words;
+  return {};
+}
+
+std::optional<Refusal> set_api_trace(Options& options, const std::string& value) {
+  options.api_trace = value == "none"      ? ApiTrace::none
+                      : value == "runtime" ? ApiTrace::runtime
+                      : value == "driver"  ? ApiTrace::driver
+                                           : ApiTrace::all;
+  return {};
+}
+
+std::optional<Refusal> set_cupti(Options& options, const std::string& value) {
+  if (!std::filesystem::exists(value)) return Refusal{.takes = "the path of a libcupti"};
+  options.cupti = value;
+  return {};
+}
+
+std::string trace_help() {
+  std::string help = "Groups of records to collect, with commas between";
+  for (const schema::GroupInfo& group : schema::groups) {
+    if (group.name.empty()) continue;
+    help += "\n  " + std::string(group.name);
+    help.append(group.name.size() < 16 ? 16 - group.name.size() : 1, ' ');
+    help += std::string(group.doc) + (group.by_default ? " (on)" : "");
+  }
+  return help + "\n+NAME adds to what is on, -NAME takes away; all is everything but graph.";
+}
+
+// Groups of --trace; behind a part with '+' or '-', and for one, with that.
+std::vector<std::string> trace_words(std::string_view typed) {
+  const std::size_t comma = typed.rfind(',');
+  const std::string_view part = comma == typed.npos ? typed : typed.substr(comma + 1);
+  const bool changes = typed.starts_with('+') || typed.starts_with('-');
+  std::vector<std::string> words;
+  for (const schema::GroupInfo& group : schema::groups) {
+    if (group.name.empty()) continue;
+    if (!changes) words.emplace_back(group.name);
+    for (const char sign : {'+', '-'}) {
+      if (changes && (part.empty() || part[0] == sign))
+        words.push_back(sign + std::string(group.name));
+    }
+  }
+  if (!changes) words.emplace_back("all");
+  return words;
+}
+
+}  // namespace
+
+std::vector<Option> collect_options() {
+  return {
+      {.name = "trace",
+       .argument = "LIST",
+       .group = G::collect,
+       .help = trace_help(),
+       .common = true,
+       .minus_values = true,
+       .values = trace_words,
+       .set = set_trace},
+      {.name = "profile-from-start",
+       .argument = "on|off",
+       .group = G::collect,
+       .help = "off: collect only between cudaProfilerStart and cudaProfilerStop",
+       .common = true,
+       .set = equals("on", [](Options& o) -> bool& { return o.profile_from_start; })},
+      {.name = "timeout",
+       .letter = 't',
+       .argument = "SECONDS",
+       .group = G::collect,
+       .help = "End the program with SIGTERM after this time\n"
+               "It counts from the moment at which the program starts to use CUDA.",
+       .common = true,
+       .set = set_timeout},
+      {.name = "profile-api-trace",
+       .argument = "none|runtime|driver|all",
+       .group = G::collect,
+       .help = "CUDA calls to record (all)\n"
+               "GPU work is joined to calls of the recorded kind only.",
+       .set = set_api_trace},
+      {.name = "concurrent-kernels",
+       .argument = "on|off",
+       .group = G::collect,
+       .help = "off: run kernels one at a time, those of CUDA graphs excepted\n"
+               "Run-time compilation and memory decompression are not recorded then.",
+       .set = equals("on", [](Options& o) -> bool& { return o.concurrent_kernels; })},
+      {.name = "unified-memory-profiling",
+       .argument = "per-process-device|off",
+       .group = G::collect,
+       .help = "Page migrations and faults of managed memory (on)",
+       .set = group(Group::unified_memory)},
+      {.name = "track-memory-allocations",
+       .argument = "on|off",
+       .group = G::collect,
+       .help = "Allocations and frees (on)",
+       .set = group(Group::memory)},
+      {.name = "system-profiling",
+       .argument = "on|off",
+       .group = G::collect,
+       .help = "Clocks, temperature, power and fan (off)",
+       .set = group(Group::environment)},
+      {.name = "openacc-profiling",
+       .argument = "on|off",
+       .group = G::collect,
+       .help = "OpenACC constructs (off)",
+       .set = group(Group::openacc)},
+      {.name = "openmp-profiling",
+       .argument = "on|off",
+       .group = G::collect,
+       .help = "OpenMP constructs (off)",
+       .set = group(Group::openmp)},
+      {.name = "profile-child-processes",
+       .group = G::collect,
+       .help = "Profile children of the program too; always on"},
+      {.name = "profile-all-processes",
+       .group = G::collect,
+       .help = "Profile whatever the user starts, anywhere",
+       .status = Status::replaced,
+       .why = "CUDA loads a profiler only into what the profiler starts; start the processes under "
+              "gpuprof, such as gpuprof -o run-%p.sqlite sh"},
+      {.name = "annotate-mpi",
+       .argument = "off|openmpi|mpich",
+       .group = G::collect,
+       .help = "An NVTX range for each MPI call",
+       .status = Status::not_yet,
+       .why = "MPI calls have no ranges",
+       .harmless = "off"},
+      {.name = "cpu-thread-tracing",
+       .argument = "on|off",
+       .group = G::collect,
+       .help = "Calls of the thread library",
+       .status = Status::replaced,
+       .why = "nothing in CUDA records thread calls any more; perf trace and strace -f show them",
+       .harmless = "off"},
+      {.name = "kernel-latency-timestamps",
+       .argument = "on|off",
+       .group = G::collect,
+       .help = "When kernels were queued and submitted (off)",
+       .set = equals("on", [](Options& o) -> bool& { return o.kernel_latency_timestamps; })},
+      {.name = "device-buffer-size",
+       .argument = "MB",
+       .group = G::collect,
+       .help = "Memory for records on the device",
+       .status = Status::no_effect,
+       .why = "CUPTI sizes its buffers on the device itself",
+       .set = number(1, INT_MAX)},
+      {.name = "device-cdp-buffer-size",
+       .argument = "MB",
+       .group = G::collect,
+       .help = "Memory for records of kernels that kernels launch",
+       .status = Status::no_effect,
+       .why = "CUPTI records no kernels launched by kernels any more",
+       .set = number(1, INT_MAX)},
+      {.name = "profiling-semaphore-pool-size",
+       .argument = "N",
+       .group = G::collect,
+       .help = "Semaphores for serialized kernels",
+       .status = Status::no_effect,
+       .why = "CUPTI sizes its pools itself",
+       .set = number(1, INT_MAX)},
+      {.name = "flush-period",
+       .argument = "MS",
+       .group = G::collect,
+       .help = "Milliseconds after which records are written at the latest (500)",
+       .ours = true,
+       .set = number(1, 60'000, [](Options& o) -> int& { return o.flush_ms; })},
+      {.name = "activity-buffers",
+       .argument = "N",
+       .group = G::collect,
+       .help = "Buffers of 1 MiB that CUPTI may fill at a time (256)",
+       .ours = true,
+       .set = number(4, 65'536, [](Options& o) -> int& { return o.slots; })},
+      {.name = "cupti",
+       .argument = "PATH",
+       .group = G::collect,
+       .help = "The libcupti to use, in place of gpuprof's own",
+       .ours = true,
+       .set = set_cupti},
+  };
+}
+
+}  // namespace gpuprof::app

@@ -1,0 +1,132 @@
+// What reports look at, and which kernels metrics are measured of.
+#include <cmath>
+
+#include "apps/gpuprof/option/setters.hpp"
+#include "libprof/base/text.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+using G = OptionGroup;
+
+// "1.5s", "20ms", "7us", "12ns"; a bare number is seconds. "nvtx:NAME": a range.
+Set time(std::optional<std::int64_t>& (*target)(Options&), std::string& (*range)(Options&)) {
+  return [=](Options& options, const std::string& value) -> std::optional<Refusal> {
+    constexpr std::string_view nvtx = "nvtx:";
+    const bool named = value.starts_with(nvtx) && value.size() > nvtx.size();
+    range(options) = named ? value.substr(nvtx.size()) : "";
+    target(options).reset();
+    if (named) return {};
+    const std::size_t digits = std::min(value.find_first_not_of("0123456789."), value.size());
+    const auto number = parse<double>(std::string_view(value).substr(0, digits));
+    const std::string unit = value.substr(digits);
+    const double factor = unit.empty() || unit == "s" ? 1e9
+                          : unit == "ms"              ? 1e6
+                          : unit == "us"              ? 1e3
+                          : unit == "ns"              ? 1
+                                                      : 0;
+    if (!number || factor == 0 || *number * factor > 9e18) {
+      return Refusal{.takes = "a time such as 1.5 or 1.5s, 20ms, 7us, 12ns, or nvtx:NAME"};
+    }
+    target(options) = std::llround(*number * factor);
+    return {};
+  };
+}
+
+// At single colons: "::" belongs to a name.
+std::vector<std::string> split_path(const std::string& value) {
+  std::vector<std::string> parts(1);
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (value[i] != ':') {
+      parts.back() += value[i];
+    } else if (parts.size() == 3 && i + 1 < value.size() && value[i + 1] == ':') {
+      parts.back() += "::";
+      ++i;
+    } else {
+      parts.emplace_back();
+    }
+  }
+  return parts;
+}
+
+// A name, or CONTEXT:STREAM:NAME:INVOCATION, as nvprof takes it.
+std::optional<Refusal> set_kernels(Options& options, const std::string& value) {
+  std::vector<std::string> parts = split_path(value);
+  if (parts.size() != 4) parts = {"", "", value, ""};
+  for (const std::string& part : parts) {
+    if (const auto wrong = wrong_expression(part)) return wrong;
+  }
+  MetricRequest& scope = options.metrics.scope;
+  scope.contexts = parts[0];
+  scope.streams = parts[1];
+  scope.kernels = parts[2];
+  scope.invocations = parts[3];
+  options.reports.filter.kernels = parts[2];
+  return {};
+}
+
+std::optional<Refusal> set_devices(Options& options, const std::string& value) {
+  std::vector<std::int64_t> devices;
+  for (const std::string& word : split(value, ',')) {
+    if (value == "all") break;
+    const auto device = parse<std::uint32_t>(word);
+    if (!device) return Refusal{.takes = "all, or numbers of devices with commas between"};
+    devices.push_back(*device);
+  }
+  options.reports.filter.devices = devices;
+  options.metrics.scope.devices.assign(devices.begin(), devices.end());
+  return {};
+}
+
+}  // namespace
+
+std::vector<Option> filter_options() {
+  return {
+      {.name = "kernels",
+       .argument = "REGEX",
+       .group = G::filter,
+       .help = "Kernels whose name this regular expression is found in\n"
+               "Case matters. Copies and sets are left out.",
+       .common = true,
+       .set = set_kernels},
+      {.name = "devices",
+       .argument = "LIST",
+       .group = G::filter,
+       .help = "GPU work of these devices: all, or numbers with commas between",
+       .common = true,
+       .set = set_devices},
+      {.name = "from",
+       .argument = "TIME",
+       .group = G::filter,
+       .help = "Records that begin at this time or later\n"
+               "Times count from the run's first record: 1.5 or 1.5s, 20ms, 7us, 12ns. nvtx:NAME "
+               "is where the first NVTX range of that name begins, and behind --to where it ends.",
+       .ours = true,
+       .common = true,
+       .set = time([](Options& o) -> std::optional<std::int64_t>& { return o.reports.filter.from; },
+                   [](Options& o) -> std::string& { return o.reports.filter.from_range; })},
+      {.name = "to",
+       .argument = "TIME",
+       .group = G::filter,
+       .help = "Records that begin before this time",
+       .ours = true,
+       .common = true,
+       .set = time([](Options& o) -> std::optional<std::int64_t>& { return o.reports.filter.to; },
+                   [](Options& o) -> std::string& { return o.reports.filter.to_range; })},
+      {.name = "nvtx",
+       .argument = "NAME",
+       .group = G::filter,
+       .help = "The same as --from nvtx:NAME --to nvtx:NAME",
+       .ours = true,
+       .common = true,
+       .set =
+           [](Options& o, const std::string& value) {
+             o.reports.filter.from_range = o.reports.filter.to_range = value;
+             o.reports.filter.from.reset();
+             o.reports.filter.to.reset();
+             return std::optional<Refusal>();
+           }},
+  };
+}
+
+}  // namespace gpuprof::app

@@ -1,0 +1,100 @@
+// How reports look.
+#include <climits>
+
+#include "apps/gpuprof/option/setters.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+using G = OptionGroup;
+
+Set layout(report::Layout layout) {
+  return [=](Options& options, const std::string&) {
+    report::Options& reports = options.reports;
+    reports.two_layouts |= reports.layout != report::Layout::text && reports.layout != layout;
+    reports.layout = layout;
+    return std::optional<Refusal>();
+  };
+}
+
+std::optional<Refusal> set_unit(Options& options, const std::string& value) {
+  using report::Unit;
+  options.reports.unit = value == "s"     ? Unit::s
+                         : value == "ms"  ? Unit::ms
+                         : value == "us"  ? Unit::us
+                         : value == "ns"  ? Unit::ns
+                         : value == "col" ? Unit::column
+                                          : Unit::automatic;
+  return {};
+}
+
+std::optional<Refusal> set_demangling(Options& options, const std::string& value) {
+  using report::NameStyle;
+  if (value == "on") options.reports.names.reset();
+  if (value == "off") options.reports.names = NameStyle::mangled;
+  if (value == "modern") options.reports.names = NameStyle::modern;
+  if (value == "nvprof") options.reports.names = NameStyle::nvprof;
+  return {};
+}
+
+}  // namespace
+
+std::vector<Option> format_options() {
+  return {
+      {.name = "csv",
+       .group = G::format,
+       .help = "Comma-separated values",
+       .common = true,
+       .once = true,
+       .set = layout(report::Layout::csv)},
+      {.name = "json",
+       .group = G::format,
+       .help = "One JSON document; with -i on standard output",
+       .ours = true,
+       .common = true,
+       .once = true,
+       .set = layout(report::Layout::json)},
+      {.name = "normalized-time-unit",
+       .letter = 'u',
+       .argument = "s|ms|us|ns|col|auto",
+       .group = G::format,
+       .help = "Unit of times; col: one for each column, auto: what fits the value",
+       .common = true,
+       .set = set_unit},
+      {.name = "demangling",
+       .argument = "on|off|modern|nvprof",
+       .group = G::format,
+       .help =
+           "C++ names of kernels\n"
+           "on: as nvprof writes them in its reports, readable where nvprof leaves them mangled "
+           "and the file is gpuprof's own, unambiguous in reports nvprof has not and in JSON; "
+           "off: mangled; modern and nvprof: that style everywhere.",
+       .common = true,
+       .set = set_demangling},
+      {.name = "stats",
+       .group = G::format,
+       .help = "Median, standard deviation and percentiles in summaries",
+       .ours = true,
+       .common = true,
+       .set = flag([](Options& o) { o.reports.statistics = true; })},
+      {.name = "top",
+       .argument = "N",
+       .group = G::format,
+       .help = "Only the first N rows of each section of a summary",
+       .ours = true,
+       .common = true,
+       .once = true,
+       .set = number(1, INT_MAX, [](Options& o) -> int& { return o.reports.top; })},
+      {.name = "openacc-summary-mode",
+       .argument = "exclusive|inclusive",
+       .group = G::format,
+       .help = "OpenACC times without (exclusive) or with nested constructs",
+       .set = equals("inclusive", [](Options& o) -> bool& { return o.reports.openacc_inclusive; })},
+      {.name = "print-openacc-constructs",
+       .group = G::format,
+       .help = "Name the parent construct in OpenACC reports",
+       .set = flag([](Options& o) { o.reports.openacc_constructs = true; })},
+  };
+}
+
+}  // namespace gpuprof::app

@@ -1,0 +1,297 @@
+// Metrics and events.
+#include <climits>
+#include <cmath>
+
+#include "apps/gpuprof/help/complete.hpp"
+#include "apps/gpuprof/option/setters.hpp"
+#include "libprof/base/text.hpp"
+#include "libprof/metrics/chip_names.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+using G = OptionGroup;
+
+// Names of metrics or events, with commas between, for the scope that was set last.
+Set request(std::vector<std::string> MetricRequest::*names) {
+  return [=](Options& options, const std::string& value) -> std::optional<Refusal> {
+    MetricRequest request = options.metrics.scope;
+    for (std::string& name : split(value, ',')) {
+      if (!name.empty()) (request.*names).push_back(std::move(name));
+    }
+    options.metrics.requests.push_back(std::move(request));
+    return {};
+  };
+}
+
+std::optional<Refusal> set_replay_mode(Options& options, const std::string& value) {
+  options.metrics.replay = value == "kernel"      ? MetricReplay::kernel
+                           : value == "multiplex" ? MetricReplay::multiplex
+                           : value == "range"     ? MetricReplay::range
+                                                  : MetricReplay::application;
+  options.metrics.one_run = value == "disabled";
+  return {};
+}
+
+std::optional<Refusal> set_overhead(Options& options, const std::string& value) {
+  const bool percent = value.ends_with('%');
+  const auto number = parse<double>(std::string_view(value).substr(0, value.size() - percent));
+  if (!number || !(*number > 0 && *number <= 1000)) {
+    return Refusal{.takes = "a percentage of the run's time, such as 20%"};
+  }
+  options.metrics.overhead_permille = std::max(1, static_cast<int>(std::lround(*number * 10)));
+  return {};
+}
+
+std::optional<Refusal> set_range(Options& options, const std::string& value) {
+  constexpr std::string_view nvtx = "nvtx:";
+  if (value != "profiler" && !value.starts_with(nvtx)) {
+    return Refusal{.takes =
+                       "nvtx:NAME (a regular expression), or profiler for what lies between "
+                       "cudaProfilerStart and cudaProfilerStop"};
+  }
+  options.metrics.replay = MetricReplay::range;
+  options.metrics.range = value == "profiler" ? "" : value.substr(nvtx.size());
+  if (value != "profiler" && options.metrics.range.empty()) options.metrics.range = ".";
+  return wrong_expression(options.metrics.range);
+}
+
+std::optional<Refusal> set_left_out(Options& options, const std::string& value) {
+  options.metrics.left_out = value;
+  return wrong_expression(value);
+}
+
+constexpr char no_sampling_of_counters[] = "counters are read for each kernel, not over time";
+
+}  // namespace
+
+std::vector<Option> metric_options() {
+  return {
+      {.name = "metrics",
+       .letter = 'm',
+       .argument = "LIST",
+       .group = G::metrics,
+       .help =
+           "Metrics to collect for each kernel, with commas between\n"
+           "Names of nvprof's and of CUPTI's (--query-metrics); all is every metric of nvprof's "
+           "that the GPU has. May be given again for other kernels: --devices, --kernels, "
+           "--launch-skip and --launch-count hold for the --metrics and --events behind them. "
+           "Values are in METRIC_VALUE and in the view kernel_metrics.",
+       .common = true,
+       .once = true,
+       .not_with_import = true,
+       .values = metric_names,
+       .set = request(&MetricRequest::metrics)},
+      {.name = "query-metrics",
+       .group = G::metrics,
+       .help =
+           "List the metrics of a chip\n"
+           "nvprof's names, computed from CUPTI's metrics, and these. Needs no GPU with --chip. "
+           "With --csv or --json for programs.",
+       .common = true,
+       .once = true,
+       .not_with_import = true,
+       .set = flag([](Options& o) {
+         o.action = Action::query;
+         o.query.metrics = true;
+       })},
+      {.name = "events",
+       .letter = 'e',
+       .argument = "LIST",
+       .group = G::metrics,
+       .help = "nvprof's events to collect, from the metrics that stand for them\n"
+               "--query-events lists them.",
+       .once = true,
+       .not_with_import = true,
+       .values = event_names,
+       .set = request(&MetricRequest::events)},
+      {.name = "query-events",
+       .group = G::metrics,
+       .help = "List nvprof's events that CUPTI's metrics of a chip can stand for",
+       .once = true,
+       .not_with_import = true,
+       .set = flag([](Options& o) {
+         o.action = Action::query;
+         o.query.events = true;
+       })},
+      {.name = "chip",
+       .argument = "NAME",
+       .group = G::metrics,
+       .help = "The chip that --query-metrics lists: GH100, or a product such as H200 or A100, or "
+               "sm_90",
+       .ours = true,
+       .once = true,
+       .values = [](std::string_view) { return metrics::chip_names(); },
+       .set = text([](Options& o) -> std::string& { return o.query.chip; })},
+      {.name = "filter",
+       .argument = "TEXT",
+       .group = G::metrics,
+       .help = "List only names with this text, or in which this regular expression is found\n"
+               "With passes that collecting takes; the whole name of a metric shows all of it.",
+       .ours = true,
+       .once = true,
+       .set = text([](Options& o) -> std::string& { return o.query.filter; })},
+      {.name = "analysis-metrics",
+       .group = G::metrics,
+       .help = "What the Visual Profiler analyses",
+       .status = Status::replaced,
+       .why = "there is no Visual Profiler for today's GPUs; name metrics with --metrics",
+       .not_with_import = true},
+      {.name = "source-level-analysis",
+       .letter = 'a',
+       .argument = "LIST",
+       .group = G::metrics,
+       .help = "Metrics of source lines: global_access, shared_access, branch, "
+               "instruction_execution, pc_sampling",
+       .status = Status::not_yet,
+       .why = "nothing is collected by source line",
+       .not_with_import = true},
+      {.name = "pc-sampling-period",
+       .argument = "5..31",
+       .group = G::metrics,
+       .help = "Cycles between samples, as a power of two",
+       .status = Status::not_yet,
+       .why = "program counters are not sampled",
+       .set = number(5, 31)},
+      {.name = "aggregate-mode",
+       .argument = "on|off",
+       .group = G::metrics,
+       .help = "off: a value for each unit of the device",
+       .status = Status::replaced,
+       .why = "CUDA has no values of single units any more; metrics have .sum, .avg, .min, .max",
+       .harmless = "on"},
+      {.name = "event-collection-mode",
+       .argument = "kernel|continuous",
+       .group = G::metrics,
+       .help = "continuous: over the whole run and not for each kernel",
+       .status = Status::not_yet,
+       .why = no_sampling_of_counters,
+       .harmless = "kernel"},
+      {.name = "continuous-sampling-interval",
+       .argument = "MS",
+       .group = G::metrics,
+       .help = "Milliseconds between values in continuous mode",
+       .status = Status::not_yet,
+       .why = no_sampling_of_counters,
+       .set = number(1, INT_MAX)},
+      {.name = "replay-mode",
+       .argument = "application|multiplex|kernel|range|disabled",
+       .group = G::metrics,
+       .help =
+           "How metrics are collected that do not fit into one pass (application)\n"
+           "application: the program runs once for each group of metrics; the first run is also "
+           "traced. Cheapest, for programs that do the same each time.\n"
+           "multiplex: one run, in which groups take turns over windows of launches, within "
+           "--metrics-overhead. For long runs of few kernels, such as training.\n"
+           "kernel: each kernel runs several times on the same memory. Dear; for programs that "
+           "cannot run twice.\n"
+           "range: one value for what lies in a range of the program's own, see --range.\n"
+           "disabled: one run, and an error when the metrics take more.",
+       .set = set_replay_mode},
+      {.name = "range",
+       .argument = "RANGE",
+       .group = G::metrics,
+       .help = "Measure ranges as a whole and not kernels: nvtx:NAME or profiler\n"
+               "nvtx:NAME: NVTX push/pop ranges in whose name this regular expression is found; "
+               "profiler: what lies between cudaProfilerStart and cudaProfilerStop.",
+       .ours = true,
+       .once = true,
+       .values =
+           [](std::string_view) {
+             return std::vector<std::string>{"nvtx:", "profiler"};
+           },
+       .set = set_range},
+      {.name = "metrics-overhead",
+       .argument = "PERCENT",
+       .group = G::metrics,
+       .help = "Share of the run's time that --replay-mode multiplex may take (20%)",
+       .ours = true,
+       .set = set_overhead},
+      {.name = "metrics-samples",
+       .argument = "N",
+       .group = G::metrics,
+       .help = "Launches of each kernel, grid and block that --replay-mode multiplex measures in "
+               "each group, at most (32)\n"
+               "Fewer, but at least 8, where each mean is known to 1 %.",
+       .ours = true,
+       .set = number(1, 1'000'000, [](Options& o) -> int& { return o.metrics.samples; })},
+      {.name = "metrics-plan",
+       .group = G::metrics,
+       .help = "Show which metrics are collected together, in how many passes, and what a kernel "
+               "costs\nWithout an application nothing is run; with --chip no GPU is needed.",
+       .ours = true,
+       .once = true,
+       .not_with_import = true,
+       .set = flag([](Options& o) { o.metrics.plan = true; })},
+      {.name = "require-metrics",
+       .group = G::metrics,
+       .help = "Do not run the program when metrics cannot be collected (else it runs without)",
+       .ours = true,
+       .set = flag([](Options& o) { o.metrics.required = true; })},
+      {.name = "launch-skip",
+       .argument = "N",
+       .group = G::metrics,
+       .help = "Launches to pass over before the first that is measured",
+       .ours = true,
+       .once = true,
+       .set = [](Options& o, const std::string& value) -> std::optional<Refusal> {
+         const auto skip = parse<std::uint32_t>(value);
+         if (!skip) return Refusal{.takes = "a number"};
+         o.metrics.scope.skip = *skip;
+         return {};
+       }},
+      {.name = "launch-count",
+       .argument = "N",
+       .group = G::metrics,
+       .help = "Launches to measure (0: all)",
+       .ours = true,
+       .once = true,
+       .set = [](Options& o, const std::string& value) -> std::optional<Refusal> {
+         const auto count = parse<std::uint32_t>(value);
+         if (!count) return Refusal{.takes = "a number"};
+         o.metrics.scope.count = *count;
+         return {};
+       }},
+      {.name = "metrics-exclude",
+       .argument = "REGEX",
+       .group = G::metrics,
+       .help = "Kernels never to be measured, because they wait for others\n"
+               "Under --replay-mode kernel cooperative and NCCL kernels are left out anyway.",
+       .ours = true,
+       .set = set_left_out},
+      {.name = "cache-control",
+       .argument = "all|none",
+       .group = G::metrics,
+       .help = "all: empty the L2 cache before each pass of --replay-mode kernel (CUPTI 13.4 and "
+               "newer)",
+       .ours = true,
+       .set = equals("all", [](Options& o) -> bool& { return o.metrics.reset_caches; })},
+      {.name = "metrics-batch",
+       .argument = "N",
+       .group = G::metrics,
+       .help = "Launches between two readings of the counters (256, more in long runs)\n"
+               "Larger is cheaper per launch and dearer to start: 0.6 ms per launch of the batch.",
+       .ours = true,
+       .set = number(1, 65'536, [](Options& o) -> int& { return o.metrics.batch; })},
+      {.name = "hang-timeout",
+       .argument = "SECONDS",
+       .group = G::metrics,
+       .help = "A measured kernel that takes longer is taken for hanging, and measuring ends (10)",
+       .ours = true,
+       .set = number(1, 86'400, [](Options& o) -> int& { return o.metrics.hang_seconds; })},
+      {.name = "keep-counter-data",
+       .group = G::metrics,
+       .help = "With --save-capture: also keep the counter data that values come from",
+       .ours = true,
+       .set = flag([](Options& o) { o.metrics.keep_counter_data = true; })},
+      {.name = "skip-kernel-replay-save-restore",
+       .argument = "on|off",
+       .group = G::metrics,
+       .help = "on: kernels run again on the memory they left",
+       .status = Status::replaced,
+       .why = "--replay-mode application never runs a kernel twice",
+       .harmless = "off"},
+  };
+}
+
+}  // namespace gpuprof::app

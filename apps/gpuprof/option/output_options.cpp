@@ -1,0 +1,128 @@
+// Where things go, and what they are called.
+#include <charconv>
+
+#include "apps/gpuprof/option/setters.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+using G = OptionGroup;
+
+std::optional<Refusal> set_umask(Options& options, const std::string& value) {
+  unsigned bits = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), bits, 8);
+  if (error != std::errc() || end != value.data() + value.size() || bits > 0777) {
+    return Refusal{.takes = "an octal number from 0 to 777"};
+  }
+  options.file_mode = (0666 & ~static_cast<mode_t>(bits)) | 0600;
+  return {};
+}
+
+}  // namespace
+
+std::vector<Option> output_options() {
+  return {
+      {.name = "export-profile",
+       .letter = 'o',
+       .argument = "FILE",
+       .group = G::output,
+       .help = "Write the profile to this SQLite file\n"
+               "The name may hold %p (process id: one file for each process), %h (host), %q{NAME} "
+               "(variable) and %% (a percent sign). Reports are then printed only when asked for.",
+       .common = true,
+       .once = true,
+       .alias = "output-profile",
+       .set = file_name([](Options& o) -> std::string& { return o.output; })},
+      {.name = "force-overwrite",
+       .letter = 'f',
+       .group = G::output,
+       .help = "Replace a profile, a capture or an empty file of that name",
+       .common = true,
+       .set = flag([](Options& o) { o.overwrite = true; })},
+      {.name = "fail-if-empty",
+       .group = G::output,
+       .help = "End with 24 when nothing was recorded and the program ended with 0\n"
+               "For tests: a program that finds no GPU and goes on without is not taken for one "
+               "that was profiled.",
+       .ours = true,
+       .common = true,
+       .not_with_import = true,
+       .set = flag([](Options& o) { o.fail_if_empty = true; })},
+      {.name = "umask",
+       .argument = "MODE",
+       .group = G::output,
+       .help = "Take these bits, octal, from the mode of the files that are made (077)\n"
+               "077 leaves them to their owner alone, 022 lets all read them. The shell's umask "
+               "does not count. Profiles, captures, logs and parts of profiles are meant; the "
+               "owner may always read and write them.",
+       .ours = true,
+       .set = set_umask},
+      {.name = "no-command-line",
+       .group = G::output,
+       .help = "Do not store command lines, which may hold secrets\n"
+               "Neither gpuprof's nor the program's nor those of its processes, in no profile and "
+               "no capture. Reports and logs name the program without its arguments.",
+       .ours = true,
+       .set = flag([](Options& o) { o.store_command_line = false; })},
+      {.name = "import-profile",
+       .letter = 'i',
+       .argument = "FILE",
+       .group = G::output,
+       .help = "Print reports of this file; nothing is run\n"
+               "Files of gpuprof and of nvprof, Version 8 to 18.",
+       .common = true,
+       .once = true,
+       .set = text([](Options& o) -> std::string& { return o.input; })},
+      {.name = "log-file",
+       .argument = "FILE",
+       .group = G::output,
+       .help = "Send reports and messages to this file\n"
+               "%1 is standard output, %2 standard error. The name may hold %p, %h, %q{NAME} and "
+               "%%. An existing file is replaced.",
+       .common = true,
+       .set =
+           [](Options& options, const std::string& value) {
+             const auto target = [](Options& o) -> std::string& { return o.log_file; };
+             return value == "%1" || value == "%2" ? text(target)(options, value)
+                                                   : file_name(target)(options, value);
+           }},
+      {.name = "quiet",
+       .letter = 'q',
+       .group = G::output,
+       .help = "Print nothing but errors",
+       .common = true,
+       .set = flag([](Options& o) { o.quiet = true; })},
+      {.name = "save-capture",
+       .argument = "FILE",
+       .group = G::output,
+       .help = "Also record the stream itself, for gpuprof replay",
+       .ours = true,
+       .once = true,
+       .set = file_name([](Options& o) -> std::string& { return o.save_capture; })},
+      {.name = "no-indexes",
+       .group = G::output,
+       .help = "Leave out nvprof's indexes: smaller file, slower joins",
+       .ours = true,
+       .set = flag([](Options& o) { o.indexes = false; })},
+      {.name = "process-name",
+       .argument = "NAME",
+       .group = G::output,
+       .help = "A name for processes, in the table NAME\n"
+               "The name may hold %p (process id), %h (host), %q{NAME} (variable) and %%.",
+       .set = placeholders([](Options& o) -> std::string& { return o.process_name; }, false)},
+      {.name = "context-name",
+       .argument = "NAME",
+       .group = G::output,
+       .help = "A name for contexts that the program gives none\n"
+               "The name may hold %i (the context's number) and what process names may hold.",
+       .set = placeholders([](Options& o) -> std::string& { return o.context_name; }, true)},
+      {.name = "stream-name",
+       .argument = "NAME",
+       .group = G::output,
+       .help = "A name for streams that the program gives none\n"
+               "The name may hold %i (the stream's number) and what process names may hold.",
+       .set = placeholders([](Options& o) -> std::string& { return o.stream_name; }, true)},
+  };
+}
+
+}  // namespace gpuprof::app

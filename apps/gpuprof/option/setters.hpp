@@ -1,0 +1,52 @@
+// What options have in common: how a value is read, and where it goes.
+#pragma once
+
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apps/gpuprof/option/table.hpp"
+
+namespace gpuprof::app {
+
+using Set = std::function<std::optional<Refusal>(Options&, const std::string&)>;
+
+// The rows of each group, in the order of help.
+std::vector<Option> collect_options();
+std::vector<Option> output_options();
+std::vector<Option> report_options();
+std::vector<Option> format_options();
+std::vector<Option> filter_options();
+std::vector<Option> metric_options();
+std::vector<Option> cpu_options();
+std::vector<Option> program_options();
+
+template <class Number>
+std::optional<Number> parse(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return number;
+}
+
+Set text(std::string& (*target)(Options&));
+
+Set flag(void (*set)(Options&));
+
+// For choices: on and off, or one word against the others.
+Set equals(std::string_view word, bool& (*target)(Options&));
+
+// The table cannot name a target for numbers that are only checked.
+Set number(int least, int most, int& (*target)(Options&) = nullptr);
+
+// A name with placeholders, those of output files or %i besides.
+Set placeholders(std::string& (*target)(Options&), bool with_id);
+
+Set file_name(std::string& (*target)(Options&));
+
+// Whether it can be used as one; else why not.
+std::optional<Refusal> wrong_expression(const std::string& value);
+
+}  // namespace gpuprof::app
