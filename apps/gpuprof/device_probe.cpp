@@ -7,9 +7,9 @@
 #include <sstream>
 #include <utility>
 
-#include "apps/gpuprof/cupti_paths.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/launch/helper_process.hpp"
+#include "libprof/launch/installation.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -19,9 +19,9 @@ constexpr std::chrono::seconds patience{60};
 }  // namespace
 
 std::vector<ProbedDevice> probe_devices(const std::string& cupti, bool try_one) {
-  const std::string program = (library_folder() / "gpuprof-probe").string();
+  const std::string program = (launch::library_folder() / "gpuprof-probe").string();
   std::vector<std::string> arguments{try_one ? "try" : "list"};
-  for (std::string& candidate : host_cupti_candidates(cupti)) {
+  for (std::string& candidate : launch::host_cupti_candidates(cupti)) {
     arguments.push_back(std::move(candidate));
   }
   using End = launch::HelperOutput::End;

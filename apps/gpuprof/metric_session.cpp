@@ -6,10 +6,10 @@
 #include <iterator>
 #include <utility>
 
-#include "apps/gpuprof/cupti_paths.hpp"
 #include "libprof/base/demangle.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/path.hpp"
+#include "libprof/launch/installation.hpp"
 #include "libprof/metrics/chip_names.hpp"
 #include "libprof/wire/stream_error.hpp"
 
@@ -118,7 +118,8 @@ MetricSession::MetricSession(const Options& options) : options_(options) {
   }
   selection_ = std::make_shared<metrics::Selection>(patterns, options.metrics.left_out,
                                                     options.metrics.range);
-  library_ = std::make_shared<const cupti::HostLibrary>(host_cupti_candidates(options.cupti));
+  library_ =
+      std::make_shared<const cupti::HostLibrary>(launch::host_cupti_candidates(options.cupti));
   for (const ProbedDevice& device : devices) {
     const auto known =
         std::ranges::find(chips_, device.chip, [](const auto& c) { return c->name; });
@@ -158,7 +159,8 @@ std::vector<ProbedDevice> MetricSession::usable_devices() const {
 void MetricSession::check_names_without_device() const {
   std::shared_ptr<const cupti::HostLibrary> library;
   try {
-    library = std::make_shared<const cupti::HostLibrary>(host_cupti_candidates(options_.cupti));
+    library =
+        std::make_shared<const cupti::HostLibrary>(launch::host_cupti_candidates(options_.cupti));
   } catch (const Error&) {
     return;  // nobody knows names here
   }

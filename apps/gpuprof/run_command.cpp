@@ -12,7 +12,6 @@
 
 #include "apps/gpuprof/command/outcome.hpp"
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/cupti_paths.hpp"
 #include "apps/gpuprof/given_names.hpp"
 #include "apps/gpuprof/log.hpp"
 #include "apps/gpuprof/measured_runs.hpp"
@@ -25,6 +24,7 @@
 #include "libprof/base/path.hpp"
 #include "libprof/base/temporary_folder.hpp"
 #include "libprof/launch/end_requests.hpp"
+#include "libprof/launch/installation.hpp"
 #include "libprof/launch/target.hpp"
 #include "libprof/record/recorder.hpp"
 #include "libprof/record/run.hpp"
@@ -34,7 +34,7 @@ namespace gpuprof::app {
 namespace {
 
 std::string collector_library() {
-  const auto path = library_folder() / "libgpuprof_collector.so";
+  const auto path = launch::library_folder() / "libgpuprof_collector.so";
   if (!std::filesystem::exists(path)) {
     throw Error(
         "the collector is missing: " + path.string(),
@@ -45,7 +45,7 @@ std::string collector_library() {
 
 std::string cupti_candidates(const std::string& chosen) {
   std::string candidates;
-  for (const std::string& candidate : collector_cupti_candidates(chosen)) {
+  for (const std::string& candidate : launch::collector_cupti_candidates(chosen)) {
     candidates += (candidates.empty() ? "" : "\n") + candidate;
   }
   return candidates;
@@ -244,7 +244,7 @@ launch::Listener::Options Recording::listener_options(const TraceSelection& trac
 
 void Recording::start() {
   if (metrics_) metrics_->begin_run(0);
-  run_.emplace(common_, listener_options(selection_, library_folder() / "gpuprof-salvage"));
+  run_.emplace(common_, listener_options(selection_, launch::library_folder() / "gpuprof-salvage"));
   run_->push(record::begin_of_run(run_info(options_, selection_)));
   if (metrics_) {
     run_->push(metrics_->description());

@@ -22,6 +22,10 @@ std::string alternatives(const std::vector<std::string>& words) {
          words.back();
 }
 
+std::string double_quoted(std::string_view text) {
+  return '"' + replaced_all(std::string(text), "\"", "\"\"") + '"';
+}
+
 std::string lower(std::string_view text) {
   std::string result(text);
   std::ranges::transform(result, result.begin(), [](char c) { return lower(c); });

@@ -1,4 +1,5 @@
 #include "libprof/store/metric_writer.hpp"
+#include "libprof/base/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,13 +16,6 @@ constexpr std::string_view no_number = "its counters gave no number";
 
 void bind_or_null(Statement& statement, int index, std::int64_t value) {
   value == 0 ? statement.bind_null(index) : statement.bind(index, value);
-}
-
-template <class Texts>
-std::string joined(const Texts& texts) {
-  std::string all;
-  for (const auto& text : texts) all.append(all.empty() ? "" : ", ").append(text);
-  return all;
 }
 
 }  // namespace
@@ -87,8 +81,8 @@ bool MetricWriter::load_metrics(std::span<const std::byte> payload) {
         .bind(5, group.cost_class)
         .bind(6, std::int64_t{group.passes})
         .bind(7, group.expected_us)
-        .bind(8, joined(names))
-        .bind(9, joined(group.counters))
+        .bind(8, joined(names, ", "))
+        .bind(9, joined(group.counters, ", "))
         .run();
   }
   return true;

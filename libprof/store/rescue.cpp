@@ -9,6 +9,7 @@
 
 #include "libprof/base/letter_case.hpp"
 #include "libprof/base/saturating.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/store/database_schema.hpp"
 #include "libprof/store/string_writer.hpp"
 #include "schema/activity/all.hpp"
@@ -156,12 +157,6 @@ class Rows {
   bool open_ended_ = false;
 };
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 // False: SQLite does not take it.
 bool try_execute(Database& database, const std::string& sql) {
   try {
@@ -199,8 +194,8 @@ Loss copy_table(Database& damaged, Database& copy, const std::string& table) {
   const std::vector<std::string> columns = common_columns(damaged, copy, table);
   if (columns.empty()) return {.table = table, .open_ended = true};
   auto insert =
-      copy.prepare("INSERT OR IGNORE INTO " + quoted_name(table) + "(" + joined(columns) +
-                   ") VALUES(" + joined(std::vector<std::string>(columns.size(), "?")) + ")");
+      copy.prepare("INSERT OR IGNORE INTO " + quoted_name(table) + "(" + joined(columns, ", ") +
+                   ") VALUES(" + joined(std::vector<std::string>(columns.size(), "?"), ", ") + ")");
   // The columns of `row` begin at `first`.
   const auto store = [&](Statement& row, int first) {
     for (int i = 0; i < static_cast<int>(columns.size()); ++i) {
@@ -211,11 +206,11 @@ Loss copy_table(Database& damaged, Database& copy, const std::string& table) {
   std::optional<Rows> rows;
   Statement all;
   try {
-    rows.emplace(damaged, quoted_name(table), joined(columns));
+    rows.emplace(damaged, quoted_name(table), joined(columns, ", "));
   } catch (const DatabaseError&) {
     // It has no ids, or cannot be read at all: what stands before the damage.
     try {
-      all = damaged.prepare("SELECT " + joined(columns) + " FROM " + quoted_name(table));
+      all = damaged.prepare("SELECT " + joined(columns, ", ") + " FROM " + quoted_name(table));
     } catch (const DatabaseError&) {
       return {.table = table, .open_ended = true};
     }

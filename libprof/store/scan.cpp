@@ -14,6 +14,7 @@
 #include "libprof/base/error.hpp"
 #include "libprof/base/letter_case.hpp"
 #include "libprof/base/saturating.hpp"
+#include "libprof/base/text.hpp"
 
 namespace gpuprof::store {
 namespace {
@@ -60,12 +61,6 @@ class Ranges {
   std::atomic<std::uint64_t> next_ = 0;
 };
 
-std::string joined(const std::vector<std::string>& columns) {
-  std::string text;
-  for (const std::string& column : columns) text += (text.empty() ? "" : ", ") + column;
-  return text;
-}
-
 // The name by which a statement can ask for a row's id; empty where rows have none.
 std::string row_id_name(Database& database, const std::string& table) {
   // A temporary table of that name hides the one in the file.
@@ -109,7 +104,8 @@ std::optional<RowIds> find_row_ids(Database& database, const std::string& table)
 // SELECT of these, with values bound. With a row id's name only rows between two ids, which
 // bind_row_ids() sets.
 Statement select(Database& database, const Selection& selection, const std::string& row_id) {
-  std::string sql = "SELECT " + joined(selection.columns) + " FROM " + quoted_name(selection.table);
+  std::string sql =
+      "SELECT " + joined(selection.columns, ", ") + " FROM " + quoted_name(selection.table);
   if (!row_id.empty()) sql += " NOT INDEXED";  // no index in place of the ranges
   sql += " WHERE " + (selection.where.empty() ? "1" : "(" + selection.where + ")");
   if (!row_id.empty()) sql += " AND " + row_id + " BETWEEN :first_row AND :last_row";
@@ -150,7 +146,7 @@ class Snapshot::Reading {
         },
         [](sqlite3_context*) {}, nullptr);
     Selection visited = selection;
-    visited.columns = {"gpuprof_visit(" + joined(selection.columns) + ")"};
+    visited.columns = {"gpuprof_visit(" + joined(selection.columns, ", ") + ")"};
     statement_ = select(database, visited, row_id);
   }
   Reading(const Reading&) = delete;

@@ -10,6 +10,7 @@
 
 #include "libprof/base/letter_case.hpp"
 #include "libprof/base/path.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/store/confined_files.hpp"
 #include "libprof/store/guard.hpp"
 
@@ -64,14 +65,7 @@ void read_log_alone(sqlite3* database) {
 
 }  // namespace
 
-std::string quoted_name(std::string_view name) {
-  std::string text = "\"";
-  for (const char c : name) {
-    if (c == '"') text += '"';
-    text += c;
-  }
-  return text + '"';
-}
+std::string quoted_name(std::string_view name) { return double_quoted(name); }
 
 // What a Database and its Statements share: SQLite's handle, and what has to outlive it.
 class Statement::Connection {

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "libprof/base/text.hpp"
 #include "libprof/wire/limits.hpp"
 #include "schema/database.hpp"
 #include "schema/document.hpp"
@@ -14,24 +15,6 @@ namespace {
 
 // SQLite's limit is 2000.
 constexpr std::size_t most_columns = 1500;
-
-std::string quoted(std::string_view name) {
-  std::string text = "\"";
-  for (const char c : name) {
-    if (c == '"') text += '"';
-    text += c;
-  }
-  return text + '"';
-}
-
-// As SQLite compares names.
-std::string lower(std::string_view name) {
-  std::string text(name);
-  std::ranges::transform(text, text.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  });
-  return text;
-}
 
 StreamTables::Times find_times(const wire::WireTable& table) {
   StreamTables::Times times;
@@ -103,9 +86,10 @@ bool StreamTables::is_known(std::string_view table) {
 }
 
 void StreamTables::make_table(const wire::WireTable& table) {
-  std::string creation = "CREATE TABLE main." + quoted(table.name) + "(_id_ INTEGER PRIMARY KEY";
+  std::string creation =
+      "CREATE TABLE main." + quoted_name(table.name) + "(_id_ INTEGER PRIMARY KEY";
   for (const auto& column : table.columns) {
-    creation += ", " + quoted(column.name) + " " + std::string(schema::sql_type(column.type));
+    creation += ", " + quoted_name(column.name) + " " + std::string(schema::sql_type(column.type));
   }
   database_.execute(creation + ")");
   document(table.name, "", table.doc);
@@ -115,8 +99,8 @@ void StreamTables::make_table(const wire::WireTable& table) {
 
 void StreamTables::add_column(std::string_view table, std::string_view column,
                               std::string_view type, std::string_view doc) {
-  database_.execute("ALTER TABLE main." + quoted(table) + " ADD COLUMN " + quoted(column) + " " +
-                    std::string(type));
+  database_.execute("ALTER TABLE main." + quoted_name(table) + " ADD COLUMN " +
+                    quoted_name(column) + " " + std::string(type));
   document(table, column, doc);
 }
 
@@ -136,7 +120,7 @@ StreamTables::Writer* StreamTables::writer_for(const wire::WireTable& table,
   // A stream may bring tables and columns this build has never heard of.
   if (fresh) make_table(table);
   std::set<std::string, std::less<>> there;
-  Statement info = database_.prepare("PRAGMA main.table_info(" + quoted(table.name) + ")");
+  Statement info = database_.prepare("PRAGMA main.table_info(" + quoted_name(table.name) + ")");
   while (info.step()) there.insert(lower(info.text(1)));
   info = Statement();
   if (there.size() + columns + 1 > most_columns) return nullptr;
@@ -181,10 +165,11 @@ StreamTables::Writer* StreamTables::writer_for(const wire::WireTable& table,
   // and looks nowhere else. _id_ is named for the columns to be in the table's order, which spares
   // a copy of each value.
   std::string in_order;
-  for (const std::string& name : names) in_order += (in_order.empty() ? "" : ", ") + quoted(name);
+  for (const std::string& name : names)
+    in_order += (in_order.empty() ? "" : ", ") + quoted_name(name);
   writer->insert =
-      database_.prepare("INSERT INTO main." + quoted(table.name) + "(_id_, " + in_order +
-                        ") SELECT NULL, " + in_order + " FROM temp." + quoted(source_name));
+      database_.prepare("INSERT INTO main." + quoted_name(table.name) + "(_id_, " + in_order +
+                        ") SELECT NULL, " + in_order + " FROM temp." + quoted_name(source_name));
   return writers_.emplace(std::string(definition), std::move(writer)).first->second.get();
 }
 

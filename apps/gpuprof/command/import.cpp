@@ -29,7 +29,7 @@ int import_command(const Options& options) {
     read = log.report(database, options.reports.prefix, file.notes());
   });
   // As if the signal had ended us.
-  if (!read) return 128 + SIGPIPE;
+  if (!read) return static_cast<int>(ExitCode::reader_gone);
   return file.damaged() ? static_cast<int>(ExitCode::import_failed) : 0;
 }
 

@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/cupti_paths.hpp"
 #include "libprof/base/error.hpp"
+#include "libprof/launch/installation.hpp"
 #include "libprof/metrics/catalogue.hpp"
 
 namespace gpuprof::app {
@@ -50,7 +50,8 @@ std::string column(const std::shared_ptr<const cupti::HostLibrary>& library,
 
 // Which formula each chip takes, as columns: "1", "2" …; "-": none can be collected.
 void print_by_chip(const std::string& cupti) {
-  const auto library = std::make_shared<const cupti::HostLibrary>(host_cupti_candidates(cupti));
+  const auto library =
+      std::make_shared<const cupti::HostLibrary>(launch::host_cupti_candidates(cupti));
   const std::vector<std::string> chips = library->chips();
   std::vector<const NvprofFormula*> rows;
   for (const NvprofFormula& row : schema::nvprof_metric_formulas) rows.push_back(&row);

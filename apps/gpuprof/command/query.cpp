@@ -11,11 +11,12 @@
 #include <utility>
 
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/cupti_paths.hpp"
 #include "apps/gpuprof/device_probe.hpp"
 #include "libprof/base/driver_library.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/pattern.hpp"
+#include "libprof/base/text.hpp"
+#include "libprof/launch/installation.hpp"
 #include "libprof/metrics/catalogue.hpp"
 #include "libprof/metrics/chip_names.hpp"
 #include "libprof/metrics/nearest.hpp"
@@ -150,16 +151,11 @@ std::string compact(const std::vector<std::string>& subs) {
     if (firsts.empty() || firsts.back() != first) firsts.push_back(first);
     if (firsts.size() == 1 && dot != sub.npos) rests.push_back(sub.substr(dot));
   }
-  const auto joined = [](const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-    return text;
-  };
   const bool alone = std::ranges::find(subs, firsts.empty() ? "" : firsts.front()) != subs.end();
   if (rests.empty() || firsts.size() * (rests.size() + (alone ? 1 : 0)) != subs.size()) {
-    return joined(subs);
+    return joined(subs, " ");
   }
-  return joined(firsts) + (alone ? ", alone or with " : ", with ") + joined(rests);
+  return joined(firsts, " ") + (alone ? ", alone or with " : ", with ") + joined(rests, " ");
 }
 
 void print_nvprof(std::string_view heading, const Listing& listing,
@@ -295,12 +291,6 @@ void print(const Json& document) {
   std::cout << document.dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
 }
 
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) result += c == '"' ? "\"\"" : std::string(1, c);
-  return result + "\"";
-}
-
 void print_csv_heading() {
   std::cout << "\"Chip\",\"Name\",\"Kind\",\"Unit\",\"Hardware Unit\",\"Passes\",\"Formula\","
                "\"Description\"\n";
@@ -308,8 +298,8 @@ void print_csv_heading() {
 
 void print_csv(const Listing& listing) {
   const auto line = [&](std::initializer_list<std::string_view> cells) {
-    std::cout << quoted(listing.chip);
-    for (const std::string_view cell : cells) std::cout << "," << quoted(cell);
+    std::cout << double_quoted(listing.chip);
+    for (const std::string_view cell : cells) std::cout << "," << double_quoted(cell);
     std::cout << "\n";
   };
   const auto of_nvprof = [&](const std::vector<NvprofRow>& rows, std::string_view kind) {
@@ -391,7 +381,7 @@ std::string known_chips(const Options& options) {
   try {
     std::string names;
     for (const std::string& chip :
-         cupti::HostLibrary(host_cupti_candidates(options.cupti)).chips()) {
+         cupti::HostLibrary(launch::host_cupti_candidates(options.cupti)).chips()) {
       names += " " + chip;
     }
     return names;
@@ -426,7 +416,7 @@ int query_command(const Options& options) {
   const bool json = options.reports.layout == Layout::json;
   const bool csv = options.reports.layout == Layout::csv;
   const auto open = [&] {
-    return std::make_shared<const cupti::HostLibrary>(host_cupti_candidates(options.cupti));
+    return std::make_shared<const cupti::HostLibrary>(launch::host_cupti_candidates(options.cupti));
   };
   if (!options.query.chip.empty()) {
     const std::string chip = metrics::chip_named(options.query.chip);

@@ -13,9 +13,8 @@ namespace gpuprof::app {
 namespace {
 
 int truncate(ExcerptJob& job) {
-  std::string kinds;
-  for (const std::string& word : job.keep) kinds += (kinds.empty() ? "" : ",") + word;
-  job.options.command = shell_line({"gpuprof", "truncate", job.input, "--keep", kinds});
+  job.options.command =
+      shell_line({"gpuprof", "truncate", job.input, "--keep", joined(job.keep, ",")});
   return write_excerpt(job);
 }
 

@@ -6,6 +6,7 @@
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/option/table.hpp"
 #include "gpuprof_version.hpp"
+#include "libprof/base/error.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -129,7 +130,7 @@ std::string full_help() {
   help += not_yet() + commands_help() +
           "\nExit codes: the program's own, 128 + the signal that ended it, or\n";
   for (const ExitCodeInfo& code : exit_codes) {
-    const std::string number = std::to_string(code.code);
+    const std::string number = std::to_string(code.number());
     help += "  " + std::string(3 - number.size(), ' ') + number + "  " + wrapped(code.meaning, 7);
   }
   return help;
@@ -181,7 +182,7 @@ int print_version() {
 std::string exit_codes_markdown() {
   std::string table = "| code | meaning |\n|---|---|\n";
   for (const ExitCodeInfo& code : exit_codes) {
-    table += "| " + std::to_string(code.code) + " | " + std::string(code.meaning) + " |\n";
+    table += "| " + std::to_string(code.number()) + " | " + std::string(code.meaning) + " |\n";
   }
   return table;
 }

@@ -3,6 +3,7 @@
 #include "apps/gpuprof/help/help.hpp"
 #include "apps/gpuprof/option/table.hpp"
 #include "gpuprof_version.hpp"
+#include "libprof/base/exit_codes.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -86,7 +87,7 @@ the next word, which must not begin with a hyphen, or as \fB\-\-name=value\fR.
   page +=
       ".SH EXIT STATUS\nThat of the program, 128 + the number of the signal that ended it, or:\n";
   for (const ExitCodeInfo& code : exit_codes) {
-    page += ".TP\n" + std::to_string(code.code) + "\n" + escaped(code.meaning) + "\n";
+    page += ".TP\n" + std::to_string(code.number()) + "\n" + escaped(code.meaning) + "\n";
   }
   page += R"(.SH FILES
 .TP

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <set>
 
-#include "apps/gpuprof/cupti_paths.hpp"
 #include "apps/gpuprof/help/complete.hpp"
 #include "libprof/base/error.hpp"
+#include "libprof/launch/installation.hpp"
 #include "libprof/metrics/catalogue.hpp"
 
 namespace gpuprof::app {
@@ -45,7 +45,8 @@ Names metric_names(std::string_view typed) {
   if (part.size() < 3) return names;
   std::set<std::string> found;
   try {
-    const auto library = std::make_shared<const cupti::HostLibrary>(host_cupti_candidates({}));
+    const auto library =
+        std::make_shared<const cupti::HostLibrary>(launch::host_cupti_candidates({}));
     for (const std::string& chip : library->chips()) {
       try {
         add_cupti_names(cupti::HostChip(library, chip), part, found);

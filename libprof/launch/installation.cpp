@@ -1,8 +1,8 @@
-#include "apps/gpuprof/cupti_paths.hpp"
+#include "libprof/launch/installation.hpp"
 
 #include "libprof/base/driver_library.hpp"
 
-namespace gpuprof::app {
+namespace gpuprof::launch {
 namespace {
 
 std::string own_cupti() { return (library_folder() / "libcupti.so.13").string(); }
@@ -27,4 +27,4 @@ std::vector<std::string> host_cupti_candidates(const std::string& chosen) {
   return {ours, "libcupti.so.13", "libcupti.so.12"};
 }
 
-}  // namespace gpuprof::app
+}  // namespace gpuprof::launch

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuprof::app {
+namespace gpuprof::launch {
 
 // PREFIX/lib/gpuprof of this program, PREFIX/bin/gpuprof.
 std::filesystem::path library_folder();
@@ -19,4 +19,4 @@ std::vector<std::string> collector_cupti_candidates(const std::string& chosen);
 // libnvperf_host.so of the first.
 std::vector<std::string> host_cupti_candidates(const std::string& chosen);
 
-}  // namespace gpuprof::app
+}  // namespace gpuprof::launch

@@ -1,0 +1,49 @@
+// Exit codes of gpuprof where it does not pass on the target's own. Help, the man page and the
+// documents have them from here.
+#pragma once
+
+#include <csignal>
+#include <string_view>
+
+namespace gpuprof {
+
+// Up to 13 they are nvprof's.
+enum class ExitCode : int {
+  ok = 0,
+  no_application = 3,
+  internal = 4,
+  bad_option = 5,
+  missing_argument = 6,
+  application_not_found = 13,
+  import_failed = 20,
+  output_failed = 21,
+  no_metrics = 22,
+  no_driver = 23,
+  nothing_recorded = 24,
+  reader_gone = 128 + SIGPIPE,
+};
+
+struct ExitCodeInfo {
+  ExitCode code;
+  std::string_view meaning;
+
+  constexpr int number() const { return static_cast<int>(code); }
+};
+inline constexpr ExitCodeInfo exit_codes[] = {
+    {ExitCode::ok, "done, and the program ended with 0"},
+    {ExitCode::no_application, "no program was named"},
+    {ExitCode::internal,
+     "internal error, also: a variable of %q{NAME} is not set, the collector is missing"},
+    {ExitCode::bad_option, "wrong option, metric or window, or options that exclude one another"},
+    {ExitCode::missing_argument, "the last option lacks its value"},
+    {ExitCode::application_not_found, "the program was not found, or cannot be run"},
+    {ExitCode::import_failed, "the profile or capture to read is missing, damaged or none"},
+    {ExitCode::output_failed,
+     "a file to write exists, cannot be written or was removed, or the disk is full"},
+    {ExitCode::no_metrics, "metrics cannot be collected here, and --require-metrics was given"},
+    {ExitCode::no_driver, "there is no CUDA driver to ask"},
+    {ExitCode::nothing_recorded, "nothing was recorded, and --fail-if-empty was given"},
+    {ExitCode::reader_gone, "the reader of a stored profile's report has gone"},
+};
+
+}  // namespace gpuprof
