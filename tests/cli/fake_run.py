@@ -8,12 +8,15 @@ import ctypes
 import os
 import pathlib
 import signal
-import sqlite3
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from profile_file import PREFIX, Profile  # noqa: E402
 
 GPUPROF = os.environ.get("GPUPROF", "")
 BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD", "."))
@@ -24,15 +27,11 @@ SANITIZED = bool(os.environ.get("GPUPROF_SANITIZE"))
 # A sanitizer multiplies every wait.
 PATIENCE = 120 if SANITIZED else 60
 
-PREFIX = "CUPTI_ACTIVITY_KIND_"
 KIND = {
     "MEMCPY": 1, "MEMSET": 2, "DRIVER": 4, "RUNTIME": 5, "DEVICE": 8, "CONTEXT": 9,
     "CONCURRENT_KERNEL": 10, "MARKER": 12, "MARKER_DATA": 13, "STREAM": 37, "SYNCHRONIZATION": 38,
     "MEMORY2": 49,
 }  # fmt: skip
-
-# cuDriverGetVersion, cuDeviceGetCount, cuDeviceGetAttribute, cuCtxSynchronize, cuCtxSetCurrent
-OWN_CALLS = "(2, 4, 9, 17, 303)"
 
 
 class Run:
@@ -40,47 +39,6 @@ class Run:
 
     def __init__(self, code, stdout, stderr):
         self.code, self.stdout, self.stderr = code, stdout, stderr
-
-
-class Database:
-    def __init__(self, path):
-        self.path = path
-        self.connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-
-    def rows(self, sql, *values):
-        return self.connection.execute(sql, values).fetchall()
-
-    def one(self, sql, *values):
-        return self.rows(sql, *values)[0][0]
-
-    def count(self, kind):
-        return self.one(f"SELECT count(*) FROM {PREFIX}{kind}")
-
-    def own_calls(self):
-        """Driver calls that no program here makes: the collector's."""
-        return self.count(f"DRIVER WHERE cbid IN {OWN_CALLS}")
-
-    def kernels(self):
-        """How many there are of each name."""
-        return dict(self.rows("SELECT mangled_name, count(*) FROM kernels GROUP BY 1"))
-
-    def statistics(self):
-        return {
-            (kind.removeprefix(PREFIX), name): value
-            for kind, name, value in self.rows("SELECT kind, name, value FROM STATISTIC")
-        }
-
-    def statistic(self, name):
-        return self.one("SELECT coalesce(sum(value), 0) FROM STATISTIC WHERE name = ?", name)
-
-    def losses(self):
-        return dict(self.rows("SELECT name, sum(value) FROM losses GROUP BY name"))
-
-    def run(self):
-        return dict(self.rows("SELECT key, value FROM RUN"))
-
-    def close(self):
-        self.connection.close()
 
 
 @unittest.skipUnless(GPUPROF and CUPTI.exists(), "GPUPROF is not set, or there are no stand-ins")
@@ -142,7 +100,7 @@ class FakeTest(unittest.TestCase):
         return run
 
     def database(self, path=None, integrity=True):
-        database = Database(path or self.output)
+        database = Profile(path or self.output)
         self.addCleanup(database.close)
         if integrity:
             self.assertEqual(database.one("PRAGMA integrity_check"), "ok")

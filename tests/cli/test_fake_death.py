@@ -4,7 +4,6 @@
 
 import os
 import signal
-import subprocess
 import unittest
 
 from fake_run import PREFIX, FakeTest, pids_of

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import unittest
 
-from fake_run import FAKE, GPUPROF, Database, FakeTest
+from fake_run import FAKE, GPUPROF, FakeTest, Profile
 
 
 class FilesTest(FakeTest):
@@ -40,7 +40,7 @@ class FilesTest(FakeTest):
         return path
 
     def kernels(self, path=None):
-        database = Database(path or self.output)
+        database = Profile(path or self.output)
         try:
             return database.count("CONCURRENT_KERNEL")
         finally:

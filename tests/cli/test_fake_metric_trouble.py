@@ -9,7 +9,7 @@ import time
 import unittest
 
 from fake_metrics import ONE, THROUGHPUT, TWO_GROUPS, MetricTest
-from fake_run import BARE_CUPTI, CUPTI, FAKE, FakeTest
+from fake_run import BARE_CUPTI, FAKE
 
 
 class TroubleTest(MetricTest):

@@ -7,7 +7,7 @@ import re
 import subprocess
 import unittest
 
-from fake_metrics import KERNEL_NS, ONE, THROUGHPUT, TWO_GROUPS, MetricTest, expected
+from fake_metrics import ONE, THROUGHPUT, TWO_GROUPS, MetricTest, expected
 from fake_run import CUPTI, FAKE, GPUPROF, PREFIX
 
 
@@ -93,7 +93,7 @@ class ApplicationReplay(MetricTest):
 
     def test_chips_devices_and_contexts(self):
         run, database = self.measure(
-            "devices", 3, 10, metrics=f"achieved_occupancy,dram_read_bytes,ipc",
+            "devices", 3, 10, metrics="achieved_occupancy,dram_read_bytes,ipc",
             FAKE_CUDA_DEVICES=3, FAKE_CUDA_CHIPS="FAKE1,FAKE2")
         kernels = self.assert_all_measured(
             database, "achieved_occupancy,dram_read_bytes,ipc", ("FAKE1", "FAKE2"))

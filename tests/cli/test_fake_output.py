@@ -2,13 +2,12 @@
 """What gpuprof does to the outside: output files, exit codes, the target's own output."""
 
 import os
-import pathlib
 import re
 import subprocess
 import tempfile
 import unittest
 
-from fake_run import FAKE, GPUPROF, Database, FakeTest
+from fake_run import FAKE, GPUPROF, FakeTest, Profile
 
 
 def own_lines(text):
@@ -38,7 +37,7 @@ class TargetsOutput(FakeTest):
 
     def test_last_line(self):
         run = self.profile("hello", check=0)
-        records = Database(self.output).statistic("records_received")
+        records = Profile(self.output).statistic("records_received")
         self.assertEqual(
             run.stderr, f"gpuprof: {self.output}: {records} records of 1 process, nothing lost\n"
         )

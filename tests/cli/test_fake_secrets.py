@@ -9,7 +9,7 @@ import stat
 import subprocess
 import unittest
 
-from fake_run import CUPTI, FAKE, GPUPROF, FakeTest
+from fake_run import FAKE, GPUPROF, FakeTest
 
 PREFIX = "CUPTI_ACTIVITY_KIND_"
 

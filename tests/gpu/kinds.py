@@ -1,0 +1,132 @@
+"""Checks of kinds and details that take more than being enabled."""
+
+import os
+import pathlib
+
+from check import check
+from frameworks import python
+
+
+@check
+def latency(c):
+    """--kernel-latency-timestamps: queued, submitted and started in this order."""
+    database = c.gpuprof([c.example("vector_add"), "1000", "20"],
+                         "--kernel-latency-timestamps", "on")
+    c.sound(database)
+    kernels = database.one("SELECT count(*) FROM kernels")
+    in_order = database.one("""SELECT count(*) FROM kernels
+                                 WHERE 0 < queued AND queued <= submitted AND submitted <= start""")
+    c.equal(in_order, kernels, "kernels queued, submitted and started in order")
+
+
+@check
+def clusters(c):
+    database = c.gpuprof([c.example("clusters"), "3", "4"])
+    c.sound(database)
+    found = database.rows("SELECT cluster_x, cluster_y, cluster_z, count(*) FROM kernels GROUP BY 1, 2, 3")
+    c.equal(found, [(4, 1, 1, 3)], "clusters")
+
+
+@check
+def device_graphs(c):
+    """Graphs that a kernel launched, and the graph it was in."""
+    database = c.gpuprof([c.example("device_graph"), "3"], "--trace", "+graph")
+    c.sound(database)
+    c.equal(database.one("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE"), 3, "outer graphs")
+    launched = database.one("""
+        SELECT count(*) FROM CUPTI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE AS d
+        WHERE d.stop > d.start AND d.launcherGraphId IN
+          (SELECT graphId FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE)""")
+    c.equal(launched, 3, "inner graphs")
+
+
+@check
+def green_contexts(c):
+    database = c.gpuprof([c.example("green_context"), "3", "16"])
+    c.sound(database)
+    found = database.rows("SELECT numMultiprocessors FROM CUPTI_ACTIVITY_KIND_GREEN_CONTEXT")
+    c.equal(found, [(16,)], "multiprocessors of green contexts")
+    ran = database.one("""SELECT count(*) FROM kernels WHERE context_id IN
+                            (SELECT contextId FROM CUPTI_ACTIVITY_KIND_GREEN_CONTEXT)""")
+    c.equal(ran, 3, "kernels in it")
+
+
+@check
+def external_ids(c):
+    """Ids that the program pushes, each around a copy and a kernel."""
+    # The program is linked against libcupti.
+    libraries = c.options.gpuprof.parent.parent / "lib" / "gpuprof"
+    database = c.gpuprof(
+        ["env", f"LD_LIBRARY_PATH={libraries}", c.example("external_ids"), "3"],
+        "--trace", "+external")
+    c.sound(database)
+    found = database.rows("""
+        SELECT e.externalId, count(*) FROM CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION AS e
+        JOIN gpu_activities AS g ON g.correlation_id = e.correlationId
+        WHERE e.externalKind = 3 GROUP BY 1 ORDER BY 1""")
+    c.equal(found, [(1000, 2), (1001, 2), (1002, 2)], "GPU work under each id")
+
+
+@check
+def nvtx_payloads(c):
+    database = c.gpuprof([c.example("nvtx_payloads"), "4"])
+    c.sound(database)
+    found = database.rows("""SELECT field, value FROM nvtx_payloads
+                             WHERE range_name = 'receive' ORDER BY time, field LIMIT 5""")
+    c.equal(found, [("bytes", 1 << 19), ("label", "lane-7"), ("operation", "receive"), ("peer", 1),
+                    ("speed", 3e9)], "fields of a payload")
+    c.equal(database.one("SELECT count(*) FROM NVTX_PAYLOAD"), 20, "fields")
+
+
+@check
+def clocks_and_power(c):
+    """CUPTI takes the kind only when the driver is up. Beside it, it may lose times of kernels."""
+    database = c.gpuprof([c.example("small_launches"), "100000"], "--system-profiling", "on",
+                         stdout=False)
+    speed, power = database.rows("""SELECT max(smClock), max(power)
+                                    FROM CUPTI_ACTIVITY_KIND_ENVIRONMENT""")[0]
+    c.expect(speed and power and speed > 100 and power > 10_000, f"{speed} MHz, {power} mW")
+
+
+@check
+def events(c):
+    database = c.gpuprof([c.example("streams"), "4", "8"], "--trace", "+cuda-event")
+    c.sound(database)
+    events = database.rows("SELECT deviceTime FROM CUPTI_ACTIVITY_KIND_CUDA_EVENT")
+    c.expect(len(events) >= 4, f"{len(events)} events")
+    c.expect(all(time > 0 for (time,) in events), "events without a time on the GPU")
+
+
+@check
+def allocation_sources(c):
+    database = c.gpuprof([c.example("vector_add"), "1000", "2"], "--trace", "+allocation-source")
+    c.sound(database)
+    found = database.column("""SELECT DISTINCT s.value FROM CUPTI_ACTIVITY_KIND_MEMORY2 AS m
+                               JOIN StringTable AS s ON s._id_ = m.source
+                               WHERE m.memoryOperationType = 1""")
+    c.equal(found, [str(c.example("vector_add"))], "libraries that allocated")
+
+
+@check
+def collectives(c):
+    """NCCL says with each of its operations how much it moves, and in which communicator."""
+    interpreter = python(c, "torch")
+    script = c.folder / "collectives.py"
+    script.write_text("""
+import torch, torch.distributed as d
+d.init_process_group("nccl", init_method="file:///dev/shm/gpuprof-check-%d", rank=0, world_size=1)
+x = torch.ones(1 << 20, device="cuda")
+for _ in range(3):
+    d.all_reduce(x)
+torch.cuda.synchronize()
+d.destroy_process_group()
+""" % os.getpid())
+    try:
+        database = c.gpuprof([interpreter, script], stdout=False)
+    finally:
+        pathlib.Path(f"/dev/shm/gpuprof-check-{os.getpid()}").unlink(missing_ok=True)
+    c.sound(database)
+    found = database.rows("""SELECT value, count(*) FROM nvtx_payloads
+                             WHERE range_name = 'ncclAllReduce' AND field LIKE '%[bytes]%'
+                             GROUP BY 1""")
+    c.equal(found, [(4 << 20, 3)], "bytes of all-reduces")

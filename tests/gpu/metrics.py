@@ -1,0 +1,228 @@
+"""Checks of metrics: examples/known_counts.cu has known values."""
+
+import collections
+import subprocess
+import threading
+import time
+
+from check import EXAMPLES, TIMEOUT, check, environment
+from frameworks import python
+
+MEASURING = threading.Lock()  # a GPU's counters serve one process at a time
+FLOPS = [f"smsp__sass_thread_inst_executed_op_{op}_pred_on.sum" for op in ("fadd", "fmul", "ffma")]
+COUNTED = ["sm__ctas_launched.sum", "sm__warps_launched.sum", *FLOPS]
+
+
+def measure(c, command, metrics, *options, stdout=True):
+    with MEASURING:
+        return c.gpuprof(
+            command, "--require-metrics", *options, "--metrics", ",".join(metrics), stdout=stdout
+        )
+
+
+def all_measured(c, database, metrics, losses=False):
+    """Each kernel row has each metric once, and nothing else has."""
+    c.sound(database, losses=losses)
+    c.equal(database.rows("SELECT note, count(*) FROM metric_gaps GROUP BY 1"), [], "gaps")
+    kernels = database.one("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL")
+    joined = database.counts(
+        """SELECT m.name, count(*) FROM METRIC_RANGE AS r JOIN METRIC_VALUE AS v ON v.range = r._id_
+           JOIN METRIC AS m ON m._id_ = v.metric JOIN CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL AS k
+             ON k.correlationId = r.correlationId AND k.processId = r.processId AND k.name = r.name
+            AND k.gridX = r.gridX AND k.gridY = r.gridY AND k.blockX = r.blockX
+           GROUP BY 1"""
+    )
+    c.equal(joined, {metric: kernels for metric in metrics}, f"values of {kernels} kernels")
+    c.equal(database.one("SELECT count(*) FROM kernels WHERE name LIKE '%WaitNs%'"), 0, "WaitNs")
+
+
+def counted_right(c, database, launches):
+    """What examples/known_counts says of itself."""
+    values = collections.defaultdict(collections.Counter)
+    for kernel, metric, value in database.rows(
+        "SELECT short_name, metric, value FROM kernel_metrics"
+    ):
+        values[kernel, metric][value] += 1
+    for line in database.outcome.stdout.decode().splitlines():
+        name, blocks, warps, flops, *_ = line.split()
+        for metric, wanted in (("sm__ctas_launched.sum", blocks), ("sm__warps_launched.sum", warps)):
+            c.equal(values[name, metric], {float(wanted): launches}, f"{metric} of {name}")
+        per_kernel = sum(
+            (2 if "ffma" in metric else 1) * value
+            for metric in FLOPS for value in values[name, metric]
+        )
+        c.equal(per_kernel, float(flops), f"flops of {name}")
+
+
+@check
+def metrics_application(c):
+    metrics = [*COUNTED, "dram__bytes_read.sum", "achieved_occupancy"]
+    database = measure(c, [c.example("known_counts"), "2"], metrics)
+    all_measured(c, database, metrics)
+    counted_right(c, database, 2)
+    read = database.one(
+        "SELECT min(value) FROM kernel_metrics WHERE metric = 'dram__bytes_read.sum'"
+        " AND short_name = 'copy'"
+    )
+    c.expect(2**28 <= read < 1.01 * 2**28, f"copy reads {read} bytes of 2^28")
+
+
+@check
+def metrics_several_passes(c):
+    metrics = ["sm__throughput.avg.pct_of_peak_sustained_elapsed"]
+    database = measure(c, [c.example("known_counts"), "2"], metrics)
+    all_measured(c, database, metrics)
+    passes = database.one("SELECT max(passes) FROM METRIC_GROUP")
+    c.expect(passes > 1, f"{passes} passes")
+    bad = database.rows("SELECT * FROM kernel_metrics WHERE NOT value BETWEEN 0 AND 100.5")
+    c.equal(bad, [], "throughput in percent")
+
+
+@check
+def metrics_kernel_replay(c):
+    metrics = [*COUNTED, "dram__bytes_read.sum"]
+    database = measure(c, [c.example("known_counts"), "2"], metrics, "--replay-mode", "kernel")
+    all_measured(c, database, metrics, losses=True)
+    counted_right(c, database, 2)
+    c.seen["losses"] = database.rows("SELECT name, value FROM losses")
+
+
+@check
+def metrics_multiplex(c):
+    database = measure(
+        c, [c.example("small_launches"), "1000000"], ["sm__ctas_launched.sum", "dram_read_bytes"],
+        "--replay-mode", "multiplex", "--metrics-overhead", "50%", stdout=False,
+    )
+    c.sound(database)
+    counted = database.row(
+        """SELECT count(*), min(value), max(value) FROM kernel_metrics
+           WHERE metric = 'sm__ctas_launched.sum'"""
+    )
+    c.expect(counted[0] >= 8 and counted[1:] == (1, 1), f"blocks measured {counted}")
+    groups = database.one("SELECT count(DISTINCT passGroup) FROM METRIC_RANGE")
+    c.equal(groups, 2, "groups that had a turn")
+    kernels = database.one("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL")
+    c.equal(kernels, 1_001_000, "kernels")
+    c.seen["coverage"] = database.rows("SELECT metric, launches, measured FROM metric_coverage")
+    c.seen["permille"] = database.one(
+        "SELECT value FROM STATISTIC WHERE name = 'metrics_overhead_permille'"
+    )
+
+
+@check
+def metrics_range(c):
+    """A range has the sum of its kernels."""
+    command = [c.example("vector_add"), "1000000", "10"]
+    database = measure(c, command, COUNTED[:2], "--range", "nvtx:^compute$")
+    c.sound(database)
+    blocks = (1_000_000 + 255) // 256
+    c.equal(
+        database.counts("SELECT metric, value FROM range_metrics"),
+        {"sm__ctas_launched.sum": 10.0 * blocks, "sm__warps_launched.sum": 80.0 * blocks},
+        "values of the range",
+    )
+
+
+@check
+def metrics_of_streams(c):
+    metrics = ["sm__ctas_launched.sum", "gpu__time_duration.sum"]
+    all_measured(c, measure(c, [c.example("streams"), "4", "8"], metrics), metrics)
+
+
+@check
+def metrics_beside_graphs(c):
+    """Kernels of graphs are traced, counted and not measured; those between them are exact."""
+    command = [c.example("graph"), "5", "10", "3"]
+    blocks, adds = metrics = [
+        "sm__ctas_launched.sum",
+        "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum",
+    ]
+    for mode in ("application", "kernel", "multiplex"):
+        options = ["--replay-mode", mode, "--metrics-overhead", "1000%"]
+        database = measure(c, command, metrics, *options)
+        c.sound(database)
+        c.kernels(database, {"add_step": 65})
+        timed = database.one(
+            "SELECT count(*) FROM kernels WHERE duration > 0 AND graph_node_id > 0"
+        )
+        c.equal(timed, 50, f"kernels of graphs that have times, {mode}")
+        skipped = database.one(
+            "SELECT value FROM STATISTIC WHERE name = 'metrics_skipped_graph'"
+        )
+        c.equal(skipped, 5, f"graph launches that were not measured, {mode}")
+        rows = database.rows("SELECT metric, value, count(*) FROM kernel_metrics GROUP BY 1, 2")
+        c.seen[mode] = rows
+        exact = [(blocks, 64, 15), (adds, 16 * 1024, 15)]
+        if mode == "multiplex":
+            c.expect({r[:2] for r in rows} <= {r[:2] for r in exact}, f"values, {mode}: {rows}")
+        else:
+            c.equal(rows, exact, f"values, {mode}")
+    database = measure(c, command, metrics, "--range", "nvtx:^launches$")
+    c.sound(database, losses=True)
+    c.kernels(database, {"add_step": 15})  # tracing those of graphs would change what is counted
+    c.equal(database.counts("SELECT name, value FROM losses"), {"graphs_not_traced": 5}, "losses")
+    gaps = "counters of patched code leave out the CUDA graphs that were launched"
+    c.equal(database.rows("SELECT note, count(*) FROM metric_gaps GROUP BY 1"), [(gaps, 1)], "gaps")
+    rows = database.rows("SELECT metric, value FROM range_metrics")
+    c.equal([row[0] for row in rows], [blocks], "metrics of a range with graphs")
+    # The graph's memory set is a kernel of the driver's.
+    c.seen["blocks in a range with graphs"] = rows
+    c.expect(65 * 64 <= rows[0][1] <= 65 * 64 + 5 * 64, f"blocks in a range with graphs: {rows}")
+
+
+@check
+def metrics_killed(c):
+    """What was measured over a second before the death is there."""
+    for pause, least in ((0, 0), (2500, 50)):
+        command = [c.example("die"), "kill", "50", "0", str(pause)]
+        database = measure(c, command, ["sm__ctas_launched.sum"])
+        c.sound(database, losses=True)
+        c.kernels(database, {"finished_work": 50, "unfinished_work": 50})
+        measured = database.one("SELECT count(*) FROM kernel_metrics")
+        c.expect(least <= measured <= 100, f"{measured} kernels measured, pause {pause} ms")
+        c.seen[f"measured after {pause} ms"] = measured
+
+
+@check
+def metrics_torch(c):
+    metrics = ["sm__ctas_launched.sum", "dram_read_bytes"]
+    command = [python(c, "torch"), EXAMPLES / "train.py", "--steps", "3"]
+    database = measure(c, command, metrics)
+    c.sound(database, losses=True)
+    kernels = database.one(
+        "SELECT count(*) FROM kernels WHERE coalesce(graph_node_id, 0) = 0"
+    )
+    counted = database.counts("SELECT metric, count(*) FROM kernel_metrics GROUP BY 1")
+    c.seen["kernels and values"] = [kernels, counted]
+    c.equal(counted.get(metrics[0]), kernels, "kernels measured in the first run")
+    gaps = database.counts("SELECT note, count(*) FROM metric_gaps GROUP BY 1")
+    c.equal(counted.get(metrics[1], 0) + sum(gaps.values()), kernels, f"in the second, {gaps}")
+    wrong = database.one(
+        """SELECT count(*) FROM kernel_metrics AS m JOIN kernels AS k USING (correlation_id)
+           WHERE m.metric = 'sm__ctas_launched.sum' AND
+             m.value <> (SELECT gridX * gridY * gridZ FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
+                         WHERE correlationId = m.correlation_id)"""
+    )
+    c.equal(wrong, 0, "kernels whose blocks were counted wrong")
+
+
+@check
+def metrics_taken(c):
+    """Another process measures: told before the program starts, which is traced all the same."""
+    with MEASURING:
+        other = subprocess.Popen(
+            [c.options.gpuprof, "-q", "-o", c.folder / "other.sqlite", "--metrics",
+             "sm__warps_active.avg.pct_of_peak_sustained_active",
+             c.example("small_launches"), "8000"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment(),
+        )  # fmt: skip
+        time.sleep(3.5)
+        database = c.gpuprof(
+            [c.example("vector_add"), "1000000", "10"], "--metrics", "sm__ctas_launched.sum"
+        )
+        still = other.poll() is None
+        other.wait(TIMEOUT)
+    c.seen["stderr"] = database.outcome.stderr.splitlines()[:4]
+    c.kernels(database, {"vector_add": 10})
+    if still:
+        c.expect("another program is using the counters" in database.outcome.stderr, "nothing said")
