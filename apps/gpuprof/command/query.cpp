@@ -1,145 +1,37 @@
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/device_probe.hpp"
 #include "libprof/base/driver_library.hpp"
 #include "libprof/base/error.hpp"
-#include "libprof/base/pattern.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/launch/installation.hpp"
-#include "libprof/metrics/catalogue.hpp"
 #include "libprof/metrics/chip_names.hpp"
-#include "libprof/metrics/nearest.hpp"
+#include "libprof/metrics/listing.hpp"
 
 namespace gpuprof::app {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using metrics::BaseMetric;
-using metrics::Catalogue;
-using metrics::Metric;
+using metrics::BaseRow;
+using metrics::Listing;
+using metrics::NvprofRow;
+using metrics::passes;
 using report::Layout;
-using schema::NvprofFormula;
+using Devices = std::vector<ProbedDevice>;
 using Library = std::shared_ptr<const cupti::HostLibrary>;
 
 constexpr std::array type_names{"counter", "ratio", "throughput"};
 
 std::string_view type_name(cupti::MetricType type) {
   return type_names.at(static_cast<std::size_t>(type));
-}
-
-// A name of nvprof's on the chip in question.
-struct NvprofRow {
-  const NvprofFormula* formula;
-  std::optional<Metric> metric;  // nothing: the chip does not have it
-};
-
-struct BaseRow {
-  BaseMetric metric;
-  cupti::MetricProperties properties;
-  std::optional<std::size_t> passes;  // of its most common roll-up; nothing: not asked for
-};
-
-struct Listing {
-  std::string chip;
-  std::vector<ProbedDevice> devices;  // that have this chip; empty: it was asked for by name
-  std::vector<NvprofRow> metrics;
-  std::vector<NvprofRow> events;
-  std::vector<BaseRow> bases;
-};
-
-// Finds text in names: as it stands, or as a regular expression if it is one.
-class Filter {
- public:
-  explicit Filter(const std::string& text) : text_(text) {
-    try {
-      expression_.emplace(text);
-    } catch (const Error&) {
-      // Text only.
-    }
-  }
-
-  bool empty() const { return text_.empty(); }
-  bool takes(const std::string& name) const {
-    return name.find(text_) != name.npos || (expression_ && expression_->found_in(name));
-  }
-
-  // What is taken of `rows`: the one of this name if there is one.
-  template <class Row, class Name>
-  std::vector<Row> choose(const std::vector<Row>& rows, const Name& name_of) const {
-    std::vector<Row> result;
-    for (const Row& row : rows) {
-      const std::string name(name_of(row));
-      if (name == text_) return {row};
-      if (takes(name)) result.push_back(row);
-    }
-    return result;
-  }
-
- private:
-  std::string text_;
-  std::optional<Pattern> expression_;
-};
-
-// The roll-up that passes are told of.
-std::string usual(const BaseMetric& metric) {
-  switch (metric.type) {
-    case cupti::MetricType::counter: return metric.name + ".sum";
-    case cupti::MetricType::ratio: return metric.name + ".ratio";
-    case cupti::MetricType::throughput: return metric.name + ".avg.pct_of_peak_sustained_elapsed";
-  }
-  return {};
-}
-
-std::optional<std::size_t> passes(const cupti::HostChip& chip,
-                                  const std::vector<std::string>& names) {
-  auto image = chip.config_image(names);
-  if (!image) return {};
-  return chip.passes(*image);
-}
-
-// CUPTI takes 1.2 ms for the properties of one metric and 1.7 ms for its passes; GH100 has 3,650.
-// A host object belongs to one thread, so each thread has its own.
-std::vector<BaseRow> describe(const Library& library, const std::string& chip_name,
-                              const std::vector<BaseMetric>& bases, bool with_passes) {
-  std::vector<BaseRow> rows(bases.size());
-  const std::size_t count = std::clamp<std::size_t>(
-      bases.size() / 20, 1, std::max(1U, std::thread::hardware_concurrency()));
-  std::vector<std::jthread> threads;
-  for (std::size_t first = 0; first < count; ++first) {
-    threads.emplace_back([&, first] {
-      const cupti::HostChip chip(library, chip_name);
-      for (std::size_t i = first; i < bases.size(); i += count) {
-        rows[i].metric = bases[i];
-        rows[i].properties = chip.properties(bases[i].name).value_or(cupti::MetricProperties());
-        if (with_passes) rows[i].passes = passes(chip, {usual(bases[i])});
-      }
-    });
-  }
-  threads.clear();
-  return rows;
-}
-
-std::vector<NvprofRow> nvprof_rows(const Catalogue& catalogue, const Filter& filter,
-                                   std::span<const NvprofFormula> table, Metric::Origin origin) {
-  std::vector<const NvprofFormula*> all;
-  for (const NvprofFormula& formula : table) all.push_back(&formula);
-  std::vector<NvprofRow> rows;
-  for (const NvprofFormula* formula :
-       filter.choose(all, [](const NvprofFormula* row) { return row->name; })) {
-    rows.push_back({formula, catalogue.nvprof_metric(*formula, origin)});
-  }
-  return rows;
 }
 
 // ".{avg,max,min,sum}" and what may follow each, when it is the same for all.
@@ -158,13 +50,13 @@ std::string compact(const std::vector<std::string>& subs) {
   return joined(firsts, " ") + (alone ? ", alone or with " : ", with ") + joined(rests, " ");
 }
 
-void print_nvprof(std::string_view heading, const Listing& listing,
+void print_nvprof(std::string_view heading, const std::string& chip, const Devices& devices,
                   const std::vector<NvprofRow>& rows, bool details) {
   std::cout << heading << "\n                            Name   Description\n";
-  for (const ProbedDevice& device : listing.devices) {
+  for (const ProbedDevice& device : devices) {
     std::cout << "Device " << device.index << " (" << device.name << "), ";
   }
-  std::cout << "Chip " << listing.chip << ":\n";
+  std::cout << "Chip " << chip << ":\n";
   for (const auto& [formula, metric] : rows) {
     if (!metric) continue;
     std::cout << "        " << metric->name << ":  " << metric->description;
@@ -234,7 +126,7 @@ void print_details(const cupti::HostChip& chip, const BaseRow& row) {
                             "dram__throughput.avg.pct_of_peak_sustained_elapsed",
                             "smsp__sass_thread_inst_executed.sum", "pcie__read_bytes.sum"}) {
     if (!passes(chip, {other})) continue;
-    const auto both = passes(chip, {usual(metric), other});
+    const auto both = passes(chip, {metrics::usual(metric), other});
     std::cout << "        " << other << ": "
               << (both ? std::to_string(*both) : "cannot be combined") << "\n";
   }
@@ -258,9 +150,10 @@ Json json_of(const std::vector<NvprofRow>& rows) {
   return list;
 }
 
-Json json_of(const cupti::HostChip& chip, const Listing& listing, const Query& query) {
+Json json_of(const cupti::HostChip& chip, const Listing& listing, const Devices& devices,
+             const Query& query) {
   Json document{{"chip", listing.chip}};
-  for (const ProbedDevice& device : listing.devices) {
+  for (const ProbedDevice& device : devices) {
     document["devices"].push_back({{"index", device.index}, {"name", device.name}});
   }
   if (query.metrics) document["nvprof_metrics"] = json_of(listing.metrics);
@@ -316,58 +209,26 @@ void print_csv(const Listing& listing) {
   }
 }
 
-[[noreturn]] void nothing_found(const Catalogue& catalogue, const std::string& chip,
-                                const Query& query) {
-  std::vector<std::string> names;
-  if (query.metrics) {
-    for (const auto& formula : schema::nvprof_metric_formulas) names.emplace_back(formula.name);
-    for (const BaseMetric& base : catalogue.base_metrics()) names.push_back(base.name);
-  }
-  if (query.events) {
-    for (const auto& formula : schema::nvprof_event_formulas) names.emplace_back(formula.name);
-  }
-  std::string hint;
-  for (const std::string& name : metrics::nearest(query.filter, names)) hint += " " + name;
-  throw Error(chip + " has nothing with " + query.filter + " in its name",
-              hint.empty() ? "" : "did you mean:" + hint, ExitCode::bad_option);
-}
-
 // JSON is returned, all else printed.
 Json list_chip(const Library& library, const Options& options, const std::string& chip_name,
-               std::vector<ProbedDevice> devices) {
+               const Devices& devices) {
   const Query& query = options.query;
+  const Listing listing =
+      metrics::list(library, chip_name,
+                    {.metrics = query.metrics, .events = query.events, .filter = query.filter});
   const cupti::HostChip chip(library, chip_name);
-  const Catalogue catalogue(chip);
-  const Filter filter(query.filter);
-  Listing listing;
-  listing.chip = chip_name;
-  listing.devices = std::move(devices);
-  if (query.metrics) {
-    listing.metrics = nvprof_rows(catalogue, filter, schema::nvprof_metric_formulas,
-                                  Metric::Origin::nvprof_metric);
-    const auto name = [](const BaseMetric& base) { return base.name; };
-    listing.bases = describe(library, chip_name, filter.choose(catalogue.base_metrics(), name),
-                             !filter.empty());
-  }
-  if (query.events) {
-    listing.events =
-        nvprof_rows(catalogue, filter, schema::nvprof_event_formulas, Metric::Origin::nvprof_event);
-  }
-  if (listing.metrics.empty() && listing.events.empty() && listing.bases.empty()) {
-    nothing_found(catalogue, chip_name, query);
-  }
 
-  const bool details = !filter.empty();
-  if (options.reports.layout == Layout::json) return json_of(chip, listing, query);
+  const bool details = !query.filter.empty();
+  if (options.reports.layout == Layout::json) return json_of(chip, listing, devices, query);
   if (options.reports.layout == Layout::csv) {
     print_csv(listing);
     return {};
   }
   if (!listing.metrics.empty()) {
-    print_nvprof("Available Metrics:", listing, listing.metrics, details);
+    print_nvprof("Available Metrics:", chip_name, devices, listing.metrics, details);
   }
   if (!listing.events.empty()) {
-    print_nvprof("Available Events:", listing, listing.events, details);
+    print_nvprof("Available Events:", chip_name, devices, listing.events, details);
   }
   if (listing.bases.size() == 1) {
     print_details(chip, listing.bases.front());
@@ -391,14 +252,14 @@ std::string known_chips(const Options& options) {
 }
 
 // The chips of this machine's GPUs, those of --devices, each with its devices.
-std::vector<std::pair<std::string, std::vector<ProbedDevice>>> chips_here(const Options& options) {
+std::vector<std::pair<std::string, Devices>> chips_here(const Options& options) {
   if (!driver_found()) {
     throw NvprofError{{"Error: unable to locate cuda driver library.",
                        "Make sure nvidia driver is properly installed.",
                        "Name one of these chips with --chip:" + known_chips(options)},
                       ExitCode::no_driver};
   }
-  std::vector<std::pair<std::string, std::vector<ProbedDevice>>> chips;
+  std::vector<std::pair<std::string, Devices>> chips;
   const auto& wanted = options.reports.filter.devices;
   for (ProbedDevice& device : probe_devices(options.cupti, false)) {
     if (!wanted.empty() && std::ranges::find(wanted, device.index) == wanted.end()) continue;

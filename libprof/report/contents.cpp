@@ -1,0 +1,229 @@
+#include "libprof/report/contents.hpp"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <span>
+
+#include "libprof/base/letter_case.hpp"
+#include "libprof/base/saturating.hpp"
+#include "libprof/store/profile_file.hpp"
+#include "libprof/store/rescue.hpp"
+#include "schema/database.hpp"
+
+namespace gpuprof::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Show = std::function<void(std::string_view)>;
+
+// Larger files are not read as a whole.
+constexpr std::int64_t largest_read = 512 << 20;
+constexpr std::int64_t rows_at_each_end = 10'000;
+constexpr std::string_view prefix = "CUPTI_ACTIVITY_KIND_";
+
+Json value(const store::Statement& row, int column) {
+  if (row.is_null(column)) return nullptr;
+  const std::string text(row.text(column));
+  const std::string integer = std::to_string(row.integer(column));
+  if (text == integer) return row.integer(column);
+  return text;
+}
+
+// The rows of a query as objects. None if a table or column is not there; damage is thrown.
+Json objects(store::Database& database, const std::string& sql) {
+  Json all = Json::array();
+  try {
+    auto row = database.prepare(sql);
+    while (row.step()) {
+      Json& object = all.emplace_back(Json::object());
+      for (int i = 0; i < row.column_count(); ++i) {
+        object[std::string(row.column_name(i))] = value(row, i);
+      }
+    }
+  } catch (const store::DatabaseError& error) {
+    if (error.kind() != store::DatabaseError::Kind::missing) throw;
+  }
+  return all;
+}
+
+std::string format_name(store::Format format) {
+  switch (format) {
+    case store::Format::gpuprof: return "gpuprof";
+    case store::Format::nvprof: return "nvprof";
+    case store::Format::nsight_systems: return "nsight-systems";
+    case store::Format::other_database: return "other-database";
+    case store::Format::no_database: return "no-database";
+  }
+  return "";
+}
+
+std::string state(const store::ProfileFile& file) {
+  if (file.problem()) return "unreadable";
+  if (file.damaged()) return "damaged";
+  if (file.unfinished()) return file.in_use() ? "being written" : "unfinished";
+  return file.in_use() ? "open in another process" : "complete";
+}
+
+// Rows and times of the tables of records.
+class Tables {
+ public:
+  Tables(store::Database& database, bool ids_count, bool all, const Show& show)
+      : database_(database), ids_count_(ids_count), all_(all), show_(show) {}
+
+  void read(Json& info) {
+    Json records = Json::object();
+    for (const store::SchemaObject& object : store::read_schema(database_)) {
+      if (object.type != "table" || !name_starts_with(object.name, prefix)) continue;
+      show_("reading " + object.name);
+      look_at_columns(object.name);
+      const std::string kind = object.name.substr(prefix.size());
+      if (const std::int64_t rows = count(object.name)) records[kind] = rows;
+      find_times(object.name);
+    }
+    info["records"] = records;
+    info["records_estimated"] = estimated_;
+    info["first_ns"] = first_ ? Json(*first_) : Json();
+    info["last_ns"] = last_ ? Json(*last_) : Json();
+    info["times_estimated"] = !all_;
+  }
+
+ private:
+  void look_at_columns(const std::string& table) {
+    columns_.clear();
+    for (store::Database::Column& column : database_.columns(table)) {
+      columns_.insert(std::move(column.name));
+    }
+  }
+
+  std::int64_t count(const std::string& table) {
+    const std::string from = " FROM " + store::quoted_name(table);
+    if (all_ || !columns_.contains("_id_")) {
+      return database_.integer("SELECT count(*)" + from).value_or(0);
+    }
+    const auto first = database_.integer("SELECT min(_id_)" + from);
+    if (!first) return 0;
+    const std::int64_t last = database_.integer("SELECT max(_id_)" + from).value_or(*first);
+    const std::int64_t rows = saturating_add(saturating_subtract(last, *first), 1);
+    estimated_ |= !ids_count_ && rows > 0;
+    return rows;
+  }
+
+  // The first of these columns that the table has; "" if it has none.
+  std::string first_of(std::span<const std::string_view> names) const {
+    for (const std::string_view name : names) {
+      if (columns_.contains(std::string(name))) return std::string(name);
+    }
+    return {};
+  }
+
+  void find_times(const std::string& table) {
+    const std::string begin = first_of(schema::begin_columns);
+    if (begin.empty()) return;
+    const std::string last = first_of(schema::end_columns);
+    const std::string end = last.empty() ? begin : "max(" + begin + ", [" + last + "])";
+    const std::string rows = "SELECT " + begin + " AS t0, " + end + " AS t1 FROM " +
+                             store::quoted_name(table) + " NOT INDEXED";
+    std::string from = rows;
+    if (!all_ && columns_.contains("_id_")) {
+      const std::string limit = " LIMIT " + std::to_string(rows_at_each_end);
+      from = "SELECT * FROM (" + rows + " ORDER BY _id_" + limit + ") UNION ALL SELECT * FROM (" +
+             rows + " ORDER BY _id_ DESC" + limit + ")";
+    }
+    auto times = database_.prepare("SELECT min(t0), max(t1) FROM (" + from + ") WHERE t0 > 0");
+    if (!times.step() || times.is_null(0)) return;
+    first_ = std::min(first_.value_or(times.integer(0)), times.integer(0));
+    last_ = std::max(last_.value_or(times.integer(1)), times.integer(1));
+  }
+
+  store::Database& database_;
+  bool ids_count_;
+  bool all_;
+  const Show& show_;
+  std::set<std::string, NameLess> columns_;
+  bool estimated_ = false;
+  std::optional<std::int64_t> first_, last_;
+};
+
+Json read_run(store::Database& database) {
+  Json run = Json::object();
+  for (const Json& row : objects(database, "SELECT key, value FROM RUN")) {
+    if (row["key"].is_string()) run[row["key"].get<std::string>()] = row["value"];
+  }
+  return run;
+}
+
+Json read_processes(store::Database& database, bool all) {
+  Json processes = objects(
+      database,
+      "SELECT processId, executable, command_line, exit_status, exit_signal, cupti_version, "
+      "driver_version, goodbye, salvaged FROM PROCESS ORDER BY number");
+  if (!processes.empty()) return processes;
+  // nvprof's files have no list.
+  const std::string some = all ? "" : " LIMIT " + std::to_string(rows_at_each_end);
+  for (const char* kind : {"RUNTIME", "DRIVER"}) {
+    processes = objects(database, "SELECT DISTINCT processId FROM (SELECT processId FROM " +
+                                      std::string(prefix) + kind + some + ") ORDER BY 1");
+    if (!processes.empty()) break;
+  }
+  return processes;
+}
+
+// Throws what a reader of the damaged part would.
+void check(store::Database& database) {
+  const std::string found = database.text("PRAGMA quick_check(1)").value_or("ok");
+  if (found == "ok") return;
+  throw store::DatabaseError(found, "", ExitCode::import_failed,
+                             store::DatabaseError::Kind::damaged);
+}
+
+void read_database(const store::ProfileFile& file, store::Database& database, bool exact,
+                   const Show& show, Json& info) {
+  const bool all = exact || file.size() + file.log_size() <= largest_read;
+  if (all) check(database);
+  info["run"] = read_run(database);
+  info["processes"] = read_processes(database, all);
+  info["devices"] =
+      objects(database,
+              "SELECT DISTINCT d.id, s.value AS name, d.computeCapabilityMajor || '.' || "
+              "d.computeCapabilityMinor AS compute_capability, "
+              "d.globalMemorySize AS memory_bytes FROM " +
+                  std::string(prefix) +
+                  "DEVICE d LEFT JOIN StringTable s ON s._id_ = d.name AND d.name "
+                  "<> 0 ORDER BY d.id");
+  info["page_size"] = database.integer("PRAGMA page_size").value_or(0);
+  // Rows of our recordings are numbered without gaps.
+  const bool ids_count = file.format() == store::Format::gpuprof && !file.damaged() &&
+                         !info["run"].contains("derived_from");
+  Tables(database, ids_count, all, show).read(info);
+  info["losses"] = objects(database, "SELECT value, name, kind, process_id, help FROM losses");
+  info["diagnostics"] =
+      objects(database,
+              "SELECT time, processId AS process_id, severity, statistic, text FROM DIAGNOSTIC "
+              "ORDER BY rowid");
+}
+
+}  // namespace
+
+Json read_contents(store::ProfileFile& file, const std::string& name,
+                   const ContentsOptions& options, const Show& show) {
+  Json info{{"file", name},
+            {"format", format_name(file.format())},
+            {"description", file.description()},
+            {"version", file.version() ? Json(*file.version()) : Json()},
+            {"size_bytes", file.size()},
+            {"log_bytes", file.log_size()}};
+  if (!file.problem()) {
+    file.read(
+        [&](store::Database& database) {
+          read_database(file, database, options.exact, show, info);
+        },
+        show);
+  }
+  info["state"] = state(file);
+  info["notes"] = file.notes();
+  if (file.problem()) info["problem"] = file.problem()->what();
+  return info;
+}
+
+}  // namespace gpuprof::report
