@@ -130,7 +130,7 @@ void Collector::prepare_metrics() {
   load_perfworks(cupti_);
   tracing_.measured_beside(config->trace_serially);
   metrics_ = std::make_unique<RangeProfiler>(
-      cupti_, channel_, std::move(*config),
+      cupti_, channel_, *config,
       [this](std::string_view what, std::string_view text) { stream_.tell(what, text); });
   buffers_.leave_out_profiler();
 }
@@ -150,7 +150,7 @@ void Collector::choose_callbacks() {
     subscription_.want(CUPTI_CB_DOMAIN_DRIVER_API, capture_ends);
   }
   if (metrics_ && metrics_->wants_nvtx()) {
-    subscription_.want(CUPTI_CB_DOMAIN_NVTX, RangeProfiler::nvtx_calls());
+    subscription_.want(CUPTI_CB_DOMAIN_NVTX, nvtx_range_calls);
   }
   subscription_.want(CUPTI_CB_DOMAIN_STATE, state_events);
 }

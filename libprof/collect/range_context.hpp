@@ -1,128 +1,134 @@
-// What the range profiler knows of each context. For the files of RangeProfiler alone.
+// One CUDA context whose launches are measured: its session with CUPTI, the policy that decides,
+// and what was measured and not sent yet.
 #pragma once
 
-#include <array>
+#include <cupti.h>
+
 #include <atomic>
-#include <chrono>
 #include <cstdint>
-#include <map>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
-#include <tuple>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include "libprof/collect/range_profiler.hpp"
-#include "libprof/cupti/first_start.hpp"
+#include "libprof/collect/channel.hpp"
+#include "libprof/collect/checked_api.hpp"
+#include "libprof/collect/launch_selection.hpp"
+#include "libprof/collect/pass_images.hpp"
+#include "libprof/collect/policy.hpp"
+#include "libprof/collect/range_session.hpp"
+#include "libprof/wire/measures.hpp"
 
 namespace gpuprof::collect {
 
-// CUPTI's parameters for one call.
-#define GPUPROF_PARAMS(type) cupti::sized<type>(type##_STRUCT_SIZE)
+// What all contexts of the process have in common. Any thread.
+struct Measuring {
+  CheckedApi& cupti;
+  Channel& channel;
+  const wire::CollectConfig config;
+  // Passes on what the user is to know: a field of an info frame.
+  const std::function<void(std::string_view what, std::string_view text)> tell;
+  Budget budget;
 
-inline std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-// Why a range that was measured has no values: MeasuredRange::note counts these from 1.
-inline constexpr std::array notes{
-    wire::other_launch,
-    std::string_view("counters of patched code leave out the CUDA graphs that were launched"),
-    std::string_view("launches of several threads got mixed up"),
-};
-enum Note : std::uint16_t { other_launch = 1, graphs_left_out = 2, mixed_up = 3 };
-
-// Launches that are alike: name, grid and block.
-struct RangeProfiler::Shape {
-  bool known = false;                  // what the next two say
-  bool may_hang = false;               // never to be measured
-  std::vector<bool> scopes;            // whose devices, contexts and names fit
-  std::uint64_t launches = 0;          // so far
-  std::vector<std::uint32_t> samples;  // by group, multiplex only
+  struct Counts {
+    std::atomic<std::uint64_t> launches{0}, ranges{0}, dropped{0}, graph{0}, excluded{0},
+        capture{0}, failed{0};
+  };
+  Counts counts{};
 };
 
-struct RangeProfiler::Context {
-  struct ShapeKey {
-    const char* symbol;
-    std::array<std::uint32_t, 6> size;
-    bool operator==(const ShapeKey&) const = default;
-  };
-  struct ShapeHash {
-    std::size_t operator()(const ShapeKey& key) const {
-      std::size_t hash = reinterpret_cast<std::size_t>(key.symbol);
-      for (const std::uint32_t part : key.size) hash = (hash ^ part) * 0x9e3779b97f4a7c15u;
-      return hash ^ (hash >> 29);
-    }
-  };
-
-  const CUcontext handle;
-  const std::uint32_t number;  // wire::CounterData::context_number
-  std::uint32_t id = 0;
-  std::uint32_t device = 0;
-  std::string chip;
-  std::timed_mutex mutex;  // held through a measured launch; guards the rest
-  std::atomic<bool> dead{false};
-  std::atomic<bool> failed{false};
-  std::atomic<bool> overlapped{false};  // a launch got in between
-
-  CUpti_RangeProfiler_Object* object = nullptr;
-  int group = -1;  // configured
-  bool configured = false;
-  bool started = false;
-  std::uint32_t batch = 0;     // ranges per image, of the group
-  std::uint32_t growth = 1;    // times the batch that was asked for
-  std::uint64_t measured = 0;  // with this batch
-  std::uint32_t window = 0;
-  struct FreshImage {
-    std::vector<std::uint8_t> bytes;  // as CUPTI initialised them
-    std::uint32_t batch = 0;
-  };
-  std::map<int, FreshImage> fresh_images;  // by group
-  std::vector<std::uint8_t> image;
-  std::vector<wire::MeasuredRange> rows;  // of the image
-  std::int64_t first_row_ns = 0;
-  std::vector<std::uint64_t> prints;  // of the window's launches, see compare_passes
-  std::vector<std::string> names;
-  std::unordered_map<std::string, std::uint32_t> name_numbers;
-  wire::CounterData list;  // launches not sent yet, measured or not
-  std::unordered_map<std::string, std::uint32_t> list_names;
-  std::unordered_map<ShapeKey, Shape, ShapeHash> shapes;
-  // Blocks of numbers that fit, by scope, kind of number and block.
-  std::map<std::tuple<std::uint32_t, char, std::uint32_t>, Questions::Answer> numbers;
-  std::uint64_t ordinal = 0;
-  double wasted_us = 0;  // on launches between those asked for, since the last of these
-  wire::MeasuredRange launching;
-  Shape* shape = nullptr;   // of it
-  std::uint32_t level = 4;  // multiplex: samples of each shape to be had for now
-  std::int64_t phase_spent_ns = 0;
-  std::uint64_t unneeded = 0;           // launches since one was needed in this group,
-  std::int64_t needed_at_ns = 0;        // which was then
-  bool fruitless = false;               // too many: another group may have the phase
-  bool pushed = false;                  // range mode: a range is open
-  std::atomic<std::uint64_t> range{0};  // the one that it took part in last
-  std::atomic<bool> had_graph{false};   // was launched in it
-
-  std::atomic<std::int64_t> busy_since{0};  // ns, steady clock; 0: nothing is going on
-  std::atomic<const char*> busy_with{nullptr};
-
-  Context(CUcontext context, std::uint32_t its_number) : handle(context), number(its_number) {}
-};
-
-// For the watch: this takes however long it takes.
-class RangeProfiler::Busy {
+// Names by their place in a list, from 1.
+class NameList {
  public:
-  Busy(Context& context, const char* what) : context_(context) {
-    context.busy_with.store(what, std::memory_order_relaxed);
-    context.busy_since.store(now_ns(), std::memory_order_release);
-  }
-  ~Busy() { context_.busy_since.store(0, std::memory_order_release); }
-  Busy(const Busy&) = delete;
-  Busy& operator=(const Busy&) = delete;
+  // 0 for none.
+  std::uint32_t number_of(const char* name);
+  const std::vector<std::string>& names() const { return names_; }
+  void clear();
 
  private:
-  Context& context_;
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, std::uint32_t> numbers_;
+};
+
+// Under `mutex`, but for what is said to be for any thread. The first unexpected answer of CUPTI's
+// ends measuring in this context.
+class RangeContext {
+ public:
+  // `number`: wire::CounterData::context_number.
+  RangeContext(Measuring& measuring, CUcontext context, std::uint32_t device, std::uint32_t number);
+
+  const CUcontext handle;
+  const std::uint32_t device;
+  const std::uint32_t id;               // CUPTI's
+  std::timed_mutex mutex;               // held through a measured launch
+  std::atomic<bool> dead{false};        // any thread, as the next four
+  std::atomic<bool> overlapped{false};  // a launch got in between
+  std::atomic<std::uint64_t> range{0};  // the program's own one that it took part in last
+  std::atomic<bool> had_graph{false};   // was launched in it
+  Watch watch;
+  bool failed() const { return failed_.load(std::memory_order_relaxed); }
+
+  Shapes& shapes() { return shapes_; }
+  Policy& policy() { return *policy_; }
+  bool open() const { return session_.open(); }
+  Window window() const { return {group_, session_.enabled(), session_.open()}; }
+  const wire::CollectGroup& group() const;  // the last that was measured
+
+  // A launch, measured or not.
+  void launched();
+  // For later runs to be joined with.
+  void list(const Launch& launch, std::uint32_t correlation);
+  void send_list();
+  std::uint32_t stream_id(const Launch& launch);
+
+  // Measures in this group from here on, whatever it takes. false: it does not work.
+  bool begin(int group);
+  // Stops, and keeps the image: ranges that follow go behind those it has. But where there are
+  // several passes, CUPTI takes the next Start for the next pass: what follows gets an image of its
+  // own.
+  void suspend();
+  // Stops, and sends what there is.
+  void close();
+  // The same, and gives the profiler object up.
+  void release();
+  // Sends what is old, for a target that is killed before the window is full.
+  void send_old();
+
+  // A launch while a window is open; and its end, where it has become one. `last`: none follow.
+  void launch_begins(const Launch& launch, std::uint32_t correlation, Shape& shape, bool asked_for);
+  void launch_ends(bool worked, bool last);
+  // One of the program's own ranges.
+  void range_begins(std::uint64_t number, const char* name);
+  void range_ends();
+
+ private:
+  bool fail(std::string why);
+  bool configure(int group);
+  void send_window(std::uint64_t dropped);
+  void send(std::uint32_t group, wire::CounterData& data);
+  std::int64_t cupti_now();
+
+  Measuring& measuring_;
+  const std::uint32_t number_;
+  Shapes shapes_;
+  const std::unique_ptr<Policy> policy_;
+  RangeSession session_;
+  PassImages images_;
+  std::atomic<bool> failed_{false};
+
+  int group_ = -1;                         // the last that was measured; -1: none yet
+  std::uint64_t ordinal_ = 0;              // launches so far
+  std::vector<wire::MeasuredRange> rows_;  // of the image
+  std::int64_t first_row_ns_ = 0;          // when the first of them came
+  NameList names_;                         // of the rows
+  wire::MeasuredRange current_;            // the launch, or range, that is being measured
+  Shape* shape_ = nullptr;                 // of that launch
+  bool pushed_ = false;                    // a range is open
+  std::vector<wire::MeasuredRange> list_;  // launches not sent yet, measured or not
+  NameList list_names_;
 };
 
 }  // namespace gpuprof::collect

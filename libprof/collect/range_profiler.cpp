@@ -1,103 +1,35 @@
 #include "libprof/collect/range_profiler.hpp"
 
-#include <cuda.h>
-
 #include <algorithm>
-#include <array>
-#include <cstring>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "libprof/collect/driver_calls.hpp"
-#include "libprof/collect/range_context.hpp"
+#include "libprof/collect/launch.hpp"
+#include "libprof/cupti/first_start.hpp"
 
 namespace gpuprof::collect {
 namespace {
 
-constexpr std::int64_t callback_ns = 500;  // of a launch that is not measured (measured)
-
-// The place of a name in a list, from 1, where it is put if it is new; 0 for none.
-std::uint32_t number_of(const char* name, std::vector<std::string>& names,
-                        std::unordered_map<std::string, std::uint32_t>& numbers) {
-  if (!name) return 0;
-  const auto [entry, fresh] = numbers.try_emplace(name, 0);
-  if (fresh) {
-    names.emplace_back(name);
-    entry->second = static_cast<std::uint32_t>(names.size());
-  }
-  return entry->second;
-}
+// How long the end of a context waits for a launch of it.
+constexpr std::chrono::seconds end_patience{1};
 
 }  // namespace
 
-// What a callback says of a launch.
-struct RangeProfiler::Launch {
-  const char* symbol = nullptr;
-  CUstream stream = nullptr;
-  bool per_thread_stream = false;
-  bool cooperative = false;
-  bool graph = false;
-  std::uint32_t grid[3] = {};
-  std::uint32_t block[3] = {};
-
-  Launch(CUpti_CallbackId id, const CUpti_CallbackData& call) : symbol(call.symbolName) {
-    switch (id) {
-      case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz:
-      case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz:
-        per_thread_stream = true;
-        [[fallthrough]];
-      case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel:
-      case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel: {
-        // All of these begin with the same members.
-        const auto& params = *static_cast<const cuLaunchKernel_params*>(call.functionParams);
-        set(params);
-        stream = params.hStream;
-        cooperative = id == CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel ||
-                      id == CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz;
-        break;
-      }
-      case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz: per_thread_stream = true; [[fallthrough]];
-      case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx: {
-        const auto* config =
-            static_cast<const cuLaunchKernelEx_params*>(call.functionParams)->config;
-        if (!config) break;
-        set(*config);
-        stream = config->hStream;
-        for (unsigned i = 0; i < config->numAttrs; ++i) {
-          const CUlaunchAttribute& attribute = config->attrs[i];
-          cooperative |=
-              attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && attribute.value.cooperative != 0;
-        }
-        break;
-      }
-      default: graph = true;
-    }
-  }
-
- private:
-  template <class Dimensions>
-  void set(const Dimensions& from) {
-    grid[0] = from.gridDimX, grid[1] = from.gridDimY, grid[2] = from.gridDimZ;
-    block[0] = from.blockDimX, block[1] = from.blockDimY, block[2] = from.blockDimZ;
-  }
-};
-
-RangeProfiler::RangeProfiler(CheckedApi& cupti, Channel& channel, wire::CollectConfig config,
+RangeProfiler::RangeProfiler(CheckedApi& cupti, Channel& channel, const wire::CollectConfig& config,
                              std::function<void(std::string_view, std::string_view)> tell)
-    : cupti_(cupti),
-      channel_(channel),
-      config_(std::move(config)),
-      tell_(std::move(tell)),
+    : measuring_{cupti, channel, config, std::move(tell),
+                 Budget(&now_ns, cupti::first_start_us + cupti::first_start_range_us * config.batch,
+                        config.overhead_permille)},
       questions_(channel),
-      seen_(config_.scopes.size()),
-      first_cost_us_(cupti::first_start_us + cupti::first_start_range_us * config_.batch) {}
-
-RangeProfiler::~RangeProfiler() = default;
+      selection_(measuring_.config, questions_) {}
 
 // --- contexts
 
-RangeProfiler::Context* RangeProfiler::find(CUcontext handle) {
+RangeContext* RangeProfiler::find(CUcontext handle) {
   // A thread mostly launches into one context.
-  thread_local Context* last = nullptr;
+  thread_local RangeContext* last = nullptr;
   thread_local const RangeProfiler* owner = nullptr;
   if (last && owner == this && last->handle == handle && !last->dead.load()) return last;
   const std::shared_lock lock(contexts_mutex_);
@@ -112,80 +44,69 @@ RangeProfiler::Context* RangeProfiler::find(CUcontext handle) {
 
 void RangeProfiler::context_created(CUcontext handle) {
   const std::unique_lock lock(contexts_mutex_);
+  CheckedApi& cupti = measuring_.cupti;
   std::uint32_t device = 0;
-  if (cupti_.cuptiGetDeviceId) {
-    cupti_.try_("cuptiGetDeviceId", cupti_.cuptiGetDeviceId(handle, &device));
+  if (cupti.cuptiGetDeviceId) {
+    cupti.try_("cuptiGetDeviceId", cupti.cuptiGetDeviceId(handle, &device));
   }
   // Threads of one device each make their contexts in any order.
   const auto before =
       std::ranges::count(contexts_, device, [](const auto& one) { return one->device; });
-  auto context =
-      std::make_unique<Context>(handle, device << 16 | static_cast<std::uint32_t>(before));
-  context->device = device;
-  if (cupti_.cuptiGetContextId) {
-    cupti_.try_("cuptiGetContextId", cupti_.cuptiGetContextId(handle, &context->id));
-  }
-  if (cupti_.cuptiDeviceGetChipName) {
-    auto params = GPUPROF_PARAMS(CUpti_Device_GetChipName_Params);
-    params.deviceIndex = context->device;
-    if (cupti_.try_("cuptiDeviceGetChipName", cupti_.cuptiDeviceGetChipName(&params)) &&
-        params.pChipName) {
-      context->chip = params.pChipName;
-    }
-  }
-  contexts_.push_back(std::move(context));
+  contexts_.push_back(std::make_unique<RangeContext>(
+      measuring_, handle, device, device << 16 | static_cast<std::uint32_t>(before)));
+  live_contexts_.fetch_add(1);
 }
 
 void RangeProfiler::context_ends(CUcontext handle) {
-  Context* context = find(handle);
+  RangeContext* context = find(handle);
   if (!context) return;
-  const std::unique_lock lock(context->mutex, std::chrono::seconds(1));
-  if (lock) send_list(*context);
-  if (lock && !context->failed.load()) {
-    close(*context);
-    disable(*context);
+  const std::unique_lock lock(context->mutex, end_patience);
+  if (lock) context->send_list();
+  if (lock && !context->failed()) {
+    context->close();
+    context->release();
   }
   context->dead.store(true);
+  live_contexts_.fetch_sub(1);
 }
 
 void RangeProfiler::finish() {
   {
     const std::lock_guard lock(ranges_mutex_);
-    if (open_range_.load() != 0) end_range();
+    if (ranges_.end()) end_range();
   }
   off_.store(true);
   const std::shared_lock lock(contexts_mutex_);
   for (const auto& context : contexts_) {
     if (context->dead.load()) continue;
-    const std::unique_lock one(context->mutex, std::chrono::seconds(1));
+    const std::unique_lock one(context->mutex, end_patience);
     if (!one) continue;
-    send_list(*context);
-    if (!context->failed.load()) close(*context);
+    context->send_list();
+    if (!context->failed()) context->close();
   }
 }
 
 // --- launches
 
 void RangeProfiler::driver_call(CUpti_CallbackId id, const CUpti_CallbackData& call) {
-  const bool enters = call.callbackSite == CUPTI_API_ENTER;
   const Capture capture = capture_of(id);
-  if (capture == Capture::none) {
-    enters ? enter(id, call) : exit(call);
-    return;
-  }
+  if (capture != Capture::none) return capture_call(capture == Capture::begins, call);
+  call.callbackSite == CUPTI_API_ENTER ? enter(id, call) : exit(call);
+}
+
+void RangeProfiler::capture_call(bool begins, const CUpti_CallbackData& call) {
+  const bool enters = call.callbackSite == CUPTI_API_ENTER;
   // Neither Start nor Stop may come while a stream is captured: they would break the capture.
-  if (capture == Capture::begins && enters) {
+  if (begins && enters) {
     const std::shared_lock lock(contexts_mutex_);
     for (const auto& context : contexts_) {
       if (context->dead.load()) continue;
-      const std::unique_lock one(context->mutex, std::chrono::seconds(1));
-      if (one) suspend(*context);
+      const std::unique_lock one(context->mutex, end_patience);
+      if (one) context->suspend();
     }
   }
-  if (enters == (capture == Capture::begins)) {
-    captures_.fetch_add(capture == Capture::begins ? 1 : -1);
-  }
-  if (capture == Capture::begins && !enters &&
+  if (enters == begins) captures_.fetch_add(begins ? 1 : -1);
+  if (begins && !enters &&
       *static_cast<const CUresult*>(call.functionReturnValue) != CUDA_SUCCESS) {
     captures_.fetch_sub(1);
   }
@@ -193,243 +114,154 @@ void RangeProfiler::driver_call(CUpti_CallbackId id, const CUpti_CallbackData& c
 
 void RangeProfiler::enter(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   *call.correlationData = 0;
-  if (config_.mode == wire::ReplayMode::range) {
-    if (open_range_.load(std::memory_order_relaxed) == 0) return;
-    Context* const context = join_range(call.context);
+  if (user_ranges()) {
+    if (ranges_.open() == 0) return;
+    RangeContext* const context = join_range(call.context);
     if (context && is_graph_launch(id)) context->had_graph.store(true, std::memory_order_relaxed);
     return;
   }
+  Measuring::Counts& counts = measuring_.counts;
   // Later runs are joined with all launches of the first, also with those that it cannot measure.
+  const bool list = measuring_.config.list_launches;
   const bool off = off_.load(std::memory_order_relaxed);
-  if (off && !config_.list_launches) return;
-  if (!off) counts_.launches.fetch_add(1, std::memory_order_relaxed);
-  Context* found = find(call.context);
-  const bool failed = !found || found->failed.load(std::memory_order_relaxed);
-  if (failed && !off) counts_.failed.fetch_add(1, std::memory_order_relaxed);
-  if (!found || (failed && !config_.list_launches)) return;
-  Context& context = *found;
+  if (off && !list) return;
+  if (!off) counts.launches.fetch_add(1, std::memory_order_relaxed);
+  RangeContext* const found = find(call.context);
+  const bool failed = !found || found->failed();
+  if (failed && !off) counts.failed.fetch_add(1, std::memory_order_relaxed);
+  if (!found || (failed && !list)) return;
+  RangeContext& context = *found;
   std::unique_lock lock(context.mutex, std::defer_lock);
-  if (!lock.try_lock_for(std::chrono::milliseconds(config_.hang_ms))) {
+  if (!lock.try_lock_for(std::chrono::milliseconds(measuring_.config.hang_ms))) {
     // Another thread's launch does not come back, maybe because it waits for this one.
     context.overlapped.store(true);
     return;
   }
-  ++context.ordinal;
-  if (config_.mode == wire::ReplayMode::multiplex) {
-    spent_ns_.fetch_add(callback_ns, std::memory_order_relaxed);
-  }
+  context.launched();
   const bool captured = captures_.load(std::memory_order_relaxed) > 0;
-  if (captured && !off && !failed) counts_.capture.fetch_add(1, std::memory_order_relaxed);
+  if (captured && !off && !failed) counts.capture.fetch_add(1, std::memory_order_relaxed);
   if (captured) return;
   const Launch launch(id, call);
-  if (config_.list_launches) list(context, call, launch);
-  if (off || failed) return;
-  if (launch.graph) {
-    // An auto range session does not survive a graph launch (measured).
-    counts_.graph.fetch_add(1, std::memory_order_relaxed);
-    suspend(context);
-    return;
-  }
-  Shape& shape = shape_of(context, launch);
-  ++shape.launches;
-  if (!shape.known) {
-    // Whether it may be measured, nobody has said.
-    counts_.unanswered.fetch_add(1, std::memory_order_relaxed);
-    suspend(context);
-    return;
-  }
-  if (shape.may_hang) {
-    counts_.excluded.fetch_add(1, std::memory_order_relaxed);
-    suspend(context);
-    return;
-  }
-  const int group = group_for(context, launch, shape);
-  if (group >= 0) {
-    if (!begin(context, group)) {
-      counts_.failed.fetch_add(1, std::memory_order_relaxed);
-      return;
-    }
-    context.wasted_us = 0;
-  } else if (context.started) {
-    // To measure and throw away, or to stop and start again: whichever was cheaper so far.
-    const wire::CollectGroup& current = group_of(context);
-    context.wasted_us += current.launch_us;
-    if (config_.mode == wire::ReplayMode::kernel || context.wasted_us > current.switch_us) {
-      suspend(context);
-    }
-  }
-  if (!context.started) return;
-
-  wire::MeasuredRange& row = context.launching = {};
-  row.ordinal = context.ordinal;
-  row.correlation = call.correlationId;
-  row.kind = wire::RangeKind::kernel;
-  row.wanted =
-      group >= 0 || (config_.mode == wire::ReplayMode::multiplex &&
-                     shape.samples[static_cast<std::size_t>(context.group)] < config_.samples);
-  std::copy_n(launch.grid, 3, row.grid);
-  std::copy_n(launch.block, 3, row.block);
-  row.name = name_index(context, launch.symbol);
-  row.stream = stream_id(context, launch);
-  context.shape = &shape;
-  context.busy_with.store(launch.symbol, std::memory_order_relaxed);
-  context.busy_since.store(now_ns(), std::memory_order_release);
+  if (list) context.list(launch, call.correlationId);
+  if (off || failed || !measure(context, launch, call.correlationId)) return;
   *call.correlationData = reinterpret_cast<std::uint64_t>(&context);
   lock.release();  // until the call returns
 }
 
-void RangeProfiler::exit(const CUpti_CallbackData& call) {
-  auto* const found = reinterpret_cast<Context*>(*call.correlationData);
-  if (!found) return;
-  Context& context = *found;
-  const std::unique_lock lock(context.mutex, std::adopt_lock);
-  const std::int64_t since = context.busy_since.exchange(0);
-  const auto* result = static_cast<const CUresult*>(call.functionReturnValue);
-  if (result && *result != CUDA_SUCCESS) return;  // no launch, no range
-  if (context.rows.empty()) context.first_row_ns = now_ns();
-  context.rows.push_back(context.launching);
-  if (config_.mode == wire::ReplayMode::multiplex) {
-    const wire::CollectGroup& group = group_of(context);
-    const std::int64_t took =
-        std::max(now_ns() - since, static_cast<std::int64_t>(group.launch_us * 1000));
-    spent_ns_.fetch_add(took, std::memory_order_relaxed);
-    context.phase_spent_ns += took;
-    ++context.shape->samples[static_cast<std::size_t>(context.group)];
-  }
-  // Once something hung, what comes is not noted any more, and CUPTI must not count it either.
-  if (context.rows.size() >= context.batch || off_.load(std::memory_order_relaxed)) close(context);
-}
-
-RangeProfiler::Shape& RangeProfiler::shape_of(Context& context, const Launch& launch) {
-  Context::ShapeKey key{launch.symbol, {}};
-  std::copy_n(launch.grid, 3, key.size.begin());
-  std::copy_n(launch.block, 3, key.size.begin() + 3);
-  Shape& shape = context.shapes[key];
-  if (shape.samples.empty()) shape.samples.resize(config_.groups.size());
-  if (!shape.known) learn(context, launch, shape);
-  return shape;
-}
-
-void RangeProfiler::learn(Context& context, const Launch& launch, Shape& shape) {
-  const char* symbol = launch.symbol ? launch.symbol : "";
-  Questions::Answer answer;
-  if (config_.names_matter || std::strstr(symbol, "nccl")) {
+bool RangeProfiler::measure(RangeContext& context, const Launch& launch,
+                            std::uint32_t correlation) {
+  Measuring::Counts& counts = measuring_.counts;
+  const auto leave_out = [&](std::atomic<std::uint64_t>& why) {
+    why.fetch_add(1, std::memory_order_relaxed);
+    context.suspend();
+    return false;
+  };
+  // An auto range session does not survive a graph launch (measured).
+  if (launch.graph) return leave_out(counts.graph);
+  Shape& shape = selection_.shape_of(context.shapes(), launch);
+  if (!shape.known) {
     const std::int64_t began = now_ns();
-    answer = questions_.kernel(symbol);
-    spent_ns_.fetch_add(now_ns() - began, std::memory_order_relaxed);
-    if (!answer) return;
+    selection_.learn(context.shapes(), launch, shape, live_contexts_.load() > 1);
+    measuring_.budget.spend(now_ns() - began);
   }
-  // Kernels that wait for one another hang where each runs alone: always under kernel replay, and
-  // when one thread drives several GPUs.
-  const bool waits = answer && answer->integer("waits") != 0;
-  bool alone = config_.mode == wire::ReplayMode::kernel;
-  if (waits && !alone) {
-    const std::shared_lock lock(contexts_mutex_);
-    alone = std::ranges::count_if(contexts_, [](const auto& one) { return !one->dead.load(); }) > 1;
-  }
-  shape.may_hang =
-      (alone && (waits || (config_.mode == wire::ReplayMode::kernel && launch.cooperative))) ||
-      (answer && answer->integer("left_out") != 0);
-  std::vector<bool> named(config_.scopes.size(), !answer);
-  if (answer) {
-    for (const std::uint32_t scope : answer->numbers("scopes")) {
-      if (scope < named.size()) named[scope] = true;
+  ++shape.launches;
+  // Whether it may be measured, nobody has said.
+  if (!shape.known) return leave_out(selection_.unanswered());
+  if (shape.may_hang) return leave_out(counts.excluded);
+  const Decision decision = decide(context, launch, shape);
+  if (decision.release) context.release();
+  if (decision.group >= 0) {
+    if (!context.begin(decision.group)) {
+      counts.failed.fetch_add(1, std::memory_order_relaxed);
+      return false;
     }
+  } else if (context.open() && context.policy().leaves(context.group())) {
+    context.suspend();
   }
-  std::vector<bool> fitting;
-  for (std::uint32_t i = 0; i < config_.scopes.size(); ++i) {
-    const wire::CollectScope& scope = config_.scopes[i];
-    const bool device = scope.devices.empty() ||
-                        std::ranges::find(scope.devices, context.device) != scope.devices.end();
-    bool fits = device && named[i];
-    if (fits && scope.contexts) {
-      const auto in_context = takes_number(context, i, "context", context.id);
-      if (!in_context) return;
-      fits = *in_context;
-    }
-    fitting.push_back(fits);
+  if (!context.open()) return false;
+  context.launch_begins(launch, correlation, shape, decision.group >= 0);
+  return true;
+}
+
+Decision RangeProfiler::decide(RangeContext& context, const Launch& launch, const Shape& shape) {
+  Policy& policy = context.policy();
+  Decision decision;
+  selection_.for_each_scope(
+      context.shapes(), shape, [&] { return context.stream_id(launch); },
+      [&](std::uint32_t scope) {
+        decision = policy.decide(scope, shape.samples, context.window());
+        return decision.group >= 0 || policy.decides_for_all_scopes();
+      });
+  return decision;
+}
+
+void RangeProfiler::exit(const CUpti_CallbackData& call) {
+  auto* const context = reinterpret_cast<RangeContext*>(*call.correlationData);
+  if (!context) return;
+  const std::unique_lock lock(context->mutex, std::adopt_lock);
+  const auto* result = static_cast<const CUresult*>(call.functionReturnValue);
+  // Once something hung, what comes is not noted any more, and CUPTI must not count it either.
+  context->launch_ends(!result || *result == CUDA_SUCCESS, off_.load(std::memory_order_relaxed));
+}
+
+// --- the program's own ranges
+
+bool RangeProfiler::wants_nvtx() const {
+  return user_ranges() && measuring_.config.ranges != wire::NvtxRanges::none;
+}
+
+void RangeProfiler::nvtx_call(CUpti_CallbackId id, const CUpti_NvtxData& data) {
+  const auto call = nvtx_call_of(id, data);
+  if (!call) return;
+  const auto thread = std::this_thread::get_id();
+  if (call->pops) {
+    const std::lock_guard lock(ranges_mutex_);
+    if (ranges_.pop(thread)) end_range();
+    return;
   }
-  shape.scopes = std::move(fitting);
-  shape.known = true;
+  // The launcher may have to be asked, which is not to be done under the lock.
+  const bool wanted = ranges_.open() == 0 && call->message && selection_.wants_range(call->message);
+  const std::lock_guard lock(ranges_mutex_);
+  if (ranges_.push(thread, wanted)) begin_range(call->message);
 }
 
-std::optional<bool> RangeProfiler::takes_number(Context& context, std::uint32_t scope,
-                                                const char* what, std::uint64_t number) {
-  constexpr std::size_t most_blocks = 1024;  // of half a KiB
-  const std::uint64_t block = number / wire::numbers_per_block;
-  if (block > wire::last_number_block) return std::nullopt;
-  if (context.numbers.size() > most_blocks) context.numbers.clear();
-  auto& known = context.numbers[{scope, *what, static_cast<std::uint32_t>(block)}];
-  if (!known) known = questions_.numbers(scope, what, static_cast<std::uint32_t>(block));
-  if (!known) return std::nullopt;
-  const std::string_view bits = known->text("fits");
-  const std::size_t place = number % wire::numbers_per_block;
-  return place / 8 < bits.size() && (bits[place / 8] >> place % 8 & 1) != 0;
+void RangeProfiler::profiler_window(bool begins) {
+  if (!user_ranges() || wants_nvtx()) return;
+  const std::lock_guard lock(ranges_mutex_);
+  if (begins && ranges_.begin()) begin_range("cudaProfilerStart");
+  if (!begins && ranges_.end()) end_range();
 }
 
-int RangeProfiler::group_of_scope(const Context& context, std::uint32_t scope) const {
-  for (std::size_t i = 0; i < config_.groups.size(); ++i) {
-    if (config_.groups[i].scope == scope && config_.groups[i].chip == context.chip) {
-      return static_cast<int>(i);
-    }
+// In all contexts there are.
+void RangeProfiler::begin_range(const char* name) {
+  range_name_ = name;
+  const std::shared_lock lock(contexts_mutex_);
+  for (const auto& context : contexts_) push_range(*context);
+}
+
+// A context that came into being inside the range takes part from its first launch on.
+RangeContext* RangeProfiler::join_range(CUcontext handle) {
+  RangeContext* context = find(handle);
+  if (!context || context->range.load() == ranges_.open()) return context;
+  const std::lock_guard lock(ranges_mutex_);
+  if (ranges_.open() != 0) push_range(*context);
+  return context;
+}
+
+void RangeProfiler::push_range(RangeContext& context) {
+  if (off_.load() || context.dead.load() || context.failed()) return;
+  const std::lock_guard guard(context.mutex);
+  const std::uint64_t range = ranges_.open();
+  if (context.range.exchange(range) != range) context.range_begins(range, range_name_.c_str());
+}
+
+void RangeProfiler::end_range() {
+  const std::shared_lock lock(contexts_mutex_);
+  for (const auto& context : contexts_) {
+    if (context->dead.load() || context->failed()) continue;
+    const std::lock_guard guard(context->mutex);
+    context->range_ends();
   }
-  return -1;
-}
-
-int RangeProfiler::group_for(Context& context, const Launch& launch, Shape& shape) {
-  for (std::uint32_t i = 0; i < config_.scopes.size(); ++i) {
-    if (!shape.scopes[i]) continue;
-    const wire::CollectScope& scope = config_.scopes[i];
-    const auto takes = [&](const char* what, std::uint64_t number) {
-      const auto fits = takes_number(context, i, what, number);
-      if (!fits) counts_.unanswered.fetch_add(1, std::memory_order_relaxed);
-      return fits.value_or(false);
-    };
-    if (scope.streams && !takes("stream", stream_id(context, launch))) continue;
-    if (scope.invocations && !takes("invocation", shape.launches)) continue;
-    const std::uint64_t place = seen_[i].fetch_add(1);
-    if (place < scope.skip || (scope.count > 0 && place >= scope.skip + scope.count)) continue;
-    if (config_.mode == wire::ReplayMode::multiplex) {
-      return multiplex_wants(context, shape) ? context.group : -1;
-    }
-    const int group = group_of_scope(context, i);
-    if (group >= 0) return group;
-  }
-  return -1;
-}
-
-std::uint32_t RangeProfiler::stream_id(const Context& context, const Launch& launch) {
-  std::uint32_t id = 0;
-  if (cupti_.cuptiGetStreamIdEx) {
-    cupti_.try_("cuptiGetStreamIdEx", cupti_.cuptiGetStreamIdEx(context.handle, launch.stream,
-                                                                launch.per_thread_stream, &id));
-  }
-  return id;
-}
-
-std::uint32_t RangeProfiler::name_index(Context& context, const char* name) {
-  return number_of(name, context.names, context.name_numbers);
-}
-
-// --- joining runs
-
-void RangeProfiler::list(Context& context, const CUpti_CallbackData& call, const Launch& launch) {
-  constexpr std::size_t most = 4096;
-  wire::MeasuredRange& row = context.list.ranges.emplace_back();
-  row.ordinal = context.ordinal;
-  row.correlation = call.correlationId;
-  row.kind = launch.graph ? wire::RangeKind::graph : wire::RangeKind::kernel;
-  std::copy_n(launch.grid, 3, row.grid);
-  std::copy_n(launch.block, 3, row.block);
-  row.name = number_of(launch.symbol, context.list.names, context.list_names);
-  if (context.list.ranges.size() >= most) send_list(context);
-}
-
-void RangeProfiler::send_list(Context& context) {
-  if (context.list.ranges.empty()) return;
-  send(context, wire::launch_list, context.list);
-  context.list = {};
-  context.list_names.clear();
 }
 
 // --- the launcher
@@ -437,7 +269,13 @@ void RangeProfiler::send_list(Context& context) {
 bool RangeProfiler::listen(int timeout_ms) {
   wire::Frame frame;
   if (!questions_.receive(frame, timeout_ms)) return false;
-  enough(wire::Decoder(frame.payload()).fields());
+  const wire::Fields fields = wire::Decoder(frame.payload()).fields();
+  const std::shared_lock lock(contexts_mutex_);
+  for (const auto& context : contexts_) {
+    if (context->id != fields.integer("context", -1)) continue;
+    const std::lock_guard one(context->mutex);
+    selection_.enough(context->shapes(), fields);
+  }
   return true;
 }
 
@@ -447,50 +285,39 @@ void RangeProfiler::watch() {
   if (off_.load()) return;
   const std::shared_lock lock(contexts_mutex_);
   for (const auto& context : contexts_) {
-    const std::int64_t since = context->busy_since.load(std::memory_order_acquire);
-    if (since == 0) send_old(*context);
-    if (since == 0 || now_ns() - since < std::int64_t{config_.hang_ms} * 1'000'000) continue;
-    const char* what = context->busy_with.load(std::memory_order_relaxed);
-    if (off_.exchange(true)) return;
-    tell_("metrics_hang", what ? what : "");
+    const std::int64_t since = context->watch.since();
+    if (since == 0) {
+      // What is known is not to wait for more when that takes long: the target may be killed.
+      const std::unique_lock one(context->mutex, std::try_to_lock);
+      if (!one || context->dead.load()) continue;
+      context->send_list();
+      if (captures_.load() == 0) context->send_old();
+      continue;
+    }
+    if (now_ns() - since < std::int64_t{measuring_.config.hang_ms} * 1'000'000) continue;
+    const char* what = context->watch.with();
+    if (!off_.exchange(true)) measuring_.tell("metrics_hang", what ? what : "");
     return;
   }
-}
-
-// What is known is not to wait for more when that takes long: the target may be killed.
-// Passes of several runs need the same windows in each.
-void RangeProfiler::send_old(Context& context) {
-  constexpr std::int64_t old_ns = 1'000'000'000;
-  const std::unique_lock lock(context.mutex, std::try_to_lock);
-  if (!lock || context.dead.load()) return;
-  send_list(context);
-  if (context.failed.load() || context.rows.empty()) return;
-  if (now_ns() - context.first_row_ns < old_ns || captures_.load() > 0) return;
-  const wire::CollectGroup& group = group_of(context);
-  if (config_.mode == wire::ReplayMode::range ||
-      (group.passes > 1 && config_.mode != wire::ReplayMode::kernel)) {
-    return;
-  }
-  close(context);
 }
 
 std::vector<wire::Statistic> RangeProfiler::statistics() const {
+  const Measuring::Counts& counts = measuring_.counts;
   std::vector<wire::Statistic> all;
   const auto add = [&](schema::StatisticName name, std::uint64_t value, bool always = false) {
     if (value > 0 || always) all.push_back({"", name, value});
   };
-  add("metrics_launches", counts_.launches.load(), true);
-  add("metrics_ranges", counts_.ranges.load(), true);
-  add("metrics_ranges_dropped", counts_.dropped.load());
-  add("metrics_skipped_graph", counts_.graph.load());
-  add("metrics_skipped_excluded", counts_.excluded.load());
-  add("metrics_skipped_capture", counts_.capture.load());
-  add("metrics_skipped_failed", counts_.failed.load());
-  add("metrics_skipped_unanswered", counts_.unanswered.load());
-  const std::int64_t elapsed = now_ns() - began_ns_.load();
-  if (config_.mode == wire::ReplayMode::multiplex && elapsed > 0) {
-    add("metrics_overhead_permille", static_cast<std::uint64_t>(spent_ns_.load() * 1000 / elapsed),
-        true);
+  add("metrics_launches", counts.launches.load(), true);
+  add("metrics_ranges", counts.ranges.load(), true);
+  add("metrics_ranges_dropped", counts.dropped.load());
+  add("metrics_skipped_graph", counts.graph.load());
+  add("metrics_skipped_excluded", counts.excluded.load());
+  add("metrics_skipped_capture", counts.capture.load());
+  add("metrics_skipped_failed", counts.failed.load());
+  add("metrics_skipped_unanswered", selection_.unanswered().load());
+  const std::int64_t permille = measuring_.budget.spent_permille();
+  if (measuring_.config.mode == wire::ReplayMode::multiplex && permille >= 0) {
+    add("metrics_overhead_permille", static_cast<std::uint64_t>(permille), true);
   }
   return all;
 }

@@ -1,0 +1,185 @@
+#include "libprof/collect/policy.hpp"
+
+#include <algorithm>
+
+#include "libprof/cupti/first_start.hpp"
+
+namespace gpuprof::collect {
+namespace {
+
+constexpr std::int64_t callback_ns = 500;    // of a launch that is not measured (measured)
+constexpr std::uint64_t look_at_clock = 64;  // launches
+constexpr int phase_switches = 3;            // a phase may cost that many first Starts
+constexpr int short_window = 16;             // launches that at least must be paid for
+constexpr double largest_batch = 512;        // multiplexing
+constexpr std::uint32_t largest_growth = 16;
+
+template <class T>
+auto at(T&& list, int place) -> decltype(list[0]) {
+  return list[static_cast<std::size_t>(place)];
+}
+
+}  // namespace
+
+// --- what measuring may cost
+
+void Budget::begin() {
+  if (began_ns_.load(std::memory_order_relaxed) == 0) began_ns_.store(now());
+}
+
+bool Budget::affords(double us) const {
+  const auto elapsed = static_cast<double>(now() - began_ns_.load());
+  const auto spent = static_cast<double>(spent_ns_.load(std::memory_order_relaxed));
+  return spent + us * 1000 <= (elapsed - spent) * permille_ / 1000;
+}
+
+std::int64_t Budget::spent_permille() const {
+  const std::int64_t elapsed = now() - began_ns_.load();
+  return elapsed > 0 ? spent_ns_.load() * 1000 / elapsed : -1;
+}
+
+// --- all
+
+std::unique_ptr<Policy> Policy::make(const wire::CollectConfig& config, std::string chip,
+                                     Budget& budget) {
+  switch (config.mode) {
+    case wire::ReplayMode::multiplex:
+      return std::make_unique<MultiplexPolicy>(config, std::move(chip), budget);
+    case wire::ReplayMode::kernel:
+      return std::make_unique<KernelPolicy>(config, std::move(chip), budget);
+    case wire::ReplayMode::range:
+      return std::make_unique<UserRangePolicy>(config, std::move(chip), budget);
+    default: return std::make_unique<ApplicationPolicy>(config, std::move(chip), budget);
+  }
+}
+
+int Policy::group_of_scope(std::uint32_t scope) const {
+  for (std::size_t i = 0; i < config_.groups.size(); ++i) {
+    if (config_.groups[i].scope == scope && config_.groups[i].chip == chip_) {
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
+Decision Policy::decide(std::uint32_t scope, std::span<const std::uint32_t>, const Window&) {
+  const int group = group_of_scope(scope);
+  if (group >= 0) wasted_us_ = 0;
+  return {group};
+}
+
+bool Policy::leaves(const wire::CollectGroup& group) {
+  wasted_us_ += group.launch_us;
+  return wasted_us_ > group.switch_us;
+}
+
+// --- application
+
+// Stopping and starting again costs some counters 24 ms (measured), and a larger batch a dearer
+// first start. So a context that goes on and on gets larger batches, each time it has paid for that
+// in stops and starts.
+bool ApplicationPolicy::grows(const wire::CollectGroup& group, std::uint32_t batch) {
+  if (!config_.grows || group.passes > 1) return false;
+  growth_.measured += batch;
+  const double start_us = cupti::first_start_us + cupti::first_start_range_us * 4 * batch;
+  const double saved_us = group.switch_us * 3 / 4 / batch * double(growth_.measured);
+  if (saved_us < start_us || growth_.factor >= largest_growth || batch < config_.batch) {
+    return false;
+  }
+  growth_.factor *= 4;
+  growth_.measured = 0;
+  return true;
+}
+
+// --- multiplexing
+
+bool MultiplexPolicy::needs(int group, std::span<const std::uint32_t> samples) const {
+  return at(config_.groups, group).chip == chip_ &&
+         at(samples, group) < std::min(level_, config_.samples);
+}
+
+void MultiplexPolicy::needed() {
+  phase_.unneeded = 0;
+  phase_.fruitless = false;
+  phase_.needed_at_ns = budget_.now();
+}
+
+bool MultiplexPolicy::idle(int first_starts) const {
+  return budget_.has_earned(budget_.now() - phase_.needed_at_ns,
+                            first_starts * budget_.first_cost_us());
+}
+
+Decision MultiplexPolicy::decide(std::uint32_t, std::span<const std::uint32_t> samples,
+                                 const Window& window) {
+  budget_.begin();
+  const double first_us = budget_.first_cost_us();
+  const auto measure = [&](int group, bool release) {
+    wasted_us_ = 0;
+    return Decision{group, release};
+  };
+  if (window.open) {
+    if (!needs(window.group, samples)) return {};
+    needed();
+    return measure(window.group, false);
+  }
+  if (++phase_.unneeded % look_at_clock == 0) phase_.fruitless = idle(1);
+  const bool over = window.group < 0 || phase_.fruitless ||
+                    phase_.spent_ns > static_cast<std::int64_t>(phase_switches * first_us * 1000);
+  if (over) {
+    // The group that knows this shape least, if there is another than the present one.
+    int best = -1;
+    for (int i = 0; i < static_cast<int>(config_.groups.size()); ++i) {
+      if (!needs(i, samples) || i == window.group) continue;
+      if (best < 0 || at(samples, i) < at(samples, best)) best = i;
+    }
+    if (best >= 0) {
+      if (!budget_.affords(first_us)) return {};  // it is saved for
+      needed();
+      return measure(best, true);
+    }
+    phase_.spent_ns = 0;  // the phase goes on
+  }
+  if (window.group >= 0 && needs(window.group, samples)) {
+    needed();
+    const wire::CollectGroup& group = at(config_.groups, window.group);
+    const double switch_us = window.enabled ? group.switch_us : first_us;
+    if (!budget_.affords(switch_us + short_window * group.launch_us)) return {};
+    return measure(window.group, false);
+  }
+  if (!phase_.fruitless) return {};
+  // This shape is known in all groups. Others may not be, and are given as long again to come.
+  if (level_ == config_.samples) return {Decision::nothing, true};
+  if (idle(2)) {
+    level_ = config_.samples;
+    needed();
+  }
+  return {};
+}
+
+bool MultiplexPolicy::keeps(int group, std::span<const std::uint32_t> samples) const {
+  return at(samples, group) < config_.samples;
+}
+
+void MultiplexPolicy::launched() { budget_.spend(callback_ns); }
+
+void MultiplexPolicy::measured(int group, std::span<std::uint32_t> samples, std::int64_t ns) {
+  const auto expected_ns = static_cast<std::int64_t>(at(config_.groups, group).launch_us * 1000);
+  const std::int64_t took = std::max(ns, expected_ns);
+  budget_.spend(took);
+  phase_.spent_ns += took;
+  ++at(samples, group);
+}
+
+// As many launches as cost what a switch does.
+std::uint32_t MultiplexPolicy::batch(const wire::CollectGroup& group) const {
+  if (!config_.grows) return config_.batch;
+  return static_cast<std::uint32_t>(
+      std::clamp(group.switch_us / group.launch_us, double(config_.batch), largest_batch));
+}
+
+void MultiplexPolicy::begun(std::int64_t ns, bool first) {
+  // A profiler object's first Start begins a phase.
+  phase_.spent_ns = first ? ns : phase_.spent_ns + ns;
+}
+
+}  // namespace gpuprof::collect

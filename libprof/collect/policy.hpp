@@ -1,0 +1,200 @@
+// What is measured, and when a window ends: the decisions of a replay mode, for one context.
+//
+// A policy knows no CUPTI, and of time what its clock says. RangeProfiler asks it at each launch
+// and does what it decides. One at a time: under the context's lock. No locks here.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "libprof/wire/measures.hpp"
+
+namespace gpuprof::collect {
+
+// ns, from anywhere on.
+using MeasureClock = std::function<std::int64_t()>;
+
+// What measuring may cost, and has cost: a share of the time that the program would have taken
+// without it. All contexts of the process have one. Any thread.
+class Budget {
+ public:
+  // `first_cost_us`: what a profiler object's first Start is taken to cost until one was seen.
+  Budget(MeasureClock clock, double first_cost_us, std::uint32_t permille)
+      : clock_(std::move(clock)), permille_(permille), first_cost_us_(first_cost_us) {}
+
+  std::int64_t now() const { return clock_(); }
+  // The time counts from the first launch on.
+  void begin();
+  void spend(std::int64_t ns) { spent_ns_.fetch_add(ns, std::memory_order_relaxed); }
+  bool affords(double us) const;
+  // Whether as much time as this takes to earn has gone by.
+  bool has_earned(std::int64_t in_ns, double us) const {
+    return static_cast<double>(in_ns) * permille_ > us * 1e6;
+  }
+
+  // What the last first Start has cost is what the next is taken to cost.
+  double first_cost_us() const { return first_cost_us_.load(std::memory_order_relaxed); }
+  void first_start_took(std::int64_t ns) {
+    first_cost_us_.store(static_cast<double>(ns) / 1000, std::memory_order_relaxed);
+  }
+  // Of the time since the first launch; negative: there was none.
+  std::int64_t spent_permille() const;
+
+ private:
+  const MeasureClock clock_;
+  const std::uint32_t permille_;
+  std::atomic<std::int64_t> began_ns_{0};
+  std::atomic<std::int64_t> spent_ns_{0};
+  std::atomic<double> first_cost_us_;
+};
+
+// How far measuring is in a context.
+struct Window {
+  int group = -1;        // the last that was measured; -1: none yet
+  bool enabled = false;  // there is a profiler object
+  bool open = false;     // between Start and Stop
+};
+
+struct Decision {
+  static constexpr int nothing = -1;
+  int group = nothing;   // to measure the launch in
+  bool release = false;  // before that, the profiler object is given up
+};
+
+class Policy {
+ public:
+  // Of a context on a device of this chip. `config` outlives the policy.
+  static std::unique_ptr<Policy> make(const wire::CollectConfig& config, std::string chip,
+                                      Budget& budget);
+  virtual ~Policy() = default;
+
+  // The group in which a scope is measured in this context; negative: in none.
+  int group_of_scope(std::uint32_t scope) const;
+
+  // A launch that `scope` asks for. `samples`: how often launches like it were measured, by group.
+  // Nothing: it is not for this scope to measure it, maybe for the next.
+  virtual Decision decide(std::uint32_t scope, std::span<const std::uint32_t> samples,
+                          const Window& window);
+  // Whether no other scope is asked when decide() says nothing.
+  virtual bool decides_for_all_scopes() const { return false; }
+  // A launch that nobody asks for comes while a window of `group` is open. Whether to leave the
+  // window, rather than to measure it and throw that away: whichever was cheaper so far.
+  virtual bool leaves(const wire::CollectGroup& group);
+  // Whether what it then measures is of use all the same.
+  virtual bool keeps(int /*group*/, std::span<const std::uint32_t> /*samples*/) const {
+    return false;
+  }
+  // A launch, measured or not; one that was measured, and took as long.
+  virtual void launched() {}
+  virtual void measured(int /*group*/, std::span<std::uint32_t> /*samples*/, std::int64_t /*ns*/) {}
+
+  // How many ranges an image of the group is to hold.
+  virtual std::uint32_t batch(const wire::CollectGroup&) const { return config_.batch; }
+  // An image with as many ranges was sent. Whether the next ones are to be larger.
+  virtual bool grows(const wire::CollectGroup& /*group*/, std::uint32_t /*batch*/) { return false; }
+  // The group takes several runs of the program: a window is of one pass.
+  virtual bool takes_runs(const wire::CollectGroup& group) const { return group.passes > 1; }
+  // Whether a window that is not full may be sent, for what is known is not to wait for more.
+  // Passes of several runs need the same windows in each.
+  virtual bool may_send_early(const wire::CollectGroup& group) const { return !takes_runs(group); }
+
+  // What was spent in this context: to begin a window, as a profiler object's first or not; and to
+  // read one out.
+  virtual void begun(std::int64_t /*ns*/, bool /*first*/) {}
+  virtual void closed(std::int64_t /*ns*/) {}
+
+ protected:
+  Policy(const wire::CollectConfig& config, std::string chip, Budget& budget)
+      : config_(config), chip_(std::move(chip)), budget_(budget) {}
+
+  const wire::CollectConfig& config_;
+  const std::string chip_;
+  Budget& budget_;
+  double wasted_us_ = 0;  // on launches between those asked for, since the last of these
+};
+
+// Several runs of the program, or one: all launches that are asked for.
+class ApplicationPolicy : public Policy {
+ public:
+  ApplicationPolicy(const wire::CollectConfig& config, std::string chip, Budget& budget)
+      : Policy(config, std::move(chip), budget) {}
+
+  std::uint32_t batch(const wire::CollectGroup&) const override {
+    return config_.batch * growth_.factor;
+  }
+  bool grows(const wire::CollectGroup& group, std::uint32_t batch) override;
+
+ private:
+  // Larger images for a context that goes on and on.
+  struct Growth {
+    std::uint32_t factor = 1;    // times the batch that was asked for
+    std::uint64_t measured = 0;  // ranges, with this factor
+  };
+  Growth growth_;
+};
+
+// One run; CUPTI repeats each launch for all passes.
+class KernelPolicy : public Policy {
+ public:
+  KernelPolicy(const wire::CollectConfig& config, std::string chip, Budget& budget)
+      : Policy(config, std::move(chip), budget) {}
+
+  bool leaves(const wire::CollectGroup&) override { return true; }
+  bool takes_runs(const wire::CollectGroup&) const override { return false; }
+};
+
+// Ranges of the program's own: what is launched in one is measured as a whole.
+class UserRangePolicy : public Policy {
+ public:
+  UserRangePolicy(const wire::CollectConfig& config, std::string chip, Budget& budget)
+      : Policy(config, std::move(chip), budget) {}
+
+  bool leaves(const wire::CollectGroup&) override { return false; }
+  bool may_send_early(const wire::CollectGroup&) const override { return false; }
+};
+
+// One run, and a budget: samples of each shape of launch, group after group.
+//
+// CUPTI takes another configuration only from a new profiler object, whose first Start costs some
+// 0.2 s (measured), and more in a program of many kernels. So a context stays with a group for a
+// phase, and spends it on windows that begin at launches of shapes which the group has not seen
+// often enough. First each group gets a few launches of each shape, then more.
+class MultiplexPolicy : public Policy {
+ public:
+  MultiplexPolicy(const wire::CollectConfig& config, std::string chip, Budget& budget)
+      : Policy(config, std::move(chip), budget) {}
+
+  Decision decide(std::uint32_t scope, std::span<const std::uint32_t> samples,
+                  const Window& window) override;
+  bool decides_for_all_scopes() const override { return true; }
+  bool keeps(int group, std::span<const std::uint32_t> samples) const override;
+  void launched() override;
+  void measured(int group, std::span<std::uint32_t> samples, std::int64_t ns) override;
+  std::uint32_t batch(const wire::CollectGroup& group) const override;
+  void begun(std::int64_t ns, bool first) override;
+  void closed(std::int64_t ns) override { phase_.spent_ns += ns; }
+
+ private:
+  // The time that a context stays with one group.
+  struct Phase {
+    std::int64_t spent_ns = 0;      // on measuring in it
+    std::uint64_t unneeded = 0;     // launches since the group last needed one,
+    std::int64_t needed_at_ns = 0;  // which was then
+    bool fruitless = false;         // that is too long ago: another group may have the phase
+  };
+
+  bool needs(int group, std::span<const std::uint32_t> samples) const;
+  void needed();
+  // Nothing was needed for as long as it takes to earn so many first Starts.
+  bool idle(int first_starts) const;
+
+  Phase phase_;
+  std::uint32_t level_ = 4;  // samples of each shape to be had for now
+};
+
+}  // namespace gpuprof::collect

@@ -1,0 +1,312 @@
+#include "libprof/collect/range_context.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+namespace gpuprof::collect {
+namespace {
+
+// Why a range that was measured has no values: MeasuredRange::note counts these from 1.
+constexpr std::array notes{
+    wire::other_launch,
+    std::string_view("counters of patched code leave out the CUDA graphs that were launched"),
+    std::string_view("launches of several threads got mixed up"),
+};
+enum Note : std::uint16_t { other_launch = 1, graphs_left_out = 2, mixed_up = 3 };
+
+std::uint32_t id_of(CheckedApi& cupti, CUcontext context) {
+  std::uint32_t id = 0;
+  if (cupti.cuptiGetContextId) {
+    cupti.try_("cuptiGetContextId", cupti.cuptiGetContextId(context, &id));
+  }
+  return id;
+}
+
+// Empty: not known, and no group is for it.
+std::string chip_of(CheckedApi& cupti, std::uint32_t device) {
+  if (!cupti.cuptiDeviceGetChipName) return {};
+  auto params =
+      cupti::sized<CUpti_Device_GetChipName_Params>(CUpti_Device_GetChipName_Params_STRUCT_SIZE);
+  params.deviceIndex = device;
+  const bool known = cupti.try_("cuptiDeviceGetChipName", cupti.cuptiDeviceGetChipName(&params));
+  return known && params.pChipName ? params.pChipName : "";
+}
+
+RangeSession::Settings settings(const wire::CollectConfig& config) {
+  return {.user_ranges = config.mode == wire::ReplayMode::range,
+          .kernel_replay = config.mode == wire::ReplayMode::kernel,
+          .reset_caches = config.reset_caches};
+}
+
+}  // namespace
+
+std::uint32_t NameList::number_of(const char* name) {
+  if (!name) return 0;
+  const auto [entry, fresh] = numbers_.try_emplace(name, 0);
+  if (fresh) {
+    names_.emplace_back(name);
+    entry->second = static_cast<std::uint32_t>(names_.size());
+  }
+  return entry->second;
+}
+
+void NameList::clear() {
+  names_.clear();
+  numbers_.clear();
+}
+
+RangeContext::RangeContext(Measuring& measuring, CUcontext context, std::uint32_t its_device,
+                           std::uint32_t number)
+    : handle(context),
+      device(its_device),
+      id(id_of(measuring.cupti, context)),
+      measuring_(measuring),
+      number_(number),
+      shapes_(device, id),
+      policy_(Policy::make(measuring.config, chip_of(measuring.cupti, device), measuring.budget)),
+      session_(measuring.cupti, context, settings(measuring.config), watch),
+      images_(measuring.config.images, number) {}
+
+const wire::CollectGroup& RangeContext::group() const {
+  return measuring_.config.groups[static_cast<std::size_t>(group_)];
+}
+
+void RangeContext::launched() {
+  ++ordinal_;
+  policy_->launched();
+}
+
+std::uint32_t RangeContext::stream_id(const Launch& launch) {
+  CheckedApi& cupti = measuring_.cupti;
+  std::uint32_t stream = 0;
+  if (cupti.cuptiGetStreamIdEx) {
+    cupti.try_("cuptiGetStreamIdEx",
+               cupti.cuptiGetStreamIdEx(handle, launch.stream, launch.per_thread_stream, &stream));
+  }
+  return stream;
+}
+
+std::int64_t RangeContext::cupti_now() {
+  CheckedApi& cupti = measuring_.cupti;
+  std::uint64_t now = 0;
+  cupti.try_("cuptiGetTimestamp", cupti.cuptiGetTimestamp(&now));
+  return static_cast<std::int64_t>(now);
+}
+
+// --- windows
+
+bool RangeContext::begin(int group) {
+  if (session_.open() && group_ == group) return true;
+  const std::int64_t began = now_ns();
+  const bool first = !session_.enabled() || group_ != group;
+  if (session_.enabled() && group_ != group) release();
+  if (!failed() && !session_.enable()) fail(session_.why());
+  if (!failed() && !session_.configured()) configure(group);
+  if (!failed() && !session_.start()) fail(session_.why());
+  const std::int64_t took = now_ns() - began;
+  measuring_.budget.spend(took);
+  if (first) measuring_.budget.first_start_took(took);
+  policy_->begun(took, first);
+  return session_.open();
+}
+
+bool RangeContext::configure(int number) {
+  group_ = number;
+  const wire::CollectGroup& wanted = group();
+  if (!session_.prepare(number, wanted, policy_->batch(wanted))) return fail(session_.why());
+  if (wanted.pass > 0 && !images_.load(wanted, session_.image())) {
+    return fail("this run has more launches than the one before");
+  }
+  return session_.configure(wanted) || fail(session_.why());
+}
+
+void RangeContext::suspend() {
+  if (!session_.open() || failed()) return;
+  const std::int64_t began = now_ns();
+  if (!session_.stop()) fail(session_.why());
+  measuring_.budget.spend(now_ns() - began);
+  if (!policy_->takes_runs(group())) return;
+  close();
+  session_.unconfigure();
+}
+
+void RangeContext::close() {
+  suspend();
+  if (rows_.empty() || failed() || !session_.enabled()) return;
+  const std::int64_t began = now_ns();
+  const auto dropped = session_.decode();
+  if (!dropped) {
+    fail(session_.why());
+    return;
+  }
+  send_window(*dropped);
+  const bool full = rows_.size() >= session_.ranges();
+  rows_.clear();
+  names_.clear();
+  session_.unconfigure();
+  images_.next_window();
+  if (full && policy_->grows(group(), session_.ranges())) {
+    session_.forget_image(group_);
+    release();
+  }
+  const std::int64_t took = now_ns() - began;
+  measuring_.budget.spend(took);
+  policy_->closed(took);
+}
+
+void RangeContext::release() {
+  if (!session_.enabled()) return;
+  if (session_.open() || !rows_.empty()) close();
+  if (failed() || !session_.enabled()) return;
+  const std::int64_t began = now_ns();
+  if (!session_.disable()) fail(session_.why());
+  measuring_.budget.spend(now_ns() - began);
+}
+
+void RangeContext::send_old() {
+  constexpr std::int64_t old_ns = 1'000'000'000;
+  if (failed() || rows_.empty() || now_ns() - first_row_ns_ < old_ns) return;
+  if (policy_->may_send_early(group())) close();
+}
+
+// --- launches and ranges
+
+void RangeContext::launch_begins(const Launch& launch, std::uint32_t correlation, Shape& shape,
+                                 bool asked_for) {
+  current_ = {};
+  current_.ordinal = ordinal_;
+  current_.correlation = correlation;
+  current_.kind = wire::RangeKind::kernel;
+  current_.wanted = asked_for || policy_->keeps(group_, shape.samples);
+  std::ranges::copy(launch.grid, current_.grid);
+  std::ranges::copy(launch.block, current_.block);
+  current_.name = names_.number_of(launch.symbol);
+  current_.stream = stream_id(launch);
+  shape_ = &shape;
+  watch.begin(launch.symbol);
+}
+
+void RangeContext::launch_ends(bool worked, bool last) {
+  const std::int64_t since = watch.end();
+  if (!worked) return;  // no launch, no range
+  const std::int64_t now = now_ns();
+  if (rows_.empty()) first_row_ns_ = now;
+  rows_.push_back(current_);
+  policy_->measured(group_, shape_->samples, now - since);
+  if (rows_.size() >= session_.ranges() || last) close();
+}
+
+void RangeContext::range_begins(std::uint64_t number, const char* name) {
+  const int wanted = policy_->group_of_scope(0);
+  if (wanted < 0 || !begin(wanted)) return;
+  // Ranges of one name would become one: the number tells them apart.
+  if (!session_.push(std::to_string(number).c_str())) {
+    fail(session_.why());
+    return;
+  }
+  pushed_ = true;
+  had_graph.store(false);
+  current_ = {};
+  current_.kind = wire::RangeKind::range;
+  current_.ordinal = number;
+  current_.name = names_.number_of(name);
+  current_.start = cupti_now();
+}
+
+void RangeContext::range_ends() {
+  if (!std::exchange(pushed_, false)) return;
+  if (!session_.pop()) {
+    fail(session_.why());
+    return;
+  }
+  current_.end = cupti_now();
+  if (group().patched && had_graph.load()) current_.note = graphs_left_out;
+  rows_.push_back(current_);
+  if (rows_.size() >= session_.ranges()) close();
+}
+
+// --- what is sent
+
+void RangeContext::list(const Launch& launch, std::uint32_t correlation) {
+  constexpr std::size_t most = 4096;
+  wire::MeasuredRange& row = list_.emplace_back();
+  row.ordinal = ordinal_;
+  row.correlation = correlation;
+  row.kind = launch.graph ? wire::RangeKind::graph : wire::RangeKind::kernel;
+  std::ranges::copy(launch.grid, row.grid);
+  std::ranges::copy(launch.block, row.block);
+  row.name = list_names_.number_of(launch.symbol);
+  if (list_.size() >= most) send_list();
+}
+
+void RangeContext::send_list() {
+  if (list_.empty()) return;
+  wire::CounterData data;
+  data.ranges = std::exchange(list_, {});
+  data.names = list_names_.names();
+  list_names_.clear();
+  send(wire::launch_list, data);
+}
+
+void RangeContext::send_window(std::uint64_t dropped) {
+  const wire::CollectGroup& measured = group();
+  Measuring::Counts& counts = measuring_.counts;
+  counts.dropped.fetch_add(dropped, std::memory_order_relaxed);
+  const bool several = policy_->takes_runs(measured);
+  if (several) images_.compare(measured, rows_, names_.names());
+  if (several && measured.pass + 1 < measured.passes) {
+    if (!images_.save(measured, session_.image())) {
+      fail("cannot keep what one pass measured in " + images_.file(measured, measured.pass));
+    }
+    return;
+  }
+  counts.ranges.fetch_add(rows_.size(), std::memory_order_relaxed);
+  send_list();
+  wire::CounterData data;
+  data.dropped = dropped;
+  data.ranges = rows_;
+  data.names = names_.names();
+  data.image = std::as_bytes(std::span(session_.image()));
+  data.notes.assign(notes.begin(), notes.end());
+  const bool mixed = overlapped.exchange(false);
+  if (mixed) data.image = {};
+  for (std::size_t i = 0; i < data.ranges.size(); ++i) {
+    if (several && images_.is_other(i)) data.ranges[i].note = other_launch;
+    if (mixed) data.ranges[i].note = mixed_up;
+  }
+  send(measured.id, data);
+}
+
+void RangeContext::send(std::uint32_t group, wire::CounterData& data) {
+  data.group = group;
+  data.context = id;
+  data.context_number = number_;
+  data.device = device;
+  wire::Encoder encoder;
+  encode(encoder, data);
+  const Channel::Sent sent = measuring_.channel.send(wire::FrameType::counter_data, encoder);
+  if (sent == Channel::Sent::refused) {
+    measuring_.counts.dropped.fetch_add(data.ranges.size(), std::memory_order_relaxed);
+  }
+}
+
+// Always false.
+bool RangeContext::fail(std::string why) {
+  failed_.store(true);
+  session_.abandon();
+  measuring_.tell("metrics_error", why);
+  if (rows_.empty()) return false;
+  // What these launches would have had is lost, and each says why.
+  session_.image().clear();
+  wire::CounterData data;
+  data.ranges = std::exchange(rows_, {});
+  for (auto& row : data.ranges) row.note = 1;
+  data.names = names_.names();
+  data.notes = {std::move(why)};
+  send(measuring_.config.groups[static_cast<std::size_t>(std::max(group_, 0))].id, data);
+  return false;
+}
+
+}  // namespace gpuprof::collect
