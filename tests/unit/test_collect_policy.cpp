@@ -297,6 +297,26 @@ TEST_CASE("multiplexing stays with a group until the phase has cost three first 
   decision = context.decide(context.samples);
   CHECK(decision.group == 1);
   CHECK(decision.release);
+  // Which begins a phase of its own.
+  context.begin(decision, 100 * ms);
+  context.window.open = false;
+  context.clock += 100'000 * ms;
+  decision = context.decide({1, 2});
+  CHECK(decision.group == 1);
+  CHECK_FALSE(decision.release);
+}
+
+TEST_CASE("multiplexing keeps the profiler object of an only group") {
+  Multiplex context;
+  context.config.groups.pop_back();
+  for (const std::int64_t cost_ms : {100, 201}) {
+    context.begin(context.wait(10'000), cost_ms * ms);
+    context.window.open = false;
+    context.clock += 100'000 * ms;
+  }
+  const Decision decision = context.decide({0});
+  CHECK(decision.group == 0);
+  CHECK_FALSE(decision.release);
 }
 
 TEST_CASE(
