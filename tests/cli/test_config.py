@@ -1,4 +1,5 @@
 """Defaults out of a configuration file and the environment."""
+# ctest-requires: cupti
 
 import os
 import pathlib
@@ -6,7 +7,7 @@ import re
 import subprocess
 import unittest
 
-from fake_run import GPUPROF, FakeTest
+from fake_run import CUPTI, GPUPROF, FakeTest
 
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 CAPTURE = SOURCE / "tests/captures/vector_add.gpcap"
@@ -17,16 +18,16 @@ class Config(FakeTest):
         super().setUp()
         self.config = self.folder / "config.toml"
         # As a user has it: nothing that the tests' own environment says.
-        environment = {name: value for name, value in os.environ.items()
-                       if name not in ("GPUPROF_NO_CONFIG", "XDG_CONFIG_HOME")}  # fmt: skip
         self.home = self.folder / "home"
         self.home.mkdir()
-        self.environment = {**environment, "HOME": str(self.home)}
+        self.user = {**self.environment({}), "HOME": str(self.home)}
+        for name in ("GPUPROF_NO_CONFIG", "XDG_CONFIG_HOME"):
+            self.user.pop(name, None)
 
     def run_gpuprof(self, *words, **environment):
         return subprocess.run(
             [GPUPROF, *map(str, words)], cwd=self.folder, capture_output=True, text=True,
-            env={**self.environment, **environment}, timeout=60)  # fmt: skip
+            env={**self.user, **environment}, timeout=60)  # fmt: skip
 
     def good(self, *words, **environment):
         ran = self.run_gpuprof(*words, **environment)
@@ -39,9 +40,14 @@ class Config(FakeTest):
         self.assertEqual((ran.returncode, ran.stderr.splitlines()),
                          (5, [f"gpuprof: {self.config}:{lines[0]}", *lines[1:]]), text)  # fmt: skip
 
+    def recorded(self, *words, **environment):
+        """Of a program with the stand-ins; `words` go before what every run has."""
+        return self.good(*words, "--cupti", CUPTI, "-f", "-o", self.output, self.program("hello"),
+                         **environment)  # fmt: skip
+
     def groups(self, *words, **environment):
         """Which groups of --trace a run of a program has."""
-        self.good("-f", "-o", self.output, *words, self.program("hello"), **environment)
+        self.recorded(*words, **environment)
         return self.database().run()["trace_groups"]
 
     def test_file_then_environment_then_command_line(self):
@@ -107,13 +113,13 @@ class Config(FakeTest):
             "process-name = \"a \\\"b\\\" \\\\ #c\""
         )
         named = {"GPUPROF_CONFIG": str(self.config)}
-        self.assertEqual(self.good("-f", "-o", self.output, self.program("hello"), **named).stderr, "")
+        self.assertEqual(self.recorded(**named).stderr, "")
         database = self.database()
         self.assertEqual(database.run()["trace_groups"], "gpu,nvtx,memory")
         self.assertEqual(
             database.one("SELECT value FROM StringTable WHERE value LIKE 'a %'"), 'a "b" \\ #c')
         # A flag of the file is taken back by the environment.
-        ran = self.good("-f", "-o", self.output, self.program("hello"), GPUPROF_QUIET="off", **named)
+        ran = self.recorded(GPUPROF_QUIET="off", **named)
         self.assertIn("records", ran.stdout)
 
     def test_what_a_file_has_wrong(self):
@@ -197,17 +203,16 @@ class Config(FakeTest):
 
     def test_gpuprof_in_what_is_profiled(self):
         """What gpuprof hands to its target is no default of a gpuprof in there, nor the other way."""
-        inner = self.folder / "inner.sqlite"
-        self.good("--no-command-line", "-o", self.output, GPUPROF, "-o", inner, self.program("hello"),
-                  GPUPROF_TRACE="gpu")  # fmt: skip
-        self.output = inner
+        outer = ["--no-command-line", "-o", self.folder / "outer.sqlite"]
+        with_inner = [*outer, "--cupti", CUPTI, GPUPROF]
+        self.recorded(*with_inner, GPUPROF_TRACE="gpu")
         run = self.database().run()
         self.assertEqual(run["trace_groups"], "gpu")
-        self.assertIn(str(inner), run["gpuprof_command_line"])
+        self.assertIn(str(self.output), run["gpuprof_command_line"])
         # Where it is a default, and off, processes have theirs too.
-        self.good("-f", "-o", inner, self.program("hello"), GPUPROF_NO_COMMAND_LINE="off")
+        self.recorded(GPUPROF_NO_COMMAND_LINE="off")
         self.assertIn("hello", self.database().one("SELECT command_line FROM PROCESS"))
-        self.good("-f", "-o", inner, self.program("hello"), GPUPROF_NO_COMMAND_LINE="on")
+        self.recorded(GPUPROF_NO_COMMAND_LINE="on")
         self.assertIsNone(self.database().one("SELECT command_line FROM PROCESS"))
         self.assertNotIn("gpuprof_command_line", self.database().run())
 
