@@ -18,7 +18,6 @@
 #include "apps/gpuprof/metric_session.hpp"
 #include "apps/gpuprof/not_started.hpp"
 #include "apps/gpuprof/option/table.hpp"
-#include "apps/gpuprof/option/trace_selection.hpp"
 #include "apps/gpuprof/run_output.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/path.hpp"
@@ -29,6 +28,7 @@
 #include "libprof/record/recorder.hpp"
 #include "libprof/record/run.hpp"
 #include "libprof/record/run_info.hpp"
+#include "libprof/record/trace_selection.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -51,7 +51,7 @@ std::string cupti_candidates(const std::string& chosen) {
   return candidates;
 }
 
-wire::Fields collector_config(const Options& options, const TraceSelection& selection,
+wire::Fields collector_config(const Options& options, const record::TraceSelection& selection,
                               const std::string& cupti) {
   wire::Fields config;
   std::string kinds;
@@ -110,7 +110,7 @@ record::Recorder::Options recorder_options(const Options& options, const std::st
           .say = say};
 }
 
-record::RunInfo run_info(const Options& options, const TraceSelection& selection) {
+record::RunInfo run_info(const Options& options, const record::TraceSelection& selection) {
   record::RunInfo info{.application = {}, .command_line = {}, .trace_groups = selection.groups};
   if (options.store_command_line) {
     info.application = options.application;
@@ -176,7 +176,7 @@ class Recording {
   int print();
 
  private:
-  launch::Listener::Options listener_options(const TraceSelection& traced,
+  launch::Listener::Options listener_options(const record::TraceSelection& traced,
                                              const std::string& salvage);
   void start();
   void announce();
@@ -184,7 +184,7 @@ class Recording {
   const Options& options_;
   launch::Target& target_;
   launch::EndRequests& ends_;
-  const TraceSelection selection_;
+  const record::TraceSelection selection_;
   const std::string collector_;
   std::optional<TemporaryFolder> temporary_;  // none: there is an output
   const std::string output_;
@@ -204,7 +204,7 @@ Recording::Recording(const Options& options, launch::Target& target, launch::End
     : options_(options),
       target_(target),
       ends_(ends),
-      selection_(select_trace(options)),
+      selection_(record::select_trace(options.trace)),
       collector_(checked_collector(options)),
       temporary_(options.output.empty() ? std::optional<TemporaryFolder>(std::in_place)
                                         : std::nullopt),
@@ -229,7 +229,7 @@ Recording::Recording(const Options& options, launch::Target& target, launch::End
   common_.waits = [this](const auto& processes) { log_.say(waiting_for(processes)); };
 }
 
-launch::Listener::Options Recording::listener_options(const TraceSelection& traced,
+launch::Listener::Options Recording::listener_options(const record::TraceSelection& traced,
                                                       const std::string& salvage) {
   launch::Listener::Options listening{
       .config = collector_config(options_, traced,

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "apps/gpuprof/option/trace_selection.hpp"
 #include "libprof/base/driver_library.hpp"
+#include "libprof/record/trace_selection.hpp"
 
 namespace gpuprof::app {
 
@@ -44,7 +44,7 @@ void print_run(Recorder& recorder, Log& log, const Options& options, std::int64_
 // What was asked for by name and cannot be had here.
 void print_unavailable(Recorder& recorder, Log& log, const Options& options) {
   for (store::Loader* loader : recorder.loaders()) {
-    for (const std::string& table : tables_asked_for(options)) {
+    for (const std::string& table : record::tables_asked_for(options.trace)) {
       auto refused = loader->database().prepare(
           "SELECT 1 FROM STATISTIC WHERE name = 'kind_unavailable' AND value > 0 AND kind = ?1");
       if (!refused.bind(1, std::string_view(table)).step()) continue;

@@ -7,8 +7,8 @@
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/option/presets.hpp"
 #include "apps/gpuprof/option/table.hpp"
-#include "apps/gpuprof/option/trace_selection.hpp"
 #include "libprof/launch/file_name.hpp"
+#include "libprof/record/trace_selection.hpp"
 #include "tests/fuzz/support.hpp"
 
 namespace gpuprof::fuzz {
@@ -50,8 +50,8 @@ void run(const std::vector<std::string>& words) {
   }
   const app::Options options = app::parse_options(words);
   if (options.action != app::Action::run) return;
-  app::select_trace(options);
-  app::tables_asked_for(options);
+  record::select_trace(options.trace);
+  record::tables_asked_for(options.trace);
   if (!options.output.empty()) launch::expand_name(options.output, 7);
 }
 

@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "apps/gpuprof/option/setters.hpp"
-#include "apps/gpuprof/option/trace_selection.hpp"
 #include "libprof/base/text.hpp"
 
 namespace gpuprof::app {
@@ -16,7 +15,7 @@ using schema::Group;
 // Turns a group of --trace on or off.
 Set group(Group group) {
   return [=](Options& options, const std::string& value) {
-    options.groups.emplace_back(group, value != "off");
+    options.trace.groups.emplace_back(group, value != "off");
     return std::optional<Refusal>();
   };
 }
@@ -30,17 +29,18 @@ std::optional<Refusal> set_timeout(Options& options, const std::string& value) {
 }
 
 std::optional<Refusal> set_trace(Options& options, const std::string& value) {
-  std::vector<std::string> words = options.trace;
+  std::vector<std::string> words = options.trace.words;
   for (std::string& word : split(value, ',')) words.push_back(std::move(word));
-  if (const std::string problem = trace_problem(words); !problem.empty()) {
+  if (const std::string problem = record::trace_problem(words); !problem.empty()) {
     return Refusal{.takes = problem};
   }
-  options.trace = words;
+  options.trace.words = words;
   return {};
 }
 
 std::optional<Refusal> set_api_trace(Options& options, const std::string& value) {
-  options.api_trace = value == "none"      ? ApiTrace::none
+  using record::ApiTrace;
+  options.trace.api = value == "none"      ? ApiTrace::none
                       : value == "runtime" ? ApiTrace::runtime
                       : value == "driver"  ? ApiTrace::driver
                                            : ApiTrace::all;
@@ -119,7 +119,7 @@ std::vector<Option> collect_options() {
        .group = G::collect,
        .help = "off: run kernels one at a time, those of CUDA graphs excepted\n"
                "Run-time compilation and memory decompression are not recorded then.",
-       .set = equals("on", [](Options& o) -> bool& { return o.concurrent_kernels; })},
+       .set = equals("on", [](Options& o) -> bool& { return o.trace.concurrent_kernels; })},
       {.name = "unified-memory-profiling",
        .argument = "per-process-device|off",
        .group = G::collect,

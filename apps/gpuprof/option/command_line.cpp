@@ -41,6 +41,8 @@ class Parser {
       if (importing()) errors_.emplace_back(both);
       fail();
     }
+    options_.trace.all_calls = reported("print-api-trace") || reported("print-api-summary");
+    options_.trace.dependencies = reported("dependency-analysis");
     if (!done_) {
       options_.application.assign(words_.begin() + static_cast<std::ptrdiff_t>(at_), words_.end());
       check();
@@ -114,6 +116,7 @@ class Parser {
     }
   }
 
+  bool reported(const char* report) const { return options_.reports.chosen.contains(report); }
   bool importing() const { return !options_.input.empty(); }
 
   // What has no place beside -i, and what reports do not go together.

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "libprof/base/error.hpp"
+#include "libprof/record/trace_selection.hpp"
 #include "libprof/report/options.hpp"
-#include "schema/kind.hpp"
 
 namespace gpuprof::app {
 
@@ -19,8 +19,6 @@ struct Option;  // table.hpp
 struct Preset;  // presets.hpp
 
 enum class Action { run, import, help, version, query };
-
-enum class ApiTrace { none, runtime, driver, all };
 
 // What --query-metrics and --query-events list.
 struct Query {
@@ -73,11 +71,8 @@ struct Options {
   std::string command_line;  // our own, quoted for a shell
 
   // run
-  std::vector<std::string> application;                // program and arguments
-  std::vector<std::string> trace;                      // words of --trace; empty: the defaults
-  std::vector<std::pair<schema::Group, bool>> groups;  // on and off by other options, in order
-  ApiTrace api_trace = ApiTrace::all;
-  bool concurrent_kernels = true;
+  std::vector<std::string> application;  // program and arguments
+  record::TraceOptions trace;
   bool profile_from_start = true;
   bool kernel_latency_timestamps = false;
   int timeout_ms = 0;  // 0: none

@@ -1,11 +1,11 @@
-#include "apps/gpuprof/option/trace_selection.hpp"
+#include "libprof/record/trace_selection.hpp"
 
 #include <algorithm>
 #include <set>
 
 #include "schema/activity/all.hpp"
 
-namespace gpuprof::app {
+namespace gpuprof::record {
 namespace {
 
 using schema::Group;
@@ -19,18 +19,15 @@ const schema::GroupInfo* find_group(std::string_view word) {
   return word.empty() || found == schema::groups.end() ? nullptr : &*found;
 }
 
-std::set<Group> chosen_groups(const Options& options) {
+std::set<Group> chosen_groups(const TraceOptions& options) {
   std::set<Group> chosen;
-  if (std::ranges::all_of(options.trace, is_change)) {
+  if (std::ranges::all_of(options.words, is_change)) {
     for (const schema::GroupInfo& group : schema::groups) {
       if (group.by_default) chosen.insert(group.group);
     }
   }
-  // Who asks for a report of the calls wants to see them all.
-  for (const char* report : {"print-api-trace", "print-api-summary"}) {
-    if (options.reports.chosen.contains(report)) chosen.insert(Group::queries);
-  }
-  for (const std::string& word : options.trace) {
+  if (options.all_calls) chosen.insert(Group::queries);
+  for (const std::string& word : options.words) {
     if (word == "all") {
       // graph replaces the rows of a graph's nodes, which is less and not more.
       for (const schema::GroupInfo& group : schema::groups) {
@@ -50,8 +47,8 @@ std::set<Group> chosen_groups(const Options& options) {
     }
   }
   // Without them it does not know what a wait for an event waits for.
-  if (options.reports.chosen.contains("dependency-analysis")) chosen.insert(Group::cuda_event);
-  if (options.api_trace == ApiTrace::none) chosen.erase(Group::api);
+  if (options.dependencies) chosen.insert(Group::cuda_event);
+  if (options.api == ApiTrace::none) chosen.erase(Group::api);
   if (!chosen.contains(Group::api)) chosen.erase(Group::queries);
   chosen.insert(Group::topology);
   return chosen;
@@ -79,7 +76,7 @@ std::string trace_problem(const std::vector<std::string>& words) {
   return {};
 }
 
-TraceSelection select_trace(const Options& options) {
+TraceSelection select_trace(const TraceOptions& options) {
   const std::set<Group> chosen = chosen_groups(options);
   TraceSelection selection;
   for (const schema::KindRef& kind : schema::kinds) {
@@ -90,8 +87,8 @@ TraceSelection select_trace(const Options& options) {
     if (serial_kernel) group = Group::gpu;
     if (serial_kernel && options.concurrent_kernels) continue;
     if (concurrent_kernel && !options.concurrent_kernels) continue;
-    if (id == schema::Driver::info.id && options.api_trace == ApiTrace::runtime) continue;
-    if (id == schema::Runtime::info.id && options.api_trace == ApiTrace::driver) continue;
+    if (id == schema::Driver::info.id && options.api == ApiTrace::runtime) continue;
+    if (id == schema::Runtime::info.id && options.api == ApiTrace::driver) continue;
     if (chosen.contains(group)) selection.kinds.push_back(id);
   }
   selection.queries = chosen.contains(Group::queries);
@@ -106,9 +103,9 @@ TraceSelection select_trace(const Options& options) {
   return selection;
 }
 
-std::vector<std::string> tables_asked_for(const Options& options) {
+std::vector<std::string> tables_asked_for(const TraceOptions& options) {
   std::set<Group> asked;
-  for (const std::string& word : options.trace) {
+  for (const std::string& word : options.words) {
     const schema::GroupInfo* group = find_group(word);
     if (group && !group->by_default && !word.starts_with('-')) asked.insert(group->group);
   }
@@ -123,4 +120,4 @@ std::vector<std::string> tables_asked_for(const Options& options) {
   return tables;
 }
 
-}  // namespace gpuprof::app
+}  // namespace gpuprof::record
