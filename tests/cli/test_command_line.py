@@ -404,6 +404,32 @@ class Help(CommandLine):
             self.assertEqual((ran.returncode, ran.stderr), (0, ""))
 
 
+class Sources(unittest.TestCase):
+    """What a newcomer finds: a command is a file and a line, an option a row."""
+
+    def text(self, pattern):
+        return {file: file.read_text() for file in (SOURCE / "apps/gpuprof").glob(pattern)}
+
+    def test_commands_are_in_the_list_and_nowhere_else(self):
+        listed = re.findall(r"(?m)^  X\((\w+)\)", (SOURCE / "apps/gpuprof/command/list.cpp").read_text())
+        files = self.text("**/*.cpp")
+        defined = [name for text in files.values()
+                   for name in re.findall(r"(?m)^extern const Subcommand (\w+)\{", text)]  # fmt: skip
+        self.assertCountEqual(listed, defined)
+        for name in listed:
+            self.assertEqual(sum(bool(re.search(rf"\b{name}\b", text)) for text in files.values()), 2, name)
+
+    def test_an_option_is_in_one_file(self):
+        rows = [name for text in self.text("option/*_options.cpp").values()
+                for name in re.findall(r'\{\.name = "([\w-]+)"', text)]  # fmt: skip
+        self.assertEqual(len(rows), len(set(rows)))
+        self.assertGreater(len(rows), 60)
+
+    def test_files_fit_into_a_head(self):
+        for file, text in self.text("**/*.?pp").items():
+            self.assertLessEqual(text.count("\n"), 510, file)
+
+
 class Output(CommandLine):
     def log(self, name, *arguments, **environment):
         ran = self.imported("--log-file", name, *arguments, **environment)
