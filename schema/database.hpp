@@ -1,9 +1,12 @@
 // CREATE TABLE and CREATE INDEX texts out of the definitions.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <string>
 
 #include "schema/column.hpp"
+#include "schema/gpu_work.hpp"
 
 namespace gpuprof::schema {
 
@@ -34,13 +37,14 @@ struct FirstTime {
   std::string_view kind;  // without "CUPTI_ACTIVITY_KIND_"
   std::string_view column;
 };
-inline constexpr FirstTime first_times[]{
-    {"KERNEL", "start"},     {"CONCURRENT_KERNEL", "start"},
-    {"CDP_KERNEL", "start"}, {"MEMCPY", "start"},
-    {"MEMCPY2", "start"},    {"MEMSET", "start"},
-    {"RUNTIME", "start"},    {"DRIVER", "start"},
-    {"MARKER", "timestamp"},
-};
+inline constexpr auto first_times = [] {
+  std::array<FirstTime, nvprofs_gpu_work.size() + 3> all{
+      {{"RUNTIME", "start"}, {"DRIVER", "start"}, {"MARKER", "timestamp"}}};
+  for (std::size_t i = 0; i < nvprofs_gpu_work.size(); ++i) {
+    all[i + 3] = {nvprofs_gpu_work[i].kind, "start"};
+  }
+  return all;
+}();
 
 constexpr bool has_column(const Table& table, std::string_view name) {
   for (const Column& column : table.columns) {

@@ -16,6 +16,7 @@
 #include "libprof/store/rescue.hpp"
 #include "schema/activity/all.hpp"
 #include "schema/database.hpp"
+#include "schema/gpu_work.hpp"
 #include "schema/legacy.hpp"
 #include "schema/session.hpp"
 
@@ -33,9 +34,6 @@ constexpr std::string_view payloads = "NVTX_PAYLOAD";  // as well
 constexpr std::string_view metric_ranges = "METRIC_RANGE";
 constexpr std::string_view metric_values = "METRIC_VALUE";  // of those
 
-constexpr std::array<std::string_view, 8> gpu_work{"KERNEL",      "CONCURRENT_KERNEL", "CDP_KERNEL",
-                                                   "MEMCPY",      "MEMCPY2",           "MEMSET",
-                                                   "GRAPH_TRACE", "MEM_DECOMPRESS"};
 constexpr std::array<std::string_view, 3> api_calls{"RUNTIME", "DRIVER", "INTERNAL_LAUNCH_API"};
 // What records of other tables refer to, beside the topology.
 constexpr std::array<std::string_view, 3> referred_to{"NAME", "FUNCTION", "SOURCE_LOCATOR"};
@@ -43,6 +41,11 @@ constexpr std::array<std::string_view, 3> referred_to{"NAME", "FUNCTION", "SOURC
 template <std::size_t N>
 bool is_one_of(const std::array<std::string_view, N>& kinds, std::string_view kind) {
   return std::ranges::any_of(kinds, [&](std::string_view each) { return same_name(each, kind); });
+}
+
+bool is_gpu_work(std::string_view kind) {
+  return std::ranges::any_of(
+      schema::gpu_work, [&](const schema::GpuWork& work) { return same_name(work.kind, kind); });
 }
 
 // Empty for a table that is of no kind.
@@ -268,7 +271,7 @@ class Copier {
     out_.execute("CREATE TEMP TABLE kept_id(id INTEGER PRIMARY KEY)");
     for (const Table& table : tables_) {
       if (table.rule == Rule::whole || table.rule == Rule::window) copy_table(table);
-      if (table.rule == Rule::window && is_one_of(gpu_work, kind_of(table.name))) {
+      if (table.rule == Rule::window && is_gpu_work(kind_of(table.name))) {
         keep_ids(table);
         count_without_times(table);
       }

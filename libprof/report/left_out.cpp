@@ -9,12 +9,10 @@
 #include "libprof/base/saturating.hpp"
 #include "libprof/report/number.hpp"
 #include "libprof/store/profile_file.hpp"
+#include "schema/gpu_work.hpp"
 
 namespace gpuprof::report {
 namespace {
-
-constexpr std::string_view gpu_work[] = {"KERNEL", "CONCURRENT_KERNEL", "MEMCPY", "MEMCPY2",
-                                         "MEMSET"};
 
 std::string count_of(std::int64_t number, const char* what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
@@ -56,14 +54,15 @@ void report_left_out(Session& session) {
   if (given(filter).empty()) return;
   std::int64_t all = 0, kernels = 0;
   std::optional<std::int64_t> first, last;
-  for (const std::string_view kind : gpu_work) {
+  for (const schema::GpuWork& work : schema::gpu_work) {
+    const std::string_view kind = work.kind;
     if (!session.has_rows(kind)) continue;
     auto left = session.select(kind, {"count(*)"}, "WHERE " + session.filter(kind));
     if (left.step() && left.integer(0) > 0) return;
     auto rows = session.select(kind, {"count(*)", "min(nullif(start, 0))", "max(start)"});
     if (!rows.step()) continue;
     all += rows.integer(0);
-    if (kind.ends_with("KERNEL")) kernels += rows.integer(0);
+    if (schema::is_kernel_work(kind)) kernels += rows.integer(0);
     if (rows.is_null(1)) continue;
     first = std::min(first.value_or(rows.integer(1)), rows.integer(1));
     last = std::max(last.value_or(rows.integer(2)), rows.integer(2));

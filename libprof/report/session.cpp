@@ -8,16 +8,13 @@
 #include "libprof/base/pattern.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/store/profile_file.hpp"
+#include "schema/gpu_work.hpp"
 
 namespace gpuprof::report {
 namespace {
 
 std::string table_name(std::string_view kind) { return "CUPTI_ACTIVITY_KIND_" + std::string(kind); }
 
-constexpr std::array<std::string_view, 6> gpu_kinds{"KERNEL", "CONCURRENT_KERNEL", "CDP_KERNEL",
-                                                    "MEMCPY", "MEMCPY2",           "MEMSET"};
-// GPU work that nvprof did not report.
-constexpr std::array<std::string_view, 2> own_gpu_kinds{"GRAPH_TRACE", "MEM_DECOMPRESS"};
 constexpr std::array<std::string_view, 2> api_kinds{"RUNTIME", "DRIVER"};
 
 // What else has times, and which of them are no good.
@@ -36,8 +33,6 @@ bool is_column_name(std::string_view text) {
          std::ranges::all_of(
              text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
 }
-
-bool is_kernel_kind(std::string_view kind) { return kind.ends_with("KERNEL"); }
 
 }  // namespace
 
@@ -146,9 +141,9 @@ std::string Session::kernel_ids() {
   kernel_ids_.emplace();
   const Pattern wanted(options_.filter.kernels);
   std::set<std::int64_t> ids;
-  for (const std::string_view kind : gpu_kinds) {
-    if (!is_kernel_kind(kind) || !has(kind)) continue;
-    auto names = database_.prepare("SELECT DISTINCT name FROM " + table_name(kind));
+  for (const schema::GpuWork& work : schema::gpu_work) {
+    if (!schema::is_kernel_work(work.kind) || !has(work.kind)) continue;
+    auto names = database_.prepare("SELECT DISTINCT name FROM " + table_name(work.kind));
     while (names.step()) ids.insert(names.integer(0));
   }
   for (const std::int64_t id : ids) {
@@ -173,10 +168,11 @@ std::string Session::filter(std::string_view kind) {
     if (!ids.empty()) in("deviceId", ids);
   }
   if (!options_.filter.kernels.empty()) {
-    if (is_kernel_kind(kind)) in("name", kernel_ids());
-    const bool gpu_work = std::ranges::find(gpu_kinds, kind) != gpu_kinds.end() ||
-                          std::ranges::find(own_gpu_kinds, kind) != own_gpu_kinds.end();
-    if (gpu_work && !is_kernel_kind(kind)) condition += " AND 0";
+    if (schema::is_kernel_work(kind)) {
+      in("name", kernel_ids());
+    } else if (schema::is_gpu_work(kind)) {
+      condition += " AND 0";
+    }
   }
   const std::string time = has_column(kind, "start") ? "start" : "timestamp";
   if (has_column(kind, time)) {
@@ -220,11 +216,12 @@ void Session::begin_result() {
     } else if (kind != "KERNEL") {
       without_buffer += counts.without_times;
     }
-    if (kind == "KERNEL" || !is_kernel_kind(kind)) without_semaphore += counts.without_times;
+    if (kind == "KERNEL" || !schema::is_kernel_work(kind))
+      without_semaphore += counts.without_times;
     sum.invalid += counts.invalid;
     sum.instant += counts.instant;
   };
-  for (const std::string_view kind : gpu_kinds) add(kind);
+  for (const schema::GpuWork& work : schema::nvprofs_gpu_work) add(work.kind);
   for (const std::string_view kind : api_kinds) add(kind);
   for (const auto& [kind, bad] : other_kinds) {
     auto count = select(kind, {"count(*)"}, "WHERE " + std::string(bad) + " AND " + filter(kind));

@@ -19,18 +19,6 @@ enum class Validity {
   api_call,  // end = start is a call too
 };
 
-// GPU work of tables that nvprof did not report.
-struct OwnWork {
-  std::string_view kind;
-  std::string_view end;
-  std::string_view name;
-  std::string_view type;
-};
-inline constexpr OwnWork own_work[]{
-    {"GRAPH_TRACE", "end", "[CUDA graph]", "graph"},
-    {"MEM_DECOMPRESS", "stop", "[CUDA memory decompression]", "decompress"},
-};
-
 // Rows of the kind that pass the session's filter, summed up by `key`, an SQL expression; rows
 // without valid times are left out and counted for the session. A table that is missing is empty.
 Totals read_totals(Session& session, std::string_view kind, const std::string& key,

@@ -17,6 +17,7 @@
 #include "libprof/report/metrics.hpp"
 #include "libprof/report/number.hpp"
 #include "libprof/report/totals.hpp"
+#include "schema/gpu_work.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -307,7 +308,7 @@ class TransferSource : public TraceSource {
 
 class OwnWorkSource : public TraceSource {
  public:
-  OwnWorkSource(Session& session, const OwnWork& work)
+  OwnWorkSource(Session& session, const schema::GpuWork& work)
       : TraceSource(session,
                     {.kind = work.kind,
                      .time = "start",
@@ -333,7 +334,7 @@ class OwnWorkSource : public TraceSource {
   }
 
  private:
-  const OwnWork& work_;
+  const schema::GpuWork& work_;
 };
 
 // Finds the kernel that an API call launched, by the correlation id. Of several the last one
@@ -755,7 +756,8 @@ Trace::Trace(Session& session, TraceParts parts) : session_(session) {
     }
   }
   if (parts.gpu) {
-    for (const OwnWork& work : own_work) add(std::make_unique<OwnWorkSource>(session, work));
+    for (const schema::GpuWork& work : schema::own_gpu_work)
+      add(std::make_unique<OwnWorkSource>(session, work));
   }
   if (parts.api) {
     const auto launched = std::make_shared<LaunchedKernels>();

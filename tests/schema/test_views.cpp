@@ -1,7 +1,14 @@
 // The views on a small database.
 #include <catch2/catch.hpp>
+#include <cstring>
+#include <set>
+#include <string>
 
 #include "database_fixture.hpp"
+#include "schema/activity/all.hpp"
+#include "schema/gpu_work.hpp"
+
+namespace schema = gpuprof::schema;
 
 namespace {
 
@@ -153,6 +160,35 @@ TEST_CASE("gpu_activities: graphs as a whole, and decompression") {
                 "WHERE type = 'graph'") == "[CUDA graph]|10|20|1|5|NULL");
   CHECK(db.line("SELECT name, start, duration, device_id, graph_id, bytes FROM gpu_activities "
                 "WHERE type = 'decompress'") == "[CUDA memory decompression]|40|5|2|0|1000");
+}
+
+TEST_CASE("what has times on a device, in a group of GPU work, counts as that everywhere") {
+  // Rows of these are told by those of others: the graph's, or the kernels that it holds.
+  const std::set<std::string_view> told_elsewhere{"DEVICE_GRAPH_TRACE"};
+  std::set<std::string_view> listed;
+  for (const schema::GpuWork& work : schema::gpu_work) listed.insert(work.kind);
+  for (const schema::KindRef& kind : schema::kinds) {
+    using schema::Group;
+    const Group group = kind.info->group;
+    if (group != Group::gpu && group != Group::serial && group != Group::graph) continue;
+    const bool timed =
+        schema::has_column(*kind.table, "start") &&
+        (schema::has_column(*kind.table, "end") || schema::has_column(*kind.table, "stop")) &&
+        schema::has_column(*kind.table, "deviceId");
+    const std::string_view name = kind.table->name.substr(std::strlen("CUPTI_ACTIVITY_KIND_"));
+    INFO(name);
+    CHECK((timed && !told_elsewhere.contains(name)) == listed.contains(name));
+  }
+  // Each of the list, but for what CUPTI no longer delivers, is a row of the view.
+  for (const schema::GpuWork& work : schema::gpu_work) {
+    if (work.kind == "CDP_KERNEL") continue;
+    INFO(work.kind);
+    Filled db;
+    db.run("INSERT INTO CUPTI_ACTIVITY_KIND_" + std::string(work.kind) + "(start, \"" +
+           std::string(work.end) + "\", deviceId) VALUES(10, 30, 1)");
+    CHECK(db.line("SELECT type, start, \"end\" FROM gpu_activities") ==
+          std::string(work.type) + "|10|30");
+  }
 }
 
 TEST_CASE("nvtx_ranges: names, and ranges that were never closed") {

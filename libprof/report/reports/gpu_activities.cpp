@@ -4,6 +4,7 @@
 #include "libprof/base/saturating.hpp"
 #include "libprof/report/report.hpp"
 #include "libprof/report/totals.hpp"
+#include "schema/gpu_work.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -32,7 +33,7 @@ std::vector<SummaryRow> read_rows(Session& session) {
     rows.push_back({"[CUDA memset]", std::move(total)});
   }
   // What nvprof did not have: graphs as a whole, whose nodes are not there then, and decompression.
-  for (const OwnWork& own : own_work) {
+  for (const schema::GpuWork& own : schema::own_gpu_work) {
     Total total;
     auto times = session.select(own.kind, {"start", own.end},
                                 "WHERE start > 0 AND [" + std::string(own.end) + "] > start AND " +
