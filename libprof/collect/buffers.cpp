@@ -4,17 +4,27 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "libprof/collect/cubin.hpp"
 
 namespace gpuprof::collect {
+namespace {
 
-std::optional<std::string> Buffers::create(std::uint32_t slots, std::size_t slot_bytes,
+constexpr std::int64_t default_slots = 256;
+constexpr std::int64_t default_slot_bytes = 1 << 20;
+
+}  // namespace
+
+std::optional<std::string> Buffers::create(const wire::Fields& config,
                                            CUpti_BuffersCallbackRequestFunc on_request,
                                            CUpti_BuffersCallbackCompleteFunc on_complete) {
-  if (!arena_.create(slots, slot_bytes)) {
+  const auto slots = std::clamp<std::int64_t>(config.integer("slots", default_slots), 4, 1 << 16);
+  const auto slot_bytes =
+      std::clamp<std::int64_t>(config.integer("slot_bytes", default_slot_bytes), 1 << 16, 1 << 26);
+  if (!arena_.create(static_cast<std::uint32_t>(slots), static_cast<std::size_t>(slot_bytes))) {
     return std::string("no shared memory for activity buffers: ") + std::strerror(errno);
   }
   cupti_.count_in(arena_.ledger());

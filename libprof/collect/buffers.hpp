@@ -33,9 +33,9 @@ class Buffers {
   Buffers(CheckedApi& cupti, Channel& channel, Stream& stream)
       : cupti_(cupti), channel_(channel), stream_(stream) {}
 
-  // Makes the arena, and all that takes records out of it, and has CUPTI call `on_request`
-  // and `on_complete`. Nothing: it works; else why not.
-  std::optional<std::string> create(std::uint32_t slots, std::size_t slot_bytes,
+  // Makes the arena as the launcher wants it, and all that takes records out of it, and has CUPTI
+  // call `on_request` and `on_complete`. Nothing: it works; else why not.
+  std::optional<std::string> create(const wire::Fields& config,
                                     CUpti_BuffersCallbackRequestFunc on_request,
                                     CUpti_BuffersCallbackCompleteFunc on_complete);
   const Arena& arena() const { return arena_; }

@@ -3,7 +3,6 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <iterator>
@@ -13,6 +12,7 @@
 
 #include "libprof/collect/driver.hpp"
 #include "libprof/collect/driver_calls.hpp"
+#include "libprof/collect/keep_errno.hpp"
 #include "libprof/collect/process_facts.hpp"
 #include "libprof/collect/second_client.hpp"
 #include "schema/activity/all.hpp"
@@ -22,8 +22,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t default_slots = 256;
-constexpr std::int64_t default_slot_bytes = 1 << 20;
 constexpr std::chrono::milliseconds exit_patience{5000};  // for the GPU, and then for the launcher
 // The first flushes follow one another quickly, so that a target that dies young leaves finished
 // records: from 2 ms to the usual interval in the first two seconds of CUDA. While the driver is
@@ -34,27 +32,6 @@ constexpr double flush_growth = 1.25;
 // Clocks are read more often at first, so that short runs have some too.
 constexpr std::chrono::milliseconds first_clocks_after{1000};
 constexpr std::chrono::milliseconds most_between_clocks{10'000};
-
-// Contexts: to synchronise at exit, and to know when the driver is up.
-constexpr CUpti_CallbackId context_events[] = {
-    CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
-    CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
-};
-constexpr CUpti_CallbackId module_events[] = {CUPTI_CBID_RESOURCE_MODULE_LOADED};
-// CUPTI's last word when it gives up by itself. Older versions have no such domain.
-constexpr CUpti_CallbackId state_events[] = {CUPTI_CBID_STATE_FATAL_ERROR};
-
-// The target's errno is not ours to change.
-class KeepErrno {
- public:
-  KeepErrno() : kept_(errno) {}
-  ~KeepErrno() { errno = kept_; }
-  KeepErrno(const KeepErrno&) = delete;
-  KeepErrno& operator=(const KeepErrno&) = delete;
-
- private:
-  int kept_;
-};
 
 }  // namespace
 
@@ -79,7 +56,10 @@ void Collector::start(const char* socket_path) noexcept {
     if (!subscribe() || !make_buffers()) return;
     tracing_.choose(config_);
     prepare_metrics();
-    choose_callbacks();
+    subscription_.want({.modules = tracing_.wants(schema::Module::info.id),
+                        .graph_launches = tracing_.serial() || metrics_,
+                        .captures = metrics_ != nullptr,
+                        .nvtx_ranges = metrics_ && metrics_->wants_nvtx()});
     subscription_.enable(false);
     send_definitions();
     state_.store(State::running);
@@ -108,12 +88,7 @@ bool Collector::subscribe() {
 }
 
 bool Collector::make_buffers() {
-  const auto slots = std::clamp<std::int64_t>(config_.integer("slots", default_slots), 4, 1 << 16);
-  const auto slot_bytes =
-      std::clamp<std::int64_t>(config_.integer("slot_bytes", default_slot_bytes), 1 << 16, 1 << 26);
-  const auto why_not =
-      buffers_.create(static_cast<std::uint32_t>(slots), static_cast<std::size_t>(slot_bytes),
-                      &buffer_requested, &buffer_completed);
+  const auto why_not = buffers_.create(config_, &buffer_requested, &buffer_completed);
   if (why_not) give_up(*why_not);
   return !why_not;
 }
@@ -133,26 +108,6 @@ void Collector::prepare_metrics() {
       cupti_, channel_, *config,
       [this](std::string_view what, std::string_view text) { stream_.tell(what, text); });
   buffers_.leave_out_profiler();
-}
-
-void Collector::choose_callbacks() {
-  subscription_.want(CUPTI_CB_DOMAIN_RESOURCE, context_events);
-  if (tracing_.wants(schema::Module::info.id)) {
-    subscription_.want(CUPTI_CB_DOMAIN_RESOURCE, module_events);
-  }
-  subscription_.want(CUPTI_CB_DOMAIN_DRIVER_API, profiler_calls);
-  subscription_.want(CUPTI_CB_DOMAIN_DRIVER_API, kernel_launches);
-  if (tracing_.serial() || metrics_) {
-    subscription_.want(CUPTI_CB_DOMAIN_DRIVER_API, graph_launches);
-  }
-  if (metrics_) {
-    subscription_.want(CUPTI_CB_DOMAIN_DRIVER_API, capture_begins);
-    subscription_.want(CUPTI_CB_DOMAIN_DRIVER_API, capture_ends);
-  }
-  if (metrics_ && metrics_->wants_nvtx()) {
-    subscription_.want(CUPTI_CB_DOMAIN_NVTX, nvtx_range_calls);
-  }
-  subscription_.want(CUPTI_CB_DOMAIN_STATE, state_events);
 }
 
 void Collector::send_definitions() {

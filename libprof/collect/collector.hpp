@@ -70,7 +70,6 @@ class Collector {
   bool subscribe();
   bool make_buffers();
   void prepare_metrics();
-  void choose_callbacks();
   void send_definitions();
   void receive_external_correlation();
   // The launcher is told why, and nothing is collected.

@@ -2,9 +2,20 @@
 
 #include "libprof/base/driver_library.hpp"
 #include "libprof/base/text.hpp"
+#include "libprof/collect/driver_calls.hpp"
+#include "libprof/collect/user_ranges.hpp"
 
 namespace gpuprof::collect {
 namespace {
+
+// Contexts: to synchronise at exit, and to know when the driver is up.
+constexpr CUpti_CallbackId context_events[] = {
+    CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
+    CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
+};
+constexpr CUpti_CallbackId module_events[] = {CUPTI_CBID_RESOURCE_MODULE_LOADED};
+// CUPTI's last word when it gives up by itself. Older versions have no such domain.
+constexpr CUpti_CallbackId state_events[] = {CUPTI_CBID_STATE_FATAL_ERROR};
 
 std::vector<std::string> named(std::string_view copies) {
   std::vector<std::string> paths;
@@ -42,7 +53,21 @@ std::optional<Subscription::Refusal> Subscription::open(std::string_view copies,
                  " (choose one with --cupti PATH)"};
 }
 
-void Subscription::want(CUpti_CallbackDomain domain, std::span<const CUpti_CallbackId> ids) {
+void Subscription::want(Wanted wanted) {
+  add(CUPTI_CB_DOMAIN_RESOURCE, context_events);
+  if (wanted.modules) add(CUPTI_CB_DOMAIN_RESOURCE, module_events);
+  add(CUPTI_CB_DOMAIN_DRIVER_API, profiler_calls);
+  add(CUPTI_CB_DOMAIN_DRIVER_API, kernel_launches);
+  if (wanted.graph_launches) add(CUPTI_CB_DOMAIN_DRIVER_API, graph_launches);
+  if (wanted.captures) {
+    add(CUPTI_CB_DOMAIN_DRIVER_API, capture_begins);
+    add(CUPTI_CB_DOMAIN_DRIVER_API, capture_ends);
+  }
+  if (wanted.nvtx_ranges) add(CUPTI_CB_DOMAIN_NVTX, nvtx_range_calls);
+  add(CUPTI_CB_DOMAIN_STATE, state_events);
+}
+
+void Subscription::add(CUpti_CallbackDomain domain, std::span<const CUpti_CallbackId> ids) {
   for (const CUpti_CallbackId id : ids) wanted_.emplace_back(domain, id);
 }
 

@@ -29,8 +29,15 @@ class Subscription {
   // the target has loaded. Nothing: that is the copy we have, and we have subscribed.
   std::optional<Refusal> open(std::string_view copies, CUpti_CallbackFunc callback);
 
-  // What enable() will ask for.
-  void want(CUpti_CallbackDomain domain, std::span<const CUpti_CallbackId> ids);
+  // What enable() will ask for: launches of kernels, contexts, cuProfilerStart and Stop, CUPTI's
+  // own end, and what is wanted besides.
+  struct Wanted {
+    bool modules = false;
+    bool graph_launches = false;
+    bool captures = false;  // of streams
+    bool nvtx_ranges = false;
+  };
+  void want(Wanted wanted);
   // `driver_up`: CUPTI has a driver to pass it on to; otherwise it is asked for again later, so
   // that a refusal means nothing yet.
   void enable(bool driver_up);
@@ -38,6 +45,8 @@ class Subscription {
   void end();
 
  private:
+  void add(CUpti_CallbackDomain domain, std::span<const CUpti_CallbackId> ids);
+
   CheckedApi& cupti_;
   CUpti_SubscriberHandle subscriber_ = nullptr;  // null: none
   std::vector<std::pair<CUpti_CallbackDomain, CUpti_CallbackId>> wanted_;
