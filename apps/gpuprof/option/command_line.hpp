@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "libprof/base/error.hpp"
+#include "libprof/metrics/request.hpp"
 #include "libprof/record/trace_selection.hpp"
 #include "libprof/report/options.hpp"
 
@@ -28,36 +29,13 @@ struct Query {
   std::string filter;  // empty: all
 };
 
-// --metrics or --events, with the scope that the options before it had set.
-struct MetricRequest {
-  std::vector<std::string> metrics;
-  std::vector<std::string> events;
-  std::vector<std::uint32_t> devices;  // empty: all
-  std::string contexts;                // regular expressions; empty: all
-  std::string streams;
-  std::string kernels;
-  std::string invocations;
-  std::uint64_t skip = 0;   // launches of the scope
-  std::uint64_t count = 0;  // 0: all
-};
+using MetricRequest = metrics::Request;
+using MetricReplay = metrics::Replay;
 
-enum class MetricReplay { application, multiplex, kernel, range };
-
-struct MetricOptions {
-  std::vector<MetricRequest> requests;
-  MetricRequest scope;  // for the next request
-  MetricReplay replay = MetricReplay::application;
-  bool one_run = false;  // application replay: no more than that
-  int overhead_permille = 200;
-  int samples = 32;  // multiplex: of each kernel shape
-  int batch = 0;     // ranges per counter data image; 0: as suits the run
-  int hang_seconds = 10;
-  bool reset_caches = true;
+struct MetricOptions : metrics::Options {
+  MetricRequest scope;    // for the next request
   bool plan = false;      // show the plan; without an application nothing else
   bool required = false;  // no run without metrics
-  bool keep_counter_data = false;
-  std::string left_out;
-  std::string range;  // NVTX ranges; empty: cudaProfilerStart to cudaProfilerStop
 };
 
 // Where defaults come from.

@@ -1,0 +1,103 @@
+#include "libprof/metrics/evaluation.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "libprof/metrics/evaluator.hpp"
+#include "libprof/wire/measures.hpp"
+#include "libprof/wire/stream_error.hpp"
+
+namespace gpuprof::metrics {
+
+void Evaluation::begin_run(bool again) {
+  if (again) {
+    for (const auto& [key, ordinal] : delivered_) {
+      delivered_before_[key] = std::max(delivered_before_[key], ordinal);
+    }
+  } else {
+    delivered_before_.clear();
+  }
+  delivered_.clear();
+}
+
+// One for each device: a host object keeps what it learned about the device from the first image it
+// saw, and devices of one chip differ in the units that are switched off. (Seen on two H200: of the
+// second, counters inside the SM had no values.)
+const cupti::HostChip& Evaluation::chip_of(const PlannedGroup& group, std::uint32_t process,
+                                           std::uint32_t device) {
+  constexpr std::size_t most = 64;
+  if (chips_.size() > most) chips_.clear();
+  auto& found = chips_[{process, device}];
+  if (!found) found = std::make_unique<cupti::HostChip>(library_, group.chip);
+  return *found;
+}
+
+void Evaluation::leave_out_known(std::uint32_t process, wire::CounterData& data) {
+  if (data.ranges.empty()) return;
+  const RangesOf key{process, data.context_number, data.group};
+  const auto before = delivered_before_.find(key);
+  const std::uint64_t last = before == delivered_before_.end() ? 0 : before->second;
+  for (wire::MeasuredRange& range : data.ranges) {
+    if (range.ordinal <= last) range.wanted = 0;
+  }
+  delivered_[key] = data.ranges.back().ordinal;
+}
+
+void Evaluation::tell_what_is_known(std::uint32_t stream, std::uint32_t process,
+                                    const wire::MetricValues& values) {
+  for (const KernelShape& shape : means_.add(process, values)) {
+    std::string size;
+    for (const std::uint32_t part : shape.size) size += std::to_string(part) + ",";
+    wire::Fields fields;
+    fields.set("enough", shape.name);
+    fields.set("size", size);
+    fields.set("context", std::int64_t{values.context});
+    fields.set("group", std::int64_t{values.group});
+    tell_collector_(stream, fields);
+  }
+}
+
+std::vector<wire::Frame> Evaluation::take(wire::Frame frame, const Processes::Place& from) {
+  std::vector<wire::Frame> result;
+  const bool first = from.run == 0;
+  if (frame.type != wire::FrameType::counter_data) {
+    if (first) result.push_back(std::move(frame));
+    return result;
+  }
+  auto data = wire::decode_counter_data(frame.payload());
+  if (!data) throw wire::StreamError("what it measured cannot be read");
+  if (!from.recorded_stream) {
+    mismatched_ += data->ranges.size();
+    return result;
+  }
+  if (data->group == wire::launch_list) {
+    launches_.add(from.process, *data);
+    return result;
+  }
+  const PlannedGroup* planned = plan_.group(data->group);
+  if (!planned) return result;
+  leave_out_known(from.process, *data);
+  if (!first) {
+    // The times of the file are those of the first run.
+    for (wire::MeasuredRange& range : data->ranges) range.start = range.end = 0;
+  }
+  wire::MetricValues values =
+      evaluate(chip_of(*planned, from.process, data->device), planned->evaluated, *data);
+  const Options& options = plan_.options();
+  if (!first && options.replay == Replay::application) {
+    mismatched_ += launches_.join(from.process, data->context_number, values);
+  }
+  if (options.replay == Replay::multiplex && tell_collector_) {
+    tell_what_is_known(frame.stream, from.process, values);
+  }
+  ranges_ += values.ranges.size();
+  if (options.keep_counter_data) result.push_back(std::move(frame));
+  wire::Encoder encoder;
+  encode(encoder, values);
+  result.push_back(
+      wire::make_frame(wire::FrameType::ranges, *from.recorded_stream, encoder.bytes()));
+  return result;
+}
+
+}  // namespace gpuprof::metrics

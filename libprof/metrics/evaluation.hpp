@@ -1,0 +1,69 @@
+// What collectors measured, as values that the recorder takes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "libprof/cupti/host.hpp"
+#include "libprof/metrics/launch_table.hpp"
+#include "libprof/metrics/means.hpp"
+#include "libprof/metrics/processes.hpp"
+#include "libprof/metrics/run_plan.hpp"
+#include "libprof/wire/codec.hpp"
+#include "libprof/wire/frame.hpp"
+
+namespace gpuprof::metrics {
+
+// The loading thread's; between runs, when that has ended, the main thread's.
+class Evaluation {
+ public:
+  // What to do with configuration for the collector of a stream.
+  using TellCollector = std::function<void(std::uint32_t stream, const wire::Fields& fields)>;
+
+  // Both outlive this.
+  Evaluation(std::shared_ptr<const cupti::HostLibrary> library, const RunPlan& plan,
+             LaunchTable& launches)
+      : library_(std::move(library)), plan_(plan), launches_(launches) {}
+
+  void set_tell_collector(TellCollector tell) { tell_collector_ = std::move(tell); }
+
+  // `again`: of the run before this once more.
+  void begin_run(bool again);
+  // What the recorder gets of a process's frame: itself, its values, or nothing. Throws
+  // wire::StreamError when the frame makes no sense.
+  std::vector<wire::Frame> take(wire::Frame frame, const Processes::Place& from);
+
+  // Launches of later runs that were not those of the first; ranges measured.
+  std::uint64_t mismatched() const { return mismatched_; }
+  std::uint64_t ranges() const { return ranges_; }
+
+ private:
+  const cupti::HostChip& chip_of(const PlannedGroup& group, std::uint32_t process,
+                                 std::uint32_t device);
+  // Ranges that an attempt before this one has delivered are not wanted.
+  void leave_out_known(std::uint32_t process, wire::CounterData& data);
+  void tell_what_is_known(std::uint32_t stream, std::uint32_t process,
+                          const wire::MetricValues& values);
+
+  const std::shared_ptr<const cupti::HostLibrary> library_;
+  const RunPlan& plan_;
+  LaunchTable& launches_;
+  TellCollector tell_collector_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::unique_ptr<cupti::HostChip>>
+      chips_;  // by process and device
+  Means means_;
+  // The last ordinals that this attempt at the run has delivered, and those before it: a run that
+  // is made again delivers nothing twice.
+  using RangesOf = std::array<std::uint32_t, 3>;  // process, context number, group
+  std::map<RangesOf, std::uint64_t> delivered_;
+  std::map<RangesOf, std::uint64_t> delivered_before_;
+  std::uint64_t mismatched_ = 0;
+  std::uint64_t ranges_ = 0;
+};
+
+}  // namespace gpuprof::metrics

@@ -1,0 +1,39 @@
+// What the user wants measured, and how.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gpuprof::metrics {
+
+// Metrics and events, with the scope that they are wanted of.
+struct Request {
+  std::vector<std::string> metrics = {};
+  std::vector<std::string> events = {};
+  std::vector<std::uint32_t> devices = {};  // empty: all
+  std::string contexts = {};                // regular expressions; empty: all
+  std::string streams = {};
+  std::string kernels = {};
+  std::string invocations = {};
+  std::uint64_t skip = 0;   // launches of the scope
+  std::uint64_t count = 0;  // 0: all
+};
+
+enum class Replay { application, multiplex, kernel, range };
+
+struct Options {
+  std::vector<Request> requests;
+  Replay replay = Replay::application;
+  bool one_run = false;  // application replay: no more than that
+  int overhead_permille = 200;
+  int samples = 32;  // multiplex: of each kernel shape
+  int batch = 0;     // ranges per counter data image; 0: as suits the run
+  int hang_seconds = 10;
+  bool reset_caches = true;
+  bool keep_counter_data = false;
+  std::string left_out;
+  std::string range;  // NVTX ranges; empty: cudaProfilerStart to cudaProfilerStop
+};
+
+}  // namespace gpuprof::metrics

@@ -1,0 +1,69 @@
+// What is measured in which run of the target.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libprof/cupti/host.hpp"
+#include "libprof/metrics/catalogue.hpp"
+#include "libprof/metrics/evaluator.hpp"
+#include "libprof/metrics/plan.hpp"
+#include "libprof/metrics/request.hpp"
+#include "libprof/metrics/selection.hpp"
+#include "libprof/wire/frame.hpp"
+#include "libprof/wire/measures.hpp"
+
+namespace gpuprof::metrics {
+
+struct PlannedGroup {
+  std::uint32_t id = 0;  // from 1
+  std::string chip;
+  std::uint32_t scope = 0;
+  Group group;
+  GroupMetrics evaluated;
+  std::size_t first_run = 0;  // application replay: its passes are this run and those that follow
+};
+
+// Does not change: any thread.
+class RunPlan {
+ public:
+  // For the chips that there are, each once. Throws gpuprof::Error for names that mean nothing on
+  // one of them, and for what cannot be measured in the way that was asked for.
+  RunPlan(const std::shared_ptr<const cupti::HostLibrary>& library,
+          const std::vector<std::string>& chips, Options options);
+  RunPlan(const RunPlan&) = delete;
+  RunPlan& operator=(const RunPlan&) = delete;
+
+  const Options& options() const { return options_; }
+  // How often the target has to run.
+  std::size_t runs() const { return runs_; }
+  // Lines of text: groups, passes, cost.
+  std::string text() const;
+  // For the database.
+  wire::Frame description() const;
+  // What the scopes are about.
+  std::vector<Selection::Scope> patterns() const;
+  // Null: there is none of this id.
+  const PlannedGroup* group(std::uint32_t id) const;
+  // What a process is told that has as many launches; 0: not known. All but what is of the process.
+  wire::CollectConfig config(std::size_t run, std::uint64_t launches) const;
+
+ private:
+  void plan_chip(const cupti::HostChip& chip);
+  void plan_scope(const cupti::HostChip& chip, std::uint32_t scope,
+                  const std::vector<Metric>& wanted);
+  std::uint32_t number_of(const Metric& metric);
+  void assign_runs(const std::string& chip);
+
+  const Options options_;
+  std::vector<std::unique_ptr<const std::vector<Metric>>> metrics_;  // by chip and scope
+  std::vector<PlannedGroup> groups_;                                 // in the order of their ids
+  std::vector<Request> scopes_;  // requests that differ in what they measure
+  wire::MetricsInfo info_;
+  std::size_t runs_ = 1;
+};
+
+}  // namespace gpuprof::metrics
