@@ -115,7 +115,7 @@ def reader_stays(c):
     )
     wait_for_kernels(process, path)
     reader = Profile(path)
-    reader.value("SELECT count(*) FROM kernels")
+    reader.one("SELECT count(*) FROM kernels")
     stdout, stderr = process.communicate(timeout=TIMEOUT)
     c.equal((process.returncode, stdout), (0, b"ok\n"), f"exit code, stdout ({stderr.decode()})")
     streams_are_right(c, reader, 4, LOAD_ROUNDS // 10)
