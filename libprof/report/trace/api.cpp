@@ -1,0 +1,121 @@
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "libprof/report/trace/sources.hpp"
+
+namespace gpuprof::report {
+namespace {
+
+// Finds the kernel that an API call launched, by the correlation id. Of several the last one
+// counts, those of CONCURRENT_KERNEL before those of KERNEL.
+class LaunchedKernels {
+ public:
+  // Before any table is read: SQLite locks temporary tables while rows are read.
+  void open(Session& session) {
+    if (!names_.empty()) return;
+    for (const std::string_view kind : {"CONCURRENT_KERNEL", "KERNEL"}) {
+      if (!session.has_rows(kind) || !session.has_column(kind, "correlationId")) continue;
+      const std::string row = session.has_column(kind, "_id_") ? "_id_" : "rowid";
+      const std::string table = session.database().has_index(table_name(kind), "correlationId")
+                                    ? "main." + table_name(kind)
+                                    : copy(session, kind, row);
+      names_.push_back(session.database().prepare("SELECT name FROM " + table +
+                                                  " WHERE correlationId = ?1 ORDER BY " + row +
+                                                  " DESC LIMIT 1"));
+    }
+  }
+
+  // The string id of its name.
+  std::optional<std::int64_t> name(std::int64_t correlation_id) {
+    for (store::Statement& names : names_) {
+      names.bind(1, correlation_id);
+      std::optional<std::int64_t> name;
+      if (names.step()) name = names.integer(0);
+      names.reset();
+      if (name) return name;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  // What is needed, in a temporary table with an index.
+  static std::string copy(Session& session, std::string_view kind, const std::string& row) {
+    session.output().progress("indexing " + table_name(kind));
+    const std::string table = "temp.launched_" + table_name(kind);
+    session.database().execute("DROP TABLE IF EXISTS " + table + "; CREATE TABLE " + table +
+                               "(correlationId INTEGER PRIMARY KEY, name INT, " + row +
+                               " INT); INSERT OR REPLACE INTO " + table +
+                               " SELECT correlationId, name, " + row + " FROM main." +
+                               table_name(kind) + " ORDER BY " + row);
+    return table;
+  }
+
+  std::vector<store::Statement> names_;
+};
+
+// Calls of the runtime and of the driver.
+class ApiSource : public TraceSource {
+ public:
+  ApiSource(Session& session, std::string_view kind, std::shared_ptr<LaunchedKernels> launched)
+      : TraceSource(session, {.kind = kind,
+                              .time = "start",
+                              .valid = "start > 0 AND [end] >= start",
+                              .amounts = {{TraceField::duration, "[end] - start"}},
+                              .correlation_id = 3}),
+        domain_(kind == "DRIVER" ? ApiDomain::driver : ApiDomain::runtime),
+        launched_(session.output().csv() ? nullptr : std::move(launched)) {}
+
+ protected:
+  store::Statement open() override {
+    if (launched_) launched_->open(session_);
+    return session_.select(
+        kind(),
+        {"start", "end", "cbid", "correlationId", shown(TraceField::process_id, "processId"),
+         shown(TraceField::thread_id, "threadId")},
+        where() + order());
+  }
+  void read() override {
+    text(TraceField::kind, domain_ == ApiDomain::driver ? "driver" : "runtime");
+    duration(rows_.integer(1));
+    process(rows_.integer(4));
+    number(TraceField::thread_id, rows_.integer(5));
+    std::string* name = text(TraceField::name);
+    if (!name) return;
+    *name = function(rows_.integer(2));
+    const auto kernel = launched_ ? launched_->name(correlation_id()) : std::nullopt;
+    if (cell(TraceField::kernel)) {
+      kernel ? text(TraceField::kernel, session_.names().kernel(*kernel))
+             : nothing(TraceField::kernel);
+    } else if (kernel) {
+      name->append(" (").append(session_.names().kernel(*kernel)).append(" [");
+      append_number(*name, correlation_id());
+      *name += "])";
+    }
+  }
+
+ private:
+  const std::string& function(std::int64_t cbid) {
+    const auto [place, is_new] = functions_.try_emplace(cbid);
+    if (is_new) place->second = session_.names().api(domain_, cbid);
+    return place->second;
+  }
+
+  const ApiDomain domain_;
+  std::unordered_map<std::int64_t, std::string> functions_;
+  const std::shared_ptr<LaunchedKernels> launched_;  // nullptr: not shown
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<TraceSource>> api_sources(Session& session) {
+  const auto launched = std::make_shared<LaunchedKernels>();
+  std::vector<std::unique_ptr<TraceSource>> sources;
+  sources.push_back(std::make_unique<ApiSource>(session, "RUNTIME", launched));
+  sources.push_back(std::make_unique<ApiSource>(session, "DRIVER", launched));
+  return sources;
+}
+
+}  // namespace gpuprof::report

@@ -1,0 +1,59 @@
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "libprof/report/blob.hpp"
+#include "libprof/report/trace/sources.hpp"
+
+namespace gpuprof::report {
+namespace {
+
+// Clocks, temperature, power and fans.
+class SystemSource : public TraceSource {
+ public:
+  explicit SystemSource(Session& session)
+      : TraceSource(session, {.kind = "ENVIRONMENT",
+                              .time = "timestamp",
+                              .valid = "timestamp > 0 AND length(data) = 20",
+                              .amounts = {}}) {
+    auto damaged =
+        session.select(kind(), {"1"}, "WHERE length(data) IS NOT 20 AND " + session.filter(kind()));
+    while (damaged.step()) {
+      session.skip("CUPTI_ACTIVITY_KIND_ENVIRONMENT with data that are not of 20 bytes");
+    }
+  }
+
+ protected:
+  store::Statement open() override {
+    return session_.select(kind(), {"timestamp", "deviceId", "environmentKind", "data"},
+                           where() + order());
+  }
+  void read() override {
+    const auto data = rows_.blob(3);
+    text(TraceField::kind, "environment");
+    device(TraceField::device, rows_.integer(1));
+    number(TraceField::device_id, rows_.integer(1));
+    std::string* value = text(TraceField::system);
+    value->clear();
+    append_number(*value, blob_field<std::uint32_t>(data, 0));
+    const auto and_second = [&] {
+      *value += '/';
+      append_number(*value, blob_field<std::uint32_t>(data, 4));
+    };
+    switch (rows_.integer(2)) {
+      case 1: and_second(); return text(TraceField::name, "[SM/Memory Clock (MHz)]");
+      case 2: return text(TraceField::name, "[Temperature (C)]");
+      case 3: and_second(); return text(TraceField::name, "[Power/Limit (mW)]");
+      case 4: return text(TraceField::name, "[Fan Speed (%)]");
+      default: return text(TraceField::name, "[Unknown]");
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<TraceSource> environment_source(Session& session) {
+  return std::make_unique<SystemSource>(session);
+}
+
+}  // namespace gpuprof::report

@@ -1,0 +1,86 @@
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "libprof/report/blob.hpp"
+#include "libprof/report/trace/sources.hpp"
+
+namespace gpuprof::report {
+namespace {
+
+// NVTX marks, and ranges with a row for each end.
+class MarkerSource : public TraceSource {
+ public:
+  explicit MarkerSource(Session& session)
+      : TraceSource(
+            session,
+            {.kind = "MARKER", .time = "timestamp", .valid = "timestamp > 0", .amounts = {}}) {}
+
+  // An end has its name from the start, so starts count also where a filter hides them.
+  void advance() override {
+    do {
+      TraceSource::advance();
+      if (!there_) return;
+      name_ = rows_.integer(4);
+      const std::int64_t flags = rows_.integer(1);
+      if (flags & range_start) open_[range()] = name_;
+      found_ = !(flags & range_end);
+      if (flags & range_end) {
+        const auto start = open_.find(range());
+        if (start != open_.end()) {
+          found_ = true;
+          name_ = start->second;
+          open_.erase(start);
+        }
+      }
+    } while (rows_.integer(7) == 0);
+  }
+
+ protected:
+  store::Statement open() override {
+    const std::string is_shown = session_.filter(kind());
+    return session_.select(
+        kind(), {"timestamp", "flags", "id", "objectId", "name", "domain", "objectKind", is_shown},
+        "WHERE " + table_.valid + order());
+  }
+  void read() override {
+    const std::int64_t flags = rows_.integer(1);
+    text(TraceField::kind, "marker");
+    process(process_id());
+    std::string* text = this->text(TraceField::name);
+    if (!text) return;
+    *text = flags & range_start ? "[Range start] "
+            : flags & range_end ? "[Range end] "
+                                : "[Marker] ";
+    *text += string(name_, found_ ? "<unnamed>" : "(null)");
+    text->append(" (Domain: ").append(string(rows_.integer(5), "<unnamed>")).append(")");
+  }
+
+ private:
+  static constexpr std::int64_t range_start = 2, range_end = 4;  // CUpti_ActivityFlag
+
+  std::string string(std::int64_t id, const char* none) {
+    return id == 0 ? none : session_.names().text(id);
+  }
+  // 0: not known.
+  std::int64_t process_id() const {
+    const auto id = object_id(rows_.blob(3));
+    const bool has_process = rows_.integer(6) <= 2;  // of a process or a thread
+    return id && has_process ? (*id)[0] : 0;
+  }
+  // Ids count per process.
+  std::pair<std::int64_t, std::int64_t> range() const { return {process_id(), rows_.integer(2)}; }
+
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> open_;  // range -> its name
+  std::int64_t name_ = 0;
+  bool found_ = false;  // the row has a name of its own, or a range that it ends
+};
+
+}  // namespace
+
+std::unique_ptr<TraceSource> marker_source(Session& session) {
+  return std::make_unique<MarkerSource>(session);
+}
+
+}  // namespace gpuprof::report

@@ -1,0 +1,52 @@
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "libprof/report/trace/sources.hpp"
+
+namespace gpuprof::report {
+namespace {
+
+// OpenACC directives.
+class OpenaccSource : public TraceSource {
+ public:
+  OpenaccSource(Session& session, const OpenaccKind& kind)
+      : TraceSource(session, {.kind = kind.table,
+                              .time = "start",
+                              .valid = openacc_valid(session),
+                              .amounts = {{TraceField::duration, "[end] - start"}}}),
+        object_(kind.object),
+        names_(session) {}
+
+ protected:
+  store::Statement open() override {
+    return session_.select(kind(),
+                           {"start", "end", "cuDeviceId", "cuContextId", "cuStreamId",
+                            kind() == "OPENACC_DATA" ? "bytes" : "0", "cuProcessId", "cuThreadId",
+                            "eventKind", "parentConstruct", "srcFile", "lineNo", object_},
+                           where() + order());
+  }
+  void read() override {
+    text(TraceField::kind, "openacc");
+    duration(rows_.integer(1));
+    place(2);
+    device(TraceField::directive_device, rows_.integer(2));
+    const std::int64_t bytes = rows_.integer(5);
+    bytes > 0 ? number(TraceField::size, bytes) : nothing(TraceField::size);
+    process(rows_.integer(6));
+    number(TraceField::thread_id, rows_.integer(7));
+    text(TraceField::name, names_.text(names_.number(rows_, 8)));
+  }
+
+ private:
+  const std::string_view object_;
+  OpenaccNames names_;
+};
+
+}  // namespace
+
+std::unique_ptr<TraceSource> openacc_source(Session& session, const OpenaccKind& kind) {
+  return std::make_unique<OpenaccSource>(session, kind);
+}
+
+}  // namespace gpuprof::report

@@ -1,0 +1,47 @@
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "libprof/report/trace/sources.hpp"
+
+namespace gpuprof::report {
+namespace {
+
+class OwnWorkSource : public TraceSource {
+ public:
+  OwnWorkSource(Session& session, const schema::GpuWork& work)
+      : TraceSource(session,
+                    {.kind = work.kind,
+                     .time = "start",
+                     .valid = "start > 0 AND [" + std::string(work.end) + "] > start",
+                     .amounts = {{TraceField::duration, "[" + std::string(work.end) + "] - start"}},
+                     .correlation_id = 2}),
+        work_(work) {}
+
+ protected:
+  store::Statement open() override {
+    return session_.select(kind(),
+                           {"start", work_.end, "correlationId", "deviceId", "contextId",
+                            "streamId", shown(TraceField::process_id, "processId"), "sourceBytes"},
+                           where() + order());
+  }
+  void read() override {
+    text(TraceField::kind, work_.type);
+    duration(rows_.integer(1));
+    place(3);
+    process(rows_.integer(6));
+    rows_.integer(7) ? number(TraceField::size, rows_.integer(7)) : nothing(TraceField::size);
+    text(TraceField::name, work_.name);
+  }
+
+ private:
+  const schema::GpuWork& work_;
+};
+
+}  // namespace
+
+std::unique_ptr<TraceSource> own_work_source(Session& session, const schema::GpuWork& work) {
+  return std::make_unique<OwnWorkSource>(session, work);
+}
+
+}  // namespace gpuprof::report

@@ -1,0 +1,14 @@
+#include "libprof/report/trace/source.hpp"
+
+namespace gpuprof::report {
+
+std::string table_name(std::string_view kind) { return "CUPTI_ACTIVITY_KIND_" + std::string(kind); }
+
+std::string_view memory_name(std::int64_t kind) {
+  static constexpr std::array<std::string_view, 6> names{"Unknown", "Pageable", "Pinned",
+                                                         "Device",  "Array",    "Managed"};
+  const bool known = kind >= 0 && kind < static_cast<std::int64_t>(names.size());
+  return known ? names[static_cast<std::size_t>(kind)] : std::string_view();
+}
+
+}  // namespace gpuprof::report

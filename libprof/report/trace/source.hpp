@@ -1,0 +1,169 @@
+// What a trace reads its rows from: a source for each table, with the cells of its row.
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "libprof/base/saturating.hpp"
+#include "libprof/report/session.hpp"
+#include "libprof/report/table.hpp"
+#include "libprof/report/trace.hpp"
+#include "libprof/store/sqlite.hpp"
+
+namespace gpuprof::report {
+
+using Amounts = std::vector<std::pair<TraceField, std::string>>;
+
+template <typename Number>
+void append_number(std::string& text, Number number, int base = 10) {
+  std::array<char, 24> digits{};
+  text.append(digits.data(),
+              std::to_chars(digits.data(), digits.data() + digits.size(), number, base).ptr);
+}
+
+std::string table_name(std::string_view kind);
+
+// CUpti_ActivityMemoryKind. Empty: unknown to us.
+std::string_view memory_name(std::int64_t kind);
+
+// Rows of GPU work that have times.
+inline constexpr std::string_view gpu_times = "start > 0 AND [end] > start";
+
+// What a source reads.
+struct TraceTable {
+  std::string_view kind;
+  std::string_view time;    // column of the start
+  std::string valid;        // which rows are shown
+  Amounts amounts;          // what units depend on, besides the start
+  int correlation_id = -1;  // its place in the SELECT
+};
+
+// The rows of one table, in the order of their start.
+class TraceSource {
+ public:
+  TraceSource(Session& session, TraceTable table) : session_(session), table_(std::move(table)) {}
+  virtual ~TraceSource() = default;
+  TraceSource(const TraceSource&) = delete;
+  TraceSource& operator=(const TraceSource&) = delete;
+
+  std::string_view kind() const { return table_.kind; }
+  const Amounts& amounts() const { return table_.amounts; }
+  std::string_view time() const { return table_.time; }
+  std::string where() { return "WHERE " + table_.valid + " AND " + session_.filter(kind()); }
+  bool is_kernel() const { return kind().ends_with("KERNEL"); }
+
+  // Before the first advance().
+  void show(const std::vector<TraceColumn>& columns) {
+    places_.fill(-1);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      places_[static_cast<std::size_t>(columns[i].field)] = static_cast<int>(i);
+    }
+    cells_.resize(columns.size());
+    rows_ = open();
+  }
+  virtual void advance() {
+    there_ = rows_.step();
+    if (there_) start_ = rows_.integer(0);
+  }
+  // Whether there is a row, after advance().
+  bool there() const { return there_; }
+  std::int64_t start() const { return start_; }
+  std::int64_t correlation_id() const {
+    return table_.correlation_id < 0 ? 0 : rows_.integer(table_.correlation_id);
+  }
+  void fill(std::int64_t origin) {
+    number(TraceField::start, saturating_subtract(start_, origin));
+    number(TraceField::absolute_start, start_);
+    if (table_.correlation_id >= 0) number(TraceField::correlation_id, correlation_id());
+    read();
+  }
+  std::span<const Cell> cells() const { return cells_; }
+
+ protected:
+  // SELECT in order(), the start first.
+  virtual store::Statement open() = 0;
+  // Fills the cells of the row. A source sets the same cells in each row, or all of them anew.
+  virtual void read() = 0;
+
+  // What to SELECT for a field: nothing that no column shows, as rows are carried through the sort.
+  std::string_view shown(TraceField field, std::string_view column) {
+    return cell(field) ? column : "0";
+  }
+  std::string order() const { return " ORDER BY " + std::string(table_.time); }
+
+  Cell* cell(TraceField field) {
+    const int place = places_[static_cast<std::size_t>(field)];
+    return place < 0 ? nullptr : &cells_[static_cast<std::size_t>(place)];
+  }
+  void nothing(TraceField field) {
+    if (Cell* cell = this->cell(field)) *cell = std::monostate{};
+  }
+  void number(TraceField field, std::int64_t value) {
+    if (Cell* cell = this->cell(field)) *cell = value;
+  }
+  void dimensions(TraceField field, int column) {
+    if (Cell* cell = this->cell(field)) {
+      *cell =
+          Dimensions{rows_.integer(column), rows_.integer(column + 1), rows_.integer(column + 2)};
+    }
+  }
+  // The cell's own text, so that its memory is used again for the next row.
+  std::string* text(TraceField field) {
+    Cell* cell = this->cell(field);
+    if (!cell) return nullptr;
+    auto* text = std::get_if<std::string>(cell);
+    return text ? text : &cell->emplace<std::string>();
+  }
+  void text(TraceField field, std::string_view value) {
+    if (std::string* text = this->text(field)) text->assign(value);
+  }
+  void devices(TraceField field, std::string_view names) {
+    text(field, session_.output().text() ? names.substr(0, 15) : names);
+  }
+  void device(TraceField field, std::int64_t id) {
+    if (cell(field)) devices(field, session_.names().device(id));
+  }
+  void context(TraceField field, std::int64_t device_id, std::int64_t id) {
+    if (std::string* text = this->text(field)) *text = session_.names().context(device_id, id);
+  }
+  void memory(TraceField field, std::int64_t kind) {
+    const std::string_view name = memory_name(kind);
+    name.empty() ? nothing(field) : text(field, name);
+  }
+  // Old files do not tell.
+  void process(std::int64_t id) {
+    id ? number(TraceField::process_id, id) : nothing(TraceField::process_id);
+  }
+  void duration(std::int64_t end) {
+    number(TraceField::duration, saturating_subtract(end, start_));
+  }
+  // Device, context and stream are columns behind one another.
+  void place(int column) {
+    const std::int64_t device_id = rows_.integer(column), context_id = rows_.integer(column + 1);
+    device(TraceField::device, device_id);
+    number(TraceField::device_id, device_id);
+    context(TraceField::context, device_id, context_id);
+    if (std::string* text = this->text(TraceField::stream)) {
+      *text = session_.names().stream(device_id, context_id, rows_.integer(column + 2));
+    }
+  }
+
+  Session& session_;
+  const TraceTable table_;
+  store::Statement rows_;
+  std::int64_t start_ = 0;
+  bool there_ = false;
+
+ private:
+  std::array<int, static_cast<std::size_t>(TraceField::count)> places_{};
+  std::vector<Cell> cells_;
+};
+
+}  // namespace gpuprof::report

@@ -1,0 +1,28 @@
+// The sources there are: each is a file of this folder.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "libprof/report/directives.hpp"
+#include "libprof/report/metrics.hpp"
+#include "libprof/report/trace/source.hpp"
+#include "schema/gpu_work.hpp"
+
+namespace gpuprof::report {
+
+std::unique_ptr<TraceSource> kernel_source(Session& session, std::string_view kind);
+// Copies and sets.
+std::unique_ptr<TraceSource> transfer_source(Session& session, std::string_view kind);
+std::unique_ptr<TraceSource> own_work_source(Session& session, const schema::GpuWork& work);
+// Calls of the runtime and of the driver.
+std::vector<std::unique_ptr<TraceSource>> api_sources(Session& session);
+std::unique_ptr<TraceSource> marker_source(Session& session);
+std::unique_ptr<TraceSource> openacc_source(Session& session, const OpenaccKind& kind);
+std::unique_ptr<TraceSource> unified_memory_source(Session& session);
+std::unique_ptr<TraceSource> environment_source(Session& session);
+// Values of events and metrics at a point in time.
+std::unique_ptr<TraceSource> instant_source(Session& session, const ValueTable& table);
+
+}  // namespace gpuprof::report
