@@ -3,7 +3,8 @@
 // hold gpuprof against.
 //
 // Loaded through CUDA_INJECTION64_PATH. BARE_CUPTI names the libcupti. BARE_LEAVE_OUT=queries
-// leaves out the calls that gpuprof leaves out by default.
+// leaves out the calls that gpuprof leaves out by default; BARE_GROUP=gpu has no other kinds than
+// those of that group, and what is always on.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -54,8 +55,10 @@ bool collected_by_default(const gpuprof::schema::KindInfo& kind) {
   using gpuprof::schema::Source;
   if (kind.source == Source::ourselves || kind.source == Source::with_other) return false;
   if (kind.id == gpuprof::schema::UnifiedMemoryCounter::info.id) return false;
+  const char* only = std::getenv("BARE_GROUP");
   for (const auto& group : gpuprof::schema::groups) {
-    if (group.group == kind.group) return group.by_default;
+    if (group.group != kind.group) continue;
+    return group.by_default && (!only || group.name.empty() || group.name == only);
   }
   return false;
 }
