@@ -23,9 +23,7 @@ def main():
 
     torch.manual_seed(0)
     model = torch.nn.Sequential(
-        torch.nn.Linear(64, options.width),
-        torch.nn.ReLU(),
-        torch.nn.Linear(options.width, 1),
+        torch.nn.Linear(64, options.width), torch.nn.ReLU(), torch.nn.Linear(options.width, 1)
     ).cuda()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     inputs = torch.randn(options.batch, 64)

@@ -53,7 +53,8 @@ def expected(metric, launches, chip="FAKE1"):
 
 
 Measured = collections.namedtuple(
-    "Measured", "metric value correlation name grid block device context process note")
+    "Measured", "metric value correlation name grid block device context process note"
+)
 
 
 class MetricTest(FakeTest):
@@ -80,12 +81,15 @@ class MetricTest(FakeTest):
         return kernels
 
     def values(self, database, kind="kernel"):
-        rows = database.rows("""
+        rows = database.rows(
+            """
             SELECT m.name, v.value, r.correlationId, s.value, gridX * gridY * gridZ,
                    blockX * blockY * blockZ, r.deviceId, r.contextId, r.processId, r.note
             FROM METRIC_RANGE AS r JOIN METRIC_VALUE AS v ON v.range = r._id_
             JOIN METRIC AS m ON m._id_ = v.metric JOIN StringTable AS s ON s._id_ = r.name
-            WHERE r.kind = ?""", kind)
+            WHERE r.kind = ?""",
+            kind,
+        )
         return [Measured(*row) for row in rows]
 
     def assert_right(self, values, chips=("FAKE1",)):
@@ -102,17 +106,24 @@ class MetricTest(FakeTest):
         found = collections.Counter((v.correlation, v.process, v.metric) for v in values)
         self.assertEqual(set(found.values()) - {1}, set())
         self.assertEqual(
-            set(found), {(*key, metric) for key in kernels for metric in metrics.split(",")})
+            set(found), {(*key, metric) for key in kernels for metric in metrics.split(",")}
+        )
         for one in values:
             name, grid, block, device = kernels[one.correlation, one.process]
-            self.assertEqual((name, grid, block, device),
-                             (one.name, one.grid, one.block, one.device))
+            self.assertEqual(
+                (name, grid, block, device), (one.name, one.grid, one.block, one.device)
+            )
 
     def assert_all_measured(self, database, metrics=TWO_GROUPS, chips=("FAKE1",)):
         kernels = self.kernels(database)
         self.assert_measured(database, kernels, metrics, chips)
-        self.assertEqual(database.count("CONCURRENT_KERNEL WHERE name IN (SELECT _id_ FROM "
-                                        "StringTable WHERE value LIKE '%WaitNs%')"), 0)
+        self.assertEqual(
+            database.count(
+                "CONCURRENT_KERNEL WHERE name IN (SELECT _id_ FROM "
+                "StringTable WHERE value LIKE '%WaitNs%')"
+            ),
+            0,
+        )
         return kernels
 
     def gaps(self, database):
@@ -121,9 +132,11 @@ class MetricTest(FakeTest):
 
     def measured_names(self, database):
         """How many ranges with values there are of each kernel."""
-        return dict(database.rows("""
+        return dict(
+            database.rows("""
             SELECT s.value, count(*) FROM METRIC_RANGE AS r JOIN StringTable AS s ON s._id_ = r.name
-            WHERE r._id_ IN (SELECT range FROM METRIC_VALUE) GROUP BY 1"""))
+            WHERE r._id_ IN (SELECT range FROM METRIC_VALUE) GROUP BY 1""")
+        )
 
     def notices(self, run):
         """Lines on stderr besides those that a run with metrics always has."""

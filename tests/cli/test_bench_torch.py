@@ -75,7 +75,8 @@ class BenchTorch(unittest.TestCase):
         self.assertIn("no GPU here", process.stderr)
         # One that dies between rounds: what it had measured is there.
         process, result = self.bench(
-            "--only", "launch_bound", "--processes", "1", trouble="dies-later:gpuprof-gpu", rounds=5)
+            "--only", "launch_bound", "--processes", "1", trouble="dies-later:gpuprof-gpu", rounds=5
+        )
         self.assertEqual(process.returncode, 1)
         times = result["workloads"]["launch_bound"]["ms"]["gpuprof-gpu"]
         self.assertEqual(times, [11, 11, 11, None, None])

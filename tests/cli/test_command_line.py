@@ -267,7 +267,8 @@ class Grammar(CommandLine):
                 self.check(self.run_gpuprof("replay", self.capture(), *words), 5,
                            f"======== Error: {why}\n")  # fmt: skip
         self.assertEqual(
-            self.imported("--print-gpu-trace", "--print-nvtx-summary", "--top", "3").returncode, 0)
+            self.imported("--print-gpu-trace", "--print-nvtx-summary", "--top", "3").returncode, 0
+        )
 
     def test_nothing_at_all(self):
         ran = self.run_gpuprof()
@@ -384,7 +385,8 @@ class Help(CommandLine):
     def test_version(self):
         self.assertRegex(
             self.help("--version"),
-            r"^gpuprof \d+\.\d+\.\d+\ncommit (not known|[^ ]+), \w+ build, \w+ [\d.]+\n.*CUPTI.*\n$")
+            r"^gpuprof \d+\.\d+\.\d+\ncommit (not known|[^ ]+), \w+ build, \w+ [\d.]+\n.*CUPTI.*\n$",
+        )
         self.assertEqual(self.help("-V"), self.help("--version"))
 
     def test_man_page(self):
@@ -411,13 +413,17 @@ class Sources(unittest.TestCase):
         return {file: file.read_text() for file in (SOURCE / "apps/gpuprof").glob(pattern)}
 
     def test_commands_are_in_the_list_and_nowhere_else(self):
-        listed = re.findall(r"(?m)^  X\((\w+)\)", (SOURCE / "apps/gpuprof/command/list.cpp").read_text())
+        listed = re.findall(
+            r"(?m)^  X\((\w+)\)", (SOURCE / "apps/gpuprof/command/list.cpp").read_text()
+        )
         files = self.text("**/*.cpp")
         defined = [name for text in files.values()
                    for name in re.findall(r"(?m)^extern const Subcommand (\w+)\{", text)]  # fmt: skip
         self.assertCountEqual(listed, defined)
         for name in listed:
-            self.assertEqual(sum(bool(re.search(rf"\b{name}\b", text)) for text in files.values()), 2, name)
+            self.assertEqual(
+                sum(bool(re.search(rf"\b{name}\b", text)) for text in files.values()), 2, name
+            )
 
     def test_an_option_is_in_one_file(self):
         rows = [name for text in self.text("option/*_options.cpp").values()
@@ -551,7 +557,9 @@ class Output(CommandLine):
         self.assertEqual(warnings("--kernels", "(?i)VECTOR"), [])
         (late,) = warnings("--from", "1000s")
         self.assertRegex(
-            late, r"^--from left out all of \d+ records? of GPU work, which begin from \S+ to \S+\.$")
+            late,
+            r"^--from left out all of \d+ records? of GPU work, which begin from \S+ to \S+\.$",
+        )
         self.assertEqual(warnings("--from", "0"), [])
 
     def test_devices_that_are_not_there(self):
@@ -669,7 +677,8 @@ class Run(FakeTest):
         run = self.profile("hello", 4, options=options, check=0)
         process = self.process(run)
         stored = subprocess.run(
-            [GPUPROF, "-i", self.output, *options], capture_output=True, text=True)
+            [GPUPROF, "-i", self.output, *options], capture_output=True, text=True
+        )
         live = run.stderr.replace(f"=={process}== ", "======== ").splitlines()
         self.assertEqual(live[2:-1], stored.stderr.splitlines())
         self.assertRegex(live[-1], "^gpuprof: .*nothing lost$")
@@ -745,7 +754,8 @@ class Run(FakeTest):
         self.profile("hello", 10, options=["-f", *options], check=0)
         database = self.database()
         joined = database.one(
-            "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL WHERE correlationId > 0")
+            "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL WHERE correlationId > 0"
+        )
         return database.count("RUNTIME"), database.count("DRIVER"), joined
 
     def test_api_trace(self):
@@ -799,7 +809,8 @@ class Run(FakeTest):
             self.assertEqual(row[1:3], (object_id(0, 1, row[5]), f"s{row[5]}%"))
         self.assertGreaterEqual(len(rows), 3)
         trace = subprocess.run(
-            [GPUPROF, "-i", self.output, "--print-gpu-trace"], capture_output=True, text=True)
+            [GPUPROF, "-i", self.output, "--print-gpu-trace"], capture_output=True, text=True
+        )
         self.assertRegex(trace.stderr, rf"c1 of {process} +s\d+%")
 
     def test_exit_code_is_the_applications(self):
@@ -813,8 +824,7 @@ class Run(FakeTest):
 
     def test_application_that_is_in_this_folder(self):
         (self.folder / "app").write_text("#!/bin/sh\n")
-        process = subprocess.run(
-            [GPUPROF, "app"], cwd=self.folder, capture_output=True, text=True)
+        process = subprocess.run([GPUPROF, "app"], cwd=self.folder, capture_output=True, text=True)
         self.assertEqual(process.returncode, 13)
         self.assertIn("application not found: app\n", process.stderr)
         self.assertIn("./app", process.stderr)

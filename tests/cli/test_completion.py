@@ -64,8 +64,14 @@ class Terminal:
             "PATH": f"{pathlib.Path(GPUPROF).parent}:{os.environ['PATH']}",
         }  # fmt: skip
         self.process = subprocess.Popen(
-            words, cwd=folder, env=environment, stdin=there, stdout=there, stderr=there,
-            start_new_session=True)
+            words,
+            cwd=folder,
+            env=environment,
+            stdin=there,
+            stdout=there,
+            stderr=there,
+            start_new_session=True,
+        )
         os.close(there)
         self.terminal = here
         self.read("<ready>")
@@ -151,7 +157,9 @@ class Shell:
         # Two letters: CUPTI is not asked yet.
         self.completes("gpuprof --metrics ac", "gpuprof --metrics achieved_occupancy")
         self.completes("gpuprof --metrics ipc,ac", "gpuprof --metrics ipc,achieved_occupancy")
-        self.completes("gpuprof --query-metrics --chip GH1", "gpuprof --query-metrics --chip GH100 ")
+        self.completes(
+            "gpuprof --query-metrics --chip GH1", "gpuprof --query-metrics --chip GH100 "
+        )
         self.completes("gpuprof --query-metrics --chip A10", "gpuprof --query-metrics --chip A10")
 
     @unittest.skipUnless(os.environ.get("GPUPROF_HAVE_CUPTI") == "1", "there is no CUPTI")
@@ -160,7 +168,9 @@ class Shell:
         self.completes("gpuprof --metrics achieved", "gpuprof --metrics achieved_occupancy")
         self.completes("gpuprof --metrics ipc,dram__cycles_el",
                        "gpuprof --metrics ipc,dram__cycles_elapsed")  # fmt: skip
-        self.completes("gpuprof --metrics dram__bytes_read.su", "gpuprof --metrics dram__bytes_read.sum")
+        self.completes(
+            "gpuprof --metrics dram__bytes_read.su", "gpuprof --metrics dram__bytes_read.sum"
+        )
 
     def test_files(self):
         self.completes("gpuprof -i some", "gpuprof -i some.sqlite ")
@@ -173,7 +183,9 @@ class Shell:
         self.completes("gpuprof trunc", "gpuprof truncate ")
         self.completes("gpuprof info --ex", "gpuprof info --exact ")
         self.completes("gpuprof slice some.sqlite --anon", "gpuprof slice some.sqlite --anonymise ")
-        self.completes("gpuprof export some.sqlite --for ", "gpuprof export some.sqlite --for nvprof ")
+        self.completes(
+            "gpuprof export some.sqlite --for ", "gpuprof export some.sqlite --for nvprof "
+        )
         self.completes("gpuprof truncate some.sqlite --keep kernel,mars",
                        "gpuprof truncate some.sqlite --keep kernel,mars")  # fmt: skip
         self.completes("gpuprof truncate some.sqlite --keep kernel,memse",

@@ -110,14 +110,15 @@ class Config(FakeTest):
             'profile-api-trace="none"\n'
             "flush-period = 100\n"
             "log-file = '%1'\n"
-            "process-name = \"a \\\"b\\\" \\\\ #c\""
+            'process-name = "a \\"b\\" \\\\ #c"'
         )
         named = {"GPUPROF_CONFIG": str(self.config)}
         self.assertEqual(self.recorded(**named).stderr, "")
         database = self.database()
         self.assertEqual(database.run()["trace_groups"], "gpu,nvtx,memory")
         self.assertEqual(
-            database.one("SELECT value FROM StringTable WHERE value LIKE 'a %'"), 'a "b" \\ #c')
+            database.one("SELECT value FROM StringTable WHERE value LIKE 'a %'"), 'a "b" \\ #c'
+        )
         # A flag of the file is taken back by the environment.
         ran = self.recorded(GPUPROF_QUIET="off", **named)
         self.assertIn("records", ran.stdout)
@@ -181,10 +182,12 @@ class Config(FakeTest):
         self.good("replay", CAPTURE, "-o", "run.sqlite")
         microseconds = self.good("-i", "run.sqlite", "-u", "us").stderr
         self.assertEqual(
-            self.good("-i", "run.sqlite", GPUPROF_NORMALIZED_TIME_UNIT="us").stderr, microseconds)
+            self.good("-i", "run.sqlite", GPUPROF_NORMALIZED_TIME_UNIT="us").stderr, microseconds
+        )
         self.assertEqual(
             self.good("replay", CAPTURE, GPUPROF_NORMALIZED_TIME_UNIT="us").stderr.splitlines()[:9],
-            self.good("replay", CAPTURE, "-u", "us").stderr.splitlines()[:9])
+            self.good("replay", CAPTURE, "-u", "us").stderr.splitlines()[:9],
+        )
         self.config.write_text('umask = "022"\nquiet = true\n')
         for words in (["replay", CAPTURE], ["slice", "run.sqlite", "--from", "0"],
                       ["truncate", "run.sqlite", "--keep", "gpu"]):  # fmt: skip

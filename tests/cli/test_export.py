@@ -99,7 +99,9 @@ class Export(unittest.TestCase):
                 self.assertEqual([name for (name,) in there][: len(columns)], columns, table)
                 for row in self.rows(file, f"SELECT * FROM {table}"):
                     row = [
-                        cut(value) if isinstance(value, int) and name[-2:] in ("id", "Id") else value
+                        cut(value)
+                        if isinstance(value, int) and name[-2:] in ("id", "Id")
+                        else value
                         for name, value in zip(columns, row)
                     ]
                     row = [0 if value is None else value for value in row]
@@ -195,7 +197,8 @@ class Export(unittest.TestCase):
                         self.assertNotIn(base(name), map(base, KNOWN[domain]))
                         lost += 1
                 changed = self.both(
-                    capture, f"SELECT count(*) FROM {PREFIX}{domain.upper()} WHERE cbid = 0")
+                    capture, f"SELECT count(*) FROM {PREFIX}{domain.upper()} WHERE cbid = 0"
+                )
                 self.assertEqual(changed[0], [(0,)])
         self.assertGreater(renamed, 800)  # cuGetProcAddress_v2 and others
         self.assertGreater(lost, 0)
@@ -257,13 +260,16 @@ class Export(unittest.TestCase):
     def test_devices_that_processes_see_as_others(self):
         path = os.path.join(self.folder.name, "swapped.sqlite")
         pathlib.Path(path).write_bytes(
-            pathlib.Path(self.folder.name, "two_processes.sqlite").read_bytes())
+            pathlib.Path(self.folder.name, "two_processes.sqlite").read_bytes()
+        )
         connection = sqlite3.connect(path)
         with connection:
             second = connection.execute(
-                "SELECT processId FROM PROCESS ORDER BY number DESC").fetchone()[0]
+                "SELECT processId FROM PROCESS ORDER BY number DESC"
+            ).fetchone()[0]
             connection.execute(
-                f"UPDATE {PREFIX}DEVICE SET uuid = x'{'ab' * 16}' WHERE processId = {second}")
+                f"UPDATE {PREFIX}DEVICE SET uuid = x'{'ab' * 16}' WHERE processId = {second}"
+            )
         connection.close()
         self.gpuprof("export", "swapped.sqlite", "--for", "nvprof", "-o", "swapped.old")
         devices = self.rows("swapped.old", f"SELECT id, processId FROM {PREFIX}DEVICE")

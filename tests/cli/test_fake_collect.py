@@ -30,8 +30,8 @@ class Selection(FakeTest):
         self.assertEqual(self.rows_of("gpu,api"), {**self.WHERE, **self.GPU, **self.API})
         self.assertEqual(self.rows_of("memory"), {**self.WHERE, "MEMORY2": 2})
         self.assertEqual(
-            self.rows_of("-api"),
-            {**self.WHERE, **self.GPU, "MEMORY2": 2, "SYNCHRONIZATION": 1})
+            self.rows_of("-api"), {**self.WHERE, **self.GPU, "MEMORY2": 2, "SYNCHRONIZATION": 1}
+        )
         self.assertEqual(self.rows_of("nvtx"), self.WHERE)
 
     def test_gpu_alone_has_correlation_ids(self):
@@ -40,8 +40,8 @@ class Selection(FakeTest):
         self.assertEqual(database.count("CONCURRENT_KERNEL WHERE correlationId = 0"), 0)
         # One for each launch, one for the whole graph.
         self.assertEqual(
-            database.one(f"SELECT count(DISTINCT correlationId) FROM {PREFIX}CONCURRENT_KERNEL"),
-            21)
+            database.one(f"SELECT count(DISTINCT correlationId) FROM {PREFIX}CONCURRENT_KERNEL"), 21
+        )
 
     def test_one_kernel_at_a_time(self):
         rows = self.rows_of("gpu", "--concurrent-kernels", "off")
@@ -52,7 +52,8 @@ class Selection(FakeTest):
             for options in ([], ["--trace", "gpu"]):
                 with self.subTest(target=target, options=options):
                     self.profile(
-                        *target, options=["-f", "--profile-from-start", "off", *options], check=0)
+                        *target, options=["-f", "--profile-from-start", "off", *options], check=0
+                    )
                     database = self.database()
                     self.assertEqual(database.kernels(), {"inside": 14})
                     self.assertEqual(database.losses(), {})
@@ -73,8 +74,12 @@ class Selection(FakeTest):
     def batches(self, period):
         """How often the buffers of a run were emptied."""
         capture = self.folder / f"{period}.gpcap"
-        self.profile("steady", 0.3, check=5,
-                     options=["-f", "--flush-period", period, "--save-capture", capture])
+        self.profile(
+            "steady",
+            0.3,
+            check=5,
+            options=["-f", "--flush-period", period, "--save-capture", capture],
+        )
         self.assertEqual(self.database().losses(), {})
         marker, batch = bytes.fromhex("f56672616d70b79f"), struct.pack("<I", 8)
         return capture.read_bytes().count(marker + batch)
@@ -103,7 +108,8 @@ class Selection(FakeTest):
         self.assertEqual(database.kernels(), {"before": 10, "last": 1})
         self.assertEqual(
             database.rows("SELECT name, return_value, count(*) FROM api_calls GROUP BY 1, 2"),
-            [("cudaLaunchKernel", 0, 11), ("cudaLaunchKernel", 4, 3)])
+            [("cudaLaunchKernel", 0, 11), ("cudaLaunchKernel", 4, 3)],
+        )
         self.assertEqual(database.rows("SELECT goodbye, salvaged FROM PROCESS"), [(1, 1)])
         self.assertEqual(database.losses(), {})
 
@@ -122,7 +128,8 @@ class Nvtx(FakeTest):
         self.assertEqual(database.count("MARKER_DATA"), 3 * n)
         self.assertEqual(
             database.rows(f"SELECT DISTINCT color, payloadInt, category FROM {PREFIX}MARKER_DATA"),
-            [(0xFF00FF00, 7, 2)])
+            [(0xFF00FF00, 7, 2)],
+        )
         self.assertEqual(database.losses(), {})
         return database
 
@@ -145,7 +152,8 @@ class Wrap(FakeTest):
         self.assertEqual(database.count("CONCURRENT_KERNEL"), n)
         self.assert_correlated(database)
         self.assertEqual(
-            database.one(f"SELECT count(DISTINCT correlationId) FROM {PREFIX}CONCURRENT_KERNEL"), n)
+            database.one(f"SELECT count(DISTINCT correlationId) FROM {PREFIX}CONCURRENT_KERNEL"), n
+        )
         # One kernel after the other: those before the wrap have number 0, those after it number 1.
         # Where it comes depends on how many ids the collector's own calls took by then.
         before, after = database.rows(f"""
@@ -160,8 +168,7 @@ class Wrap(FakeTest):
         self.assertLess(before[5], after[4])
 
     def test_with_threads(self):
-        self.profile(
-            "burst", 5000, 4, FAKE_CUPTI_FIRST_CORRELATION=(1 << 32) - 10_000, check=0)
+        self.profile("burst", 5000, 4, FAKE_CUPTI_FIRST_CORRELATION=(1 << 32) - 10_000, check=0)
         database = self.database()
         self.assertEqual(database.count("CONCURRENT_KERNEL"), 20_000)
         self.assert_correlated(database)
@@ -196,8 +203,10 @@ class Versions(FakeTest):
         for table, column, since, value in self.NEWER:
             expected = [(value,)] if version >= since else [(None,)]
             self.assertEqual(
-                database.rows(f"SELECT DISTINCT {column} FROM {PREFIX}{table}"), expected,
-                f"{table}.{column} with {version}")
+                database.rows(f"SELECT DISTINCT {column} FROM {PREFIX}{table}"),
+                expected,
+                f"{table}.{column} with {version}",
+            )
 
     def assert_no_poison(self, database):
         poisons = [int.from_bytes(b"\xab" * n, "little") for n in (1, 2, 4, 8)]
@@ -213,8 +222,7 @@ class Versions(FakeTest):
                         self.assertNotIn(b"\xab\xab", value, f"{table}.{column}")
                     elif column != "_id_":
                         # 171 may well be a number of something; longer ones may not.
-                        self.assertFalse(
-                            value in poisons and abs(value) > 255, f"{table}.{column}")
+                        self.assertFalse(value in poisons and abs(value) > 255, f"{table}.{column}")
 
     def test_columns(self):
         for version in self.VERSIONS:
@@ -223,8 +231,7 @@ class Versions(FakeTest):
                 database = self.database()
                 self.assertEqual(database.count("CONCURRENT_KERNEL"), 23)
                 self.assertEqual(database.losses(), {})
-                self.assertEqual(
-                    database.rows("SELECT cupti_version FROM PROCESS"), [(version,)])
+                self.assertEqual(database.rows("SELECT cupti_version FROM PROCESS"), [(version,)])
                 self.assert_correlated(database)
                 self.check_columns(database, version)
                 self.assert_no_poison(database)
@@ -232,20 +239,21 @@ class Versions(FakeTest):
     def test_markers(self):
         for version in self.VERSIONS:
             with self.subTest(version=version):
-                self.profile(
-                    "nvtx", "before", options=["-f"], check=0, FAKE_CUPTI_VERSION=version)
+                self.profile("nvtx", "before", options=["-f"], check=0, FAKE_CUPTI_VERSION=version)
                 database = self.database()
                 self.assertEqual(database.one("SELECT count(*) FROM NVTX_RANGE"), 20)
                 self.assertEqual(
                     database.rows(f"SELECT DISTINCT cuptiDomainId FROM {PREFIX}MARKER_DATA"),
-                    [(0 if version >= 130000 else None,)])
+                    [(0 if version >= 130000 else None,)],
+                )
                 self.assert_no_poison(database)
 
     def test_salvage(self):
         for version in self.VERSIONS:
             with self.subTest(version=version):
                 self.profile(
-                    "die", "sigkill", 500, options=["-f"], check=137, FAKE_CUPTI_VERSION=version)
+                    "die", "sigkill", 500, options=["-f"], check=137, FAKE_CUPTI_VERSION=version
+                )
                 database = self.database()
                 self.assertEqual(database.kernels(), {"_Z5dyingPf": 500})
                 self.assert_correlated(database)
@@ -258,15 +266,15 @@ class Versions(FakeTest):
                 continue
             expected = [(value,)] if version >= since else [(None,)]
             self.assertEqual(
-                database.rows(f"SELECT DISTINCT {column} FROM {PREFIX}{table}"), expected)
+                database.rows(f"SELECT DISTINCT {column} FROM {PREFIX}{table}"), expected
+            )
 
     def test_unknown_newer_version(self):
         self.profile("hello", 10, check=0, FAKE_CUPTI_VERSION=140000)
         self.assertEqual(self.database().count("CONCURRENT_KERNEL"), 23)
 
     def test_kinds_that_a_version_lacks_are_no_loss(self):
-        run = self.profile(
-            "hello", options=["--trace", "all"], check=0, FAKE_CUPTI_VERSION=24)
+        run = self.profile("hello", options=["--trace", "all"], check=0, FAKE_CUPTI_VERSION=24)
         database = self.database()
         self.assertEqual(database.count("CONCURRENT_KERNEL"), 23)
         self.assertEqual(database.losses(), {})

@@ -17,7 +17,9 @@ class Endings(FakeTest):
         self.assert_all_there(database)
         self.assertEqual(database.kernels(), {"_Z5dyingPf": kernels or n})
         self.assert_correlated(database)
-        (process,) = database.rows("SELECT exit_status, exit_signal, goodbye, salvaged FROM PROCESS")
+        (process,) = database.rows(
+            "SELECT exit_status, exit_signal, goodbye, salvaged FROM PROCESS"
+        )
         expected_status = code if code < 128 else None
         expected_signal = code - 128 if code >= 128 else None
         self.assertEqual(process[:2], (expected_status, expected_signal))
@@ -33,7 +35,8 @@ class Endings(FakeTest):
         # What was salvaged and what had no times is told.
         self.assertEqual(database.statistic("strings_lost"), 0)
         without_times = database.one(
-            f'SELECT count(*) FROM {PREFIX}CONCURRENT_KERNEL WHERE start = 0 AND "end" = 0')
+            f'SELECT count(*) FROM {PREFIX}CONCURRENT_KERNEL WHERE start = 0 AND "end" = 0'
+        )
         self.assertEqual(
             database.statistics().get(("CONCURRENT_KERNEL", "records_without_times"), 0),
             without_times,
@@ -81,8 +84,7 @@ class Endings(FakeTest):
 
     def test_names_when_nothing_was_ever_flushed(self):
         database = self.ends("_exit", 9, n=3)
-        self.assertEqual(
-            database.rows("SELECT DISTINCT name FROM kernels"), [("dying(float*)",)])
+        self.assertEqual(database.rows("SELECT DISTINCT name FROM kernels"), [("dying(float*)",)])
 
     def test_after_flushes(self):
         self.ends("sigkill", 128 + signal.SIGKILL, wait_ms=400)
@@ -91,8 +93,7 @@ class Endings(FakeTest):
         # The moment that matters is short: several tries.
         for wait_ms in (0, 1, 2, 3, 5, 8, 12, 15, 20):
             with self.subTest(wait_ms=wait_ms):
-                self.profile(
-                    "die", "sigkill", 10, wait_ms, options=["-f", "--trace", "+queries"])
+                self.profile("die", "sigkill", 10, wait_ms, options=["-f", "--trace", "+queries"])
                 self.assertEqual(self.database().own_calls(), 0)
 
 
@@ -104,15 +105,18 @@ class AnyMoment(FakeTest):
             with self.subTest(microseconds=microseconds):
                 for file in self.folder.iterdir():
                     file.unlink()
-                self.profile_with_ledger("short_lived", microseconds, threads, check=137,
-                                         options=["--trace", "+queries"])
+                self.profile_with_ledger(
+                    "short_lived", microseconds, threads, check=137, options=["--trace", "+queries"]
+                )
                 database = self.database()
                 self.assert_all_there(database, slack=threads)
                 self.assertLessEqual(set(database.kernels()), {"odd", "even"})
                 # Twice is as wrong as never.
                 self.assertEqual(
                     database.one(f"""SELECT count(*) - count(DISTINCT correlationId)
-                                     FROM {PREFIX}CONCURRENT_KERNEL"""), 0)
+                                     FROM {PREFIX}CONCURRENT_KERNEL"""),
+                    0,
+                )
                 self.assertEqual(database.own_calls(), 0)
 
 

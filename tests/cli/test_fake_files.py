@@ -186,8 +186,7 @@ class NameTakenMeanwhile(FilesTest):
         (self.folder / "run.gpcap").write_text("precious")
         said = self.go_on(process, go)
         self.assertEqual(process.returncode, 0, said)
-        self.assertEqual(
-            self.names(), ["run-2.gpcap", "run-2.sqlite", "run.gpcap", "run.sqlite"])
+        self.assertEqual(self.names(), ["run-2.gpcap", "run-2.sqlite", "run.gpcap", "run.sqlite"])
         self.assertEqual(self.output.read_text(), "precious")
         self.assertEqual((self.folder / "run.gpcap").read_text(), "precious")
         self.assertIn("run-2.sqlite: ", said)
@@ -351,8 +350,7 @@ class SamePid(FilesTest):
             with self.subTest(options=options):
                 for file in self.folder.iterdir():
                     file.unlink()
-                run = self.profile(
-                    "execs", 20, self.program("hello"), 3, options=options, check=0)
+                run = self.profile("execs", 20, self.program("hello"), 3, options=options, check=0)
                 names = self.names()
                 self.assertEqual(len(names), 2, names)
                 self.assertRegex(" ".join(names), r"^run-(\d+)-2\.sqlite run-\1\.sqlite$")
@@ -377,7 +375,8 @@ for number in range(3):
         # The process has one id, whatever it says.
         self.assertRegex(
             " ".join(self.names()),
-            r"^run-(?!7[-.])(\d+)-2\.sqlite run-\1-3\.sqlite run-\1\.sqlite$")
+            r"^run-(?!7[-.])(\d+)-2\.sqlite run-\1-3\.sqlite run-\1\.sqlite$",
+        )
         tables = set()
         for name in self.names():
             database = self.database(self.folder / name)
@@ -453,8 +452,9 @@ class TemporaryFolders(FilesTest):
             self.assertTrue((locked / "lock").exists())
             self.assertEqual(len(now), 3)
         again = self.folder / "again.sqlite"
-        self.gpuprof("-o", again, "--cupti", FAKE / "libcupti.so.13", f"{FAKE}/hello",
-                     TMPDIR=temporary)
+        self.gpuprof(
+            "-o", again, "--cupti", FAKE / "libcupti.so.13", f"{FAKE}/hello", TMPDIR=temporary
+        )
         self.assertEqual(folders(), now - {locked.name})
         self.assertIsNone(alive.poll())
 

@@ -10,8 +10,11 @@ from fake_run import BARE_CUPTI, SANITIZED, FakeTest
 class Details(FakeTest):
     def queued_and_submitted(self, *options):
         self.profile("hello", 10, options=["-f", *options], check=0)
-        return set(self.database().rows(
-            "SELECT start - queued, start - submitted FROM kernels WHERE queued > 0"))
+        return set(
+            self.database().rows(
+                "SELECT start - queued, start - submitted FROM kernels WHERE queued > 0"
+            )
+        )
 
     def test_latency(self):
         self.assertEqual(self.queued_and_submitted("--kernel-latency-timestamps", "on"), {(20, 10)})
@@ -28,14 +31,22 @@ class Details(FakeTest):
 
     def test_a_cupti_that_has_neither(self):
         run = self.profile(
-            "hello", 10, cupti=BARE_CUPTI, check=0,
-            options=["--kernel-latency-timestamps", "on", "--trace", "+allocation-source"])
+            "hello",
+            10,
+            cupti=BARE_CUPTI,
+            check=0,
+            options=["--kernel-latency-timestamps", "on", "--trace", "+allocation-source"],
+        )
         self.assertIn("nothing lost", run.stderr)
         for what in ("no times of queueing and submitting kernels", "no libraries that allocate"):
             self.assertIn(f"{what}: this libcupti is too old", run.stderr)
         self.assertEqual(
-            self.database().rows("SELECT DISTINCT kind FROM STATISTIC WHERE name = 'kind_unavailable'"
-                                 " AND kind NOT LIKE 'CUPTI_ACTIVITY_KIND_%'"), [])
+            self.database().rows(
+                "SELECT DISTINCT kind FROM STATISTIC WHERE name = 'kind_unavailable'"
+                " AND kind NOT LIKE 'CUPTI_ACTIVITY_KIND_%'"
+            ),
+            [],
+        )
 
 
 class Kinds(FakeTest):
@@ -45,7 +56,8 @@ class Kinds(FakeTest):
         database = self.database()
         self.assertEqual(
             database.rows("SELECT DISTINCT gpuTemperature FROM CUPTI_ACTIVITY_KIND_ENVIRONMENT"),
-            [(41,)])
+            [(41,)],
+        )
         self.assertEqual(database.losses(), {})
 
     @unittest.skipIf(SANITIZED, "a sanitizer wants to be preloaded first")
@@ -60,7 +72,8 @@ class Kinds(FakeTest):
                     self.database().rows("""
                         SELECT e.externalId, count(*) FROM CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION AS e
                         JOIN kernels AS k ON k.correlation_id = e.correlationId GROUP BY 1"""),
-                    [(1000, 2), (1001, 2), (1002, 2)])
+                    [(1000, 2), (1001, 2), (1002, 2)],
+                )
 
     @unittest.skipIf(SANITIZED, "a sanitizer wants to be preloaded first")
     def test_external_ids_that_nobody_asked_for(self):
@@ -73,8 +86,11 @@ class Directives(FakeTest):
         run = self.profile("directives", options=["-f", *options], check=0, **environment)
         database = self.database()
         self.assertEqual(database.count("CONCURRENT_KERNEL"), 1)
-        return (run.stdout.decode().split("\n")[:-1],
-                database.count("OPENACC_LAUNCH"), database.count("OPENMP"))
+        return (
+            run.stdout.decode().split("\n")[:-1],
+            database.count("OPENACC_LAUNCH"),
+            database.count("OPENMP"),
+        )
 
     OURS = "libgpuprof_collector.so"
 
@@ -84,7 +100,9 @@ class Directives(FakeTest):
         self.assertEqual(
             self.database().rows("""
                 SELECT s.value, count(*) FROM CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH AS a
-                JOIN StringTable AS s ON s._id_ = a.kernelName GROUP BY 1"""), [("saxpy", 3)])
+                JOIN StringTable AS s ON s._id_ = a.kernelName GROUP BY 1"""),
+            [("saxpy", 3)],
+        )
 
     def test_openmp(self):
         told, acc, omp = self.rows("--openmp-profiling", "on")
@@ -92,10 +110,18 @@ class Directives(FakeTest):
 
     def test_others_stay(self):
         told, acc, omp = self.rows(
-            "--trace", "+openacc,+openmp", ACC_PROFLIB="/a.so;/b.so", OMP_TOOL_LIBRARIES="/c.so")
-        self.assertEqual(told, [
-            f"ACC_PROFLIB {self.OURS}", "ACC_PROFLIB a.so", "ACC_PROFLIB b.so",
-            f"OMP_TOOL_LIBRARIES {self.OURS}", "OMP_TOOL_LIBRARIES c.so"])
+            "--trace", "+openacc,+openmp", ACC_PROFLIB="/a.so;/b.so", OMP_TOOL_LIBRARIES="/c.so"
+        )
+        self.assertEqual(
+            told,
+            [
+                f"ACC_PROFLIB {self.OURS}",
+                "ACC_PROFLIB a.so",
+                "ACC_PROFLIB b.so",
+                f"OMP_TOOL_LIBRARIES {self.OURS}",
+                "OMP_TOOL_LIBRARIES c.so",
+            ],
+        )
         self.assertEqual((acc, omp), (3, 4))
 
     def test_nobody_asked(self):
@@ -109,12 +135,15 @@ class Payloads(FakeTest):
         self.assertEqual(
             database.rows("""SELECT range_name, schema, field, value, int_value FROM nvtx_payloads
                              ORDER BY time LIMIT 6"""),
-            [("send", "Message", "peer", 0, 0),
-             ("send", "Message", "operation", "send", 1),
-             ("send", "Message", "bytes", 1 << 40, 1 << 40),
-             ("receive", "Message", "peer", -1, -1),
-             ("receive", "Message", "operation", "receive", 2),
-             ("receive", "Message", "bytes", 1 << 40, 1 << 40)])
+            [
+                ("send", "Message", "peer", 0, 0),
+                ("send", "Message", "operation", "send", 1),
+                ("send", "Message", "bytes", 1 << 40, 1 << 40),
+                ("receive", "Message", "peer", -1, -1),
+                ("receive", "Message", "operation", "receive", 2),
+                ("receive", "Message", "bytes", 1 << 40, 1 << 40),
+            ],
+        )
         self.assertEqual(database.one("SELECT count(*) FROM NVTX_PAYLOAD"), 15)
         self.assertEqual(database.one("SELECT count(*) FROM NVTX_PAYLOAD_ENTRY"), 5)
         self.assertEqual(database.losses(), {})

@@ -107,8 +107,10 @@ class Growing(FakeTest):
                 reader = sqlite3.connect(f"file:{self.output}?mode=ro", uri=True)
                 try:
                     counts.append(
-                        reader.execute(f"SELECT count(*) FROM {PREFIX}CONCURRENT_KERNEL")
-                        .fetchone()[0])
+                        reader.execute(
+                            f"SELECT count(*) FROM {PREFIX}CONCURRENT_KERNEL"
+                        ).fetchone()[0]
+                    )
                     finished = reader.execute("SELECT value FROM RUN WHERE key = 'finished'")
                     if finished.fetchone() == (0,):
                         unfinished += 1
@@ -180,7 +182,8 @@ class Growing(FakeTest):
         reader = sqlite3.connect(f"file:{self.output}?mode=ro", uri=True)
         self.assertGreater(reader.execute("SELECT count(*) FROM kernels").fetchone()[0], 0)
         self.assertEqual(
-            reader.execute("SELECT DISTINCT mangled_name FROM kernels").fetchall(), [("steady",)])
+            reader.execute("SELECT DISTINCT mangled_name FROM kernels").fetchall(), [("steady",)]
+        )
         self.assertEqual(reader.execute("SELECT count(*) FROM processes").fetchone()[0], 1)
         reader.close()
         process.communicate()
@@ -211,7 +214,8 @@ class KilledLauncher(FakeTest):
         rows = connection.execute("SELECT count(*) FROM kernels").fetchone()[0]
         self.assertGreater(rows, 1000)
         self.assertEqual(
-            connection.execute("SELECT value FROM RUN WHERE key = 'finished'").fetchone(), (0,))
+            connection.execute("SELECT value FROM RUN WHERE key = 'finished'").fetchone(), (0,)
+        )
         connection.close()
         self.wait_for(lambda: done.exists() and done.read_text())
         self.assertEqual(done.read_text(), "5\n")
@@ -289,8 +293,9 @@ class OtherUsersOfTheFile(FakeTest):
         self.program = lambda name: shutil.which(name)
         steady = BUILD / "tests" / "fake" / "steady"
         process = self.start("sh", "-c", f"{steady} 2 20 & {steady} 2 20; wait")
-        files = self.wait_for(lambda: (lambda all: len(all) == 2 and all)(
-            list(self.folder.glob("run-*.sqlite"))))
+        files = self.wait_for(
+            lambda: (lambda all: len(all) == 2 and all)(list(self.folder.glob("run-*.sqlite")))
+        )
         files[0].unlink()
         stdout, stderr = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 21, stderr)
@@ -314,12 +319,14 @@ class Captures(FakeTest):
             # Counters stand in the order in which they were first heard of.
             contents[name] = (sql, sorted(rows, key=repr) if name == "STATISTIC" else rows)
         contents["views"] = database.rows(
-            "SELECT name, sql FROM sqlite_master WHERE type IN ('view', 'index') ORDER BY name")
+            "SELECT name, sql FROM sqlite_master WHERE type IN ('view', 'index') ORDER BY name"
+        )
         return contents
 
     def replay(self, capture, output, code=0, options=()):
         process = subprocess.run(
-            [GPUPROF, "replay", str(capture), "-o", str(output), *options], capture_output=True)
+            [GPUPROF, "replay", str(capture), "-o", str(output), *options], capture_output=True
+        )
         self.assertEqual(process.returncode, code, process.stderr)
         return process.stderr.decode()
 
@@ -329,7 +336,8 @@ class Captures(FakeTest):
         again = self.folder / "again.sqlite"
         said = self.replay(capture, again)
         self.assertEqual(
-            said.split(": ", 2)[2], run.stderr.splitlines()[-1].split(": ", 2)[2] + "\n")
+            said.split(": ", 2)[2], run.stderr.splitlines()[-1].split(": ", 2)[2] + "\n"
+        )
         live, replayed = self.tables(self.output), self.tables(again)
         self.assertEqual(live.keys(), replayed.keys())
         for name in live:
@@ -340,8 +348,13 @@ class Captures(FakeTest):
         return capture
 
     def test_replay_gives_the_same_rows(self):
-        for target in (["hello", 50], ["threads", 4, 1000], ["die", "sigkill", 300], ["tree", 2, 5],
-                       ["nvtx", "before"]):
+        for target in (
+            ["hello", 50],
+            ["threads", 4, 1000],
+            ["die", "sigkill", 300],
+            ["tree", 2, 5],
+            ["nvtx", "before"],
+        ):
             with self.subTest(target=target):
                 for file in self.folder.iterdir():
                     file.unlink()
@@ -352,8 +365,7 @@ class Captures(FakeTest):
         self.replay(capture, self.folder / "p-%p.sqlite")
         files = list(self.folder.glob("p-*.sqlite"))
         self.assertEqual(len(files), 3)
-        self.assertEqual(
-            sum(self.database(file).count("CONCURRENT_KERNEL") for file in files), 30)
+        self.assertEqual(sum(self.database(file).count("CONCURRENT_KERNEL") for file in files), 30)
 
     def test_cut_capture(self):
         capture = self.same("hello", 50)
@@ -364,7 +376,8 @@ class Captures(FakeTest):
             said = self.replay(cut, self.folder / "cut.sqlite", code=20, options=["-f"])
             self.assertIn("what came before is loaded", said)
             self.assertEqual(
-                self.database(self.folder / "cut.sqlite").losses(), {"frames_malformed": 1})
+                self.database(self.folder / "cut.sqlite").losses(), {"frames_malformed": 1}
+            )
 
 
 if __name__ == "__main__":

@@ -16,15 +16,26 @@ class TroubleTest(MetricTest):
     def trouble(self, settings, *target, metrics=ONE, options=(), check=0, **more):
         """`settings` are the target's alone: gpuprof's own probe finds nothing wrong."""
         words = [f"{name}={value}" for name, value in settings.items()]
-        return self.measure("/usr/bin/env", *words, FAKE / target[0], *target[1:], metrics=metrics,
-                            options=options, check=check, **more)
+        return self.measure(
+            "/usr/bin/env",
+            *words,
+            FAKE / target[0],
+            *target[1:],
+            metrics=metrics,
+            options=options,
+            check=check,
+            **more,
+        )
 
     def assert_sound(self, database):
         """Values are right, and ranges without have a reason."""
         self.assert_right(self.values(database))
-        self.assertEqual(database.rows("""
+        self.assertEqual(
+            database.rows("""
             SELECT * FROM METRIC_RANGE WHERE note IS NULL
-            AND _id_ NOT IN (SELECT range FROM METRIC_VALUE)"""), [])
+            AND _id_ NOT IN (SELECT range FROM METRIC_VALUE)"""),
+            [],
+        )
 
     def assert_told_once(self, run, *words):
         lines = self.notices(run)
@@ -38,8 +49,7 @@ class FailingCalls(TroubleTest):
     ONCE = ("Enable", "GetCounterDataSize", "CounterDataImageInitialize")
 
     def failing(self, function, time, *target, **more):
-        run, database = self.trouble(
-            {"FAKE_CUPTI_FAIL": f"{function}=999@{time}"}, *target, **more)
+        run, database = self.trouble({"FAKE_CUPTI_FAIL": f"{function}=999@{time}"}, *target, **more)
         self.assert_sound(database)
         self.assert_told_once(run, "no more metrics", function, "CUPTI_ERROR_UNKNOWN")
         return database
@@ -47,8 +57,9 @@ class FailingCalls(TroubleTest):
     def test_first_time(self):
         for name in self.ONCE + self.EVERY_WINDOW:
             with self.subTest(function=name):
-                database = self.failing(f"cuptiRangeProfiler{name}", 1, "shapes", 20,
-                                        options=["--metrics-batch", 4])
+                database = self.failing(
+                    f"cuptiRangeProfiler{name}", 1, "shapes", 20, options=["--metrics-batch", 4]
+                )
                 self.assertEqual(database.count("CONCURRENT_KERNEL"), 20)
                 self.assertEqual(self.values(database), [])
                 lost = sum(self.gaps(database).values())
@@ -58,43 +69,61 @@ class FailingCalls(TroubleTest):
     def test_third_time(self):
         for name in self.EVERY_WINDOW:
             with self.subTest(function=name):
-                database = self.failing(f"cuptiRangeProfiler{name}", 3, "shapes", 20,
-                                        options=["--metrics-batch", 4])
+                database = self.failing(
+                    f"cuptiRangeProfiler{name}", 3, "shapes", 20, options=["--metrics-batch", 4]
+                )
                 self.assertEqual(database.count("CONCURRENT_KERNEL"), 20)
                 self.assertEqual(len(self.values(database)), 8)
                 reasons = {f"cuptiRangeProfiler{name}: CUPTI_ERROR_UNKNOWN": 4}
                 self.assertEqual(
-                    self.gaps(database), reasons if name in ("Stop", "DecodeData") else {})
+                    self.gaps(database), reasons if name in ("Stop", "DecodeData") else {}
+                )
 
     def test_in_the_third_context(self):
         for name in self.ONCE:
             with self.subTest(function=name):
-                database = self.failing(f"cuptiRangeProfiler{name}", 3, "devices", 2, 5,
-                                        FAKE_CUDA_DEVICES=2)
+                database = self.failing(
+                    f"cuptiRangeProfiler{name}", 3, "devices", 2, 5, FAKE_CUDA_DEVICES=2
+                )
                 self.assertEqual(database.count("CONCURRENT_KERNEL"), 20)
                 # Those that came before keep theirs.
                 self.assertEqual(len(self.values(database)), 10)
 
     def test_ranges(self):
         for name in ("PushRange", "PopRange"):
-            for time in (1, 3):
-                with self.subTest(function=name, time=time):
+            for call in (1, 3):
+                with self.subTest(function=name, call=call):
                     database = self.failing(
-                        f"cuptiRangeProfiler{name}", time, "ranges", 6,
-                        options=["--range", "nvtx:step", "--metrics-batch", 1])
+                        f"cuptiRangeProfiler{name}",
+                        call,
+                        "ranges",
+                        6,
+                        options=["--range", "nvtx:step", "--metrics-batch", 1],
+                    )
                     # The trace ends with cudaProfilerStop.
                     self.assertEqual(database.count("CONCURRENT_KERNEL"), 18)
-                    self.assertEqual(len(self.values(database, "range")), time - 1)
+                    self.assertEqual(len(self.values(database, "range")), call - 1)
 
     def test_other_modes(self):
         for mode in ("kernel", "multiplex"):
             for name in ("Start", "Stop"):
                 with self.subTest(mode=mode, function=name):
                     database = self.failing(
-                        f"cuptiRangeProfiler{name}", 3, "training", 50, metrics=ONE,
-                        options=["--replay-mode", mode, "--metrics-batch", 4, "--metrics-overhead",
-                                 "1000%"] + (["--metrics-samples", 1000] if mode == "multiplex"
-                                             else []))
+                        f"cuptiRangeProfiler{name}",
+                        3,
+                        "training",
+                        50,
+                        metrics=ONE,
+                        options=[
+                            "--replay-mode",
+                            mode,
+                            "--metrics-batch",
+                            4,
+                            "--metrics-overhead",
+                            "1000%",
+                        ]
+                        + (["--metrics-samples", 1000] if mode == "multiplex" else []),
+                    )
                     self.assertEqual(database.count("CONCURRENT_KERNEL"), 2000)
 
     def test_a_context_that_ends(self):
@@ -110,16 +139,20 @@ class FailingCalls(TroubleTest):
 
     def test_the_first_run_only(self):
         """Later runs are still joined with the launches that the first one made."""
-        script = f"test -e {self.folder}/run || export FAKE_CUPTI_FAIL=cuptiRangeProfilerStart=999" \
-                 f"; touch {self.folder}/run; exec {FAKE}/shapes 12"
+        script = (
+            f"test -e {self.folder}/run || export FAKE_CUPTI_FAIL=cuptiRangeProfilerStart=999"
+            f"; touch {self.folder}/run; exec {FAKE}/shapes 12"
+        )
         run, database = self.measure("/bin/sh", "-c", script)
         self.assert_told_once(run, "cuptiRangeProfilerStart")
         self.assert_measured(database, self.kernels(database), "sm__ctas_launched.sum")
         self.assertEqual(self.gaps(database), {})
 
     def test_a_later_run_only(self):
-        script = f"test -e {self.folder}/run && export FAKE_CUPTI_FAIL=cuptiRangeProfilerStart=999" \
-                 f"; touch {self.folder}/run; exec {FAKE}/shapes 12"
+        script = (
+            f"test -e {self.folder}/run && export FAKE_CUPTI_FAIL=cuptiRangeProfilerStart=999"
+            f"; touch {self.folder}/run; exec {FAKE}/shapes 12"
+        )
         run, database = self.measure("/bin/sh", "-c", script)
         self.assert_told_once(run, "cuptiRangeProfilerStart")
         self.assert_measured(database, self.kernels(database), ONE)
@@ -127,8 +160,9 @@ class FailingCalls(TroubleTest):
 
 class DroppedRanges(TroubleTest):
     def test_told_and_never_joined(self):
-        run, database = self.trouble({"FAKE_CUPTI_DROP_RANGES": 10}, "shapes", 32,
-                                     options=["--metrics-batch", 8])
+        run, database = self.trouble(
+            {"FAKE_CUPTI_DROP_RANGES": 10}, "shapes", 32, options=["--metrics-batch", 8]
+        )
         self.assert_sound(database)
         # The tenth, twentieth and thirtieth launch: three windows of eight.
         self.assertEqual(len(self.values(database)), 8)
@@ -138,15 +172,27 @@ class DroppedRanges(TroubleTest):
         self.assertEqual(database.count("CONCURRENT_KERNEL"), 32)
 
     def test_in_each_run(self):
-        _, database = self.trouble({"FAKE_CUPTI_DROP_RANGES": 10}, "shapes", 32,
-                                   metrics=TWO_GROUPS, options=["--metrics-batch", 8])
+        _, database = self.trouble(
+            {"FAKE_CUPTI_DROP_RANGES": 10},
+            "shapes",
+            32,
+            metrics=TWO_GROUPS,
+            options=["--metrics-batch", 8],
+        )
         self.assert_sound(database)
-        self.assertEqual(collections.Counter(v.metric for v in self.values(database)),
-                         {metric: 8 for metric in TWO_GROUPS.split(",")})
+        self.assertEqual(
+            collections.Counter(v.metric for v in self.values(database)),
+            {metric: 8 for metric in TWO_GROUPS.split(",")},
+        )
 
     def test_several_passes(self):
-        _, database = self.trouble({"FAKE_CUPTI_DROP_RANGES": 10}, "shapes", 32,
-                                   metrics=THROUGHPUT, options=["--metrics-batch", 8])
+        _, database = self.trouble(
+            {"FAKE_CUPTI_DROP_RANGES": 10},
+            "shapes",
+            32,
+            metrics=THROUGHPUT,
+            options=["--metrics-batch", 8],
+        )
         self.assert_sound(database)
         self.assertEqual(len(self.values(database)), 8)
 
@@ -167,28 +213,40 @@ class NoMetrics(MetricTest):
 
     def test_privileges(self):
         for call in ("Enable", "SetConfig", "Start"):
-            self.refused("only administrators", "CAP_SYS_ADMIN",
-                         "NVreg_RestrictProfilingToAdminUsers=0",
-                         FAKE_CUPTI_FAIL=f"cuptiRangeProfiler{call}=35")
+            self.refused(
+                "only administrators",
+                "CAP_SYS_ADMIN",
+                "NVreg_RestrictProfilingToAdminUsers=0",
+                FAKE_CUPTI_FAIL=f"cuptiRangeProfiler{call}=35",
+            )
 
     def test_hardware_is_busy(self):
-        self.refused("another program is using the counters", "dcgmi profiling --pause",
-                     FAKE_CUPTI_FAIL="cuptiRangeProfilerStart=26")
+        self.refused(
+            "another program is using the counters",
+            "dcgmi profiling --pause",
+            FAKE_CUPTI_FAIL="cuptiRangeProfilerStart=26",
+        )
 
     def test_virtual_gpu(self):
         self.refused("virtual GPU", FAKE_CUPTI_FAIL="cuptiRangeProfilerEnable=40")
         self.refused("virtual GPU", FAKE_CUPTI_UNSUPPORTED="vGpu")
 
     def test_device_is_not_supported(self):
-        for what, words in (("sli", "SLI"), ("confidentialCompute", "confidential computing"),
-                            ("architecture", "too old")):
+        for what, words in (
+            ("sli", "SLI"),
+            ("confidentialCompute", "confidential computing"),
+            ("architecture", "too old"),
+        ):
             self.refused(words, FAKE_CUPTI_UNSUPPORTED=what)
 
     def test_required(self):
-        for settings in ({"FAKE_CUPTI_FAIL": "cuptiRangeProfilerEnable=35"},
-                         {"FAKE_CUPTI_UNSUPPORTED": "vGpu"}):
-            run = self.profile("hello", options=["--require-metrics", "--metrics", ONE], check=22,
-                               **settings)
+        for settings in (
+            {"FAKE_CUPTI_FAIL": "cuptiRangeProfilerEnable=35"},
+            {"FAKE_CUPTI_UNSUPPORTED": "vGpu"},
+        ):
+            run = self.profile(
+                "hello", options=["--require-metrics", "--metrics", ONE], check=22, **settings
+            )
             self.assertEqual(run.stdout, b"")
             self.assertIn("no metrics can be collected", run.stderr)
             self.assertFalse(self.output.exists())
@@ -200,8 +258,12 @@ class NoMetrics(MetricTest):
         self.assertIn("traced without metrics", told[0])
         self.assertIn("--cupti PATH", told[1])
         self.assertEqual(database.count("CONCURRENT_KERNEL"), 13)
-        run = self.profile("hello", cupti=BARE_CUPTI, check=22,
-                           options=["-f", "--require-metrics", "--metrics", ONE])
+        run = self.profile(
+            "hello",
+            cupti=BARE_CUPTI,
+            check=22,
+            options=["-f", "--require-metrics", "--metrics", ONE],
+        )
         self.assertEqual(run.stdout, b"")
 
     def test_no_driver(self):
@@ -223,9 +285,11 @@ class NoMetrics(MetricTest):
                 self.assertEqual(run.stdout, b"")
 
     def test_unknown_metric(self):
-        for name, nearest in (("achieved_ocupancy", "achieved_occupancy"),
-                              ("dram__byte_read.sum", "dram__bytes_read"),
-                              ("dram__bytes_read", "roll-up")):
+        for name, nearest in (
+            ("achieved_ocupancy", "achieved_occupancy"),
+            ("dram__byte_read.sum", "dram__bytes_read"),
+            ("dram__bytes_read", "roll-up"),
+        ):
             with self.subTest(name=name):
                 run = self.profile("hello", options=["--metrics", name], check=5)
                 self.assertIn(name, run.stderr)
@@ -244,8 +308,9 @@ class Hangs(TroubleTest):
     TIMEOUT = ["--hang-timeout", 1]
 
     def hanging(self, what, *target, options=(), **more):
-        return self.trouble({"FAKE_CUPTI_HANG": what}, *target,
-                            options=[*self.TIMEOUT, *options], **more)
+        return self.trouble(
+            {"FAKE_CUPTI_HANG": what}, *target, options=[*self.TIMEOUT, *options], **more
+        )
 
     def assert_told(self, run, what):
         self.assertIn(f"this did not come back: {what}; no more metrics", run.stderr)
@@ -259,8 +324,13 @@ class Hangs(TroubleTest):
                 runs = self.folder / "runs"
                 runs.unlink(missing_ok=True)
                 run, database = self.hanging(
-                    "other:2", "changing", runs, "name", 1,
-                    options=["--replay-mode", mode, "--metrics-batch", 2])
+                    "other:2",
+                    "changing",
+                    runs,
+                    "name",
+                    1,
+                    options=["--replay-mode", mode, "--metrics-batch", 2],
+                )
                 self.assert_told(run, "other")
                 self.assertEqual(database.count("CONCURRENT_KERNEL"), 10)
                 self.assert_sound(database)
@@ -274,8 +344,9 @@ class Hangs(TroubleTest):
         self.assertEqual(database.count("CONCURRENT_KERNEL"), 4)
 
     def test_call(self):
-        run, database = self.hanging("cuptiRangeProfilerStop:2", "shapes", 12,
-                                     options=["--metrics-batch", 4])
+        run, database = self.hanging(
+            "cuptiRangeProfilerStop:2", "shapes", 12, options=["--metrics-batch", 4]
+        )
         self.assert_told(run, "cuptiRangeProfilerStop")
         self.assertEqual(database.count("CONCURRENT_KERNEL"), 12)
         self.assert_sound(database)
@@ -284,8 +355,9 @@ class Hangs(TroubleTest):
     def test_in_a_later_run(self):
         """That run is made again, without the kernel, and nothing is there twice."""
         runs = self.folder / "runs"
-        run, database = self.hanging("other", "changing", runs, "name", 2, metrics=TWO_GROUPS,
-                                     options=["--metrics-batch", 2])
+        run, database = self.hanging(
+            "other", "changing", runs, "name", 2, metrics=TWO_GROUPS, options=["--metrics-batch", 2]
+        )
         self.assert_told(run, "other")
         self.assertIn("this run is ended; it is made again", run.stderr)
         self.assertEqual(runs.read_text(), "3\n")
@@ -295,8 +367,9 @@ class Hangs(TroubleTest):
 
     def test_in_a_later_pass(self):
         runs = self.folder / "runs"
-        run, database = self.hanging("other", "changing", runs, "name", 2, metrics=THROUGHPUT,
-                                     options=["--metrics-batch", 2])
+        run, database = self.hanging(
+            "other", "changing", runs, "name", 2, metrics=THROUGHPUT, options=["--metrics-batch", 2]
+        )
         self.assertEqual(runs.read_text(), "4\n")
         self.assertEqual(len(self.assert_all_measured(database, THROUGHPUT)), 10, run.stderr)
 
@@ -314,8 +387,12 @@ class Hangs(TroubleTest):
 
     def test_the_user_ends_it(self):
         process = self.start(
-            "/usr/bin/env", "FAKE_CUPTI_HANG=_Z5saxpyfPKfPf", FAKE / "shapes", 4,
-            options=[*self.TIMEOUT, "--replay-mode", "kernel", "--metrics", ONE])
+            "/usr/bin/env",
+            "FAKE_CUPTI_HANG=_Z5saxpyfPKfPf",
+            FAKE / "shapes",
+            4,
+            options=[*self.TIMEOUT, "--replay-mode", "kernel", "--metrics", ONE],
+        )
         told = process.stderr.readline().decode()
         self.assertIn("saxpy", told)
         os.killpg(process.pid, signal.SIGINT)
@@ -326,8 +403,9 @@ class Hangs(TroubleTest):
 
 class Deaths(TroubleTest):
     def test_killed(self):
-        run, database = self.measure("die", "sigkill", 100, options=["--metrics-batch", 16],
-                                     check=137)
+        run, database = self.measure(
+            "die", "sigkill", 100, options=["--metrics-batch", 16], check=137
+        )
         self.assert_sound(database)
         kernels = self.kernels(database)
         self.assertEqual(len(kernels), 100)
@@ -335,8 +413,9 @@ class Deaths(TroubleTest):
         # All but the last window.
         self.assertEqual(measured, {metric: 96 for metric in TWO_GROUPS.split(",")})
         for one in self.values(database):
-            self.assertEqual(kernels[one.correlation, one.process],
-                             (one.name, one.grid, one.block, one.device))
+            self.assertEqual(
+                kernels[one.correlation, one.process], (one.name, one.grid, one.block, one.device)
+            )
         # Those of CUPTI's own have the same correlation ids, and names that nobody launched.
         self.assertEqual(len({kernel[:3] for kernel in kernels.values()}), 1)
 

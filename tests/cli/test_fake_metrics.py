@@ -13,8 +13,10 @@ from fake_run import CUPTI, FAKE, GPUPROF, PREFIX
 
 class ApplicationReplay(MetricTest):
     def test_every_kernel_has_every_metric(self):
-        metrics = ("achieved_occupancy,dram__bytes_read.sum,sm__ctas_launched.sum,ipc,"
-                   "gpu__time_duration.sum,flop_count_sp")
+        metrics = (
+            "achieved_occupancy,dram__bytes_read.sum,sm__ctas_launched.sum,ipc,"
+            "gpu__time_duration.sum,flop_count_sp"
+        )
         run, database = self.measure("shapes", 30, metrics=metrics)
         self.assertEqual(len(self.assert_all_measured(database, metrics)), 30)
         self.assertEqual(self.gaps(database), {})
@@ -34,45 +36,59 @@ class ApplicationReplay(MetricTest):
                 self.assertEqual(len(self.assert_all_measured(database)), 4)
                 self.assertEqual(database.count("CONCURRENT_KERNEL"), 16)
                 self.assertEqual(database.losses(), {})
-                left_out = [kind.removeprefix(PREFIX) for kind, in database.rows(
-                    "SELECT kind FROM STATISTIC WHERE name = 'kind_unavailable'")]
+                left_out = [
+                    kind.removeprefix(PREFIX)
+                    for (kind,) in database.rows(
+                        "SELECT kind FROM STATISTIC WHERE name = 'kind_unavailable'"
+                    )
+                ]
                 for kind in ("JIT", "MEM_DECOMPRESS"):
                     self.assertIn(kind, left_out)
                 self.assertEqual("PCIE" in left_out, version < 130200)
 
     def test_groups_and_the_plan(self):
         run, database = self.measure(
-            "shapes", 6, options=["--metrics-plan"], metrics=f"{TWO_GROUPS},{THROUGHPUT}")
+            "shapes", 6, options=["--metrics-plan"], metrics=f"{TWO_GROUPS},{THROUGHPUT}"
+        )
         groups = database.rows(
-            "SELECT _id_, chip, mode, scope, costClass, passes, metrics FROM METRIC_GROUP")
-        self.assertEqual(groups, [
-            (1, "FAKE1", "application", "", "outside the SM", 1, "dram__bytes_read.sum"),
-            (2, "FAKE1", "application", "", "inside the SM", 1, "sm__ctas_launched.sum"),
-            (3, "FAKE1", "application", "", "inside the SM", 3, THROUGHPUT),
-        ])
+            "SELECT _id_, chip, mode, scope, costClass, passes, metrics FROM METRIC_GROUP"
+        )
+        self.assertEqual(
+            groups,
+            [
+                (1, "FAKE1", "application", "", "outside the SM", 1, "dram__bytes_read.sum"),
+                (2, "FAKE1", "application", "", "inside the SM", 1, "sm__ctas_launched.sum"),
+                (3, "FAKE1", "application", "", "inside the SM", 3, THROUGHPUT),
+            ],
+        )
         self.assertIn("application replay, 5 runs of the program", run.stderr)
         self.assertIn("group 3: FAKE1, inside the SM, 3 passes", run.stderr)
         self.assertEqual(
             database.rows("SELECT passGroup, count(*) FROM METRIC_RANGE GROUP BY 1"),
-            [(1, 6), (2, 6), (3, 6)])
+            [(1, 6), (2, 6), (3, 6)],
+        )
 
     def test_the_plan_alone(self):
         plan = subprocess.run(
             [GPUPROF, "--cupti", str(CUPTI), "--metrics-plan", "--metrics", TWO_GROUPS],
-            env=self.environment({}), capture_output=True, text=True,
-            cwd=self.folder)
+            env=self.environment({}),
+            capture_output=True,
+            text=True,
+            cwd=self.folder,
+        )
         self.assertEqual(plan.returncode, 0, plan.stderr)
         self.assertIn("application replay, 2 runs of the program", plan.stdout)
         self.assertEqual(plan.stdout.count("  group "), 2)
 
     def test_one_run_only(self):
-        run = self.profile("shapes", 6, check=5,
-                           options=["--replay-mode", "disabled", "--metrics", TWO_GROUPS])
+        run = self.profile(
+            "shapes", 6, check=5, options=["--replay-mode", "disabled", "--metrics", TWO_GROUPS]
+        )
         self.assertIn("these metrics take 2 runs on FAKE1", run.stderr)
-        run, database = self.measure("shapes", 6, options=["--replay-mode", "disabled"],
-                                     metrics=ONE)
-        self.assertEqual(
-            len(self.assert_all_measured(database, ONE)), 6, run.stderr)
+        run, database = self.measure(
+            "shapes", 6, options=["--replay-mode", "disabled"], metrics=ONE
+        )
+        self.assertEqual(len(self.assert_all_measured(database, ONE)), 6, run.stderr)
 
     def test_windows(self):
         _, database = self.measure("shapes", 50, options=["--metrics-batch", 4])
@@ -83,32 +99,46 @@ class ApplicationReplay(MetricTest):
         for batch in (256, 4):
             with self.subTest(batch=batch):
                 run, database = self.measure(
-                    "shapes", 18, options=["--metrics-batch", batch],
-                    metrics=f"{THROUGHPUT},dram__bytes_read.sum")
+                    "shapes",
+                    18,
+                    options=["--metrics-batch", batch],
+                    metrics=f"{THROUGHPUT},dram__bytes_read.sum",
+                )
                 self.assertEqual(
-                    len(self.assert_all_measured(
-                        database, f"{THROUGHPUT},dram__bytes_read.sum")), 18)
+                    len(self.assert_all_measured(database, f"{THROUGHPUT},dram__bytes_read.sum")),
+                    18,
+                )
                 self.assertEqual(self.gaps(database), {}, run.stderr)
                 self.assertIn("run 4 of 4", run.stderr)
 
     def test_chips_devices_and_contexts(self):
         run, database = self.measure(
-            "devices", 3, 10, metrics="achieved_occupancy,dram_read_bytes,ipc",
-            FAKE_CUDA_DEVICES=3, FAKE_CUDA_CHIPS="FAKE1,FAKE2")
+            "devices",
+            3,
+            10,
+            metrics="achieved_occupancy,dram_read_bytes,ipc",
+            FAKE_CUDA_DEVICES=3,
+            FAKE_CUDA_CHIPS="FAKE1,FAKE2",
+        )
         kernels = self.assert_all_measured(
-            database, "achieved_occupancy,dram_read_bytes,ipc", ("FAKE1", "FAKE2"))
+            database, "achieved_occupancy,dram_read_bytes,ipc", ("FAKE1", "FAKE2")
+        )
         self.assertEqual(len(kernels), 60, run.stderr)
         self.assertEqual(self.gaps(database), {})
         self.assertEqual(
             dict(database.rows("SELECT chip, count(*) FROM METRIC_GROUP GROUP BY 1")),
-            {"FAKE1": 2, "FAKE2": 2})
+            {"FAKE1": 2, "FAKE2": 2},
+        )
         # Chips share the runs.
         self.assertIn("run 2 of 2", run.stderr)
         self.assertNotIn("run 3", run.stderr)
         self.assertEqual(
-            database.one("SELECT group_concat(DISTINCT counters) FROM METRIC_GROUP "
-                         "WHERE counters LIKE 'dram%' AND chip = 'FAKE2'"),
-            "dram__bytes_op_read.sum")
+            database.one(
+                "SELECT group_concat(DISTINCT counters) FROM METRIC_GROUP "
+                "WHERE counters LIKE 'dram%' AND chip = 'FAKE2'"
+            ),
+            "dram__bytes_op_read.sum",
+        )
 
     def test_a_context_that_ends(self):
         _, database = self.measure("contexts")
@@ -117,8 +147,9 @@ class ApplicationReplay(MetricTest):
 
     def test_threads(self):
         # One group only: which thread's launch comes first is not the same in each run.
-        _, database = self.measure("threads", 4, 50, metrics="sm__ctas_launched.sum",
-                                   options=["--metrics-batch", 16])
+        _, database = self.measure(
+            "threads", 4, 50, metrics="sm__ctas_launched.sum", options=["--metrics-batch", 16]
+        )
         self.assertEqual(len(self.assert_all_measured(database, "sm__ctas_launched.sum")), 200)
         self.assertEqual(self.gaps(database), {})
 
@@ -146,8 +177,10 @@ class ApplicationReplay(MetricTest):
         self.assertNotIn("ended with", run.stderr)
 
     def test_a_later_run_ends_in_another_way(self):
-        again = f"test -e {self.folder}/run && code=9 || code=4; touch {self.folder}/run; " \
-                f"{FAKE}/shapes 6; exit $code"
+        again = (
+            f"test -e {self.folder}/run && code=9 || code=4; touch {self.folder}/run; "
+            f"{FAKE}/shapes 6; exit $code"
+        )
         self.program = lambda name: f"/bin/{name}"
         run, database = self.measure("sh", "-c", again, check=4)
         self.assertIn("in run 2 the program ended with 9 and not with 4 as before", run.stderr)
@@ -158,8 +191,9 @@ class OtherRuns(MetricTest):
     """A run that does other things than the first is not joined with it."""
 
     def changing(self, how, metrics=TWO_GROUPS, *options, in_run=()):
-        run, database = self.measure("changing", self.folder / "runs", how, *in_run,
-                                     metrics=metrics, options=options)
+        run, database = self.measure(
+            "changing", self.folder / "runs", how, *in_run, metrics=metrics, options=options
+        )
         (self.folder / "runs").unlink()
         values = self.values(database)
         self.assert_right(values)
@@ -167,15 +201,27 @@ class OtherRuns(MetricTest):
         for one in values:
             self.assertEqual(
                 kernels[one.correlation, one.process],
-                (one.name, one.grid, one.block, one.device), "joined with another launch")
+                (one.name, one.grid, one.block, one.device),
+                "joined with another launch",
+            )
         lost = database.statistic("metrics_mismatched")
         gaps = self.gaps(database)
         # Where there are more or fewer than in a pass before, none of the window can be told.
-        self.assertEqual(sum(n for note, n in gaps.items() if "launched" in note or
-                             "has no such" in note), lost)
-        self.assertEqual([note for note in gaps if not re.match(
-            "(the first|another) run (launched another kernel here|has no such launch)"
-            "|CUPTI has [0-9]+ ranges for [0-9]+ launches", note)], [])
+        self.assertEqual(
+            sum(n for note, n in gaps.items() if "launched" in note or "has no such" in note), lost
+        )
+        self.assertEqual(
+            [
+                note
+                for note in gaps
+                if not re.match(
+                    "(the first|another) run (launched another kernel here|has no such launch)"
+                    "|CUPTI has [0-9]+ ranges for [0-9]+ launches",
+                    note,
+                )
+            ],
+            [],
+        )
         if lost:
             self.assertIn(f"; {lost} were of other launches", run.stderr)
         else:
@@ -195,13 +241,13 @@ class OtherRuns(MetricTest):
         for how in ("name", "grid"):
             with self.subTest(how=how):
                 database, measured, gaps = self.changing(how)
-                self.assertEqual(
-                    measured, {"dram__bytes_read.sum": 10, "sm__ctas_launched.sum": 9})
+                self.assertEqual(measured, {"dram__bytes_read.sum": 10, "sm__ctas_launched.sum": 9})
                 self.assertEqual(gaps, {self.OTHER: 1})
                 # Of a launch that was not joined no more than its own is known.
                 self.assertEqual(
                     database.rows("SELECT ordinal, correlation_id, measured FROM metric_gaps"),
-                    [(6, None, 0)])
+                    [(6, None, 0)],
+                )
 
     def test_more(self):
         _, measured, gaps = self.changing("more")
@@ -216,8 +262,14 @@ class OtherRuns(MetricTest):
     def test_several_passes(self):
         # How many are good: all in windows before the change, and where it keeps the number, all
         # but the one. After it one may still be what it was before.
-        for how, batch, good in (("name", 256, 9), ("grid", 4, 9), ("more", 4, 6), ("fewer", 4, 5),
-                                 ("more", 256, 0), ("fewer", 256, 0)):
+        for how, batch, good in (
+            ("name", 256, 9),
+            ("grid", 4, 9),
+            ("more", 4, 6),
+            ("fewer", 4, 5),
+            ("more", 256, 0),
+            ("fewer", 256, 0),
+        ):
             with self.subTest(how=how, batch=batch):
                 _, measured, gaps = self.changing(how, THROUGHPUT, "--metrics-batch", batch)
                 self.assertEqual(measured.get(THROUGHPUT, 0), good, gaps)
@@ -225,13 +277,19 @@ class OtherRuns(MetricTest):
 
     def test_a_pass_between(self):
         """Only the second of three runs is another: neither the first nor the last shows it."""
-        for how, batch, good in (("name", 256, 9), ("grid", 4, 9), ("more", 256, 6),
-                                 ("fewer", 256, 5)):
+        for how, batch, good in (
+            ("name", 256, 9),
+            ("grid", 4, 9),
+            ("more", 256, 6),
+            ("fewer", 256, 5),
+        ):
             with self.subTest(how=how, batch=batch):
-                _, measured, gaps = self.changing(how, THROUGHPUT, "--metrics-batch", batch,
-                                                  in_run=(2,))
+                _, measured, gaps = self.changing(
+                    how, THROUGHPUT, "--metrics-batch", batch, in_run=(2,)
+                )
                 self.assertEqual(measured[THROUGHPUT], good, gaps)
                 self.assertEqual(gaps, {self.ANOTHER: 10 - good})
+
 
 class Scopes(MetricTest):
     def measured(self, *options, target=("shapes", 24), metrics=ONE, **more):
@@ -245,16 +303,18 @@ class Scopes(MetricTest):
         for batch in (256, 4):
             database = self.measured("--metrics-batch", batch, "--kernels", "^saxpy")
             self.assert_measured(
-                database, self.kernels(database, "s.value = '_Z5saxpyfPKfPf'"),
-                "dram__bytes_read.sum")
-            self.assertEqual(
-                database.one("SELECT scope FROM METRIC_GROUP"), "kernels ^saxpy")
+                database,
+                self.kernels(database, "s.value = '_Z5saxpyfPKfPf'"),
+                "dram__bytes_read.sum",
+            )
+            self.assertEqual(database.one("SELECT scope FROM METRIC_GROUP"), "kernels ^saxpy")
 
     def test_several_passes(self):
         # What is not asked for lies between.
         database = self.measured("--metrics-batch", 4, "--kernels", "copy", metrics=THROUGHPUT)
         self.assert_measured(
-            database, self.kernels(database, "s.value = '_Z4copyPKfPf'"), THROUGHPUT)
+            database, self.kernels(database, "s.value = '_Z4copyPKfPf'"), THROUGHPUT
+        )
 
     def test_context_stream_name_invocation(self):
         database = self.measured("--kernels", "1:8:saxpy:2")
@@ -268,34 +328,48 @@ class Scopes(MetricTest):
                 self.assertEqual(self.values(self.measured("--kernels", other)), [])
 
     def test_devices(self):
-        database = self.measured(
-            "--devices", "1", target=("devices", 2, 5), FAKE_CUDA_DEVICES=2)
+        database = self.measured("--devices", "1", target=("devices", 2, 5), FAKE_CUDA_DEVICES=2)
         self.assert_measured(
-            database, self.kernels(database, "deviceId = 1"), "dram__bytes_read.sum")
+            database, self.kernels(database, "deviceId = 1"), "dram__bytes_read.sum"
+        )
 
     def test_metrics_of_their_own_for_different_kernels(self):
         run, database = self.measure(
-            "shapes", 24, metrics=None,
-            options=["--kernels", "copy", "--metrics", "dram__bytes_read.sum", "--kernels", "saxpy",
-                     "--metrics", "sm__ctas_launched.sum"])
+            "shapes",
+            24,
+            metrics=None,
+            options=[
+                "--kernels",
+                "copy",
+                "--metrics",
+                "dram__bytes_read.sum",
+                "--kernels",
+                "saxpy",
+                "--metrics",
+                "sm__ctas_launched.sum",
+            ],
+        )
         values = self.values(database)
         self.assert_right(values)
         self.assertEqual(
             collections.Counter((v.name, v.metric) for v in values),
-            {("_Z4copyPKfPf", "dram__bytes_read.sum"): 12,
-             ("_Z5saxpyfPKfPf", "sm__ctas_launched.sum"): 12})
+            {
+                ("_Z4copyPKfPf", "dram__bytes_read.sum"): 12,
+                ("_Z5saxpyfPKfPf", "sm__ctas_launched.sum"): 12,
+            },
+        )
 
     def test_skip_and_count(self):
         database = self.measured("--launch-skip", 5, "--launch-count", 7)
         correlations = sorted(self.kernels(database))[5:12]
         self.assertEqual(
-            sorted((v.correlation, v.process) for v in self.values(database)), correlations)
+            sorted((v.correlation, v.process) for v in self.values(database)), correlations
+        )
 
     def test_skip_and_count_among_kernels_of_a_name(self):
         database = self.measured("--kernels", "copy", "--launch-skip", 2, "--launch-count", 3)
         copies = sorted(self.kernels(database, "s.value = '_Z4copyPKfPf'"))[2:5]
-        self.assertEqual(
-            sorted((v.correlation, v.process) for v in self.values(database)), copies)
+        self.assertEqual(sorted((v.correlation, v.process) for v in self.values(database)), copies)
 
     def test_left_out(self):
         database = self.measured("--metrics-exclude", "^copy")
@@ -307,8 +381,9 @@ class Multiplex(MetricTest):
     METRICS = "dram__bytes_read.sum,sm__ctas_launched.sum,gpu__time_duration.sum"
 
     def multiplex(self, *target, options=(), metrics=METRICS, **more):
-        return self.measure(*target, options=["--replay-mode", "multiplex", *options],
-                            metrics=metrics, **more)
+        return self.measure(
+            *target, options=["--replay-mode", "multiplex", *options], metrics=metrics, **more
+        )
 
     def test_every_shape_in_every_group(self):
         # What is measured is decided by the samples alone, also where a start is dear and each group
@@ -320,9 +395,18 @@ class Multiplex(MetricTest):
     def assert_every_shape_in_every_group(self, start_ms):
         samples, batch = 5, 16
         run, database = self.multiplex(
-            "training", 300, options=["--metrics-overhead", "1000%", "--metrics-samples", samples,
-                                      "--metrics-batch", batch],
-            FAKE_CUPTI_START_COST_MS=f"{start_ms},0")
+            "training",
+            300,
+            options=[
+                "--metrics-overhead",
+                "1000%",
+                "--metrics-samples",
+                samples,
+                "--metrics-batch",
+                batch,
+            ],
+            FAKE_CUPTI_START_COST_MS=f"{start_ms},0",
+        )
         self.assertNotIn("run 2", run.stderr)
         self.assertEqual(database.count("CONCURRENT_KERNEL"), 12000)
         self.assertEqual(self.gaps(database), {})
@@ -337,12 +421,14 @@ class Multiplex(MetricTest):
 
     def assert_covered(self, database, measured):
         rows = database.rows(
-            "SELECT name, metric, launches, measured, mean, variance FROM metric_coverage")
+            "SELECT name, metric, launches, measured, mean, variance FROM metric_coverage"
+        )
         self.assertEqual(sum(row[3] for row in rows), sum(measured.values()))
         for name, metric, launches, count, mean, variance in rows:
             self.assertEqual(count, measured[name, metric])
             self.assertEqual(
-                launches, database.one("SELECT count(*) FROM kernels WHERE name = ?", name))
+                launches, database.one("SELECT count(*) FROM kernels WHERE name = ?", name)
+            )
             if count:
                 blocks = int(re.search("[0-9]+$", name)[0]) + 1
                 self.assertEqual(mean, expected(metric, [(blocks, 256)]))
@@ -350,11 +436,16 @@ class Multiplex(MetricTest):
 
     def test_budget(self):
         """Where a launch that is measured is dear, few are, and what that took is known."""
+
         def measured(steps, overhead):
             return self.multiplex(
-                "training", steps,
+                "training",
+                steps,
                 options=["--metrics-overhead", overhead, "--metrics-samples", 3000],
-                metrics=ONE, FAKE_CUPTI_METRIC_COST_US=300, FAKE_CUPTI_UNSTEADY=1)[1]
+                metrics=ONE,
+                FAKE_CUPTI_METRIC_COST_US=300,
+                FAKE_CUPTI_UNSTEADY=1,
+            )[1]
 
         generous = measured(150, "1000%")
         self.assertEqual(generous.statistic("metrics_launches"), 6000)
@@ -370,11 +461,22 @@ class Multiplex(MetricTest):
 
     def test_what_is_known_well_gets_no_more(self):
         """Values that do not vary are known after a few launches, others are measured on."""
+
         def measured(**more):
             _, database = self.multiplex(
-                "training", 800, options=["--metrics-overhead", "1000%", "--metrics-samples", 3000,
-                                          "--flush-period", 20],
-                metrics=ONE, **more)
+                "training",
+                800,
+                options=[
+                    "--metrics-overhead",
+                    "1000%",
+                    "--metrics-samples",
+                    3000,
+                    "--flush-period",
+                    20,
+                ],
+                metrics=ONE,
+                **more,
+            )
             return collections.Counter(v.name for v in self.values(database))
 
         steady = measured()
@@ -384,7 +486,8 @@ class Multiplex(MetricTest):
 
     def test_no_budget_for_a_start(self):
         _, database = self.multiplex(
-            "training", 20, options=["--metrics-overhead", "0.1%"], FAKE_CUPTI_START_COST_MS="50,5")
+            "training", 20, options=["--metrics-overhead", "0.1%"], FAKE_CUPTI_START_COST_MS="50,5"
+        )
         self.assertEqual(database.statistic("metrics_ranges"), 0)
         self.assertEqual(self.values(database), [])
         rows = database.rows("SELECT metric, launches, measured, mean FROM metric_coverage")
@@ -393,23 +496,29 @@ class Multiplex(MetricTest):
 
     def test_several_passes_are_refused(self):
         run = self.profile(
-            "training", 1, options=["--replay-mode", "multiplex", "--metrics", THROUGHPUT], check=5)
-        self.assertIn(f"3 passes, and multiplexing measures a launch once: {THROUGHPUT}",
-                      run.stderr)
+            "training", 1, options=["--replay-mode", "multiplex", "--metrics", THROUGHPUT], check=5
+        )
+        self.assertIn(
+            f"3 passes, and multiplexing measures a launch once: {THROUGHPUT}", run.stderr
+        )
         self.assertIn("--replay-mode application", run.stderr)
         self.assertEqual(run.stdout, b"")
         self.assertFalse(self.output.exists())
         # Those of one pass are not to blame.
         run = self.profile(
-            "training", 1, check=5,
-            options=["--replay-mode", "multiplex", "--metrics", f"{THROUGHPUT},{TWO_GROUPS}"])
+            "training",
+            1,
+            check=5,
+            options=["--replay-mode", "multiplex", "--metrics", f"{THROUGHPUT},{TWO_GROUPS}"],
+        )
         self.assertIn(f"measures a launch once: {THROUGHPUT}\n", run.stderr)
 
 
 class KernelReplay(MetricTest):
     def kernel(self, *target, options=(), metrics=f"{TWO_GROUPS},{THROUGHPUT}", **more):
-        return self.measure(*target, options=["--replay-mode", "kernel", *options], metrics=metrics,
-                            **more)
+        return self.measure(
+            *target, options=["--replay-mode", "kernel", *options], metrics=metrics, **more
+        )
 
     def test_all_in_one_run(self):
         metrics = f"{TWO_GROUPS},{THROUGHPUT}"
@@ -417,8 +526,10 @@ class KernelReplay(MetricTest):
         self.assertEqual(len(self.assert_all_measured(database, metrics)), 12)
         self.assertEqual(self.gaps(database), {})
         self.assertNotIn("metrics: run", run.stderr)
-        self.assertEqual(database.rows("SELECT mode, metrics FROM METRIC_GROUP"),
-                         [("kernel", metrics.replace(",", ", "))])
+        self.assertEqual(
+            database.rows("SELECT mode, metrics FROM METRIC_GROUP"),
+            [("kernel", metrics.replace(",", ", "))],
+        )
 
     def test_kernels_that_wait_for_others(self):
         run, database = self.kernel("cooperative", 4)
@@ -436,9 +547,18 @@ class KernelReplay(MetricTest):
         for mode in ("kernel", "application", "multiplex"):
             with self.subTest(mode=mode):
                 run, database = self.measure(
-                    "graphs", 6, 3,
-                    options=["--replay-mode", mode, "--metrics-batch", 4, "--metrics-overhead",
-                             "1000%"])
+                    "graphs",
+                    6,
+                    3,
+                    options=[
+                        "--replay-mode",
+                        mode,
+                        "--metrics-batch",
+                        4,
+                        "--metrics-overhead",
+                        "1000%",
+                    ],
+                )
                 self.assertEqual(database.count("CONCURRENT_KERNEL"), 24)
                 self.assertEqual(database.statistic("metrics_skipped_graph"), 6)
                 self.assertEqual(self.gaps(database), {}, run.stderr)
@@ -455,21 +575,27 @@ class KernelReplay(MetricTest):
             for metrics in (TWO_GROUPS, THROUGHPUT):
                 with self.subTest(mode=mode, metrics=metrics):
                     run, database = self.measure(
-                        "capture", 5, options=["--replay-mode", mode, "--metrics-batch", 3],
-                        metrics=metrics)
+                        "capture",
+                        5,
+                        options=["--replay-mode", mode, "--metrics-batch", 3],
+                        metrics=metrics,
+                    )
                     self.assertEqual(self.notices(run), [])
                     self.assertEqual(len(self.assert_all_measured(database, metrics)), 20)
                     self.assertEqual(self.gaps(database), {})
                     self.assertEqual(database.statistic("metrics_skipped_capture"), 10)
                     self.assertEqual(database.statistic("metrics_skipped_graph"), 5)
-                    self.assertIn("launches that were not measured: 5 CUDA graphs, "
-                                  "10 captured into graphs", run.stderr)
+                    self.assertIn(
+                        "launches that were not measured: 5 CUDA graphs, 10 captured into graphs",
+                        run.stderr,
+                    )
 
 
 class Ranges(MetricTest):
     def ranges(self, range_, *target, metrics=TWO_GROUPS, options=()):
-        run, database = self.measure(*target, options=["--range", range_, *options],
-                                     metrics=metrics)
+        run, database = self.measure(
+            *target, options=["--range", range_, *options], metrics=metrics
+        )
         self.assertEqual(self.gaps(database), {}, run.stderr)
         return run, database, self.values(database, "range")
 
@@ -484,31 +610,34 @@ class Ranges(MetricTest):
                 # Ranges of one name stay apart.
                 self.assertEqual(
                     collections.Counter((v.name, v.metric) for v in values),
-                    {(name, metric): 4 for metric in TWO_GROUPS.split(",")})
+                    {(name, metric): 4 for metric in TWO_GROUPS.split(",")},
+                )
                 self.assert_sums(values, [(64, 256)] * launches)
                 self.assertEqual(self.values(database), [])
 
     def test_regular_expression(self):
         # What lies inside a measured one is part of it.
         _, _, values = self.ranges("nvtx:ward", "ranges", 3, metrics=ONE)
-        self.assertEqual(collections.Counter(v.name for v in values),
-                         {"forward": 3, "backward": 3})
+        self.assertEqual(collections.Counter(v.name for v in values), {"forward": 3, "backward": 3})
         _, _, values = self.ranges("nvtx:", "ranges", 3, metrics=ONE)
         self.assertEqual(collections.Counter(v.name for v in values), {"step": 3})
 
     def test_times(self):
         _, database, _ = self.ranges("nvtx:forward", "ranges", 4)
         rows = database.rows(
-            'SELECT start, stop, ordinal FROM METRIC_RANGE WHERE passGroup = 1 ORDER BY start')
+            "SELECT start, stop, ordinal FROM METRIC_RANGE WHERE passGroup = 1 ORDER BY start"
+        )
         self.assertEqual([row[2] for row in rows], [1, 2, 3, 4])
         first, last = database.rows(
-            f'SELECT min(start), max("end") FROM {PREFIX}CONCURRENT_KERNEL')[0]
+            f'SELECT min(start), max("end") FROM {PREFIX}CONCURRENT_KERNEL'
+        )[0]
         for start, end, _ in rows:
             self.assertTrue(first - 10**9 < start < end < last + 10**9)
         # Ranges of a later run were at other times than those of the run that was traced.
         self.assertEqual(
-            database.rows('SELECT start, stop FROM METRIC_RANGE WHERE passGroup = 2'),
-            4 * [(None, None)])
+            database.rows("SELECT start, stop FROM METRIC_RANGE WHERE passGroup = 2"),
+            4 * [(None, None)],
+        )
 
     def test_profiler(self):
         _, _, values = self.ranges("profiler", "ranges", 4)
@@ -530,11 +659,14 @@ class Ranges(MetricTest):
         # Tracing them would add instructions to them.
         self.assertEqual(database.losses(), {"graphs_not_traced": 4})
         # CUPTI's own patches are not in them.
-        run, database = self.measure("graphs", 4, 3, options=["--range", "profiler"],
-                                     metrics=f"{ONE},flop_count_sp")
+        run, database = self.measure(
+            "graphs", 4, 3, options=["--range", "profiler"], metrics=f"{ONE},flop_count_sp"
+        )
         self.assertEqual([v.metric for v in self.values(database, "range")], [ONE])
-        self.assertEqual(self.gaps(database), {
-            "counters of patched code leave out the CUDA graphs that were launched": 1})
+        self.assertEqual(
+            self.gaps(database),
+            {"counters of patched code leave out the CUDA graphs that were launched": 1},
+        )
 
     def test_a_range_that_is_open_at_the_end(self):
         _, _, values = self.ranges("profiler", "ranges", 3, "open")
@@ -545,11 +677,17 @@ class Ranges(MetricTest):
         self.assert_sums(values, [(64, 256)] * 5)
 
     def test_windows_and_passes(self):
-        _, _, values = self.ranges("nvtx:step", "ranges", 7, options=["--metrics-batch", 3],
-                                   metrics=f"{THROUGHPUT},dram__bytes_read.sum")
+        _, _, values = self.ranges(
+            "nvtx:step",
+            "ranges",
+            7,
+            options=["--metrics-batch", 3],
+            metrics=f"{THROUGHPUT},dram__bytes_read.sum",
+        )
         self.assertEqual(
             collections.Counter(v.metric for v in values),
-            {THROUGHPUT: 7, "dram__bytes_read.sum": 7})
+            {THROUGHPUT: 7, "dram__bytes_read.sum": 7},
+        )
         self.assert_sums(values, [(64, 256)] * 5)
 
 
@@ -563,23 +701,31 @@ class NvprofTables(MetricTest):
         self.assertIsNone(ids.pop("dram__bytes_read.sum"))
         for name, metric_id in ids.items():
             rows = database.rows(
-                f"SELECT correlationId, value FROM {PREFIX}METRIC WHERE id = ?", metric_id)
+                f"SELECT correlationId, value FROM {PREFIX}METRIC WHERE id = ?", metric_id
+            )
             self.assertEqual({row[0] for row in rows}, {key[0] for key in kernels}, name)
         self.assertEqual(database.one(f"SELECT count(*) FROM {PREFIX}METRIC"), 24)
 
     def test_reports(self):
         self.measure("shapes", 12, metrics=self.METRICS)
         summary = subprocess.run(
-            [GPUPROF, "-i", str(self.output)], capture_output=True, text=True, cwd=self.folder)
+            [GPUPROF, "-i", str(self.output)], capture_output=True, text=True, cwd=self.folder
+        )
         text = summary.stdout + summary.stderr
         self.assertIn("Metric result", text)
         for name in self.METRICS.split(","):
             self.assertIn(name, text)
         trace = subprocess.run(
-            [GPUPROF, "-i", str(self.output), "--print-gpu-trace", "--csv"], capture_output=True,
-            text=True, cwd=self.folder)
-        lines = [line for line in (trace.stdout + trace.stderr).splitlines() if "copy(" in line
-                 or "achieved_occupancy" in line]
+            [GPUPROF, "-i", str(self.output), "--print-gpu-trace", "--csv"],
+            capture_output=True,
+            text=True,
+            cwd=self.folder,
+        )
+        lines = [
+            line
+            for line in (trace.stdout + trace.stderr).splitlines()
+            if "copy(" in line or "achieved_occupancy" in line
+        ]
         self.assertEqual(len(lines), 1 + 6, trace.stderr)
 
     def test_metrics_in_the_summary_of_a_run(self):
@@ -603,8 +749,12 @@ class Captures(MetricTest):
         capture.unlink(missing_ok=True)
         self.measure(*target, options=["--save-capture", capture, *options])
         again = self.folder / "again.sqlite"
-        subprocess.run([GPUPROF, "replay", str(capture), "-f", "-o", str(again)], check=True,
-                       capture_output=True, cwd=self.folder)
+        subprocess.run(
+            [GPUPROF, "replay", str(capture), "-f", "-o", str(again)],
+            check=True,
+            capture_output=True,
+            cwd=self.folder,
+        )
         first, second = self.ranges_of(self.output), self.ranges_of(again)
         self.assertEqual(first, second)
         self.assertGreater(len(first[0]), 0)

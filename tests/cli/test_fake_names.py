@@ -29,7 +29,9 @@ class Demangling(FakeTest):
     BAD = (ENDLESS, bomb(24), bomb(30))
 
     def names(self, database):
-        return dict(database.rows("SELECT value, demangled FROM StringTable WHERE value LIKE '_Z%'"))
+        return dict(
+            database.rows("SELECT value, demangled FROM StringTable WHERE value LIKE '_Z%'")
+        )
 
     def assert_named(self, database):
         self.assertEqual(database.kernels(), {name: 2 for name in (SAXPY, *self.BAD, "_Z5otherv")})
@@ -43,13 +45,24 @@ class Demangling(FakeTest):
 
     def test_names_that_are_too_much(self):
         capture = self.folder / "run.gpcap"
-        run = self.profile("names", 1024, SAXPY, *self.BAD, "_Z5otherv", check=0,
-                           options=["--save-capture", capture])
+        run = self.profile(
+            "names",
+            1024,
+            SAXPY,
+            *self.BAD,
+            "_Z5otherv",
+            check=0,
+            options=["--save-capture", capture],
+        )
         self.assertIn("nothing lost", run.stderr)
         self.assert_named(self.database())
         again = self.folder / "again.sqlite"
-        subprocess.run([GPUPROF, "replay", str(capture), "-o", str(again)], check=True,
-                       capture_output=True, cwd=self.folder)
+        subprocess.run(
+            [GPUPROF, "replay", str(capture), "-o", str(again)],
+            check=True,
+            capture_output=True,
+            cwd=self.folder,
+        )
         self.assert_named(self.database(again))
 
     def test_reports(self):
@@ -57,8 +70,12 @@ class Demangling(FakeTest):
         for style in ("on", "off", "modern", "nvprof"):
             with self.subTest(style=style):
                 run = subprocess.run(
-                    [GPUPROF, "-i", str(self.output), "--demangling", style, "--csv"], check=True,
-                    capture_output=True, text=True, cwd=self.folder)
+                    [GPUPROF, "-i", str(self.output), "--demangling", style, "--csv"],
+                    check=True,
+                    capture_output=True,
+                    text=True,
+                    cwd=self.folder,
+                )
                 self.assertIn("saxpy", run.stderr)
 
 
@@ -72,8 +89,7 @@ class LongNames(MetricTest):
 
     def assert_sound(self, run, database, measured):
         self.assertEqual(run.stdout, b"the program ends as it should\n")
-        self.assertEqual(database.kernels(),
-                         {self.LONG: 2, self.LONG + "_gemm": 2, SAXPY: 2})
+        self.assertEqual(database.kernels(), {self.LONG: 2, self.LONG + "_gemm": 2, SAXPY: 2})
         self.assertEqual(sorted({v.name for v in self.values(database)}), sorted(measured))
 
     def test_kernels(self):
@@ -82,8 +98,12 @@ class LongNames(MetricTest):
         self.assertEqual(database.statistic("metrics_skipped_unanswered"), 0)
         for pattern, there in ((".*gemm", True), (".*nothing", False)):
             report = subprocess.run(
-                [GPUPROF, "-i", str(self.output), "--kernels", pattern, "--csv"], check=True,
-                capture_output=True, text=True, cwd=self.folder)
+                [GPUPROF, "-i", str(self.output), "--kernels", pattern, "--csv"],
+                check=True,
+                capture_output=True,
+                text=True,
+                cwd=self.folder,
+            )
             self.assertEqual("_gemm" in report.stderr, there)
 
     def test_left_out(self):
@@ -92,8 +112,15 @@ class LongNames(MetricTest):
 
     def test_names_that_are_too_much(self):
         """They are searched as the compiler wrote them, and cost the program a moment."""
-        run, database = self.measure("names", 256, SAXPY, ENDLESS, bomb(30), "_Z5otherv",
-                                     options=["--kernels", "^(saxpy|other|_Z1l)"])
+        run, database = self.measure(
+            "names",
+            256,
+            SAXPY,
+            ENDLESS,
+            bomb(30),
+            "_Z5otherv",
+            options=["--kernels", "^(saxpy|other|_Z1l)"],
+        )
         measured = {v.name for v in self.values(database)}
         self.assertLessEqual({SAXPY}, measured)
         self.assertLessEqual(measured, {SAXPY, ENDLESS, "_Z5otherv"})
@@ -113,8 +140,12 @@ class Terminal(FakeTest):
         self.profile("names", 1024, self.NAME, check=0)
 
     def report(self, *options):
-        run = subprocess.run([GPUPROF, "-i", str(self.output), *options], check=True,
-                             capture_output=True, cwd=self.folder)
+        run = subprocess.run(
+            [GPUPROF, "-i", str(self.output), *options],
+            check=True,
+            capture_output=True,
+            cwd=self.folder,
+        )
         return (run.stdout + run.stderr).decode()
 
     def assert_harmless(self, text):
@@ -135,17 +166,22 @@ class Terminal(FakeTest):
             rows = [row for row in csv.reader(text.splitlines()) if self.SHOWN in " ".join(row)]
             self.assertGreaterEqual(len(rows), 1)
             for row in rows:
-                self.assertIn(self.SHOWN, [cell.split(" [")[0] if options else cell for cell in row])
+                self.assertIn(
+                    self.SHOWN, [cell.split(" [")[0] if options else cell for cell in row]
+                )
 
     def test_json(self):
         text = self.report("--json")
         self.assert_harmless(text)
-        self.assertIn(self.NAME, [row.get("name") for table in json.loads(text)["tables"]
-                                  for row in table["rows"]])
+        self.assertIn(
+            self.NAME,
+            [row.get("name") for table in json.loads(text)["tables"] for row in table["rows"]],
+        )
 
     def test_info(self):
-        text = subprocess.run([GPUPROF, "info", str(self.output)], check=True, capture_output=True,
-                              cwd=self.folder).stdout.decode()
+        text = subprocess.run(
+            [GPUPROF, "info", str(self.output)], check=True, capture_output=True, cwd=self.folder
+        ).stdout.decode()
         self.assert_harmless(text)
         self.assertIn("\\x1b[31m", text)
 

@@ -106,9 +106,7 @@ class Files(FakeTest):
     def test_program_that_is_no_program(self):
         file = self.folder / "text"
         file.write_text("text")
-        process = subprocess.run(
-            [GPUPROF, "-o", str(self.output), str(file)], capture_output=True
-        )
+        process = subprocess.run([GPUPROF, "-o", str(self.output), str(file)], capture_output=True)
         self.assertEqual(process.returncode, 13, process.stderr)
 
     def test_nothing_is_left_beside_the_file(self):

@@ -22,8 +22,7 @@ class Forks(FakeTest):
                 self.output = self.folder / f"{how}.sqlite"
                 database = self.forked(how)
                 self.assertEqual(database.kernels(), {"parent": 40})
-                self.assertEqual(
-                    database.rows("SELECT goodbye, salvaged FROM PROCESS"), [(1, 0)])
+                self.assertEqual(database.rows("SELECT goodbye, salvaged FROM PROCESS"), [(1, 0)])
                 self.assertEqual(database.losses(), {})
 
     def test_child_forked_while_threads_launch(self):
@@ -43,7 +42,8 @@ class Forks(FakeTest):
                 self.assertEqual(database.count("CONCURRENT_KERNEL"), 40 + 23)
                 processes = database.rows(
                     """SELECT number, executable, processId, parentProcessId, goodbye FROM PROCESS
-                       ORDER BY number""")
+                       ORDER BY number"""
+                )
                 self.assertEqual([process[0] for process in processes], [0, 1])
                 self.assertEqual(processes[0][1], self.program("forks"))
                 self.assertEqual(processes[1][1], self.program("hello"))
@@ -59,8 +59,7 @@ class Trees(FakeTest):
     def test_tree(self):
         self.profile_with_ledger("tree", 3, 10, check=0)
         database = self.database()
-        self.assertEqual(
-            database.kernels(), {f"depth_{3 - i}": 20 * 2**i for i in range(4)})
+        self.assertEqual(database.kernels(), {f"depth_{3 - i}": 20 * 2**i for i in range(4)})
         self.assert_all_there(database)
         self.assertEqual(database.losses(), {})
         self.assertEqual(database.one("SELECT count(*) FROM PROCESS"), 15)
@@ -68,23 +67,33 @@ class Trees(FakeTest):
         self.assert_correlated(database)
         self.assertEqual(
             database.rows(f"""SELECT DISTINCT count(*) FROM {PREFIX}CONCURRENT_KERNEL
-                              GROUP BY processId"""), [(20,)])
+                              GROUP BY processId"""),
+            [(20,)],
+        )
         self.assertEqual(
             database.one(f"""SELECT count(*) FROM (SELECT correlationId >> 32 AS number
                                FROM {PREFIX}RUNTIME GROUP BY 1
-                               HAVING count(DISTINCT processId) > 1)"""), 0)
+                               HAVING count(DISTINCT processId) > 1)"""),
+            0,
+        )
         # So a join on the correlation id alone is right.
         self.assertEqual(
             database.one(f"""SELECT count(*) FROM {PREFIX}CONCURRENT_KERNEL AS k
-                             JOIN {PREFIX}RUNTIME AS r USING (correlationId)"""), 15 * 20)
+                             JOIN {PREFIX}RUNTIME AS r USING (correlationId)"""),
+            15 * 20,
+        )
         self.assertEqual(
             database.one(f"""SELECT count(*) FROM {PREFIX}CONCURRENT_KERNEL AS k
                              JOIN {PREFIX}RUNTIME AS r USING (correlationId)
-                             WHERE r.processId != k.processId"""), 0)
+                             WHERE r.processId != k.processId"""),
+            0,
+        )
         self.assertEqual(
             database.one(f"""SELECT count(*) FROM {PREFIX}CONCURRENT_KERNEL AS k
                              JOIN PROCESS AS p ON p.number = k.correlationId >> 32
-                             WHERE p.processId = k.processId"""), 15 * 20)
+                             WHERE p.processId = k.processId"""),
+            15 * 20,
+        )
 
     def test_python_with_workers(self):
         script = self.folder / "workers.py"
@@ -105,7 +114,8 @@ sys.exit(3)
         database = self.database()
         self.assertEqual(
             database.kernels(),
-            {"_Z5dyingPf": 30, "_Z6vectorPfi": 3, "_ZN3lib6directILi4EEEvPKf": 3, "_Z4nodev": 9})
+            {"_Z5dyingPf": 30, "_Z6vectorPfi": 3, "_ZN3lib6directILi4EEEvPKf": 3, "_Z4nodev": 9},
+        )
         self.assertEqual(database.one("SELECT count(*) FROM PROCESS"), 6)
         self.assertEqual(database.one("SELECT sum(goodbye) FROM PROCESS"), 3)
         self.assert_correlated(database)
@@ -116,10 +126,14 @@ sys.exit(3)
         self.assertEqual(database.count("DEVICE"), 4)
         self.assertEqual(
             database.rows(f"""SELECT deviceId, count(*) FROM {PREFIX}DEVICE_ATTRIBUTE
-                              GROUP BY deviceId"""), [(i, 120) for i in range(4)])
+                              GROUP BY deviceId"""),
+            [(i, 120) for i in range(4)],
+        )
         self.assertEqual(
             database.rows(f"""SELECT DISTINCT s.value FROM {PREFIX}DEVICE AS d
-                              JOIN StringTable AS s ON s._id_ = d.name"""), [("Stand-in GPU",)])
+                              JOIN StringTable AS s ON s._id_ = d.name"""),
+            [("Stand-in GPU",)],
+        )
 
 
 if __name__ == "__main__":

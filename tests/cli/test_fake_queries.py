@@ -20,21 +20,26 @@ class Queries(FakeTest):
     def calls(self, *options, target=("asks", 10), **arguments):
         """Rows by CUPTI's name of the function."""
         self.run_ended = self.profile(*target, options=["-f", *options], check=0, **arguments)
-        return dict(self.database().rows("""
+        return dict(
+            self.database().rows("""
             SELECT n.name, count(*) FROM (
               SELECT 'runtime' AS domain, cbid FROM CUPTI_ACTIVITY_KIND_RUNTIME
               UNION ALL SELECT 'driver', cbid FROM CUPTI_ACTIVITY_KIND_DRIVER) AS c
-            JOIN API_NAME AS n USING (domain, cbid) GROUP BY n.name"""))
+            JOIN API_NAME AS n USING (domain, cbid) GROUP BY n.name""")
+        )
 
     def rule(self):
         return self.database().run().get("calls_left_out")
 
     def assert_left_out(self, calls, launches=10):
-        self.assertEqual(calls, {"cudaLaunchKernel_v7000": launches, "cudaEventQuery_v3020": launches})
+        self.assertEqual(
+            calls, {"cudaLaunchKernel_v7000": launches, "cudaEventQuery_v3020": launches}
+        )
 
     def assert_all(self, calls, n=10):
         self.assertEqual(
-            calls, dict.fromkeys([*ASKING, "cudaLaunchKernel_v7000", "cudaEventQuery_v3020"], n))
+            calls, dict.fromkeys([*ASKING, "cudaLaunchKernel_v7000", "cudaEventQuery_v3020"], n)
+        )
 
     def test_left_out_by_default(self):
         self.assert_left_out(self.calls())
@@ -45,13 +50,18 @@ class Queries(FakeTest):
         self.assertEqual(names, sorted(set(names)))
         self.assertLess(
             {"cudaGetDevice", "cuCtxGetCurrent", "cudaStreamIsCapturing", "cudaGetLastError"},
-            set(names))
+            set(names),
+        )
         self.assertFalse({"cudaLaunchKernel", "cudaEventQuery"} & set(names))
 
     def test_asked_for(self):
-        for options in (["--trace", "+queries"], ["--trace", "gpu,api,queries"],
-                        ["--print-api-trace"], ["--print-api-summary"],
-                        ["--trace", "gpu,api", "--print-api-trace"]):
+        for options in (
+            ["--trace", "+queries"],
+            ["--trace", "gpu,api,queries"],
+            ["--print-api-trace"],
+            ["--print-api-summary"],
+            ["--trace", "gpu,api", "--print-api-trace"],
+        ):
             with self.subTest(options=options):
                 self.assert_all(self.calls(*options))
                 self.assertEqual(self.rule(), "none")
@@ -64,13 +74,17 @@ class Queries(FakeTest):
         self.assertRegex(self.run_ended.stderr, OF_A_RUN)
 
     def test_no_calls_at_all(self):
-        for options in (["--trace", "gpu"], ["--profile-api-trace", "none"],
-                        ["--trace", "gpu", "--print-api-trace"]):
+        for options in (
+            ["--trace", "gpu"],
+            ["--profile-api-trace", "none"],
+            ["--trace", "gpu", "--print-api-trace"],
+        ):
             with self.subTest(options=options):
                 self.assertEqual(self.calls(*options), {})
                 self.assertIsNone(self.rule())
                 self.assertEqual(
-                    self.database().count("CONCURRENT_KERNEL WHERE correlationId = 0"), 0)
+                    self.database().count("CONCURRENT_KERNEL WHERE correlationId = 0"), 0
+                )
                 self.assertNotIn("only ask", self.run_ended.stderr)
 
     def test_one_kind_of_calls(self):
@@ -86,7 +100,9 @@ class Queries(FakeTest):
         self.assertEqual(self.database().kernels(), {"inside": 20})
         calls = self.calls("--profile-from-start", "off", "--trace", "+queries", target=windows)
         self.assertEqual(calls["cudaGetDevice_v3020"], 20)
-        self.assertEqual(self.calls("--profile-from-start", "off", "--trace", "gpu", target=windows), {})
+        self.assertEqual(
+            self.calls("--profile-from-start", "off", "--trace", "gpu", target=windows), {}
+        )
         self.assertEqual(self.database().kernels(), {"inside": 20})
 
     def test_a_cupti_that_cannot(self):
@@ -99,7 +115,8 @@ class Queries(FakeTest):
 
     def test_queries_need_calls(self):
         process = subprocess.run(
-            [GPUPROF, "--trace", "gpu,queries", "true"], capture_output=True, text=True)
+            [GPUPROF, "--trace", "gpu,queries", "true"], capture_output=True, text=True
+        )
         self.assertEqual(process.returncode, 5)
         self.assertIn("gpu,api,queries", process.stderr)
 
@@ -107,22 +124,37 @@ class Queries(FakeTest):
 class Reports(FakeTest):
     def report(self, *options):
         process = subprocess.run(
-            [GPUPROF, "-i", self.output, *options], capture_output=True, text=True, check=True)
+            [GPUPROF, "-i", self.output, *options], capture_output=True, text=True, check=True
+        )
         return process.stdout + process.stderr
 
     def test_line_behind_api_calls(self):
         self.profile("asks", 10, check=0)
-        for options in ([], ["--print-summary"], ["--print-api-summary"], ["--print-api-trace"],
-                        ["--print-gpu-trace", "--print-api-trace"]):
+        for options in (
+            [],
+            ["--print-summary"],
+            ["--print-api-summary"],
+            ["--print-api-trace"],
+            ["--print-gpu-trace", "--print-api-trace"],
+        ):
             with self.subTest(options=options):
                 self.assertEqual(self.report(*options).splitlines()[-1], LINE)
-        for options in (["--print-gpu-summary"], ["--print-gpu-trace"], ["--csv"], ["--json"],
-                        ["--print-summary-per-gpu"], ["--print-nvtx-summary"]):
+        for options in (
+            ["--print-gpu-summary"],
+            ["--print-gpu-trace"],
+            ["--csv"],
+            ["--json"],
+            ["--print-summary-per-gpu"],
+            ["--print-nvtx-summary"],
+        ):
             with self.subTest(options=options):
                 self.assertNotIn("only ask", self.report(*options))
         info = subprocess.run(
-            [GPUPROF, "info", self.output], capture_output=True, text=True, check=True).stdout
-        self.assertRegex(info, r"left out +calls of \d{3} functions that only ask \(--trace \+queries\)")
+            [GPUPROF, "info", self.output], capture_output=True, text=True, check=True
+        ).stdout
+        self.assertRegex(
+            info, r"left out +calls of \d{3} functions that only ask \(--trace \+queries\)"
+        )
 
     def test_no_line_where_all_is_there(self):
         self.profile("asks", 10, options=["--trace", "+queries"], check=0)

@@ -144,7 +144,9 @@ class Hello(FakeTest):
         database = self.hello(3, options=["--trace", "+queries"])
         self.assertEqual(database.count("DEVICE_ATTRIBUTE"), 120)
         self.assertEqual(
-            database.rows(f"SELECT value FROM {PREFIX}DEVICE_ATTRIBUTE WHERE attribute = x'10000000'"),
+            database.rows(
+                f"SELECT value FROM {PREFIX}DEVICE_ATTRIBUTE WHERE attribute = x'10000000'"
+            ),
             [(b"\xa0\0\0\0\0\0\0\0",)],
         )
         self.assertEqual(database.own_calls(), 0)

@@ -24,7 +24,8 @@ class SecretsTest(FakeTest):
 
     def gpuprof(self, *words, code=0):
         process = subprocess.run(
-            [GPUPROF, *map(str, words)], capture_output=True, cwd=self.folder, text=True)
+            [GPUPROF, *map(str, words)], capture_output=True, cwd=self.folder, text=True
+        )
         self.assertEqual(process.returncode, code, process.stderr)
         return process.stdout + process.stderr
 
@@ -40,8 +41,7 @@ class Environment(SecretsTest):
             "NCCL_TOKEN": "Zoroaster", "AWS_SECRET_ACCESS_KEY": "Zwingli",
         }  # fmt: skip
         known = {"CUDA_DEVICE_MAX_CONNECTIONS": "8", "NCCL_DEBUG": "WARN", "RANK": "3"}
-        self.profile(
-            "hello", options=["--save-capture", self.capture], check=0, **secrets, **known)
+        self.profile("hello", options=["--save-capture", self.capture], check=0, **secrets, **known)
         stored = json.loads(self.database().run()["environment"])
         self.assertEqual({name: stored.get(name) for name in known}, known)
         for name, value in secrets.items():
@@ -119,7 +119,8 @@ class CommandLines(SecretsTest):
             database = self.database(file)
             self.assertEqual(
                 database.rows("SELECT DISTINCT executable, command_line FROM PROCESS"),
-                [(f"{FAKE}/hello", None)])
+                [(f"{FAKE}/hello", None)],
+            )
             self.assertFalse({"command_line", "gpuprof_command_line"} & database.run().keys())
             said = self.gpuprof("info", file)
             self.assertIn(f"{FAKE}/hello, CUPTI", said)
@@ -215,17 +216,20 @@ class Anonymous(SecretsTest):
         indexes = "SELECT name FROM sqlite_master WHERE type = 'index' AND sql NOT NULL ORDER BY 1"
         self.assertEqual(
             database.rows(indexes),
-            [row for row in whole.rows(indexes) if row != ("index_of_mine",)])
+            [row for row in whole.rows(indexes) if row != ("index_of_mine",)],
+        )
         self.assertGreater(len(database.rows(indexes)), 5)
         for kind in ("CONCURRENT_KERNEL", "MEMCPY", "MEMSET", "RUNTIME", "DRIVER", "MEMORY2"):
             self.assertGreater(database.count(kind), 0)
             self.assertEqual(database.count(kind), whole.count(kind), kind)
         self.assertEqual(database.kernels(), whole.kernels())
         self.assertEqual(
-            database.rows(f"SELECT lineNumber, fileName FROM {PREFIX}SOURCE_LOCATOR"), [(8, 0)])
+            database.rows(f"SELECT lineNumber, fileName FROM {PREFIX}SOURCE_LOCATOR"), [(8, 0)]
+        )
         self.assertEqual(
             database.rows("SELECT executable, command_line, cupti_path FROM PROCESS"),
-            [(None, None, None)])
+            [(None, None, None)],
+        )
         run = database.run()
         self.assertEqual(run["derived_from"], "gpuprof slice --anonymise")
         self.assertEqual(run["finished"], 1)
@@ -239,7 +243,8 @@ class Anonymous(SecretsTest):
         self.gpuprof("slice", part, "--anonymise", "-o", "again.sqlite")
         self.assertEqual(
             self.database(self.folder / "again.sqlite").rows("SELECT * FROM StringTable"),
-            database.rows("SELECT * FROM StringTable"))
+            database.rows("SELECT * FROM StringTable"),
+        )
 
     def test_ranges(self):
         source = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
@@ -256,8 +261,7 @@ class Anonymous(SecretsTest):
         self.output.rename(whole)
         self.tell_all(whole)
         part = self.check(whole, "--from", "1ns")
-        self.assertLess(
-            self.database(part).count("RUNTIME"), self.database(whole).count("RUNTIME"))
+        self.assertLess(self.database(part).count("RUNTIME"), self.database(whole).count("RUNTIME"))
 
     def test_nothing_to_do(self):
         self.profile("hello", check=0)

@@ -142,9 +142,11 @@ class StandStill(FakeTest):
         database = self.database()
         discarded = self.assert_all_accounted_for(database)
         self.assertEqual(database.statistic("strings_lost"), 0)
-        names = dict(database.rows("""
+        names = dict(
+            database.rows("""
             SELECT s.value, count(*) FROM CUPTI_ACTIVITY_KIND_MARKER AS m
-            JOIN StringTable AS s ON s._id_ = m.name WHERE m.name != 0 GROUP BY 1"""))
+            JOIN StringTable AS s ON s._id_ = m.name WHERE m.name != 0 GROUP BY 1""")
+        )
         self.assertLessEqual(set(names), {"outer", "inner", "here"})
         if not discarded:
             self.assertEqual(names, {"outer": n, "inner": n, "here": n})
@@ -159,7 +161,8 @@ class BeforeTheStart(FakeTest):
         go, done = self.folder / "go", self.folder / "done"
         script = (
             f'while [ ! -e {go} ]; do sleep 0.02; done; "$0" "$@"; echo $? > {done}.part; '
-            f"mv {done}.part {done}")
+            f"mv {done}.part {done}"
+        )
         self.program = lambda name: name if name == "sh" else str(FakeTest.program(self, name))
         command = ["sh", "-c", script, FakeTest.program(self, target[0]), *target[1:]]
         launcher = self.start(*command, FAKE_CUPTI_LEDGER=self.folder / "ledger",

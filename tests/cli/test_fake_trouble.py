@@ -67,27 +67,41 @@ class FailingCalls(FakeTest):
         self.assertEqual(database.count("DEVICE"), 1)
 
     def test_small_things(self):
-        for call in ("cuptiActivitySetAttribute", "cuptiEnableCallback",
-                     "cuptiActivityEnableDriverApi", "cuptiSetThreadIdType",
-                     "cuptiActivityConfigureUnifiedMemoryCounter", "cuptiGetContextId",
-                     "cuptiActivityDisable", "cuptiGetCallbackName",
-                     "cuptiActivityGetNumDroppedRecords"):
+        for call in (
+            "cuptiActivitySetAttribute",
+            "cuptiEnableCallback",
+            "cuptiActivityEnableDriverApi",
+            "cuptiSetThreadIdType",
+            "cuptiActivityConfigureUnifiedMemoryCounter",
+            "cuptiGetContextId",
+            "cuptiActivityDisable",
+            "cuptiGetCallbackName",
+            "cuptiActivityGetNumDroppedRecords",
+        ):
             with self.subTest(call=call):
                 run, database = self.failing(f"{call}=999", options=["--trace", "+module"])
                 self.assertEqual(database.count("CONCURRENT_KERNEL"), 23)
                 self.assertEqual(database.own_calls(), 0)
                 # Counted each time, told once.
                 self.assertGreater(database.losses().get("cupti_errors", 0), 0)
-                self.assertEqual(database.rows("SELECT severity, text FROM DIAGNOSTIC"),
-                                 [("notice", f"{call}: CUPTI_ERROR_UNKNOWN")])
+                self.assertEqual(
+                    database.rows("SELECT severity, text FROM DIAGNOSTIC"),
+                    [("notice", f"{call}: CUPTI_ERROR_UNKNOWN")],
+                )
                 self.assertEqual(run.stderr.count(f"{call}: CUPTI_ERROR_UNKNOWN"), 1, run.stderr)
 
     def test_expected_results(self):
         # Older versions say so to what they do not know.
-        for call in ("cuptiActivitySetAttribute=1", "cuptiEnableCallback=1",
-                     "cuptiActivityEnableDriverApi=1", "cuptiSetThreadIdType=1",
-                     "cuptiActivityConfigureUnifiedMemoryCounter=28", "cuptiGetCallbackName=1",
-                     "cuptiActivityEnable:10=21", "cuptiActivityEnableAndDump=999"):
+        for call in (
+            "cuptiActivitySetAttribute=1",
+            "cuptiEnableCallback=1",
+            "cuptiActivityEnableDriverApi=1",
+            "cuptiSetThreadIdType=1",
+            "cuptiActivityConfigureUnifiedMemoryCounter=28",
+            "cuptiGetCallbackName=1",
+            "cuptiActivityEnable:10=21",
+            "cuptiActivityEnableAndDump=999",
+        ):
             with self.subTest(call=call):
                 _, database = self.failing(call)
                 self.assertEqual(database.losses().get("cupti_errors", 0), 0)
@@ -130,10 +144,12 @@ class Reasons(FakeTest):
         self.failed()
         database = self.database()
         (row,) = database.rows(
-            "SELECT time > 1700000000000000000, severity, statistic, text FROM DIAGNOSTIC")
+            "SELECT time > 1700000000000000000, severity, statistic, text FROM DIAGNOSTIC"
+        )
         self.assertEqual(row, (1, "error", "not_profiled", self.WHY))
-        self.assertEqual(database.rows("SELECT name, reason FROM losses"),
-                         [("not_profiled", self.WHY)])
+        self.assertEqual(
+            database.rows("SELECT name, reason FROM losses"), [("not_profiled", self.WHY)]
+        )
 
     def test_last_line(self):
         last = self.failed().stderr.splitlines()[-1]
@@ -166,23 +182,36 @@ class NothingRecorded(FakeTest):
         for name in ("true", "./without_cuda"):
             with self.subTest(name=name):
                 os.path.exists(self.folder / "without_cuda") or shutil.copy(
-                    FAKE / "without_cuda", self.folder)
+                    FAKE / "without_cuda", self.folder
+                )
                 run = subprocess.run(
-                    [GPUPROF, "-f", "-o", self.output, name], cwd=self.folder, text=True,
-                    capture_output=True, env=self.environment({"LD_LIBRARY_PATH": FAKE}))
+                    [GPUPROF, "-f", "-o", self.output, name],
+                    cwd=self.folder,
+                    text=True,
+                    capture_output=True,
+                    env=self.environment({"LD_LIBRARY_PATH": FAKE}),
+                )
                 self.assertEqual(run.returncode, 0 if name == "true" else 6)
-                self.assertEqual(run.stderr.splitlines()[-1],
-                                 f"gpuprof: {self.output}: 0 records: no process used CUDA")
+                self.assertEqual(
+                    run.stderr.splitlines()[-1],
+                    f"gpuprof: {self.output}: 0 records: no process used CUDA",
+                )
 
     def test_it_can_be_a_failure(self):
         for more in ([], ["-o", self.output]):
-            for target, code in ((["true"], 24), ([self.program("without_cuda")], 6),
-                                 ([self.program("hello"), "5"], 0)):
+            for target, code in (
+                (["true"], 24),
+                ([self.program("without_cuda")], 6),
+                ([self.program("hello"), "5"], 0),
+            ):
                 with self.subTest(target=target, more=more):
                     run = subprocess.run(
                         [GPUPROF, "-f", "--fail-if-empty", "--cupti", CUPTI, *more, *target],
-                        cwd=self.folder, text=True, capture_output=True,
-                        env=self.environment({}))
+                        cwd=self.folder,
+                        text=True,
+                        capture_output=True,
+                        env=self.environment({}),
+                    )
                     self.assertEqual(run.returncode, code, run.stderr)
                     self.assertEqual("nothing was recorded" in run.stderr, code == 24)
 
@@ -206,7 +235,8 @@ class NoDriver(FakeTest):
                            FAKE_CUPTI_FAIL="cuptiGetVersion=15")  # fmt: skip
         self.assertRegex(
             run.stderr.splitlines()[0],
-            r"^gpuprof: process \d+: no CUDA driver \(libcuda.so.1\) on this machine$")
+            r"^gpuprof: process \d+: no CUDA driver \(libcuda.so.1\) on this machine$",
+        )
         self.assertNotIn("--cupti", run.stderr)
 
 
@@ -273,8 +303,12 @@ class FullBuffers(FakeTest):
     def test_launcher_stands_still(self):
         n = 100_000
         process = self.start(
-            "burst", n, 2, options=["--activity-buffers", 8],
-            FAKE_CUPTI_LEDGER=self.folder / "ledger")
+            "burst",
+            n,
+            2,
+            options=["--activity-buffers", 8],
+            FAKE_CUPTI_LEDGER=self.folder / "ledger",
+        )
         self.wait_for(lambda: sum(self.ledger().values()) > 100)
         os.kill(process.pid, signal.SIGSTOP)
         try:
@@ -330,7 +364,8 @@ class FullDisk(FakeTest):
         disk = self.folder / "disk"
         disk.mkdir(exist_ok=True)
         mounted = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(disk)], capture_output=True)
+            ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(disk)], capture_output=True
+        )
         if mounted.returncode != 0:
             self.skipTest("tmpfs cannot be mounted here")
         self.addCleanup(subprocess.run, ["umount", "-l", str(disk)])
@@ -375,7 +410,6 @@ class FullDisk(FakeTest):
         run = self.profile("hello")
         self.assertEqual(run.code, 21, run.stderr)
         self.assertEqual(len(run.stderr.splitlines()), 2 if "\n  " in run.stderr else 1, run.stderr)
-
 
 
 if __name__ == "__main__":

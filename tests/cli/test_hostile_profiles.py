@@ -104,8 +104,9 @@ class ForgedSchema(Hostile):
                 for command in self.all_commands():
                     with self.subTest(order=order, damaged=damaged, command=command[0]):
                         ran = self.gpuprof(*command, code=20 if damaged else 0)
-                        self.assertLessEqual(self.names(),
-                                             {"temporary", "file.sqlite", "part.sqlite"})
+                        self.assertLessEqual(
+                            self.names(), {"temporary", "file.sqlite", "part.sqlite"}
+                        )
                         if command[0] in ("slice", "truncate", "export"):
                             self.assertNotIn("zz", set(self.part()))
                             self.assertNotIn("also", set(self.part()))
@@ -138,8 +139,10 @@ class ForgedSchema(Hostile):
 
     def test_triggers_and_virtual_tables_are_left_out_of_parts(self):
         self.nvprof()
-        self.change("CREATE TABLE mine(a); CREATE TRIGGER often AFTER INSERT ON mine "
-                    "BEGIN DELETE FROM StringTable; END; CREATE VIRTUAL TABLE found USING rtree(a, b, c)")
+        self.change(
+            "CREATE TABLE mine(a); CREATE TRIGGER often AFTER INSERT ON mine "
+            "BEGIN DELETE FROM StringTable; END; CREATE VIRTUAL TABLE found USING rtree(a, b, c)"
+        )
         ran = self.gpuprof("slice", "file.sqlite", "--from", "0", "-o", "part.sqlite", code=0)
         self.assertIn("the trigger often is left out", ran.stderr)
         self.assertIn("the virtual table found is left out", ran.stderr)
@@ -164,7 +167,9 @@ class ForgedSchema(Hostile):
                 self.assertRegex(ran.stderr, r"(?m)^gpuprof: file\.sqlite: .*" + word)
                 self.assertEqual(self.gpuprof("info", "file.sqlite").returncode, 20)
                 # The part has the view as it should be.
-                self.gpuprof("slice", "file.sqlite", "--from", "0", "-f", "-o", "part.sqlite", code=0)
+                self.gpuprof(
+                    "slice", "file.sqlite", "--from", "0", "-f", "-o", "part.sqlite", code=0
+                )
                 self.gpuprof("-i", "part.sqlite", code=0)
 
     def test_a_table_cannot_hide_what_sqlite_knows(self):
@@ -260,8 +265,11 @@ class ForgedRows(Hostile):
         self.nvprof()
         self.change(
             "DELETE FROM StringTable WHERE _id_ > 1;"
-            + "".join(f"INSERT INTO StringTable(_id_, value) VALUES({i}, '{mark * 9000}');"
-                      for i, mark in ((10**9, "a"), (10**15, "b"), (2**62, "c"), (2**63 - 1, "d"))))
+            + "".join(
+                f"INSERT INTO StringTable(_id_, value) VALUES({i}, '{mark * 9000}');"
+                for i, mark in ((10**9, "a"), (10**15, "b"), (2**62, "c"), (2**63 - 1, "d"))
+            )
+        )
         content = bytearray(self.path.read_bytes())
         for i in range(0, len(content), 4096):
             page = content[i : i + 4096]
@@ -280,8 +288,10 @@ class ForgedRows(Hostile):
 
     def test_sums_of_forged_times_do_not_wrap(self):
         self.ours()
-        self.change(f"UPDATE {PREFIX}RUNTIME SET start = 1, [end] = {2**63 - 1};"
-                    f"UPDATE {PREFIX}CONCURRENT_KERNEL SET start = 1, [end] = {2**63 - 1}")
+        self.change(
+            f"UPDATE {PREFIX}RUNTIME SET start = 1, [end] = {2**63 - 1};"
+            f"UPDATE {PREFIX}CONCURRENT_KERNEL SET start = 1, [end] = {2**63 - 1}"
+        )
         ran = self.gpuprof("-i", "file.sqlite", "--json", code=0)
         for table in json.loads(ran.stdout)["tables"]:
             for row in table["rows"]:
@@ -326,7 +336,8 @@ class ForgedForExport(Hostile):
                 self.ours("two_processes")
                 with contextlib.closing(sqlite3.connect(self.path)) as connection:
                     views = connection.execute(
-                        "SELECT name FROM sqlite_master WHERE type = 'view'").fetchall()
+                        "SELECT name FROM sqlite_master WHERE type = 'view'"
+                    ).fetchall()
                 self.change("".join(f'DROP VIEW "{view}";' for (view,) in views) + sql)
                 ran = self.gpuprof("export", "file.sqlite", "--for", "nvprof", "-f",
                                    "-o", "part.sqlite")  # fmt: skip

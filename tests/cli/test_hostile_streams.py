@@ -11,7 +11,7 @@ import sys
 import time
 import unittest
 
-from fake_metrics import MetricTest, ONE
+from fake_metrics import ONE, MetricTest
 from fake_run import PATIENCE, SANITIZED
 
 HERE = pathlib.Path(__file__).parent
@@ -105,12 +105,20 @@ class HostileStreams(MetricTest):
         self.honest = int(last.split()[1])
         database = self.database()
         self.assertEqual(
-            database.one("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r "
-                         "WHERE processId = ? AND start > 0", self.honest), ROWS, stderr)
+            database.one(
+                "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r "
+                "WHERE processId = ? AND start > 0",
+                self.honest,
+            ),
+            ROWS,
+            stderr,
+        )
         self.assertEqual(
-            database.one("SELECT goodbye FROM PROCESS WHERE processId = ?", self.honest), 1)
+            database.one("SELECT goodbye FROM PROCESS WHERE processId = ?", self.honest), 1
+        )
         self.assertEqual(
-            database.rows("SELECT * FROM losses WHERE process_id = ?", self.honest), [])
+            database.rows("SELECT * FROM losses WHERE process_id = ?", self.honest), []
+        )
         return database, said
 
     def test_honest_alone(self):
@@ -215,7 +223,8 @@ client.send(frame(GOODBYE))
         self.assertNotIn("forged", database.run().values())
         self.assertEqual(
             database.rows("SELECT exit_status FROM PROCESS ORDER BY processId = ?", self.honest),
-            [(7,), (None,)])
+            [(7,), (None,)],
+        )
 
     def test_a_second_hello(self):
         database, _ = self.beside("""
@@ -237,8 +246,13 @@ print(os.getpid())
         self.assertEqual(database.statistic("process_id_replaced"), 1)
         (theirs,) = map(int, said)
         self.assertEqual(
-            dict(database.rows("SELECT processId, count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME "
-                               "GROUP BY 1")), {theirs: 50, self.honest: ROWS})
+            dict(
+                database.rows(
+                    "SELECT processId, count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME GROUP BY 1"
+                )
+            ),
+            {theirs: 50, self.honest: ROWS},
+        )
         self.assertEqual(database.losses(), {})
 
     def test_ids_in_a_namespace(self):
@@ -255,18 +269,22 @@ subprocess.run([*{unshare!r}, sys.executable, "-c", {script!r}], check=True,
                env={{**os.environ, "PYTHONPATH": {str(HERE)!r}}})
 """)
         self.assertEqual(database.statistic("process_id_replaced"), 0)
-        self.assertEqual(sorted(database.rows("SELECT processId FROM PROCESS")),
-                         [(1,), (self.honest,)])
+        self.assertEqual(
+            sorted(database.rows("SELECT processId FROM PROCESS")), [(1,), (self.honest,)]
+        )
 
     def test_numbers_of_launches(self):
-        database, _ = self.beside("""
+        database, _ = self.beside(
+            """
 for ordinal in 0, 1 << 61, (1 << 64) - 1:
     client = Client()
     measured = struct.pack("<QqqIII3I3IBBH", ordinal, 0, 0, 1, 0, 0, 1, 1, 1, 1, 1, 1, 0, 1, 0)
     client.send(frame(14, struct.pack("<IIIIQI", 0xffffffff, 1, 0, 0, 0, 1) + measured
                       + struct.pack("<IIQ", 0, 0, 0)))
     client.send(frame(GOODBYE))
-""", options=["--metrics", ONE])
+""",
+            options=["--metrics", ONE],
+        )
         self.assertEqual(list(database.losses()), ["stream_refused"])
 
     def test_statistics_without_end(self):

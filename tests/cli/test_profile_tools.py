@@ -276,7 +276,8 @@ class Slice(Tools):
             (earliest,) = connection.execute(
                 "SELECT min(t) FROM (SELECT min(start) AS t FROM api_calls UNION ALL "
                 "SELECT min(start) FROM gpu_activities UNION ALL "
-                f"SELECT min(timestamp) FROM {PREFIX}MARKER)").fetchone()
+                f"SELECT min(timestamp) FROM {PREFIX}MARKER)"
+            ).fetchone()
         self.assertEqual(zero, earliest)
         whole = rows(path)
         row = whole[20]
@@ -293,7 +294,8 @@ class Slice(Tools):
         path = self.capture("torch_step")
         with contextlib.closing(sqlite3.connect(path)) as connection:
             (start, end), *_ = connection.execute(
-                "SELECT start, \"end\" FROM nvtx_ranges WHERE name = 'step 1' ORDER BY start")
+                "SELECT start, \"end\" FROM nvtx_ranges WHERE name = 'step 1' ORDER BY start"
+            )
 
         def starts(file, *words):
             printed = self.gpuprof("-i", file, "--print-gpu-trace", "--json", *words).stdout
@@ -414,18 +416,23 @@ class Slice(Tools):
         self.gpuprof("slice", path, "--from", "0", "-o", "part.sqlite")
         with database(self.folder / "part.sqlite") as connection:
             self.assertEqual(
-                connection.execute("SELECT count(*) FROM NVTX_RANGE").fetchone()[0], ranges)
+                connection.execute("SELECT count(*) FROM NVTX_RANGE").fetchone()[0], ranges
+            )
             self.assertIn(("index", "INDEX_CUPTI_ACTIVITY_KIND_RUNTIME"), schema(connection))
             self.assertEqual(
                 connection.execute(
-                    f'SELECT count(*) FROM NVTX_RANGE WHERE "{stop}" > start').fetchone()[0], ranges)
+                    f'SELECT count(*) FROM NVTX_RANGE WHERE "{stop}" > start'
+                ).fetchone()[0],
+                ranges,
+            )
 
     def test_ranges_of_a_writer_that_was_ended_are_paired(self):
         self.check_pairing("", "stop")
 
     def test_ranges_of_an_older_writer_are_paired(self):
         self.check_pairing(
-            'DROP VIEW nvtx_ranges; ALTER TABLE NVTX_RANGE RENAME COLUMN stop TO "end"; ', "end")
+            'DROP VIEW nvtx_ranges; ALTER TABLE NVTX_RANGE RENAME COLUMN stop TO "end"; ', "end"
+        )
 
     def test_a_part_of_a_part(self):
         path = self.capture("torch_step")
@@ -445,7 +452,8 @@ class Truncate(Tools):
         whole = Whole(path)
         with database(part) as connection:
             self.assertLessEqual(
-                {key for key in whole.schema if key[1].startswith(PREFIX)}, set(schema(connection)))
+                {key for key in whole.schema if key[1].startswith(PREFIX)}, set(schema(connection))
+            )
             for table in whole.tables:
                 if ("table", table) not in schema(connection):
                     continue
@@ -453,8 +461,10 @@ class Truncate(Tools):
                 if table == "RUN":
                     continue
                 if there:
-                    self.assertEqual({i: tuple(row) for i, row in there.items()},
-                                     {i: tuple(row) for i, row in whole.tables[table].items()})
+                    self.assertEqual(
+                        {i: tuple(row) for i, row in there.items()},
+                        {i: tuple(row) for i, row in whole.tables[table].items()},
+                    )
                 elif not table.startswith(PREFIX) and table != "NVTX_RANGE":
                     self.assertFalse(whole.tables[table], table)
         return set(self.info(part)["records"]) - set(ALWAYS)
@@ -486,15 +496,19 @@ class Truncate(Tools):
         self.assertFalse((self.folder / "part.sqlite").exists())
 
     def test_reports_of_what_is_kept(self):
-        for case, kinds, report in (("basic", "gpu", "--print-gpu-summary"),
-                                    ("basic", "api", "--print-api-summary"),
-                                    ("cdp", "kernel", "--print-gpu-trace"),
-                                    ("openacc", "openacc", "--print-openacc-summary")):
+        for case, kinds, report in (
+            ("basic", "gpu", "--print-gpu-summary"),
+            ("basic", "api", "--print-api-summary"),
+            ("cdp", "kernel", "--print-gpu-trace"),
+            ("openacc", "openacc", "--print-openacc-summary"),
+        ):
             with self.subTest(case=case, kinds=kinds):
                 path = self.nvprof(case)
                 self.kept(path, kinds)
-                self.assertEqual(self.gpuprof("-i", "part.sqlite", report).stderr.splitlines()[1:],
-                                 self.gpuprof("-i", path, report).stderr.splitlines()[1:])
+                self.assertEqual(
+                    self.gpuprof("-i", "part.sqlite", report).stderr.splitlines()[1:],
+                    self.gpuprof("-i", path, report).stderr.splitlines()[1:],
+                )
                 path.unlink()
 
     def test_cpu_samples(self):

@@ -37,17 +37,26 @@ def frame(kind, stream, payload):
 
 def hello(stream, process):
     fields = {"process_id": str(process), "command_line": "app"}
-    return frame(HELLO, stream, struct.pack("<I", 1) +
-                 listed(fields.items(), lambda field: text(field[0]) + text(field[1])))
+    return frame(
+        HELLO,
+        stream,
+        struct.pack("<I", 1)
+        + listed(fields.items(), lambda field: text(field[0]) + text(field[1])),
+    )
 
 
 def kernel(stream):
     """A kernel of correlation id 5, from 100 to 150."""
-    columns = [("start", U64, 0, 8), ("end", U64, 0, 8), ("correlationId", U32, 1, 4),
-               ("name", STRING, 0, 4)]
+    columns = [
+        ("start", U64, 0, 8),
+        ("end", U64, 0, 8),
+        ("correlationId", U32, 1, 4),
+        ("name", STRING, 0, 4),
+    ]
     table = struct.pack("<I", 10) + text("CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL") + text("")
-    table += listed(columns, lambda column: text(column[0]) + struct.pack(
-        "<BBHB", *column[1:], 1) + text(""))
+    table += listed(
+        columns, lambda column: text(column[0]) + struct.pack("<BBHB", *column[1:], 1) + text("")
+    )
     name = struct.pack("<I", 1) + text("_Z3addPf")
     row = struct.pack("<QQII", 100, 150, 5, 1)
     batch = struct.pack("<IIII", 0xFFFFFFFF, 0, 2, 0)
@@ -59,32 +68,75 @@ def kernel(stream):
 def measured():
     """The kernel as a range, and what it is called."""
     grid = (1, 1, 1, 32, 1, 1)
-    return (struct.pack("<I", 1) + struct.pack("<QqqIII6IBBH", 1, 0, 0, 5, 1, 7, *grid, 0, 1, 0) +
-            listed(["_Z3addPf"], text) + listed([], text))
+    return (
+        struct.pack("<I", 1)
+        + struct.pack("<QqqIII6IBBH", 1, 0, 0, 5, 1, 7, *grid, 0, 1, 0)
+        + listed(["_Z3addPf"], text)
+        + listed([], text)
+    )
 
 
 def metrics():
     described = [("achieved_occupancy", 2002), ("sm__cycles_active.avg", 0)]
-    group = (struct.pack("<I", 1) + text("GH100") + text("application") + text("") + text("SM") +
-             struct.pack("<Id", 1, 780.0) + numbers(1, 2) + listed(["sm__cycles_active.avg"], text))
-    return frame(METRICS, RUN_STREAM, listed(
-        described, lambda metric: text(metric[0]) + text("") + text("") + text("") +
-        struct.pack("<IBB", metric[1], 1, 0)) + struct.pack("<I", 1) + group)
+    group = (
+        struct.pack("<I", 1)
+        + text("GH100")
+        + text("application")
+        + text("")
+        + text("SM")
+        + struct.pack("<Id", 1, 780.0)
+        + numbers(1, 2)
+        + listed(["sm__cycles_active.avg"], text)
+    )
+    return frame(
+        METRICS,
+        RUN_STREAM,
+        listed(
+            described,
+            lambda metric: (
+                text(metric[0])
+                + text("")
+                + text("")
+                + text("")
+                + struct.pack("<IBB", metric[1], 1, 0)
+            ),
+        )
+        + struct.pack("<I", 1)
+        + group,
+    )
 
 
 def values(stream, occupancy, cycles):
-    return frame(RANGES, stream, struct.pack("<III", 1, 1, 0) + measured() + numbers(1, 2) +
-                 struct.pack("<Idd", 2, occupancy, cycles))
+    return frame(
+        RANGES,
+        stream,
+        struct.pack("<III", 1, 1, 0)
+        + measured()
+        + numbers(1, 2)
+        + struct.pack("<Idd", 2, occupancy, cycles),
+    )
 
 
 def counter_data(stream):
-    return frame(COUNTER_DATA, stream, struct.pack("<IIIIQ", 1, 1, 0, 0, 0) + measured() +
-                 struct.pack("<Q", 1000) + bytes(1000))
+    return frame(
+        COUNTER_DATA,
+        stream,
+        struct.pack("<IIIIQ", 1, 1, 0, 0, 0) + measured() + struct.pack("<Q", 1000) + bytes(1000),
+    )
 
 
-CAPTURE = (b"gpcap\r\n\x1a" + struct.pack("<I", 1) + hello(1, 100) + metrics() + hello(2, 200) +
-           kernel(1) + kernel(2) + counter_data(1) + values(1, 0.25, 1000.0) +
-           values(2, 0.75, 3000.0))
+CAPTURE = (
+    b"gpcap\r\n\x1a"
+    + struct.pack("<I", 1)
+    + hello(1, 100)
+    + metrics()
+    + hello(2, 200)
+    + kernel(1)
+    + kernel(2)
+    + counter_data(1)
+    + values(1, 0.25, 1000.0)
+    + values(2, 0.75, 3000.0)
+)
 
 
 @unittest.skipUnless(GPUPROF, "GPUPROF is not set")
@@ -108,27 +160,43 @@ class ReplayMetrics(unittest.TestCase):
     def test_one_database(self):
         self.run_gpuprof("replay", "-q", self.capture, "-o", self.folder / "run.sqlite")
         self.assertEqual(
-            self.query("run.sqlite", "SELECT name, metric, avg(value), sum(duration) "
-                       "FROM kernel_metrics GROUP BY 1, 2"),
-            [("add(float*)", "achieved_occupancy", 0.5, 100),
-             ("add(float*)", "sm__cycles_active.avg", 2000.0, 100)])
+            self.query(
+                "run.sqlite",
+                "SELECT name, metric, avg(value), sum(duration) FROM kernel_metrics GROUP BY 1, 2",
+            ),
+            [
+                ("add(float*)", "achieved_occupancy", 0.5, 100),
+                ("add(float*)", "sm__cycles_active.avg", 2000.0, 100),
+            ],
+        )
         self.assertEqual(self.query("run.sqlite", "SELECT * FROM losses"), [])
         report = self.run_gpuprof("-i", self.folder / "run.sqlite", "--csv")
-        self.assertIn('"0","add(float*)",2,"achieved_occupancy","Achieved Occupancy",'
-                      "0.250000,0.750000,0.500000\n", report)
-        self.assertIn('"0","add(float*)",2,"sm__cycles_active.avg","",'
-                      "1000.000000,3000.000000,2000.000000\n", report)
+        self.assertIn(
+            '"0","add(float*)",2,"achieved_occupancy","Achieved Occupancy",'
+            "0.250000,0.750000,0.500000\n",
+            report,
+        )
+        self.assertIn(
+            '"0","add(float*)",2,"sm__cycles_active.avg","",1000.000000,3000.000000,2000.000000\n',
+            report,
+        )
 
     def test_a_database_for_each_process(self):
         self.run_gpuprof("replay", "-q", self.capture, "-o", self.folder / "run-%p.sqlite")
         for process, cycles in ((100, 1000.0), (200, 3000.0)):
             file = f"run-{process}.sqlite"
             self.assertEqual(
-                self.query(file, "SELECT process_id, correlation_id, value, duration FROM "
-                           "kernel_metrics WHERE metric = 'sm__cycles_active.avg'"),
-                [(process, 5, cycles, 50)])
-            self.assertEqual(self.query(file, "SELECT mode, metrics FROM METRIC_GROUP"),
-                             [("application", "achieved_occupancy, sm__cycles_active.avg")])
+                self.query(
+                    file,
+                    "SELECT process_id, correlation_id, value, duration FROM "
+                    "kernel_metrics WHERE metric = 'sm__cycles_active.avg'",
+                ),
+                [(process, 5, cycles, 50)],
+            )
+            self.assertEqual(
+                self.query(file, "SELECT mode, metrics FROM METRIC_GROUP"),
+                [("application", "achieved_occupancy, sm__cycles_active.avg")],
+            )
             self.assertEqual(self.query(file, "SELECT * FROM losses"), [])
 
 

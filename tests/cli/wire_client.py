@@ -18,7 +18,8 @@ def text(value):
 
 def fields(**pairs):
     return struct.pack("<I", len(pairs)) + b"".join(
-        text(name) + text(str(value)) for name, value in pairs.items())
+        text(name) + text(str(value)) for name, value in pairs.items()
+    )
 
 
 def frame(kind, payload=b""):
@@ -27,8 +28,11 @@ def frame(kind, payload=b""):
 
 def hello(process_id=None, version=1, **more):
     process_id = os.getpid() if process_id is None else process_id
-    return frame(HELLO, struct.pack("<I", version) + fields(
-        process_id=process_id, parent_process_id=os.getppid(), **more))
+    return frame(
+        HELLO,
+        struct.pack("<I", version)
+        + fields(process_id=process_id, parent_process_id=os.getppid(), **more),
+    )
 
 
 def table(number, name, columns):
@@ -43,8 +47,12 @@ def table(number, name, columns):
 def batch(number, rows):
     """rows: packed ones."""
     content = b"".join(rows)
-    return frame(BATCH, struct.pack("<IIII", 0xFFFFFFFF, 0, 1, 0)
-                 + struct.pack("<IIQ", number, len(rows), len(content)) + content)
+    return frame(
+        BATCH,
+        struct.pack("<IIII", 0xFFFFFFFF, 0, 1, 0)
+        + struct.pack("<IIQ", number, len(rows), len(content))
+        + content,
+    )
 
 
 class Client:
@@ -110,8 +118,25 @@ def arena(slot_size=4096, entries=1, text_size=4096, slot=b"", state=1):
     slots_at = region(slot_size)
     content = bytearray(size)
     struct.pack_into(
-        "<QIIQQQQQQQQQQQQ", content, 0, 0x616E657261707067, 2, 1, slot_size, slots_at, entries_at,
-        entries, text_at, text_size, names_at, 1, names_text_at, page, launches_at, 1)
+        "<QIIQQQQQQQQQQQQ",
+        content,
+        0,
+        0x616E657261707067,
+        2,
+        1,
+        slot_size,
+        slots_at,
+        entries_at,
+        entries,
+        text_at,
+        text_size,
+        names_at,
+        1,
+        names_text_at,
+        page,
+        launches_at,
+        1,
+    )
     struct.pack_into("<Q", content, 1024, 0x31306764656C7067)  # an empty ledger
     struct.pack_into("<III", content, headers, state, 1, 0)
     content[slots_at : slots_at + len(slot)] = slot

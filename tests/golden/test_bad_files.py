@@ -210,8 +210,12 @@ class Parts(BadFiles):
     def test_missing_tables(self):
         path = self.nvprof("basic", name="whole")
         with contextlib.closing(sqlite3.connect(path)) as connection:
-            tables = [name for (name,) in connection.execute(
-                "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'CUPTI%'")]
+            tables = [
+                name
+                for (name,) in connection.execute(
+                    "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'CUPTI%'"
+                )
+            ]
         self.assertGreater(len(tables), 50)
         whole = path.read_bytes()
         kernels = self.report(path, "--print-gpu-summary")[1]
@@ -240,9 +244,12 @@ class Parts(BadFiles):
         self.assertRegex(report, r"======== Warning: \d+ names? (is|are) not in StringTable\.\n")
 
     def test_blobs_of_a_wrong_size_are_counted(self):
-        path = self.nvprof("nvtx", """
+        path = self.nvprof(
+            "nvtx",
+            """
             UPDATE CUPTI_ACTIVITY_KIND_MARKER SET objectId = x'00' WHERE _id_ = (
-                SELECT min(_id_) FROM CUPTI_ACTIVITY_KIND_MARKER WHERE flags = 2)""")
+                SELECT min(_id_) FROM CUPTI_ACTIVITY_KIND_MARKER WHERE flags = 2)""",
+        )
         report = self.report(path)[1]
         self.assertRegex(report, r"======== Warning: 1 record skipped: CUPTI_ACTIVITY_KIND_MARKER ")
         self.assertIn("API calls", report)
@@ -273,7 +280,8 @@ class Damage(BadFiles):
         whole = path.read_bytes()
         with contextlib.closing(sqlite3.connect(path)) as connection:
             total = connection.execute(
-                "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME").fetchone()[0]
+                "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME"
+            ).fetchone()[0]
         self.assertEqual(self.report(path, "--print-api-trace")[0].count("cannot be read"), 0)
         seen = set()
         for percent in (99, 95, 90, 80, 70, 60, 50):
@@ -294,7 +302,8 @@ class Damage(BadFiles):
         whole = bytearray(path.read_bytes())
         with contextlib.closing(sqlite3.connect(path)) as connection:
             total = connection.execute(
-                "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME").fetchone()[0]
+                "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME"
+            ).fetchone()[0]
             (page,) = connection.execute("PRAGMA page_size").fetchone()
         # A leaf of the table in the middle of it: it holds the time of a call there.
         time_of_call = (1700000001000000000 + 1000 * (ROWS // 2)).to_bytes(8, "big")
@@ -322,8 +331,12 @@ class Damage(BadFiles):
             self.assertEqual(self.lost_rows(part.stderr), lost)
             with contextlib.closing(sqlite3.connect(self.folder / "part.sqlite")) as connection:
                 self.assertEqual(connection.execute("PRAGMA integrity_check").fetchone()[0], "ok")
-                self.assertEqual(connection.execute(
-                    "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME").fetchone()[0], there)
+                self.assertEqual(
+                    connection.execute(
+                        "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME"
+                    ).fetchone()[0],
+                    there,
+                )
 
     def test_a_truncated_file_of_ours(self):
         whole = self.capture("streams_graph").read_bytes()
@@ -343,8 +356,12 @@ class Damage(BadFiles):
         wholes = [self.nvprof(case, name=case).read_bytes()
                   for case in ("basic", "nvtx", "openacc", "um", "metrics")]  # fmt: skip
         wholes.append(self.capture("nvtx_threads").read_bytes())
-        reports = (("-i", "file"), ("-i", "file", "--print-gpu-trace", "--print-api-trace"),
-                   ("info", "file"), ("slice", "file", "--from", "0", "-f", "-o", "part"))
+        reports = (
+            ("-i", "file"),
+            ("-i", "file", "--print-gpu-trace", "--print-api-trace"),
+            ("info", "file"),
+            ("slice", "file", "--from", "0", "-f", "-o", "part"),
+        )
         codes = set()
         for round in range(60):
             content = bytearray(generator.choice(wholes))
@@ -477,11 +494,14 @@ class Writers(BadFiles):
     def test_ctrl_c_leaves_nothing(self):
         path = self.nvprof("basic", MANY)
         # Long enough for a signal.
-        self.changed(path, f"""
+        self.changed(
+            path,
+            f"""
             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
             INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT NULL, cbid, start, [end], processId,
             threadId, correlationId + i * {ROWS}, returnValue
-            FROM CUPTI_ACTIVITY_KIND_RUNTIME, n""")
+            FROM CUPTI_ACTIVITY_KIND_RUNTIME, n""",
+        )
         before = names_of(self.folder)
         process = subprocess.Popen([GPUPROF, "slice", path, "--from", "0", "-o", "part.sqlite"],
                                    cwd=self.folder)  # fmt: skip

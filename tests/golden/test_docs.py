@@ -31,8 +31,13 @@ METRICS = ROOT / "docs/metrics.md"
 
 PAGES = sorted(
     page
-    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*/**/README.md"),
-                 *ROOT.glob("libprof/**/*.md"), *ROOT.glob("examples/**/*.md")]
+    for page in [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("*/**/README.md"),
+        *ROOT.glob("libprof/**/*.md"),
+        *ROOT.glob("examples/**/*.md"),
+    ]
     if not any(part.startswith((".", "build")) for part in page.relative_to(ROOT).parts)
 )
 
@@ -44,9 +49,7 @@ LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 OPTION = re.compile(r"--?[A-Za-z][\w-]*")
 # <!-- capture: NAME --> stands before a query, whose output follows in a block of its own.
-QUERY = re.compile(
-    r"<!-- capture: (\w+) -->\n```sql\n(.*?)```\n+```text\n(.*?)```\n", re.DOTALL
-)
+QUERY = re.compile(r"<!-- capture: (\w+) -->\n```sql\n(.*?)```\n+```text\n(.*?)```\n", re.DOTALL)
 # <!-- summary: NAME --> stands before the first lines of `gpuprof -i`; … stands for the others.
 SUMMARY = re.compile(r"<!-- summary: (\w+) -->\n```text\n(.*?)```\n", re.DOTALL)
 # Between <!-- options --> and <!-- end of options --> stands what `gpuprof options` prints.
@@ -187,7 +190,8 @@ class Docs(unittest.TestCase):
             text = page.read_text(encoding="utf-8")
             self.assertRegex(text, EXIT_CODES)
             self.assertTrue(
-                text == with_exit_codes(text), "run python3 tests/golden/test_docs.py --write")
+                text == with_exit_codes(text), "run python3 tests/golden/test_docs.py --write"
+            )
 
     def test_metrics_are_up_to_date(self):
         text = METRICS.read_text(encoding="utf-8")

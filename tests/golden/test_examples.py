@@ -15,8 +15,11 @@ import unittest
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 # Packed ones are unpacked in the build tree.
 BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD", ""))
-CAPTURES = sorted(capture for folder in (SOURCE, BUILD)
-                  for capture in (folder / "tests" / "captures").glob("*.gpcap"))
+CAPTURES = sorted(
+    capture
+    for folder in (SOURCE, BUILD)
+    for capture in (folder / "tests" / "captures").glob("*.gpcap")
+)
 QUERIES = SOURCE / "examples" / "queries"
 GPUPROF = os.environ.get("GPUPROF")
 
@@ -43,8 +46,9 @@ class Examples(unittest.TestCase):
                 if "3.25" in text.splitlines()[0] + text.splitlines()[1]:
                     if sqlite3.sqlite_version_info < (3, 25):
                         continue
-                rows = {name: len(run.execute(text).fetchall())
-                        for name, run in self.databases.items()}
+                rows = {
+                    name: len(run.execute(text).fetchall()) for name, run in self.databases.items()
+                }
                 self.assertTrue(any(rows.values()), rows)
 
     def test_each_query_says_what_it_answers(self):

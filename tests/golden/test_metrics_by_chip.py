@@ -77,8 +77,7 @@ class ByChip(unittest.TestCase):
             if "-" in row.values():
                 with self.subTest(name=name):
                     self.assertRegex(
-                        notes[name],
-                        "not on chips|^newer chips do not|^Blackwell no longer",
+                        notes[name], "not on chips|^newer chips do not|^Blackwell no longer"
                     )
 
     def test_names_that_several_counters_make_up(self):

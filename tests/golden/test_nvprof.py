@@ -77,6 +77,7 @@ def has_driver():
     except OSError:
         return False
 
+
 SUMMARY_ROW = re.compile(r"([ \w()]{15}:)(  +[\d.]+%?  .*)")
 
 
@@ -160,7 +161,6 @@ class Nvprof(unittest.TestCase):
         self.assertEqual(ran.stdout, expected.get("stdout", ""))
         self.assertEqual(ran.returncode, expected["exit_code"], ran.stderr)
 
-
     def test_query_without_driver(self):
         """nvprof's words, and what can be done without a driver."""
         if has_driver() or os.environ.get("GPUPROF_HAVE_CUPTI") == "0":
@@ -171,7 +171,7 @@ class Nvprof(unittest.TestCase):
             expected = golden("errors")["modes"][mode]
             ran = run("errors", mode)
             self.assertTrue(ran.stderr.startswith(expected["stderr"]), ran.stderr)
-            more = ran.stderr[len(expected["stderr"]):]
+            more = ran.stderr[len(expected["stderr"]) :]
             self.assertRegex(more, "^======== Name one of these chips with --chip: .*GH100.*\n$")
             self.assertEqual(ran.returncode, expected["exit_code"])
 

@@ -43,34 +43,64 @@ def small_capture():
     """Two kernels, their launches, a range, and a table nobody knows."""
     fields = {"process_id": "100", "parent_process_id": "1", "command_line": "app"}
     hello = struct.pack("<II", 1, len(fields)) + b"".join(
-        text(key) + text(value) for key, value in fields.items())
-    kernel = [("start", U64, PLAIN), ("end", U64, PLAIN), ("deviceId", U32, PLAIN),
-              ("correlationId", U32, CORRELATION), ("name", STRING, PLAIN)]
-    call = [("cbid", U32, PLAIN), ("start", U64, PLAIN), ("end", U64, PLAIN),
-            ("processId", U32, PLAIN), ("threadId", U32, PLAIN),
-            ("correlationId", U32, CORRELATION)]
-    marker = [("flags", U32, PLAIN), ("timestamp", U64, PLAIN), ("id", U32, PLAIN),
-              ("objectKind", U32, PLAIN), ("name", STRING, PLAIN), ("domain", STRING, PLAIN),
-              ("threadId", U32, PLAIN)]
+        text(key) + text(value) for key, value in fields.items()
+    )
+    kernel = [
+        ("start", U64, PLAIN),
+        ("end", U64, PLAIN),
+        ("deviceId", U32, PLAIN),
+        ("correlationId", U32, CORRELATION),
+        ("name", STRING, PLAIN),
+    ]
+    call = [
+        ("cbid", U32, PLAIN),
+        ("start", U64, PLAIN),
+        ("end", U64, PLAIN),
+        ("processId", U32, PLAIN),
+        ("threadId", U32, PLAIN),
+        ("correlationId", U32, CORRELATION),
+    ]
+    marker = [
+        ("flags", U32, PLAIN),
+        ("timestamp", U64, PLAIN),
+        ("id", U32, PLAIN),
+        ("objectKind", U32, PLAIN),
+        ("name", STRING, PLAIN),
+        ("domain", STRING, PLAIN),
+        ("threadId", U32, PLAIN),
+    ]
     strings = struct.pack("<I", 1) + text("_Z1fv") + struct.pack("<I", 2) + text("range")
     blocks = [
         (0, 2, strings),
         (10, 2, struct.pack("<QQIII", 10, 20, 0, 1, 1) + struct.pack("<QQIII", 30, 40, 0, 2, 1)),
-        (5, 2, struct.pack("<IQQIII", 211, 1, 2, 100, 7, 1) +
-         struct.pack("<IQQIII", 211, 3, 4, 100, 7, 2)),
-        (12, 2, struct.pack("<IQIIIII", 2, 1, 1, 2, 2, 0, 7) +
-         struct.pack("<IQIIIII", 4, 9, 1, 2, 0, 0, 7)),
+        (
+            5,
+            2,
+            struct.pack("<IQQIII", 211, 1, 2, 100, 7, 1)
+            + struct.pack("<IQQIII", 211, 3, 4, 100, 7, 2),
+        ),
+        (
+            12,
+            2,
+            struct.pack("<IQIIIII", 2, 1, 1, 2, 2, 0, 7)
+            + struct.pack("<IQIIIII", 4, 9, 1, 2, 0, 0, 7),
+        ),
         (99, 1, struct.pack("<I", 5)),
     ]
     batch = struct.pack("<IIII", 0xFFFFFFFF, 0, len(blocks), 0)
     for number, rows, data in blocks:
         batch += struct.pack("<IIQ", number, rows, len(data)) + data
-    return (b"gpcap\r\n\x1a" + struct.pack("<I", 1) + frame(HELLO, hello) +
-            table(10, "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", kernel) +
-            table(5, "CUPTI_ACTIVITY_KIND_RUNTIME", call) +
-            table(12, "CUPTI_ACTIVITY_KIND_MARKER", marker) +
-            table(99, "CUPTI_ACTIVITY_KIND_OF_LATER", [("value", U32, PLAIN)]) +
-            frame(BATCH, batch) + frame(GOODBYE, b""))
+    return (
+        b"gpcap\r\n\x1a"
+        + struct.pack("<I", 1)
+        + frame(HELLO, hello)
+        + table(10, "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", kernel)
+        + table(5, "CUPTI_ACTIVITY_KIND_RUNTIME", call)
+        + table(12, "CUPTI_ACTIVITY_KIND_MARKER", marker)
+        + table(99, "CUPTI_ACTIVITY_KIND_OF_LATER", [("value", U32, PLAIN)])
+        + frame(BATCH, batch)
+        + frame(GOODBYE, b"")
+    )
 
 
 class OldSqlite(unittest.TestCase):
@@ -83,8 +113,9 @@ class OldSqlite(unittest.TestCase):
         cls.databases = []
         for capture in [small, *sorted((SOURCE / "tests" / "captures").glob("**/*.gpcap"))]:
             database = folder / f"{len(cls.databases)}-{capture.stem}.sqlite"
-            replay = subprocess.run([GPUPROF, "replay", capture, "-q", "-o", database], text=True,
-                                    capture_output=True)
+            replay = subprocess.run(
+                [GPUPROF, "replay", capture, "-q", "-o", database], text=True, capture_output=True
+            )
             assert replay.returncode == 0, f"{capture}: {replay.stderr}"
             cls.databases.append(database)
 
@@ -94,15 +125,21 @@ class OldSqlite(unittest.TestCase):
 
     def test_what_was_written(self):
         connection = sqlite3.connect(self.databases[0])
-        for name, rows in (("CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", 2), ("kernels", 2),
-                           ("CUPTI_ACTIVITY_KIND_RUNTIME", 2), ("NVTX_RANGE", 1),
-                           ("CUPTI_ACTIVITY_KIND_OF_LATER", 1), ("Version", 1)):
+        for name, rows in (
+            ("CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", 2),
+            ("kernels", 2),
+            ("CUPTI_ACTIVITY_KIND_RUNTIME", 2),
+            ("NVTX_RANGE", 1),
+            ("CUPTI_ACTIVITY_KIND_OF_LATER", 1),
+            ("Version", 1),
+        ):
             self.assertEqual(connection.execute(f"SELECT count(*) FROM {name}").fetchone(), (rows,))
         connection.close()
 
     def test_old_versions_read_all(self):
-        result = subprocess.run([sys.executable, OLD_SQLITE, *self.databases], text=True,
-                                capture_output=True)
+        result = subprocess.run(
+            [sys.executable, OLD_SQLITE, *self.databases], text=True, capture_output=True
+        )
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertEqual(result.stdout.count(" views, "), 2 * len(self.databases))
 

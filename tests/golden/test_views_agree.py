@@ -360,7 +360,9 @@ class Nvprof(ReportsAgree):
             (kind.lower(), *row)
             for kind in ("RUNTIME", "DRIVER")
             for row in cls.read(
-                path, kind, "start, [end] - start, correlationId, threadId, cbid",
+                path,
+                kind,
+                "start, [end] - start, correlationId, threadId, cbid",
                 "start > 0 AND [end] >= start",
             )  # fmt: skip
         ]

@@ -148,9 +148,7 @@ class Check:
         plain = self.plain(command)
         if plain.code == 77:
             raise Skipped(plain.stderr.strip() or "the target skipped itself")
-        outcome = run(
-            [self.options.gpuprof, *options, "-o", path, *command], cwd=self.folder
-        )
+        outcome = run([self.options.gpuprof, *options, "-o", path, *command], cwd=self.folder)
         # gpuprof passes a signal on as 128 + its number; subprocess has it as a negative code.
         wanted = plain.code if plain.code >= 0 else 128 - plain.code
         self.equal(outcome.code, wanted, "exit code")
@@ -276,9 +274,7 @@ def each(name, values):
 
     def register(function):
         for value in values:
-            CHECKS[f"{name}_{value}".replace("-", "_")] = (
-                lambda c, value=value: function(c, value)
-            )
+            CHECKS[f"{name}_{value}".replace("-", "_")] = lambda c, value=value: function(c, value)
         return function
 
     return register
@@ -323,14 +319,23 @@ def carry_out(name, options):
 
 def main(description):
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--only", metavar="NAME", action="append", default=[],
-                        help="checks whose name begins so; may be repeated")
+    parser.add_argument(
+        "--only",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="checks whose name begins so; may be repeated",
+    )
     parser.add_argument("--list", action="store_true", help="names of the checks")
     parser.add_argument("--json", metavar="FILE", help="also write the results to this file")
     parser.add_argument("--jobs", type=int, default=1, help="checks at a time (1)")
     parser.add_argument("--gpuprof", type=pathlib.Path, default=ROOT / "build/bin/gpuprof")
-    parser.add_argument("--examples", type=pathlib.Path, default=ROOT / "build/examples",
-                        help="folder of the compiled examples (build/examples)")
+    parser.add_argument(
+        "--examples",
+        type=pathlib.Path,
+        default=ROOT / "build/examples",
+        help="folder of the compiled examples (build/examples)",
+    )
     parser.add_argument("--python", default=sys.executable, help="python3 that has PyTorch")
     options = parser.parse_args()
     for subject in SUBJECTS:
@@ -338,7 +343,8 @@ def main(description):
     options.gpuprof, options.examples = options.gpuprof.absolute(), options.examples.absolute()
 
     names = [
-        name for name in CHECKS
+        name
+        for name in CHECKS
         if not options.only or any(name.startswith(only) for only in options.only)
     ]
     if options.list:

@@ -19,7 +19,9 @@ def dies(c, how, busy, *options, pause=0):
         wanted["keep_busy"] = 1
     c.kernels(database, wanted)
     c.calls(database, "cudaLaunchKernel", sum(wanted.values()))
-    untimed = database.one('SELECT count(*) FROM gpu_activities WHERE start IS NULL OR "end" IS NULL')
+    untimed = database.one(
+        'SELECT count(*) FROM gpu_activities WHERE start IS NULL OR "end" IS NULL'
+    )
     if pause:
         finished = database.one(
             "SELECT sum(start > 0) FROM kernels WHERE short_name = 'finished_work'"
@@ -29,10 +31,7 @@ def dies(c, how, busy, *options, pause=0):
         "SELECT name, sum(value) FROM STATISTIC WHERE value > 0 AND name NOT LIKE 'records_%ed'"
         " GROUP BY 1"
     )
-    c.seen[f"{how}, busy {busy} ms"] = {
-        "without times": untimed,
-        **statistics,
-    }
+    c.seen[f"{how}, busy {busy} ms"] = {"without times": untimed, **statistics}
     c.equal(statistics.get("records_without_times", 0), untimed, "records_without_times")
     if untimed:
         c.equal(database.one("SELECT value FROM RUN WHERE key = 'loss'"), 1, "RUN.loss")

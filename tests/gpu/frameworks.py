@@ -4,7 +4,7 @@ import collections
 import os
 import re
 
-from check import Check, EXAMPLES, Profile, Skipped, check, find_files, run, shorten
+from check import EXAMPLES, Check, Profile, Skipped, check, find_files, run, shorten
 from endings import dies
 from tracing import FLOAT, streams_are_right, vector_add_is_right
 
@@ -17,9 +17,14 @@ def python(c, *modules):
         with Check.plain_lock:
             if module not in PYTHON_MODULES:
                 PYTHON_MODULES[module] = (
-                    run([c.options.python, "-c",
-                         f"import importlib.util as u, sys; sys.exit(not u.find_spec('{module}'))"])
-                    .code == 0
+                    run(
+                        [
+                            c.options.python,
+                            "-c",
+                            f"import importlib.util as u, sys; sys.exit(not u.find_spec('{module}'))",
+                        ]
+                    ).code
+                    == 0
                 )
         if not PYTHON_MODULES[module]:
             raise Skipped(f"{c.options.python} has no {module}")
@@ -100,7 +105,7 @@ def cupy(c):
     script = c.folder / "with_cupy.py"
     script.write_text(
         "import cupy\n"
-        "add = cupy.RawKernel('extern \"C\" __global__ void from_cupy(float* x)"
+        'add = cupy.RawKernel(\'extern "C" __global__ void from_cupy(float* x)'
         " { x[threadIdx.x] += 1; }', 'from_cupy')\n"
         "x = cupy.zeros(32, dtype=cupy.float32)\n"
         "for i in range(10): add((1,), (32,), (x,))\n"
@@ -142,9 +147,7 @@ def triton(c):
            WHERE short_name LIKE 'triton_add%' GROUP BY 1, 2, 3"""
     )
     c.equal([row[3] for row in got], [10], f"launches of triton_add {got}")
-    c.equal(
-        {row[1] for row in got}, {"driver"}, "domain of the calls that launched triton_add"
-    )
+    c.equal({row[1] for row in got}, {"driver"}, "domain of the calls that launched triton_add")
 
 
 @check

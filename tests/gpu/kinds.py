@@ -10,8 +10,9 @@ from frameworks import python
 @check
 def latency(c):
     """--kernel-latency-timestamps: queued, submitted and started in this order."""
-    database = c.gpuprof([c.example("vector_add"), "1000", "20"],
-                         "--kernel-latency-timestamps", "on")
+    database = c.gpuprof(
+        [c.example("vector_add"), "1000", "20"], "--kernel-latency-timestamps", "on"
+    )
     c.sound(database)
     kernels = database.one("SELECT count(*) FROM kernels")
     in_order = database.one("""SELECT count(*) FROM kernels
@@ -23,7 +24,9 @@ def latency(c):
 def clusters(c):
     database = c.gpuprof([c.example("clusters"), "3", "4"])
     c.sound(database)
-    found = database.rows("SELECT cluster_x, cluster_y, cluster_z, count(*) FROM kernels GROUP BY 1, 2, 3")
+    found = database.rows(
+        "SELECT cluster_x, cluster_y, cluster_z, count(*) FROM kernels GROUP BY 1, 2, 3"
+    )
     c.equal(found, [(4, 1, 1, 3)], "clusters")
 
 
@@ -58,7 +61,9 @@ def external_ids(c):
     libraries = c.options.gpuprof.parent.parent / "lib" / "gpuprof"
     database = c.gpuprof(
         ["env", f"LD_LIBRARY_PATH={libraries}", c.example("external_ids"), "3"],
-        "--trace", "+external")
+        "--trace",
+        "+external",
+    )
     c.sound(database)
     found = database.rows("""
         SELECT e.externalId, count(*) FROM CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION AS e
@@ -73,16 +78,26 @@ def nvtx_payloads(c):
     c.sound(database)
     found = database.rows("""SELECT field, value FROM nvtx_payloads
                              WHERE range_name = 'receive' ORDER BY time, field LIMIT 5""")
-    c.equal(found, [("bytes", 1 << 19), ("label", "lane-7"), ("operation", "receive"), ("peer", 1),
-                    ("speed", 3e9)], "fields of a payload")
+    c.equal(
+        found,
+        [
+            ("bytes", 1 << 19),
+            ("label", "lane-7"),
+            ("operation", "receive"),
+            ("peer", 1),
+            ("speed", 3e9),
+        ],
+        "fields of a payload",
+    )
     c.equal(database.one("SELECT count(*) FROM NVTX_PAYLOAD"), 20, "fields")
 
 
 @check
 def clocks_and_power(c):
     """CUPTI takes the kind only when the driver is up. Beside it, it may lose times of kernels."""
-    database = c.gpuprof([c.example("small_launches"), "100000"], "--system-profiling", "on",
-                         stdout=False)
+    database = c.gpuprof(
+        [c.example("small_launches"), "100000"], "--system-profiling", "on", stdout=False
+    )
     speed, power = database.rows("""SELECT max(smClock), max(power)
                                     FROM CUPTI_ACTIVITY_KIND_ENVIRONMENT""")[0]
     c.expect(speed and power and speed > 100 and power > 10_000, f"{speed} MHz, {power} mW")
@@ -112,7 +127,8 @@ def collectives(c):
     """NCCL says with each of its operations how much it moves, and in which communicator."""
     interpreter = python(c, "torch")
     script = c.folder / "collectives.py"
-    script.write_text("""
+    script.write_text(
+        """
 import torch, torch.distributed as d
 d.init_process_group("nccl", init_method="file:///dev/shm/gpuprof-check-%d", rank=0, world_size=1)
 x = torch.ones(1 << 20, device="cuda")
@@ -120,7 +136,9 @@ for _ in range(3):
     d.all_reduce(x)
 torch.cuda.synchronize()
 d.destroy_process_group()
-""" % os.getpid())
+"""
+        % os.getpid()
+    )
     try:
         database = c.gpuprof([interpreter, script], stdout=False)
     finally:

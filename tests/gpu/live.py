@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import time
 
-from check import Profile, TIMEOUT, check, environment, run
+from check import TIMEOUT, Profile, check, environment, run
 from frameworks import python
 from metrics import measure
 from tracing import streams_are_right
@@ -22,7 +22,9 @@ def growing(c):
     path = c.folder / "growing.sqlite"
     process = subprocess.Popen(
         [c.options.gpuprof, "-o", path, program, "4", str(LOAD_ROUNDS)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
     )
     counts, errors = [], []
     give_up = time.monotonic() + TIMEOUT
@@ -111,7 +113,9 @@ def reader_stays(c):
     path = c.folder / "read.sqlite"
     process = subprocess.Popen(
         [c.options.gpuprof, "-o", path, c.example("streams"), "4", str(LOAD_ROUNDS // 10)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
     )
     wait_for_kernels(process, path)
     reader = Profile(path)
@@ -130,7 +134,10 @@ def launcher_killed(c):
     with open(said, "wb") as stdout:
         process = subprocess.Popen(
             [c.options.gpuprof, "-o", path, c.example("streams"), "4", str(LOAD_ROUNDS)],
-            stdout=stdout, stderr=subprocess.DEVNULL, env=environment(), start_new_session=True,
+            stdout=stdout,
+            stderr=subprocess.DEVNULL,
+            env=environment(),
+            start_new_session=True,
         )
     kernels = wait_for_kernels(process, path)
     target = look(path, "SELECT processId FROM PROCESS") if kernels else None
@@ -162,7 +169,10 @@ def interrupted(c):
     path = c.folder / "interrupted.sqlite"
     process = subprocess.Popen(
         [c.options.gpuprof, "-o", path, c.example("streams"), "4", str(20 * LOAD_ROUNDS)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        start_new_session=True,
     )
     kernels = wait_for_kernels(process, path)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to both
@@ -186,9 +196,19 @@ def launcher_stands_still(c):
     """gpuprof is stopped for 12 s of 16: what has no room meanwhile is counted, to the launch."""
     path, launches = c.folder / "stood.sqlite", 4_000_000
     process = subprocess.Popen(
-        [c.options.gpuprof, "--trace", "gpu", "-o", path, c.example("small_launches"),
-         str(launches)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), start_new_session=True,
+        [
+            c.options.gpuprof,
+            "--trace",
+            "gpu",
+            "-o",
+            path,
+            c.example("small_launches"),
+            str(launches),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        start_new_session=True,
     )
     seen = wait_for_kernels(process, path)
     process.send_signal(signal.SIGSTOP)
@@ -224,7 +244,10 @@ def stopped_before_cuda(c):
     command = f"sleep 1; {c.example('vector_add')} 1000000 10 && touch {mark}"
     process = subprocess.Popen(
         [c.options.gpuprof, "-o", path, "sh", "-c", command],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        start_new_session=True,
     )
     time.sleep(0.6)
     process.send_signal(signal.SIGSTOP)

@@ -45,11 +45,15 @@ def counted_right(c, database, launches):
         values[kernel, metric][value] += 1
     for line in database.outcome.stdout.decode().splitlines():
         name, blocks, warps, flops, *_ = line.split()
-        for metric, wanted in (("sm__ctas_launched.sum", blocks), ("sm__warps_launched.sum", warps)):
+        for metric, wanted in (
+            ("sm__ctas_launched.sum", blocks),
+            ("sm__warps_launched.sum", warps),
+        ):
             c.equal(values[name, metric], {float(wanted): launches}, f"{metric} of {name}")
         per_kernel = sum(
             (2 if "ffma" in metric else 1) * value
-            for metric in FLOPS for value in values[name, metric]
+            for metric in FLOPS
+            for value in values[name, metric]
         )
         c.equal(per_kernel, float(flops), f"flops of {name}")
 
@@ -90,8 +94,14 @@ def metrics_kernel_replay(c):
 @check
 def metrics_multiplex(c):
     database = measure(
-        c, [c.example("small_launches"), "1000000"], ["sm__ctas_launched.sum", "dram_read_bytes"],
-        "--replay-mode", "multiplex", "--metrics-overhead", "50%", stdout=False,
+        c,
+        [c.example("small_launches"), "1000000"],
+        ["sm__ctas_launched.sum", "dram_read_bytes"],
+        "--replay-mode",
+        "multiplex",
+        "--metrics-overhead",
+        "50%",
+        stdout=False,
     )
     c.sound(database)
     counted = database.row(
@@ -146,9 +156,7 @@ def metrics_beside_graphs(c):
             "SELECT count(*) FROM kernels WHERE duration > 0 AND graph_node_id > 0"
         )
         c.equal(timed, 50, f"kernels of graphs that have times, {mode}")
-        skipped = database.one(
-            "SELECT value FROM STATISTIC WHERE name = 'metrics_skipped_graph'"
-        )
+        skipped = database.one("SELECT value FROM STATISTIC WHERE name = 'metrics_skipped_graph'")
         c.equal(skipped, 5, f"graph launches that were not measured, {mode}")
         rows = database.rows("SELECT metric, value, count(*) FROM kernel_metrics GROUP BY 1, 2")
         c.seen[mode] = rows
@@ -189,9 +197,7 @@ def metrics_torch(c):
     command = [python(c, "torch"), EXAMPLES / "train.py", "--steps", "3"]
     database = measure(c, command, metrics)
     c.sound(database, losses=True)
-    kernels = database.one(
-        "SELECT count(*) FROM kernels WHERE coalesce(graph_node_id, 0) = 0"
-    )
+    kernels = database.one("SELECT count(*) FROM kernels WHERE coalesce(graph_node_id, 0) = 0")
     counted = database.counts("SELECT metric, count(*) FROM kernel_metrics GROUP BY 1")
     c.seen["kernels and values"] = [kernels, counted]
     c.equal(counted.get(metrics[0]), kernels, "kernels measured in the first run")

@@ -20,9 +20,7 @@ def summary(c):
     for text, which in ((outcome.stderr, "live"), (stored.stdout.decode() + stored.stderr, "-i")):
         for part in ("GPU activities", "vector_add", "[CUDA memcpy HtoD]", "cudaLaunchKernel"):
             c.expect(part in text, f"summary ({which}) without {part}")
-    c.equal(
-        sorted(path.name for path in c.folder.iterdir()), ["0.sqlite"], "files in the folder"
-    )
+    c.equal(sorted(path.name for path in c.folder.iterdir()), ["0.sqlite"], "files in the folder")
 
 
 REPORTS = [

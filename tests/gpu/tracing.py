@@ -28,8 +28,10 @@ def vector_add_is_right(c, database, elements, launches):
     )
     c.equal(
         database.rows("SELECT name, depth, domain FROM nvtx_ranges ORDER BY start"),
-        [(name, int(name != "vector_add"), None)
-         for name in ("vector_add", "copy in", "compute", "copy out")],
+        [
+            (name, int(name != "vector_add"), None)
+            for name in ("vector_add", "copy in", "compute", "copy out")
+        ],
         "ranges",
     )
     inside = database.one(
@@ -66,7 +68,7 @@ def vector_add(c, cudart):
     c.equal(run_keys["command_line"], f"{program} 1000000 10", "RUN.command_line")
     c.expect(run_keys["t1_realtime_ns"] > run_keys["t0_realtime_ns"], "RUN: t1 before t0")
     # Clocks: what CUPTI's clock says agrees with the time of day that gpuprof saw.
-    first, last = database.row("SELECT min(start), max(\"end\") FROM gpu_activities")
+    first, last = database.row('SELECT min(start), max("end") FROM gpu_activities')
     moments = database.rows("SELECT moment, realtime, cupti FROM CLOCK ORDER BY cupti")
     between = {"meanwhile"} if len(moments) > 2 else set()
     c.equal({moment for moment, _, _ in moments}, {"first", "last"} | between, "CLOCK")
@@ -196,8 +198,9 @@ def unified_memory(c):
     for kind, direction in ((1, "HtoD"), (2, "DtoH")):
         c.expect(moved.get(kind, 0) >= 2 * 1024 * 1024, f"{direction} bytes: {moved.get(kind)}")
     c.equal(
-        database.counts("SELECT memory, sum(bytes) FROM allocations WHERE operation = 'allocation'"
-                        " GROUP BY 1").get("Managed"),
+        database.counts(
+            "SELECT memory, sum(bytes) FROM allocations WHERE operation = 'allocation' GROUP BY 1"
+        ).get("Managed"),
         2 * 1024 * 1024,
         "managed bytes allocated",
     )
@@ -224,13 +227,12 @@ def nvtx_threads(c):
     }
     wanted |= {("-", f"hand over {t}", "start_end", None): 1 for t in range(threads)}
     c.equal(got, wanted, "ranges")
-    unpaired = database.one(
-        'SELECT count(*) FROM nvtx_ranges WHERE "end" IS NULL OR "end" < start'
-    )
+    unpaired = database.one('SELECT count(*) FROM nvtx_ranges WHERE "end" IS NULL OR "end" < start')
     c.equal(unpaired, 0, "ranges without end")
     c.equal(
-        sorted(database.column("SELECT payload_int FROM nvtx_ranges WHERE name = 'thread'"),
-               key=str),
+        sorted(
+            database.column("SELECT payload_int FROM nvtx_ranges WHERE name = 'thread'"), key=str
+        ),
         list(range(threads)),
         "integer payloads",
     )
