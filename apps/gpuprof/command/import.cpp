@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/log.hpp"
+#include "apps/gpuprof/run/log.hpp"
 #include "libprof/store/profile_file.hpp"
 
 namespace gpuprof::app {

@@ -1,7 +1,7 @@
 // What run and replay have in common: the last line.
 #pragma once
 
-#include "apps/gpuprof/log.hpp"
+#include "apps/gpuprof/run/log.hpp"
 #include "libprof/record/recorder.hpp"
 
 namespace gpuprof::app {

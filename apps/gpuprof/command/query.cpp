@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/device_probe.hpp"
 #include "libprof/base/driver_library.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/text.hpp"
+#include "libprof/launch/device_probe.hpp"
 #include "libprof/launch/installation.hpp"
 #include "libprof/metrics/chip_names.hpp"
 #include "libprof/metrics/listing.hpp"
@@ -25,7 +25,7 @@ using metrics::Listing;
 using metrics::NvprofRow;
 using metrics::passes;
 using report::Layout;
-using Devices = std::vector<ProbedDevice>;
+using Devices = std::vector<launch::ProbedDevice>;
 using Library = std::shared_ptr<const cupti::HostLibrary>;
 
 constexpr std::array type_names{"counter", "ratio", "throughput"};
@@ -53,7 +53,7 @@ std::string compact(const std::vector<std::string>& subs) {
 void print_nvprof(std::string_view heading, const std::string& chip, const Devices& devices,
                   const std::vector<NvprofRow>& rows, bool details) {
   std::cout << heading << "\n                            Name   Description\n";
-  for (const ProbedDevice& device : devices) {
+  for (const launch::ProbedDevice& device : devices) {
     std::cout << "Device " << device.index << " (" << device.name << "), ";
   }
   std::cout << "Chip " << chip << ":\n";
@@ -153,7 +153,7 @@ Json json_of(const std::vector<NvprofRow>& rows) {
 Json json_of(const cupti::HostChip& chip, const Listing& listing, const Devices& devices,
              const Query& query) {
   Json document{{"chip", listing.chip}};
-  for (const ProbedDevice& device : devices) {
+  for (const launch::ProbedDevice& device : devices) {
     document["devices"].push_back({{"index", device.index}, {"name", device.name}});
   }
   if (query.metrics) document["nvprof_metrics"] = json_of(listing.metrics);
@@ -261,7 +261,7 @@ std::vector<std::pair<std::string, Devices>> chips_here(const Options& options) 
   }
   std::vector<std::pair<std::string, Devices>> chips;
   const auto& wanted = options.reports.filter.devices;
-  for (ProbedDevice& device : probe_devices(options.cupti, false)) {
+  for (launch::ProbedDevice& device : launch::probe_devices(options.cupti, false)) {
     if (!wanted.empty() && std::ranges::find(wanted, device.index) == wanted.end()) continue;
     auto place = std::ranges::find(chips, device.chip, [](const auto& chip) { return chip.first; });
     if (place == chips.end()) place = chips.insert(place, {device.chip, {}});

@@ -9,8 +9,8 @@
 
 #include "apps/gpuprof/command/outcome.hpp"
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/log.hpp"
 #include "apps/gpuprof/option/table.hpp"
+#include "apps/gpuprof/run/log.hpp"
 #include "libprof/base/temporary_folder.hpp"
 #include "libprof/record/recorder.hpp"
 

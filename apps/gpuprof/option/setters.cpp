@@ -4,7 +4,7 @@
 
 #include <climits>
 
-#include "apps/gpuprof/given_names.hpp"
+#include "apps/gpuprof/option/given_names.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/pattern.hpp"
 #include "libprof/launch/file_name.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuprof::app {
+namespace gpuprof::launch {
 
 struct ProbedDevice {
   int index = 0;
@@ -17,4 +17,4 @@ struct ProbedDevice {
 // gpuprof::Error when there is no driver, no GPU or no CUPTI.
 std::vector<ProbedDevice> probe_devices(const std::string& cupti, bool try_one);
 
-}  // namespace gpuprof::app
+}  // namespace gpuprof::launch

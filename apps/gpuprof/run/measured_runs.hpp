@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/gpuprof/metric_session.hpp"
+#include "apps/gpuprof/run/metric_session.hpp"
 #include "libprof/launch/listener.hpp"
 #include "libprof/record/run.hpp"
 

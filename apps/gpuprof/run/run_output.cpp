@@ -1,4 +1,4 @@
-#include "apps/gpuprof/run_output.hpp"
+#include "apps/gpuprof/run/run_output.hpp"
 
 #include <sys/wait.h>
 

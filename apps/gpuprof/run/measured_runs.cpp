@@ -1,4 +1,4 @@
-#include "apps/gpuprof/measured_runs.hpp"
+#include "apps/gpuprof/run/measured_runs.hpp"
 
 #include <signal.h>
 

@@ -1,4 +1,4 @@
-#include "apps/gpuprof/log.hpp"
+#include "apps/gpuprof/run/log.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

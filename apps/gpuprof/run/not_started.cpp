@@ -1,4 +1,4 @@
-#include "apps/gpuprof/not_started.hpp"
+#include "apps/gpuprof/run/not_started.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/run_output.hpp"
+#include "apps/gpuprof/run/run_output.hpp"
 #include "libprof/base/driver_library.hpp"
 #include "libprof/base/printable.hpp"
 #include "libprof/base/shell.hpp"

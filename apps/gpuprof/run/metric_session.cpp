@@ -1,12 +1,12 @@
-#include "apps/gpuprof/metric_session.hpp"
+#include "apps/gpuprof/run/metric_session.hpp"
 
 #include <algorithm>
 #include <filesystem>
 
-#include "apps/gpuprof/device_probe.hpp"
 #include "libprof/base/demangle.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/path.hpp"
+#include "libprof/launch/device_probe.hpp"
 #include "libprof/launch/installation.hpp"
 #include "libprof/metrics/catalogue.hpp"
 #include "libprof/metrics/chip_names.hpp"
@@ -19,7 +19,8 @@ std::vector<std::string> usable_chips(const Options& options) {
   if (!options.query.chip.empty()) return {metrics::chip_named(options.query.chip)};
   std::vector<std::string> chips;
   std::string problems;
-  for (const ProbedDevice& device : probe_devices(options.cupti, !options.application.empty())) {
+  for (const launch::ProbedDevice& device :
+       launch::probe_devices(options.cupti, !options.application.empty())) {
     if (!device.problem.empty()) {
       problems += (problems.empty() ? "" : "; ") + std::string("device ") +
                   std::to_string(device.index) + " (" + device.name + "): " + device.problem;

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string>
 
-#include "apps/gpuprof/log.hpp"
-#include "apps/gpuprof/metric_session.hpp"
 #include "apps/gpuprof/option/command_line.hpp"
+#include "apps/gpuprof/run/log.hpp"
+#include "apps/gpuprof/run/metric_session.hpp"
 #include "libprof/launch/target.hpp"
 #include "libprof/record/run.hpp"
 

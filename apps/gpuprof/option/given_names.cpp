@@ -1,4 +1,4 @@
-#include "apps/gpuprof/given_names.hpp"
+#include "apps/gpuprof/option/given_names.hpp"
 
 #include "libprof/launch/file_name.hpp"
 

@@ -1,4 +1,4 @@
-#include "apps/gpuprof/device_probe.hpp"
+#include "libprof/launch/device_probe.hpp"
 
 #include <sys/wait.h>
 
@@ -11,7 +11,7 @@
 #include "libprof/launch/helper_process.hpp"
 #include "libprof/launch/installation.hpp"
 
-namespace gpuprof::app {
+namespace gpuprof::launch {
 namespace {
 
 constexpr std::chrono::seconds patience{60};
@@ -19,15 +19,15 @@ constexpr std::chrono::seconds patience{60};
 }  // namespace
 
 std::vector<ProbedDevice> probe_devices(const std::string& cupti, bool try_one) {
-  const std::string program = (launch::library_folder() / "gpuprof-probe").string();
+  const std::string program = (library_folder() / "gpuprof-probe").string();
   std::vector<std::string> arguments{try_one ? "try" : "list"};
-  for (std::string& candidate : launch::host_cupti_candidates(cupti)) {
+  for (std::string& candidate : host_cupti_candidates(cupti)) {
     arguments.push_back(std::move(candidate));
   }
-  using End = launch::HelperOutput::End;
-  launch::HelperOutput output;
+  using End = HelperOutput::End;
+  HelperOutput output;
   try {
-    output = launch::run_helper(program, arguments, patience);
+    output = run_helper(program, arguments, patience);
   } catch (const Error& error) {
     throw Error(error.what(),
                 "metrics need a gpuprof that was built with CUPTI's headers: scripts/setup",
@@ -62,4 +62,4 @@ std::vector<ProbedDevice> probe_devices(const std::string& cupti, bool try_one) 
   return devices;
 }
 
-}  // namespace gpuprof::app
+}  // namespace gpuprof::launch
