@@ -25,8 +25,7 @@ std::string cut_off(std::size_t processes) {
 Run::Run(Common& common, launch::Listener::Options listening)
     : common_(common),
       queue_(queue_bytes, common.folder),
-      listener_(std::move(listening), queue_),
-      loading_(common.recorder, queue_, common.ends, common.conversion, common.say) {}
+      listener_(std::move(listening), queue_) {}
 
 Run::~Run() {
   stop_listening();
@@ -37,6 +36,7 @@ void Run::start(launch::Target::Output output) {
   std::vector<std::string> variables =
       launch::injection(common_.collector, listener_.socket_path(), common_.runtimes);
   if (!common_.store_command_lines) variables.emplace_back("GPUPROF_HIDE_COMMAND_LINE=1");
+  loading_.emplace(common_.recorder, queue_, common_.ends, common_.conversion, common_.say);
   common_.ends.leave();
   common_.target.start(common_.command, variables, output);
 }
@@ -81,13 +81,14 @@ bool Run::end(const std::function<void(int percent)>& progress) {
   if (std::exchange(ended_, true)) return true;
   stop_listening();
   queue_.close();
+  if (!loading_) return true;
   const std::uint64_t all = queue_.counts().waiting_bytes;
   while (progress && all > much && !queue_.exhausted()) {
     const std::uint64_t left = std::min(queue_.counts().waiting_bytes, all);
     progress(static_cast<int>(100 - 100 * left / all));
     std::this_thread::sleep_for(milliseconds(200));
   }
-  return loading_.finish();
+  return loading_->finish();
 }
 
 void Run::count_losses() {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,7 +44,7 @@ class Run {
     bool ended_by_user() const { return target.was_interrupted() || ends.asked() > 0; }
   };
 
-  // From here on frames are taken and recorded. Throws gpuprof::Error.
+  // From here on frames are taken. Throws gpuprof::Error.
   Run(Common& common, launch::Listener::Options listening);
   ~Run();
   Run(const Run&) = delete;
@@ -54,7 +55,8 @@ class Run {
   // To the collector of a stream. Any thread.
   void tell(std::uint32_t stream, const wire::Fields& fields) { listener_.tell(stream, fields); }
 
-  // Throws gpuprof::Error when there is no such program.
+  // Starts to record, and then the target. What conversion and listener need must be there. Throws
+  // gpuprof::Error when there is no such program.
   void start(launch::Target::Output output);
   // Waits for the target's first process that uses CUDA. False: the target has ended.
   bool wait_for_a_process();
@@ -78,7 +80,7 @@ class Run {
   Common& common_;
   launch::FrameQueue queue_;
   launch::Listener listener_;
-  LoadingThread loading_;
+  std::optional<LoadingThread> loading_;  // null: not started
   bool stopped_ = false;
   bool ended_ = false;
 };
