@@ -32,6 +32,19 @@ inline constexpr std::string_view pcie_of_all =
     "machine's memory";
 
 // clang-format off
+// What each chip counts of ldst_executed.
+#define GPUPROF_LOADS_AND_STORES \
+  "smsp__inst_executed_op_generic_ld.sum" \
+  " + smsp__inst_executed_op_generic_st.sum" \
+  " + smsp__inst_executed_op_global_ld.sum" \
+  " + smsp__inst_executed_op_global_st.sum" \
+  " + smsp__inst_executed_op_local_ld.sum" \
+  " + smsp__inst_executed_op_local_st.sum" \
+  " + smsp__inst_executed_op_shared_ld.sum" \
+  " + smsp__inst_executed_op_shared_st.sum" \
+  " + smsp__inst_executed_op_texture.sum" \
+  " + smsp__inst_executed_op_ldsm.sum"
+
 inline constexpr NvprofFormula nvprof_metric_formulas[] = {
     {.name = "achieved_occupancy",
      .description = "Warps in flight on an active multiprocessor, as a share of those it can hold",
@@ -406,39 +419,12 @@ inline constexpr NvprofFormula nvprof_metric_formulas[] = {
                   "lts__t_sectors_op_red.sum"}},
     {.name = "ldst_executed",
      .description = "Executed load and store instructions",
-     .formulas = {"smsp__inst_executed_op_generic_ld.sum + "
-                  "smsp__inst_executed_op_generic_st.sum + "
-                  "smsp__inst_executed_op_global_ld.sum + "
-                  "smsp__inst_executed_op_global_st.sum + "
-                  "smsp__inst_executed_op_local_ld.sum + "
-                  "smsp__inst_executed_op_local_st.sum + "
-                  "smsp__inst_executed_op_shared_ld.sum + "
-                  "smsp__inst_executed_op_shared_st.sum + "
-                  "smsp__inst_executed_op_texture.sum + "
-                  "smsp__inst_executed_op_ldsm.sum + "
-                  "smsp__inst_executed_op_ldgsts.sum + "
+     .formulas = {GPUPROF_LOADS_AND_STORES
+                  " + smsp__inst_executed_op_ldgsts.sum + "
                   "smsp__inst_executed_op_shared_stsm.sum",
-                  "smsp__inst_executed_op_generic_ld.sum + "
-                  "smsp__inst_executed_op_generic_st.sum + "
-                  "smsp__inst_executed_op_global_ld.sum + "
-                  "smsp__inst_executed_op_global_st.sum + "
-                  "smsp__inst_executed_op_local_ld.sum + "
-                  "smsp__inst_executed_op_local_st.sum + "
-                  "smsp__inst_executed_op_shared_ld.sum + "
-                  "smsp__inst_executed_op_shared_st.sum + "
-                  "smsp__inst_executed_op_texture.sum + "
-                  "smsp__inst_executed_op_ldsm.sum + "
-                  "smsp__inst_executed_op_ldgsts.sum",
-                  "smsp__inst_executed_op_generic_ld.sum + "
-                  "smsp__inst_executed_op_generic_st.sum + "
-                  "smsp__inst_executed_op_global_ld.sum + "
-                  "smsp__inst_executed_op_global_st.sum + "
-                  "smsp__inst_executed_op_local_ld.sum + "
-                  "smsp__inst_executed_op_local_st.sum + "
-                  "smsp__inst_executed_op_shared_ld.sum + "
-                  "smsp__inst_executed_op_shared_st.sum + "
-                  "smsp__inst_executed_op_texture.sum + "
-                  "smsp__inst_executed_op_ldsm.sum"},
+                  GPUPROF_LOADS_AND_STORES
+                  " + smsp__inst_executed_op_ldgsts.sum",
+                  GPUPROF_LOADS_AND_STORES},
      .note = "without the bulk copies of the tensor memory accelerator"},
     {.name = "ldst_fu_utilization",
      .description = "How busy the load and store units were",
@@ -768,6 +754,8 @@ inline constexpr NvprofFormula nvprof_metric_formulas[] = {
                   "100 * smsp__thread_inst_executed_pred_on_per_inst_executed.ratio / 32"},
      .note = "NVIDIA's table has the counter of warp_execution_efficiency again"},
 };
+
+#undef GPUPROF_LOADS_AND_STORES
 
 inline constexpr NvprofFormula nvprof_event_formulas[] = {
     {.name = "active_cycles",

@@ -1,10 +1,8 @@
 #include "libprof/launch/listener.hpp"
 
 #include <fcntl.h>
-#include <linux/sockios.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -24,6 +22,7 @@
 #include "libprof/base/clock.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/whole.hpp"
+#include "libprof/launch/collectors.hpp"
 #include "libprof/launch/salvage_process.hpp"
 #include "libprof/wire/ledger.hpp"
 #include "libprof/wire/limits.hpp"
@@ -57,17 +56,6 @@ std::unique_ptr<TemporaryFolder> make_folder() {
     if (TemporaryFolder::place() == fallback) throw;
   }
   return std::make_unique<TemporaryFolder>(fallback);
-}
-
-void send_frame(int socket, wire::FrameType type, std::span<const std::byte> payload) {
-  const wire::FrameHeader header{static_cast<std::uint32_t>(type), 0, payload.size()};
-  iovec pieces[] = {{const_cast<wire::FrameHeader*>(&header), sizeof header},
-                    {const_cast<std::byte*>(payload.data()), payload.size()}};
-  msghdr message{};
-  message.msg_iov = pieces;
-  message.msg_iovlen = 2;
-  // Small, and the first thing in an empty socket: it fits.
-  [[maybe_unused]] const ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL);
 }
 
 // Whether a descriptor of a target's is among the last that we may have: those are for the files
@@ -184,63 +172,6 @@ struct Listener::Connection {
     if (socket >= 0) close(socket);
     if (arena >= 0) close(arena);
   }
-};
-
-// Collectors that can be told something. Any thread, also after the listener's end.
-class Listener::Collectors {
- public:
-  void add(std::uint32_t stream, int socket) {
-    const std::lock_guard lock(mutex_);
-    all_[stream].socket = socket;
-  }
-  void forget(std::uint32_t stream) {
-    const std::lock_guard lock(mutex_);
-    all_.erase(stream);
-  }
-  void forget_all() {
-    const std::lock_guard lock(mutex_);
-    all_.clear();
-  }
-
-  // False: it has so many open questions that it gets no answer to this one.
-  bool asks(std::uint32_t stream) {
-    constexpr int most_open = 256;  // an honest one has one for each of its threads
-    const std::lock_guard lock(mutex_);
-    const auto found = all_.find(stream);
-    if (found == all_.end() || found->second.open_questions >= most_open) return false;
-    ++found->second.open_questions;
-    return true;
-  }
-  void answer(std::uint32_t stream, const wire::Fields& fields) {
-    const std::lock_guard lock(mutex_);
-    const auto found = all_.find(stream);
-    if (found == all_.end()) return;
-    --found->second.open_questions;
-    send(found->second, fields);
-  }
-  void tell(std::uint32_t stream, const wire::Fields& fields) {
-    const std::lock_guard lock(mutex_);
-    const auto found = all_.find(stream);
-    if (found != all_.end()) send(found->second, fields);
-  }
-
- private:
-  struct Collector {
-    int socket = -1;
-    int open_questions = 0;
-  };
-
-  static void send(const Collector& collector, const wire::Fields& fields) {
-    constexpr int most_unread = 64 << 10;  // far from what a socket holds: a frame fits as a whole
-    int unread = 0;
-    if (ioctl(collector.socket, SIOCOUTQ, &unread) != 0 || unread > most_unread) return;
-    wire::Encoder more;
-    more.fields(fields);
-    send_frame(collector.socket, wire::FrameType::config, more.bytes());
-  }
-
-  std::mutex mutex_;  // guards the next
-  std::map<std::uint32_t, Collector> all_;
 };
 
 Listener::Listener(Options options, FrameQueue& queue)
@@ -672,9 +603,7 @@ void Listener::answer_hello(Connection& connection, wire::Frame& hello) {
     }
   }
   connection.measured = !answer.text("metrics").empty();
-  wire::Encoder config;
-  config.fields(answer);
-  send_frame(connection.socket, wire::FrameType::config, config.bytes());
+  send_config(connection.socket, answer);
   collectors_->add(connection.stream, connection.socket);
   if (connection.role == wire::Role::sampler && samplers_to_end_.load()) {
     tell(connection.stream, stop_request());

@@ -33,6 +33,8 @@
 
 namespace gpuprof::launch {
 
+class Collectors;
+
 class Listener {
  public:
   struct Options {
@@ -94,7 +96,6 @@ class Listener {
 
  private:
   struct Connection;
-  class Collectors;
 
   void run();
   bool turn(std::vector<pollfd>& waiting);  // false: it was the last one

@@ -3,18 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "libprof/base/text.hpp"
 #include "libprof/wire/limits.hpp"
 
 namespace gpuprof::wire {
 namespace {
-
-std::string lower(std::string_view name) {
-  std::string text(name);
-  std::ranges::transform(text, text.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  });
-  return text;
-}
 
 // Names become SQL, where case does not count.
 bool is_name(std::string_view name) {

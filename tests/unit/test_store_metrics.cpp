@@ -10,12 +10,15 @@
 #include "libprof/store/rescue.hpp"
 #include "libprof/wire/measures.hpp"
 #include "schema/nvprof_ids.hpp"
+#include "tests/unit/loaded.hpp"
 #include "tests/unit/stream_builder.hpp"
 
 using namespace gpuprof;
 using report::Layout;
 using store::Database;
 using test::BatchBuilder;
+using test::make_loader;
+using test::rows;
 using wire::MeasuredRange;
 using wire::RangeKind;
 
@@ -25,24 +28,6 @@ constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 constexpr std::uint32_t occupancy = 1, throughput = 2, cycles = 3, hit_rate = 4, event = 5;
-
-store::Loader make_loader(const std::string& path = ":memory:") {
-  return store::Loader(Database(path, Database::Mode::create), {});
-}
-
-// Rows as text: columns with "|" between them, rows with a blank; NULL is "-".
-std::string rows(Database& database, const std::string& sql) {
-  std::string text;
-  store::Statement statement = database.prepare(sql);
-  while (statement.step()) {
-    if (!text.empty()) text += ' ';
-    for (int i = 0; i < statement.column_count(); ++i) {
-      if (i > 0) text += '|';
-      text += statement.is_null(i) ? "-" : std::string(statement.text(i));
-    }
-  }
-  return text;
-}
 
 wire::MetricInfo metric(const std::string& name, const std::string& unit = "",
                         const std::string& description = "", std::optional<std::int32_t> id = {},

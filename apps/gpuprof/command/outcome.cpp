@@ -6,6 +6,7 @@
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/printable.hpp"
+#include "libprof/base/text.hpp"
 
 namespace gpuprof::app {
 
@@ -34,8 +35,7 @@ std::string why(record::Recorder& recorder) {
 
 void print_outcome(record::Recorder& recorder, Log& log) {
   const store::LoadTotals totals = recorder.totals();
-  std::string files;
-  for (const std::string& file : recorder.files()) files += (files.empty() ? "" : ", ") + file;
+  const std::string files = joined(recorder.files(), ", ");
   if (files.empty()) {
     if (recorder.failed()) return;  // all were removed, which was told
     log.say("no CUDA activity was captured, so no file was made");

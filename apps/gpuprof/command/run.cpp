@@ -22,6 +22,7 @@
 #include "libprof/base/error.hpp"
 #include "libprof/base/path.hpp"
 #include "libprof/base/temporary_folder.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/launch/end_requests.hpp"
 #include "libprof/launch/installation.hpp"
 #include "libprof/launch/target.hpp"
@@ -41,14 +42,6 @@ std::string collector_library() {
         "this gpuprof was built without CUPTI's headers; run scripts/setup and build again");
   }
   return path.string();
-}
-
-std::string cupti_candidates(const std::string& chosen) {
-  std::string candidates;
-  for (const std::string& candidate : launch::collector_cupti_candidates(chosen)) {
-    candidates += (candidates.empty() ? "" : "\n") + candidate;
-  }
-  return candidates;
 }
 
 wire::Fields collector_config(const Options& options, const record::TraceSelection& selection,
@@ -232,8 +225,10 @@ Recording::Recording(const Options& options, launch::Target& target, launch::End
 launch::Listener::Options Recording::listener_options(const record::TraceSelection& traced,
                                                       const std::string& salvage) {
   launch::Listener::Options listening{
-      .config = collector_config(options_, traced,
-                                 metrics_ ? metrics_->cupti() : cupti_candidates(options_.cupti)),
+      .config = collector_config(
+          options_, traced,
+          metrics_ ? metrics_->cupti()
+                   : joined(launch::collector_cupti_candidates(options_.cupti), "\n")),
       .salvage_program = salvage,
       .message = [this](std::int64_t process, const std::string& text) {
         log_.say_of(process, text);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "libprof/base/driver_library.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/record/trace_selection.hpp"
 
 namespace gpuprof::app {
@@ -19,12 +20,7 @@ std::string prefix_of(std::int64_t process) { return "==" + std::to_string(proce
 
 // As nvprof prints a command.
 std::string words(const Options& options) {
-  std::string line;
-  for (const std::string& word : options.application) {
-    line += (line.empty() ? "" : " ") + word;
-    if (!options.store_command_line) break;
-  }
-  return line;
+  return options.store_command_line ? joined(options.application, " ") : options.application[0];
 }
 
 namespace {
