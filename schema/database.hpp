@@ -6,7 +6,7 @@
 #include <string>
 
 #include "schema/column.hpp"
-#include "schema/gpu_work.hpp"
+#include "schema/gpu_kinds.hpp"
 
 namespace gpuprof::schema {
 
@@ -38,10 +38,10 @@ struct FirstTime {
   std::string_view column;
 };
 inline constexpr auto first_times = [] {
-  std::array<FirstTime, nvprofs_gpu_work.size() + 3> all{
+  std::array<FirstTime, nvprofs_gpu_kinds.size() + 3> all{
       {{"RUNTIME", "start"}, {"DRIVER", "start"}, {"MARKER", "timestamp"}}};
-  for (std::size_t i = 0; i < nvprofs_gpu_work.size(); ++i) {
-    all[i + 3] = {nvprofs_gpu_work[i].kind, "start"};
+  for (std::size_t i = 0; i < nvprofs_gpu_kinds.size(); ++i) {
+    all[i + 3] = {nvprofs_gpu_kinds[i].kind, "start"};
   }
   return all;
 }();

@@ -16,7 +16,7 @@
 #include "libprof/store/rescue.hpp"
 #include "schema/activity/all.hpp"
 #include "schema/database.hpp"
-#include "schema/gpu_work.hpp"
+#include "schema/gpu_kinds.hpp"
 #include "schema/legacy.hpp"
 #include "schema/session.hpp"
 
@@ -43,9 +43,9 @@ bool is_one_of(const std::array<std::string_view, N>& kinds, std::string_view ki
   return std::ranges::any_of(kinds, [&](std::string_view each) { return same_name(each, kind); });
 }
 
-bool is_gpu_work(std::string_view kind) {
+bool is_gpu_kind(std::string_view kind) {
   return std::ranges::any_of(
-      schema::gpu_work, [&](const schema::GpuWork& work) { return same_name(work.kind, kind); });
+      schema::gpu_kinds, [&](const schema::GpuKind& work) { return same_name(work.kind, kind); });
 }
 
 // Empty for a table that is of no kind.
@@ -271,7 +271,7 @@ class Copier {
     out_.execute("CREATE TEMP TABLE kept_id(id INTEGER PRIMARY KEY)");
     for (const Table& table : tables_) {
       if (table.rule == Rule::whole || table.rule == Rule::window) copy_table(table);
-      if (table.rule == Rule::window && is_gpu_work(kind_of(table.name))) {
+      if (table.rule == Rule::window && is_gpu_kind(kind_of(table.name))) {
         keep_ids(table);
         count_without_times(table);
       }

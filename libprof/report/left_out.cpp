@@ -9,7 +9,7 @@
 #include "libprof/base/saturating.hpp"
 #include "libprof/report/number.hpp"
 #include "libprof/store/profile_file.hpp"
-#include "schema/gpu_work.hpp"
+#include "schema/gpu_kinds.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -54,7 +54,7 @@ void report_left_out(Session& session) {
   if (given(filter).empty()) return;
   std::int64_t all = 0, kernels = 0;
   std::optional<std::int64_t> first, last;
-  for (const schema::GpuWork& work : schema::gpu_work) {
+  for (const schema::GpuKind& work : schema::gpu_kinds) {
     const std::string_view kind = work.kind;
     if (!session.has_rows(kind)) continue;
     auto left = session.select(kind, {"count(*)"}, "WHERE " + session.filter(kind));
@@ -62,7 +62,7 @@ void report_left_out(Session& session) {
     auto rows = session.select(kind, {"count(*)", "min(nullif(start, 0))", "max(start)"});
     if (!rows.step()) continue;
     all += rows.integer(0);
-    if (schema::is_kernel_work(kind)) kernels += rows.integer(0);
+    if (schema::is_kernel_kind(kind)) kernels += rows.integer(0);
     if (rows.is_null(1)) continue;
     first = std::min(first.value_or(rows.integer(1)), rows.integer(1));
     last = std::max(last.value_or(rows.integer(2)), rows.integer(2));

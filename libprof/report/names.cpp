@@ -77,6 +77,11 @@ const std::string& Names::kernel(std::int64_t string_id) {
   return name;
 }
 
+std::string Names::gpu_work(const schema::GpuKind& kind, std::int64_t id) {
+  if (kind.named_by.empty()) return std::string(kind.name);
+  return schema::is_kernel_kind(kind.kind) ? kernel(id) : memcpy_name(id);
+}
+
 std::string Names::readable(const std::string& mangled) const {
   switch (style_) {
     case NameStyle::nvprof:

@@ -11,6 +11,7 @@
 
 #include "libprof/report/options.hpp"
 #include "libprof/store/sqlite.hpp"
+#include "schema/gpu_kinds.hpp"
 
 namespace gpuprof::report {
 
@@ -21,7 +22,7 @@ std::string_view without_version(std::string_view api_name);
 
 // "[CUDA memcpy HtoD]"; `copy_kind` is CUpti_ActivityMemcpyKind.
 std::string memcpy_name(std::int64_t copy_kind);
-inline constexpr std::string_view memset_name = "[CUDA memset]";
+inline constexpr std::string_view memset_name = schema::gpu_kind("MEMSET")->name;
 // One of these two.
 bool is_transfer(std::string_view name);
 
@@ -37,6 +38,8 @@ class Names {
   std::string text(std::int64_t string_id);
   // A kernel's readable name; "<kernel name 7>" if there is none. Kept, so that a look-up is cheap.
   const std::string& kernel(std::int64_t string_id);
+  // What a row of GPU work is called; `id` is its column GpuKind::named_by.
+  std::string gpu_work(const schema::GpuKind& kind, std::int64_t id);
   // A C++ name that is not of StringTable in the same style.
   std::string readable(const std::string& mangled) const;
   // Without version; with it where `full`.

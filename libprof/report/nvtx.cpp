@@ -1,7 +1,6 @@
 #include "libprof/report/nvtx.hpp"
 
 #include <algorithm>
-#include <array>
 #include <queue>
 #include <tuple>
 #include <unordered_map>
@@ -241,29 +240,21 @@ class Grids {
 
 std::vector<GpuOperation> read_gpu_work(
     Session& session,
-    const std::function<std::optional<std::uint32_t>(std::string_view kind, std::int64_t id)>&
-        what) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kinds{
-      {{"KERNEL", "name"},
-       {"CONCURRENT_KERNEL", "name"},
-       {"CDP_KERNEL", "name"},
-       {"MEMCPY", "copyKind"},
-       {"MEMCPY2", "copyKind"},
-       {"MEMSET", "0"},
-       {"GRAPH_TRACE", "graphId"}}};
+    const std::function<std::uint32_t(const schema::GpuKind& kind, std::int64_t id)>& what) {
   std::vector<GpuOperation> work;
   const Grids grids(session);
-  for (const auto& [kind, id] : kinds) {
-    const bool nested = kind == "CDP_KERNEL";
-    session.output().progress("reading CUPTI_ACTIVITY_KIND_" + std::string(kind));
-    auto rows = session.select(kind, {nested ? "gridId" : "correlationId", "start", "end", id},
-                               "WHERE start > 0 AND [end] > start AND " + session.filter(kind));
+  for (const schema::GpuKind& each : schema::gpu_kinds) {
+    const bool nested = each.kind == "CDP_KERNEL";
+    session.output().progress("reading CUPTI_ACTIVITY_KIND_" + std::string(each.kind));
+    auto rows = session.select(each.kind,
+                               {nested ? "gridId" : "correlationId", "start", each.end,
+                                each.named_by.empty() ? "0" : each.named_by},
+                               "WHERE start > 0 AND [" + std::string(each.end) + "] > start AND " +
+                                   session.filter(each.kind));
     while (rows.step()) {
-      const auto number = what(kind, rows.integer(3));
-      if (!number) continue;
       work.push_back({.correlation = nested ? grids.correlation(rows.integer(0)) : rows.integer(0),
                       .duration = rows.integer(2) - rows.integer(1),
-                      .what = *number,
+                      .what = what(each, rows.integer(3)),
                       .from_device = nested});
     }
   }

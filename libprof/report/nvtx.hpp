@@ -17,6 +17,7 @@
 #include "libprof/report/names.hpp"
 #include "libprof/report/session.hpp"
 #include "libprof/report/summary.hpp"
+#include "schema/gpu_kinds.hpp"
 
 namespace gpuprof::report {
 
@@ -85,12 +86,10 @@ struct GpuOperation {
   bool counted = false;      // for who reads them
 };
 
-// Kernels, copies, sets and graphs that were traced as a whole, by correlation id. `what` numbers
-// them: kernels by the id of the name, copies by their kind; what it gives no number is left out.
+// All work of GPUs, by correlation id. `what` numbers it by kind and GpuKind::named_by.
 std::vector<GpuOperation> read_gpu_work(
     Session& session,
-    const std::function<std::optional<std::uint32_t>(std::string_view kind, std::int64_t id)>&
-        what);
+    const std::function<std::uint32_t(const schema::GpuKind& kind, std::int64_t id)>& what);
 
 // The calls of RUNTIME and DRIVER that have a place and launched some of the work. `what` numbers
 // functions.

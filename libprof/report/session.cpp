@@ -8,7 +8,7 @@
 #include "libprof/base/pattern.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/store/profile_file.hpp"
-#include "schema/gpu_work.hpp"
+#include "schema/gpu_kinds.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -141,8 +141,8 @@ std::string Session::kernel_ids() {
   kernel_ids_.emplace();
   const Pattern wanted(options_.filter.kernels);
   std::set<std::int64_t> ids;
-  for (const schema::GpuWork& work : schema::gpu_work) {
-    if (!schema::is_kernel_work(work.kind) || !has(work.kind)) continue;
+  for (const schema::GpuKind& work : schema::gpu_kinds) {
+    if (!schema::is_kernel_kind(work.kind) || !has(work.kind)) continue;
     auto names = database_.prepare("SELECT DISTINCT name FROM " + table_name(work.kind));
     while (names.step()) ids.insert(names.integer(0));
   }
@@ -168,9 +168,9 @@ std::string Session::filter(std::string_view kind) {
     if (!ids.empty()) in("deviceId", ids);
   }
   if (!options_.filter.kernels.empty()) {
-    if (schema::is_kernel_work(kind)) {
+    if (schema::is_kernel_kind(kind)) {
       in("name", kernel_ids());
-    } else if (schema::is_gpu_work(kind)) {
+    } else if (schema::is_gpu_kind(kind)) {
       condition += " AND 0";
     }
   }
@@ -216,12 +216,12 @@ void Session::begin_result() {
     } else if (kind != "KERNEL") {
       without_buffer += counts.without_times;
     }
-    if (kind == "KERNEL" || !schema::is_kernel_work(kind))
+    if (kind == "KERNEL" || !schema::is_kernel_kind(kind))
       without_semaphore += counts.without_times;
     sum.invalid += counts.invalid;
     sum.instant += counts.instant;
   };
-  for (const schema::GpuWork& work : schema::nvprofs_gpu_work) add(work.kind);
+  for (const schema::GpuKind& work : schema::nvprofs_gpu_kinds) add(work.kind);
   for (const std::string_view kind : api_kinds) add(kind);
   for (const auto& [kind, bad] : other_kinds) {
     auto count = select(kind, {"count(*)"}, "WHERE " + std::string(bad) + " AND " + filter(kind));

@@ -26,7 +26,7 @@ Trace::Trace(Session& session, TraceParts parts) : session_(session) {
     }
   }
   if (parts.gpu) {
-    for (const schema::GpuWork& work : schema::own_gpu_work) add(own_work_source(session, work));
+    for (const schema::GpuKind& work : schema::own_gpu_kinds) add(own_work_source(session, work));
   }
   if (parts.api) {
     for (auto& source : api_sources(session)) add(std::move(source));

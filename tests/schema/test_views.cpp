@@ -6,7 +6,7 @@
 
 #include "database_fixture.hpp"
 #include "schema/activity/all.hpp"
-#include "schema/gpu_work.hpp"
+#include "schema/gpu_kinds.hpp"
 
 namespace schema = gpuprof::schema;
 
@@ -166,7 +166,7 @@ TEST_CASE("what has times on a device, in a group of GPU work, counts as that ev
   // Rows of these are told by those of others: the graph's, or the kernels that it holds.
   const std::set<std::string_view> told_elsewhere{"DEVICE_GRAPH_TRACE"};
   std::set<std::string_view> listed;
-  for (const schema::GpuWork& work : schema::gpu_work) listed.insert(work.kind);
+  for (const schema::GpuKind& work : schema::gpu_kinds) listed.insert(work.kind);
   for (const schema::KindRef& kind : schema::kinds) {
     using schema::Group;
     const Group group = kind.info->group;
@@ -180,7 +180,7 @@ TEST_CASE("what has times on a device, in a group of GPU work, counts as that ev
     CHECK((timed && !told_elsewhere.contains(name)) == listed.contains(name));
   }
   // Each of the list, but for what CUPTI no longer delivers, is a row of the view.
-  for (const schema::GpuWork& work : schema::gpu_work) {
+  for (const schema::GpuKind& work : schema::gpu_kinds) {
     if (work.kind == "CDP_KERNEL") continue;
     INFO(work.kind);
     Filled db;

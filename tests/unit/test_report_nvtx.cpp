@@ -98,6 +98,31 @@ TEST_CASE("a range has the calls of its thread that begin in it or at its end, a
 )");
 }
 
+TEST_CASE("all that counts as work of a GPU is in a range, by its kind's name") {
+  const std::string sql =
+      range(1, 100, 200, thread1, 1) + launch(1, 110, 1, 0) + launch(2, 120, 1, 0) +
+      launch(3, 130, 1, 0) + launch(4, 140, 1, 0) +
+      R"(CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(start INT, end INT, correlationId INT, copyKind INT);
+         CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET(start INT, end INT, correlationId INT);
+         CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start INT, end INT, correlationId INT);
+         CREATE TABLE CUPTI_ACTIVITY_KIND_MEM_DECOMPRESS(start INT, stop INT, correlationId INT);
+         INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES(10, 60, 1, 1);
+         INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES(10, 40, 2);
+         INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES(10, 25, 3);
+         INSERT INTO CUPTI_ACTIVITY_KIND_MEM_DECOMPRESS VALUES(10, 15, 4);)";
+  CHECK(ranges(sql, gpu) == R"(======== NVTX result:
+========   Thread "<unnamed>" (id = 1)
+========     Domain "<unnamed>"
+========       Range "outer"
+          Range:  100.00%     100ns         1     100ns     100ns     100ns  outer
+ GPU activities:   50.00%      50ns         1      50ns      50ns      50ns  [CUDA memcpy HtoD]
+                   30.00%      30ns         1      30ns      30ns      30ns  [CUDA memset]
+                   15.00%      15ns         1      15ns      15ns      15ns  [CUDA graph]
+                    5.00%       5ns         1       5ns       5ns       5ns  [CUDA memory decompression]
+
+)");
+}
+
 TEST_CASE(
     "ranges are ordered by thread, domain and name; a first domain without a name has no heading") {
   const std::string sql = range(1, 100, 200, thread2, 1) + range(2, 100, 200, thread1, 2) +

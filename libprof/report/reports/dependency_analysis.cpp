@@ -305,7 +305,7 @@ void Reader::read_sets() {
   auto rows = session_.select("MEMSET", {GPUPROF_WORK, "memoryKind", "flags"}, window_);
   while (rows.step()) {
     if (!is_timed(rows)) continue;
-    if (!set) set = label("[CUDA memset]", "[CUDA memset]");
+    if (!set) set = label(std::string(memset_name), std::string(memset_name));
     add(rows, *set, set_returns(rows.integer(6), rows.integer(7) & 1));
   }
 }

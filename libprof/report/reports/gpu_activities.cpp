@@ -4,7 +4,7 @@
 #include "libprof/base/saturating.hpp"
 #include "libprof/report/report.hpp"
 #include "libprof/report/totals.hpp"
-#include "schema/gpu_work.hpp"
+#include "schema/gpu_kinds.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -30,10 +30,10 @@ std::vector<SummaryRow> read_rows(Session& session) {
   }
   for (auto& [name, total] : copies) rows.push_back({name, std::move(total)});
   for (auto& [key, total] : read_totals(session, "MEMSET", "0", Validity::gpu_work)) {
-    rows.push_back({"[CUDA memset]", std::move(total)});
+    rows.push_back({std::string(memset_name), std::move(total)});
   }
   // What nvprof did not have: graphs as a whole, whose nodes are not there then, and decompression.
-  for (const schema::GpuWork& own : schema::own_gpu_work) {
+  for (const schema::GpuKind& own : schema::own_gpu_kinds) {
     Total total;
     auto times = session.select(own.kind, {"start", own.end},
                                 "WHERE start > 0 AND [" + std::string(own.end) + "] > start AND " +

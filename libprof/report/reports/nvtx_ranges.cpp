@@ -21,10 +21,10 @@ class Labels {
  public:
   using Label = std::pair<Section, std::string>;
 
-  // `id` is what rows have in place of the name; make() gives the name.
+  // `id` is what rows of that type have in place of the name; make() gives the name.
   template <typename Make>
-  std::uint32_t number(Section section, std::int64_t id, Make&& make) {
-    const auto [place, is_new] = numbers_[section].try_emplace(id);
+  std::uint32_t number(Section section, std::string_view type, std::int64_t id, Make&& make) {
+    const auto [place, is_new] = numbers_[type].try_emplace(id);
     if (is_new) {
       // Several functions print as one.
       const auto [label, new_label] = labels_.try_emplace(
@@ -37,7 +37,7 @@ class Labels {
   const Label& operator[](std::uint32_t number) const { return *by_number_[number]; }
 
  private:
-  std::array<std::unordered_map<std::int64_t, std::uint32_t>, section_count> numbers_;
+  std::map<std::string_view, std::unordered_map<std::int64_t, std::uint32_t>> numbers_;
   std::map<Label, std::uint32_t> labels_;
   std::vector<const Label*> by_number_;
 };
@@ -87,26 +87,17 @@ class RangeSummaries {
   }
 
   void read_gpu_work() {
-    // Ids of kernel names are at least 0.
-    constexpr std::int64_t set = -1, first_copy = -2;
-    work_ = report::read_gpu_work(session_, [&](std::string_view kind, std::int64_t id) {
-      const auto number = [&](std::int64_t key, auto&& make) {
-        return std::optional(labels_.number(gpu, key, make));
-      };
-      if (kind == "MEMSET") return number(set, [] { return "[CUDA memset]"; });
-      if (kind == "MEMCPY" || kind == "MEMCPY2") {
-        return number(first_copy - id, [&] { return memcpy_name(id); });
-      }
-      if (kind == "GRAPH_TRACE") return std::optional<std::uint32_t>();
-      return number(id, [&] { return session_.names().kernel(id); });
+    work_ = report::read_gpu_work(session_, [&](const schema::GpuKind& kind, std::int64_t id) {
+      return labels_.number(gpu, kind.type, id,
+                            [&] { return session_.names().gpu_work(kind, id); });
     });
   }
 
   void read_launches() {
     calls_ =
         report::read_launches(session_, ranges_, work_, [&](ApiDomain domain, std::int64_t cbid) {
-          const std::int64_t id = cbid * 2 + (domain == ApiDomain::driver);
-          return labels_.number(api, id, [&] { return session_.names().api(domain, cbid); });
+          return labels_.number(api, domain == ApiDomain::driver ? "driver" : "runtime", cbid,
+                                [&] { return session_.names().api(domain, cbid); });
         });
   }
 
@@ -124,7 +115,7 @@ class RangeSummaries {
       add_call(record.process, record.thread,
                {.start = record.start,
                 .duration = record.time,
-                .what = labels_.number(openacc, record.name, text)});
+                .what = labels_.number(openacc, "openacc", record.name, text)});
     }
   }
 
@@ -137,7 +128,7 @@ class RangeSummaries {
       add_call(rows.integer(0), rows.integer(1),
                {.start = rows.integer(2),
                 .duration = rows.integer(3) - rows.integer(2),
-                .what = labels_.number(openmp, kind, [&] { return openmp_name(kind); })});
+                .what = labels_.number(openmp, "openmp", kind, [&] { return openmp_name(kind); })});
     }
   }
 

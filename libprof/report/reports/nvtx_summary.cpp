@@ -57,7 +57,7 @@ NvtxSummary read(Session& session, NvtxRanges& ranges) {
     row_of_group.push_back(row);
   }
 
-  auto work = read_gpu_work(session, [](auto, auto) { return std::optional(0u); });
+  auto work = read_gpu_work(session, [](auto, auto) { return 0u; });
   auto launches = read_launches(session, ranges, work, [](auto, auto) { return 0u; });
   std::uint64_t call_number = 0;
   ranges.visit(launches, [&](const NvtxCall& launch, auto of_thread, auto of_process) {

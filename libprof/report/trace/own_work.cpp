@@ -9,7 +9,7 @@ namespace {
 
 class OwnWorkSource : public TraceSource {
  public:
-  OwnWorkSource(Session& session, const schema::GpuWork& work)
+  OwnWorkSource(Session& session, const schema::GpuKind& work)
       : TraceSource(session,
                     {.kind = work.kind,
                      .time = "start",
@@ -35,12 +35,12 @@ class OwnWorkSource : public TraceSource {
   }
 
  private:
-  const schema::GpuWork& work_;
+  const schema::GpuKind& work_;
 };
 
 }  // namespace
 
-std::unique_ptr<TraceSource> own_work_source(Session& session, const schema::GpuWork& work) {
+std::unique_ptr<TraceSource> own_work_source(Session& session, const schema::GpuKind& work) {
   return std::make_unique<OwnWorkSource>(session, work);
 }
 
