@@ -4,15 +4,13 @@
 #include <vector>
 
 #include "libprof/base/printable.hpp"
+#include "libprof/report/all_reports.hpp"
 #include "libprof/report/left_out.hpp"
 #include "libprof/report/metrics.hpp"
 #include "libprof/report/output.hpp"
+#include "libprof/report/value_trace.hpp"
 
 namespace gpuprof::report {
-
-#define GPUPROF_REPORT(name) extern const Report name;
-#include "libprof/report/all_reports.inc"
-#undef GPUPROF_REPORT
 
 std::span<const Report* const> reports() {
   static const std::vector<const Report*> all = [] {
@@ -33,8 +31,20 @@ namespace {
 
 void print_phase(Session& session, Phase phase) {
   for (const Report* report : reports()) {
-    if (report->phase == phase) report->print(session);
+    const auto* printer = std::get_if<Printer>(&report->does);
+    if (!printer || report->phase != phase) continue;
+    if (report->option.empty() || session.chosen(report->option)) printer->print(session);
   }
+}
+
+void print_traces(Session& session) {
+  TraceParts parts;
+  for (const Report* report : reports()) {
+    const auto* traced = std::get_if<Traced>(&report->does);
+    if (traced && session.chosen(report->option)) parts.*traced->part = true;
+  }
+  if (parts.gpu && has_kernel_values(session)) return print_value_trace(session, parts.api);
+  print_trace(session, parts);
 }
 
 void print_per_device(Session& session) {
@@ -48,11 +58,13 @@ void print_per_device(Session& session) {
     output.heading("Device \"" + session.names().device(id) + "\"");
     std::vector<SummarySection> sections;
     for (const Report* report : reports()) {
-      if (report->rows && report->per_device) sections.push_back(read_section(session, *report));
+      const auto* section = std::get_if<Section>(&report->does);
+      if (section && section->per_device) sections.push_back(read_section(session, *report));
     }
     print_sections(session, std::move(sections));
     for (const Report* report : reports()) {
-      if (report->phase == Phase::detail && report->per_device) report->print(session);
+      const auto* printer = std::get_if<Printer>(&report->does);
+      if (printer && printer->per_device) printer->print(session);
     }
   }
   output.context({});
@@ -123,35 +135,70 @@ NameStyle name_style(const Options& options) {
 }  // namespace
 
 SummarySection read_section(Session& session, const Report& report) {
-  return {.label = report.label(session),
-          .rows = report.rows(session),
+  const auto& section = std::get<Section>(report.does);
+  return {.label = section.label(session),
+          .rows = section.rows(session),
           .nothing = nothing_of(session, report)};
 }
 
-std::string nothing_of(const Session& session, const Report& section) {
-  const bool silent = section.nothing_if_asked && !session.chosen(section.option);
+std::string nothing_of(const Session& session, const Report& report) {
+  const auto& section = std::get<Section>(report.does);
+  const bool silent = section.nothing_if_asked && !session.chosen(report.option);
   return silent ? "" : std::string(section.nothing);
 }
 
 std::vector<const Report*> chosen_sections(const Session& session) {
   std::vector<const Report*> chosen;
-  for (const Report* report : reports()) {
-    if (report->rows && session.chosen(report->option)) chosen.push_back(report);
-  }
-  const bool per_device = session.chosen("print-summary-per-gpu");
-  if (!per_device && (chosen.empty() || session.chosen("print-summary"))) {
+  const auto add = [&](bool asked) {
     for (const Report* report : reports()) {
-      if (report->rows && report->by_default && !session.chosen(report->option)) {
-        chosen.push_back(report);
-      }
+      const auto* section = std::get_if<Section>(&report->does);
+      if (!section || session.chosen(report->option) != asked) continue;
+      if (asked || section->by_default) chosen.push_back(report);
     }
-  }
+  };
+  add(true);
+  const bool per_device = session.chosen(summary_per_gpu.option);
+  if (!per_device && (chosen.empty() || session.chosen(print_summary.option))) add(false);
   return chosen;
 }
 
-bool shows_section(const Session& session, std::string_view option) {
-  return std::ranges::any_of(chosen_sections(session),
-                             [&](const Report* report) { return report->option == option; });
+bool shows_section(const Session& session, const Report& report) {
+  const auto chosen = chosen_sections(session);
+  return std::ranges::find(chosen, &report) != chosen.end();
+}
+
+std::string wrong_combination(const Options& options) {
+  bool summary = false, trace = false, top = false;
+  std::string_view missing;
+  for (const Report* report : reports()) {
+    if (!options.chosen.contains(std::string(report->option))) continue;
+    summary |= report->phase == Phase::summary;
+    trace |= report->phase == Phase::trace;
+    top |= report->top;
+    const Report* needs = report->needs;
+    if (needs && !options.chosen.contains(std::string(needs->option))) missing = report->missing;
+  }
+  if (options.two_layouts) return "Use either --csv or --json.";
+  if (options.top > 0 && trace && !summary && !top) {
+    return "--top is for summaries; a trace has all rows.";
+  }
+  if (options.filter.from && options.filter.to && *options.filter.from >= *options.filter.to) {
+    return "--from is not before --to.";
+  }
+  if (summary && trace) {
+    return "Use either the print summary options or the print trace options.";
+  }
+  return std::string(missing);
+}
+
+Collected collected_for(const Options& options) {
+  Collected all;
+  for (const Report* report : reports()) {
+    if (!options.chosen.contains(std::string(report->option))) continue;
+    all.all_calls |= report->collected.all_calls;
+    all.dependencies |= report->collected.dependencies;
+  }
+  return all;
 }
 
 void print_reports(store::Database& database, std::ostream& out, const Options& options) {
@@ -163,14 +210,15 @@ void print_reports(store::Database& database, std::ostream& out, const Options& 
   }
   // Beside values of events and metrics nvprof prints the summary in place of all traces but one.
   const bool trace = any_chosen(session, Phase::trace) &&
-                     (session.chosen("print-gpu-trace") || !has_values(session));
+                     (session.chosen(gpu_trace.option) || !has_values(session));
   const bool alone = stands_alone(session);
+  const bool per_gpu = session.chosen(summary_per_gpu.option);
   if (alone) {
     print_phase(session, Phase::extra);
   } else if (trace) {
     session.begin_result();
     print_heading_of_values(session);
-    print_phase(session, Phase::trace);
+    print_traces(session);
   } else {
     std::vector<SummarySection> sections;
     for (const Report* report : chosen_sections(session)) {
@@ -178,11 +226,11 @@ void print_reports(store::Database& database, std::ostream& out, const Options& 
     }
     session.begin_result();
     const auto print_all = [&] {
-      if (session.chosen("print-summary-per-gpu")) print_per_device(session);
+      if (per_gpu) print_per_device(session);
       // nvprof leaves these out beside a summary per GPU.
-      if (session.chosen("print-summary-per-gpu") && !sections.empty()) output.line();
+      if (per_gpu && !sections.empty()) output.line();
       print_sections(session, sections);
-      if (!session.chosen("print-summary-per-gpu")) print_phase(session, Phase::detail);
+      if (!per_gpu) print_phase(session, Phase::detail);
     };
     // Beside values at points in time nvprof prints all of it twice, beside values of kernels only
     // what else was traced.

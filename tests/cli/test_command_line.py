@@ -431,6 +431,29 @@ class Sources(unittest.TestCase):
         self.assertEqual(len(rows), len(set(rows)))
         self.assertGreater(len(rows), 60)
 
+    def test_a_report_is_in_one_file(self):
+        files = {path: re.sub("//.*", "", path.read_text()) for folder in ("apps", "libprof")
+                 for path in (SOURCE / folder).glob("**/*.?pp")}  # fmt: skip
+        folder = SOURCE / "libprof/report/reports"
+        options = []
+        for file in folder.glob("*.cpp"):
+            self.assertEqual(
+                re.findall(r"(?m)^extern const Report (\w+)\{", files[file]), [file.stem]
+            )
+            options += [(file, name) for name in re.findall(r'\.option = "([\w-]+)"', files[file])]
+        self.assertGreater(len(options), 10)
+        pages = [subprocess.run([GPUPROF, *words], capture_output=True, text=True, timeout=60).stdout
+                 for words in (["help", "all"], ["man"])]  # fmt: skip
+        docs = (SOURCE / "docs/nvprof.md").read_text()
+        for file, name in options:
+            self.assertEqual([f for f, text in files.items() if f'"{name}"' in text], [file], name)
+            # With its letter, in help, on the man page and in the generated list of the docs.
+            letter = re.search(r"\.letter = '(\w)'", files[file])
+            names = f"-{letter[1]}, --{name}" if letter else f"--{name}"
+            self.assertRegex(docs, rf"(?m)^\| `{names}` \|")
+            for page in pages:
+                self.assertRegex(page.replace("\\-", "-"), rf"--{name}(?![\w-])")
+
     def test_files_fit_into_a_head(self):
         for file, text in self.text("**/*.?pp").items():
             self.assertLessEqual(text.count("\n"), 510, file)

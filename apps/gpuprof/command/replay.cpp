@@ -13,12 +13,13 @@
 #include "apps/gpuprof/run/log.hpp"
 #include "libprof/base/temporary_folder.hpp"
 #include "libprof/record/recorder.hpp"
+#include "libprof/report/report.hpp"
 
 namespace gpuprof::app {
 namespace {
 
 int replay(const Options& options) {
-  if (const std::string wrong = wrong_combination(options.reports); !wrong.empty()) {
+  if (const std::string wrong = report::wrong_combination(options.reports); !wrong.empty()) {
     throw NvprofError{{"Error: " + wrong}, ExitCode::bad_option};
   }
   // A reader that has seen enough must not keep the temporary file from being removed.

@@ -6,6 +6,7 @@
 #include "apps/gpuprof/option/presets.hpp"
 #include "apps/gpuprof/option/table.hpp"
 #include "libprof/base/shell.hpp"
+#include "libprof/report/report.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -41,8 +42,9 @@ class Parser {
       if (importing()) errors_.emplace_back(both);
       fail();
     }
-    options_.trace.all_calls = reported("print-api-trace") || reported("print-api-summary");
-    options_.trace.dependencies = reported("dependency-analysis");
+    const report::Collected collected = report::collected_for(options_.reports);
+    options_.trace.all_calls = collected.all_calls;
+    options_.trace.dependencies = collected.dependencies;
     if (!done_) {
       options_.application.assign(words_.begin() + static_cast<std::ptrdiff_t>(at_), words_.end());
       check();
@@ -116,7 +118,6 @@ class Parser {
     }
   }
 
-  bool reported(const char* report) const { return options_.reports.chosen.contains(report); }
   bool importing() const { return !options_.input.empty(); }
 
   // What has no place beside -i, and what reports do not go together.
@@ -129,7 +130,7 @@ class Parser {
         errors_.emplace_back("Error: Can't export profile while importing a profile.");
       }
     }
-    if (const std::string wrong = wrong_combination(options_.reports); !wrong.empty()) {
+    if (const std::string wrong = report::wrong_combination(options_.reports); !wrong.empty()) {
       errors_.push_back("Error: " + wrong);
     }
     if (!errors_.empty()) fail();

@@ -10,7 +10,7 @@ std::vector<Option> report_options() {
     if (entry->option.empty()) continue;
     const std::string name(entry->option);
     table.push_back({.name = name,
-                     .letter = name == "print-summary" ? 's' : '\0',
+                     .letter = entry->letter,
                      .group = OptionGroup::reports,
                      .help = std::string(entry->help),
                      .ours = entry->ours,
@@ -21,32 +21,6 @@ std::vector<Option> report_options() {
                      }});
   }
   return table;
-}
-
-std::string wrong_combination(const report::Options& reports) {
-  bool summary = false, trace = false, with_top = false;
-  for (const report::Report* report : report::reports()) {
-    if (!reports.chosen.contains(std::string(report->option))) continue;
-    const bool of_sums = report->option.find("summary") != report->option.npos;
-    summary |= of_sums && !report->ours;
-    with_top |= of_sums;
-    trace |= report->phase == report::Phase::trace;
-  }
-  if (reports.two_layouts) return "Use either --csv or --json.";
-  if (reports.top > 0 && trace && !with_top) {
-    return "--top is for summaries; a trace has all rows.";
-  }
-  if (reports.filter.from && reports.filter.to && *reports.filter.from >= *reports.filter.to) {
-    return "--from is not before --to.";
-  }
-  if (summary && trace) {
-    return "Use either the print summary options or the print trace options.";
-  }
-  if (reports.chosen.contains("print-dependency-analysis-trace") &&
-      !reports.chosen.contains("dependency-analysis")) {
-    return "Showing dependency analysis trace requires dependency analysis to be enabled.";
-  }
-  return {};
 }
 
 }  // namespace gpuprof::app

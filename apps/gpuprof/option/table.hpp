@@ -75,7 +75,4 @@ std::string remark(const Option& option);
 // Checks the value and sets it, or keeps what is to be said of the option.
 std::optional<Refusal> apply(const Option& option, const std::string& value, Options& options);
 
-// Which reports exclude one another: the error's text, empty if all is well.
-std::string wrong_combination(const report::Options& reports);
-
 }  // namespace gpuprof::app

@@ -30,10 +30,11 @@ extern const Report api_calls{
     .help = "Summary of CUDA runtime and driver calls",
     .phase = Phase::summary,
     .order = 2,
-    .rows = read_rows,
-    .label = [](const Session&) -> std::string { return "API calls"; },
-    .nothing = "No API activities were profiled.",
-    .by_default = true,
+    .collected = {.all_calls = true},
+    .does = Section{.rows = read_rows,
+                    .label = [](const Session&) -> std::string { return "API calls"; },
+                    .nothing = "No API activities were profiled.",
+                    .by_default = true},
 };
 
 }  // namespace gpuprof::report

@@ -1,7 +1,7 @@
 // What stands behind a report of API calls when not all of them were collected.
 #include <algorithm>
 
-#include "libprof/report/report.hpp"
+#include "libprof/report/all_reports.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -18,7 +18,7 @@ bool shows_calls(const Session& session) {
   const bool trace = std::ranges::any_of(reports(), [&](const Report* report) {
     return report->phase == Phase::trace && session.chosen(report->option);
   });
-  return trace ? session.chosen("print-api-trace") : shows_section(session, "print-api-summary");
+  return trace ? session.chosen(api_trace.option) : shows_section(session, api_calls);
 }
 
 void print(Session& session) {
@@ -30,6 +30,9 @@ void print(Session& session) {
 }  // namespace
 
 extern const Report calls_left_out{
-    .option = {}, .help = {}, .phase = Phase::always, .order = 0, .print = print};
+    .phase = Phase::always,
+    .order = 0,
+    .does = Printer{print},
+};
 
 }  // namespace gpuprof::report

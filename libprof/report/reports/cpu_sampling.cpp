@@ -241,6 +241,9 @@ void print(Session& session) {
 }  // namespace
 
 extern const Report cpu_sampling{
-    .option = {}, .help = {}, .phase = Phase::always, .order = 2, .print = print};
+    .phase = Phase::always,
+    .order = 2,
+    .does = Printer{print},
+};
 
 }  // namespace gpuprof::report

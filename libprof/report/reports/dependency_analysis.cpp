@@ -8,8 +8,8 @@
 #include <unordered_set>
 
 #include "libprof/base/saturating.hpp"
+#include "libprof/report/all_reports.hpp"
 #include "libprof/report/dependency.hpp"
-#include "libprof/report/report.hpp"
 #include "libprof/report/table.hpp"
 
 namespace gpuprof::report {
@@ -371,9 +371,9 @@ struct Total {
   bool occurs = false;
 };
 
-class Printer {
+class ResultPrinter {
  public:
-  Printer(Session& session, const Reader& reader, const dependency::Analysis& analysis);
+  ResultPrinter(Session& session, const Reader& reader, const dependency::Analysis& analysis);
   void table();
   void trace();
 
@@ -388,7 +388,8 @@ class Printer {
   Scale scale_;  // of critical path and waiting time
 };
 
-Printer::Printer(Session& session, const Reader& reader, const dependency::Analysis& analysis)
+ResultPrinter::ResultPrinter(Session& session, const Reader& reader,
+                             const dependency::Analysis& analysis)
     : session_(session),
       output_(session.output()),
       reader_(reader),
@@ -407,7 +408,7 @@ Printer::Printer(Session& session, const Reader& reader, const dependency::Analy
   scale_ = chosen ? time_scale(output_.unit()) : time_scale(static_cast<std::uint64_t>(path_));
 }
 
-void Printer::table() {
+void ResultPrinter::table() {
   struct Line {
     const Label* label;
     Total total;
@@ -439,7 +440,7 @@ void Printer::table() {
 }
 
 // Starts are absolute, as nvprof prints them.
-void Printer::trace() {
+void ResultPrinter::trace() {
   std::vector<Column> columns = columns_of_times(scale_);
   columns.insert(columns.begin(), {{"Start", 8, Quantity::time, "", "start_ns"},
                                    {"Duration", 8, Quantity::time, "", "duration_ns"}});
@@ -491,7 +492,6 @@ bool lacks_stream(const Process& process) {
 }
 
 void print(Session& session) {
-  if (!session.chosen("dependency-analysis")) return;
   Output& output = session.output();
   output.line();
   output.heading("Dependency Analysis:");
@@ -519,8 +519,8 @@ void print(Session& session) {
       output.heading("Process " + std::to_string(id));
       output.context({{"process_id", std::to_string(id)}});
     }
-    Printer printer(session, reader, analysis);
-    if (session.chosen("print-dependency-analysis-trace")) {
+    ResultPrinter printer(session, reader, analysis);
+    if (session.chosen(dependency_trace.option)) {
       printer.trace();
     } else {
       printer.table();
@@ -541,7 +541,9 @@ extern const Report dependency_analysis{
     .help = "Time on the critical path and waiting time, by function",
     .phase = Phase::extra,
     .order = 5,
-    .print = print,
+    .top = true,
+    .collected = {.dependencies = true},
+    .does = Printer{print},
 };
 
 }  // namespace gpuprof::report

@@ -1,6 +1,6 @@
 // The option --print-dependency-analysis-trace. dependency_analysis.cpp prints the trace, in place
 // of its table.
-#include "libprof/report/report.hpp"
+#include "libprof/report/all_reports.hpp"
 
 namespace gpuprof::report {
 
@@ -9,7 +9,8 @@ extern const Report dependency_trace{
     .help = "With --dependency-analysis: critical path and waiting time of each record",
     .phase = Phase::extra,
     .order = 6,
-    .print = [](Session&) {},
+    .needs = &dependency_analysis,
+    .missing = "Showing dependency analysis trace requires dependency analysis to be enabled.",
 };
 
 }  // namespace gpuprof::report

@@ -51,11 +51,11 @@ extern const Report gpu_activities{
     .help = "Summary of GPU activities: kernels, copies and sets",
     .phase = Phase::summary,
     .order = 1,
-    .rows = read_rows,
-    .label = [](const Session&) -> std::string { return "GPU activities"; },
-    .nothing = "No kernels were profiled.",
-    .by_default = true,
-    .per_device = true,
+    .does = Section{.rows = read_rows,
+                    .label = [](const Session&) -> std::string { return "GPU activities"; },
+                    .nothing = "No kernels were profiled.",
+                    .by_default = true,
+                    .per_device = true},
 };
 
 }  // namespace gpuprof::report

@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "libprof/report/all_reports.hpp"
 #include "libprof/report/metrics.hpp"
-#include "libprof/report/report.hpp"
 #include "libprof/report/table.hpp"
 
 namespace gpuprof::report {
@@ -305,7 +305,7 @@ void warn(Output& output, const Results& results) {
 
 // A trace of GPU work has columns for values in place of these tables.
 void print(Session& session) {
-  if (session.chosen("print-gpu-trace") || !has_values(session)) return;
+  if (session.chosen(gpu_trace.option) || !has_values(session)) return;
   session.values_printed = true;
   const bool of_kernels = has_kernel_values(session);
   const Results results = read_results(session, of_kernels);
@@ -319,6 +319,9 @@ void print(Session& session) {
 }  // namespace
 
 extern const Report metric_results{
-    .option = {}, .help = {}, .phase = Phase::values, .order = 1, .print = print};
+    .phase = Phase::values,
+    .order = 1,
+    .does = Printer{print},
+};
 
 }  // namespace gpuprof::report

@@ -142,7 +142,6 @@ void print_json(Output& output, const std::vector<Link>& links) {
 }
 
 void print(Session& session) {
-  if (!session.chosen("print-nvlink-topology")) return;
   Output& output = session.output();
   // Older files do not tell whether there is a switch, and their ports are others.
   constexpr std::int64_t first_version = 12;
@@ -170,7 +169,7 @@ extern const Report nvlink_topology{
     .help = "NVLinks between GPUs and CPUs, with their speed",
     .phase = Phase::extra,
     .order = 1,
-    .print = print,
+    .does = Printer{print},
 };
 
 }  // namespace gpuprof::report

@@ -4,31 +4,31 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "libprof/report/all_reports.hpp"
 #include "libprof/report/directives.hpp"
 #include "libprof/report/nvtx.hpp"
-#include "libprof/report/report.hpp"
 
 namespace gpuprof::report {
 namespace {
 
-enum Section : std::size_t { gpu, api, openacc, openmp, section_count };
+enum Part : std::size_t { gpu, api, openacc, openmp, part_count };
 
-constexpr std::array<std::string_view, section_count> options{
-    "print-gpu-summary", "print-api-summary", "print-openacc-summary", "print-openmp-summary"};
+constexpr std::array<const Report*, part_count> sections{&gpu_activities, &api_calls,
+                                                         &openacc_summary, &openmp_summary};
 
 // The names of the sections' rows, numbered.
 class Labels {
  public:
-  using Label = std::pair<Section, std::string>;
+  using Label = std::pair<Part, std::string>;
 
   // `id` is what rows of that type have in place of the name; make() gives the name.
   template <typename Make>
-  std::uint32_t number(Section section, std::string_view type, std::int64_t id, Make&& make) {
+  std::uint32_t number(Part part, std::string_view type, std::int64_t id, Make&& make) {
     const auto [place, is_new] = numbers_[type].try_emplace(id);
     if (is_new) {
       // Several functions print as one.
-      const auto [label, new_label] = labels_.try_emplace(
-          Label(section, make()), static_cast<std::uint32_t>(by_number_.size()));
+      const auto [label, new_label] =
+          labels_.try_emplace(Label(part, make()), static_cast<std::uint32_t>(by_number_.size()));
       if (new_label) by_number_.push_back(&label->first);
       place->second = label->second;
     }
@@ -44,12 +44,8 @@ class Labels {
 
 class RangeSummaries {
  public:
-  RangeSummaries(Session& session, NvtxRanges& ranges)
-      : session_(session), ranges_(ranges), sections_(chosen_sections(session)) {
-    for (std::size_t i = 0; i < section_count; ++i) {
-      const auto found = std::ranges::find(sections_, options[i], &Report::option);
-      if (found != sections_.end()) shown_[i] = *found;
-    }
+  RangeSummaries(Session& session, NvtxRanges& ranges) : session_(session), ranges_(ranges) {
+    for (std::size_t i = 0; i < part_count; ++i) shown_[i] = shows_section(session, *sections[i]);
     if (shown_[gpu] || shown_[api]) {
       read_gpu_work();
       read_launches();
@@ -65,18 +61,19 @@ class RangeSummaries {
 
   // The sections of a group. To be asked for once.
   std::vector<SummarySection> take(std::uint32_t group) {
-    std::array<std::vector<SummaryRow>, section_count> rows;
+    std::array<std::vector<SummaryRow>, part_count> rows;
     for (auto key = std::ranges::lower_bound(keys_, make_key(group, 0));
          key != keys_.end() && *key >> 32 == group; ++key) {
-      const auto& [section, text] = labels_[static_cast<std::uint32_t>(*key)];
-      rows[section].push_back({text, std::move(totals_.at(*key))});
+      const auto& [part, text] = labels_[static_cast<std::uint32_t>(*key)];
+      rows[part].push_back({text, std::move(totals_.at(*key))});
     }
     std::vector<SummarySection> result;
-    for (std::size_t i = 0; i < section_count; ++i) {
+    for (std::size_t i = 0; i < part_count; ++i) {
       if (!shown_[i]) continue;
-      std::string nothing = nothing_of(session_, *shown_[i]);
+      std::string nothing = nothing_of(session_, *sections[i]);
       if (!nothing.empty()) nothing.insert(nothing.size() - 1, " in this range");
-      result.push_back({shown_[i]->label(session_), std::move(rows[i]), std::move(nothing)});
+      const auto& section = std::get<Section>(sections[i]->does);
+      result.push_back({section.label(session_), std::move(rows[i]), std::move(nothing)});
     }
     return result;
   }
@@ -158,8 +155,7 @@ class RangeSummaries {
 
   Session& session_;
   NvtxRanges& ranges_;
-  std::vector<const Report*> sections_;
-  std::array<const Report*, section_count> shown_{};  // nullptr: not chosen
+  std::array<bool, part_count> shown_{};
   Labels labels_;
   std::vector<NvtxCall> calls_;
   std::vector<GpuOperation> work_;
@@ -230,11 +226,9 @@ void print(Session& session) {
 }  // namespace
 
 extern const Report nvtx_ranges{
-    .option = {},
-    .help = {},
     .phase = Phase::detail,
     .order = 3,
-    .print = print,
+    .does = Printer{print},
 };
 
 }  // namespace gpuprof::report

@@ -130,7 +130,6 @@ void print_rows(Output& output, const NvtxSummary& summary, int top) {
 }
 
 void print(Session& session) {
-  if (!session.chosen("print-nvtx-summary")) return;
   Output& output = session.output();
   NvtxRanges ranges(session);
   if (session.options().chosen.size() > 1) output.line();
@@ -155,10 +154,11 @@ void print(Session& session) {
 extern const Report nvtx_summary{
     .option = "print-nvtx-summary",
     .help = "Time on the GPU by NVTX range: of what was launched in it, nested ranges included",
+    .ours = true,
     .phase = Phase::extra,
     .order = 10,
-    .print = print,
-    .ours = true,
+    .top = true,
+    .does = Printer{print},
 };
 
 }  // namespace gpuprof::report

@@ -18,6 +18,10 @@ std::vector<SummaryRow> read_rows(Session& session) {
   return rows;
 }
 
+std::string label(const Session& session) {
+  return session.options().openacc_inclusive ? "OpenACC (incl)" : "OpenACC (excl)";
+}
+
 }  // namespace
 
 extern const Report openacc_summary{
@@ -25,14 +29,12 @@ extern const Report openacc_summary{
     .help = "Summary of OpenACC directives",
     .phase = Phase::summary,
     .order = 3,
-    .rows = read_rows,
-    .label = [](const Session& session) -> std::string {
-      return session.options().openacc_inclusive ? "OpenACC (incl)" : "OpenACC (excl)";
-    },
-    .nothing = "No OpenACC activities were profiled.",
-    .nothing_if_asked = true,
-    .by_default = true,
-    .per_device = true,
+    .does = Section{.rows = read_rows,
+                    .label = label,
+                    .nothing = "No OpenACC activities were profiled.",
+                    .nothing_if_asked = true,
+                    .by_default = true,
+                    .per_device = true},
 };
 
 }  // namespace gpuprof::report

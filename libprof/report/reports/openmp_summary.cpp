@@ -26,10 +26,10 @@ extern const Report openmp_summary{
     .help = "Summary of OpenMP constructs",
     .phase = Phase::summary,
     .order = 4,
-    .rows = read_rows,
-    .label = [](const Session&) -> std::string { return "OpenMP (incl)"; },
-    .by_default = true,
-    .per_device = true,  // all of them: they name no device
+    .does = Section{.rows = read_rows,
+                    .label = [](const Session&) -> std::string { return "OpenMP (incl)"; },
+                    .by_default = true,
+                    .per_device = true},  // all of them: they name no device
 };
 
 }  // namespace gpuprof::report

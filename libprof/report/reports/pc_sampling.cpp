@@ -207,6 +207,9 @@ void print(Session& session) {
 }  // namespace
 
 extern const Report pc_sampling{
-    .option = {}, .help = {}, .phase = Phase::behind, .order = 1, .print = print};
+    .phase = Phase::behind,
+    .order = 1,
+    .does = Printer{print},
+};
 
 }  // namespace gpuprof::report

@@ -67,7 +67,6 @@ std::vector<std::int64_t> way_up(const Pci& pci, Bus bus) {
 }
 
 void print(Session& session) {
-  if (!session.chosen("print-pci-topology")) return;
   const Pci pci = read(session);
   Output& output = session.output();
   output.line();
@@ -94,7 +93,7 @@ extern const Report pci_topology{
     .help = "PCIe bridges between the GPUs and the host",
     .phase = Phase::extra,
     .order = 2,
-    .print = print,
+    .does = Printer{print},
 };
 
 }  // namespace gpuprof::report

@@ -3,8 +3,8 @@
 #include <array>
 #include <map>
 
+#include "libprof/report/all_reports.hpp"
 #include "libprof/report/blob.hpp"
-#include "libprof/report/report.hpp"
 #include "libprof/report/table.hpp"
 
 namespace gpuprof::report {
@@ -108,7 +108,7 @@ void print_json(Session& session, const std::map<std::int64_t, DeviceSamples>& d
 }
 
 void print(Session& session) {
-  if (!session.device && !shows_section(session, "print-gpu-summary")) return;
+  if (!session.device && !shows_section(session, gpu_activities)) return;
   const auto devices = read(session);
   if (devices.empty()) return;
   Output& output = session.output();
@@ -125,12 +125,9 @@ void print(Session& session) {
 }  // namespace
 
 extern const Report system_profiling{
-    .option = {},
-    .help = {},
     .phase = Phase::detail,
     .order = 1,
-    .per_device = true,
-    .print = print,
+    .does = Printer{.print = print, .per_device = true},
 };
 
 }  // namespace gpuprof::report

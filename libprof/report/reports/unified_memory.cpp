@@ -6,7 +6,7 @@
 #include <map>
 
 #include "libprof/base/saturating.hpp"
-#include "libprof/report/report.hpp"
+#include "libprof/report/all_reports.hpp"
 #include "libprof/report/table.hpp"
 
 namespace gpuprof::report {
@@ -254,7 +254,7 @@ void print_json(Session& session, const UnifiedMemory& memory) {
 }
 
 void print(Session& session) {
-  if (!session.device && !shows_section(session, "print-gpu-summary")) return;
+  if (!session.device && !shows_section(session, gpu_activities)) return;
   const UnifiedMemory memory = read(session);
   const bool cpu = std::ranges::any_of(memory.cpu, [](std::int64_t count) { return count > 0; });
   if (memory.devices.empty() && !cpu) return;
@@ -286,12 +286,9 @@ void print(Session& session) {
 }  // namespace
 
 extern const Report unified_memory{
-    .option = {},
-    .help = {},
     .phase = Phase::detail,
     .order = 2,
-    .per_device = true,
-    .print = print,
+    .does = Printer{.print = print, .per_device = true},
 };
 
 }  // namespace gpuprof::report

@@ -1,0 +1,12 @@
+// The reports by name, for those that ask whether another one was chosen.
+#pragma once
+
+#include "libprof/report/report.hpp"
+
+namespace gpuprof::report {
+
+#define GPUPROF_REPORT(name) extern const Report name;
+#include "libprof/report/all_reports.inc"
+#undef GPUPROF_REPORT
+
+}  // namespace gpuprof::report
