@@ -10,11 +10,6 @@
 
 namespace gpuprof::schema {
 
-// Every table has this column last, unless one of its own has the name: rows of all processes of a
-// run lie in one file.
-inline constexpr std::string_view process_column = "processId";
-inline constexpr std::string_view process_doc = "process the row came from: PROCESS.processId";
-
 // own_times: what columns with times are called.
 //
 // nvprof's tables have "start" and "end", or "timestamp". The Visual Profiler asks all tables whose
@@ -46,13 +41,6 @@ inline constexpr auto first_times = [] {
   return all;
 }();
 
-constexpr bool has_column(const Table& table, std::string_view name) {
-  for (const Column& column : table.columns) {
-    if (column.name == name) return true;
-  }
-  return false;
-}
-
 // The name that `column` of that table has today: gpuprof 0.1.0 used nvprof's words in all tables.
 constexpr std::string_view current_name(const Table& table, std::string_view column) {
   for (const TimeName& time : own_times) {
@@ -71,19 +59,41 @@ inline std::string sql_name(std::string_view name) {
   return std::string(name);
 }
 
+// What makes the table, whatever its origin; an empty view where that has the table's place.
+//
 // nvprof declares _id_ AUTOINCREMENT and its columns NOT NULL. Both are left out: they cost time on
 // every row, the loader numbers rows itself, and no reader looks at them.
-// `with_process`: in a file of ours; nvprof's lack that column.
-inline std::string create_table_sql(const Table& table, bool with_process = true) {
-  std::string sql =
-      "CREATE TABLE IF NOT EXISTS " + sql_name(table.name) + "(_id_ INTEGER PRIMARY KEY";
-  for (const Column& column : table.columns) {
-    sql += ", " + sql_name(column.name) + " ";
-    sql += sql_type(column.type);
+// `with_process`: in a file of ours; nvprof's lack that column. `quoted`: what makes a name fit for
+// SQL.
+inline std::string create_table_sql(const Table& table, bool with_process = true,
+                                    std::string (*quoted)(std::string_view) = sql_name) {
+  std::string columns;
+  for_each_column(table, with_process, [&](std::string_view name, Type type, auto) {
+    if (!columns.empty()) columns += ", ";
+    if (table.is_view) {
+      columns += "NULL AS " + quoted(name);
+      return;
+    }
+    columns += quoted(name);
+    if (!sql_type(type).empty()) columns += " " + std::string(sql_type(type));
+    if (name == table.key || name == row_id) columns += " PRIMARY KEY";
+  });
+  const std::string name = quoted(table.name);
+  if (table.is_view) {
+    return "CREATE VIEW IF NOT EXISTS " + name + " AS SELECT " + columns + " WHERE 0";
   }
-  if (with_process && !has_column(table, process_column))
-    sql += ", " + std::string(process_column) + " INT";
-  return sql + ")";
+  if (table.key.find(',') != std::string_view::npos) {
+    columns += ", PRIMARY KEY(" + std::string(table.key) + ")";
+  }
+  if (!table.constraint.empty()) columns += ", " + std::string(table.constraint);
+  return "CREATE TABLE IF NOT EXISTS " + name + "(" + columns +
+         (table.without_rowid ? ") WITHOUT ROWID" : ")");
+}
+
+// The same table where nvprof has one and ours is an empty view.
+inline std::string create_nvprof_table_sql(Table table) {
+  table.is_view = false;
+  return create_table_sql(table, false);
 }
 
 }  // namespace gpuprof::schema

@@ -9,9 +9,9 @@
 #include "schema/activity/all.hpp"
 #include "schema/database.hpp"
 #include "schema/enums.hpp"
-#include "schema/legacy.hpp"
 #include "schema/query_calls.hpp"
-#include "schema/session.hpp"
+#include "schema/statistics.hpp"
+#include "schema/tables.hpp"
 #include "schema/views.hpp"
 
 namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
@@ -75,27 +75,17 @@ struct DocRow {
   std::string doc;
 };
 
-inline constexpr std::string_view row_id = "_id_";
-inline constexpr std::string_view row_id_doc = "number of the row, in order of storing";
-
 inline std::vector<DocRow> doc_rows() {
   std::vector<DocRow> rows;
   const auto add = [&](std::string_view table, std::string_view column, std::string_view doc) {
     rows.push_back({std::string(table), std::string(column), std::string(doc)});
   };
-  for (const KindRef& kind : kinds) {
-    const Table& table = *kind.table;
-    add(table.name, "", table.doc);
-    add(table.name, row_id, row_id_doc);
-    for (const Column& column : table.columns) add(table.name, column.name, column.doc);
-    if (!has_column(table, process_column)) add(table.name, process_column, process_doc);
-  }
-  for (const LegacyTable& table : legacy_tables) {
-    add(table.name, "", table.doc);
-  }
-  for (const SessionTable& table : session_tables) {
-    add(table.name, "", table.doc);
-    for (const SessionColumn& column : table.columns) add(table.name, column.name, column.doc);
+  for (const Table* table : all_tables) {
+    add(table->name, "", table->doc);
+    if (table->origin == Origin::legacy) continue;  // nobody has rows to ask about
+    for_each_column(*table, true, [&](std::string_view column, Type, std::string_view doc) {
+      add(table->name, column, doc);
+    });
   }
   for (const ViewSql& sql : views()) {
     const ViewText view = describe_view(sql.sql);
@@ -177,20 +167,21 @@ inline std::string activity_tables() {
   return text;
 }
 
-inline std::string session_part() {
+inline std::string own_part() {
   std::string text;
-  for (const SessionTable& table : session_tables) {
-    text += "### " + std::string(table.name) + "\n\n" + std::string(table.doc) +
+  for (const Table* table : own_tables) {
+    text += "### " + std::string(table->name) + "\n\n" + std::string(table->doc) +
             "\n\n| column | type | meaning |\n|---|---|---|\n";
-    for (const SessionColumn& column : table.columns)
-      text += row(code(column.name), column.type, column.doc);
+    for_each_column(*table, true, [&](std::string_view column, Type type, std::string_view doc) {
+      text += row(code(column), sql_type(type), doc);
+    });
     text += "\n";
-    if (table.name == "RUN") {
+    if (table->name == "RUN") {
       text += "| key | value |\n|---|---|\n";
       for (const KeyDoc& key : run_keys) text += row(code(key.key), key.doc);
       text += "\n";
     }
-    if (table.name == "STATISTIC_DOC") {
+    if (table->name == "STATISTIC_DOC") {
       text += "| statistic | severity | meaning |\n|---|---|---|\n";
       for (const StatisticInfo& statistic : statistics)
         text += row(code(statistic.name), severity_name(statistic.severity), statistic.help);
@@ -213,7 +204,7 @@ inline std::string view_part() {
 
 inline std::string legacy_part() {
   std::string text = "| table | what nvprof has there, and why it is empty |\n|---|---|\n";
-  for (const LegacyTable& table : legacy_tables) text += row(code(table.name), table.doc);
+  for (const Table& table : legacy::tables) text += row(code(table.name), table.doc);
   return text + "\n";
 }
 
@@ -274,7 +265,7 @@ inline std::string schema_markdown() {
       "\"(CUDA 13.0)\" says which CUPTI first had the column; with an older one it is 0 or "
       "NULL.\n\n" +
       markdown::activity_tables();
-  text += "## Our own tables\n\n" + markdown::session_part();
+  text += "## Our own tables\n\n" + markdown::own_part();
   text += "## Enums\n\nWhat `ENUM_NAME` holds.\n\n" + markdown::enum_part();
   text +=
       "## Calls that are left out\n\n"
@@ -291,8 +282,7 @@ inline std::string schema_markdown() {
   text +=
       "## Tables that stay empty\n\n"
       "nvprof has them, CUPTI can no longer fill them. Those of activity kinds are in every file, "
-      "for readers that ask for them; the others in none. In a run with metrics EVENT and METRIC "
-      "have rows: the values that nvprof has an id for.\n\n" +
+      "for readers that ask for them; the others in none.\n\n" +
       markdown::legacy_part();
   text.pop_back();
   return text;

@@ -219,7 +219,12 @@ constexpr Field field_at(std::string_view name, Type type, std::size_t offset,
                                    Source::source_, doc_};                           \
     static constexpr std::array fields{__VA_ARGS__};                                 \
     static constexpr std::array columns{columns_of(fields)};                         \
-    static constexpr Table table{info.table, info.doc, columns};                     \
+    static constexpr Table table{.name = info.table,                                 \
+                                 .doc = info.doc,                                    \
+                                 .columns = columns,                                 \
+                                 .kind = id_,                                        \
+                                 .row_doc = row_id_doc,                              \
+                                 .with_process = true};                              \
   };
 
 // COL(type, member, doc): a member copied as it is. COL_AS gives it another column name, for a

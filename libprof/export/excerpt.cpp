@@ -17,8 +17,7 @@
 #include "schema/activity/all.hpp"
 #include "schema/database.hpp"
 #include "schema/gpu_kinds.hpp"
-#include "schema/legacy.hpp"
-#include "schema/session.hpp"
+#include "schema/tables.hpp"
 
 namespace gpuprof::exporting {
 namespace {
@@ -425,17 +424,10 @@ class Copier {
   // nvprof wants the table of devices, and tools the others.
   void add_missing_tables() {
     constexpr int last_of_nvprof = 52;
-    for (const schema::KindRef& kind : schema::kinds) {
-      if (kind.info->id > last_of_nvprof || is_in_source(kind.table->name)) continue;
-      out_.execute(schema::create_table_sql(*kind.table));
-    }
-    for (const schema::LegacyTable& table : schema::legacy_tables) {
-      if (table.kind == 0 || is_in_source(table.name)) continue;
-      out_.execute(schema::create_table_sql(table));
-    }
-    for (const schema::SessionTable& table : schema::session_tables) {
-      const bool nvprofs = table.name == "Version" || table.name == "StringTable";
-      if (nvprofs && !is_in_source(table.name)) out_.execute(schema::create_table_sql(table));
+    for (const schema::Table* table : schema::all_tables) {
+      const bool kind = table->kind > 0 && table->kind <= last_of_nvprof;
+      const bool nvprofs = kind || table->name == "Version" || table->name == "StringTable";
+      if (nvprofs && !is_in_source(table->name)) out_.execute(schema::create_table_sql(*table));
     }
     if (!is_in_source("StringTable")) {
       out_.execute("INSERT INTO StringTable(_id_, value) VALUES(0, '" +
@@ -522,8 +514,11 @@ std::set<std::string> tables_named(const std::vector<std::string>& words, Databa
   for (const SchemaObject& object : store::read_schema(file)) {
     if (object.type == "table") candidates.insert(object.name);
   }
-  for (const schema::KindRef& kind : schema::kinds) candidates.emplace(kind.table->name);
-  for (const schema::LegacyTable& table : schema::legacy_tables) candidates.emplace(table.name);
+  for (const schema::Table* table : schema::all_tables) {
+    const bool words =
+        table->origin == schema::Origin::words || table->origin == schema::Origin::run;
+    if (!words) candidates.emplace(table->name);
+  }
   std::set<std::string> chosen;
   const auto choose = [&](const std::string& name) {
     bool found = false;

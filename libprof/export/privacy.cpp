@@ -5,10 +5,8 @@
 #include <utility>
 
 #include "libprof/base/letter_case.hpp"
-#include "schema/activity/all.hpp"
 #include "schema/database.hpp"
-#include "schema/legacy.hpp"
-#include "schema/session.hpp"
+#include "schema/tables.hpp"
 
 namespace gpuprof::exporting {
 namespace {
@@ -18,15 +16,12 @@ using Place = std::pair<std::string_view, std::string_view>;  // table, column
 constexpr std::string_view module_table = "CUPTI_ACTIVITY_KIND_MODULE";
 constexpr std::string_view name_table = "CUPTI_ACTIVITY_KIND_NAME";
 
-// Strings of activity tables, whatever the table. Not among them: files and libraries.
+// Strings, whatever the table. Not among them: files and libraries.
 constexpr std::array<std::string_view, 5> strings{"name", "domain", "funcName", "varName",
                                                   "kernelName"};
 
-// Of tables that are no activity's, or that CUPTI no longer fills.
-constexpr std::array<Place, 4> other_strings{{{"CUPTI_ACTIVITY_KIND_CDP_KERNEL", "name"},
-                                              {"NVTX_RANGE", "name"},
-                                              {"NVTX_RANGE", "domain"},
-                                              {"METRIC_RANGE", "name"}}};
+// In a table that CUPTI no longer fills.
+constexpr Place old_kernel_name{"CUPTI_ACTIVITY_KIND_CDP_KERNEL", "name"};
 
 constexpr std::array<Place, 9> secrets{{{module_table, "cubin"},
                                         {"CUPTI_ACTIVITY_KIND_MARKER_DATA", "payloadData"},
@@ -53,51 +48,25 @@ bool has(const std::array<Place, N>& places, std::string_view table, std::string
   });
 }
 
-// "a INT, b INT" has a column a.
-bool defines(std::string_view columns, std::string_view column) {
-  while (!columns.empty()) {
-    if (same_name(columns.substr(0, columns.find(' ')), column)) return true;
-    const std::size_t comma = columns.find(", ");
-    columns.remove_prefix(comma == columns.npos ? columns.size() : comma + 2);
-  }
-  return false;
-}
-
-Content of_kind(const schema::Table& table, std::string_view column) {
-  if (same_name(column, "_id_") || same_name(column, schema::process_column)) return Content::plain;
-  const std::string_view name = schema::current_name(table, column);
-  const auto found = std::ranges::find_if(
-      table.columns, [&](const schema::Column& each) { return same_name(each.name, name); });
-  if (found == table.columns.end()) return Content::secret;
-  if (found->type != schema::Type::string) return Content::plain;
-  return std::ranges::find(strings, found->name) == strings.end() ? Content::secret
-                                                                  : Content::string;
-}
-
-bool is_known(std::string_view table, std::string_view column) {
-  for (const schema::LegacyTable& each : schema::legacy_tables) {
-    if (!same_name(each.name, table)) continue;
-    return defines(each.columns, column) || same_name(column, "_id_") ||
-           same_name(column, schema::process_column);
-  }
-  for (const schema::SessionTable& each : schema::session_tables) {
-    if (!same_name(each.name, table)) continue;
-    return std::ranges::any_of(each.columns, [&](const schema::SessionColumn& own) {
-      return same_name(own.name, column);
-    });
-  }
-  return false;
-}
-
 }  // namespace
 
 Content content_of(std::string_view table, std::string_view column) {
   if (has(secrets, table, column)) return Content::secret;
-  if (has(other_strings, table, column)) return Content::string;
-  for (const schema::KindRef& kind : schema::kinds) {
-    if (same_name(kind.table->name, table)) return of_kind(*kind.table, column);
-  }
-  return is_known(table, column) ? Content::plain : Content::secret;
+  if (has(std::array{old_kernel_name}, table, column)) return Content::string;
+  const auto known = std::ranges::find_if(
+      schema::all_tables, [&](const schema::Table* each) { return same_name(each->name, table); });
+  if (known == schema::all_tables.end()) return Content::secret;
+  const std::string_view name = schema::current_name(**known, column);
+  Content content = Content::secret;
+  schema::for_each_column(**known, true, [&](std::string_view each, schema::Type type, auto) {
+    if (!same_name(each, name)) return;
+    const bool hidden =
+        type == schema::Type::string && std::ranges::find(strings, each) == strings.end();
+    content = hidden                         ? Content::secret
+              : type == schema::Type::string ? Content::string
+                                             : Content::plain;
+  });
+  return content;
 }
 
 std::string_view blank_of(std::string_view table, std::string_view column) {

@@ -1,6 +1,7 @@
 #include "libprof/metrics/evaluation.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 
@@ -45,7 +46,7 @@ void Evaluation::leave_out_known(std::uint32_t process, wire::CounterData& data)
 }
 
 void Evaluation::tell_what_is_known(std::uint32_t stream, std::uint32_t process,
-                                    const wire::MetricValues& values) {
+                                    const MeasuredValues& values) {
   for (const KernelShape& shape : means_.add(process, values)) {
     std::string size;
     for (const std::uint32_t part : shape.size) size += std::to_string(part) + ",";
@@ -82,7 +83,7 @@ std::vector<wire::Frame> Evaluation::take(wire::Frame frame, const Processes::Pl
     // The times of the file are those of the first run.
     for (wire::MeasuredRange& range : data->ranges) range.start = range.end = 0;
   }
-  wire::MetricValues values =
+  MeasuredValues values =
       evaluate(chip_of(*planned, from.process, data->device), planned->evaluated, *data);
   const Options& options = plan_.options();
   if (!first && options.replay == Replay::application) {
@@ -93,10 +94,8 @@ std::vector<wire::Frame> Evaluation::take(wire::Frame frame, const Processes::Pl
   }
   ranges_ += values.ranges.size();
   if (options.keep_counter_data) result.push_back(std::move(frame));
-  wire::Encoder encoder;
-  encode(encoder, values);
-  result.push_back(
-      wire::make_frame(wire::FrameType::ranges, *from.recorded_stream, encoder.bytes()));
+  rows_.add(values, planned->evaluated.metrics);
+  std::ranges::move(rows_.take(*from.recorded_stream), std::back_inserter(result));
   return result;
 }
 

@@ -14,6 +14,7 @@
 #include "libprof/metrics/means.hpp"
 #include "libprof/metrics/processes.hpp"
 #include "libprof/metrics/run_plan.hpp"
+#include "libprof/metrics/value_rows.hpp"
 #include "libprof/wire/codec.hpp"
 #include "libprof/wire/frame.hpp"
 
@@ -48,7 +49,7 @@ class Evaluation {
   // Ranges that an attempt before this one has delivered are not wanted.
   void leave_out_known(std::uint32_t process, wire::CounterData& data);
   void tell_what_is_known(std::uint32_t stream, std::uint32_t process,
-                          const wire::MetricValues& values);
+                          const MeasuredValues& values);
 
   const std::shared_ptr<const cupti::HostLibrary> library_;
   const RunPlan& plan_;
@@ -57,6 +58,7 @@ class Evaluation {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::unique_ptr<cupti::HostChip>>
       chips_;  // by process and device
   Means means_;
+  ValueRows rows_;
   // The last ordinals that this attempt at the run has delivered, and those before it: a run that
   // is made again delivers nothing twice.
   using RangesOf = std::array<std::uint32_t, 3>;  // process, context number, group

@@ -11,7 +11,7 @@ namespace {
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
 // Each text once.
-std::uint16_t note(wire::MetricValues& values, const std::string& text) {
+std::uint16_t note(MeasuredValues& values, const std::string& text) {
   const auto found = std::ranges::find(values.notes, text);
   if (found == values.notes.end()) {
     values.notes.push_back(text);
@@ -22,16 +22,16 @@ std::uint16_t note(wire::MetricValues& values, const std::string& text) {
 
 }  // namespace
 
-wire::MetricValues evaluate(const cupti::HostChip& chip, const GroupMetrics& group,
-                            const wire::CounterData& data) {
-  wire::MetricValues result{.group = data.group,
-                            .context = data.context,
-                            .device = data.device,
-                            .ranges = {},
-                            .names = data.names,
-                            .notes = data.notes,
-                            .metrics = group.numbers,
-                            .values = {}};
+MeasuredValues evaluate(const cupti::HostChip& chip, const GroupMetrics& group,
+                        const wire::CounterData& data) {
+  MeasuredValues result{.group = data.group,
+                        .context = data.context,
+                        .device = data.device,
+                        .ranges = {},
+                        .names = data.names,
+                        .notes = data.notes,
+                        .metrics = group.numbers,
+                        .values = {}};
   std::vector<const char*> counters;
   for (const Metric* metric : group.metrics) {
     for (const std::string& counter : metric->counters) counters.push_back(counter.c_str());

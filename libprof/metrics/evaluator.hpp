@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "libprof/cupti/host.hpp"
@@ -18,10 +19,23 @@ struct GroupMetrics {
   std::vector<std::uint32_t> numbers;  // of the metrics in the run, from 1
 };
 
+// Values, and what they are of. values[i * metrics.size() + j]: of range i and metric metrics[j];
+// NaN: none, and the range's note says why.
+struct MeasuredValues {
+  std::uint32_t group{};
+  std::uint32_t context{};
+  std::uint32_t device{};
+  std::vector<wire::MeasuredRange> ranges;
+  std::vector<std::string> names;
+  std::vector<std::string> notes;
+  std::vector<std::uint32_t> metrics;
+  std::vector<double> values;
+};
+
 // Reads `data` with the CUPTI that wrote it: another version reads other numbers out of an image
 // and says nothing (measured). Ranges that were not asked for are left out. A value that cannot be
 // had is NaN, and the range's note says why.
-wire::MetricValues evaluate(const cupti::HostChip& chip, const GroupMetrics& group,
-                            const wire::CounterData& data);
+MeasuredValues evaluate(const cupti::HostChip& chip, const GroupMetrics& group,
+                        const wire::CounterData& data);
 
 }  // namespace gpuprof::metrics

@@ -86,7 +86,7 @@ std::uint64_t LaunchTable::launches(std::uint32_t process) const {
 }
 
 std::uint64_t LaunchTable::join(std::uint32_t process, std::uint32_t context_number,
-                                wire::MetricValues& values) const {
+                                MeasuredValues& values) const {
   std::uint64_t lost = 0;
   for (std::size_t i = 0; i < values.ranges.size(); ++i) {
     wire::MeasuredRange& range = values.ranges[i];

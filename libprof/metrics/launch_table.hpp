@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "libprof/metrics/evaluator.hpp"
 #include "libprof/wire/limits.hpp"
 #include "libprof/wire/measures.hpp"
 
@@ -33,7 +34,7 @@ class LaunchTable {
   // size, and one that the first run did not have, loses its place: its id becomes 0 and it gets a
   // note. Returns how many of them there are, and of launches that other runs did not have alike.
   std::uint64_t join(std::uint32_t process, std::uint32_t context_number,
-                     wire::MetricValues& values) const;
+                     MeasuredValues& values) const;
 
   // How many launches the busiest context of a process had; 0: not known.
   std::uint64_t launches(std::uint32_t process) const;

@@ -16,7 +16,7 @@ bool Means::is_tight(const Known& known) {
   });
 }
 
-std::vector<KernelShape> Means::add(std::uint32_t process, const wire::MetricValues& values) {
+std::vector<KernelShape> Means::add(std::uint32_t process, const MeasuredValues& values) {
   std::vector<KernelShape> tight;
   const std::size_t width = values.metrics.size();
   for (std::size_t i = 0; i < values.ranges.size(); ++i) {

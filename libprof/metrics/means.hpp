@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "libprof/metrics/evaluator.hpp"
 #include "libprof/wire/measures.hpp"
 
 namespace gpuprof::metrics {
@@ -23,7 +24,7 @@ class Means {
  public:
   // The shapes of which all metrics of these values' group have become known: the standard error of
   // each mean is at most 1 % of it. Each is told once.
-  std::vector<KernelShape> add(std::uint32_t process, const wire::MetricValues& values);
+  std::vector<KernelShape> add(std::uint32_t process, const MeasuredValues& values);
 
  private:
   struct Key {

@@ -30,31 +30,19 @@ std::string_view view_name(const schema::ViewSql& view) {
 
 // Tables, and the indexes that are kept while rows come in.
 void create_tables(Database& database) {
-  for (const schema::KindRef& kind : schema::kinds) {
-    database.execute(schema::create_table_sql(*kind.table));
+  for (const schema::Table* table : schema::all_tables) {
+    database.execute(schema::create_table_sql(*table));
   }
-  for (const schema::LegacyTable& legacy : schema::legacy_tables) {
-    database.execute(schema::create_table_sql(legacy));
-  }
-  for (const schema::SessionTable& session : schema::session_tables) {
-    database.execute(schema::create_table_sql(session));
-  }
-  for (const std::string_view index : schema::session_indexes) {
+  for (const std::string_view index : schema::early_indexes) {
     database.execute(std::string(index));
   }
 }
 
 std::optional<std::string> own_table(std::string_view name, bool ours) {
-  for (const schema::KindRef& kind : schema::kinds) {
-    if (same_name(kind.table->name, name)) return schema::create_table_sql(*kind.table, ours);
-  }
-  for (const schema::LegacyTable& legacy : schema::legacy_tables) {
-    if (!same_name(legacy.name, name)) continue;
-    if (!schema::is_view(legacy)) return schema::create_table_sql(legacy, ours);
-    return "CREATE TABLE " + std::string(legacy.name) + "(" + std::string(legacy.columns) + ")";
-  }
-  for (const schema::SessionTable& session : schema::session_tables) {
-    if (same_name(session.name, name)) return schema::create_table_sql(session);
+  for (const schema::Table* table : schema::all_tables) {
+    if (!same_name(table->name, name)) continue;
+    return table->is_view ? schema::create_nvprof_table_sql(*table)
+                          : schema::create_table_sql(*table, ours);
   }
   return std::nullopt;
 }
@@ -63,10 +51,8 @@ std::optional<std::string> own_view(std::string_view name) {
   for (const schema::ViewSql& view : schema::views()) {
     if (same_name(view_name(view), name)) return std::string(view.sql);
   }
-  for (const schema::LegacyTable& legacy : schema::legacy_tables) {
-    if (schema::is_view(legacy) && same_name(legacy.name, name)) {
-      return schema::create_table_sql(legacy);
-    }
+  for (const schema::Table* table : schema::all_tables) {
+    if (table->is_view && same_name(table->name, name)) return schema::create_table_sql(*table);
   }
   return std::nullopt;
 }
@@ -78,7 +64,7 @@ std::optional<std::string> own_index(std::string_view name) {
     }
   }
   const std::string begin = "CREATE INDEX IF NOT EXISTS " + std::string(name) + " ";
-  for (const std::string_view index : schema::session_indexes) {
+  for (const std::string_view index : schema::early_indexes) {
     if (name_starts_with(index, begin)) return std::string(index);
   }
   if (name_starts_with(schema::range_index, begin)) return std::string(schema::range_index);

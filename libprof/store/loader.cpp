@@ -17,7 +17,9 @@
 #include "libprof/wire/limits.hpp"
 #include "libprof/wire/stream_error.hpp"
 #include "schema/activity/all.hpp"
-#include "schema/session.hpp"
+#include "schema/database.hpp"
+#include "schema/run.hpp"
+#include "schema/statistics.hpp"
 
 namespace gpuprof::store {
 namespace {
@@ -135,8 +137,7 @@ Loader::Loader(Database database, LoaderOptions options)
   tables_ = std::make_unique<StreamTables>(database_);
   statistics_ = std::make_unique<StatisticWriter>(database_);
   strings_ = std::make_unique<StringWriter>(database_, options_.string_cache_bytes);
-  metrics_ = std::make_unique<MetricWriter>(
-      database_, [this](std::string_view text) { return strings_->id(text); });
+  metrics_ = std::make_unique<MetricWriter>(database_);
   commit();
 }
 
@@ -186,12 +187,8 @@ void Loader::load_of_stream(Process& process, const wire::Frame& frame) {
           .bind(1, process.context.numbers[0])
           .run();
     case wire::FrameType::stream_end: return load_stream_end(process, frame);
-    case wire::FrameType::ranges:
-      // Also behind the end of the stream: later runs of the program were measured.
-      if (!metrics_->load_values(process.context, frame.payload())) {
-        count(process, malformed_frames);
-      }
-      return;
+    // Also behind the end of the stream: later runs of the program were measured.
+    case wire::FrameType::rows: return load_own_rows(process, frame);
     case wire::FrameType::hello:
     case wire::FrameType::info:
     case wire::FrameType::table:
@@ -467,8 +464,12 @@ void Loader::load_batch(Process& process, std::span<const std::byte> payload) {
       load_rows(process, block, batch->header.flags);
     }
   }
-  context.byte_strings.clear();
-  if (const std::uint64_t lost = std::exchange(context.correlations_lost, 0)) {
+  end_batch(process);
+}
+
+void Loader::end_batch(Process& process) {
+  process.context.byte_strings.clear();
+  if (const std::uint64_t lost = std::exchange(process.context.correlations_lost, 0)) {
     count(process, left_out, lost);
   }
 }
@@ -491,6 +492,19 @@ void Loader::load_strings(Process& process, const wire::Block& block) {
   }
 }
 
+bool Loader::fits(const StreamTables::Writer& writer, const wire::Block& block) {
+  return block.bytes.size() == block.rows * writer.source.row_width;
+}
+
+std::size_t Loader::insert(Process& process, StreamTables::Writer& writer,
+                           const wire::Block& block) {
+  writer.source.rows = block.bytes.data();
+  writer.source.count = block.rows;
+  writer.source.context = &process.context;
+  writer.insert.run();
+  return database_.changes();
+}
+
 void Loader::load_rows(Process& process, const wire::Block& block, std::uint32_t flags) {
   StreamTables::Writer* writer = writer_for(process, block);
   if (!writer) return;
@@ -498,15 +512,8 @@ void Loader::load_rows(Process& process, const wire::Block& block, std::uint32_t
   if (flags & wire::batch_discarded) {
     return count(process, "records_discarded", block.rows, table);
   }
-  RowSource& source = writer->source;
-  if (block.bytes.size() != block.rows * source.row_width) {
-    return count(process, malformed_frames);
-  }
-  source.rows = block.bytes.data();
-  source.count = block.rows;
-  source.context = &process.context;
-  writer->insert.run();
-
+  if (!fits(*writer, block)) return count(process, malformed_frames);
+  insert(process, *writer, block);
   count(process, records_received, block.rows, table);
   if (flags & wire::batch_salvaged) {
     process.salvaged = true;
@@ -515,7 +522,7 @@ void Loader::load_rows(Process& process, const wire::Block& block, std::uint32_t
   if (const StreamTables::Times& times = writer->times; times.there) {
     std::uint64_t without = 0;
     for (std::size_t i = 0; i < block.rows; ++i) {
-      const std::byte* row = block.bytes.data() + i * source.row_width;
+      const std::byte* row = block.bytes.data() + i * writer->source.row_width;
       without += (wire::load<std::uint64_t>(row + times.start) |
                   wire::load<std::uint64_t>(row + times.end)) == 0;
     }
@@ -524,10 +531,38 @@ void Loader::load_rows(Process& process, const wire::Block& block, std::uint32_t
   if (const auto first = writer->times.of_run) {
     for (std::size_t i = 0; i < block.rows; ++i) {
       // 0, which stands for none, is the highest then.
-      const std::byte* time = block.bytes.data() + i * source.row_width + *first;
+      const std::byte* time = block.bytes.data() + i * writer->source.row_width + *first;
       before_zero_ = std::min(before_zero_, wire::load<std::uint64_t>(time) - 1);
     }
   }
+}
+
+void Loader::load_own_rows(Process& process, const wire::Frame& frame) {
+  auto rows = wire::decode_own_rows(frame.payload());
+  if (!rows) return count(process, malformed_frames);
+  std::map<std::uint32_t, StreamTables::Writer*> writers;
+  for (const auto& [table, text] : rows->tables) {
+    const bool fits = StreamTables::takes_own_rows(table.name) || tables_->takes_rows(table.name);
+    if (!fits) return count(process, malformed_frames);
+    writers[table.id] = tables_->writer_for(table, text, own_share_);
+  }
+  // The frame has strings of its own.
+  RowContext& context = process.context;
+  StringIds of_stream = std::exchange(context.string_ids, {});
+  std::uint64_t left_over = 0;
+  for (const wire::Block& block : rows->batch.blocks) {
+    if (block.table == wire::string_block || block.table == wire::bytes_block) {
+      load_strings(process, block);
+    } else if (const auto writer = writers.find(block.table);
+               writer == writers.end() || !writer->second || !fits(*writer->second, block)) {
+      count(process, malformed_frames);
+    } else {
+      left_over += block.rows - insert(process, *writer->second, block);
+    }
+  }
+  context.string_ids = std::move(of_stream);
+  end_batch(process);
+  if (left_over) count(process, left_out, left_over);
 }
 
 void Loader::load_api_names(Process& process, const wire::Frame& frame) {

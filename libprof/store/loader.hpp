@@ -112,6 +112,11 @@ class Loader {
   void load_batch_part(Process& process, const wire::Frame& frame);
   void load_strings(Process& process, const wire::Block& block);
   void load_rows(Process& process, const wire::Block& block, std::uint32_t flags);
+  void load_own_rows(Process& process, const wire::Frame& frame);
+  void end_batch(Process& process);
+  static bool fits(const StreamTables::Writer& writer, const wire::Block& block);
+  // How many of them are there now.
+  std::size_t insert(Process& process, StreamTables::Writer& writer, const wire::Block& block);
   void load_api_names(Process& process, const wire::Frame& frame);
   void load_payload_schema(Process& process, const wire::Frame& frame);
   void load_clock(Process& process, const wire::Frame& frame);
@@ -150,6 +155,7 @@ class Loader {
   bool still_open_ = false;
   std::map<std::uint32_t, std::unique_ptr<Process>> processes_;
   std::unique_ptr<StreamTables> tables_;
+  StreamTables::Share own_share_;  // of rows that the launcher makes
   std::int64_t last_number_ = -1;
   std::size_t diagnostics_ = 0;
   std::uint64_t before_zero_ = UINT64_MAX;  // the run's earliest time, less 1

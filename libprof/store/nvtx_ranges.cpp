@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "libprof/wire/limits.hpp"
-#include "schema/session.hpp"
+#include "schema/nvtx.hpp"
 
 namespace gpuprof::store {
 namespace {

@@ -111,17 +111,38 @@ void result_correlation(sqlite3_context* result, const RowSource& source, const 
   sqlite3_result_int64(result, source.context->correlation(load<std::uint32_t>(at)));
 }
 
+void result_correlation_or_null(sqlite3_context* result, const RowSource& source,
+                                const std::byte* at) {
+  if (load<std::uint32_t>(at) != 0) result_correlation(result, source, at);
+}
+
 void result_string(sqlite3_context* result, const RowSource& source, const std::byte* at) {
   sqlite3_result_int64(result, source.context->string_ids.of(load<std::uint32_t>(at)));
 }
 
+void result_string_or_null(sqlite3_context* result, const RowSource& source, const std::byte* at) {
+  if (load<std::uint32_t>(at) != 0) result_string(result, source, at);
+}
+
+// `id` is not 0, which stands for NULL.
+std::string_view byte_string(const RowSource& source, std::uint32_t id) {
+  const auto found = source.context->byte_strings.find(id);
+  // A pointer that is no null pointer: that would be NULL.
+  return found != source.context->byte_strings.end() && !found->second.empty() ? found->second : "";
+}
+
 void result_bytes(sqlite3_context* result, const RowSource& source, const std::byte* at) {
   const auto id = load<std::uint32_t>(at);
-  if (id == 0) return;  // NULL
-  const auto found = source.context->byte_strings.find(id);
-  const std::string_view bytes =
-      found != source.context->byte_strings.end() ? found->second : std::string_view();
-  sqlite3_result_blob64(result, bytes.empty() ? "" : bytes.data(), bytes.size(), SQLITE_STATIC);
+  if (id == 0) return;
+  const std::string_view bytes = byte_string(source, id);
+  sqlite3_result_blob64(result, bytes.data(), bytes.size(), SQLITE_STATIC);
+}
+
+void result_text(sqlite3_context* result, const RowSource& source, const std::byte* at) {
+  const auto id = load<std::uint32_t>(at);
+  if (id == 0) return;
+  const std::string_view text = byte_string(source, id);
+  sqlite3_result_text64(result, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8);
 }
 
 // Runs for each value of each row: one jump, and nothing that could be known
@@ -140,6 +161,9 @@ int column(sqlite3_vtab_cursor* base, sqlite3_context* result, int index) {
       sqlite3_result_int64(result, source_of(base).context->process_id);
       break;
     case RowSource::Cell::correlation: result_correlation(result, source_of(base), at); break;
+    case RowSource::Cell::correlation_or_null:
+      result_correlation_or_null(result, source_of(base), at);
+      break;
     case code(Type::i8, false): sqlite3_result_int(result, load<std::int8_t>(at)); break;
     case code(Type::u8, false): sqlite3_result_int(result, load<std::uint8_t>(at)); break;
     case code(Type::i16, false): sqlite3_result_int(result, load<std::int16_t>(at)); break;
@@ -154,6 +178,8 @@ int column(sqlite3_vtab_cursor* base, sqlite3_context* result, int index) {
     case code(Type::string, false): result_string(result, source_of(base), at); break;
     case code(Type::blob, false): sqlite3_result_blob(result, at, cell.width, SQLITE_STATIC); break;
     case code(Type::bytes, false): result_bytes(result, source_of(base), at); break;
+    case code(Type::text, false): result_text(result, source_of(base), at); break;
+    case code(Type::string, true): result_string_or_null(result, source_of(base), at); break;
     case code(Type::i8, true): result_nullable<std::int8_t>(result, at); break;
     case code(Type::u8, true): result_nullable<std::uint8_t>(result, at); break;
     case code(Type::i16, true): result_nullable<std::int16_t>(result, at); break;
@@ -220,9 +246,13 @@ void register_packed_rows(Database& database) {
 RowSource::Cell RowSource::cell(schema::Type type, schema::Role role, std::uint16_t width,
                                 std::uint32_t offset) {
   Cell made{static_cast<std::uint8_t>(type), width, offset};
-  if (type == schema::Type::u32 && role == schema::Role::correlation) {
+  using enum schema::Role;
+  const bool may_be_null = type <= schema::Type::u64 || type == schema::Type::string;
+  if (type == schema::Type::u32 && role == correlation) {
     made.how = Cell::correlation;
-  } else if (role == schema::Role::nullable && type <= schema::Type::u64) {
+  } else if (type == schema::Type::u32 && role == correlation_or_null) {
+    made.how = Cell::correlation_or_null;
+  } else if (role == nullable && may_be_null) {
     made.how |= 0x80;
   }
   return made;

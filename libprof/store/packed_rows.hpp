@@ -24,7 +24,7 @@ namespace gpuprof::store {
 struct RowContext {
   std::int64_t process_id = 0;
   StringIds string_ids;
-  // Of the batch at hand, for columns of type bytes. Views into its frame.
+  // Of the batch at hand, for columns of type bytes and text. Views into its frame.
   std::unordered_map<std::uint32_t, std::string_view> byte_strings;
   // The process's numbers for the high 32 bits of correlation ids, by how often CUPTI's counter
   // has wrapped.
@@ -44,6 +44,7 @@ struct RowSource {
     static constexpr std::uint8_t always_null = 0;  // not in the running CUPTI
     static constexpr std::uint8_t correlation = 0x40;
     static constexpr std::uint8_t process_id = 0x41;  // not in the row: the context's
+    static constexpr std::uint8_t correlation_or_null = 0x42;
     std::uint8_t how = always_null;
     std::uint16_t width{};
     std::uint32_t offset{};

@@ -19,7 +19,7 @@
 #include "libprof/wire/format.hpp"
 #include "schema/activity/all.hpp"
 #include "schema/database.hpp"
-#include "schema/session.hpp"
+#include "schema/run.hpp"
 
 namespace gpuprof::store {
 namespace {

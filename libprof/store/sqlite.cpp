@@ -340,6 +340,10 @@ void Database::rebuild(std::int64_t page_size) {
   connection_->files_->withdraw();
 }
 
+std::size_t Database::changes() const {
+  return static_cast<std::size_t>(sqlite3_changes(handle()));
+}
+
 bool Database::in_transaction() const { return sqlite3_get_autocommit(handle()) == 0; }
 
 // As statements and not as the functions of the same names, which a table could hide.

@@ -145,6 +145,7 @@ class Database {
   std::optional<std::int64_t> integer(std::string_view sql);
   std::optional<std::string> text(std::string_view sql);
   bool in_transaction() const;  // some failures end it
+  std::size_t changes() const;  // rows of the last INSERT, UPDATE or DELETE
 
   // In any case of letters, as SQLite takes names.
   bool has_table(std::string_view name);  // tables and views

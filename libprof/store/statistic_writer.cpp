@@ -1,6 +1,6 @@
 #include "libprof/store/statistic_writer.hpp"
 
-#include "schema/session.hpp"
+#include "schema/statistics.hpp"
 
 namespace gpuprof::store {
 

@@ -4,11 +4,11 @@
 #include <utility>
 #include <vector>
 
+#include "libprof/base/letter_case.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/wire/limits.hpp"
 #include "schema/database.hpp"
-#include "schema/document.hpp"
-#include "schema/legacy.hpp"
+#include "schema/tables.hpp"
 
 namespace gpuprof::store {
 namespace {
@@ -41,6 +41,13 @@ StreamTables::Times find_times(const wire::WireTable& table) {
   return times;
 }
 
+// Null: it is none of ours or of nvprof's.
+const schema::Table* own_table(std::string_view name) {
+  const auto found = std::ranges::find_if(
+      schema::all_tables, [&](const schema::Table* each) { return same_name(each->name, name); });
+  return found == schema::all_tables.end() ? nullptr : *found;
+}
+
 }  // namespace
 
 // All that is in the database by now, save for tables of activity kinds; and what SQLite knows
@@ -50,10 +57,14 @@ StreamTables::StreamTables(Database& database) : database_(database) {
     Statement statement = database_.prepare(names);
     while (statement.step()) reserved_.insert(lower(statement.text(0)));
   }
-  for (const schema::KindRef& kind : schema::kinds) reserved_.erase(lower(kind.table->name));
-  for (const schema::LegacyTable& legacy : schema::legacy_tables) {
-    if (!schema::is_view(legacy)) reserved_.erase(lower(legacy.name));
+  for (const schema::Table* table : schema::all_tables) {
+    if (schema::takes_records(*table)) reserved_.erase(lower(table->name));
   }
+}
+
+bool StreamTables::takes_own_rows(std::string_view table) {
+  const schema::Table* own = own_table(table);
+  return own && own->origin == schema::Origin::own;
 }
 
 bool StreamTables::takes_rows(std::string_view table) const {
@@ -85,16 +96,24 @@ bool StreamTables::is_known(std::string_view table) {
       .step();
 }
 
-void StreamTables::make_table(const wire::WireTable& table) {
-  std::string creation =
-      "CREATE TABLE main." + quoted_name(table.name) + "(_id_ INTEGER PRIMARY KEY";
-  for (const auto& column : table.columns) {
-    creation += ", " + quoted_name(column.name) + " " + std::string(schema::sql_type(column.type));
+void StreamTables::make_table(const wire::WireTable& brought) {
+  std::vector<schema::Column> columns;
+  for (const wire::WireColumn& column : brought.columns) {
+    if (column.role != schema::Role::number) {
+      columns.push_back(schema::stored(column.name, column.type, column.doc));
+    }
   }
-  database_.execute(creation + ")");
+  const schema::Table table{.name = brought.name,
+                            .doc = brought.doc,
+                            .columns = columns,
+                            .origin = schema::Origin::activity,
+                            .row_doc = schema::row_id_doc,
+                            .with_process = true};
+  database_.execute(schema::create_table_sql(table, true, quoted_name));
   document(table.name, "", table.doc);
-  document(table.name, schema::row_id, schema::row_id_doc);
-  for (const auto& column : table.columns) document(table.name, column.name, column.doc);
+  schema::for_each_column(table, true, [&](std::string_view name, auto, std::string_view doc) {
+    document(table.name, name, doc);
+  });
 }
 
 void StreamTables::add_column(std::string_view table, std::string_view column,
@@ -134,42 +153,52 @@ StreamTables::Writer* StreamTables::writer_for(const wire::WireTable& table,
   writer->times = find_times(table);
   writer->source.row_width = table.row_width();
   std::vector<std::string> names;
+  const auto add = [&](std::string_view name, RowSource::Cell cell) {
+    names.emplace_back(name);
+    writer->source.cells.push_back(cell);
+  };
+  // SQLite numbers a row whose _id_ is NULL with last + 1: it then stands at the end of the table
+  // and looks nowhere else. _id_ is named for the columns to be in the table's order, which spares
+  // a copy of each value.
+  const schema::Table* own = own_table(table.name);
+  const bool numbered = there.contains(schema::row_id);
+  if (numbered) add(schema::row_id, {});
   std::uint32_t offset = 0;
   bool has_process = false;
   for (const auto& column : table.columns) {
     const std::string name = lower(column.name);
     has_process |= name == lower(schema::process_column);
+    const auto cell = column.present
+                          ? RowSource::cell(column.type, column.role, column.width, offset)
+                          : RowSource::Cell{};
+    offset += column.width;
+    if (column.role == schema::Role::number) {
+      // Of other tables SQLite numbers the rows: a number could leave it none behind.
+      if (numbered && own && own->origin == schema::Origin::own) writer->source.cells[0] = cell;
+      continue;
+    }
     if (!there.contains(name)) {
       add_column(table.name, column.name, schema::sql_type(column.type), column.doc);
     }
-    names.push_back(column.name);
-    writer->source.cells.push_back(
-        column.present ? RowSource::cell(column.type, column.role, column.width, offset)
-                       : RowSource::Cell{});
-    offset += column.width;
+    add(column.name, cell);
   }
-  if (!has_process) {
+  if (!has_process && (!own || own->with_process)) {
     if (!there.contains(lower(schema::process_column))) {
       add_column(table.name, schema::process_column, "INT", schema::process_doc);
     }
-    names.emplace_back(schema::process_column);
-    RowSource::Cell cell;
-    cell.how = RowSource::Cell::process_id;
-    writer->source.cells.push_back(cell);
+    add(schema::process_column, {.how = RowSource::Cell::process_id});
   }
 
   // The blank keeps it apart from any name that a stream can have.
   const std::string source_name = "rows " + std::to_string(writers_.size());
   create_row_source(database_, source_name, writer->source, names);
-  // SQLite numbers a row whose _id_ is NULL with last + 1: it then stands at the end of the table
-  // and looks nowhere else. _id_ is named for the columns to be in the table's order, which spares
-  // a copy of each value.
   std::string in_order;
   for (const std::string& name : names)
     in_order += (in_order.empty() ? "" : ", ") + quoted_name(name);
+  // A key that is there already can only be a forged one: the row is left out.
   writer->insert =
-      database_.prepare("INSERT INTO main." + quoted_name(table.name) + "(_id_, " + in_order +
-                        ") SELECT NULL, " + in_order + " FROM temp." + quoted_name(source_name));
+      database_.prepare("INSERT OR IGNORE INTO main." + quoted_name(table.name) + "(" + in_order +
+                        ") SELECT " + in_order + " FROM temp." + quoted_name(source_name));
   return writers_.emplace(std::string(definition), std::move(writer)).first->second.get();
 }
 

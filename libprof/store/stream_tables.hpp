@@ -44,8 +44,10 @@ class StreamTables {
   // The database has our own tables and views, and outlives this.
   explicit StreamTables(Database& database);
 
-  // Whether a stream may have rows in a table of this name.
+  // Whether a collector may have rows in a table of this name.
   bool takes_rows(std::string_view table) const;
+  // Whether it is one of those that only the launcher makes.
+  static bool takes_own_rows(std::string_view table);
   // The same one for all streams that define the table alike. Null: there are too many tables or
   // columns already, in the run or in the stream's share.
   Writer* writer_for(const wire::WireTable& table, std::string_view definition, Share& share);
@@ -54,7 +56,7 @@ class StreamTables {
 
  private:
   bool is_known(std::string_view table);
-  void make_table(const wire::WireTable& table);
+  void make_table(const wire::WireTable& brought);
   void add_column(std::string_view table, std::string_view column, std::string_view type,
                   std::string_view doc);
   void document(std::string_view table, std::string_view column, std::string_view doc);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "libprof/base/demangle.hpp"
-#include "schema/session.hpp"
+#include "schema/run.hpp"
 
 namespace gpuprof::store {
 namespace {

@@ -19,30 +19,31 @@ inline constexpr std::string_view capture_magic{"gpcap\r\n\x1a", 8};
 inline constexpr std::uint32_t capture_version = 2;
 
 enum class FrameType : std::uint32_t {
-  hello = 1,            // collector: u32 wire version, then fields about the process
-  config = 2,           // launcher -> collector: fields
-  arena = 4,            // collector: fields; the arena's file descriptor travels with it
-  info = 5,             // collector: fields found out after hello (CUPTI's version, path, …)
-  table = 6,            // collector: one table's definition
-  api_names = 7,        // collector: names of API functions by callback id
-  batch = 8,            // collector: the rows of one activity buffer, and the strings they need
-  clock = 9,            // collector: the clocks read at one moment
-  statistics = 10,      // collector: counters so far
-  goodbye = 11,         // collector: the process ends in order; little may follow
-  run = 12,             // launcher: fields about the run as a whole
-  stream_end = 13,      // launcher: the stream is over, salvage included
-  counter_data = 14,    // collector: a counter data image and the launches it is of
-  metrics = 15,         // launcher: which metrics are collected, in which groups
-  ranges = 16,          // launcher: values of metrics, evaluated from counter_data
+  hello = 1,          // collector: u32 wire version, then fields about the process
+  config = 2,         // launcher -> collector: fields
+  arena = 4,          // collector: fields; the arena's file descriptor travels with it
+  info = 5,           // collector: fields found out after hello (CUPTI's version, path, …)
+  table = 6,          // collector: one table's definition
+  api_names = 7,      // collector: names of API functions by callback id
+  batch = 8,          // collector: the rows of one activity buffer, and the strings they need
+  clock = 9,          // collector: the clocks read at one moment
+  statistics = 10,    // collector: counters so far
+  goodbye = 11,       // collector: the process ends in order; little may follow
+  run = 12,           // launcher: fields about the run as a whole
+  stream_end = 13,    // launcher: the stream is over, salvage included
+  counter_data = 14,  // collector: a counter data image and the launches it is of
+  metrics = 15,       // launcher: which metrics are collected, in which groups
+  // 16 was values of metrics, which are rows today.
   question = 17,        // collector: fields; what only the launcher knows, answered by a config
   batch_part = 18,      // collector: of a batch that is longer than a payload may be
   payload_schema = 19,  // collector: how NVTX payloads are laid out
+  rows = 20,            // launcher: rows of tables of ours, with all that it takes to read them
 };
 
 // What a target may not say: it would speak of others, or of what the launcher found out.
 constexpr bool is_launchers(FrameType type) {
   return type == FrameType::config || type == FrameType::run || type == FrameType::stream_end ||
-         type == FrameType::metrics || type == FrameType::ranges;
+         type == FrameType::metrics || type == FrameType::rows;
 }
 
 // Beside the launcher's socket: the payload of a config frame, without what is for one process

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "libprof/wire/messages.hpp"
-#include "schema/session.hpp"
+#include "schema/statistics.hpp"
 
 namespace gpuprof::wire {
 

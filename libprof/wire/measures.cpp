@@ -226,31 +226,4 @@ std::optional<CollectConfig> decode_collect_config(std::span<const std::byte> pa
   return config;
 }
 
-void encode(Encoder& encoder, const MetricValues& values) {
-  encoder.integer(values.group).integer(values.context).integer(values.device);
-  put_values(encoder, values.ranges);
-  put_texts(encoder, values.names);
-  put_texts(encoder, values.notes);
-  put_values(encoder, values.metrics);
-  put_values(encoder, values.values);
-}
-
-std::optional<MetricValues> decode_metric_values(std::span<const std::byte> payload) {
-  Decoder decoder(payload);
-  MetricValues values;
-  values.group = decoder.integer<std::uint32_t>();
-  values.context = decoder.integer<std::uint32_t>();
-  values.device = decoder.integer<std::uint32_t>();
-  values.ranges = take_values<MeasuredRange>(decoder);
-  values.names = take_texts(decoder, values.ranges.size());
-  values.notes = take_texts(decoder);
-  values.metrics = take_values<std::uint32_t>(decoder);
-  values.values = take_values<double>(decoder);
-  if (!decoder.ok() || !consistent(values.ranges, values.names, values.notes) ||
-      values.values.size() != values.ranges.size() * values.metrics.size()) {
-    return std::nullopt;
-  }
-  return values;
-}
-
 }  // namespace gpuprof::wire

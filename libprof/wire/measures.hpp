@@ -1,4 +1,4 @@
-// Payloads about metrics: what the collector measured, what was asked for, and the values.
+// Payloads about metrics: what the collector measured, and what was asked for.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,12 @@
 #include <vector>
 
 #include "libprof/wire/codec.hpp"
+#include "schema/measured.hpp"
 
 namespace gpuprof::wire {
 
-enum class RangeKind : std::uint8_t { kernel = 0, graph = 1, range = 2 };
-
-// A launch, or a range of the user's, as it lies in a payload: little-endian, no padding.
-struct MeasuredRange {
-  std::uint64_t ordinal = 0;      // counts the launches of the context from 1; ranges: ranges
-  std::int64_t start = 0;         // ns on CUPTI's clock, ranges only; 0: not known
-  std::int64_t end = 0;           // as start
-  std::uint32_t correlation = 0;  // CUPTI's id of the launching call; 0: none
-  std::uint32_t name = 0;         // counts `names` from 1; 0: none
-  std::uint32_t stream = 0;       // CUPTI's id; 0: not known
-  std::uint32_t grid[3] = {};
-  std::uint32_t block[3] = {};
-  RangeKind kind{};
-  std::uint8_t wanted = 1;  // 0: lies between others and was not asked for
-  std::uint16_t note = 0;   // counts `notes` from 1: why there are no values; 0: there are
-};
-static_assert(sizeof(MeasuredRange) == 64);
+using schema::MeasuredRange;
+using schema::RangeKind;
 
 // The group of a list of launches that is no measurement.
 inline constexpr std::uint32_t launch_list = 0xffffffff;
@@ -137,21 +123,5 @@ struct CollectConfig {
 
 void encode(Encoder& encoder, const CollectConfig& config);
 std::optional<CollectConfig> decode_collect_config(std::span<const std::byte> payload);
-
-// Values, and what they are of. values[i * metrics.size() + j]: of range i and metric metrics[j];
-// NaN: none, and the range's note says why.
-struct MetricValues {
-  std::uint32_t group{};
-  std::uint32_t context{};
-  std::uint32_t device{};
-  std::vector<MeasuredRange> ranges;
-  std::vector<std::string> names;
-  std::vector<std::string> notes;
-  std::vector<std::uint32_t> metrics;
-  std::vector<double> values;
-};
-
-void encode(Encoder& encoder, const MetricValues& values);
-std::optional<MetricValues> decode_metric_values(std::span<const std::byte> payload);
 
 }  // namespace gpuprof::wire

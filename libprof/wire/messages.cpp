@@ -19,7 +19,7 @@ bool is_name(std::string_view name) {
          std::ranges::all_of(name, word);
 }
 
-bool known(schema::Type type) { return type >= schema::Type::i8 && type <= schema::Type::bytes; }
+bool known(schema::Type type) { return type >= schema::Type::i8 && type <= schema::Type::text; }
 
 // A payload that is one list of at most `most` items of at least `item_size` bytes each;
 // read(decoder, item).
@@ -57,7 +57,7 @@ std::optional<WireTable> decode_table(std::span<const std::byte> payload) {
   table.name = decoder.text();
   table.doc = decoder.text();
   const auto count = decoder.list_length(13, max_columns);
-  std::set<std::string> names{"_id_"};
+  std::set<std::string> names;
   for (std::uint32_t i = 0; i < count && decoder.ok(); ++i) {
     WireColumn column;
     column.name = decoder.text();
@@ -69,7 +69,10 @@ std::optional<WireTable> decode_table(std::span<const std::byte> payload) {
     const bool width_fits = column.type == schema::Type::blob
                                 ? column.width > 0
                                 : column.width == schema::width_of(column.type);
-    if (!known(column.type) || !width_fits || !is_name(column.name) ||
+    const bool numbers = lower(column.name) == schema::row_id;
+    const bool number_fits = numbers == (column.role == schema::Role::number) &&
+                             (!numbers || column.type == schema::Type::u64);
+    if (!known(column.type) || !width_fits || !number_fits || !is_name(column.name) ||
         !names.insert(lower(column.name)).second) {
       return std::nullopt;
     }
@@ -95,6 +98,22 @@ std::optional<Batch> decode_batch(std::span<const std::byte> payload) {
   }
   if (!decoder.ok()) return std::nullopt;
   return batch;
+}
+
+std::optional<OwnRows> decode_own_rows(std::span<const std::byte> payload) {
+  Decoder decoder(payload);
+  OwnRows rows;
+  const auto count = decoder.list_length(sizeof(std::uint32_t), max_blocks);
+  for (std::uint32_t i = 0; i < count && decoder.ok(); ++i) {
+    const std::string_view text = decoder.text();
+    auto table = decode_table(std::as_bytes(std::span(text)));
+    if (!table) return std::nullopt;
+    rows.tables.push_back({std::move(*table), text});
+  }
+  auto batch = decode_batch(decoder.raw(decoder.remaining()));
+  if (!decoder.ok() || !batch) return std::nullopt;
+  rows.batch = std::move(*batch);
+  return rows;
 }
 
 std::optional<Frame> without_rows(const Frame& frame) {

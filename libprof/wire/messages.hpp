@@ -14,7 +14,7 @@
 #include "libprof/wire/format.hpp"
 #include "libprof/wire/frame.hpp"
 #include "schema/column.hpp"
-#include "schema/session.hpp"
+#include "schema/statistics.hpp"
 
 namespace gpuprof::wire {
 
@@ -59,6 +59,17 @@ struct Batch {
 std::optional<Batch> decode_batch(std::span<const std::byte> payload);
 // The same batch with its rows thrown away (batch_discarded). Nothing: it is no sound batch.
 std::optional<Frame> without_rows(const Frame& frame);
+
+// The payload of a rows frame.
+struct OwnRows {
+  struct Definition {
+    WireTable table;
+    std::string_view text;  // as it was sent; a view into the frame
+  };
+  std::vector<Definition> tables;
+  Batch batch;
+};
+std::optional<OwnRows> decode_own_rows(std::span<const std::byte> payload);
 
 struct WireString {
   std::uint32_t id{};
@@ -105,7 +116,7 @@ std::optional<Clock> decode_clock(std::span<const std::byte> payload);
 // Counters of one process so far; a later frame's value replaces an earlier one's.
 struct Statistic {
   std::string kind;  // table name, or empty
-  std::string name;  // one of schema/session.hpp's statistics, or a newer collector's
+  std::string name;  // one of schema/statistics.hpp's, or a newer collector's
   std::uint64_t value{};
 
   Statistic() = default;

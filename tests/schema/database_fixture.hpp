@@ -11,8 +11,7 @@
 #include "schema/activity/all.hpp"
 #include "schema/database.hpp"
 #include "schema/enums.hpp"
-#include "schema/legacy.hpp"
-#include "schema/session.hpp"
+#include "schema/tables.hpp"
 #include "schema/views.hpp"
 
 class Database {
@@ -20,11 +19,7 @@ class Database {
   Database() {
     REQUIRE(sqlite3_open(":memory:", &handle_) == SQLITE_OK);
     namespace schema = gpuprof::schema;
-    for (const auto& kind : schema::kinds) run(schema::create_table_sql(*kind.table));
-    for (const auto& table : schema::legacy_tables) {
-      run(schema::create_table_sql(table));
-    }
-    for (const auto& table : schema::session_tables) run(schema::create_table_sql(table));
+    for (const auto* table : schema::all_tables) run(schema::create_table_sql(*table));
     for (const auto& view : schema::views()) run(std::string(view.sql));
   }
   ~Database() { sqlite3_close(handle_); }

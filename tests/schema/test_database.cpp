@@ -143,8 +143,8 @@ TEST_CASE("views run on an empty database and document each of their columns") {
   auto there = database.column("SELECT name FROM sqlite_master WHERE type = 'view'");
   std::sort(there.begin(), there.end());
   std::sort(documented.begin(), documented.end());
-  for (const LegacyTable& table : legacy_tables) {
-    if (is_view(table)) std::erase(there, table.name);
+  for (const Table& table : legacy::tables) {
+    if (table.is_view) std::erase(there, table.name);
   }
   CHECK(there == documented);
 }
@@ -173,7 +173,7 @@ TEST_CASE("every table, view and column of a file has its doc") {
     INFO(name);
     CHECK(documented.count(name + ".") == 1);
     bool legacy = false;
-    for (const LegacyTable& table : legacy_tables) legacy |= table.name == name;
+    for (const Table& table : legacy::tables) legacy |= table.name == name;
     if (legacy) continue;
     for (const std::string& column :
          database.column("SELECT name FROM pragma_table_info('" + name + "')")) {

@@ -1,4 +1,5 @@
 // What holds for the block of every activity kind.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cctype>
 #include <set>
@@ -8,8 +9,7 @@
 #include "schema/activity/all.hpp"
 #include "schema/database.hpp"
 #include "schema/enums.hpp"
-#include "schema/legacy.hpp"
-#include "schema/session.hpp"
+#include "schema/tables.hpp"
 
 using namespace gpuprof::schema;
 
@@ -56,12 +56,25 @@ TEST_CASE("kinds have numbers, names and groups of their own") {
     CHECK(known_group);
   }
   CHECK(find_kind(0) == nullptr);
-  for (const LegacyTable& table : legacy_tables) {
-    INFO(table.name);
-    CHECK(names.insert(table.name).second);
-    if (table.kind != 0) CHECK(ids.insert(table.kind).second);
+}
+
+TEST_CASE("each table is there once, and says where its rows come from") {
+  std::set<std::string_view> names;
+  std::set<int> numbers;
+  for (const Table* table : all_tables) {
+    INFO(table->name);
+    CHECK(names.insert(table->name).second);
+    CHECK_FALSE(table->doc.empty());
+    CHECK_FALSE(table->columns.empty());
+    if (table->kind != 0) CHECK(numbers.insert(table->kind).second);
+    CHECK((table->origin == Origin::activity) == (find_table(table->name) != nullptr));
+    std::set<std::string_view> columns;
+    for (const Column& column : table->columns) {
+      CHECK(columns.insert(column.name).second);
+      CHECK(column.name != row_id);
+      CHECK(column.doc.empty() == (table->origin == Origin::legacy));
+    }
   }
-  for (const SessionTable& table : session_tables) CHECK(names.insert(table.name).second);
 }
 
 TEST_CASE("every group of --trace has kinds, and a name of its own") {
@@ -171,8 +184,7 @@ TEST_CASE("nvprof's columns come first, in its order, with its names and types")
 TEST_CASE("every table of nvprof's exists") {
   std::set<std::string_view> ours;
   for (const KindRef& kind : kinds) ours.insert(kind.table->name);
-  for (const LegacyTable& table : legacy_tables) ours.insert(table.name);
-  for (const SessionTable& table : session_tables) ours.insert(table.name);
+  for (const Table* table : all_tables) ours.insert(table->name);
   for (const nvprof_facts::Table& table : nvprof_facts::tables()) {
     INFO(table.name);
     CHECK(ours.count(table.name) == 1);
@@ -201,9 +213,7 @@ TEST_CASE("statistics and keys of RUN are distinct and explained") {
 TEST_CASE("every kind that CUPTI declares has a table") {
   for (int id = 1; id < CUPTI_ACTIVITY_KIND_COUNT; ++id) {
     INFO("activity kind " << id);
-    int tables = find_kind(id) != nullptr ? 1 : 0;
-    for (const LegacyTable& table : legacy_tables) tables += table.kind == id;
-    CHECK(tables == 1);
+    CHECK(std::ranges::count(all_tables, id, &Table::kind) == 1);
   }
   for (const KindRef& kind : kinds) CHECK(kind.info->id < CUPTI_ACTIVITY_KIND_COUNT);
 }

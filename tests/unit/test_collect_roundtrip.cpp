@@ -11,6 +11,7 @@
 #include "libprof/collect/packer.hpp"
 #include "libprof/collect/strings.hpp"
 #include "libprof/store/loader.hpp"
+#include "schema/run.hpp"
 #include "schema/activity/all.hpp"
 #include "tests/unit/stream_builder.hpp"
 

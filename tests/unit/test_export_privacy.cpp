@@ -5,8 +5,7 @@
 
 #include "libprof/export/privacy.hpp"
 #include "schema/activity/all.hpp"
-#include "schema/legacy.hpp"
-#include "schema/session.hpp"
+#include "schema/tables.hpp"
 
 using namespace gpuprof;
 using exporting::Content;
@@ -32,17 +31,17 @@ TEST_CASE("strings of activity tables stay, except names of files and libraries"
 }
 
 TEST_CASE("ids of strings in our own tables are known as such") {
-  for (const schema::SessionTable& table : schema::session_tables) {
-    for (const schema::SessionColumn& column : table.columns) {
-      INFO(table.name << "." << column.name);
+  for (const schema::Table* table : schema::own_tables) {
+    for (const schema::Column& column : table->columns) {
+      INFO(table->name << "." << column.name);
       const bool id = column.doc.find("StringTable id") != column.doc.npos;
-      CHECK(id == (content_of(table.name, column.name) == Content::string));
+      CHECK(id == (content_of(table->name, column.name) == Content::string));
     }
   }
-  for (const schema::LegacyTable& table : schema::legacy_tables) {
+  for (const schema::Table& table : schema::legacy::tables) {
     INFO(table.name);
     if (table.kind == 0) continue;
-    const bool name = table.columns.find("name INT") != table.columns.npos;
+    const bool name = schema::has_column(table, "name");
     CHECK(name == (content_of(table.name, "name") == Content::string));
     CHECK(content_of(table.name, "_id_") == Content::plain);
   }

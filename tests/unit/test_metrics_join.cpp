@@ -44,8 +44,8 @@ void fill(LaunchTable& table) {
   }
 }
 
-wire::MetricValues values(std::vector<wire::MeasuredRange> ranges) {
-  wire::MetricValues result{};
+metrics::MeasuredValues values(std::vector<wire::MeasuredRange> ranges) {
+  metrics::MeasuredValues result{};
   result.names = {"odd", "even"};
   result.metrics = {1, 2};
   result.values.assign(2 * ranges.size(), 1.0);

@@ -12,8 +12,8 @@ using metrics::Means;
 namespace {
 
 // A launch of "kernel" with this grid and these values.
-wire::MetricValues launch(std::uint32_t blocks, std::vector<double> values) {
-  wire::MetricValues result{};
+metrics::MeasuredValues launch(std::uint32_t blocks, std::vector<double> values) {
+  metrics::MeasuredValues result{};
   result.group = 1;
   result.names = {"other", "kernel"};
   wire::MeasuredRange range{};

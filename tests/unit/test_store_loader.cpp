@@ -12,8 +12,7 @@
 #include "libprof/store/rescue.hpp"
 #include "libprof/store/string_writer.hpp"
 #include "libprof/wire/limits.hpp"
-#include "schema/legacy.hpp"
-#include "schema/session.hpp"
+#include "schema/tables.hpp"
 #include "tests/unit/loaded.hpp"
 #include "tests/unit/stream_builder.hpp"
 
@@ -249,7 +248,7 @@ TEST_CASE("tables and columns that this build does not know are made") {
       {test::column("end", schema::Type::u64), test::column("processId", schema::Type::u32)}};
   wire::WireTable legacy = test::tables::runtime;
   legacy.id = 98;
-  legacy.name = schema::legacy_tables[0].name;
+  legacy.name = schema::legacy::tables[0].name;
   wire::Encoder kernel_row, later_row, legacy_row;
   test::add_kernel(kernel_row, 1, 2, 3, 0);
   kernel_row.integer(std::uint32_t{77});
@@ -272,7 +271,7 @@ TEST_CASE("tables and columns that this build does not know are made") {
   // One of the view's tables has a column more now.
   CHECK(rows(loader.database(), "SELECT start, process_id FROM kernels") == "1|100");
   CHECK(rows(loader.database(),
-             "SELECT threadId FROM " + std::string(schema::legacy_tables[0].name)) == "7");
+             "SELECT threadId FROM " + std::string(schema::legacy::tables[0].name)) == "7");
 }
 
 // gpuprof 0.1.0 called these columns end and timestamp.
@@ -773,12 +772,11 @@ TEST_CASE("a finished file is an ordinary one with all of nvprof's tables") {
     CHECK(database.text("PRAGMA integrity_check") == "ok");
     CHECK(database.integer("SELECT version FROM Version") == 18);
     CHECK(database.integer("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL") == 2);
-    for (const schema::LegacyTable& table : schema::legacy_tables) {
+    for (const schema::Table& table : schema::legacy::tables) {
       INFO(table.name);
       CHECK(database.integer("SELECT count(*) FROM " + std::string(table.name)) == 0);
       CHECK(database.text("SELECT type FROM sqlite_master WHERE name = '" +
-                          std::string(table.name) + "'") ==
-            (schema::is_view(table) ? "view" : "table"));
+                          std::string(table.name) + "'") == (table.is_view ? "view" : "table"));
     }
     for (const schema::Index& index : schema::indexes) {
       INFO(index.table);
@@ -788,9 +786,7 @@ TEST_CASE("a finished file is an ordinary one with all of nvprof's tables") {
                              "tbl_name = '" +
                              std::string(index.table) + "'") == rows);
     }
-    for (const schema::SessionTable& table : schema::session_tables) {
-      CHECK(database.has_table(table.name));
-    }
+    for (const schema::Table* table : schema::own_tables) CHECK(database.has_table(table->name));
   }
 }
 

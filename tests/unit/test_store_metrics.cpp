@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "libprof/export/excerpt.hpp"
+#include "libprof/metrics/value_rows.hpp"
 #include "libprof/report/report.hpp"
 #include "libprof/store/loader.hpp"
 #include "libprof/store/rescue.hpp"
@@ -78,10 +79,10 @@ MeasuredRange kernel(std::uint32_t correlation, std::uint64_t ordinal) {
           .block = {32, 2, 1}};
 }
 
-wire::MetricValues values_of(const std::vector<MeasuredRange>& ranges,
-                             const std::vector<std::uint32_t>& metrics,
-                             const std::vector<double>& values) {
-  wire::MetricValues result;
+metrics::MeasuredValues values_of(const std::vector<MeasuredRange>& ranges,
+                                  const std::vector<std::uint32_t>& metrics,
+                                  const std::vector<double>& values) {
+  metrics::MeasuredValues result;
   result.group = 1;
   result.context = 1;
   result.device = 0;
@@ -93,11 +94,40 @@ wire::MetricValues values_of(const std::vector<MeasuredRange>& ranges,
   return result;
 }
 
-wire::Frame values_frame(std::uint32_t stream, const wire::MetricValues& values) {
-  wire::Encoder encoder;
-  encode(encoder, values);
-  return test::frame_of(wire::FrameType::ranges, stream, encoder);
+// What the evaluation knows of the metrics above.
+std::vector<metrics::Metric> known_metrics() {
+  std::vector<metrics::Metric> known;
+  for (const wire::MetricInfo& info : metrics_info().metrics) {
+    metrics::Metric& metric = known.emplace_back();
+    metric.name = info.name;
+    if (info.nvprof_id != 0) metric.nvprof_id = static_cast<std::int32_t>(info.nvprof_id);
+    if (info.is_event) {
+      metric.origin = metrics::Metric::Origin::nvprof_event;
+      metric.kind = schema::MetricKind::count;
+    } else if (const auto* nvprof = schema::nvprof_metric(info.nvprof_id)) {
+      metric.kind = nvprof->kind;
+    }
+  }
+  return known;
 }
+
+// As the launcher makes them of one run.
+class Values {
+ public:
+  // One frame: the values are few.
+  wire::Frame frame(std::uint32_t stream, const metrics::MeasuredValues& values) {
+    std::vector<const metrics::Metric*> of_values;
+    for (const std::uint32_t metric : values.metrics) of_values.push_back(&known_.at(metric - 1));
+    rows_.add(values, of_values);
+    auto frames = rows_.take(stream);
+    REQUIRE(frames.size() == 1);
+    return std::move(frames[0]);
+  }
+
+ private:
+  const std::vector<metrics::Metric> known_ = known_metrics();
+  metrics::ValueRows rows_;
+};
 
 // Kernels of the grid (8,1,1) and block (32,2,1) with these correlation ids, 100 ns each.
 wire::Frame kernels_frame(std::uint32_t stream, const std::vector<std::uint32_t>& correlations) {
@@ -193,6 +223,7 @@ TEST_CASE("metrics may become more, but not others") {
 }
 
 TEST_CASE("ranges: correlation ids, names, kinds, times") {
+  Values values;
   store::Loader loader = make_loader();
   begin(loader);
   MeasuredRange graph = kernel(9, 3), user = kernel(0, 1), unwanted = kernel(8, 2);
@@ -205,7 +236,7 @@ TEST_CASE("ranges: correlation ids, names, kinds, times") {
   user.start = 10;
   user.end = 30;
   unwanted.wanted = 0;
-  loader.load(values_frame(
+  loader.load(values.frame(
       2, values_of({kernel(7, 1), unwanted, graph, user}, {cycles}, {1.5, 2.5, 3.5, 4.5})));
   loader.commit();
   Database& database = loader.database();
@@ -222,10 +253,11 @@ TEST_CASE("ranges: correlation ids, names, kinds, times") {
 }
 
 TEST_CASE("correlation ids of ranges wrap as those of kernels do") {
+  Values values;
   store::Loader loader = make_loader();
   begin(loader);
   loader.load(kernels_frame(1, {0x70000000, 0xe0000000, 3}));
-  loader.load(values_frame(
+  loader.load(values.frame(
       1, values_of({kernel(0xfffffff0, 1), kernel(3, 2), kernel(5, 3)}, {cycles}, {1, 2, 3})));
   loader.load(kernels_frame(1, {5}));
   loader.commit();
@@ -237,13 +269,14 @@ TEST_CASE("correlation ids of ranges wrap as those of kernels do") {
 }
 
 TEST_CASE("what has no value has a reason") {
+  Values values;
   store::Loader loader = make_loader();
   begin(loader);
   MeasuredRange noted = kernel(1, 1);
   noted.note = 1;
-  loader.load(values_frame(1, values_of({noted, kernel(2, 2), kernel(3, 3)}, {cycles, hit_rate},
+  loader.load(values.frame(1, values_of({noted, kernel(2, 2), kernel(3, 3)}, {cycles, hit_rate},
                                         {no_value, no_value, 5, no_value, 6, 7})));
-  loader.load(values_frame(1, values_of({noted}, {}, {})));
+  loader.load(values.frame(1, values_of({noted}, {}, {})));
   loader.finish();
   Database& database = loader.database();
   CHECK(rows(database, "SELECT * FROM METRIC_VALUE") == "2|3|5.0 3|3|6.0 3|4|7.0");
@@ -258,34 +291,71 @@ TEST_CASE("what has no value has a reason") {
         "kernel|ns::add(float*, int)|add|its counters gave no number|1|(8,1,1)|(32,2,1)|2|100");
 }
 
-TEST_CASE("frames that cannot be believed are counted and leave nothing") {
-  const auto count = [](const wire::MetricValues& values, bool known = true) {
+TEST_CASE("own rows that cannot be believed are counted and leave nothing") {
+  const auto load = [](const wire::Frame& frame) {
     store::Loader loader = make_loader();
-    if (known) loader.load(metrics_frame());
+    loader.load(metrics_frame());
     loader.load(test::hello(1, 100));
-    loader.load(values_frame(1, values));
+    loader.load(frame);
     loader.commit();
     CHECK(rows(loader.database(), "SELECT count(*) FROM METRIC_RANGE") == "0");
-    CHECK(rows(loader.database(), "SELECT count(*) FROM METRIC_VALUE") == "0");
+    CHECK(rows(loader.database(), "SELECT count(*) FROM RUN WHERE key = 'forged'") == "0");
     return malformed(loader.database());
   };
-  CHECK(count(values_of({kernel(1, 1)}, {6}, {1})) == "100|1");
-  CHECK(count(values_of({kernel(1, 1)}, {0}, {1})) == "100|1");
-  CHECK(count(values_of({kernel(1, 1)}, {cycles, cycles}, {1, 2})) == "100|1");
-  CHECK(count(values_of({kernel(1, 1)}, {cycles}, {1, 2})) == "100|1");
-  CHECK(count(values_of({kernel(1, 1)}, {cycles}, {1}), false) == "100|1");
+  Values values;
+  const wire::Frame sound = values.frame(1, values_of({kernel(1, 1)}, {cycles}, {1}));
+  const auto payload = sound.payload();
+  for (const std::size_t length :
+       {std::size_t{0}, std::size_t{3}, payload.size() / 2, payload.size() - 1}) {
+    INFO(length);
+    CHECK(load(wire::make_frame(wire::FrameType::rows, 1, payload.first(length))) == "100|1");
+  }
+  // Rows for a table of the run's own, and rows that nobody defined.
+  wire::Encoder table, row, forged, stray;
+  encode(table, wire::WireTable{7, "RUN", "", {test::column("key", schema::Type::text)}});
+  row.integer(std::uint32_t{1});
+  const auto bytes = table.bytes();
+  const auto batch = BatchBuilder().bytes({{1, "forged"}}).rows(7, 1, row).frame(1);
+  forged.integer(std::uint32_t{1});
+  forged.text({reinterpret_cast<const char*>(bytes.data()), bytes.size()}).raw(batch.payload());
+  CHECK(load(wire::make_frame(wire::FrameType::rows, 1, forged.bytes())) == "100|1");
+  stray.integer(std::uint32_t{0}).raw(batch.payload());
+  CHECK(load(wire::make_frame(wire::FrameType::rows, 1, stray.bytes())) == "100|1");
+}
+
+TEST_CASE("a range that has the number of another is left out") {
+  store::Loader loader = make_loader();
+  begin(loader);
+  for (int i = 0; i < 2; ++i) {
+    Values values;
+    loader.load(values.frame(1, values_of({kernel(1 + i, 1)}, {cycles}, {1.0 + i})));
+  }
+  loader.commit();
+  CHECK(rows(loader.database(), "SELECT _id_, correlationId FROM METRIC_RANGE") == "1|1");
+  CHECK(rows(loader.database(), "SELECT * FROM METRIC_VALUE") == "1|3|1.0");
+  CHECK(rows(loader.database(),
+             "SELECT processId, value FROM STATISTIC WHERE name = 'stream_limited'") == "100|2");
+}
+
+TEST_CASE("only the launcher's frames bring values of metrics") {
+  store::Loader loader = make_loader();
+  loader.load(test::hello(1, 100));
+  loader.load(test::table(1, {7, "METRIC_VALUE", "", {test::column("metric", schema::Type::u32)}}));
+  loader.commit();
+  CHECK(malformed(loader.database()) == "100|1");
 }
 
 TEST_CASE("nvprof's tables have the values it has ids for") {
+  Values values;
   store::Loader loader = make_loader();
   begin(loader);
   MeasuredRange graph = kernel(9, 5);
   graph.kind = RangeKind::graph;
-  loader.load(values_frame(
+  loader.load(values.frame(
       2, values_of({kernel(7, 1), kernel(0, 2), graph}, {occupancy, throughput, cycles, event},
                    {0.5, 1e9, 3, 64, 0.5, 1, 3, 64, 0.5, 1, 3, 64})));
   loader.load(
-      values_frame(1, values_of({kernel(1, 1), kernel(2, 2)}, {occupancy, throughput, event},
+      values.frame(1, values_of({kernel(1, 1), kernel(2, 2)}, {occupancy, throughput, event},
                                 {infinity, infinity, -infinity, -1, -1, 1e300})));
   loader.commit();
   Database& database = loader.database();
@@ -304,6 +374,7 @@ TEST_CASE("nvprof's tables have the values it has ids for") {
 }
 
 TEST_CASE("views of metrics") {
+  Values values;
   store::Loader loader = make_loader();
   begin(loader);
   loader.load(kernels_frame(1, {1, 2, 3, 4}));
@@ -316,7 +387,7 @@ TEST_CASE("views of metrics") {
   user.end = 30;
   graph.kind = RangeKind::graph;
   graph.name = 0;
-  loader.load(values_frame(
+  loader.load(values.frame(
       1,
       values_of(
           {kernel(1, 1), kernel(2, 2), kernel(3, 3), other, user, graph}, {cycles, hit_rate},
@@ -352,6 +423,7 @@ TEST_CASE("views of metrics") {
 }
 
 TEST_CASE("another kernel of the same correlation id adds no rows") {
+  Values values;
   store::Loader loader = make_loader();
   begin(loader);
   loader.load(kernels_frame(1, {1}));
@@ -360,7 +432,7 @@ TEST_CASE("another kernel of the same correlation id adds no rows") {
   packed.integer(std::uint32_t{1}).integer(std::uint32_t{1});
   for (int i = 0; i < 7; ++i) packed.integer(std::uint32_t{1});
   loader.load(BatchBuilder().strings({{1, "another"}}).rows(10, 1, packed).frame(1));
-  loader.load(values_frame(1, values_of({kernel(1, 1)}, {cycles}, {1})));
+  loader.load(values.frame(1, values_of({kernel(1, 1)}, {cycles}, {1})));
   loader.commit();
   CHECK(rows(loader.database(), "SELECT value, start FROM kernel_metrics") == "1.0|1000");
 }
@@ -388,10 +460,11 @@ TEST_CASE("losses of metrics are losses, launches that were left out are not") {
 }
 
 TEST_CASE("reports show the values of both kinds of metrics") {
+  Values values;
   store::Loader loader = make_loader();
   begin(loader);
   loader.load(kernels_frame(1, {1, 2}));
-  loader.load(values_frame(
+  loader.load(values.frame(
       1, values_of({kernel(1, 1), kernel(2, 2)}, {occupancy, throughput, cycles, hit_rate, event},
                    {0.25, 1 << 20, 1000, 50, 64, 0.75, 1 << 20, 2000.5, infinity, 64})));
   loader.finish();
@@ -436,13 +509,14 @@ Device "0"
 }
 
 TEST_CASE("values of CUPTI's metrics alone make a report, values of ranges do not") {
+  Values values;
   for (const bool of_kernel : {true, false}) {
     store::Loader loader = make_loader();
     begin(loader);
     loader.load(kernels_frame(1, {1}));
     MeasuredRange range = kernel(1, 1);
     if (!of_kernel) range.kind = RangeKind::range;
-    loader.load(values_frame(1, values_of({range}, {cycles}, {1})));
+    loader.load(values.frame(1, values_of({range}, {cycles}, {1})));
     loader.finish();
     CHECK(contains(printed(loader.database()), "Metric result:") == of_kernel);
     CHECK(contains(printed(loader.database()), "sm__cycles_active.avg") == of_kernel);
@@ -450,6 +524,7 @@ TEST_CASE("values of CUPTI's metrics alone make a report, values of ranges do no
 }
 
 TEST_CASE("a slice has the values of the kernels and ranges in it") {
+  Values values;
   const test::TemporaryFolder folder;
   store::Loader loader = make_loader(folder / "run.sqlite");
   begin(loader);
@@ -458,7 +533,7 @@ TEST_CASE("a slice has the values of the kernels and ranges in it") {
   early.kind = late.kind = RangeKind::range;
   early.start = 1500;
   late.start = 2500;
-  loader.load(values_frame(1, values_of({kernel(1, 1), kernel(2, 2), kernel(3, 3), early, late},
+  loader.load(values.frame(1, values_of({kernel(1, 1), kernel(2, 2), kernel(3, 3), early, late},
                                         {cycles}, {1, 2, 3, 4, 5})));
   loader.finish();
   const auto excerpt = [&](const char* name, const exporting::ExcerptOptions& options) {
@@ -482,10 +557,11 @@ TEST_CASE("a slice has the values of the kernels and ranges in it") {
 }
 
 TEST_CASE("values of metrics are rescued with the rest") {
+  Values values;
   store::Loader loader = make_loader();
   begin(loader);
   loader.load(
-      values_frame(1, values_of({kernel(1, 1), kernel(2, 2)}, {cycles, hit_rate}, {1, 2, 3, 4})));
+      values.frame(1, values_of({kernel(1, 1), kernel(2, 2)}, {cycles, hit_rate}, {1, 2, 3, 4})));
   loader.finish();
   Database copy(":memory:", Database::Mode::create);
   CHECK(store::rescue(loader.database(), copy, true, [](std::string_view) {}).empty());

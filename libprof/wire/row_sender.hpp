@@ -1,0 +1,88 @@
+// Packed rows of gpuprof's own tables (schema/rows.hpp) as frames. Of one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libprof/wire/codec.hpp"
+#include "libprof/wire/frame.hpp"
+#include "libprof/wire/messages.hpp"
+#include "schema/rows.hpp"
+
+namespace gpuprof::wire {
+
+class RowSender {
+ public:
+  // A row of T::table.
+  template <class T>
+  void add(const typename T::Row& row) {
+    Rows& rows = rows_[T::id];
+    if (rows.count++ == 0) rows.table = &definition<T>();
+    Sink sink(*this, rows.bytes);
+    for (const auto& field : T::fields) field.write(row, sink);
+    if (rows.bytes.bytes().size() > most_bytes) seal();
+  }
+
+  // Frames with the rows that were added, for a stream that may be another's: what they need to be
+  // read is in them. Nothing if there are no rows.
+  std::vector<Frame> take(std::uint32_t stream);
+
+ private:
+  static constexpr std::size_t most_bytes = std::size_t{16} << 20;  // of a table in a frame
+
+  struct Rows {
+    const WireTable* table = nullptr;
+    std::uint32_t count = 0;
+    Encoder bytes;
+  };
+  // The texts of a frame, each once.
+  struct Texts {
+    std::map<std::string, std::uint32_t, std::less<>> ids;
+    Encoder bytes;
+    std::uint32_t id(std::string_view text);
+  };
+  class Sink : public schema::RowSink {
+   public:
+    Sink(RowSender& sender, Encoder& row) : sender_(sender), row_(row) {}
+    void bytes(std::span<const std::byte> value) override { row_.raw(value); }
+    std::uint32_t name(std::string_view text) override { return sender_.names_.id(text); }
+    std::uint32_t text(std::string_view text) override { return sender_.texts_.id(text); }
+
+   private:
+    RowSender& sender_;
+    Encoder& row_;
+  };
+
+  template <class T>
+  static const WireTable& definition() {
+    static const WireTable table = [] {
+      WireTable made{.id = T::id,
+                     .name = std::string(T::table.name),
+                     .doc = std::string(T::table.doc),
+                     .columns = {}};
+      for (const auto& field : T::fields) {
+        made.columns.push_back({.name = std::string(field.column.name),
+                                .type = field.column.type,
+                                .role = field.column.role,
+                                .width = field.column.width,
+                                .doc = std::string(field.column.doc)});
+      }
+      return made;
+    }();
+    return table;
+  }
+  // What was added becomes a payload.
+  void seal();
+
+  std::map<std::uint32_t, Rows> rows_;  // by table
+  Texts names_;
+  Texts texts_;
+  std::vector<std::vector<std::byte>> payloads_;
+};
+
+}  // namespace gpuprof::wire

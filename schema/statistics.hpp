@@ -1,0 +1,160 @@
+// What is counted while collecting and loading, and how much it matters.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace gpuprof::schema {
+
+// How much a statistic matters when it is not zero.
+enum class Severity : std::uint8_t { info, notice, data_loss, error };
+
+constexpr std::string_view severity_name(Severity severity) {
+  switch (severity) {
+    case Severity::info: return "info";
+    case Severity::notice: return "notice";
+    case Severity::data_loss: return "data_loss";
+    case Severity::error: return "error";
+  }
+  return "";
+}
+
+struct StatisticInfo {
+  std::string_view name;
+  Severity severity;
+  std::string_view help;
+};
+
+inline constexpr std::array statistics{
+    StatisticInfo{"records_received", Severity::info, "Records that CUPTI delivered."},
+    StatisticInfo{"records_salvaged", Severity::notice,
+                  "Records read from the buffers of a process after its death. They are complete; "
+                  "what CUPTI had not written by then is missing."},
+    StatisticInfo{"records_dropped_by_cupti", Severity::data_loss,
+                  "Records that CUPTI threw away because it had no room for them."},
+    StatisticInfo{"records_without_times", Severity::data_loss,
+                  "Records of GPU work with start and end 0: the process died before CUPTI had the "
+                  "times (incomplete_records), or CUPTI had no device memory for them. Counts are "
+                  "right, durations miss these."},
+    StatisticInfo{"records_discarded", Severity::data_loss,
+                  "Records that CUPTI delivered and that were thrown away, because gpuprof did not "
+                  "read for so long that the activity buffers were full, or had no room for them "
+                  "in memory and on disk (bytes_discarded)."},
+    StatisticInfo{
+        "stream_cut", Severity::data_loss,
+        "1 = what this process sent could not be read to its end, or gpuprof ended before "
+        "it did. Records are missing; how many is not known."},
+    StatisticInfo{"blocks_discarded", Severity::data_loss,
+                  "Blocks of rows thrown away of which nobody knows how many rows they had."},
+    StatisticInfo{"bytes_discarded", Severity::data_loss,
+                  "Bytes of rows thrown away because neither memory nor disk had room for them."},
+    StatisticInfo{"frames_malformed", Severity::error,
+                  "Frames of the stream that could not be read. What they held is missing."},
+    StatisticInfo{
+        "stream_refused", Severity::data_loss,
+        "Frames left out because what the process sent made no sense any more, or its "
+        "collector is newer than this gpuprof. What the process did from then on is missing."},
+    StatisticInfo{"stream_limited", Severity::data_loss,
+                  "Things left out because the process sent more of them than gpuprof keeps: rows "
+                  "of further tables, names of statistics and the like."},
+    StatisticInfo{"process_id_replaced", Severity::notice,
+                  "1 = the process gave another process id than the system has for it. The rows "
+                  "have the system's."},
+    StatisticInfo{"strings_lost", Severity::data_loss,
+                  "Names that died with their process: salvaged rows say so there."},
+    StatisticInfo{"names_not_demangled", Severity::notice,
+                  "Names that took the demangler too much time or memory. They are there as the "
+                  "compiler wrote them."},
+    StatisticInfo{"salvage_failed", Severity::data_loss,
+                  "1 = the buffers that the process left behind could not be read, or not to the "
+                  "end. What was in them is missing; how much is not known."},
+    StatisticInfo{"spilled_bytes", Severity::notice,
+                  "Bytes that waited on disk because loading was slower than the target. Nothing "
+                  "is missing."},
+    StatisticInfo{"capture_cut", Severity::notice,
+                  "1 = the file of --save-capture ends early, its disk was full for instance. "
+                  "Nothing is missing here."},
+    StatisticInfo{"slots_exhausted", Severity::notice,
+                  "Times CUPTI asked for a buffer and all were in use. What it dropped for that is "
+                  "counted as records_dropped_by_cupti; --activity-buffers gives it more."},
+    StatisticInfo{"cupti_errors", Severity::error, "Calls of CUPTI that failed unexpectedly."},
+    StatisticInfo{"cupti_second_client", Severity::error,
+                  "1 = another tool already had CUPTI in this process, so nothing was collected."},
+    StatisticInfo{"not_profiled", Severity::error,
+                  "1 = collecting in this process did not work or ended early. DIAGNOSTIC may say "
+                  "why."},
+    StatisticInfo{"kind_unavailable", Severity::notice,
+                  "1 = the running CUPTI or the device does not deliver this kind, so its table is "
+                  "empty."},
+    StatisticInfo{"clients_turned_away", Severity::notice,
+                  "Times that another profiler in the process, torch.profiler say, asked for CUPTI "
+                  "and did not get it. That one has no GPU records; ours are complete."},
+    StatisticInfo{"records_packed", Severity::info,
+                  "Records that the collector packed to be sent."},
+    StatisticInfo{"unknown_records", Severity::data_loss,
+                  "Records of kinds that this gpuprof does not know. A newer one may."},
+    StatisticInfo{
+        "incomplete_records", Severity::data_loss,
+        "Kernels that CUPTI knew of and had no times for when the process died. Their rows "
+        "are there, with start and end 0."},
+    StatisticInfo{"graphs_not_traced", Severity::data_loss,
+                  "Launches of CUDA graphs in measured ranges. Tracing their kernels would change "
+                  "what is counted, so those have values and no rows."},
+    StatisticInfo{"metrics_launches", Severity::info,
+                  "Launches seen while metrics were collected, measured or not."},
+    StatisticInfo{"metrics_ranges", Severity::info,
+                  "Launches and ranges that were measured, each once for a group of metrics."},
+    StatisticInfo{"metrics_ranges_dropped", Severity::data_loss,
+                  "Launches that were measured and that CUPTI had no room for. They have no "
+                  "values."},
+    StatisticInfo{"metrics_skipped_graph", Severity::notice,
+                  "Launches of CUDA graphs that were not measured."},
+    StatisticInfo{"metrics_skipped_excluded", Severity::notice,
+                  "Kernels that were not measured because they could have hung: cooperative ones, "
+                  "NCCL's, and those that the user named."},
+    StatisticInfo{"metrics_skipped_capture", Severity::notice,
+                  "Kernels that were not measured because a stream was being captured."},
+    StatisticInfo{"metrics_skipped_failed", Severity::notice,
+                  "Kernels that were not measured because CUPTI's profiler had failed by then: see "
+                  "DIAGNOSTIC."},
+    StatisticInfo{"metrics_skipped_unanswered", Severity::notice,
+                  "Kernels and ranges that were not measured because gpuprof did not say in time "
+                  "whether they are meant."},
+    StatisticInfo{"metrics_mismatched", Severity::data_loss,
+                  "Launches of a repeated run that were not those of the first run: another "
+                  "kernel, or another grid. Their values were not joined."},
+    StatisticInfo{"profiler_kernels", Severity::info, "Kernels of CUPTI's own that were left out."},
+    StatisticInfo{"metrics_overhead_permille", Severity::info,
+                  "Share of the run that was spent on metrics, as it was measured, in 1/1000."},
+};
+
+constexpr const StatisticInfo* find_statistic(std::string_view name) {
+  for (const StatisticInfo& statistic : statistics) {
+    if (statistic.name == name) return &statistic;
+  }
+  return nullptr;
+}
+
+// The name of a statistic that gpuprof itself counts. One that is not in the list does not compile:
+// it would be stored with a severity that nobody chose.
+class StatisticName {
+ public:
+  // Implicit: a literal stands where a name is asked for.
+  consteval StatisticName(const char* name) : name_(name) {
+    // Not by find_statistic(): with UBSan, GCC does not compare its pointer in a constant.
+    bool known = false;
+    for (const StatisticInfo& each : statistics) known |= each.name == name_;
+    if (!known) throw "the list above has no such statistic";
+  }
+  constexpr operator std::string_view() const { return name_; }
+  constexpr std::string_view name() const { return name_; }
+
+ private:
+  std::string_view name_;
+};
+
+// How a statistic counts that is not in the list: a newer collector's. It may tell of a loss.
+inline constexpr Severity unknown_severity = Severity::notice;
+
+}  // namespace gpuprof::schema

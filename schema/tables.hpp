@@ -1,0 +1,44 @@
+// Every table of a file of ours: of activity kinds, of nvprof's, and our own. From this list follow
+// what is created, documented, copied into excerpts and left out of what is made anonymous. A new
+// table is a block in one of the files below and its name here.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "schema/activity/all.hpp"
+#include "schema/legacy.hpp"
+#include "schema/measured.hpp"
+#include "schema/nvtx.hpp"
+#include "schema/run.hpp"
+#include "schema/words.hpp"
+
+namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
+
+// In the order of the documentation.
+inline constexpr std::array own_tables{
+    &tables::version,    &tables::string_table,  &tables::run,
+    &tables::process,    &tables::clock,         &tables::statistic,
+    &tables::diagnostic, &tables::statistic_doc, &tables::enum_name,
+    &tables::api_name,   &tables::table_doc,     &tables::column_doc,
+    &tables::nvtx_range, &tables::nvtx_payload,  &tables::nvtx_payload_entry,
+    &tables::metric,     &tables::metric_group,  &MetricRange::table,
+    &MetricValue::table, &NvprofEventRow::table, &NvprofMetricRow::table,
+};
+
+inline constexpr auto all_tables = [] {
+  std::array<const Table*, kind_count + legacy::tables.size() + own_tables.size()> all{};
+  std::size_t count = 0;
+  for (const KindRef& kind : kinds) all[count++] = kind.table;
+  for (const Table& table : legacy::tables) all[count++] = &table;
+  for (const Table* table : own_tables) all[count++] = table;
+  return all;
+}();
+
+// Kept up while rows come in: they come in the order of correlation ids, so it costs little.
+inline constexpr std::string_view early_indexes[]{
+    "CREATE INDEX IF NOT EXISTS METRIC_RANGE_BY_CORRELATION ON METRIC_RANGE(correlationId)",
+};
+
+}  // namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT
