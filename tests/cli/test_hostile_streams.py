@@ -210,7 +210,7 @@ client.send(frame(GOODBYE))
         """They would rewrite what is known of the run and of other processes."""
         database, _ = self.beside("""
 client = Client()
-for kind in 2, 12, 15, 16:
+for kind in 2, 12, 15, 20:
     client.send(frame(kind, fields(schema_version=999, gpuprof_version="forged", finished=0,
                                    target_process_id=child, exit_status=77)))
 client.send(frame(13, struct.pack("<I", 1) + text("") + text("records_received")

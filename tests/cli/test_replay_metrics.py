@@ -14,9 +14,9 @@ import unittest
 
 GPUPROF = os.environ.get("GPUPROF")
 
-HELLO, TABLE, BATCH, COUNTER_DATA, METRICS, RANGES = 1, 6, 8, 14, 15, 16
+HELLO, TABLE, BATCH, COUNTER_DATA, METRICS, ROWS = 1, 6, 8, 14, 15, 20
 RUN_STREAM = 0xFFFFFFFF
-U32, U64, STRING = 6, 8, 10
+U32, U64, F64, STRING, BLOB, TEXT = 6, 8, 9, 10, 11, 13
 
 
 def text(value):
@@ -45,6 +45,27 @@ def hello(stream, process):
     )
 
 
+def definition(number, name, columns):
+    """Columns are name, type, role, width."""
+    return (
+        struct.pack("<I", number)
+        + text(name)
+        + text("")
+        + listed(
+            columns,
+            lambda column: text(column[0]) + struct.pack("<BBHB", *column[1:], 1) + text(""),
+        )
+    )
+
+
+def batch(*blocks):
+    """Of one row each: number of the table, bytes."""
+    packed = struct.pack("<IIII", 0xFFFFFFFF, 0, len(blocks), 0)
+    for block, data in blocks:
+        packed += struct.pack("<IIQ", block, 1, len(data)) + data
+    return packed
+
+
 def kernel(stream):
     """A kernel of correlation id 5, from 100 to 150."""
     columns = [
@@ -53,16 +74,10 @@ def kernel(stream):
         ("correlationId", U32, 1, 4),
         ("name", STRING, 0, 4),
     ]
-    table = struct.pack("<I", 10) + text("CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL") + text("")
-    table += listed(
-        columns, lambda column: text(column[0]) + struct.pack("<BBHB", *column[1:], 1) + text("")
-    )
+    table = definition(10, "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", columns)
     name = struct.pack("<I", 1) + text("_Z3addPf")
     row = struct.pack("<QQII", 100, 150, 5, 1)
-    batch = struct.pack("<IIII", 0xFFFFFFFF, 0, 2, 0)
-    for block, data in ((0, name), (10, row)):
-        batch += struct.pack("<IIQ", block, 1, len(data)) + data
-    return frame(TABLE, stream, table) + frame(BATCH, stream, batch)
+    return frame(TABLE, stream, table) + frame(BATCH, stream, batch((0, name), (10, row)))
 
 
 def measured():
@@ -107,14 +122,37 @@ def metrics():
 
 
 def values(stream, occupancy, cycles):
-    return frame(
-        RANGES,
-        stream,
-        struct.pack("<III", 1, 1, 0)
-        + measured()
-        + numbers(1, 2)
-        + struct.pack("<Idd", 2, occupancy, cycles),
+    """The kernel as the stream's one range, which has its number."""
+    sizes = [(name + axis, U32, 2, 4) for name in ("grid", "block") for axis in "XYZ"]
+    ranges = definition(
+        1,
+        "METRIC_RANGE",
+        [
+            ("_id_", U64, 3, 8),
+            ("correlationId", U32, 4, 4),
+            ("kind", TEXT, 0, 4),
+            ("name", STRING, 2, 4),
+            *sizes,
+            ("passGroup", U32, 0, 4),
+        ],
     )
+    value = [("range", U64, 0, 8), ("metric", U32, 0, 4), ("value", F64, 0, 8)]
+    nvprofs = [("id", U32, 0, 4), ("value", BLOB, 0, 8), ("correlationId", U32, 4, 4)]
+    tables = [
+        ranges,
+        definition(2, "METRIC_VALUE", value),
+        definition(3, "CUPTI_ACTIVITY_KIND_METRIC", nvprofs),
+    ]
+    rows = batch(
+        (0, struct.pack("<I", 1) + text("_Z3addPf")),
+        (0xFFFFFFFF, struct.pack("<I", 1) + text("kernel")),
+        (1, struct.pack("<QIII6II", stream, 5, 1, 1, 1, 1, 1, 32, 1, 1, 1)),
+        (2, struct.pack("<QId", stream, 1, occupancy)),
+        (2, struct.pack("<QId", stream, 2, cycles)),
+        (3, struct.pack("<IdI", 2002, occupancy, 5)),
+    )
+    packed = listed(tables, lambda table: struct.pack("<I", len(table)) + table)
+    return frame(ROWS, stream, packed + rows)
 
 
 def counter_data(stream):

@@ -9,6 +9,7 @@
 #include "schema/activity/all.hpp"
 #include "schema/database.hpp"
 #include "schema/enums.hpp"
+#include "schema/statistics.hpp"
 #include "schema/tables.hpp"
 
 using namespace gpuprof::schema;

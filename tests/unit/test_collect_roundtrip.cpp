@@ -11,8 +11,8 @@
 #include "libprof/collect/packer.hpp"
 #include "libprof/collect/strings.hpp"
 #include "libprof/store/loader.hpp"
-#include "schema/run.hpp"
 #include "schema/activity/all.hpp"
+#include "schema/run.hpp"
 #include "tests/unit/stream_builder.hpp"
 
 using namespace gpuprof;
