@@ -61,7 +61,44 @@ class Ranges {
   std::atomic<std::uint64_t> next_ = 0;
 };
 
-// The name by which a statement can ask for a row's id; empty where rows have none.
+// Nothing: there are no row ids, as in views, or none can be asked for.
+std::optional<RowIds> find_row_ids(Database& database, const std::string& table) {
+  RowIds ids{.name = row_id_name(database, table)};
+  if (ids.name.empty()) return std::nullopt;
+  // One by one: SQLite reads the whole table for both at once.
+  const auto ask = [&](const char* function) {
+    return database.integer("SELECT " + (function + ("(" + ids.name + ")")) + " FROM " +
+                            quoted_name(table) + " NOT INDEXED");
+  };
+  if (const auto first = ask("min")) {
+    ids.none = false;
+    ids.first = *first;
+    ids.last = *ask("max");
+  }
+  return ids;
+}
+
+// SELECT of these, with values bound. With a row id's name only rows from :first_row to :last_row,
+// in that order.
+Statement select(Database& database, const Selection& selection, const std::string& row_id) {
+  std::string sql =
+      "SELECT " + joined(selection.columns, ", ") + " FROM " + quoted_name(selection.table);
+  if (!row_id.empty()) sql += " NOT INDEXED";  // no index in place of the ranges
+  sql += " WHERE " + (selection.where.empty() ? "1" : "(" + selection.where + ")");
+  if (!row_id.empty()) {
+    sql += " AND " + row_id + " BETWEEN :first_row AND :last_row ORDER BY " + row_id;
+  }
+  Statement statement = database.prepare(sql);
+  int index = 0;
+  for (const Value& value : selection.values) {
+    ++index;
+    std::visit([&](const auto& plain) { statement.bind(index, plain); }, value);
+  }
+  return statement;
+}
+
+}  // namespace
+
 std::string row_id_name(Database& database, const std::string& table) {
   // A temporary table of that name hides the one in the file.
   int tables = 0;
@@ -84,113 +121,67 @@ std::string row_id_name(Database& database, const std::string& table) {
   return {};
 }
 
-// Nothing: there are no row ids, as in views, or none can be asked for.
-std::optional<RowIds> find_row_ids(Database& database, const std::string& table) {
-  RowIds ids{.name = row_id_name(database, table)};
-  if (ids.name.empty()) return std::nullopt;
-  // One by one: SQLite reads the whole table for both at once.
-  const auto ask = [&](const char* function) {
-    return database.integer("SELECT " + (function + ("(" + ids.name + ")")) + " FROM " +
-                            quoted_name(table) + " NOT INDEXED");
-  };
-  if (const auto first = ask("min")) {
-    ids.none = false;
-    ids.first = *first;
-    ids.last = *ask("max");
+RowReading::RowReading(Database& database, bool own, const Selection& selection,
+                       const std::string& row_id, Visit visit)
+    : own_(own), visit_(std::move(visit)), values_(selection.columns.size()) {
+  if (!own) {
+    statement_ = select(database, selection, row_id);
+    return;
   }
-  return ids;
+  sqlite3_create_function_v2(
+      database.handle(), "gpuprof_visit", -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, this, nullptr,
+      [](sqlite3_context* call, int, sqlite3_value** values) {
+        auto& self = *static_cast<RowReading*>(sqlite3_user_data(call));
+        if (!self.take(values)) sqlite3_result_error(call, "stopped", -1);
+      },
+      [](sqlite3_context*) {}, nullptr);
+  Selection visited = selection;
+  visited.columns = {"gpuprof_visit(" + joined(selection.columns, ", ") + ")"};
+  statement_ = select(database, visited, row_id);
 }
 
-// SELECT of these, with values bound. With a row id's name only rows between two ids, which
-// bind_row_ids() sets.
-Statement select(Database& database, const Selection& selection, const std::string& row_id) {
-  std::string sql =
-      "SELECT " + joined(selection.columns, ", ") + " FROM " + quoted_name(selection.table);
-  if (!row_id.empty()) sql += " NOT INDEXED";  // no index in place of the ranges
-  sql += " WHERE " + (selection.where.empty() ? "1" : "(" + selection.where + ")");
-  if (!row_id.empty()) sql += " AND " + row_id + " BETWEEN :first_row AND :last_row";
-  Statement statement = database.prepare(sql);
-  int index = 0;
-  for (const Value& value : selection.values) {
-    ++index;
-    std::visit([&](const auto& plain) { statement.bind(index, plain); }, value);
-  }
-  return statement;
-}
-
-void bind_row_ids(Statement& statement, std::int64_t first, std::int64_t last) {
-  sqlite3_stmt* handle = statement.handle();
-  statement.bind(sqlite3_bind_parameter_index(handle, ":first_row"), first);
-  statement.bind(sqlite3_bind_parameter_index(handle, ":last_row"), last);
-}
-
-}  // namespace
-
-// One thread's share of a scan.
-class Snapshot::Reading {
- public:
-  // `own`: the connection is ours, so an SQL function may visit the rows. That spares SQLite a
-  // result row each, a quarter of the time. `row_id`: empty where there are no ranges.
-  Reading(Database& database, bool own, const Selection& selection, const std::string& row_id,
-          Visitor visit, void* context)
-      : own_(own), visit_(visit), context_(context), values_(selection.columns.size()) {
-    if (!own) {
-      statement_ = select(database, selection, row_id);
-      return;
-    }
-    sqlite3_create_function_v2(
-        database.handle(), "gpuprof_visit", -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, this, nullptr,
-        [](sqlite3_context* call, int, sqlite3_value** values) {
-          auto& self = *static_cast<Reading*>(sqlite3_user_data(call));
-          if (!self.take(values)) sqlite3_result_error(call, "stopped", -1);
-        },
-        [](sqlite3_context*) {}, nullptr);
-    Selection visited = selection;
-    visited.columns = {"gpuprof_visit(" + joined(selection.columns, ", ") + ")"};
-    statement_ = select(database, visited, row_id);
-  }
-  Reading(const Reading&) = delete;
-  Reading& operator=(const Reading&) = delete;
-
-  void read_all() {
-    try {
-      while (statement_.step() && !own_) {
-        for (std::size_t i = 0; i < values_.size(); ++i) {
-          values_[i] = sqlite3_column_value(statement_.handle(), static_cast<int>(i));
-        }
-        if (!take(values_.data())) break;
+void RowReading::read_all() {
+  try {
+    while (statement_.step() && !own_) {
+      for (std::size_t i = 0; i < values_.size(); ++i) {
+        values_[i] = sqlite3_column_value(statement_.handle(), static_cast<int>(i));
       }
-    } catch (const Error&) {
-      if (!thrown_) throw;  // else that is why SQLite stopped
+      if (!take(values_.data())) break;
     }
-    if (thrown_) std::rethrow_exception(thrown_);
-    statement_.reset();
+  } catch (const Error&) {
+    if (!thrown_) throw;  // else that is why SQLite stopped
   }
+  statement_.reset();
+  if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
+}
 
-  void read(Range range) {
-    bind_row_ids(statement_, range.first, range.last);
-    read_all();
+void RowReading::read(std::int64_t first, std::int64_t last) {
+  sqlite3_stmt* handle = statement_.handle();
+  statement_.bind(sqlite3_bind_parameter_index(handle, ":first_row"), first);
+  statement_.bind(sqlite3_bind_parameter_index(handle, ":last_row"), last);
+  read_all();
+}
+
+// False: `visit` has thrown.
+bool RowReading::take(sqlite3_value** values) {
+  try {
+    visit_(Row(values));
+    return true;
+  } catch (...) {
+    thrown_ = std::current_exception();
+    return false;
   }
+}
 
- private:
-  // False: `visit` has thrown.
-  bool take(sqlite3_value** values) {
-    try {
-      visit_(context_, Row(values));
-      return true;
-    } catch (...) {
-      thrown_ = std::current_exception();
-      return false;
-    }
+ValueType Row::type(int index) const {
+  switch (sqlite3_value_type(values_[index])) {
+    case SQLITE_INTEGER: return ValueType::integer;
+    case SQLITE_FLOAT: return ValueType::real;
+    case SQLITE_TEXT: return ValueType::text;
+    case SQLITE_BLOB: return ValueType::blob;
+    default: return ValueType::null;
   }
-
-  bool own_;
-  Visitor visit_;
-  void* context_;
-  std::vector<sqlite3_value*> values_;
-  Statement statement_;
-  std::exception_ptr thrown_;  // by `visit_`
-};
+}
 
 bool Row::is_null(int index) const { return sqlite3_value_type(values_[index]) == SQLITE_NULL; }
 
@@ -221,6 +212,16 @@ Snapshot::Snapshot(Database& database, SnapshotOptions options) : database_(data
   if (idle && size >= options.parallel_from_bytes) open_readers(wanted);
   if (readers_.empty()) database.execute("BEGIN");
   own_transaction_ = true;
+}
+
+bool Snapshot::in_file() {
+  // A transaction begins, and the lock is taken, with the first look at the file.
+  if (own_transaction_ && readers_.empty()) database_.integer("PRAGMA data_version");
+  if (!own_transaction_) return false;
+  for (std::size_t i = 0; i < threads(); ++i) {
+    if (!reader(i).keeps_file()) return false;
+  }
+  return true;
 }
 
 Snapshot::~Snapshot() {
@@ -268,7 +269,12 @@ void Snapshot::open_readers(std::size_t count) {
 
 void Snapshot::run(const Selection& selection, Visitor visit, std::span<void* const> contexts) {
   const auto ids = find_row_ids(database_, selection.table);
-  if (!ids) return Reading(database_, false, selection, {}, visit, contexts[0]).read_all();
+  if (!ids) {
+    RowReading(database_, false, selection, {}, [&](Row row) {
+      visit(contexts[0], row);
+    }).read_all();
+    return;
+  }
   if (ids->none) return;
   Ranges ranges(*ids);
   std::atomic<bool> stop = false;
@@ -276,12 +282,12 @@ void Snapshot::run(const Selection& selection, Visitor visit, std::span<void* co
   std::exception_ptr thrown;
   const auto work = [&](std::size_t i) {
     try {
-      const bool own = !readers_.empty();
-      Reading reading(own ? readers_[i] : database_, own, selection, ids->name, visit, contexts[i]);
+      RowReading reading(reader(i), has_own_readers(), selection, ids->name,
+                         [&](Row row) { visit(contexts[i], row); });
       while (!stop) {
         const auto range = ranges.next();
         if (!range) break;
-        reading.read(*range);
+        reading.read(range->first, range->last);
       }
     } catch (...) {
       const std::lock_guard lock(mutex);

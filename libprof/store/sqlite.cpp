@@ -12,6 +12,7 @@
 #include "libprof/base/path.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/store/confined_files.hpp"
+#include "libprof/store/file_header.hpp"
 #include "libprof/store/guard.hpp"
 
 namespace gpuprof::store {
@@ -299,6 +300,22 @@ Database::Database(const std::string& path, Mode mode, Options options)
 Database Database::reader() const {
   const bool writes = is_ours(mode()) || mode() == Mode::roll_back;
   return Database(path(), writes ? Mode::read_only : mode(), connection_->options_);
+}
+
+bool Database::read_file(std::int64_t offset, std::span<std::byte> bytes) {
+  sqlite3_file* file = nullptr;
+  sqlite3_file_control(handle(), "main", SQLITE_FCNTL_FILE_POINTER, static_cast<void*>(&file));
+  if (!file || !file->pMethods) return false;  // in memory
+  return file->pMethods->xRead(file, bytes.data(), static_cast<int>(bytes.size()), offset) ==
+         SQLITE_OK;
+}
+
+bool Database::keeps_file() {
+  // Otherwise no locks are taken.
+  const bool locks = mode() != Mode::untouched && mode() != Mode::untouched_with_log;
+  FileHeader header;
+  return locks && sqlite3_txn_state(handle(), "main") == SQLITE_TXN_READ &&
+         read_file(0, std::as_writable_bytes(std::span(header.bytes))) && !header.in_log_mode();
 }
 
 const std::string& Database::path() const { return connection_->path_; }

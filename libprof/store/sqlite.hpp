@@ -174,6 +174,14 @@ class Database {
   // Without it the wait ends after 10 s.
   void when_locked(std::function<bool(int times)> waits_on);
 
+  // Bytes of the main file as they are on the disk: nothing that this connection has changed, and
+  // nothing out of a log. By the connection's own descriptor, so that it is the same file, and that
+  // no lock is lost. False: not all of them are there, or they cannot be read.
+  bool read_file(std::int64_t offset, std::span<std::byte> bytes);
+  // A transaction that only reads holds a lock on the file, there is no log, and so what
+  // read_file() gives stays as it is until the transaction ends.
+  bool keeps_file();
+
   const std::string& path() const;
   Mode mode() const;
   // Of the file and its log, when it was opened.
