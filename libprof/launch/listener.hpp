@@ -7,6 +7,9 @@
 // What a process sends concerns that process only: whatever is wrong with it, also that there is no
 // memory or no descriptor for it, ends its stream, is counted, and leaves the others alone. Who a
 // process is the kernel says.
+//
+// Its parts, on its thread: Acceptor has the socket that processes connect to, Connection what is
+// known of one, StreamAccounts what is told of a stream besides what it told itself.
 #pragma once
 
 #include <poll.h>
@@ -16,20 +19,18 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
-#include "libprof/base/temporary_folder.hpp"
+#include "libprof/launch/acceptor.hpp"
+#include "libprof/launch/connection.hpp"
 #include "libprof/launch/frame_queue.hpp"
+#include "libprof/launch/stream_accounts.hpp"
 #include "libprof/wire/codec.hpp"
-#include "libprof/wire/messages.hpp"
+#include "libprof/wire/frame.hpp"
 
 namespace gpuprof::launch {
 
@@ -46,7 +47,7 @@ class Listener {
     // does. May be empty. Called on the listener's thread, which must not be kept.
     using Reply = std::function<void(const wire::Fields& answer)>;
     std::function<void(const wire::Fields& question, Reply reply)> question = {};
-    std::string salvage_program;  // path of gpuprof-salvage; empty: no salvage
+    std::string salvage_program = {};  // path of gpuprof-salvage; empty: no salvage
     // How long that may take, and longer for a large arena.
     std::chrono::milliseconds salvage_patience = std::chrono::seconds(60);
     // Something to tell the user about a process. Called on the listener's thread.
@@ -65,22 +66,22 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  const std::string& socket_path() const { return socket_path_; }
+  const std::string& socket_path() const { return acceptor_.socket_path(); }
 
   // Processes of the run that are connected now, salvage of dead ones included. Exact after
   // settle().
   std::size_t active() const { return active_.load(); }
   // Samplers (wire::Role) that are connected now.
   std::size_t samplers() const { return samplers_.load(); }
-  std::size_t seen() const { return seen_.load(); }
+  std::size_t seen() const { return accounts_.seen(); }
   // Those that connected and ended before they said who they are.
-  std::size_t silent() const { return silent_.load(); }
+  std::size_t silent() const { return accounts_.silent(); }
   // Connections that were closed at once: no descriptor or memory was left for them, or their
   // process had too many.
-  std::size_t turned_away() const { return turned_away_.load(); }
+  std::size_t turned_away() const { return acceptor_.turned_away(); }
   // Streams whose end, and what was counted with it, could not be recorded for want of memory.
-  std::size_t unaccounted() const { return unaccounted_.load(); }
-  std::vector<std::int64_t> active_processes();
+  std::size_t unaccounted() const { return accounts_.unaccounted(); }
+  std::vector<std::int64_t> active_processes() { return accounts_.active_processes(); }
   // Waits until every connection that was made by now is known.
   void settle();
 
@@ -95,8 +96,6 @@ class Listener {
   void stop(bool abandon);
 
  private:
-  struct Connection;
-
   void run();
   bool turn(std::vector<pollfd>& waiting);  // false: it was the last one
   void abandon();
@@ -104,57 +103,32 @@ class Listener {
   void tell_samplers();
   int patience_ms() const;
   bool goes_on(Connection& connection, bool something_came);
-  bool accept_one();  // false: there is none, or none can be taken now
-  bool turn_one_away();
-  void turn_away(std::int64_t process_id, std::string_view why);
-  void add_connection(int socket);
   bool receive(Connection& connection);  // false: it is over
   void take_descriptor(Connection& connection, msghdr& message);
   void make_room(const Connection& latest);
   void take(Connection& connection, wire::Frame frame);
-  void came(Connection& connection, std::span<const std::byte> batch);
-  void came_in_part(Connection& connection, std::span<const std::byte> payload);
   void answer_hello(Connection& connection, wire::Frame& hello);
   void end_stream(Connection& connection, std::string_view why);
-  void explain(const Connection& connection, std::string_view statistic, std::string_view why);
-  void tell_user(std::int64_t process_id, std::string_view text);
   void take_question(Connection& connection, const wire::Frame& question);
   void over(std::unique_ptr<Connection> connection);
-  void conclude(const Connection& connection, const std::function<void()>& what);
-  bool linger(Connection& connection);
   bool start_salvage(Connection& connection);
-  void tell_cut_off(const Connection& connection);
-  void account(const Connection& connection, bool lives);
-  void push_statistics(const Connection& connection, std::span<const wire::Statistic> statistics);
-  void count_unsalvaged(Connection& connection, const std::string& problem);
-  void push_end(Connection& connection);
   void wake();
 
   Options options_;
   FrameQueue& queue_;
-  std::unique_ptr<TemporaryFolder> folder_;
-  std::string socket_path_;
-  int socket_ = -1;
+  StreamAccounts accounts_;
+  Acceptor acceptor_;
   int wake_ = -1;
-  int reserve_ = -1;  // closed to take a connection when no descriptor is left
-  std::optional<std::chrono::steady_clock::time_point> rests_until_;  // nothing is accepted
   std::atomic<std::size_t> active_{0};
   std::atomic<std::size_t> samplers_{0};
   std::atomic<bool> samplers_to_end_{false};
   bool samplers_told_ = false;  // the thread's own
-  std::atomic<std::size_t> seen_{0};
-  std::atomic<std::size_t> silent_{0};
-  std::atomic<std::size_t> turned_away_{0};
-  std::atomic<std::size_t> unaccounted_{0};
   std::atomic<std::uint64_t> settle_asked_{0};
   std::atomic<std::uint64_t> settled_{0};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> abandoning_{false};
   std::shared_ptr<Collectors> collectors_;  // also of answers that are still to come
-  std::mutex mutex_;                        // guards the next
-  std::vector<std::int64_t> active_processes_;
-  std::vector<std::unique_ptr<Connection>> connections_;  // the thread's own
-  std::uint32_t next_stream_ = 0;
+  Connections connections_;                 // the thread's own
   std::thread thread_;
 };
 
