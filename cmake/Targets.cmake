@@ -42,3 +42,17 @@ function(gpuprof_program name)
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${arg_DESTINATION})
   install(TARGETS ${name} RUNTIME DESTINATION ${arg_DESTINATION})
 endfunction()
+
+# gpuprof_embed_sql(output.cpp HEADER h TYPE t FUNCTION f FILES a.sql…): see embed_sql.cmake.
+function(gpuprof_embed_sql output)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADER;TYPE;FUNCTION" "FILES")
+  set(_script ${PROJECT_SOURCE_DIR}/cmake/embed_sql.cmake)
+  string(REPLACE ";" "|" _files "${arg_FILES}")
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} "-DFILES=${_files}" -DHEADER=${arg_HEADER}
+            -DTYPE=${arg_TYPE} -DFUNCTION=${arg_FUNCTION} -P ${_script}
+    DEPENDS ${arg_FILES} ${_script}
+    COMMENT "Embedding SQL: ${arg_FUNCTION}"
+    VERBATIM)
+endfunction()

@@ -19,7 +19,7 @@ namespace gpuprof::app {
 
 int run_command(const Options& options);
 int import_command(const Options& options);
-int query_command(const Options& options);
+int query_metrics_command(const Options& options);
 
 // What a first word names: "gpuprof replay …". A program of that name is run as ./replay, or after
 // "--".

@@ -20,7 +20,7 @@ int run(const std::vector<std::string>& words) {
   switch (options.action) {
     case app::Action::run: return app::run_command(options);
     case app::Action::import: return app::import_command(options);
-    case app::Action::query: return app::query_command(options);
+    case app::Action::query: return app::query_metrics_command(options);
     case app::Action::help: return app::print_help(options.topic);
     case app::Action::version: return app::print_version();
   }

@@ -1,4 +1,5 @@
--- Which CUDA functions does the host spend its time in? (a runtime call's driver calls are in it)
+-- Which CUDA functions does the host spend its time in?
+-- (a runtime call's driver calls are in it)
 SELECT domain,
        name,
        count(*) AS calls,

@@ -1,4 +1,5 @@
--- When was a GPU idle for longest, and what ended the wait? (window functions: SQLite 3.25)
+-- When was a GPU idle for longest, and what ended the wait?
+-- (window functions: SQLite 3.25)
 SELECT device_id,
        (start - (SELECT value FROM RUN WHERE key = 'zero_ns')) / 1e6 AS ended_at_ms,
        (start - busy_until) / 1e3 AS idle_us,

@@ -1,4 +1,5 @@
--- How much memory of each kind was allocated at most, and when? (window functions: SQLite 3.25)
+-- How much memory of each kind was allocated at most, and when?
+-- (window functions: SQLite 3.25)
 SELECT process_id,
        device_id,
        memory,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "libprof/base/printable.hpp"
+#include "libprof/report/document.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -93,7 +94,7 @@ void Output::context(std::vector<std::pair<std::string, std::string>> members) {
 }
 
 void Output::open_json() {
-  if (!opened_) stream() << "{\"tables\":[";
+  if (!opened_) stream() << document_begin;
   opened_ = true;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include "libprof/base/letter_case.hpp"
@@ -97,8 +98,10 @@ bool Guard::allows(int action, const char* first, const char* second, const char
   switch (action) {
     case SQLITE_SELECT:
     case SQLITE_READ: return true;
+    case SQLITE_RECURSIVE: return user_;
     case SQLITE_FUNCTION:
-      return cause ? is_one_of(harmless, text(second)) : !same_name(text(second), "load_extension");
+      return cause && !user_ ? is_one_of(harmless, text(second))
+                             : !same_name(text(second), "load_extension");
     default: break;
   }
   if (cause) return false;
@@ -146,6 +149,13 @@ void Guard::protect(sqlite3* connection, Content content, std::int64_t bytes) {
         return guard.allows(action, first, second, database, cause) ? SQLITE_OK : SQLITE_DENY;
       },
       this);
+}
+
+void Guard::hear_user(sqlite3* connection, bool wholly, bool endless) {
+  user_ = wholly;
+  if (!endless) return;
+  left_ = std::numeric_limits<std::int64_t>::max();
+  sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, static_cast<int>(most_length));
 }
 
 void Guard::watch(sqlite3* connection, std::function<bool()> stop) {

@@ -34,6 +34,10 @@ class Guard {
 
   // Asked now and then while statements run; true ends them. Empty: no more.
   void watch(sqlite3* connection, std::function<bool()> stop);
+  // From now on SQL of the user's is run as well. `wholly`: WITH clauses may call functions and
+  // recur; SQLite does not tell them from the file's views, so these must have been looked at.
+  // `endless`: all may work as long as it takes, for the user can end it.
+  void hear_user(sqlite3* connection, bool wholly, bool endless);
   // A statement was ended because all of them together did more than reading the file can take.
   bool exhausted() const { return left_ <= 0; }
 
@@ -79,6 +83,7 @@ class Guard {
 
   Content content_ = Content::ours;
   bool attaching_ = false;
+  bool user_ = false;
   Making* making_ = nullptr;
   std::int64_t left_ = 1;  // steps of SQLite's virtual machine
   std::function<bool()> stop_;

@@ -81,6 +81,9 @@ class Statement {
   void run();   // step to the end and reset, also when it fails
   void reset();
 
+  enum class Type { null, integer, real, text, blob };
+  Type type(int index) const;  // asked before the value is read in another type
+
   int column_count() const;
   std::string_view column_name(int index) const;
   bool is_null(int index) const;
@@ -141,6 +144,10 @@ class Database {
   // Writes all of it anew, with pages of this size. Outside a transaction.
   void rebuild(std::int64_t page_size);
   Statement prepare(std::string_view sql) { return Statement(*this, sql); }
+  // A question of the user's: one statement, ready to step, that gives rows and changes nothing.
+  // Throws an Error that is none of a database, with ExitCode::bad_option, if it is something else
+  // or SQLite does not understand it. `endless`: it may work for any time; see watch().
+  Statement ask(std::string_view sql, bool endless);
   // First column of the first row; nothing if there is no row or it is NULL.
   std::optional<std::int64_t> integer(std::string_view sql);
   std::optional<std::string> text(std::string_view sql);
@@ -189,6 +196,8 @@ class Database {
   sqlite3* handle() const;
 
  private:
+  bool views_are_harmless();
+
   friend class Statement;
   using Connection = Statement::Connection;
 

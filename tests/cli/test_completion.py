@@ -182,6 +182,10 @@ class Shell:
     def test_commands(self):
         self.completes("gpuprof trunc", "gpuprof truncate ")
         self.completes("gpuprof info --ex", "gpuprof info --exact ")
+        self.completes("gpuprof query som", "gpuprof query some.sqlite ")
+        self.completes("gpuprof query some.sqlite top_k", "gpuprof query some.sqlite top_kernels ")
+        self.completes("gpuprof query some.sqlite --csv top_k",
+                       "gpuprof query some.sqlite --csv top_kernels ")  # fmt: skip
         self.completes("gpuprof slice some.sqlite --anon", "gpuprof slice some.sqlite --anonymise ")
         self.completes(
             "gpuprof export some.sqlite --for ", "gpuprof export some.sqlite --for nvprof "

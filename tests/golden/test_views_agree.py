@@ -278,7 +278,9 @@ class Captures(ReportsAgree):
         records = rows_of(
             report(path, *options, "--demangling", "modern"), "dependency_analysis_trace"
         )
+        zero = query(path, "SELECT value FROM RUN WHERE key = 'zero_ns'")[0][0]
         for record in records:
+            self.assertEqual(record["relative_start_ns"], record["start_ns"] - zero)
             self.assertLessEqual(record["critical_path_ns"], record["duration_ns"])
             self.assertLessEqual(record["waiting_time_ns"], record["duration_ns"])
         # There calls have the suffixes that nvprof prints nowhere else.

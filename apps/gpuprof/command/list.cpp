@@ -11,6 +11,7 @@ namespace gpuprof::app {
 #define GPUPROF_COMMANDS(X) \
   X(replay_command)         \
   X(info_command)           \
+  X(query_command)          \
   X(slice_command)          \
   X(truncate_command)       \
   X(export_command)         \

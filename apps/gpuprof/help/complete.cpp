@@ -126,6 +126,7 @@ class Line {
         if (word == "--" && ++at_ == last) return {};
         if (stop_at_program) return Completion{.kind = Kind::arguments, .program = at_};
         ++at_;
+        ++others_;
         continue;
       }
       ++at_;
@@ -151,6 +152,9 @@ class Line {
     return completion;
   }
 
+  // Words before the last that are neither options nor values of these; known after option().
+  std::size_t others() const { return others_; }
+
   bool has(std::initializer_list<std::string_view> names) const {
     return std::ranges::any_of(words_.begin(), words_.end() - 1, [&](const std::string& word) {
       return std::ranges::find(names, std::string_view(word).substr(0, word.find('='))) !=
@@ -162,6 +166,7 @@ class Line {
   const Words& words_;
   const std::vector<Offered>& options_;
   std::size_t at_ = 0;
+  std::size_t others_ = 0;
 };
 
 Completion main_command(const Words& words) {
@@ -189,7 +194,7 @@ Completion subcommand(const Subcommand& command, const Words& words) {
   CLI::App app;
   const std::function<int()> run = command.declare(app);  // keeps what is declared
   std::vector<Offered> options;
-  std::optional<Offered> positional;
+  std::vector<Offered> positionals;  // in their order; further words are as the last
   for (const CLI::Option* declared : app.get_options()) {
     Offered option{.names = {}, .argument = {}, .help = declared->get_description(), .values = {}};
     for (const std::string& name : declared->get_lnames()) option.names.push_back("--" + name);
@@ -209,14 +214,15 @@ Completion subcommand(const Subcommand& command, const Words& words) {
       option.values = offered(*row).values;
     }
     if (option.names.empty()) {
-      if (!positional) positional = std::move(option);
+      positionals.push_back(std::move(option));
     } else {
       options.push_back(std::move(option));
     }
   }
   Line line(words, options);
   if (auto completion = line.option(false)) return *completion;
-  return positional ? value_of(*positional, words.back()) : Completion();
+  if (positionals.empty()) return {};
+  return value_of(positionals[std::min(line.others(), positionals.size() - 1)], words.back());
 }
 
 }  // namespace

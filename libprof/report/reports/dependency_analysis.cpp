@@ -449,14 +449,19 @@ void ResultPrinter::trace() {
   columns[0].scale = chosen ? scale_ : time_scale(Unit::ns);
   columns[1].scale = chosen ? scale_ : time_scale(static_cast<std::uint64_t>(longest_));
   columns[3].scale = columns[1].scale;
+  // The starts have more digits than many readers of JSON keep.
+  const bool relative = output_.json();
+  const std::int64_t zero = relative ? session_.zero() : 0;
+  if (relative) columns.push_back({"", 0, Quantity::count, "", "relative_start_ns"});
   Table table(output_, "dependency_analysis_trace", columns);
-  std::vector<Cell> cells(5);
+  std::vector<Cell> cells(columns.size());
   analysis_.each([&](const dependency::Row& row) {
     cells[0] = row.start;
     cells[1] = saturating_subtract(row.end, row.start);
     cells[2] = time_cell(output_, row.critical, scale_, critical_width);
     cells[3] = time_cell(output_, row.waiting, columns[3].scale, waiting_width);
     cells[4] = reader_.labels[row.label].name;
+    if (relative) cells[5] = saturating_subtract(row.start, zero);
     table.row(cells);
   });
 }

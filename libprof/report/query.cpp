@@ -1,0 +1,357 @@
+#include "libprof/report/query.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "libprof/base/printable.hpp"
+#include "libprof/base/text.hpp"
+#include "libprof/report/document.hpp"
+#include "libprof/report/output.hpp"
+#include "libprof/store/profile_file.hpp"
+
+namespace gpuprof::report {
+namespace {
+
+using store::Statement;
+using Type = Statement::Type;
+
+// Rows that decide how wide the columns of text and Markdown are. Those behind go out as they come.
+constexpr std::size_t most_rows_looked_at = 1000;
+// Of a column of text, in characters; CSV and JSON have all of it.
+constexpr std::size_t widest = 80;
+// What is kept back for the case that the file proves damaged.
+constexpr std::size_t kept_back = 1 << 22;
+
+// What JSON readers hold exactly.
+constexpr std::int64_t exact_in_json = std::int64_t{1} << 53;
+
+std::string hex(std::span<const std::byte> bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (const std::byte byte : bytes) {
+    text += digits[std::to_integer<unsigned>(byte) >> 4];
+    text += digits[std::to_integer<unsigned>(byte) & 15];
+  }
+  return text;
+}
+
+// The shortest text that is read as the same number; a whole one stays a number with a point.
+std::string exact(double value) {
+  std::array<char, 40> text{};
+  std::string result(text.data(), std::to_chars(text.begin(), text.end(), value).ptr);
+  if (result.find_first_not_of("-0123456789") == result.npos) result += ".0";
+  return result;
+}
+
+// As text, and what may steer a terminal or break a line is not in it.
+std::string plain(const Statement& row, int column, Type type) {
+  switch (type) {
+    case Type::blob: return hex(row.blob(column));
+    case Type::real: return exact(row.real(column));
+    default: return printable(row.text(column));
+  }
+}
+
+// For people: six digits and no more, 356.274 and 0.00286994. CSV and JSON have all of them.
+std::string six_digits(double value) {
+  const double size = std::abs(value);
+  if (!(size >= 1e-4 && size < 1e15)) return exact(value);
+  const int before = static_cast<int>(std::floor(std::log10(size))) + 1;
+  std::array<char, 40> text{};
+  std::snprintf(text.data(), text.size(), "%.*f", std::max(0, 6 - before), value);
+  std::string result = text.data();
+  if (result.find('.') == result.npos) return result;
+  result.erase(result.find_last_not_of('0') + 1);
+  if (result.back() == '.') result += '0';
+  return result;
+}
+
+bool is_number(Type type) { return type == Type::integer || type == Type::real; }
+
+bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }  // in UTF-8
+
+std::size_t characters(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return !continues(c); }));
+}
+
+void cut(std::string& text) {
+  if (text.size() <= widest || characters(text) <= widest) return;
+  std::size_t bytes = 0;
+  for (std::size_t count = 0; bytes < text.size(); ++bytes) {
+    if (!continues(text[bytes]) && ++count == widest) break;
+  }
+  text.resize(bytes);
+  text += "…";
+}
+
+// What Markdown takes for its own, with a backslash before it.
+std::string markdown(std::string_view text) {
+  constexpr std::string_view special = "\\`*_[]<>|~&";
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool in_word = text[i] == '_' && i > 0 && i + 1 < text.size() && is_word(text[i - 1]) &&
+                         is_word(text[i + 1]);
+    if (!in_word && special.find(text[i]) != special.npos) result += '\\';
+    result += text[i];
+  }
+  return result;
+}
+
+// Keeps the first megabytes back, so that nothing was printed when a file proves damaged early.
+class Printer {
+ public:
+  explicit Printer(std::ostream& out) : out_(out) {}
+  void add(std::string_view text) {
+    text_ += text;
+    if (text_.size() >= kept_back) flush();
+  }
+  void flush() {
+    out_.write(text_.data(), static_cast<std::streamsize>(text_.size()));
+    if (!text_.empty()) begun_ = true;
+    text_.clear();
+  }
+  bool begun() const { return begun_; }
+
+ private:
+  std::ostream& out_;
+  std::string text_;
+  bool begun_ = false;
+};
+
+class Layout {
+ public:
+  explicit Layout(Printer& printer) : printer_(printer) {}
+  virtual ~Layout() = default;
+  virtual void begin(const Statement& row) = 0;
+  virtual void row(const Statement& row) = 0;
+  virtual void end() = 0;
+
+ protected:
+  Printer& printer_;
+};
+
+// Text and Markdown.
+class Aligned final : public Layout {
+ public:
+  Aligned(Printer& printer, bool markdown) : Layout(printer), markdown_(markdown) {}
+
+  void begin(const Statement& row) override {
+    for (int i = 0; i < row.column_count(); ++i) {
+      heading_.push_back(cell(printable(row.column_name(i))));
+      widths_.push_back(characters(heading_.back()));
+      right_.push_back(true);
+    }
+  }
+
+  void row(const Statement& row) override {
+    std::vector<std::string> cells;
+    for (int i = 0; i < row.column_count(); ++i) {
+      const Type type = row.type(i);
+      cells.push_back(type == Type::null   ? "-"
+                      : type == Type::real ? six_digits(row.real(i))
+                                           : cell(plain(row, i, type)));
+      if (!settled_ && type != Type::null && !is_number(type)) right_[cells.size() - 1] = false;
+    }
+    if (settled_) return print(cells);
+    rows_.push_back(std::move(cells));
+    if (rows_.size() == most_rows_looked_at) settle();
+  }
+
+  void end() override { settle(); }
+
+ private:
+  std::string cell(std::string text) const {
+    cut(text);
+    return markdown_ ? markdown(text) : text;
+  }
+
+  void settle() {
+    if (std::exchange(settled_, true)) return;
+    for (const auto& cells : rows_) {
+      for (std::size_t i = 0; i < cells.size(); ++i) {
+        widths_[i] = std::max(widths_[i], characters(cells[i]));
+      }
+    }
+    // "-:" is the least that Markdown takes for a column.
+    if (markdown_) {
+      for (std::size_t& width : widths_) width = std::max<std::size_t>(width, 2);
+    }
+    print(heading_);
+    std::vector<std::string> line;
+    for (std::size_t i = 0; i < widths_.size(); ++i) {
+      line.emplace_back(widths_[i], '-');
+      if (markdown_ && right_[i]) line.back().back() = ':';
+    }
+    print(line);
+    for (const auto& cells : rows_) print(cells);
+    rows_.clear();
+  }
+
+  void print(const std::vector<std::string>& cells) {
+    std::string line = markdown_ ? "| " : "";
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (i > 0) line += markdown_ ? " | " : "  ";
+      const std::size_t length = characters(cells[i]);
+      const std::string blanks(widths_[i] > length ? widths_[i] - length : 0, ' ');
+      line += right_[i] ? blanks + cells[i] : cells[i] + blanks;
+    }
+    if (markdown_) line += " |";
+    line.erase(line.find_last_not_of(' ') + 1);
+    printer_.add(line + '\n');
+  }
+
+  bool markdown_;
+  bool settled_ = false;
+  std::vector<std::string> heading_;
+  std::vector<std::size_t> widths_;
+  std::vector<bool> right_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// One line of names, then a line for each row: nothing to skip. NULL is an empty field, texts are
+// in quotes.
+class Csv final : public Layout {
+ public:
+  using Layout::Layout;
+
+  void begin(const Statement& row) override {
+    for (int i = 0; i < row.column_count(); ++i) {
+      line_ += (i ? "," : "") + double_quoted(printable(row.column_name(i)));
+    }
+    print();
+  }
+
+  void row(const Statement& row) override {
+    for (int i = 0; i < row.column_count(); ++i) {
+      if (i > 0) line_ += ',';
+      const Type type = row.type(i);
+      if (type == Type::null) continue;
+      const std::string text = plain(row, i, type);
+      line_ += is_number(type) ? text : double_quoted(text);
+    }
+    print();
+  }
+
+  void end() override {}
+
+ private:
+  void print() {
+    printer_.add(line_ += '\n');
+    line_.clear();
+  }
+
+  std::string line_;
+};
+
+// The document that reports make, with one table. See docs/json.md.
+class Json final : public Layout {
+ public:
+  Json(Printer& printer, std::string_view name, std::optional<std::int64_t> zero)
+      : Layout(printer), name_(name), zero_(zero) {}
+
+  void begin(const Statement& row) override {
+    std::vector<std::string> names;
+    for (int i = 0; i < row.column_count(); ++i) {
+      const std::string name(row.column_name(i));
+      std::string unique = name;
+      for (int n = 2; std::ranges::find(names, unique) != names.end(); ++n) {
+        unique = name + "_" + std::to_string(n);
+      }
+      keys_.push_back(json_string(unique) + ":");
+      relative_keys_.push_back(json_string("relative_" + unique) + ":");
+      names.push_back(std::move(unique));
+    }
+    printer_.add(std::string(document_begin) + "\n{\"table\":" + json_string(name_) +
+                 ",\"rows\":[");
+  }
+
+  void row(const Statement& row) override {
+    std::string line = any_ ? ",\n{" : "\n{";
+    any_ = true;
+    for (int i = 0; i < row.column_count(); ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      line += (i ? "," : "") + keys_[at];
+      switch (row.type(i)) {
+        case Type::null: line += "null"; break;
+        case Type::integer: {
+          const std::int64_t value = row.integer(i);
+          line += std::to_string(value);
+          if (value > exact_in_json && zero_ && value - *zero_ <= exact_in_json) {
+            line += "," + relative_keys_[at] + std::to_string(value - *zero_);
+          }
+          break;
+        }
+        case Type::real:
+          // Infinity is none of JSON's numbers.
+          line += std::isfinite(row.real(i)) ? exact(row.real(i)) : "null";
+          break;
+        case Type::text: line += json_string(row.text(i)); break;
+        case Type::blob: line += json_string(hex(row.blob(i))); break;
+      }
+    }
+    printer_.add(line + '}');
+  }
+
+  void end() override { printer_.add("]}],\n\"warnings\":[]}\n"); }
+
+ private:
+  std::string name_;
+  std::optional<std::int64_t> zero_;
+  std::vector<std::string> keys_, relative_keys_;
+  bool any_ = false;
+};
+
+std::unique_ptr<Layout> make_layout(Printer& printer, store::Database& database,
+                                    const Query& query) {
+  switch (query.layout) {
+    case QueryLayout::csv: return std::make_unique<Csv>(printer);
+    case QueryLayout::json: {
+      auto zero = store::zero_of_run(database);
+      if (zero && *zero < 0) zero.reset();
+      return std::make_unique<Json>(printer, query.name, zero);
+    }
+    default: return std::make_unique<Aligned>(printer, query.layout == QueryLayout::markdown);
+  }
+}
+
+}  // namespace
+
+std::string_view NamedQuery::question() const {
+  std::string_view text = sql.substr(0, sql.find('\n'));
+  text.remove_prefix(std::min(text.find_first_not_of("- "), text.size()));
+  return text;
+}
+
+const NamedQuery* find_query(std::string_view name) {
+  const auto all = named_queries();
+  const auto found = std::ranges::find(all, name, &NamedQuery::name);
+  return found == all.end() ? nullptr : &*found;
+}
+
+void print_query(store::Database& database, std::ostream& out, const Query& query) {
+  Printer printer(out);
+  const auto layout = make_layout(printer, database, query);
+  Statement row = database.ask(query.sql, query.endless);
+  try {
+    layout->begin(row);
+    while (row.step()) layout->row(row);
+    layout->end();
+    printer.flush();
+  } catch (const store::DatabaseError& error) {
+    if (!error.damaged() || !printer.begun()) throw;
+    throw Error(error.what(), "the rows end where the damage begins", ExitCode::import_failed);
+  }
+}
+
+}  // namespace gpuprof::report

@@ -1,0 +1,315 @@
+"""The answers of examples/queries against what is worked out here, row by row, out of the tables.
+
+Each capture is asked, and a copy of it in which all work of the GPU lies close together, so that
+kernels, copies and streams overlap; in the captures they hardly do.
+
+GPUPROF is the path of the gpuprof binary.
+"""
+
+import collections
+import itertools
+import os
+import pathlib
+import random
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD", ""))
+CAPTURES = sorted(
+    capture
+    for folder in (SOURCE, BUILD)
+    for capture in (folder / "tests" / "captures").glob("*.gpcap")
+)
+QUERIES = SOURCE / "examples" / "queries"
+GPUPROF = os.environ.get("GPUPROF")
+
+COPIES = ("unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP")
+MEMORY = ("unknown", "Pageable", "Pinned", "Device", "Array", "Managed", "DeviceStatic",
+          "ManagedStatic")  # fmt: skip
+WORK = ("KERNEL", "CONCURRENT_KERNEL", "MEMCPY", "MEMCPY2", "MEMSET")
+
+Work = collections.namedtuple(
+    "Work", "kind name begin end device stream correlation bytes src dst process"
+)
+Call = collections.namedtuple("Call", "domain cbid begin end correlation thread process")
+Range = collections.namedtuple("Range", "name begin end thread process")
+
+
+class Run:
+    """A profile, as lists of what is in its tables."""
+
+    def __init__(self, path):
+        self.path = path
+        self.connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        self.connection.row_factory = sqlite3.Row
+        self.strings = dict(map(tuple, self.rows("SELECT _id_, value FROM StringTable")))
+        self.zero = self.rows("SELECT value FROM RUN WHERE key = 'zero_ns'")[0][0]
+
+    def close(self):
+        self.connection.close()
+
+    def rows(self, sql):
+        return self.connection.execute(sql).fetchall()
+
+    def table(self, kind):
+        return self.rows(f"SELECT * FROM CUPTI_ACTIVITY_KIND_{kind}")
+
+    def work(self):
+        """What the GPU did and has times of."""
+        for kind in WORK:
+            for row in self.table(kind):
+                if not 0 < row["start"] < row["end"]:
+                    continue
+                keys = row.keys()
+                stream = row["processId"], row["contextId"], row["streamId"]
+                yield Work(
+                    "kernel" if "KERNEL" in kind else "memset" if kind == "MEMSET" else "memcpy",
+                    self.strings.get(row["name"]) if "name" in keys
+                    else COPIES[row["copyKind"]] if "copyKind" in keys else None,
+                    row["start"], row["end"], row["deviceId"], stream, row["correlationId"],
+                    row["bytes"] if "bytes" in keys else None,
+                    row["srcKind"] if "srcKind" in keys else None,
+                    row["dstKind"] if "dstKind" in keys else None, row["processId"],
+                )  # fmt: skip
+
+    def calls(self):
+        for domain in ("RUNTIME", "DRIVER"):
+            for row in self.table(domain):
+                yield Call(domain.lower(), row["cbid"], row["start"], row["end"],
+                           row["correlationId"], row["threadId"], row["processId"])  # fmt: skip
+
+    def launches(self):
+        """Each kernel with the call that launched it."""
+        calls = {}
+        for call in self.calls():  # the runtime's come first
+            calls.setdefault(call.correlation, call)
+        for kernel in self.work():
+            if kernel.kind == "kernel" and kernel.correlation in calls:
+                yield kernel, calls[kernel.correlation]
+
+    def ranges(self):
+        for row in self.rows("SELECT * FROM NVTX_RANGE WHERE stop IS NOT NULL"):
+            yield Range(self.strings.get(row["name"]), row["start"], row["stop"], row["threadId"],
+                        row["processId"])  # fmt: skip
+
+    def answer(self, name):
+        """tests/cli/test_query.py knows that gpuprof answers as SQLite does."""
+        return [dict(row) for row in self.rows((QUERIES / f"{name}.sql").read_text())]
+
+
+def segments(work):
+    """(length, what goes on meanwhile) from each begin or end to the next."""
+    times = sorted({time for each in work for time in (each.begin, each.end)})
+    for begin, end in itertools.pairwise(times):
+        yield end - begin, [each for each in work if each.begin <= begin and each.end >= end]
+
+
+def by_device(work):
+    devices = collections.defaultdict(list)
+    for each in work:
+        devices[each.device].append(each)
+    return devices
+
+
+def percentile(values, percent):
+    """By nearest rank."""
+    return sorted(values)[-(-len(values) * percent // 100) - 1]
+
+
+def crowd(path, seed):
+    """Puts all work of the GPU into 50 us."""
+    chance = random.Random(seed)
+    connection = sqlite3.connect(path)
+    zero = connection.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()[0]
+    for kind in WORK:
+        table = f"CUPTI_ACTIVITY_KIND_{kind}"
+        for (row,) in connection.execute(f"SELECT _id_ FROM {table} WHERE start > 0").fetchall():
+            begin = zero + chance.randrange(50_000)
+            times = begin, begin + chance.randrange(1, 3000), row
+            connection.execute(f'UPDATE {table} SET start = ?, "end" = ? WHERE _id_ = ?', times)
+    connection.commit()
+    connection.close()
+
+
+def for_each_run(test):
+    def with_runs(self):
+        for name, run in self.runs.items():
+            with self.subTest(run=name):
+                test(self, run)
+
+    with_runs.__name__ = test.__name__
+    return with_runs
+
+
+@unittest.skipUnless(GPUPROF, "GPUPROF is not set")
+@unittest.skipIf(sqlite3.sqlite_version_info < (3, 25), "SQLite has no window functions")
+class Queries(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="queries-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.runs = {}
+        for seed, capture in enumerate(CAPTURES):
+            path = cls.folder / f"{capture.stem}.sqlite"
+            subprocess.run([GPUPROF, "replay", "-q", "-o", path, capture], check=True)
+            crowded = cls.folder / f"{capture.stem}_crowded.sqlite"
+            shutil.copy(path, crowded)
+            crowd(crowded, seed)
+            for each in (path, crowded):
+                cls.runs[each.stem] = Run(each)
+                cls.addClassCleanup(cls.runs[each.stem].close)
+
+    def check(self, rows, expected, places=6):
+        """Rows of an answer, the columns in their order, against tuples, in any order."""
+
+        def rounded(row):
+            return tuple(round(v, places) if isinstance(v, float) else v for v in row)
+
+        found = [tuple(v for k, v in row.items() if not k.startswith("relative_")) for row in rows]
+        self.assertCountEqual(map(rounded, found), map(rounded, expected))
+
+    def descends(self, rows, column):
+        values = [row[column] for row in rows]
+        self.assertEqual(values, sorted(values, reverse=True))
+
+    @for_each_run
+    def test_gpu_utilization(self, run):
+        expected = []
+        for device, work in by_device(run.work()).items():
+            ns = collections.Counter()
+            for length, busy in segments(work):
+                kinds = {each.kind == "kernel" for each in busy}
+                ns[tuple(sorted(kinds))] += length
+            span = sum(ns.values())
+            idle = ns[()]
+            expected.append((device, span / 1e6, (span - idle) / 1e6, 100 * (span - idle) / span,
+                             ns[(True,)] / 1e6, ns[(False,)] / 1e6, ns[(False, True)] / 1e6,
+                             idle / 1e6))  # fmt: skip
+        self.check(run.answer("gpu_utilization"), expected)
+
+    def test_work_overlaps_in_the_crowded_copies(self):
+        rows = [row for run in self.runs.values() for row in run.answer("gpu_utilization")]
+        self.assertTrue(any(row["both_ms"] > 0 for row in rows))
+        rows = [row for run in self.runs.values() for row in run.answer("concurrency")]
+        self.assertTrue(any(row["streams"] > 3 for row in rows))
+
+    @for_each_run
+    def test_copy_overlap(self, run):
+        expected = []
+        for device, work in by_device(run.work()).items():
+            for direction in {each.name for each in work if each.kind == "memcpy"}:
+                mine = [e for e in work if e.kind == "kernel" or e.name == direction]
+                copying = beside = 0
+                for length, busy in segments(mine):
+                    if any(each.kind == "memcpy" for each in busy):
+                        copying += length
+                        beside += length if any(e.kind == "kernel" for e in busy) else 0
+                expected.append((device, f"[CUDA memcpy {direction}]", copying / 1e6, beside / 1e6,
+                                 100 * beside / copying))  # fmt: skip
+        rows = run.answer("copy_overlap")
+        self.check(rows, expected)
+        self.descends(rows, "copying_ms")
+
+    @for_each_run
+    def test_concurrency(self, run):
+        expected = []
+        for device, work in by_device(run.work()).items():
+            ns = collections.Counter()
+            for length, busy in segments(work):
+                ns[len({each.stream for each in busy})] += length
+            expected += [(device, streams, time / 1e6) for streams, time in ns.items()]
+        self.check(run.answer("concurrency"), expected)
+
+    @for_each_run
+    def test_gpu_idle_gaps(self, run):
+        gaps = []
+        for device, work in by_device(run.work()).items():
+            times = sorted({time for each in work for time in (each.begin, each.end)})
+            for begin, end in itertools.pairwise(times):
+                if not any(each.begin <= begin and each.end >= end for each in work):
+                    gaps.append((device, (end - run.zero) / 1e6, (end - begin) / 1e3))
+        rows = run.answer("gpu_idle_gaps")
+        longest = sorted((gap[2] for gap in gaps), reverse=True)[:10]
+        self.assertEqual([row["idle_us"] for row in rows], longest)
+        for row in rows:
+            self.assertIn((row["device_id"], row["ended_at_ms"], row["idle_us"]), gaps)
+            self.assertTrue(row["next"])
+
+    @for_each_run
+    def test_copies_by_kind(self, run):
+        groups = collections.defaultdict(list)
+        for copy in run.work():
+            if copy.kind == "memcpy":
+                groups[copy.name, MEMORY[copy.src], MEMORY[copy.dst]].append(copy)
+        expected = []
+        for key, copies in groups.items():
+            size, time = sum(c.bytes for c in copies), sum(c.end - c.begin for c in copies)
+            expected.append((*key, len(copies), size / 1e6, time / 1e6, size / time))
+        rows = run.answer("copies_by_kind")
+        self.check(rows, expected)
+        self.descends(rows, "total_ms")
+
+    @for_each_run
+    def test_launch_latency(self, run):
+        groups = collections.defaultdict(list)
+        for kernel, call in run.launches():
+            groups[kernel.name, call.domain, call.cbid].append(
+                (kernel.begin - call.begin, call.end - call.begin)
+            )
+        expected = [
+            (len(all_), min(waits) / 1e3, percentile(waits, 50) / 1e3, percentile(waits, 90) / 1e3,
+             percentile(waits, 99) / 1e3, max(waits) / 1e3, sum(calls) / len(calls) / 1e3)
+            for all_ in groups.values() for waits, calls in [zip(*all_)]
+        ]  # fmt: skip
+        rows = run.answer("launch_latency")
+        for row in rows:
+            self.assertTrue(row.pop("short_name"))
+            self.assertTrue(row.pop("api_name").startswith("cu"))
+        self.check(rows, expected)
+        self.descends(rows, "median_us")
+
+    @for_each_run
+    def test_steps(self, run):
+        launches = list(run.launches())
+        expected = []
+        for step in run.ranges():
+            if not (step.name or "").startswith("step"):
+                continue
+            inside = [
+                kernel
+                for kernel, call in launches
+                if (call.process, call.thread) == (step.process, step.thread)
+                and step.begin <= call.begin < step.end
+            ]
+            expected.append((step.name, step.process, step.thread, (step.begin - run.zero) / 1e6,
+                             (step.end - step.begin) / 1e6, len(inside),
+                             sum(kernel.end - kernel.begin for kernel in inside) / 1e6))  # fmt: skip
+        self.check(run.answer("steps"), expected)
+
+    def test_there_are_steps(self):
+        self.assertEqual([row["step"] for row in self.runs["torch_step"].answer("steps")],
+                         ["step 0", "step 1"])  # fmt: skip
+
+    @for_each_run
+    def test_memory_peak(self, run):
+        in_use, peaks = collections.Counter(), {}
+        operations = run.table("MEMORY2")
+        for row in sorted(operations, key=lambda row: row["timestamp"]):
+            key = row["processId"], row["deviceId"], MEMORY[row["memoryKind"]]
+            in_use[key] += row["bytes"] if row["memoryOperationType"] == 1 else -row["bytes"]
+            peaks[key] = max(peaks.get(key, -(2**62)), in_use[key])
+        rows = run.answer("memory_peak")
+        for row in rows:
+            self.assertGreaterEqual(row.pop("at_ms"), 0)
+        self.check(rows, [(*key, peak / 1e6) for key, peak in peaks.items()])
+        self.descends(rows, "peak_megabytes")
+
+
+if __name__ == "__main__":
+    unittest.main()
