@@ -30,7 +30,9 @@ GPUPROF = os.environ.get("GPUPROF")
 COPIES = ("unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP")
 MEMORY = ("unknown", "Pageable", "Pinned", "Device", "Array", "Managed", "DeviceStatic",
           "ManagedStatic")  # fmt: skip
-WORK = ("KERNEL", "CONCURRENT_KERNEL", "MEMCPY", "MEMCPY2", "MEMSET")
+WORK = ("KERNEL", "CONCURRENT_KERNEL", "GRAPH_TRACE", "MEMCPY", "MEMCPY2", "MEMSET")
+
+KINDS = {"GRAPH_TRACE": "graph", "MEMSET": "memset"}
 
 Work = collections.namedtuple(
     "Work", "kind name begin end device stream correlation bytes src dst process"
@@ -46,7 +48,9 @@ class Run:
         self.path = path
         self.connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
         self.connection.row_factory = sqlite3.Row
-        self.strings = dict(map(tuple, self.rows("SELECT _id_, value FROM StringTable")))
+        self.strings = dict(
+            map(tuple, self.rows("SELECT _id_, coalesce(demangled, value) FROM StringTable"))
+        )
         self.zero = self.rows("SELECT value FROM RUN WHERE key = 'zero_ns'")[0][0]
 
     def close(self):
@@ -67,7 +71,7 @@ class Run:
                 keys = row.keys()
                 stream = row["processId"], row["contextId"], row["streamId"]
                 yield Work(
-                    "kernel" if "KERNEL" in kind else "memset" if kind == "MEMSET" else "memcpy",
+                    "kernel" if "KERNEL" in kind else KINDS.get(kind, "memcpy"),
                     self.strings.get(row["name"]) if "name" in keys
                     else COPIES[row["copyKind"]] if "copyKind" in keys else None,
                     row["start"], row["end"], row["deviceId"], stream, row["correlationId"],
@@ -103,9 +107,13 @@ class Run:
 
 def segments(work):
     """(length, what goes on meanwhile) from each begin or end to the next."""
-    times = sorted({time for each in work for time in (each.begin, each.end)})
+    begins, busy = collections.defaultdict(list), []
+    for each in work:
+        begins[each.begin].append(each)
+    times = sorted({*begins, *(each.end for each in work)})
     for begin, end in itertools.pairwise(times):
-        yield end - begin, [each for each in work if each.begin <= begin and each.end >= end]
+        busy = [each for each in busy if each.end > begin] + begins[begin]
+        yield end - begin, busy
 
 
 def by_device(work):
@@ -113,6 +121,10 @@ def by_device(work):
     for each in work:
         devices[each.device].append(each)
     return devices
+
+
+def computes(each):
+    return each.kind in ("kernel", "graph")
 
 
 def percentile(values, percent):
@@ -184,7 +196,7 @@ class Queries(unittest.TestCase):
         for device, work in by_device(run.work()).items():
             ns = collections.Counter()
             for length, busy in segments(work):
-                kinds = {each.kind == "kernel" for each in busy}
+                kinds = {computes(each) for each in busy}
                 ns[tuple(sorted(kinds))] += length
             span = sum(ns.values())
             idle = ns[()]
@@ -204,12 +216,12 @@ class Queries(unittest.TestCase):
         expected = []
         for device, work in by_device(run.work()).items():
             for direction in {each.name for each in work if each.kind == "memcpy"}:
-                mine = [e for e in work if e.kind == "kernel" or e.name == direction]
+                mine = [e for e in work if computes(e) or e.name == direction]
                 copying = beside = 0
                 for length, busy in segments(mine):
                     if any(each.kind == "memcpy" for each in busy):
                         copying += length
-                        beside += length if any(e.kind == "kernel" for e in busy) else 0
+                        beside += length if any(computes(e) for e in busy) else 0
                 expected.append((device, f"[CUDA memcpy {direction}]", copying / 1e6, beside / 1e6,
                                  100 * beside / copying))  # fmt: skip
         rows = run.answer("copy_overlap")
@@ -230,10 +242,11 @@ class Queries(unittest.TestCase):
     def test_gpu_idle_gaps(self, run):
         gaps = []
         for device, work in by_device(run.work()).items():
-            times = sorted({time for each in work for time in (each.begin, each.end)})
-            for begin, end in itertools.pairwise(times):
-                if not any(each.begin <= begin and each.end >= end for each in work):
-                    gaps.append((device, (end - run.zero) / 1e6, (end - begin) / 1e3))
+            at = min((each.begin for each in work), default=0)
+            for length, busy in segments(work):
+                at += length
+                if not busy:
+                    gaps.append((device, (at - run.zero) / 1e6, length / 1e3))
         rows = run.answer("gpu_idle_gaps")
         longest = sorted((gap[2] for gap in gaps), reverse=True)[:10]
         self.assertEqual([row["idle_us"] for row in rows], longest)
