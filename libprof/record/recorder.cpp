@@ -8,6 +8,7 @@
 
 #include "libprof/base/error.hpp"
 #include "libprof/launch/file_name.hpp"
+#include "libprof/store/database_schema.hpp"
 #include "libprof/wire/messages.hpp"
 
 namespace gpuprof::record {

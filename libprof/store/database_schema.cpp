@@ -5,6 +5,7 @@
 
 #include "libprof/base/letter_case.hpp"
 #include "schema/document.hpp"
+#include "schema/run.hpp"
 
 namespace gpuprof::store {
 namespace {
@@ -116,6 +117,24 @@ void use_small_pages(Database& database) {
   } catch (const DatabaseError&) {
     // It stays as it was: open elsewhere, or the disk has no room for two of it.
   }
+}
+
+void make_empty_profile(Database& database, bool live) {
+  database.execute("PRAGMA page_size = 16384");
+  database.execute("PRAGMA journal_mode = DELETE");
+  database.execute("PRAGMA synchronous = OFF");
+  database.execute("PRAGMA application_id = " + std::to_string(schema::application_id));
+  database.execute("PRAGMA user_version = " + std::to_string(schema::schema_version));
+  database.execute("BEGIN");
+  create_schema(database);
+  database.prepare("INSERT INTO RUN VALUES('schema_version', ?1), ('finished', 0)")
+      .bind(1, std::int64_t{schema::schema_version})
+      .run();
+  database.execute("COMMIT");
+  // A write-ahead log lets others read all the time. A crash of this process harms neither; only a
+  // crash of the machine could, and then the run is gone anyway. It comes last, so that nothing is
+  // left in it when the file is closed: that would not tell of a full disk.
+  if (live) database.execute("PRAGMA journal_mode = WAL");
 }
 
 void create_indexes(Database& database) {

@@ -12,6 +12,10 @@ namespace gpuprof::store {
 // All tables, views, docs, enum names. Inside the caller's transaction.
 void create_schema(Database& database);
 
+// Makes an empty database a profile without records. `live`: others read it while it grows, by a
+// write-ahead log. Outside a transaction.
+void make_empty_profile(Database& database, bool live);
+
 // nvprof's indexes of tables that have rows, made in one go at the end: kept while writing they
 // would cost more than the rows.
 void create_indexes(Database& database);

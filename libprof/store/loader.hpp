@@ -17,11 +17,15 @@
 #include <string>
 #include <string_view>
 
+#include "libprof/store/counts.hpp"
+#include "libprof/store/diagnostic_writer.hpp"
+#include "libprof/store/fact_writer.hpp"
 #include "libprof/store/metric_writer.hpp"
 #include "libprof/store/object_names.hpp"
 #include "libprof/store/packed_rows.hpp"
+#include "libprof/store/process_writer.hpp"
+#include "libprof/store/run_writer.hpp"
 #include "libprof/store/sqlite.hpp"
-#include "libprof/store/statistic_writer.hpp"
 #include "libprof/store/stream_tables.hpp"
 #include "libprof/store/string_writer.hpp"
 #include "libprof/wire/frame.hpp"
@@ -42,24 +46,6 @@ struct LoaderOptions {
   std::size_t string_cache_bytes = StringCache::default_budget;
   ObjectNames object_names = {};  // given at the end
 };
-
-struct LoadTotals {
-  std::uint64_t records = 0;
-  std::uint64_t missing = 0;        // known to have been lost; blocks count as one
-  std::uint64_t without_times = 0;  // there, but not to be summed up
-  std::size_t processes = 0;
-  std::size_t not_profiled = 0;  // of these, those where collecting failed
-  std::size_t uncounted = 0;     // and those that lost what nobody could count
-
-  LoadTotals& operator+=(const LoadTotals& other);
-  bool lossless() const {
-    return missing == 0 && without_times == 0 && not_profiled == 0 && uncounted == 0;
-  }
-};
-
-// Makes tables, views and docs in an empty database: a profile without records. `live`: see
-// LoaderOptions.
-void make_empty_profile(Database& database, bool live);
 
 class Loader {
  public:
@@ -83,11 +69,13 @@ class Loader {
   void move(const std::function<Database()>& move);
 
   // Counted by the launcher and not by a process.
-  void count(schema::StatisticName statistic, std::uint64_t value);
+  void count(schema::StatisticName statistic, std::uint64_t value) {
+    counts_.set_own(statistic, value);
+  }
   // What the launcher has to say of what it counted.
   void explain(schema::StatisticName statistic, std::string_view text);
 
-  const LoadTotals& totals() const { return totals_; }
+  const LoadTotals& totals() const { return counts_.totals(); }
   // After finish(): another process has the file open, so its log stands beside it for now.
   bool still_open() const { return still_open_; }
   Database& database() { return database_; }
@@ -105,7 +93,6 @@ class Loader {
   void load_of_stream(Process& process, const wire::Frame& frame);
   void load_run(const wire::Frame& frame);
   void load_hello(Process& process, const wire::Frame& frame);
-  void insert_process(const Process& process, const wire::Fields& hello);
   void load_info(Process& process, const wire::Frame& frame);
   void load_table(Process& process, const wire::Frame& frame);
   void load_batch(Process& process, std::span<const std::byte> payload);
@@ -117,18 +104,9 @@ class Loader {
   static bool fits(const StreamTables::Writer& writer, const wire::Block& block);
   // How many of them are there now.
   std::size_t insert(Process& process, StreamTables::Writer& writer, const wire::Block& block);
-  void load_api_names(Process& process, const wire::Frame& frame);
-  void load_payload_schema(Process& process, const wire::Frame& frame);
-  void load_clock(Process& process, const wire::Frame& frame);
   void load_statistics(Process& process, const wire::Frame& frame);
   void load_stream_end(Process& process, const wire::Frame& frame);
-  void load_diagnostics(Process& process, const wire::Fields& fields);
   void refuse(Process& process, const std::string& why);
-  // `statistic`: what it explains; may be empty, and is another's word. `time`: 0: not known.
-  void diagnose(Process& process, std::string_view statistic, schema::Severity severity,
-                std::string_view text, std::int64_t time = 0);
-  bool add_diagnostic(std::int64_t process_id, std::string_view statistic,
-                      schema::Severity severity, std::string_view text, std::int64_t time);
   void end_stream(Process& process);
 
   // What is made of all that was loaded. false: there was no time for it.
@@ -137,16 +115,9 @@ class Loader {
   // Null: left out, and counted.
   StreamTables::Writer* writer_for(Process& process, const wire::Block& block);
   void store_readable_names();
-  void set_run(std::string_view key, std::string_view value);
-  void set_run(std::string_view key, std::int64_t value);
   // Adds to a statistic of the process; `kind` is a table or empty.
-  void count(const Process& process, schema::StatisticName name, std::uint64_t more = 1,
+  void count(const Process& process, schema::StatisticName statistic, std::uint64_t more = 1,
              std::string_view kind = {});
-  // A statistic has this value from now on.
-  void set_counted(Process& process, std::string_view kind, std::string_view name,
-                   std::uint64_t value);
-  void add(std::int64_t process_id, std::string_view kind, std::string_view name,
-           std::int64_t difference);
   std::int64_t next_number();
 
   Database database_;
@@ -157,12 +128,13 @@ class Loader {
   std::unique_ptr<StreamTables> tables_;
   StreamTables::Share own_share_;  // of rows that the launcher makes
   std::int64_t last_number_ = -1;
-  std::size_t diagnostics_ = 0;
   std::uint64_t before_zero_ = UINT64_MAX;  // the run's earliest time, less 1
   std::size_t parts_bytes_ = 0;             // of batches in parts, of all streams
-  std::map<std::string, std::int64_t, std::less<>> own_counts_;
-  LoadTotals totals_;
-  std::unique_ptr<StatisticWriter> statistics_;
+  Counts counts_;
+  DiagnosticWriter diagnostics_;
+  FactWriter facts_;
+  ProcessWriter process_rows_;
+  RunWriter run_;
   std::unique_ptr<StringWriter> strings_;
   std::unique_ptr<MetricWriter> metrics_;
 };

@@ -4,12 +4,6 @@
 
 namespace gpuprof::store {
 
-StatisticWriter::StatisticWriter(Database& database)
-    : add_(database.prepare(
-          "INSERT INTO STATISTIC(processId, kind, name, value, severity) "
-          "VALUES(?1, ?2, ?3, ?4, ?5) "
-          "ON CONFLICT(processId, kind, name) DO UPDATE SET value = value + excluded.value")) {}
-
 void StatisticWriter::add(std::int64_t process_id, std::string_view kind, std::string_view name,
                           std::int64_t difference) {
   const auto known = changes_.find(std::tuple(process_id, kind, name));
@@ -21,10 +15,15 @@ void StatisticWriter::add(std::int64_t process_id, std::string_view kind, std::s
 }
 
 void StatisticWriter::write() {
+  if (changes_.empty()) return;
+  Statement add = database_.prepare(
+      "INSERT INTO STATISTIC(processId, kind, name, value, severity) "
+      "VALUES(?1, ?2, ?3, ?4, ?5) "
+      "ON CONFLICT(processId, kind, name) DO UPDATE SET value = value + excluded.value");
   for (const auto& [key, difference] : changes_) {
     const auto& [process_id, kind, name] = key;
     const schema::StatisticInfo* info = schema::find_statistic(name);
-    add_.bind(1, process_id)
+    add.bind(1, process_id)
         .bind(2, kind)
         .bind(3, name)
         .bind(4, difference)

@@ -16,19 +16,19 @@ namespace gpuprof::store {
 
 class StatisticWriter {
  public:
-  // The database has its tables and outlives this.
-  explicit StatisticWriter(Database& database);
+  // The database outlives this.
+  explicit StatisticWriter(Database& database) : database_(database) {}
 
   // Processes that had one number one after the other share their rows: values add up.
   void add(std::int64_t process_id, std::string_view kind, std::string_view name,
            std::int64_t difference);
-  // Inside the caller's transaction.
+  // Inside the caller's transaction. Holds no statement afterwards.
   void write();
 
  private:
   using Key = std::tuple<std::int64_t, std::string, std::string>;
+  Database& database_;
   std::map<Key, std::int64_t, std::less<>> changes_;
-  Statement add_;
 };
 
 }  // namespace gpuprof::store
