@@ -7,7 +7,6 @@ GPUPROF is the path of the gpuprof binary.
 """
 
 import collections
-import itertools
 import os
 import pathlib
 import random
@@ -111,7 +110,7 @@ def segments(work):
     for each in work:
         begins[each.begin].append(each)
     times = sorted({*begins, *(each.end for each in work)})
-    for begin, end in itertools.pairwise(times):
+    for begin, end in zip(times, times[1:]):
         busy = [each for each in busy if each.end > begin] + begins[begin]
         yield end - begin, busy
 
@@ -322,6 +321,181 @@ class Queries(unittest.TestCase):
             self.assertGreaterEqual(row.pop("at_ms"), 0)
         self.check(rows, [(*key, peak / 1e6) for key, peak in peaks.items()])
         self.descends(rows, "peak_megabytes")
+
+    @for_each_run
+    def test_memory_timeline(self, run):
+        in_use, expected = collections.Counter(), []
+        for row in sorted(run.table("MEMORY2"), key=lambda row: row["timestamp"]):
+            key = row["processId"], row["deviceId"], MEMORY[row["memoryKind"]]
+            change = row["bytes"] if row["memoryOperationType"] == 1 else -row["bytes"]
+            in_use[key] += change
+            expected.append(((row["timestamp"] - run.zero) / 1e6, *key, change, in_use[key]))
+        self.check(run.answer("memory_timeline"), expected)
+
+    @for_each_run
+    def test_kernel_percentiles(self, run):
+        kernels = collections.defaultdict(list)
+        for each in run.work():
+            if each.kind == "kernel":
+                kernels[each.name].append(each.end - each.begin)
+        expected = [
+            (len(times), sum(times) / 1e6, sum(times) / len(times) / 1e3,
+             *(percentile(times, rank) / 1e3 for rank in (50, 90, 99)), max(times) / 1e3)
+            for times in kernels.values()
+        ]  # fmt: skip
+        rows = run.answer("kernel_percentiles")
+        self.assertTrue(all(row.pop("short_name") for row in rows))
+        self.check(rows, expected)
+
+    @for_each_run
+    def test_blocking_calls(self, run):
+        # One row for each call that waited: what for, and how many bytes it copied.
+        waits, sizes = {}, collections.Counter()
+        for row in run.table("SYNCHRONIZATION"):
+            if row["type"] != 2:
+                waits[row["correlationId"]] = {1: "event", 3: "stream", 4: "context"}[row["type"]]
+        for kind in ("MEMCPY", "MEMCPY2"):
+            for row in run.table(kind):
+                if not row["flags"] & 1 and not row["graphId"]:
+                    waits[row["correlationId"]] = "copy"
+                    sizes[row["correlationId"]] += row["bytes"]
+        calls = {}
+        for call in run.calls():
+            calls.setdefault(call.correlation, call)
+        rows = [dict(row) for row in run.rows("SELECT * FROM blocking_calls")]
+        self.check(
+            [{k: v for k, v in row.items() if k != "name"} for row in rows],
+            [
+                (waits_for, call.begin, call.end, call.end - call.begin,
+                 sizes.get(call.correlation), call.correlation, call.thread, call.process)
+                for correlation, waits_for in waits.items() for call in [calls[correlation]]
+            ],
+        )  # fmt: skip
+        groups = collections.defaultdict(list)
+        for row in rows:
+            self.assertRegex(row["name"], "Synchronize|Memcpy|EventQuery|cudaFree|cuMem|cuCtx")
+            groups[row["name"], row["waits_for"]].append(row)
+        self.check(
+            run.answer("blocking_calls"),
+            [
+                (*key, len(of), sum(row["duration"] for row in of) / 1e6,
+                 sum(row["duration"] for row in of) / len(of) / 1e3,
+                 max(row["duration"] for row in of) / 1e3,
+                 sum(row["bytes"] for row in of) / 1e6 if key[1] == "copy" else None)
+                for key, of in groups.items()
+            ],
+        )  # fmt: skip
+
+    @for_each_run
+    def test_kernel_summary(self, run):
+        kernels, totals = collections.defaultdict(list), collections.Counter()
+        every = collections.Counter(
+            (row["deviceId"], run.strings.get(row["name"]))
+            for kind in ("KERNEL", "CONCURRENT_KERNEL")
+            for row in run.table(kind)
+        )
+        for each in run.work():
+            if each.kind == "kernel":
+                kernels[each.device, each.name].append(each)
+                totals[each.device] += each.end - each.begin
+        expected = []
+        for (device, name), count in every.items():
+            times = [each.end - each.begin for each in kernels[device, name]]
+            total = sum(times)
+            expected.append((name, count, len(times), total or None,
+                             total / len(times) if times else None, min(times, default=None),
+                             max(times, default=None),
+                             100 * total / totals[device] if times else None,
+                             min((each.begin for each in kernels[device, name]), default=None),
+                             max((each.end for each in kernels[device, name]), default=None),
+                             device))  # fmt: skip
+        rows = [dict(row) for row in run.rows("SELECT * FROM kernel_summary")]
+        self.assertTrue(all(row.pop("short_name") for row in rows))
+        if len({row["name"] for row in rows}) == len(rows):  # else names are the same for people
+            self.check(rows, expected)
+
+    @for_each_run
+    def test_api_summary(self, run):
+        calls = collections.defaultdict(list)
+        for call in run.calls():
+            calls[call.domain, call.cbid].append(call.end - call.begin)
+        rows = [
+            dict(row) for row in run.rows("SELECT * FROM api_summary WHERE domain <> 'internal'")
+        ]
+        for row in rows:
+            self.assertTrue(row.pop("name").startswith("cu"))
+            row.pop("failed")
+        by_domain = collections.Counter(row["domain"] for row in rows)
+        self.assertEqual(sum(row["count"] for row in rows), sum(map(len, calls.values())))
+        if by_domain == collections.Counter(domain for domain, _ in calls):
+            self.check(rows, [
+                (domain, len(times), len(times), sum(times), sum(times) / len(times), min(times),
+                 max(times)) for (domain, _), times in calls.items()
+            ])  # fmt: skip
+
+    @for_each_run
+    def test_threads(self, run):
+        calls, ranges = collections.Counter(), collections.Counter()
+        first, last = {}, {}
+        for call in run.calls():
+            key = call.process, call.thread
+            calls[(call.domain, *key)] += 1
+            first[key] = min(first.get(key, call.begin), call.begin)
+            last[key] = max(last.get(key, 0), call.end)
+        for row in run.rows("SELECT * FROM NVTX_RANGE"):
+            key = row["processId"], row["threadId"]
+            ranges[key] += 1
+            first[key] = min(first.get(key, row["start"]), row["start"])
+            last[key] = max(last.get(key, 0), row["stop"] or row["start"])
+        found = run.rows(
+            """SELECT runtime_calls, driver_calls, nvtx_ranges, first, last, thread_id, process_id
+               FROM threads WHERE first IS NOT NULL"""
+        )
+        self.check(map(dict, found), [
+            (calls[("runtime", *key)], calls[("driver", *key)], ranges[key], first[key], last[key],
+             key[1], key[0]) for key in first
+        ])  # fmt: skip
+
+    @for_each_run
+    def test_streams_and_contexts(self, run):
+        work = collections.defaultdict(list)
+        for each in run.work():
+            if each.kind != "graph":
+                work[(each.device, *each.stream)].append(each)
+        if run.table("GRAPH_TRACE") or run.table("MEM_DECOMPRESS"):
+            return
+        columns = "kernels, copies, work_time, first, last, device_id, context_id"
+        found = run.rows(
+            f"SELECT {columns}, stream_id, process_id FROM streams WHERE first IS NOT NULL"
+        )
+        self.check(map(dict, found), [
+            (sum(each.kind == "kernel" for each in of), sum(each.kind != "kernel" for each in of),
+             sum(each.end - each.begin for each in of), min(each.begin for each in of),
+             max(each.end for each in of), device, context, stream, process)
+            for (device, process, context, stream), of in work.items()
+        ])  # fmt: skip
+        made = {
+            (row["processId"], row["contextId"], row["streamId"]) for row in run.table("STREAM")
+        }
+        known = {
+            tuple(row) for row in run.rows("SELECT process_id, context_id, stream_id FROM streams")
+        }
+        self.assertEqual(known, made | {key[1:] for key in work} |
+                         {(row["processId"], row["contextId"], row["streamId"])
+                          for kind in WORK for row in run.table(kind)})  # fmt: skip
+        contexts = {(row["processId"], row["contextId"]) for row in run.table("CONTEXT")}
+        self.assertEqual(sum(row[0] for row in run.rows("SELECT streams FROM contexts")),
+                         sum(stream[:2] in contexts for stream in known))  # fmt: skip
+        self.assertEqual(len(run.rows("SELECT * FROM contexts")), len(run.table("CONTEXT")))
+
+    @for_each_run
+    def test_nvtx_marks(self, run):
+        marks = [row for row in run.table("MARKER") if row["flags"] & 1]
+        self.check(
+            map(dict, run.rows("SELECT name, time, thread_id, process_id FROM nvtx_marks")),
+            [(run.strings.get(row["name"]), row["timestamp"], row["threadId"], row["processId"])
+             for row in marks],
+        )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,0 +1,38 @@
+-- Threads that called CUDA or NVTX, or have a name, one row each.
+--
+-- name: name that the program gave it through NVTX; NULL = none
+-- runtime_calls: calls of the runtime API
+-- driver_calls: calls of the driver API, those that runtime calls made included
+-- nvtx_ranges: ranges it opened
+-- first: when it was first seen, ns on CUPTI's clock; NULL = not known
+-- last: end of the last call or range, ns on CUPTI's clock; NULL = not known
+-- thread_id: the thread
+-- process_id: its process
+CREATE VIEW threads AS
+SELECT (SELECT s.value FROM CUPTI_ACTIVITY_KIND_NAME AS n JOIN StringTable AS s ON s._id_ = n.name
+        WHERE n.objectKind = 2 AND n.threadId = t.threadId AND n.processId = t.processId
+        ORDER BY n._id_ DESC LIMIT 1) AS name,
+       sum(t.runtime) AS runtime_calls,
+       sum(t.driver) AS driver_calls,
+       sum(t.ranges) AS nvtx_ranges,
+       min(t.first) AS first,
+       max(t.last) AS last,
+       t.threadId AS thread_id,
+       t.processId AS process_id
+FROM (SELECT processId, threadId, count(*) AS runtime, 0 AS driver, 0 AS ranges,
+             min(nullif(start, 0)) AS first, max(nullif("end", 0)) AS last
+      FROM CUPTI_ACTIVITY_KIND_RUNTIME
+      GROUP BY processId, threadId
+      UNION ALL
+      SELECT processId, threadId, 0, count(*), 0, min(nullif(start, 0)), max(nullif("end", 0))
+      FROM CUPTI_ACTIVITY_KIND_DRIVER
+      GROUP BY processId, threadId
+      UNION ALL
+      SELECT processId, threadId, 0, 0, count(*), min(start), max(coalesce(stop, start))
+      FROM NVTX_RANGE
+      GROUP BY processId, threadId
+      UNION ALL
+      SELECT DISTINCT processId, threadId, 0, 0, 0, NULL, NULL
+      FROM CUPTI_ACTIVITY_KIND_NAME
+      WHERE objectKind = 2) AS t
+GROUP BY t.processId, t.threadId;

@@ -1,0 +1,34 @@
+-- CUDA contexts, one row each.
+--
+-- name: name that the program gave it through NVTX; NULL = none
+-- is_green: 1 = a green context, which has a part of the device
+-- multiprocessors: multiprocessors (SM) of a green context; NULL = all of the device
+-- default_stream_id: its default stream
+-- streams: streams that were made in it or had work
+-- kernels: kernels that ran in it
+-- copies: memory copies and sets that ran in it
+-- work_time: sum of their durations, ns; work that overlaps counts more than once
+-- first: start of the first of them, ns on CUPTI's clock; NULL = none with times
+-- last: end of the last of them, ns on CUPTI's clock; NULL = none with times
+-- device_id: its device
+-- context_id: the context
+-- process_id: its process
+CREATE VIEW contexts AS
+SELECT (SELECT s.value FROM CUPTI_ACTIVITY_KIND_NAME AS n JOIN StringTable AS s ON s._id_ = n.name
+        WHERE n.objectKind = 4 AND n.objectContextId = c.contextId AND n.processId = c.processId
+        ORDER BY n._id_ DESC LIMIT 1) AS name,
+       coalesce(c.isGreenContext, 0) AS is_green,
+       CASE WHEN c.isGreenContext THEN nullif(c.numMultiprocessors, 0) END AS multiprocessors,
+       c.nullStreamId AS default_stream_id,
+       count(t.stream_id) AS streams,
+       coalesce(sum(t.kernels), 0) AS kernels,
+       coalesce(sum(t.copies), 0) AS copies,
+       coalesce(sum(t.work_time), 0) AS work_time,
+       min(t.first) AS first,
+       max(t.last) AS last,
+       c.deviceId AS device_id,
+       c.contextId AS context_id,
+       c.processId AS process_id
+FROM CUPTI_ACTIVITY_KIND_CONTEXT AS c
+LEFT JOIN streams AS t ON t.context_id = c.contextId AND t.process_id = c.processId
+GROUP BY c._id_;
