@@ -136,7 +136,7 @@ std::int64_t Session::zero() {
   return *zero_;
 }
 
-std::string Session::kernel_ids() {
+const std::vector<std::int64_t>& Session::kernel_ids() {
   if (kernel_ids_) return *kernel_ids_;
   kernel_ids_.emplace();
   const Pattern wanted(options_.filter.kernels);
@@ -147,37 +147,47 @@ std::string Session::kernel_ids() {
     while (names.step()) ids.insert(names.integer(0));
   }
   for (const std::int64_t id : ids) {
-    if (!wanted.found_in(names_.kernel(id))) continue;
-    *kernel_ids_ += (kernel_ids_->empty() ? "" : ", ") + std::to_string(id);
+    if (wanted.found_in(names_.kernel(id))) kernel_ids_->push_back(id);
   }
   names_given_up_ = wanted.gave_up();
   return *kernel_ids_;
 }
 
-std::string Session::filter(std::string_view kind) {
-  std::string condition = "1";
-  const auto in = [&](const std::string& column, const std::string& values) {
-    condition += " AND " + column + " IN (" + values + ")";
-  };
-  if (has_column(kind, "deviceId")) {
-    if (device) in("deviceId", std::to_string(*device));
-    std::string ids;
-    for (const std::int64_t id : options_.filter.devices) {
-      ids += (ids.empty() ? "" : ", ") + std::to_string(id);
-    }
-    if (!ids.empty()) in("deviceId", ids);
+std::optional<columns::Filter> Session::wanted_rows(std::string_view kind) {
+  columns::Filter filter{.from = from_, .to = to_, .devices = options_.filter.devices};
+  if (device) {
+    const auto& chosen = filter.devices;
+    const bool is_chosen = chosen.empty() || std::ranges::find(chosen, *device) != chosen.end();
+    if (!is_chosen && has_column(kind, "deviceId")) return std::nullopt;
+    filter.devices = {*device};
   }
   if (!options_.filter.kernels.empty()) {
     if (schema::is_kernel_kind(kind)) {
-      in("name", kernel_ids());
+      filter.names = kernel_ids();
     } else if (schema::is_gpu_kind(kind)) {
-      condition += " AND 0";
+      return std::nullopt;
     }
   }
+  return filter;
+}
+
+std::string Session::filter(std::string_view kind) {
+  const auto wanted = wanted_rows(kind);
+  if (!wanted) return "0";
+  std::string condition = "1";
+  const auto in = [&](const std::string& column, const std::vector<std::int64_t>& values) {
+    condition += " AND " + column + " IN (";
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      condition += (i > 0 ? ", " : "") + std::to_string(values[i]);
+    }
+    condition += ")";
+  };
+  if (has_column(kind, "deviceId") && !wanted->devices.empty()) in("deviceId", wanted->devices);
+  if (wanted->names) in("name", *wanted->names);
   const std::string time = has_column(kind, "start") ? "start" : "timestamp";
   if (has_column(kind, time)) {
-    if (from_) condition += " AND " + time + " >= " + std::to_string(*from_);
-    if (to_) condition += " AND " + time + " < " + std::to_string(*to_);
+    if (wanted->from) condition += " AND " + time + " >= " + std::to_string(*wanted->from);
+    if (wanted->to) condition += " AND " + time + " < " + std::to_string(*wanted->to);
   }
   return condition;
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "libprof/base/letter_case.hpp"
+#include "libprof/columns/request.hpp"
 #include "libprof/report/names.hpp"
 #include "libprof/report/options.hpp"
 #include "libprof/report/output.hpp"
@@ -68,8 +69,10 @@ class Session {
   const std::map<std::int64_t, NamedMetric>& named_metrics();
 
   // Conditions of --devices, --kernels and the time window, and of the device of a report per
-  // device: "1" or "deviceId IN (0, 1) AND …", for a WHERE clause. A condition applies to a table
-  // that has its column: deviceId; name of kernels; start or timestamp.
+  // device. One applies to a table that has its column: deviceId; name of kernels; start or
+  // timestamp. Nothing: no row fits.
+  std::optional<columns::Filter> wanted_rows(std::string_view kind);
+  // The same for a WHERE clause: "1" or "deviceId IN (0, 1) AND …".
   std::string filter(std::string_view kind);
   // The device that sections are printed for (--print-summary-per-gpu); nothing: all.
   std::optional<std::int64_t> device;
@@ -95,7 +98,7 @@ class Session {
   Oddities count_oddities(const std::string& kind);
   const std::set<std::string, NameLess>& columns(std::string_view kind);
   void find_window();
-  std::string kernel_ids();
+  const std::vector<std::int64_t>& kernel_ids();
 
   store::Database& database_;
   store::Snapshot snapshot_;
@@ -109,9 +112,9 @@ class Session {
   std::map<std::string, std::int64_t> skipped_;
   std::map<std::string, Oddities, std::less<>> oddities_;
   std::optional<std::int64_t> zero_;
-  std::optional<std::int64_t> from_, to_;  // absolute, ns
-  std::optional<std::string> kernel_ids_;  // of --kernels, for an IN clause
-  std::uint64_t names_given_up_ = 0;       // in which --kernels took too long to search
+  std::optional<std::int64_t> from_, to_;                // absolute, ns
+  std::optional<std::vector<std::int64_t>> kernel_ids_;  // of --kernels
+  std::uint64_t names_given_up_ = 0;  // in which --kernels took too long to search
 };
 
 }  // namespace gpuprof::report

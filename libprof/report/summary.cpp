@@ -19,13 +19,6 @@ void Total::add(const Total& other) {
   durations.insert(durations.end(), other.durations.begin(), other.durations.end());
 }
 
-void Total::add(std::int64_t duration) {
-  min = calls == 0 ? duration : std::min(min, duration);
-  max = calls == 0 ? duration : std::max(max, duration);
-  ++calls;
-  time = saturating_add(time, duration);
-}
-
 void sort_by_time(std::vector<SummaryRow>& rows) {
   std::ranges::sort(rows, [](const SummaryRow& a, const SummaryRow& b) {
     return a.total.time != b.total.time ? a.total.time > b.total.time : a.name < b.name;

@@ -1,11 +1,13 @@
 // Tables of time by name, with a section per kind of activity.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "libprof/base/saturating.hpp"
 #include "libprof/report/session.hpp"
 
 namespace gpuprof::report {
@@ -20,7 +22,12 @@ struct Total {
   std::vector<std::int64_t> durations;  // --stats only; all of them, unordered
 
   void add(const Total& other);
-  void add(std::int64_t duration);
+  void add(std::int64_t duration) {
+    min = calls == 0 ? duration : std::min(min, duration);
+    max = calls == 0 ? duration : std::max(max, duration);
+    ++calls;
+    time = saturating_add(time, duration);
+  }
 };
 
 struct SummaryRow {

@@ -19,9 +19,10 @@ enum class Validity {
   api_call,  // end = start is a call too
 };
 
-// Rows of the kind that pass the session's filter, summed up by `key`, an SQL expression; rows
-// without valid times are left out and counted for the session. A table that is missing is empty.
-Totals read_totals(Session& session, std::string_view kind, const std::string& key,
+// Rows of the kind that pass the session's filter, summed up by the column `key`, which has whole
+// numbers; empty: all under 0. Rows without valid times are left out and counted for the session. A
+// table that is missing is empty.
+Totals read_totals(Session& session, std::string_view kind, std::string_view key,
                    Validity validity);
 
 }  // namespace gpuprof::report

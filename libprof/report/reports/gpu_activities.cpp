@@ -1,7 +1,6 @@
 // The section "GPU activities" of the summary: kernels, copies and sets by name.
 #include <map>
 
-#include "libprof/base/saturating.hpp"
 #include "libprof/report/report.hpp"
 #include "libprof/report/totals.hpp"
 #include "schema/gpu_kinds.hpp"
@@ -29,17 +28,14 @@ std::vector<SummaryRow> read_rows(Session& session) {
     }
   }
   for (auto& [name, total] : copies) rows.push_back({name, std::move(total)});
-  for (auto& [key, total] : read_totals(session, "MEMSET", "0", Validity::gpu_work)) {
+  for (auto& [key, total] : read_totals(session, "MEMSET", "", Validity::gpu_work)) {
     rows.push_back({std::string(memset_name), std::move(total)});
   }
   // What nvprof did not have: graphs as a whole, whose nodes are not there then, and decompression.
   for (const schema::GpuKind& own : schema::own_gpu_kinds) {
-    Total total;
-    auto times = session.select(own.kind, {"start", own.end},
-                                "WHERE start > 0 AND [" + std::string(own.end) + "] > start AND " +
-                                    session.filter(own.kind));
-    while (times.step()) total.add(saturating_subtract(times.integer(1), times.integer(0)));
-    if (total.calls > 0) rows.push_back({std::string(own.name), std::move(total)});
+    for (auto& [key, total] : read_totals(session, own.kind, "", Validity::gpu_work)) {
+      rows.push_back({std::string(own.name), std::move(total)});
+    }
   }
   return rows;
 }
