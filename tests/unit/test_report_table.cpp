@@ -86,5 +86,5 @@ TEST_CASE("a document without tables is one, too") {
   output.line("nothing");
   output.heading("nothing");
   output.finish();
-  CHECK(text.str() == "{\"tables\":[],\n\"warnings\":[]}\n");
+  CHECK(text.str() == "{\"version\":1,\"tables\":[],\n\"warnings\":[]}\n");
 }
