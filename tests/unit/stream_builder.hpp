@@ -221,6 +221,16 @@ inline void add_kernel(wire::Encoder& rows, std::uint64_t start, std::uint64_t e
   rows.integer(correlation).integer(name);
 }
 
+// A batch of kernels of 1 ns each, under these correlation ids.
+inline wire::Frame kernels(std::uint32_t stream, const std::vector<std::uint32_t>& correlations,
+                           const BatchBuilder::Strings& strings = {}, std::uint32_t name = 0) {
+  wire::Encoder packed;
+  for (const std::uint32_t id : correlations) add_kernel(packed, 1, 2, id, name);
+  BatchBuilder batch;
+  if (!strings.empty()) batch.strings(strings);
+  return batch.rows(10, static_cast<std::uint32_t>(correlations.size()), packed).frame(stream);
+}
+
 inline void add_call(wire::Encoder& rows, std::uint64_t start, std::uint64_t end,
                      std::uint32_t process, std::uint32_t thread, std::uint32_t correlation) {
   rows.integer(std::uint32_t{211}).integer(start).integer(end).integer(process).integer(thread);

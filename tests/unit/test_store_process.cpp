@@ -1,4 +1,4 @@
-// What a process tells of itself: tables PROCESS and CLOCK.
+// What is told of the run and its processes: tables RUN, PROCESS and CLOCK.
 #include <catch2/catch.hpp>
 
 #include "tests/unit/loaded.hpp"
@@ -59,4 +59,79 @@ TEST_CASE("a sampler is no process of the run, and takes no number from one") {
   CHECK(test::rows(loader.database(),
                    "SELECT value FROM STATISTIC WHERE processId = 50 AND name = "
                    "'records_received'") == "7");
+}
+
+TEST_CASE("what is known of the run and its processes") {
+  store::Loader loader = test::make_loader();
+  loader.load(test::fields_frame(wire::FrameType::run, wire::run_stream,
+                                 {{"host_name", "h"},
+                                  {"cpu_count", "64"},
+                                  {"working_directory", "-"},
+                                  {"command_line", "99999999999999999999"},
+                                  {"t0_realtime_ns", "-5"},
+                                  {"never_heard_of", "1"}}));
+  loader.load(test::hello(1, 100));
+  loader.load(test::fields_frame(wire::FrameType::info, 1,
+                                 {{"cupti_version", "130500"}, {"cupti_path", "/libcupti.so"}}));
+  loader.load(test::fields_frame(wire::FrameType::info, 1, {{"driver_version", "13000"}}));
+  loader.commit();
+  store::Database& database = loader.database();
+  CHECK(test::rows(database,
+                   "SELECT value, typeof(value) FROM RUN WHERE key NOT IN ('finished', "
+                   "'schema_version') ORDER BY key") ==
+        "99999999999999999999|text 64|integer h|text -5|integer -|text");
+  CHECK(test::rows(database,
+                   "SELECT processId, parentProcessId, executable, command_line, "
+                   "cupti_version, cupti_path, driver_version FROM PROCESS") ==
+        "100|1|/bin/app|app --fast|130500|/libcupti.so|13000");
+  CHECK(test::rows(database, "SELECT value FROM RUN WHERE key = 'finished'") == "0");
+  loader.finish();
+  CHECK(test::rows(database, "SELECT value FROM RUN WHERE key = 'finished'") == "1");
+}
+
+TEST_CASE("calls that were left out by one process are left out of the file") {
+  store::Loader loader = test::make_loader();
+  const auto told = [&](std::uint32_t stream, const char* functions) {
+    loader.load(test::fields_frame(wire::FrameType::info, stream, {{"calls_left_out", functions}}));
+    loader.commit();
+    return test::rows(loader.database(), "SELECT value FROM RUN WHERE key = 'calls_left_out'");
+  };
+  loader.load(test::hello(1, 100));
+  CHECK(test::rows(loader.database(), "SELECT 1 FROM RUN WHERE key = 'calls_left_out'") == "");
+  CHECK(told(1, "none") == "none");
+  loader.load(test::hello(2, 200));
+  CHECK(told(2, "cuCtxGetCurrent,cudaGetDevice") == "cuCtxGetCurrent,cudaGetDevice");
+  loader.load(test::hello(3, 300));
+  CHECK(told(3, "none") == "cuCtxGetCurrent,cudaGetDevice");
+}
+
+TEST_CASE("a file's own state, and other processes, are not told by a stream") {
+  store::Loader loader = test::make_loader();
+  loader.load(test::hello(1, 100));
+  loader.load(test::hello(2, 200));
+  const auto forged = [](std::uint32_t stream) {
+    return test::fields_frame(wire::FrameType::run, stream,
+                              {{"schema_version", "999"},
+                               {"finished", "1"},
+                               {"loss", "0"},
+                               {"derived_from", "me"},
+                               {"host_name", "h"},
+                               {"target_process_id", "100"},
+                               {"exit_status", "77"}});
+  };
+  loader.load(forged(2));
+  loader.commit();
+  const std::string told = "SELECT key, value FROM RUN ORDER BY key";
+  CHECK(test::rows(loader.database(), told) == "finished|0 schema_version|1");
+  CHECK(test::rows(loader.database(), "SELECT exit_status FROM PROCESS WHERE processId = 100") ==
+        "-");
+  CHECK(test::rows(loader.database(),
+                   "SELECT processId, value FROM STATISTIC WHERE name = 'frames_malformed'") ==
+        "200|1");
+  loader.load(forged(wire::run_stream));
+  loader.commit();
+  CHECK(test::rows(loader.database(), told) ==
+        "exit_status|77 finished|0 host_name|h schema_version|1 target_process_id|100");
+  CHECK(test::rows(loader.database(), "SELECT exit_status FROM PROCESS WHERE processId = 100") ==
+        "77");
 }
