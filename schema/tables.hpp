@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "schema/activity/all.hpp"
+#include "schema/derived.hpp"
 #include "schema/legacy.hpp"
 #include "schema/measured.hpp"
 #include "schema/nvtx.hpp"
@@ -18,13 +19,15 @@ namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
 
 // In the order of the documentation.
 inline constexpr std::array own_tables{
-    &tables::version,    &tables::string_table,  &tables::run,
-    &tables::process,    &tables::clock,         &tables::statistic,
-    &tables::diagnostic, &tables::statistic_doc, &tables::enum_name,
-    &tables::api_name,   &tables::table_doc,     &tables::column_doc,
-    &tables::nvtx_range, &tables::nvtx_payload,  &tables::nvtx_payload_entry,
-    &tables::metric,     &tables::metric_group,  &MetricRange::table,
-    &MetricValue::table, &NvprofEventRow::table, &NvprofMetricRow::table,
+    &tables::version,     &tables::string_table,  &tables::run,
+    &tables::process,     &tables::clock,         &tables::statistic,
+    &tables::diagnostic,  &tables::statistic_doc, &tables::enum_name,
+    &tables::api_name,    &tables::table_doc,     &tables::column_doc,
+    &tables::nvtx_range,  &tables::nvtx_payload,  &tables::nvtx_payload_entry,
+    &tables::nvtx_path,   &tables::launch_range,  &tables::range_time,
+    &tables::device_time, &tables::stream_time,   &tables::gpu_gap,
+    &tables::metric,      &tables::metric_group,  &MetricRange::table,
+    &MetricValue::table,  &NvprofEventRow::table, &NvprofMetricRow::table,
 };
 
 inline constexpr auto all_tables = [] {

@@ -8,6 +8,7 @@
 #include "libprof/base/error.hpp"
 #include "libprof/base/letter_case.hpp"
 #include "libprof/base/saturating.hpp"
+#include "libprof/derive/derive.hpp"
 #include "libprof/export/privacy.hpp"
 #include "libprof/store/database_schema.hpp"
 #include "libprof/store/nvtx_payloads.hpp"
@@ -133,6 +134,7 @@ class Copier {
     if (ours_) complete_our_own();
     progress_("writing");
     out_.execute("COMMIT");
+    if (ours_) derive_anew(stop);
     store::use_small_pages(out_);
     return std::move(result_);
   }
@@ -220,7 +222,7 @@ class Copier {
 
   Rule rule(const Table& table) const {
     const std::string_view kind = kind_of(table.name);
-    if (!is_kept(table.name)) return Rule::nothing;
+    if (!is_kept(table.name) || is_derived(table.name)) return Rule::nothing;
     if (options_.anonymise && same_name(table.name, "StringTable")) return Rule::strings;
     if (!has_window()) return Rule::whole;
     const bool is_marker = table.has("flags") && table.has("id") && table.has("timestamp");
@@ -415,6 +417,12 @@ class Copier {
     have_markers_ = true;
   }
 
+  static bool is_derived(std::string_view name) {
+    return std::ranges::any_of(schema::tables::derived, [&](const schema::Table* table) {
+      return same_name(table->name, name);
+    });
+  }
+
   bool is_in_source(std::string_view name) const {
     return !refused_.contains(name) &&
            std::ranges::any_of(
@@ -427,7 +435,8 @@ class Copier {
     for (const schema::Table* table : schema::all_tables) {
       const bool kind = table->kind > 0 && table->kind <= last_of_nvprof;
       const bool nvprofs = kind || table->name == "Version" || table->name == "StringTable";
-      if (nvprofs && !is_in_source(table->name)) out_.execute(schema::create_table_sql(*table));
+      if ((nvprofs || (ours_ && is_derived(table->name))) && !is_in_source(table->name))
+        out_.execute(schema::create_table_sql(*table));
     }
     if (!is_in_source("StringTable")) {
       out_.execute("INSERT INTO StringTable(_id_, value) VALUES(0, '" +
@@ -436,6 +445,16 @@ class Copier {
     if (out_.has_table("Version") && !out_.integer("SELECT * FROM Version")) {
       out_.execute("INSERT INTO Version VALUES(" + std::to_string(schema::nvprof_version) + ")");
     }
+  }
+
+  // Of what is in the part.
+  void derive_anew(const std::function<bool()>& stop) {
+    if (!out_.has_column("NVTX_RANGE", "stop")) return;  // it is of gpuprof 0.1.0
+    progress_("computing what follows from it");
+    derive::Derivation derivation(out_, stop);
+    out_.execute("BEGIN");
+    derivation.write(out_);
+    out_.execute("COMMIT");
   }
 
   void complete_our_own() {

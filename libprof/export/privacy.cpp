@@ -17,8 +17,8 @@ constexpr std::string_view module_table = "CUPTI_ACTIVITY_KIND_MODULE";
 constexpr std::string_view name_table = "CUPTI_ACTIVITY_KIND_NAME";
 
 // Strings, whatever the table. Not among them: files and libraries.
-constexpr std::array<std::string_view, 5> strings{"name", "domain", "funcName", "varName",
-                                                  "kernelName"};
+constexpr std::array<std::string_view, 8> strings{
+    "name", "domain", "funcName", "varName", "kernelName", "path", "nameBefore", "nameBehind"};
 
 // In a table that CUPTI no longer fills.
 constexpr Place old_kernel_name{"CUPTI_ACTIVITY_KIND_CDP_KERNEL", "name"};

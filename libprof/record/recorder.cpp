@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "libprof/base/error.hpp"
+#include "libprof/derive/derive.hpp"
 #include "libprof/launch/file_name.hpp"
 #include "libprof/store/database_schema.hpp"
 #include "libprof/wire/messages.hpp"
@@ -25,6 +27,10 @@ wire::Frame copy(const wire::Frame& frame) {
 
 Recorder::Recorder(Options options)
     : options_(std::move(options)), per_process_(launch::names_process(options_.output)) {
+  options_.loader.derive = [stop = options_.loader.hurried](store::Database& database) {
+    auto derivation = std::make_shared<derive::Derivation>(database, stop);
+    return [derivation, &database] { derivation->write(database); };
+  };
   if (!options_.capture.empty()) {
     capture_file_ = std::make_unique<store::OutputFile>(
         launch::expand_name(options_.capture, getpid()), options_.files);

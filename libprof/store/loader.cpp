@@ -424,6 +424,23 @@ void Loader::commit() {
   in_transaction_ = false;
 }
 
+std::function<void()> Loader::derived() {
+  if (!options_.derive) return {};
+  commit();
+  std::function<void()> write;
+  std::string problem;
+  try {
+    write = options_.derive(database_);
+  } catch (const DatabaseError&) {
+    throw;
+  } catch (const Error& error) {  // there is no room for it: all else is there
+    problem = error.what();
+  }
+  begin();
+  if (!problem.empty()) diagnostics_.tell_of_run("", schema::Severity::notice, problem);
+  return write;
+}
+
 bool Loader::complete() {
   if (options_.hurried) {
     commit();
@@ -438,6 +455,7 @@ bool Loader::complete() {
     strings_->finish();
     open_ranges = compute_nvtx_ranges(database_);
     compute_nvtx_payloads(database_);
+    if (const auto write = derived()) write();
     if (options_.indexes) create_indexes(database_);
     whole = true;
   } catch (const DatabaseError& error) {

@@ -43,6 +43,9 @@ struct LoaderOptions {
   std::function<void(std::int64_t process_id, const std::string& text)> message = {};
   // Asked during finish(); true: what can be left out is. May be empty.
   std::function<bool()> hurried = {};
+  // What is computed of all that was loaded, at the end: reads it, outside a transaction, and gives
+  // back what writes the result, inside one. May be empty.
+  std::function<std::function<void()>(Database&)> derive = {};
   std::size_t string_cache_bytes = StringCache::default_budget;
   ObjectNames object_names = {};  // given at the end
 };
@@ -109,6 +112,8 @@ class Loader {
   void refuse(Process& process, const std::string& why);
   void end_stream(Process& process);
 
+  // What is to be written of what options_.derive() found; may be empty.
+  std::function<void()> derived();
   // What is made of all that was loaded. false: there was no time for it.
   bool complete();
   bool hurried() const { return options_.hurried && options_.hurried(); }

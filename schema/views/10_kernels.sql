@@ -36,6 +36,12 @@
 -- graph_id: executable CUDA graph; 0 = not from a graph
 -- graph_node_id: node of that graph; 0 = not from a graph
 -- process_id: process that launched it
+-- range_id: innermost NVTX range around the call that asked for it: nvtx_ranges.id; NULL = none
+-- range_name: its message
+-- range_path: messages of the ranges around it and its own, with / between
+-- range_match: thread = it is a range of the calling thread; time = that had none, and this one was
+--   the last that was opened in the process and still open
+-- t_ms: start, ms after the first of the run
 CREATE VIEW kernels AS
 SELECT coalesce(s.demangled, s.value) AS name,
        coalesce(s.short, s.demangled, s.value) AS short_name,
@@ -74,7 +80,12 @@ SELECT coalesce(s.demangled, s.value) AS name,
        k.correlationId AS correlation_id,
        k.graphId AS graph_id,
        k.graphNodeId AS graph_node_id,
-       k.processId AS process_id
+       k.processId AS process_id,
+       l.range AS range_id,
+       rn.value AS range_name,
+       rp.value AS range_path,
+       CASE l.byThread WHEN 1 THEN 'thread' WHEN 0 THEN 'time' END AS range_match,
+       (nullif(k.start, 0) - (SELECT value FROM RUN WHERE key = 'zero_ns')) / 1e6 AS t_ms
 FROM (SELECT name, start, "end", gridX, gridY, gridZ, blockX, blockY, blockZ, registersPerThread,
              staticSharedMemory, dynamicSharedMemory, sharedMemoryExecuted, localMemoryPerThread,
              clusterX, clusterY, clusterZ, maxActiveClusters, launchType, priority, queued,
@@ -88,4 +99,9 @@ FROM (SELECT name, start, "end", gridX, gridY, gridZ, blockX, blockY, blockZ, re
              submitted, deviceId, contextId, streamId, correlationId, graphId, graphNodeId,
              processId
       FROM CUPTI_ACTIVITY_KIND_KERNEL) AS k
-LEFT JOIN StringTable AS s ON s._id_ = nullif(k.name, 0);
+LEFT JOIN StringTable AS s ON s._id_ = nullif(k.name, 0)
+LEFT JOIN LAUNCH_RANGE AS l ON l.correlationId = k.correlationId
+LEFT JOIN NVTX_RANGE AS r ON r._id_ = l.range
+LEFT JOIN NVTX_PATH AS p ON p.range = l.range
+LEFT JOIN StringTable AS rn ON rn._id_ = nullif(r.name, 0)
+LEFT JOIN StringTable AS rp ON rp._id_ = p.path;

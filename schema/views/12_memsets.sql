@@ -15,6 +15,12 @@
 -- graph_id: executable CUDA graph; 0 = not from a graph
 -- graph_node_id: node of that graph; 0 = not from a graph
 -- process_id: process that asked for it
+-- range_id: innermost NVTX range around the call that asked for it: nvtx_ranges.id; NULL = none
+-- range_name: its message
+-- range_path: messages of the ranges around it and its own, with / between
+-- range_match: thread = it is a range of the calling thread; time = that had none, and this one was
+--   the last that was opened in the process and still open
+-- t_ms: start, ms after the first of the run
 CREATE VIEW memsets AS
 SELECT m.bytes AS bytes,
        m.value AS value,
@@ -32,5 +38,15 @@ SELECT m.bytes AS bytes,
        m.correlationId AS correlation_id,
        m.graphId AS graph_id,
        m.graphNodeId AS graph_node_id,
-       m.processId AS process_id
-FROM CUPTI_ACTIVITY_KIND_MEMSET AS m;
+       m.processId AS process_id,
+       l.range AS range_id,
+       rn.value AS range_name,
+       rp.value AS range_path,
+       CASE l.byThread WHEN 1 THEN 'thread' WHEN 0 THEN 'time' END AS range_match,
+       (nullif(m.start, 0) - (SELECT value FROM RUN WHERE key = 'zero_ns')) / 1e6 AS t_ms
+FROM CUPTI_ACTIVITY_KIND_MEMSET AS m
+LEFT JOIN LAUNCH_RANGE AS l ON l.correlationId = m.correlationId
+LEFT JOIN NVTX_RANGE AS r ON r._id_ = l.range
+LEFT JOIN NVTX_PATH AS p ON p.range = l.range
+LEFT JOIN StringTable AS rn ON rn._id_ = nullif(r.name, 0)
+LEFT JOIN StringTable AS rp ON rp._id_ = p.path;

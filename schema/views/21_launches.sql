@@ -21,6 +21,11 @@
 -- graph_id: executable CUDA graph; 0 = not from a graph
 -- thread_id: thread that called
 -- process_id: process that called
+-- range_id: innermost NVTX range around the call that asked for it: nvtx_ranges.id; NULL = none
+-- range_name: its message
+-- range_path: messages of the ranges around it and its own, with / between
+-- range_match: thread = it is a range of the calling thread; time = that had none, and this one was
+--   the last that was opened in the process and still open
 CREATE VIEW launches AS
 SELECT k.name AS name,
        k.short_name AS short_name,
@@ -46,7 +51,11 @@ SELECT k.name AS name,
        k.correlation_id AS correlation_id,
        k.graph_id AS graph_id,
        coalesce(r.threadId, d.threadId) AS thread_id,
-       k.process_id AS process_id
+       k.process_id AS process_id,
+       k.range_id AS range_id,
+       k.range_name AS range_name,
+       k.range_path AS range_path,
+       k.range_match AS range_match
 FROM kernels AS k
 LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r
   ON r.correlationId = nullif(k.correlation_id, 0)

@@ -1,0 +1,70 @@
+// What a device did with its time: a sweep over its work.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <queue>
+#include <unordered_map>
+#include <vector>
+
+#include "libprof/derive/gpu_work.hpp"
+
+namespace gpuprof::derive {
+
+// A time without work, and what was around it.
+struct Gap {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  GpuWork before, behind;
+
+  std::int64_t length() const { return end - begin; }
+};
+
+// Memory: what runs at a time, and the longest gaps.
+class DeviceTime {
+ public:
+  static constexpr std::size_t most_gaps = 10'000;
+
+  // In the order in which it begins.
+  void add(const GpuWork& work);
+  // All has come.
+  void finish();
+
+  std::int64_t first() const { return first_; }
+  std::int64_t last() const { return now_; }
+  std::int64_t kernels_only() const { return kernels_only_; }
+  std::int64_t copies_only() const { return copies_only_; }
+  std::int64_t both() const { return both_; }
+  std::int64_t busy() const { return kernels_only_ + copies_only_ + both_; }
+  std::int64_t gap_count() const { return gap_count_; }
+  // By the number of streams at work: how long, ns.
+  const std::map<std::int64_t, std::int64_t>& streams() const { return by_streams_; }
+  // The longest, in the order of time.
+  std::vector<Gap> gaps() const;
+
+ private:
+  struct Running {
+    std::int64_t end;
+    std::int64_t stream;
+    bool kernel;
+    bool operator<(const Running& other) const { return end > other.end; }  // the first on top
+  };
+
+  void pass_until(std::int64_t time);  // ends what ends by then
+  void step(std::int64_t time);
+  void keep(const Gap& gap);
+
+  std::priority_queue<Running> running_;
+  std::int64_t kernels_ = 0, copies_ = 0;                   // of these
+  std::unordered_map<std::int64_t, std::int64_t> at_work_;  // by stream: how much runs
+  std::int64_t now_ = 0;
+  bool begun_ = false;
+  GpuWork last_ended_;  // what ran longest of what has come so far
+  std::int64_t first_ = 0;
+  std::int64_t kernels_only_ = 0, copies_only_ = 0, both_ = 0;
+  std::int64_t gap_count_ = 0;
+  std::map<std::int64_t, std::int64_t> by_streams_;
+  std::vector<Gap> gaps_;  // a heap, the shortest on top
+};
+
+}  // namespace gpuprof::derive

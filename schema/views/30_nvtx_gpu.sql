@@ -1,0 +1,40 @@
+-- NVTX ranges with what the GPU did for them and for the ranges inside them, one row for each range
+-- and device that worked for it. Work belongs to the range in which it was asked for, whenever it
+-- ran.
+--
+-- name: message; NULL = none
+-- path: messages of the ranges around it and its own, with / between
+-- host_ms: how long the range was open, ms; NULL = never closed
+-- gpu_busy_ms: time in which any of its work ran, ms
+-- work: kernels, copies, sets and the like
+-- kernels: of these, kernels
+-- first: when the first began, ns on CUPTI's clock
+-- last: when the last was over, ns on CUPTI's clock
+-- start: when the range was opened, ns on CUPTI's clock
+-- end: when it was closed, ns on CUPTI's clock; NULL = never
+-- t_ms: start, ms after the first of the run
+-- device_id: device that worked
+-- range_id: nvtx_ranges.id
+-- thread_id: thread that opened it
+-- process_id: process that opened it
+CREATE VIEW nvtx_gpu AS
+SELECT n.value AS name,
+       p.value AS path,
+       (r.stop - r.start) / 1e6 AS host_ms,
+       t.busy / 1e6 AS gpu_busy_ms,
+       t.work AS work,
+       t.kernels AS kernels,
+       t.first AS first,
+       t.last AS last,
+       r.start AS start,
+       r.stop AS "end",
+       (r.start - (SELECT value FROM RUN WHERE key = 'zero_ns')) / 1e6 AS t_ms,
+       t.deviceId AS device_id,
+       t.range AS range_id,
+       r.threadId AS thread_id,
+       r.processId AS process_id
+FROM RANGE_TIME AS t
+JOIN NVTX_RANGE AS r ON r._id_ = t.range
+LEFT JOIN NVTX_PATH AS w ON w.range = t.range
+LEFT JOIN StringTable AS n ON n._id_ = nullif(r.name, 0)
+LEFT JOIN StringTable AS p ON p._id_ = w.path;

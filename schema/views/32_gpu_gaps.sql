@@ -1,0 +1,42 @@
+-- Times in which a device had no work, between its first and its last: the 10,000 longest of each
+-- device. gpu_utilization counts all.
+--
+-- device_id: device without work
+-- start: when the work before was over, ns on CUPTI's clock
+-- end: when the work behind began, ns on CUPTI's clock
+-- duration: ns
+-- before: the work before: name of the kernel, else memcpy, memset, ...
+-- behind: the work behind, in the same way
+-- host_call: function that took most of the gap in the process whose work is behind; NULL = none
+--   that was collected
+-- host_call_ns: how much of the gap that call took, ns
+-- range_name: NVTX range in which the work behind was asked for; NULL = none
+-- range_path: messages of the ranges around it and its own, with / between
+-- correlation_id: joins the call that asked for the work behind; 0 = none
+-- t_ms: start, ms after the first of the run
+CREATE VIEW gpu_gaps AS
+SELECT g.deviceId AS device_id,
+       g.start AS start,
+       g.stop AS "end",
+       g.stop - g.start AS duration,
+       coalesce(b.short, b.demangled, b.value, g.typeBefore) AS before,
+       coalesce(h.short, h.demangled, h.value, g.typeBehind) AS behind,
+       (SELECT substr(n.name, 1, length(n.name) - length(ltrim(n.name, '_')) +
+                                 instr(ltrim(n.name, '_') || '_', '_') - 1)
+        FROM API_NAME AS n
+        WHERE n.domain = CASE WHEN r._id_ IS NOT NULL THEN 'runtime' ELSE 'driver' END
+          AND n.cbid = coalesce(r.cbid, d.cbid)) AS host_call,
+       g.hostTime AS host_call_ns,
+       rn.value AS range_name,
+       rp.value AS range_path,
+       g.correlationId AS correlation_id,
+       (g.start - (SELECT value FROM RUN WHERE key = 'zero_ns')) / 1e6 AS t_ms
+FROM GPU_GAP AS g
+LEFT JOIN StringTable AS b ON b._id_ = nullif(g.nameBefore, 0)
+LEFT JOIN StringTable AS h ON h._id_ = nullif(g.nameBehind, 0)
+LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r ON r.correlationId = g.hostCall
+LEFT JOIN CUPTI_ACTIVITY_KIND_DRIVER AS d ON r._id_ IS NULL AND d.correlationId = g.hostCall
+LEFT JOIN NVTX_RANGE AS w ON w._id_ = g.range
+LEFT JOIN NVTX_PATH AS p ON p.range = g.range
+LEFT JOIN StringTable AS rn ON rn._id_ = nullif(w.name, 0)
+LEFT JOIN StringTable AS rp ON rp._id_ = p.path;

@@ -1,0 +1,275 @@
+// What a file knows when its run is over.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libprof/derive/derive.hpp"
+#include "libprof/derive/device_time.hpp"
+#include "libprof/derive/host_calls.hpp"
+#include "libprof/derive/sorted.hpp"
+#include "libprof/store/database_schema.hpp"
+#include "tests/unit/loaded.hpp"
+
+using namespace gpuprof;
+using store::Database;
+using test::rows;
+
+namespace {
+
+// A profile made by SQL, not by a loader.
+Database profile(const std::string& sql) {
+  Database database(":memory:", Database::Mode::create);
+  store::make_empty_profile(database, false);
+  database.execute(
+      "INSERT INTO StringTable(_id_, value) VALUES(1, 'outer'), (2, 'inner'), (3, 'add'), "
+      "(4, 'copy thread');"
+      "INSERT INTO API_NAME VALUES('runtime', 211, 'cudaLaunchKernel_v7000'), "
+      "('runtime', 165, 'cudaDeviceSynchronize_v3020');" +
+      sql);
+  return database;
+}
+
+void derive_all(Database& database) {
+  derive::Derivation derivation(database);
+  database.execute("BEGIN");
+  derivation.write(database);
+  database.execute("COMMIT");
+}
+
+std::string range(int id, int thread, int begin, const std::string& end, int parent, int name) {
+  return "INSERT INTO NVTX_RANGE(_id_, processId, threadId, start, stop, parent, name) VALUES(" +
+         std::to_string(id) + ", 7, " + std::to_string(thread) + ", " + std::to_string(begin) +
+         ", " + end + ", " + (parent ? std::to_string(parent) : "NULL") + ", " +
+         std::to_string(name) + ");";
+}
+
+std::string call(int correlation, int thread, int begin, int end, int cbid = 211) {
+  return "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME(cbid, start, end, processId, threadId, "
+         "correlationId) VALUES(" +
+         std::to_string(cbid) + ", " + std::to_string(begin) + ", " + std::to_string(end) +
+         ", 7, " + std::to_string(thread) + ", " + std::to_string(correlation) + ");";
+}
+
+std::string kernel(int correlation, int begin, int end, int stream = 1, int device = 0) {
+  return "INSERT INTO CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL(start, end, deviceId, contextId, "
+         "streamId, correlationId, name, processId) VALUES(" +
+         std::to_string(begin) + ", " + std::to_string(end) + ", " + std::to_string(device) +
+         ", 1, " + std::to_string(stream) + ", " + std::to_string(correlation) + ", 3, 7);";
+}
+
+std::string copy(int correlation, int begin, int end, int stream = 1) {
+  return "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY(copyKind, bytes, start, end, deviceId, contextId, "
+         "streamId, correlationId, processId) VALUES(1, 8, " +
+         std::to_string(begin) + ", " + std::to_string(end) + ", 0, 1, " + std::to_string(stream) +
+         ", " + std::to_string(correlation) + ", 7);";
+}
+
+}  // namespace
+
+TEST_CASE("derive: launches have the range of their thread, or of the process at that time") {
+  Database database =
+      profile(range(1, 10, 100, "500", 0, 1) + range(2, 10, 200, "300", 1, 2) +
+              range(3, 20, 600, "NULL", 0, 4) + call(1, 10, 150, 160) + call(2, 10, 250, 260) +
+              call(3, 30, 250, 260) + call(4, 10, 550, 560) + call(5, 30, 700, 710) +
+              call(6, 10, 120, 125) + kernel(1, 1000, 1100) + kernel(2, 1100, 1200) +
+              copy(3, 1150, 1250, 2) + kernel(4, 1300, 1400) + kernel(5, 1400, 1500) +
+              kernel(5, 1600, 1650));
+  derive_all(database);
+  // Call 6 asked for nothing, and call 4 was in no range.
+  CHECK(rows(database, "SELECT * FROM LAUNCH_RANGE") == "1|1|1 2|2|1 3|2|0 5|3|0");
+  CHECK(rows(database,
+             "SELECT correlation_id, range_id, range_name, range_path, range_match FROM "
+             "gpu_activities ORDER BY start") ==
+        "1|1|outer|outer|thread 2|2|inner|outer / inner|thread 3|2|inner|outer / inner|time "
+        "4|-|-|-|- 5|3|copy thread|copy thread|time 5|3|copy thread|copy thread|time");
+  CHECK(rows(database, "SELECT name, range_match FROM launches WHERE correlation_id = 2") ==
+        "add|thread");
+  // What is in a range counts for those around it, once where it overlaps.
+  CHECK(rows(database, "SELECT * FROM RANGE_TIME") ==
+        "1|0|3|2|250|1000|1250 2|0|2|1|150|1100|1250 3|0|2|2|150|1400|1650");
+  CHECK(rows(database, "SELECT name, host_ms * 1e6, gpu_busy_ms * 1e6, kernels FROM nvtx_gpu") ==
+        "outer|400.0|250.0|2 inner|100.0|150.0|1 copy thread|-|150.0|2");
+}
+
+TEST_CASE("derive: what was computed before is computed anew") {
+  Database database = profile(range(1, 10, 100, "500", 0, 1) + call(1, 10, 150, 160) +
+                              kernel(1, 1000, 1100) + kernel(9, 1200, 1300));
+  derive_all(database);
+  const std::string strings = rows(database, "SELECT count(*) FROM StringTable");
+  database.execute("DELETE FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL");
+  derive_all(database);
+  for (const char* table :
+       {"LAUNCH_RANGE", "RANGE_TIME", "DEVICE_TIME", "STREAM_TIME", "GPU_GAP"}) {
+    INFO(table);
+    CHECK(rows(database, "SELECT count(*) FROM " + std::string(table)) == "0");
+  }
+  CHECK(rows(database, "SELECT * FROM NVTX_PATH") == "1|1");
+  CHECK(rows(database, "SELECT count(*) FROM StringTable") == strings);
+}
+
+TEST_CASE("derive: the time of a device") {
+  // 100-200 kernel, 150-250 copy, 300-400 kernel on two streams, 400-410 kernel; of another device
+  // one kernel. A row without times and one that ends before it begins count for nothing.
+  Database database = profile(
+      kernel(1, 100, 200) + copy(2, 150, 250, 2) + kernel(3, 300, 400, 1) + kernel(4, 300, 390, 2) +
+      kernel(5, 400, 410) + kernel(6, 1000, 1010, 1, 1) + kernel(7, 0, 0) + kernel(8, 50, 40) +
+      call(3, 10, 210, 240) + call(4, 10, 245, 295, 165) + call(5, 10, 395, 399));
+  derive_all(database);
+  CHECK(rows(database, "SELECT * FROM DEVICE_TIME") ==
+        "0|100|410|260|160|50|50|1 1|1000|1010|10|10|0|0|0");
+  CHECK(rows(database, "SELECT * FROM STREAM_TIME") == "0|0|50 0|1|120 0|2|140 1|1|10");
+  CHECK(rows(database,
+             "SELECT device_id, start, \"end\", duration, before, behind, host_call, "
+             "host_call_ns, correlation_id FROM gpu_gaps") ==
+        "0|250|300|50|memcpy|add|cudaDeviceSynchronize|45|3");
+  CHECK(rows(database, "SELECT device_id, idle_ms * 1e6, gaps FROM gpu_utilization") ==
+        "0|50.0|1 1|0.0|0");
+}
+
+TEST_CASE("derive: steps are ranges that are called so") {
+  std::string sql;
+  const std::vector<std::string> names{"step 1",         "Step_17", "ProfilerStep#3", "iteration 4",
+                                       "iter: 5",        "batch",   "train_step 9",   "steppe",
+                                       "optimizer.step", "forward"};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string id = std::to_string(100 + i);
+    sql += "INSERT INTO StringTable(_id_, value) VALUES(" + id + ", '" + names[i] + "');" +
+           range(static_cast<int>(i) + 1, 10, 100 + static_cast<int>(i), "200", 0,
+                 100 + static_cast<int>(i));
+  }
+  Database database = profile(sql);
+  derive_all(database);
+  CHECK(rows(database, "SELECT count(*), max(range_id), sum(work) FROM steps") == "7|7|0");
+}
+
+TEST_CASE("derive: a path ends where it is too long, and a circle of ranges leads nowhere") {
+  std::string sql =
+      "INSERT INTO StringTable(_id_, value) VALUES(9, '" + std::string(900, 'x') + "');";
+  for (int i = 1; i <= 8; ++i) sql += range(i, 10, 100 + i, "200", i - 1, 9);
+  sql += "UPDATE NVTX_RANGE SET parent = 8 WHERE _id_ = 1;" + call(1, 10, 150, 160) +
+         kernel(1, 1000, 1100);
+  Database database = profile(sql);
+  derive_all(database);
+  CHECK(rows(database,
+             "SELECT length(value) FROM NVTX_PATH LEFT JOIN StringTable s ON s._id_ = path "
+             "ORDER BY range") == "900 1803 2706 3609 - - - -");
+  CHECK(rows(database, "SELECT count(*) FROM RANGE_TIME") == "8");
+}
+
+TEST_CASE("derive: it can be told to stop") {
+  Database database = profile(kernel(1, 100, 200));
+  CHECK_THROWS_AS(derive::Derivation(database, [] { return true; }), store::DatabaseError);
+}
+
+TEST_CASE("sorted: in memory and by way of a file, and twice") {
+  struct Item {
+    std::uint32_t key, number;
+    bool operator<(const Item& other) const { return key < other.key; }
+  };
+  for (const std::size_t most : {100'000u, 1000u, 7u}) {
+    std::mt19937 random(1);
+    derive::Sorted<Item> sorted(most);
+    CHECK(sorted.empty());
+    std::multiset<std::uint32_t> expected;
+    for (std::uint32_t i = 0; i < 5000; ++i) {
+      const std::uint32_t key = random() % 1000;
+      sorted.add({key, i});
+      expected.insert(key);
+    }
+    CHECK_FALSE(sorted.empty());
+    for (int turn = 0; turn < 2; ++turn) {
+      std::vector<std::uint32_t> keys;
+      std::uint32_t before = 0, key = 0;
+      bool stable = true;
+      sorted.for_each([&](const Item& item) {
+        stable &= keys.empty() || item.key != key || item.number > before;
+        before = item.number;
+        key = item.key;
+        keys.push_back(item.key);
+      });
+      CHECK(stable);
+      CHECK(std::ranges::equal(keys, expected));
+    }
+  }
+}
+
+// Against counting each nanosecond.
+TEST_CASE("device time: any mix of work") {
+  std::mt19937 random(2);
+  const auto below = [&](int limit) { return static_cast<std::int64_t>(random() % limit); };
+  for (int turn = 0; turn < 200; ++turn) {
+    std::vector<derive::GpuWork> all(static_cast<std::size_t>(1 + below(30)));
+    for (derive::GpuWork& work : all) {
+      work.begin = 1 + below(300);
+      work.end = work.begin + 1 + below(40);
+      work.stream = below(4);
+      work.kind = static_cast<std::uint8_t>(below(2) ? 1 : 3);  // kernel, copy
+    }
+    std::sort(all.begin(), all.end());
+    derive::DeviceTime time;
+    for (const derive::GpuWork& work : all) time.add(work);
+    time.finish();
+    std::int64_t first = INT64_MAX, last = 0, kernels_only = 0, copies_only = 0, both = 0, gaps = 0;
+    for (const derive::GpuWork& work : all) {
+      first = std::min(first, work.begin);
+      last = std::max(last, work.end);
+    }
+    std::map<std::int64_t, std::int64_t> by_streams;
+    bool was_busy = true;
+    for (std::int64_t ns = first; ns < last; ++ns) {
+      bool kernel = false, copy = false;
+      std::set<std::int64_t> streams;
+      for (const derive::GpuWork& work : all) {
+        if (ns < work.begin || ns >= work.end) continue;
+        (work.is_kernel() ? kernel : copy) = true;
+        streams.insert(work.stream);
+      }
+      kernels_only += kernel && !copy;
+      copies_only += copy && !kernel;
+      both += kernel && copy;
+      ++by_streams[static_cast<std::int64_t>(streams.size())];
+      gaps += was_busy && streams.empty();
+      was_busy = !streams.empty();
+    }
+    CHECK(time.first() == first);
+    CHECK(time.last() == last);
+    CHECK(time.kernels_only() == kernels_only);
+    CHECK(time.copies_only() == copies_only);
+    CHECK(time.both() == both);
+    CHECK(time.gap_count() == gaps);
+    CHECK(time.streams() == by_streams);
+    std::int64_t idle = 0;
+    for (const derive::Gap& gap : time.gaps()) idle += gap.length();
+    CHECK(idle == last - first - time.busy());
+  }
+}
+
+TEST_CASE("host calls: the call that took most of a gap, many gaps or few") {
+  std::vector<derive::Gap> gaps;
+  for (int i = 0; i < 100; ++i) {
+    derive::Gap& gap = gaps.emplace_back();
+    gap.begin = 100 * i + 50;
+    gap.end = 100 * i + 80;
+    gap.behind.process = 7;
+  }
+  derive::HostCalls calls(gaps);
+  calls.add(7, 1, 9001, 1);   // in the first 90
+  calls.add(7, 140, 185, 2);  // the whole of one, as the one before
+  calls.add(7, 9055, 9060, 3);
+  calls.add(7, 9060, 9070, 4);
+  calls.add(8, 9000, 9100, 5);  // of another process
+  calls.add(7, 0, 0, 6);
+  const auto found = calls.finish();
+  CHECK(found[0].correlation == 1);
+  CHECK(found[0].time == 30);
+  CHECK(found[1].correlation == 1);
+  CHECK(found[89].correlation == 1);
+  CHECK(found[90].correlation == 4);
+  CHECK(found[90].time == 10);
+  CHECK(found[91].correlation == 0);
+}
