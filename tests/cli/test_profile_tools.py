@@ -53,14 +53,7 @@ def rows(connection, table):
 
 
 # Computed anew, of what is in the part.
-DERIVED = (
-    "NVTX_PATH",
-    "LAUNCH_RANGE",
-    "RANGE_TIME",
-    "DEVICE_TIME",
-    "STREAM_TIME",
-    "GPU_GAP",
-)
+DERIVED = ("NVTX_PATH", "LAUNCH_RANGE", "RANGE_TIME", "DEVICE_TIME", "STREAM_TIME", "GPU_GAP")
 
 
 class Whole:
