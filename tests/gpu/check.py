@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT / "tests" / "support"))
 from profile_file import Profile  # noqa: E402
 
 EXAMPLES = ROOT / "examples"
-SUBJECTS = ["tracing", "endings", "frameworks", "live", "reports", "kinds", "metrics"]
+SUBJECTS = ["tracing", "endings", "frameworks", "live", "reports", "kinds", "metrics", "derived"]
 TIMEOUT = 120  # seconds a target may take
 
 
