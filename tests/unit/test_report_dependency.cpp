@@ -401,7 +401,7 @@ TEST_CASE("the analysis of each record") {
   CHECK(json.starts_with(R"json({"table":"dependency_analysis_trace","rows":[
 {"start_ns":1000,"duration_ns":500,"critical_path_ns":0,"waiting_time_ns":0,"name":)json"));
   CHECK(json.ends_with(R"json(
-{"start_ns":2000,"duration_ns":7000,"critical_path_ns":7000,"waiting_time_ns":0,"name":"add()"}]}],
+{"start_ns":2000,"duration_ns":7000,"critical_path_ns":7000,"waiting_time_ns":0,"name":"add()","relative_start_ns":1000}]}],
 "warnings":[]}
 )json"));
 }

@@ -64,7 +64,7 @@ TEST_CASE("CSV has six decimals, three columns for dimensions, quotes that are d
 
 TEST_CASE("JSON is one document with plain numbers") {
   CHECK(printed({.layout = Layout::json}) ==
-        "{\"tables\":[\n"
+        "{\"version\":1,\"tables\":[\n"
         "{\"table\":\"test\",\"rows\":[\n"
         "{\"type\":\"a\",\"time_ns\":1500000,\"bytes\":4096,\"grid\":[64,1,1],"
         "\"percent\":12.500000,\"name\":\"f(int, \\\"x\\\")\",\"id\":7},\n"
