@@ -133,15 +133,15 @@ class Reader::Worker {
 
   void prepare_rows() {
     const Plan& plan = reader_.plan_;
-    store::Selection selection{.table = plan.table, .columns = {}};
+    std::vector<std::string> columns;
     const auto select = [&](const Source& source) {
       const bool missing = source.place == Source::Place::missing;
-      selection.columns.push_back(missing ? "NULL" : quoted_name(source.name));
+      columns.push_back(missing ? "NULL" : quoted_name(source.name));
     };
     for (const Source& source : plan.columns) select(source);
     for (const Plan::Test& test : plan.tests) select(test.source);
-    if (selection.columns.empty()) selection.columns.emplace_back("NULL");
-    rows_.emplace(database_, reader_.snapshot_.has_own_readers(), selection, plan.row_id,
+    if (columns.empty()) columns.emplace_back("NULL");
+    rows_.emplace(database_, reader_.snapshot_.has_own_readers(), plan.table, columns, plan.row_id,
                   [this](Row row) { take(row); });
   }
 

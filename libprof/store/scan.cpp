@@ -3,17 +3,12 @@
 #include <sqlite3.h>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <exception>
-#include <mutex>
-#include <optional>
-#include <system_error>
 #include <thread>
+#include <utility>
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/letter_case.hpp"
-#include "libprof/base/saturating.hpp"
 #include "libprof/base/text.hpp"
 
 namespace gpuprof::store {
@@ -21,95 +16,26 @@ namespace {
 
 constexpr unsigned most_threads = 8;
 constexpr int most_attempts = 5;
-constexpr std::uint64_t most_ranges = 256;
-constexpr std::uint64_t smallest_range = 16384;
 
-// How rows of a table can be told apart.
-struct RowIds {
-  std::string name;  // for SQL
-  bool none = true;  // the table is empty
-  std::int64_t first = 0;
-  std::int64_t last = 0;
-};
-
-struct Range {
-  std::int64_t first = 0;
-  std::int64_t last = 0;
-};
-
-// Deals out a table's row ids, in ranges of equal width. Any thread may ask.
-class Ranges {
- public:
-  explicit Ranges(const RowIds& all)
-      : first_(static_cast<std::uint64_t>(all.first)),
-        width_(static_cast<std::uint64_t>(all.last) - first_),
-        step_(std::max(width_ / most_ranges + 1, smallest_range)) {}
-
-  std::size_t count() const { return width_ / step_ + 1; }
-
-  std::optional<Range> next() {
-    const std::uint64_t number = next_++;
-    if (number >= count()) return std::nullopt;
-    const std::uint64_t begin = number * step_;
-    const std::uint64_t end = begin + std::min(step_ - 1, width_ - begin);
-    return Range{static_cast<std::int64_t>(first_ + begin),
-                 static_cast<std::int64_t>(first_ + end)};
-  }
-
- private:
-  std::uint64_t first_, width_, step_;  // unsigned: ids may be far apart
-  std::atomic<std::uint64_t> next_ = 0;
-};
-
-// Nothing: there are no row ids, as in views, or none can be asked for.
-std::optional<RowIds> find_row_ids(Database& database, const std::string& table) {
-  RowIds ids{.name = row_id_name(database, table)};
-  if (ids.name.empty()) return std::nullopt;
-  // One by one: SQLite reads the whole table for both at once.
-  const auto ask = [&](const char* function) {
-    return database.integer("SELECT " + (function + ("(" + ids.name + ")")) + " FROM " +
-                            quoted_name(table) + " NOT INDEXED");
-  };
-  if (const auto first = ask("min")) {
-    ids.none = false;
-    ids.first = *first;
-    ids.last = *ask("max");
-  }
-  return ids;
-}
-
-// SELECT of these, with values bound. With a row id's name only rows from :first_row to :last_row,
-// in that order.
-Statement select(Database& database, const Selection& selection, const std::string& row_id) {
-  std::string sql =
-      "SELECT " + joined(selection.columns, ", ") + " FROM " + quoted_name(selection.table);
-  if (!row_id.empty()) sql += " NOT INDEXED";  // no index in place of the ranges
-  sql += " WHERE " + (selection.where.empty() ? "1" : "(" + selection.where + ")");
-  if (!row_id.empty()) {
-    sql += " AND " + row_id + " BETWEEN :first_row AND :last_row ORDER BY " + row_id;
-  }
-  Statement statement = database.prepare(sql);
-  int index = 0;
-  for (const Value& value : selection.values) {
-    ++index;
-    std::visit([&](const auto& plain) { statement.bind(index, plain); }, value);
-  }
-  return statement;
+// SELECT of these; with a row id's name only rows from ?1 to ?2, in that order.
+std::string select(const std::string& table, const std::string& columns,
+                   const std::string& row_id) {
+  std::string sql = "SELECT " + columns + " FROM main." + quoted_name(table);
+  if (row_id.empty()) return sql;
+  // No index in place of the row ids.
+  return sql + " NOT INDEXED WHERE " + row_id + " BETWEEN ?1 AND ?2 ORDER BY " + row_id;
 }
 
 }  // namespace
 
 std::string row_id_name(Database& database, const std::string& table) {
-  // A temporary table of that name hides the one in the file.
-  int tables = 0;
   bool has_ids = false;
-  auto list = database.prepare("PRAGMA table_list(" + quoted_name(table) + ")");
+  auto list = database.prepare("PRAGMA main.table_list(" + quoted_name(table) + ")");
   while (list.step()) {
-    ++tables;
     const bool without_rowid = list.integer(4) != 0;
-    has_ids = list.text(0) == "main" && list.text(2) == "table" && !without_rowid;
+    has_ids |= list.text(0) == "main" && list.text(2) == "table" && !without_rowid;
   }
-  if (tables != 1 || !has_ids) return {};
+  if (!has_ids) return {};
   const auto columns = database.columns(table);
   for (const std::string_view name : {"_rowid_", "rowid", "oid"}) {
     if (std::ranges::none_of(columns, [&](const Database::Column& column) {
@@ -121,11 +47,13 @@ std::string row_id_name(Database& database, const std::string& table) {
   return {};
 }
 
-RowReading::RowReading(Database& database, bool own, const Selection& selection,
-                       const std::string& row_id, Visit visit)
-    : own_(own), visit_(std::move(visit)), values_(selection.columns.size()) {
+RowReading::RowReading(Database& database, bool own, const std::string& table,
+                       const std::vector<std::string>& columns, const std::string& row_id,
+                       Visit visit)
+    : own_(own), visit_(std::move(visit)), values_(columns.size()) {
+  const std::string list = joined(columns, ", ");
   if (!own) {
-    statement_ = select(database, selection, row_id);
+    statement_ = database.prepare(select(table, list, row_id));
     return;
   }
   sqlite3_create_function_v2(
@@ -135,9 +63,7 @@ RowReading::RowReading(Database& database, bool own, const Selection& selection,
         if (!self.take(values)) sqlite3_result_error(call, "stopped", -1);
       },
       [](sqlite3_context*) {}, nullptr);
-  Selection visited = selection;
-  visited.columns = {"gpuprof_visit(" + joined(selection.columns, ", ") + ")"};
-  statement_ = select(database, visited, row_id);
+  statement_ = database.prepare(select(table, "gpuprof_visit(" + list + ")", row_id));
 }
 
 void RowReading::read_all() {
@@ -156,9 +82,7 @@ void RowReading::read_all() {
 }
 
 void RowReading::read(std::int64_t first, std::int64_t last) {
-  sqlite3_stmt* handle = statement_.handle();
-  statement_.bind(sqlite3_bind_parameter_index(handle, ":first_row"), first);
-  statement_.bind(sqlite3_bind_parameter_index(handle, ":last_row"), last);
+  statement_.bind(1, first).bind(2, last);
   read_all();
 }
 
@@ -265,112 +189,6 @@ void Snapshot::open_readers(std::size_t count) {
     readers_.clear();
     if (!sqlite3_get_autocommit(database_.handle())) database_.execute("ROLLBACK");
   }
-}
-
-void Snapshot::run(const Selection& selection, Visitor visit, std::span<void* const> contexts) {
-  const auto ids = find_row_ids(database_, selection.table);
-  if (!ids) {
-    RowReading(database_, false, selection, {}, [&](Row row) {
-      visit(contexts[0], row);
-    }).read_all();
-    return;
-  }
-  if (ids->none) return;
-  Ranges ranges(*ids);
-  std::atomic<bool> stop = false;
-  std::mutex mutex;
-  std::exception_ptr thrown;
-  const auto work = [&](std::size_t i) {
-    try {
-      RowReading reading(reader(i), has_own_readers(), selection, ids->name,
-                         [&](Row row) { visit(contexts[i], row); });
-      while (!stop) {
-        const auto range = ranges.next();
-        if (!range) break;
-        reading.read(range->first, range->last);
-      }
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!thrown) thrown = std::current_exception();
-      stop = true;
-    }
-  };
-  {
-    std::vector<std::jthread> others;
-    try {
-      for (std::size_t i = 1; i < std::min(threads(), ranges.count()); ++i) {
-        others.emplace_back(work, i);
-      }
-    } catch (const std::system_error&) {
-      // Fewer threads then.
-    }
-    work(0);
-  }
-  if (thrown) std::rethrow_exception(thrown);
-}
-
-void TimeTotal::add(std::int64_t duration) {
-  min = count == 0 ? duration : std::min(min, duration);
-  max = count == 0 ? duration : std::max(max, duration);
-  ++count;
-  sum = saturating_add(sum, duration);
-}
-
-void TimeTotal::add(const TimeTotal& other) {
-  if (other.count == 0) return;
-  min = count == 0 ? other.min : std::min(min, other.min);
-  max = count == 0 ? other.max : std::max(max, other.max);
-  count += other.count;
-  sum = saturating_add(sum, other.sum);
-  durations.insert(durations.end(), other.durations.begin(), other.durations.end());
-}
-
-TimeTotals totals_by_key(Snapshot& snapshot, const std::string& table,
-                         const TimeTotalsOptions& options) {
-  // Keys are ids counted from 0, nearly always.
-  struct Part {
-    std::vector<TimeTotal> small;
-    TimeTotals all;
-
-    TimeTotal& total(std::int64_t key) {
-      if (static_cast<std::uint64_t>(key) >= small.size()) {
-        if (key < 0 || key >= 1 << 16) return all.by_key[key];
-        small.resize(key + 1);
-      }
-      return small[key];
-    }
-  };
-  const bool durations = options.durations;
-  auto parts = snapshot.scan<Part>(
-      {.table = table,
-       .columns = {options.key, options.start, options.end},
-       .where = options.where,
-       .values = options.values},
-      [durations](Part& part, Row row) {
-        const std::int64_t key = row.integer(0), start = row.integer(1), end = row.integer(2);
-        if (start > 0 && end > start) {
-          TimeTotal& total = part.total(key);
-          total.add(end - start);
-          if (durations) total.durations.push_back(end - start);
-        } else if (start > 0 && end == start) {
-          ++part.all.instant[key];
-        } else if (start == 0 || end == 0) {
-          ++part.all.without_times;
-        } else {
-          ++part.all.invalid;
-        }
-      });
-  TimeTotals totals;
-  for (const Part& part : parts) {
-    for (std::size_t key = 0; key < part.small.size(); ++key) {
-      if (part.small[key].count > 0) totals.by_key[key].add(part.small[key]);
-    }
-    for (const auto& [key, total] : part.all.by_key) totals.by_key[key].add(total);
-    for (const auto& [key, count] : part.all.instant) totals.instant[key] += count;
-    totals.without_times += part.all.without_times;
-    totals.invalid += part.all.invalid;
-  }
-  return totals;
 }
 
 }  // namespace gpuprof::store

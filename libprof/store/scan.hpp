@@ -1,5 +1,4 @@
-// Reads whole tables as fast as SQLite gives their rows, on several threads, which all see the same
-// state of the file.
+// Reads rows by several connections, which all see the same state of the file.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <utility>
-#include <variant>
 #include <vector>
 
 #include "libprof/store/sqlite.hpp"
@@ -20,20 +16,9 @@ struct sqlite3_value;
 
 namespace gpuprof::store {
 
-using Value = std::variant<std::int64_t, double, std::string>;
-
-// Columns and rows of a table or view.
-struct Selection {
-  std::string table;
-  std::vector<std::string>
-      columns;             // SQL expressions, at least one; "[end]" where a name is a keyword
-  std::string where = {};  // SQL condition; empty: all rows
-  std::vector<Value> values = {};  // of ?1, ?2, … in columns and condition
-};
-
 enum class ValueType { null, integer, real, text, blob };
 
-// The values of one row, by their place in Selection::columns. Valid while it is visited.
+// The values of one row, by their place in what was asked for. Valid while it is visited.
 class Row {
  public:
   explicit Row(sqlite3_value** values) : values_(values) {}
@@ -52,20 +37,20 @@ class Row {
 
 // The name by which a statement can ask for the id of a row of the main database's table; empty
 // where there is none: of a view, of a table WITHOUT ROWID, of one that has columns of all names
-// that SQLite has for it, or that a temporary table hides.
+// that SQLite has for it.
 std::string row_id_name(Database& database, const std::string& table);
 
-// Visits rows of a table in the order of their ids, by one connection and in its thread. What
-// `visit` throws ends the reading and comes out of it.
+// Visits rows of the main database's table in the order of their ids, by one connection and in its
+// thread. What `visit` throws ends the reading and comes out of it.
 class RowReading {
  public:
   using Visit = std::function<void(Row)>;
 
-  // `own`: nobody else uses the connection, so an SQL function may visit the rows. That spares
-  // SQLite a result row each, a quarter of the time. `row_id`: as row_id_name() has it; empty: all
-  // rows are read, in whatever order.
-  RowReading(Database& database, bool own, const Selection& selection, const std::string& row_id,
-             Visit visit);
+  // `columns`: SQL expressions, at least one. `row_id`: as row_id_name() has it; empty: all rows
+  // are read, in whatever order. `own`: nobody else uses the connection, so an SQL function may
+  // visit the rows. That spares SQLite a result row each, a quarter of the time.
+  RowReading(Database& database, bool own, const std::string& table,
+             const std::vector<std::string>& columns, const std::string& row_id, Visit visit);
   RowReading(const RowReading&) = delete;
   RowReading& operator=(const RowReading&) = delete;
 
@@ -88,10 +73,10 @@ struct SnapshotOptions {
   std::int64_t parallel_from_bytes = 16 << 20;
 };
 
-// A read transaction on a database, and connections of its own that see the same state, for
-// scans. Other processes may write meanwhile. Where there can be no further connections (a database
-// in memory, a transaction of the caller's, a writer who is always between two of them) scans use
-// the one connection and one thread.
+// A read transaction on a database, and connections of its own that see the same state, one for
+// each thread that reads. Other processes may write meanwhile. Where there can be no further
+// connections (a database in memory, a transaction of the caller's, a writer who is always between
+// two of them) there is the one connection, for one thread.
 //
 // Belongs to one thread, as the database does, which must outlive it.
 class Snapshot {
@@ -111,72 +96,12 @@ class Snapshot {
   // our locks keep writers off. Database::read_file() of a reader then gives what SQLite would.
   bool in_file();
 
-  // Calls visit(accumulator, row) for each row, from several threads, each with an accumulator and
-  // a copy of `visit` of its own. A thread gets its rows in no particular order. What `visit`
-  // throws ends the scan and is thrown here.
-  template <typename Accumulator, typename Visit>
-  std::vector<Accumulator> scan(const Selection& selection, const Visit& visit) {
-    struct alignas(64) Part {  // a cache line each: two threads write to neighbours
-      Accumulator accumulator{};
-      Visit visit;
-    };
-    std::vector<Part> parts;
-    std::vector<void*> contexts;
-    for (std::size_t i = 0; i < threads(); ++i) parts.push_back({.visit = visit});
-    for (Part& part : parts) contexts.push_back(&part);
-    run(
-        selection,
-        [](void* context, Row row) {
-          Part& part = *static_cast<Part*>(context);
-          part.visit(part.accumulator, row);
-        },
-        contexts);
-    std::vector<Accumulator> result;
-    for (Part& part : parts) result.push_back(std::move(part.accumulator));
-    return result;
-  }
-
  private:
-  using Visitor = void (*)(void* context, Row row);
-
   void open_readers(std::size_t count);
-  void run(const Selection& selection, Visitor visit, std::span<void* const> contexts);
 
   Database& database_;
   bool own_transaction_ = false;
   std::vector<Database> readers_;
 };
-
-// Times of many rows, in ns.
-struct TimeTotal {
-  std::int64_t count = 0;
-  std::int64_t sum = 0;  // not beyond the largest integer
-  std::int64_t min = 0;
-  std::int64_t max = 0;
-  std::vector<std::int64_t> durations = {};  // if they were asked for; in no particular order
-
-  void add(std::int64_t duration);
-  void add(const TimeTotal& other);
-};
-
-// The rows of a table, by `key` and by what their times are worth.
-struct TimeTotals {
-  std::unordered_map<std::int64_t, TimeTotal> by_key;      // end > start > 0
-  std::unordered_map<std::int64_t, std::int64_t> instant;  // number of rows with end = start > 0
-  std::int64_t without_times = 0;                          // start or end = 0
-  std::int64_t invalid = 0;                                // any other
-};
-
-struct TimeTotalsOptions {
-  std::string key;  // an SQL expression; not an integer counts as 0
-  std::string start = "start";
-  std::string end = "[end]";
-  std::string where = {};
-  std::vector<Value> values = {};
-  bool durations = false;  // keep each one
-};
-
-TimeTotals totals_by_key(Snapshot& snapshot, const std::string& table,
-                         const TimeTotalsOptions& options);
 
 }  // namespace gpuprof::store
