@@ -11,7 +11,8 @@
 
 namespace gpuprof::report {
 
-enum class Layout { text, csv, json };
+// plain_csv: the rows of JSON as CSV, with one line of names.
+enum class Layout { text, csv, json, plain_csv };
 
 // How C++ names are written. nvprof: as nvprof 11.8's demangler does, which leaves newer C++
 // mangled; modern: unambiguous; compatible: nvprof's way, and in files of ours modern where that

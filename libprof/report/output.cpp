@@ -27,6 +27,7 @@ std::string json_string(std::string_view text) {
 
 Output::Output(std::ostream& stream, const Options& options)
     : stream_(stream),
+      plain_(stream),
       layout_(options.layout),
       unit_(options.unit),
       prefix_(options.prefix),
@@ -62,17 +63,17 @@ void Output::row(std::string_view text) {
 }
 
 void Output::line(std::string_view text) {
-  if (!json()) stream() << printable(text) << '\n';
+  if (!keyed()) stream() << printable(text) << '\n';
 }
 
 void Output::heading(std::string_view text) {
-  if (json()) return;
+  if (keyed()) return;
   stream() << (terminal_ ? "\033[1m" : "") << prefix_ << printable(text)
            << (terminal_ ? "\033[0m" : "") << '\n';
 }
 
 void Output::warning(std::string_view text, std::string_view more) {
-  if (json()) {
+  if (keyed()) {
     warnings_.emplace_back(text).append(more.empty() ? "" : " ").append(more);
     return;
   }
@@ -82,7 +83,7 @@ void Output::warning(std::string_view text, std::string_view more) {
 }
 
 void Output::error(std::string_view text) {
-  if (json()) {
+  if (keyed()) {
     warnings_.emplace_back(text);
   } else {
     stream() << prefix_ << "Error: " << printable_lines(text) << '\n';
@@ -108,12 +109,23 @@ void Output::begin_json_table(std::string_view name) {
   any_table_ = true;
 }
 
+void Output::begin_plain_table(std::string_view name, const std::vector<std::string>& columns) {
+  plain_.table(name, context_, columns);
+}
+
 void Output::end_json_table() { stream() << "]}"; }
 
 void Output::finish() {
   stream();
-  if (!json() || finished_) return;
+  if (!keyed() || finished_) return;
   finished_ = true;
+  if (!json()) {
+    plain_.finish();
+    for (const std::string& text : warnings_) {
+      std::fprintf(stderr, "gpuprof: warning: %s\n", printable_lines(text).c_str());
+    }
+    return;
+  }
   open_json();
   stream_ << "],\n\"warnings\":[";
   for (std::size_t i = 0; i < warnings_.size(); ++i) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "libprof/report/options.hpp"
+#include "libprof/report/plain_csv.hpp"
 
 namespace gpuprof::report {
 
@@ -22,15 +23,17 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  // As it is, with a newline. Nothing in JSON.
+  // As it is, with a newline. Nothing if keyed().
   void line(std::string_view text = {});
-  // With nvprof's "======== " before it, bold on a terminal. Nothing in JSON.
+  // With nvprof's "======== " before it, bold on a terminal. Nothing if keyed().
   void heading(std::string_view text);
-  // "======== Warning: …". In JSON an entry of "warnings". `more` has no prefix of its own.
+  // "======== Warning: …". In JSON an entry of "warnings", beside plain CSV on
+  // standard error. `more` has no prefix of its own.
   void warning(std::string_view text, std::string_view more = {});
   // "======== Error: …", for a report that cannot be made. In JSON an entry of "warnings".
   void error(std::string_view text);
-  // JSON: members that the tables which follow have until they are set again: ("device", "0").
+  // If keyed(): members that the tables which follow have until they are set again: ("device",
+  // "0").
   void context(std::vector<std::pair<std::string, std::string>> members);
 
   // What takes long, on a terminal and after a second; goes away with the next line printed.
@@ -43,6 +46,8 @@ class Output {
   Unit unit() const { return unit_; }
   void use(Unit unit) { unit_ = unit; }
   bool json() const { return layout_ == Layout::json; }
+  // For programs: nothing but tables, whose columns have keys and values no chosen unit.
+  bool keyed() const { return json() || layout_ == Layout::plain_csv; }
   bool csv() const { return layout_ == Layout::csv; }
   bool text() const { return layout_ == Layout::text; }
   // For what line() cannot print. What was printed before is there.
@@ -52,12 +57,14 @@ class Output {
   friend class Table;
   // Rows go out many at a time, as the stream may not be buffered.
   void row(std::string_view text);
+  void begin_plain_table(std::string_view name, const std::vector<std::string>& columns);
   void open_json();
   void begin_json_table(std::string_view name);
   void end_json_table();
 
   std::ostream& stream_;
   std::string rows_;  // not yet in the stream
+  PlainCsv plain_;
   Layout layout_;
   Unit unit_;
   std::string prefix_;

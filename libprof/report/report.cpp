@@ -73,7 +73,7 @@ void print_per_device(Session& session) {
 
 // Where only kernels were measured there are no calls, and nvprof prints no summary.
 bool shows_summary(Session& session) {
-  return session.output().json() || !has_values(session) || has_other_records(session);
+  return session.output().keyed() || !has_values(session) || has_other_records(session);
 }
 
 void print_heading_of_values(Session& session) {
@@ -125,8 +125,8 @@ bool stands_alone(const Session& session) {
 // C++ names as nvprof writes them where the layout is nvprof's, unambiguous ones in what is ours.
 NameStyle name_style(const Options& options) {
   if (options.names) return *options.names;
-  const bool ours = options.layout == Layout::json || options.statistics ||
-                    std::ranges::any_of(reports(), [&](const Report* report) {
+  const bool ours = options.layout == Layout::json || options.layout == Layout::plain_csv ||
+                    options.statistics || std::ranges::any_of(reports(), [&](const Report* report) {
                       return report->ours && options.chosen.contains(std::string(report->option));
                     });
   return ours ? NameStyle::modern : NameStyle::compatible;
@@ -234,7 +234,7 @@ void print_reports(store::Database& database, std::ostream& out, const Options& 
     };
     // Beside values at points in time nvprof prints all of it twice, beside values of kernels only
     // what else was traced.
-    if (has_device_values(session) && !output.json()) print_all();
+    if (has_device_values(session) && !output.keyed()) print_all();
     print_heading_of_values(session);
     if (shows_summary(session)) print_all();
   }

@@ -175,7 +175,7 @@ void print_sections(Session& session, std::vector<SummarySection> sections,
   if (range) {
     SummaryRow row = *range;
     // nvprof's CSV has the colon here, and only here.
-    table.row(summary.row(output.json() ? "Range" : "Range:", row.total.time, row, true));
+    table.row(summary.row(output.keyed() ? "Range" : "Range:", row.total.time, row, true));
   }
   for (std::size_t i = 0; i < sections.size(); ++i) {
     for (const auto& cells : printed[i]) table.row(cells);

@@ -40,17 +40,6 @@ void append_dimensions(std::string& text, const Dimensions& size, char between) 
   append_number(text += between, size[2]);
 }
 
-// A field of CSV, always in quotes. A line of it is a line, whatever a name has in it.
-std::string quoted(std::string_view text) {
-  std::string field = "\"";
-  for (std::size_t quote; (quote = text.find('"')) != text.npos; text.remove_prefix(quote + 1)) {
-    append_printable(field, text.substr(0, quote));
-    field += "\"\"";
-  }
-  append_printable(field, text);
-  return field + '"';
-}
-
 std::string_view unit_of(const Column& column) {
   return column.quantity == Quantity::percent ? "%" : column.scale.unit;
 }
@@ -125,10 +114,8 @@ void Table::end_line() {
 void Table::heading() {
   if (headed_) return;
   headed_ = true;
-  if (output_.json()) {
-    output_.begin_json_table(name_);
-    return;
-  }
+  if (output_.json()) return output_.begin_json_table(name_);
+  if (output_.keyed()) return output_.begin_plain_table(name_, plain_columns());
   if (output_.text()) {
     std::erase_if(columns_, [](const Column& column) { return column.csv_only; });
     text_line(columns_.size(),
@@ -144,11 +131,11 @@ void Table::heading() {
     const std::string_view comma = line_.empty() ? "" : ",";
     const std::string& name = column.csv.empty() ? column.heading : column.csv;
     if (column.quantity == Quantity::dimensions) {
-      line_.append(comma).append(quoted(name + " X")).append(",");
-      line_.append(quoted(name + " Y")).append(",").append(quoted(name + " Z"));
+      line_.append(comma).append(csv_field(name + " X")).append(",");
+      line_.append(csv_field(name + " Y")).append(",").append(csv_field(name + " Z"));
       units.append(comma).append(",,");
     } else {
-      line_.append(comma).append(quoted(name));
+      line_.append(comma).append(csv_field(name));
       units.append(comma).append(unit_of(column));
     }
   }
@@ -191,7 +178,7 @@ void Table::csv_cell(const Column& column, const Cell& cell) {
   if (std::holds_alternative<std::monostate>(cell)) {
     if (column.quantity == Quantity::dimensions) line_ += ",,";
   } else if (const auto* text = std::get_if<std::string>(&cell)) {
-    line_ += quoted(*text);
+    line_ += csv_field(*text);
   } else if (const auto* size = std::get_if<Dimensions>(&cell)) {
     append_dimensions(line_, *size, ',');
   } else if (const auto* real = std::get_if<double>(&cell)) {
@@ -236,9 +223,49 @@ void Table::json_cells(std::span<const Cell> cells) {
   line_ += '}';
 }
 
+std::vector<std::string> Table::plain_columns() const {
+  std::vector<std::string> names;
+  for (const Column& column : columns_) {
+    if (column.key.empty()) continue;
+    if (column.quantity != Quantity::dimensions) {
+      names.push_back(column.key);
+      continue;
+    }
+    for (const char* axis : {"_x", "_y", "_z"}) names.push_back(column.key + axis);
+  }
+  return names;
+}
+
+void Table::plain_row(std::span<const Cell> cells) {
+  std::vector<std::string> fields;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const Column& column = columns_[i];
+    if (column.key.empty()) continue;
+    std::string field;
+    if (column.quantity == Quantity::dimensions) {
+      const auto* size = std::get_if<Dimensions>(&cells[i]);
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        fields.push_back(size ? std::to_string((*size)[axis]) : "");
+      }
+      continue;
+    }
+    if (const auto* text = std::get_if<std::string>(&cells[i])) {
+      field = csv_field(*text);
+    } else if (const auto* real = std::get_if<double>(&cells[i])) {
+      if (std::isfinite(*real)) field = format_fixed(*real);
+    } else if (const auto* number = std::get_if<std::int64_t>(&cells[i])) {
+      append_whole(field, *number, column.quantity);
+    }
+    fields.push_back(std::move(field));
+  }
+  output_.plain_.row(std::move(fields));
+}
+
 void Table::row(std::span<const Cell> cells) {
   heading();
-  if (output_.json()) {
+  if (output_.layout() == Layout::plain_csv) {
+    plain_row(cells);
+  } else if (output_.json()) {
     json_cells(cells);
     output_.row(line_);
     line_.clear();

@@ -85,6 +85,8 @@ class Table {
   void text_cell(const Column& column, const Cell& cell);
   void csv_cell(const Column& column, const Cell& cell);
   void json_cells(std::span<const Cell> cells);
+  std::vector<std::string> plain_columns() const;
+  void plain_row(std::span<const Cell> cells);
   template <typename Append>
   void text_line(std::size_t cells, Append append);
   void end_line();

@@ -61,7 +61,7 @@ bool Trace::kernels_alone() const {
 
 void Trace::make_columns(TraceParts parts) {
   using enum TraceField;
-  const bool json = session_.output().json();
+  const bool json = session_.output().keyed();
   const auto add = [&](TraceField field, const char* heading, int width, Quantity quantity,
                        const char* key, const char* csv = "") {
     columns_.push_back(
@@ -199,7 +199,7 @@ bool Trace::next() {
   if (!earliest) return false;
   current_ = earliest;
   // nvprof's traces count from their own first row, JSON from where --from counts from.
-  if (first) origin_ = session_.output().json() ? session_.zero() : current_->start();
+  if (first) origin_ = session_.output().keyed() ? session_.zero() : current_->start();
   current_->fill(origin_);
   return true;
 }
@@ -236,7 +236,7 @@ void print_trace(Session& session, TraceParts parts) {
   for (; trace.next(); any = true) table.row(trace.cells());
   if (!any) {
     output.line("No kernels were profiled.");
-    if (output.json()) table.heading();
+    if (output.keyed()) table.heading();
     return;
   }
   if (gpu) print_footnotes(output, trace.columns());

@@ -126,7 +126,7 @@ void print_value_trace(Session& session, bool api) {
   std::erase_if(fields, [&](const TraceColumn& each) {
     using enum TraceField;
     if (each.field == correlation_id) return output.text();
-    return kernels_alone && !output.json() && each.field != device && each.field != context &&
+    return kernels_alone && !output.keyed() && each.field != device && each.field != context &&
            each.field != stream && each.field != name;
   });
   std::vector<Column> columns;
@@ -176,7 +176,7 @@ void print_value_trace(Session& session, bool api) {
   }
   if (!any_row) {
     output.line("No kernels were profiled.");
-    if (output.json()) table.heading();
+    if (output.keyed()) table.heading();
     return;
   }
   if (!kernels_alone) print_footnotes(output, fields);

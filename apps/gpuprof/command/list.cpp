@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <memory>
 
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/option/presets.hpp"
@@ -40,6 +41,16 @@ void add_option(CLI::App& app, Options& options, const Option& option) {
   if (option.letter) names = std::string("-") + option.letter + "," + names;
   if (!option.alias.empty()) names += ",--" + option.alias;
   const std::string help = option.help.substr(0, option.help.find('\n'));
+  if (!option.optional.empty()) {
+    const auto given = std::make_shared<std::string>();
+    app.add_flag(names, *given, help)->each([&options, &option, given](const std::string& value) {
+      if (value != "true" && value != option.optional) {
+        throw CLI::ValidationError("takes " + option.optional + " or nothing");
+      }
+      apply(option, value == "true" ? "" : value, options);
+    });
+    return;
+  }
   if (option.argument.empty()) {
     app.add_flag_callback(
         names, [&options, &option] { apply(option, {}, options); }, help);

@@ -28,6 +28,10 @@ using report::Layout;
 using Devices = std::vector<launch::ProbedDevice>;
 using Library = std::shared_ptr<const cupti::HostLibrary>;
 
+bool is_csv(const Options& options) {
+  return options.reports.layout == Layout::csv || options.reports.layout == Layout::plain_csv;
+}
+
 constexpr std::array type_names{"counter", "ratio", "throughput"};
 
 std::string_view type_name(cupti::MetricType type) {
@@ -220,7 +224,7 @@ Json list_chip(const Library& library, const Options& options, const std::string
 
   const bool details = !query.filter.empty();
   if (options.reports.layout == Layout::json) return json_of(chip, listing, devices, query);
-  if (options.reports.layout == Layout::csv) {
+  if (is_csv(options)) {
     print_csv(listing);
     return {};
   }
@@ -275,7 +279,7 @@ std::vector<std::pair<std::string, Devices>> chips_here(const Options& options) 
 
 int query_metrics_command(const Options& options) {
   const bool json = options.reports.layout == Layout::json;
-  const bool csv = options.reports.layout == Layout::csv;
+  const bool csv = is_csv(options);
   const auto open = [&] {
     return std::make_shared<const cupti::HostLibrary>(launch::host_cupti_candidates(options.cupti));
   };

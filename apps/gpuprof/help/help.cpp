@@ -65,6 +65,7 @@ std::string entry(const std::string& left, const std::string& text) {
 std::string left_of(const Option& option) {
   std::string left = option.letter ? std::string("-") + option.letter + "," : "";
   left += "--" + option.name;
+  if (!option.optional.empty()) left += "[=" + option.optional + "]";
   return option.argument.empty() ? left : left + " " + option.argument;
 }
 
@@ -199,6 +200,7 @@ std::string options_markdown() {
     for (std::size_t at = 0; (at = argument.find('|', at)) != argument.npos; at += 2) {
       argument.insert(at, "\\");
     }
+    if (!option.optional.empty()) name += "[=" + option.optional + "]";
     name = "`" + name + (argument.empty() ? "" : " " + argument) + "`";
     std::string text(first_line(option.help));
     if (option.ours) {

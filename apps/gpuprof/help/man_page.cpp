@@ -41,6 +41,7 @@ std::string paragraphs(std::string_view text) {
 std::string option_entry(const Option& option) {
   std::string names = option.letter ? bold(std::string("-") + option.letter) + ", " : "";
   names += bold("--" + option.name);
+  if (!option.optional.empty()) names += "[=\\fI" + escaped(option.optional) + "\\fR]";
   if (!option.argument.empty()) names += " \\fI" + escaped(option.argument) + "\\fR";
   return ".TP\n" + names + "\n" + paragraphs(option.help) +
          (option.why.empty() ? "" : ".br\n(" + escaped(remark(option)) + ")\n");

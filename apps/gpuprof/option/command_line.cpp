@@ -56,7 +56,11 @@ class Parser {
   void long_option(const std::string& word) {
     const std::size_t equals = word.find('=');
     const Option* option = find_option(std::string_view(word).substr(2, equals - 2));
-    if (!option || (equals != word.npos && option->argument.empty())) return invalid(word);
+    if (!option) return invalid(word);
+    if (equals != word.npos && option->argument.empty() &&
+        (option->optional.empty() || word.substr(equals + 1) != option->optional)) {
+      return invalid(word);
+    }
     if (equals == word.npos) return take(*option, word);
     set(*option, word.substr(0, equals), word.substr(equals + 1));
   }

@@ -42,11 +42,17 @@ std::optional<Refusal> set_demangling(Options& options, const std::string& value
 std::vector<Option> format_options() {
   return {
       {.name = "csv",
+       .optional = "plain",
        .group = G::format,
-       .help = "Comma-separated values",
+       .help = "Comma-separated values, as nvprof has them or plain: one line of names\n"
+               "plain: the rows that --json has, as one table, with -i on standard output.",
        .common = true,
        .once = true,
-       .set = layout(report::Layout::csv)},
+       .set =
+           [](Options& options, const std::string& value) {
+             using enum report::Layout;
+             return layout(value.empty() ? csv : plain_csv)(options, value);
+           }},
       {.name = "json",
        .group = G::format,
        .help = "One JSON document; with -i on standard output",

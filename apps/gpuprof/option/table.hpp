@@ -38,6 +38,7 @@ struct Refusal {
 struct Option {
   std::string name;  // without dashes
   char letter = 0;
+  std::string optional = {};  // what may stand behind '=' where there is no argument
   std::string argument = {};  // empty: takes none; with '|' in it: one of these; else what it is
   OptionGroup group;
   std::string help;  // a line; what follows a newline is for the long help

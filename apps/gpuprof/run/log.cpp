@@ -22,7 +22,11 @@ struct WriteFailed {
   int error;  // errno
 };
 
-bool wants_json(const Options& options) { return options.reports.layout == report::Layout::json; }
+// A document for programs: nothing else is written among it.
+bool wants_document(const Options& options) {
+  return options.reports.layout == report::Layout::json ||
+         options.reports.layout == report::Layout::plain_csv;
+}
 
 }  // namespace
 
@@ -99,7 +103,7 @@ class Log::Buffer : public std::streambuf {
 Log::Log(const Options& options, bool stored, long process_id)
     : options_(options), stored_(stored) {
   const std::string& file = options.log_file;
-  use(file == "%1" || (file.empty() && wants_json(options) && stored) ? 1 : 2, false);
+  use(file == "%1" || (file.empty() && wants_document(options) && stored) ? 1 : 2, false);
   if (file.empty() || file == "%1" || file == "%2") return;
   if (process_id != 0 || !launch::names_process(file)) {
     open_file(launch::expand_name(file, process_id));
@@ -167,7 +171,7 @@ void Log::say_of(std::int64_t process_id, std::string_view text) {
 }
 
 void Log::say(std::string_view text) {
-  if (wants_json(options_)) {
+  if (wants_document(options_)) {
     std::fprintf(stderr, "gpuprof: %s\n", printable_lines(text).c_str());
   } else {
     write_line("gpuprof: " + std::string(text));
@@ -175,13 +179,13 @@ void Log::say(std::string_view text) {
 }
 
 void Log::line(std::string_view text) {
-  if (!wants_json(options_)) write_line(text);
+  if (!wants_document(options_)) write_line(text);
 }
 
 bool Log::report(store::Database& database, const std::string& prefix,
                  const std::vector<std::string>& notes) {
   for (const std::string& note : notes) {
-    if (wants_json(options_)) say(note);
+    if (wants_document(options_)) say(note);
   }
   const std::lock_guard lock(mutex_);
   if (buffer_->failed()) return false;
@@ -195,7 +199,8 @@ bool Log::report(store::Database& database, const std::string& prefix,
   try {
     buffer_->mark();
     for (const std::string& note : notes) {
-      if (!wants_json(options_)) stream_ << prefix << "Warning: " << printable_lines(note) << '\n';
+      if (!wants_document(options_))
+        stream_ << prefix << "Warning: " << printable_lines(note) << '\n';
     }
     report::print_reports(database, stream_, reports);
     stream_.flush();

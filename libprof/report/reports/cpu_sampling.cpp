@@ -196,7 +196,7 @@ class CpuReport {
       if (percent < options_.threshold) continue;
       const double time = static_cast<double>(samples) * profile_.period_us();
       const CpuInstruction& place = instruction(tree.node(entry.node).instruction);
-      if (output_.json()) {
+      if (output_.keyed()) {
         table.row(std::vector<Cell>{
             thread, entry.depth, percent,
             std::isfinite(time)

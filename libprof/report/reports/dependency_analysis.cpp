@@ -450,7 +450,7 @@ void ResultPrinter::trace() {
   columns[1].scale = chosen ? scale_ : time_scale(static_cast<std::uint64_t>(longest_));
   columns[3].scale = columns[1].scale;
   // The starts have more digits than many readers of JSON keep.
-  const bool relative = output_.json();
+  const bool relative = output_.keyed();
   const std::int64_t zero = relative ? session_.zero() : 0;
   if (relative) columns.push_back({"", 0, Quantity::count, "", "relative_start_ns"});
   Table table(output_, "dependency_analysis_trace", columns);

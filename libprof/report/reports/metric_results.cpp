@@ -148,7 +148,7 @@ class ResultTable {
 
   void print() {
     output_.heading(metrics_ ? "Metric result:" : "Event result:");
-    if (output_.json()) return print_json();
+    if (output_.keyed()) return print_json();
     output_.csv() ? print_csv() : print_text();
   }
 

@@ -152,7 +152,7 @@ void print(Session& session) {
     return output.heading("NVLink topology is not supported for this toolkit version.");
   }
   const std::vector<Link> links = read(session);
-  if (output.json()) return print_json(output, links);
+  if (output.keyed()) return print_json(output, links);
   if (links.empty()) return output.heading("NVLink topology is not present in this system.");
   output.line();
   output.heading("NVLink topology:");

@@ -103,7 +103,7 @@ void print_rows(Output& output, const NvtxSummary& summary, int top) {
     line.emplace_back(row.gpu.time / row.ranges.calls);
     line.emplace_back(row.ranges.calls);
     line.emplace_back(row.ranges.time);
-    if (domain || !output.json())
+    if (domain || !output.keyed())
       line.emplace_back(domain.value_or("<unnamed>"));
     else
       line.emplace_back();
@@ -144,7 +144,7 @@ void print(Session& session) {
         "There are no API calls in the file, which would tell in which range GPU work was "
         "launched.");
   }
-  if (!ranges.groups().empty() || output.json()) {
+  if (!ranges.groups().empty() || output.keyed()) {
     print_rows(output, summary, session.options().top);
   }
 }

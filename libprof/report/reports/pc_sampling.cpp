@@ -196,7 +196,7 @@ void print(Session& session) {
   Output& output = session.output();
   const Result result = read(session);
   output.heading("PC SAMPLING SUMMARY:");
-  output.json() ? print_json(session, result) : print_lines(session, result);
+  output.keyed() ? print_json(session, result) : print_lines(session, result);
   const auto warn = [&](std::int64_t count, const std::string& what) {
     if (count > 0) output.warning(std::to_string(count) + " PC samples " + what);
   };

@@ -81,7 +81,7 @@ void print(Session& session) {
     output.line("GPU " + std::to_string(gpu.id) + " -- " + way);
     cells.push_back({gpu.id, way});
   }
-  if (!output.json()) return;
+  if (!output.keyed()) return;
   print_table(output, "pci_topology",
               {{.heading = "GPU", .key = "device_id"}, {.heading = "Way", .key = "way"}}, cells);
 }

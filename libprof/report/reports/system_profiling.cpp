@@ -112,7 +112,7 @@ void print(Session& session) {
   const auto devices = read(session);
   if (devices.empty()) return;
   Output& output = session.output();
-  if (output.json()) return print_json(session, devices);
+  if (output.keyed()) return print_json(session, devices);
   output.line();
   output.heading("System profiling result:");
   if (output.csv()) output.line(R"("","Device","Count","Avg","Min","Max")");

@@ -259,7 +259,7 @@ void print(Session& session) {
   const bool cpu = std::ranges::any_of(memory.cpu, [](std::int64_t count) { return count > 0; });
   if (memory.devices.empty() && !cpu) return;
   Output& output = session.output();
-  if (output.json()) return print_json(session, memory);
+  if (output.keyed()) return print_json(session, memory);
   output.line();
   // nvprof has no heading where only the CPU has something.
   if (!memory.devices.empty()) output.heading("Unified Memory profiling result:");

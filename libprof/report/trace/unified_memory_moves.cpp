@@ -47,7 +47,7 @@ class UnifiedMemorySource : public TraceSource {
       append_hexadecimal(*text, rows_.integer(4));
     }
     devices(kind);
-    session_.output().json() ? number(TraceField::unified_memory, value) : amount(kind, value);
+    session_.output().keyed() ? number(TraceField::unified_memory, value) : amount(kind, value);
   }
 
  private:
