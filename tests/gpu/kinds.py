@@ -31,6 +31,24 @@ def clusters(c):
 
 
 @check
+def occupancy(c):
+    """200 random shapes: blocks on a multiprocessor as CUDA says, and the numbers they follow from."""
+    command = [c.example("occupancy"), "200"]
+    database = c.gpuprof(command)
+    c.sound(database)
+    plain = c.plain(command)
+    c.equal(plain.stderr.strip(), "", "launches of which CUDA says something else")
+    wanted = [tuple(map(int, line.split()[:5])) for line in plain.stdout.splitlines()]
+    found = database.rows("""
+        SELECT blockX * blockY * blockZ, registersPerThread, staticSharedMemory,
+               dynamicSharedMemory,
+               CASE WHEN isSharedMemoryCarveoutRequested THEN sharedMemoryCarveoutRequested ELSE -1
+               END
+        FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ORDER BY correlationId""")
+    c.equal(found, wanted, "shapes of the launches")
+
+
+@check
 def device_graphs(c):
     """Graphs that a kernel launched, and the graph it was in."""
     database = c.gpuprof([c.example("device_graph"), "3"], "--trace", "+graph")
