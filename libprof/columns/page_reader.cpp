@@ -190,8 +190,8 @@ bool PageReader::parse(const std::uint8_t* row, std::uint64_t size, Layout& layo
 // Leaves the cells that all tests accept.
 void PageReader::test_cells() {
   for (std::size_t i = 0; i < plan_.tests.size(); ++i) {
-    const auto& [source, condition] = plan_.tests[i];
-    const bool is_id = source.place == Source::Place::row_id;
+    const Condition& condition = plan_.tests[i].condition;
+    const bool is_id = plan_.tests[i].source.place == Source::Place::row_id;
     std::erase_if(cells_, [&](const Cell& cell) {
       if (is_id) return !condition.accepts(cell.id);
       const Field& field = cell.layout->fields[field_of_test_[i]];
