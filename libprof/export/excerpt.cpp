@@ -10,11 +10,11 @@
 #include "libprof/base/saturating.hpp"
 #include "libprof/derive/derive.hpp"
 #include "libprof/export/privacy.hpp"
+#include "libprof/read/rescue.hpp"
+#include "libprof/read/tables.hpp"
 #include "libprof/store/database_schema.hpp"
 #include "libprof/store/nvtx_payloads.hpp"
 #include "libprof/store/nvtx_ranges.hpp"
-#include "libprof/store/profile_file.hpp"
-#include "libprof/store/rescue.hpp"
 #include "schema/activity/all.hpp"
 #include "schema/database.hpp"
 #include "schema/gpu_kinds.hpp"
@@ -23,11 +23,11 @@
 namespace gpuprof::exporting {
 namespace {
 
+using reading::kind_of;
+using reading::SchemaObject;
 using store::Database;
 using store::quoted_name;
-using store::SchemaObject;
 
-constexpr std::string_view prefix = "CUPTI_ACTIVITY_KIND_";
 constexpr std::string_view marker = "CUPTI_ACTIVITY_KIND_MARKER";
 constexpr std::string_view ranges = "NVTX_RANGE";      // computed from markers
 constexpr std::string_view payloads = "NVTX_PAYLOAD";  // as well
@@ -46,11 +46,6 @@ bool is_one_of(const std::array<std::string_view, N>& kinds, std::string_view ki
 bool is_gpu_kind(std::string_view kind) {
   return std::ranges::any_of(
       schema::gpu_kinds, [&](const schema::GpuKind& work) { return same_name(work.kind, kind); });
-}
-
-// Empty for a table that is of no kind.
-std::string_view kind_of(std::string_view table) {
-  return name_starts_with(table, prefix) ? table.substr(prefix.size()) : std::string_view();
 }
 
 std::optional<schema::Group> group_of(std::string_view table) {
@@ -84,7 +79,7 @@ std::string plain(std::string_view word) {
   std::ranges::transform(text, text.begin(), [](char c) {
     return c == '-' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
   });
-  return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
+  return text.starts_with(reading::kind_prefix) ? text.substr(reading::kind_prefix.size()) : text;
 }
 
 bool names_table(const std::string& word, std::string_view table) {
@@ -120,7 +115,7 @@ class Copier {
     set_up();
     if (stop) out_.watch(stop);
     out_.execute("BEGIN");
-    objects_ = store::read_schema(out_, "source");
+    objects_ = reading::read_schema(out_, "source");
     ours_ = is_in_source("RUN") && is_in_source("STATISTIC_DOC");
     for (const SchemaObject& object : objects_) {
       if (object.type == "table" && !leaves_no_table(object.name)) make_table(object);
@@ -240,26 +235,17 @@ class Copier {
     return correlated ? Rule::correlated : Rule::whole;
   }
 
-  bool has_window() const {
-    return options_.from || options_.to || !options_.from_range.empty() ||
-           !options_.to_range.empty();
-  }
+  bool has_window() const { return options_.from.given() || options_.to.given(); }
 
   void find_window() {
-    if (!options_.from_range.empty()) {
-      from_ =
-          std::max<std::int64_t>(1, store::range_named(out_, options_.from_range, "source").start);
-    }
-    if (!options_.to_range.empty()) {
-      const auto range = store::range_named(out_, options_.to_range, "source");
-      if (range.stop) to_ = *range.stop;
-    }
-    if (!options_.from && !options_.to) return;
-    progress_("looking for the first record");
-    const std::int64_t first = store::zero_of_run(out_, "source").value_or(0);
+    reading::Tables tables(out_, "source");
+    const reading::Window window = reading::find_window(tables, options_.from, options_.to, [&] {
+      progress_("looking for the first record");
+      return reading::zero_of_run(tables).value_or(0);
+    });
     // What has no time has 0 there.
-    if (options_.from) from_ = std::max<std::int64_t>(1, saturating_add(first, *options_.from));
-    if (options_.to) to_ = saturating_add(first, *options_.to);
+    from_ = std::max<std::int64_t>(1, window.from.value_or(1));
+    to_ = window.to.value_or(to_);
   }
 
   std::string in_window(const std::string& column) const {
@@ -530,7 +516,7 @@ Excerpt write_excerpt(Database& source, const std::string& path, const ExcerptOp
 
 std::set<std::string> tables_named(const std::vector<std::string>& words, Database& file) {
   std::set<std::string> candidates;
-  for (const SchemaObject& object : store::read_schema(file)) {
+  for (const SchemaObject& object : reading::read_schema(file)) {
     if (object.type == "table") candidates.insert(object.name);
   }
   for (const schema::Table* table : schema::all_tables) {

@@ -14,19 +14,19 @@
 #include <string_view>
 #include <vector>
 
+#include "libprof/read/window.hpp"
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::exporting {
 
 struct ExcerptOptions {
-  // ns after the run's zero. With any of these four, records are chosen by time:
+  // With any of these two, records are chosen by time:
   // - what has a start or a timestamp, if that is in [from, to);
   // - API calls also if GPU work that was kept has their correlationId;
   // - NVTX ranges with both ends and their data, if they overlap the window;
   // - records that have nothing but a correlationId, if a record that was kept has it;
   // - all others (devices, contexts, streams, names, strings, …) always.
-  std::optional<std::int64_t> from, to;
-  std::string from_range, to_range;  // or where the first NVTX range of this name begins, ends
+  reading::Moment from = {}, to = {};
   // Tables of records; none: all. Devices, contexts, streams and names are kept anyway.
   std::optional<std::set<std::string>> keep;
   // Nothing goes into the part that tells who made the file and where (libprof/export/privacy.hpp).

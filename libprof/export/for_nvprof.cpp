@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "libprof/base/letter_case.hpp"
-#include "libprof/store/rescue.hpp"
+#include "libprof/read/names.hpp"
+#include "libprof/read/rescue.hpp"
+#include "libprof/read/tables.hpp"
 #include "schema/nvprof_api.hpp"
 
 namespace gpuprof::exporting {
@@ -20,7 +22,6 @@ namespace {
 using store::Database;
 
 constexpr std::int64_t most = INT32_MAX;
-constexpr std::string_view prefix = "CUPTI_ACTIVITY_KIND_";
 
 // A temporary table may have the same name.
 std::string in_main(std::string_view table) { return "main." + store::quoted_name(table); }
@@ -34,7 +35,7 @@ struct Table {
 
 std::vector<Table> tables_of(Database& database) {
   std::vector<Table> tables;
-  for (const store::SchemaObject& object : store::read_schema(database)) {
+  for (const reading::SchemaObject& object : reading::read_schema(database)) {
     if (object.type != "table") continue;
     Table& table = tables.emplace_back();
     table.name = object.name;
@@ -61,9 +62,7 @@ class Change {
   }
 
  private:
-  const Table* find(std::string_view kind) const {
-    return find_table(std::string(prefix).append(kind));
-  }
+  const Table* find(std::string_view kind) const { return find_table(reading::table_name(kind)); }
   const Table* find_table(std::string_view name) const {
     const auto found = std::ranges::find_if(
         tables_, [&](const Table& table) { return same_name(table.name, name); });
@@ -79,14 +78,16 @@ class Change {
   void number_functions() {
     for (const auto& [kind, runtime] :
          {std::pair("RUNTIME", true), {"DRIVER", false}, {"INTERNAL_LAUNCH_API", true}}) {
+      const auto domain = runtime ? reading::ApiDomain::runtime : reading::ApiDomain::driver;
       const Table* table = find(kind);
       if (!table || !table->has("cbid")) continue;
       const std::string name = table->sql();
+      reading::ApiNames names(database_);
       std::map<std::int64_t, int> numbers;
       auto used = database_.prepare("SELECT DISTINCT cbid FROM " + name);
       while (used.step()) {
         const std::int64_t cbid = used.integer(0);
-        numbers[cbid] = nvprof_cbid(runtime, name_of(runtime, cbid));
+        numbers[cbid] = nvprof_cbid(runtime, names.find(domain, cbid));
       }
       if (std::ranges::all_of(numbers, [](const auto& n) { return n.first == n.second; })) continue;
       if (!table->has("cuptiCbid")) {
@@ -100,24 +101,6 @@ class Change {
       database_.execute("UPDATE " + name + " SET cuptiCbid = cbid, cbid = CASE cbid" + cases +
                         " ELSE cbid END");
     }
-  }
-
-  std::string name_of(bool runtime, std::int64_t cbid) {
-    const Table* names = find_table("API_NAME");
-    if (names && names->has("domain") && names->has("cbid") && names->has("name")) {
-      auto row =
-          database_.prepare("SELECT name FROM main.API_NAME WHERE domain = ?1 AND cbid = ?2");
-      row.bind(1, runtime ? "runtime" : "driver").bind(2, cbid);
-      if (row.step()) {
-        const std::string name(row.text(0));
-        // CUPTI names functions that it no longer knows by their number: "cuda34".
-        if (name != "cuda" + std::to_string(cbid)) return name;
-      }
-    }
-    const auto known = schema::nvprof_api_names(runtime);
-    return cbid >= 0 && cbid < static_cast<std::int64_t>(known.size())
-               ? std::string(known[static_cast<std::size_t>(cbid)])
-               : std::string();
   }
 
   // All tables that have such an id, with the columns that hold it.

@@ -32,7 +32,7 @@ Recorder::Recorder(Options options)
     return [derivation, &database] { derivation->write(database); };
   };
   if (!options_.capture.empty()) {
-    capture_file_ = std::make_unique<store::OutputFile>(
+    capture_file_ = std::make_unique<record::OutputFile>(
         launch::expand_name(options_.capture, getpid()), options_.files);
     capture_ = std::make_unique<wire::CaptureWriter>(capture_file_->path(), capture_file_->name());
   }
@@ -40,10 +40,10 @@ Recorder::Recorder(Options options)
 }
 
 std::unique_ptr<Recorder::Profile> Recorder::make_profile(long process_id) const {
-  store::FileRules rules = options_.files;
+  record::FileRules rules = options_.files;
   rules.numbered = per_process_;
-  auto profile = std::make_unique<Profile>(
-      std::make_unique<store::OutputFile>(launch::expand_name(options_.output, process_id), rules));
+  auto profile = std::make_unique<Profile>(std::make_unique<record::OutputFile>(
+      launch::expand_name(options_.output, process_id), rules));
   // What SQLite writes beside a file is known to it by the file's name: until it has that, the file
   // is not kept open.
   store::Database database(profile->file->path(), store::Database::Mode::create,
@@ -54,7 +54,7 @@ std::unique_ptr<Recorder::Profile> Recorder::make_profile(long process_id) const
 
 // False: somebody took the file away, or made another one in its place.
 bool Recorder::open(Profile& profile) {
-  store::OutputFile& file = *profile.file;
+  record::OutputFile& file = *profile.file;
   if (options_.loader.live) file.place();
   try {
     store::Database database(file.path(), store::Database::Mode::read_write,

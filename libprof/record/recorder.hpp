@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "libprof/base/error.hpp"
+#include "libprof/record/output_file.hpp"
 #include "libprof/store/loader.hpp"
-#include "libprof/store/output_file.hpp"
 #include "libprof/wire/capture.hpp"
 
 namespace gpuprof::record {
@@ -29,7 +29,7 @@ class Recorder {
  public:
   struct Options {
     std::string output;  // may hold %p
-    store::FileRules files;
+    record::FileRules files;
     store::LoaderOptions loader;
     std::string capture;  // empty: none
     // Something that went wrong and does not end the recording. On the thread that calls take(),
@@ -75,8 +75,8 @@ class Recorder {
     ino_t inode = 0;
   };
   struct Profile {
-    explicit Profile(std::unique_ptr<store::OutputFile> made) : file(std::move(made)) {}
-    std::unique_ptr<store::OutputFile> file;
+    explicit Profile(std::unique_ptr<record::OutputFile> made) : file(std::move(made)) {}
+    std::unique_ptr<record::OutputFile> file;
     std::unique_ptr<store::Loader> loader;  // null: nothing was to be written yet
     std::vector<File> logs;                 // SQLite's, beside it
   };
@@ -95,7 +95,7 @@ class Recorder {
   Options options_;
   bool per_process_;
   bool begun_ = false;  // a process is there, or the run is over
-  std::unique_ptr<store::OutputFile> capture_file_;
+  std::unique_ptr<record::OutputFile> capture_file_;
   std::unique_ptr<wire::CaptureWriter> capture_;
   std::string capture_damage_;
   std::vector<wire::Frame> run_frames_;                                  // every file has them

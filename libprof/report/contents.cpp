@@ -2,14 +2,11 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
-#include <span>
 
-#include "libprof/base/letter_case.hpp"
 #include "libprof/base/saturating.hpp"
-#include "libprof/store/profile_file.hpp"
-#include "libprof/store/rescue.hpp"
-#include "schema/database.hpp"
+#include "libprof/read/profile_file.hpp"
+#include "libprof/read/rescue.hpp"
+#include "libprof/read/tables.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -20,7 +17,6 @@ using Show = std::function<void(std::string_view)>;
 // Larger files are not read as a whole.
 constexpr std::int64_t largest_read = 512 << 20;
 constexpr std::int64_t rows_at_each_end = 10'000;
-constexpr std::string_view prefix = "CUPTI_ACTIVITY_KIND_";
 
 Json value(const store::Statement& row, int column) {
   if (row.is_null(column)) return nullptr;
@@ -47,18 +43,18 @@ Json objects(store::Database& database, const std::string& sql) {
   return all;
 }
 
-std::string format_name(store::Format format) {
+std::string format_name(reading::Format format) {
   switch (format) {
-    case store::Format::gpuprof: return "gpuprof";
-    case store::Format::nvprof: return "nvprof";
-    case store::Format::nsight_systems: return "nsight-systems";
-    case store::Format::other_database: return "other-database";
-    case store::Format::no_database: return "no-database";
+    case reading::Format::gpuprof: return "gpuprof";
+    case reading::Format::nvprof: return "nvprof";
+    case reading::Format::nsight_systems: return "nsight-systems";
+    case reading::Format::other_database: return "other-database";
+    case reading::Format::no_database: return "no-database";
   }
   return "";
 }
 
-std::string state(const store::ProfileFile& file) {
+std::string state(const reading::ProfileFile& file) {
   if (file.problem()) return "unreadable";
   if (file.damaged()) return "damaged";
   if (file.unfinished()) return file.in_use() ? "being written" : "unfinished";
@@ -66,18 +62,17 @@ std::string state(const store::ProfileFile& file) {
 }
 
 // Rows and times of the tables of records.
-class Tables {
+class Records {
  public:
-  Tables(store::Database& database, bool ids_count, bool all, const Show& show)
-      : database_(database), ids_count_(ids_count), all_(all), show_(show) {}
+  Records(store::Database& database, bool ids_count, bool all, const Show& show)
+      : database_(database), tables_(database), ids_count_(ids_count), all_(all), show_(show) {}
 
   void read(Json& info) {
     Json records = Json::object();
-    for (const store::SchemaObject& object : store::read_schema(database_)) {
-      if (object.type != "table" || !name_starts_with(object.name, prefix)) continue;
+    for (const reading::SchemaObject& object : reading::read_schema(database_)) {
+      if (object.type != "table" || reading::kind_of(object.name).empty()) continue;
       show_("reading " + object.name);
-      look_at_columns(object.name);
-      const std::string kind = object.name.substr(prefix.size());
+      const std::string kind(reading::kind_of(object.name));
       if (const std::int64_t rows = count(object.name)) records[kind] = rows;
       find_times(object.name);
     }
@@ -89,16 +84,9 @@ class Tables {
   }
 
  private:
-  void look_at_columns(const std::string& table) {
-    columns_.clear();
-    for (store::Database::Column& column : database_.columns(table)) {
-      columns_.insert(std::move(column.name));
-    }
-  }
-
   std::int64_t count(const std::string& table) {
     const std::string from = " FROM " + store::quoted_name(table);
-    if (all_ || !columns_.contains("_id_")) {
+    if (all_ || !tables_.has(table, "_id_")) {
       return database_.integer("SELECT count(*)" + from).value_or(0);
     }
     const auto first = database_.integer("SELECT min(_id_)" + from);
@@ -109,23 +97,15 @@ class Tables {
     return rows;
   }
 
-  // The first of these columns that the table has; "" if it has none.
-  std::string first_of(std::span<const std::string_view> names) const {
-    for (const std::string_view name : names) {
-      if (columns_.contains(std::string(name))) return std::string(name);
-    }
-    return {};
-  }
-
   void find_times(const std::string& table) {
-    const std::string begin = first_of(schema::begin_columns);
+    const std::string begin(tables_.begin_column(table));
     if (begin.empty()) return;
-    const std::string last = first_of(schema::end_columns);
+    const std::string last(tables_.end_column(table));
     const std::string end = last.empty() ? begin : "max(" + begin + ", [" + last + "])";
     const std::string rows = "SELECT " + begin + " AS t0, " + end + " AS t1 FROM " +
                              store::quoted_name(table) + " NOT INDEXED";
     std::string from = rows;
-    if (!all_ && columns_.contains("_id_")) {
+    if (!all_ && tables_.has(table, "_id_")) {
       const std::string limit = " LIMIT " + std::to_string(rows_at_each_end);
       from = "SELECT * FROM (" + rows + " ORDER BY _id_" + limit + ") UNION ALL SELECT * FROM (" +
              rows + " ORDER BY _id_ DESC" + limit + ")";
@@ -137,10 +117,10 @@ class Tables {
   }
 
   store::Database& database_;
+  reading::Tables tables_;
   bool ids_count_;
   bool all_;
   const Show& show_;
-  std::set<std::string, NameLess> columns_;
   bool estimated_ = false;
   std::optional<std::int64_t> first_, last_;
 };
@@ -163,7 +143,7 @@ Json read_processes(store::Database& database, bool all) {
   const std::string some = all ? "" : " LIMIT " + std::to_string(rows_at_each_end);
   for (const char* kind : {"RUNTIME", "DRIVER"}) {
     processes = objects(database, "SELECT DISTINCT processId FROM (SELECT processId FROM " +
-                                      std::string(prefix) + kind + some + ") ORDER BY 1");
+                                      reading::table_name(kind) + some + ") ORDER BY 1");
     if (!processes.empty()) break;
   }
   return processes;
@@ -177,7 +157,7 @@ void check(store::Database& database) {
                              store::DatabaseError::Kind::damaged);
 }
 
-void read_database(const store::ProfileFile& file, store::Database& database, bool exact,
+void read_database(const reading::ProfileFile& file, store::Database& database, bool exact,
                    const Show& show, Json& info) {
   const bool all = exact || file.size() + file.log_size() <= largest_read;
   if (all) check(database);
@@ -188,14 +168,14 @@ void read_database(const store::ProfileFile& file, store::Database& database, bo
               "SELECT DISTINCT d.id, s.value AS name, d.computeCapabilityMajor || '.' || "
               "d.computeCapabilityMinor AS compute_capability, "
               "d.globalMemorySize AS memory_bytes FROM " +
-                  std::string(prefix) +
-                  "DEVICE d LEFT JOIN StringTable s ON s._id_ = d.name AND d.name "
+                  reading::table_name("DEVICE") +
+                  " d LEFT JOIN StringTable s ON s._id_ = d.name AND d.name "
                   "<> 0 ORDER BY d.id");
   info["page_size"] = database.integer("PRAGMA page_size").value_or(0);
   // Rows of our recordings are numbered without gaps.
-  const bool ids_count = file.format() == store::Format::gpuprof && !file.damaged() &&
+  const bool ids_count = file.format() == reading::Format::gpuprof && !file.damaged() &&
                          !info["run"].contains("derived_from");
-  Tables(database, ids_count, all, show).read(info);
+  Records(database, ids_count, all, show).read(info);
   info["losses"] = objects(database, "SELECT value, name, kind, process_id, help FROM losses");
   info["diagnostics"] =
       objects(database,
@@ -205,7 +185,7 @@ void read_database(const store::ProfileFile& file, store::Database& database, bo
 
 }  // namespace
 
-Json read_contents(store::ProfileFile& file, const std::string& name,
+Json read_contents(reading::ProfileFile& file, const std::string& name,
                    const ContentsOptions& options, const Show& show) {
   Json info{{"file", name},
             {"format", format_name(file.format())},

@@ -5,7 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
-namespace gpuprof::store {
+namespace gpuprof::reading {
 class ProfileFile;
 }
 
@@ -18,7 +18,7 @@ struct ContentsOptions {
 // One JSON object, its keys in the order in which they are read. `show` is told what takes its
 // time. What is wrong with the file is in there too; damage in the middle of it is dealt with by
 // the file.
-nlohmann::ordered_json read_contents(store::ProfileFile& file, const std::string& name,
+nlohmann::ordered_json read_contents(reading::ProfileFile& file, const std::string& name,
                                      const ContentsOptions& options,
                                      const std::function<void(std::string_view)>& show);
 

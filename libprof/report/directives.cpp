@@ -65,8 +65,8 @@ std::string OpenaccNames::make(const Key& key) {
   return name;
 }
 
-std::string openacc_valid(const Session& session) {
-  std::string condition = "start > 0 AND [end] >= start";
+std::string openacc_valid(const Session& session, std::string_view kind) {
+  std::string condition = valid_times(kind);
   const auto& devices = session.options().filter.devices;
   if (devices.empty()) return condition;
   std::string ids;
@@ -79,11 +79,12 @@ std::string openacc_valid(const Session& session) {
 std::vector<OpenaccRecord> read_openacc(Session& session, OpenaccNames& names) {
   std::vector<OpenaccRecord> records;
   for (const auto& [table, object] : openacc_kinds) {
-    session.output().progress("reading CUPTI_ACTIVITY_KIND_" + std::string(table));
-    auto rows = session.select(table,
-                               {"start", "end", "cuProcessId", "cuThreadId", "eventKind",
-                                "parentConstruct", "srcFile", "lineNo", object},
-                               "WHERE " + openacc_valid(session) + " AND " + session.filter(table));
+    session.output().progress("reading " + table_name(table));
+    auto rows =
+        session.select(table,
+                       {"start", "end", "cuProcessId", "cuThreadId", "eventKind", "parentConstruct",
+                        "srcFile", "lineNo", object},
+                       "WHERE " + openacc_valid(session, table) + " AND " + session.filter(table));
     while (rows.step()) {
       const std::int64_t start = rows.integer(0), end = rows.integer(1);
       records.push_back({.process = rows.integer(2),

@@ -52,7 +52,7 @@ struct OpenaccRecord {
 
 // SQL: which records have valid times and pass --devices. The summary of each GPU has them all, as
 // nvprof's has.
-std::string openacc_valid(const Session& session);
+std::string openacc_valid(const Session& session, std::string_view kind);
 
 // All of them, in no particular order.
 std::vector<OpenaccRecord> read_openacc(Session& session, OpenaccNames& names);

@@ -8,7 +8,6 @@
 #include "libprof/base/printable.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/report/number.hpp"
-#include "libprof/store/profile_file.hpp"
 #include "schema/gpu_kinds.hpp"
 
 namespace gpuprof::report {
@@ -29,8 +28,8 @@ std::string given(const Filter& filter) {
   };
   add(!filter.kernels.empty(), "--kernels");
   add(!filter.devices.empty(), "--devices");
-  add(filter.from || !filter.from_range.empty(), "--from");
-  add(filter.to || !filter.to_range.empty(), "--to");
+  add(filter.from.given(), "--from");
+  add(filter.to.given(), "--to");
   return options;
 }
 
@@ -74,8 +73,7 @@ void report_left_out(Session& session) {
                                     "\" in its name; case matters, unless (?i) stands before it.");
   }
   std::string text = given(filter) + " left out all of " + count_of(all, "record") + " of GPU work";
-  const bool window =
-      filter.from || filter.to || !filter.from_range.empty() || !filter.to_range.empty();
+  const bool window = filter.from.given() || filter.to.given();
   if (first && window) {
     const std::int64_t zero = session.zero();
     text += ", which begin from " + format_time_of(saturating_subtract(*first, zero)) + " to " +

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "libprof/base/error.hpp"
-#include "libprof/report/blob.hpp"
+#include "libprof/read/blob.hpp"
 #include "libprof/report/number.hpp"
 
 namespace gpuprof::report {
@@ -136,7 +136,7 @@ std::optional<ValueRow> value_row(const ValueTable& table, const store::Statemen
   result.invalid = (row.integer(column + 2) & 2) != 0;
   const auto blob = row.blob(column + 1);
   if (blob.size() != 8) return std::nullopt;
-  result.value = to_value(result.measure.kind(), blob_field<std::uint64_t>(blob, 0));
+  result.value = to_value(result.measure.kind(), reading::blob_field<std::uint64_t>(blob, 0));
   return result;
 }
 
@@ -152,8 +152,7 @@ ValueCursor::ValueCursor(Session& session, const ValueTable& table, std::string_
 void ValueCursor::next() {
   while ((there_ = rows_.step()) && !read()) {
     if (!tells_) continue;
-    session_.skip("CUPTI_ACTIVITY_KIND_" + std::string(table_.kind) +
-                  " with a value that is not of 8 bytes");
+    session_.skip(table_name(table_.kind) + " with a value that is not of 8 bytes");
   }
 }
 
@@ -249,7 +248,7 @@ ValuesOfKernel::ValuesOfKernel(Session& session) : session_(session) {
       continue;
     }
     if (!session.has_column(table.kind, "correlationId")) continue;
-    const std::string name = "CUPTI_ACTIVITY_KIND_" + std::string(table.kind);
+    const std::string name = table_name(table.kind);
     if (!session.database().has_index(name, "correlationId")) {
       // Of the same name, so that it is found in place of the other.
       session.output().progress("indexing " + name);

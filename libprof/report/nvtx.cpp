@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "libprof/base/saturating.hpp"
-#include "libprof/report/blob.hpp"
+#include "libprof/read/blob.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -61,7 +61,7 @@ std::vector<Marker> read_markers(Session& session, bool has_processes, std::int6
     const std::int64_t flags = rows.integer(0);
     any_mark |= (flags & mark_flag) && rows.integer(7) != 0;
     if (!(flags & (start_flag | end_flag))) continue;
-    const auto object = object_id(rows.blob(3));
+    const auto object = reading::object_id(rows.blob(3));
     if (!object) {
       session.skip("CUPTI_ACTIVITY_KIND_MARKER with an objectId that is not of 12 bytes");
       continue;
@@ -245,12 +245,11 @@ std::vector<GpuOperation> read_gpu_work(
   const Grids grids(session);
   for (const schema::GpuKind& each : schema::gpu_kinds) {
     const bool nested = each.kind == "CDP_KERNEL";
-    session.output().progress("reading CUPTI_ACTIVITY_KIND_" + std::string(each.kind));
+    session.output().progress("reading " + table_name(each.kind));
     auto rows = session.select(each.kind,
                                {nested ? "gridId" : "correlationId", "start", each.end,
                                 each.named_by.empty() ? "0" : each.named_by},
-                               "WHERE start > 0 AND [" + std::string(each.end) + "] > start AND " +
-                                   session.filter(each.kind));
+                               session.timed(each.kind));
     while (rows.step()) {
       work.push_back({.correlation = nested ? grids.correlation(rows.integer(0)) : rows.integer(0),
                       .duration = rows.integer(2) - rows.integer(1),
@@ -267,10 +266,10 @@ std::vector<NvtxCall> read_launches(
     const std::function<std::uint32_t(ApiDomain, std::int64_t)>& what) {
   std::vector<NvtxCall> launches;
   const auto read = [&](std::string_view kind, ApiDomain domain) {
-    session.output().progress("reading CUPTI_ACTIVITY_KIND_" + std::string(kind));
+    session.output().progress("reading " + table_name(kind));
     auto rows =
         session.select(kind, {"correlationId", "processId", "threadId", "start", "end", "cbid"},
-                       "WHERE start > 0 AND [end] >= start AND " + session.filter(kind));
+                       session.timed(kind));
     while (rows.step()) {
       const std::int64_t id = rows.integer(0);
       const auto first = std::ranges::lower_bound(work, id, {}, &GpuOperation::correlation);

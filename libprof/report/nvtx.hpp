@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "libprof/report/names.hpp"
+#include "libprof/read/names.hpp"
 #include "libprof/report/session.hpp"
 #include "libprof/report/summary.hpp"
 #include "schema/gpu_kinds.hpp"

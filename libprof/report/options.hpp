@@ -7,17 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "libprof/read/profile.hpp"
 #include "libprof/report/number.hpp"
 
 namespace gpuprof::report {
 
+using reading::Filter;
+using reading::NameStyle;
+
 // plain_csv: the rows of JSON as CSV, with one line of names.
 enum class Layout { text, csv, json, plain_csv };
-
-// How C++ names are written. nvprof: as nvprof 11.8's demangler does, which leaves newer C++
-// mangled; modern: unambiguous; compatible: nvprof's way, and in files of ours modern where that
-// leaves a name mangled; mangled: as they are.
-enum class NameStyle { nvprof, modern, compatible, mangled };
 
 enum class CpuMode { flat, top_down, bottom_up };
 
@@ -30,16 +29,6 @@ struct CpuOptions {
   bool show_library = false;
   bool show_ccff = false;
   bool by_thread = false;
-};
-
-// Which records reports look at; empty: all of them.
-struct Filter {
-  std::string kernels;                // regular expression, searched in readable kernel names
-  std::vector<std::int64_t> devices;  // of GPU work
-  std::optional<std::int64_t> from;   // ns after the first record; records that begin then or later
-  std::optional<std::int64_t> to;     // … and before this
-  std::string from_range, to_range;   // or where the first NVTX range of this name begins, ends
-  bool check = false;                 // refuse devices that are not there
 };
 
 struct Options {

@@ -14,9 +14,9 @@
 
 #include "libprof/base/printable.hpp"
 #include "libprof/base/text.hpp"
+#include "libprof/read/window.hpp"
 #include "libprof/report/document.hpp"
 #include "libprof/report/output.hpp"
-#include "libprof/store/profile_file.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -317,7 +317,8 @@ std::unique_ptr<Layout> make_layout(Printer& printer, store::Database& database,
   switch (query.layout) {
     case QueryLayout::csv: return std::make_unique<Csv>(printer);
     case QueryLayout::json: {
-      auto zero = store::zero_of_run(database);
+      reading::Tables tables(database);
+      auto zero = reading::zero_of_run(tables);
       if (zero && *zero < 0) zero.reset();
       return std::make_unique<Json>(printer, query.name, zero);
     }

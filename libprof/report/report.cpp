@@ -182,7 +182,8 @@ std::string wrong_combination(const Options& options) {
   if (options.top > 0 && trace && !summary && !top) {
     return "--top is for summaries; a trace has all rows.";
   }
-  if (options.filter.from && options.filter.to && *options.filter.from >= *options.filter.to) {
+  const auto from = options.filter.from.ns, to = options.filter.to.ns;
+  if (from && to && *from >= *to) {
     return "--from is not before --to.";
   }
   if (summary && trace) {

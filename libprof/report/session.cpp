@@ -2,103 +2,31 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
-#include "libprof/base/error.hpp"
-#include "libprof/base/pattern.hpp"
-#include "libprof/base/saturating.hpp"
-#include "libprof/store/profile_file.hpp"
 #include "schema/gpu_kinds.hpp"
 
 namespace gpuprof::report {
 namespace {
 
-std::string table_name(std::string_view kind) { return "CUPTI_ACTIVITY_KIND_" + std::string(kind); }
-
 constexpr std::array<std::string_view, 2> api_kinds{"RUNTIME", "DRIVER"};
 
-// What else has times, and which of them are no good.
-constexpr std::string_view bad_times = "NOT (start > 0 AND [end] >= start)";
-constexpr std::array<std::pair<std::string_view, std::string_view>, 5> other_kinds{{
-    {"UNIFIED_MEMORY_COUNTER",
-     "NOT (start > 0 AND ([end] > start OR [end] = 0 AND counterKind IN (3, 5, 7)))"},
-    {"OPENACC_DATA", bad_times},
-    {"OPENACC_LAUNCH", bad_times},
-    {"OPENACC_OTHER", bad_times},
-    {"OPENMP", bad_times},
-}};
-
-bool is_column_name(std::string_view text) {
-  return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
-         std::ranges::all_of(
-             text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
-}
+// What else has times.
+constexpr std::array<std::string_view, 5> other_kinds{"UNIFIED_MEMORY_COUNTER", "OPENACC_DATA",
+                                                      "OPENACC_LAUNCH", "OPENACC_OTHER", "OPENMP"};
 
 }  // namespace
 
 Session::Session(store::Database& database, const Options& options, Output& output, NameStyle names)
-    : database_(database),
-      snapshot_(database),
+    : Profile(database, options.filter, names,
+              [&output](std::string_view what) { output.progress(what); }),
       options_(options),
-      output_(output),
-      names_(database, names) {
-  find_window();
-}
-
-const std::set<std::string, NameLess>& Session::columns(std::string_view kind) {
-  const auto known = columns_.find(kind);
-  if (known != columns_.end()) return known->second;
-  Columns& names = columns_[std::string(kind)];
-  const std::string name = table_name(kind);
-  auto table = database_.prepare(
-      "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1 COLLATE NOCASE");
-  if (!table.bind(1, name).step()) return names;
-  for (store::Database::Column& column : database_.columns(name)) {
-    names.insert(std::move(column.name));
-  }
-  return names;
-}
-
-bool Session::has(std::string_view kind) { return !columns(kind).empty(); }
-
-bool Session::has_column(std::string_view kind, std::string_view column) {
-  return columns(kind).contains(column);
-}
-
-bool Session::has_rows(std::string_view kind) {
-  const auto known = has_rows_.find(kind);
-  if (known != has_rows_.end()) return known->second;
-  const bool any =
-      has(kind) && database_.prepare("SELECT 1 FROM " + table_name(kind) + " LIMIT 1").step();
-  has_rows_.emplace(kind, any);
-  return any;
-}
-
-store::Statement Session::select(std::string_view kind,
-                                 std::initializer_list<std::string_view> columns,
-                                 const std::string& rest) {
-  const bool there = has(kind);
-  std::string sql = "SELECT ";
-  bool first = true;
-  for (const std::string_view column : columns) {
-    if (!first) sql += ", ";
-    first = false;
-    const bool is_name = is_column_name(column);
-    if (!there || (is_name && !has_column(kind, column))) {
-      sql += "0";
-    } else {
-      sql += is_name ? "[" + std::string(column) + "]" : std::string(column);
-    }
-  }
-  if (!there) return database_.prepare(sql + " WHERE 0");
-  return database_.prepare(sql + " FROM " + table_name(kind) + " " + rest);
-}
+      output_(output) {}
 
 const std::map<std::int64_t, NamedMetric>& Session::named_metrics() {
   if (named_metrics_) return *named_metrics_;
   named_metrics_.emplace();
-  if (!database_.has_table("METRIC_VALUE")) return *named_metrics_;
-  auto rows = database_.prepare(
+  if (!database().has_table("METRIC_VALUE")) return *named_metrics_;
+  auto rows = database().prepare(
       "SELECT _id_, name, unit, description, isEvent FROM METRIC WHERE nvprofId IS NULL");
   while (rows.step()) {
     NamedMetric metric{.name = std::string(rows.text(1)),
@@ -118,86 +46,12 @@ const std::map<std::int64_t, NamedMetric>& Session::named_metrics() {
   return *named_metrics_;
 }
 
-void Session::find_window() {
-  const Filter& filter = options_.filter;
-  if (!filter.from_range.empty()) {
-    from_ = store::range_named(database_, filter.from_range).start;
-  }
-  if (!filter.to_range.empty()) to_ = store::range_named(database_, filter.to_range).stop;
-  if (filter.from) from_ = saturating_add(zero(), *filter.from);
-  if (filter.to) to_ = saturating_add(zero(), *filter.to);
-}
-
-std::int64_t Session::zero() {
-  if (!zero_) {
-    output_.progress("looking for the first record");
-    zero_ = store::zero_of_run(database_).value_or(0);
-  }
-  return *zero_;
-}
-
-const std::vector<std::int64_t>& Session::kernel_ids() {
-  if (kernel_ids_) return *kernel_ids_;
-  kernel_ids_.emplace();
-  const Pattern wanted(options_.filter.kernels);
-  std::set<std::int64_t> ids;
-  for (const schema::GpuKind& work : schema::gpu_kinds) {
-    if (!schema::is_kernel_kind(work.kind) || !has(work.kind)) continue;
-    auto names = database_.prepare("SELECT DISTINCT name FROM " + table_name(work.kind));
-    while (names.step()) ids.insert(names.integer(0));
-  }
-  for (const std::int64_t id : ids) {
-    if (wanted.found_in(names_.kernel(id))) kernel_ids_->push_back(id);
-  }
-  names_given_up_ = wanted.gave_up();
-  return *kernel_ids_;
-}
-
-std::optional<columns::Filter> Session::wanted_rows(std::string_view kind) {
-  columns::Filter filter{.from = from_, .to = to_, .devices = options_.filter.devices};
-  if (device) {
-    const auto& chosen = filter.devices;
-    const bool is_chosen = chosen.empty() || std::ranges::find(chosen, *device) != chosen.end();
-    if (!is_chosen && has_column(kind, "deviceId")) return std::nullopt;
-    filter.devices = {*device};
-  }
-  if (!options_.filter.kernels.empty()) {
-    if (schema::is_kernel_kind(kind)) {
-      filter.names = kernel_ids();
-    } else if (schema::is_gpu_kind(kind)) {
-      return std::nullopt;
-    }
-  }
-  return filter;
-}
-
-std::string Session::filter(std::string_view kind) {
-  const auto wanted = wanted_rows(kind);
-  if (!wanted) return "0";
-  std::string condition = "1";
-  const auto in = [&](const std::string& column, const std::vector<std::int64_t>& values) {
-    condition += " AND " + column + " IN (";
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      condition += (i > 0 ? ", " : "") + std::to_string(values[i]);
-    }
-    condition += ")";
-  };
-  if (has_column(kind, "deviceId") && !wanted->devices.empty()) in("deviceId", wanted->devices);
-  if (wanted->names) in("name", *wanted->names);
-  const std::string time = has_column(kind, "start") ? "start" : "timestamp";
-  if (has_column(kind, time)) {
-    if (wanted->from) condition += " AND " + time + " >= " + std::to_string(*wanted->from);
-    if (wanted->to) condition += " AND " + time + " < " + std::to_string(*wanted->to);
-  }
-  return condition;
-}
-
 Oddities Session::count_oddities(const std::string& kind) {
   Oddities counts;
   if (!has(kind)) return counts;
   output_.progress("reading " + table_name(kind));
   const bool api = std::ranges::find(api_kinds, kind) != api_kinds.end();
-  auto odd = database_.prepare(
+  auto odd = database().prepare(
       "SELECT count(*), count(CASE WHEN start = 0 OR [end] = 0 THEN 1 END), "
       "count(CASE WHEN start > 0 AND [end] = start THEN 1 END) FROM " +
       table_name(kind) + " WHERE NOT (start > 0 AND [end] > start) AND " + filter(kind));
@@ -233,12 +87,13 @@ void Session::begin_result() {
   };
   for (const schema::GpuKind& work : schema::nvprofs_gpu_kinds) add(work.kind);
   for (const std::string_view kind : api_kinds) add(kind);
-  for (const auto& [kind, bad] : other_kinds) {
-    auto count = select(kind, {"count(*)"}, "WHERE " + std::string(bad) + " AND " + filter(kind));
+  for (const std::string_view kind : other_kinds) {
+    auto count =
+        select(kind, {"count(*)"}, "WHERE NOT (" + valid_times(kind) + ") AND " + filter(kind));
     if (count.step()) sum.invalid += count.integer(0);
   }
   // Our files say under `losses` why there are no times.
-  const bool ours = database_.has_table("STATISTIC");
+  const bool ours = database().has_table("STATISTIC");
   const auto warn = [&](std::int64_t count, std::string_view what, std::string_view option) {
     if (count == 0 || ours) return;
     output_.warning(std::to_string(count) +
@@ -266,13 +121,13 @@ void Session::begin_result() {
 }
 
 void Session::report_skipped() {
-  if (const std::int64_t missing = names_.missing_strings()) {
+  if (const std::int64_t missing = names().missing_strings()) {
     output_.warning(std::to_string(missing) + (missing == 1 ? " name is" : " names are") +
                     " not in StringTable.");
   }
-  if (names_given_up_ > 0) {
-    output_.warning(std::to_string(names_given_up_) +
-                    (names_given_up_ == 1 ? " kernel name takes" : " kernel names take") +
+  if (const std::uint64_t given_up = names_given_up()) {
+    output_.warning(std::to_string(given_up) +
+                    (given_up == 1 ? " kernel name takes" : " kernel names take") +
                     " too long to search for what --kernels says, and counts as another.");
   }
   for (const auto& [what, count] : skipped_) {

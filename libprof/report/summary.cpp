@@ -65,10 +65,7 @@ void cut(std::vector<SummaryRow>& rows, int top) {
 }
 
 bool has_device_calls(Session& session) {
-  return session
-      .select("CDP_KERNEL", {"1"},
-              "WHERE start > 0 AND [end] > start AND " + session.filter("CDP_KERNEL") + " LIMIT 1")
-      .step();
+  return session.select("CDP_KERNEL", {"1"}, session.timed("CDP_KERNEL") + " LIMIT 1").step();
 }
 
 class SummaryTable {

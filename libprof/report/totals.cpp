@@ -75,7 +75,7 @@ Totals read_totals(Session& session, std::string_view kind, std::string_view key
   if (!session.has(kind)) return totals;
   Oddities odd;
   if (wanted) {
-    const std::string table = "CUPTI_ACTIVITY_KIND_" + std::string(kind);
+    const std::string table = table_name(kind);
     session.output().progress("reading " + table);
     const bool has_end = columns::find_table(table)->find("end") != nullptr;
     columns::Request request{

@@ -14,8 +14,7 @@ namespace gpuprof::report {
 
 Trace::Trace(Session& session, TraceParts parts) : session_(session) {
   const auto add = [&](std::unique_ptr<TraceSource> source) {
-    if (!session_.select(source->kind(), {"1"}, source->where() + " LIMIT 1").step()) return;
-    sources_.push_back(std::move(source));
+    if (source->any()) rows_.add(std::move(source));
   };
   if (parts.gpu) {
     for (const std::string_view kind : {"MEMCPY", "MEMSET", "MEMCPY2"}) {
@@ -52,11 +51,13 @@ Trace::Trace(Session& session, TraceParts parts) : session_(session) {
 Trace::~Trace() = default;
 
 bool Trace::has(std::string_view kind) const {
-  return std::ranges::any_of(sources_, [&](const auto& source) { return source->kind() == kind; });
+  return std::ranges::any_of(rows_.sources(),
+                             [&](const auto& source) { return source->kind() == kind; });
 }
 
 bool Trace::kernels_alone() const {
-  return std::ranges::all_of(sources_, [](const auto& source) { return source->is_kernel(); });
+  return std::ranges::all_of(rows_.sources(),
+                             [](const auto& source) { return source->is_kernel(); });
 }
 
 void Trace::make_columns(TraceParts parts) {
@@ -140,7 +141,7 @@ void Trace::set_scales(TraceParts parts) {
   };
   std::int64_t first = INT64_MAX, last = INT64_MIN;
   const bool openacc_alone = !parts.gpu && !parts.api;
-  for (const auto& source : sources_) {
+  for (const auto& source : rows_.sources()) {
     // Of a trace of OpenACC nvprof looks at nothing else.
     if (openacc_alone && !source->kind().starts_with("OPENACC")) continue;
     session_.output().progress("reading " + table_name(source->kind()));
@@ -159,7 +160,7 @@ void Trace::set_scales(TraceParts parts) {
     for (const auto& [field, amount] : source->amounts()) add(field, row.integer(column++));
   }
   if (first < last) add(TraceField::start, saturating_subtract(last, first));
-  if (!sources_.empty() && last == INT64_MIN) add(TraceField::start, INT64_MAX);
+  if (!rows_.sources().empty() && last == INT64_MIN) add(TraceField::start, INT64_MAX);
   std::vector<Column> columns;
   for (const TraceColumn& each : columns_) columns.push_back(each.column);
   largest.set_scales(columns, session_.output());
@@ -180,33 +181,21 @@ void Trace::widen_for_names() {
 }
 
 bool Trace::next() {
-  const bool first = !current_;
+  const bool first = !rows_.current();
   if (first) {
-    for (const auto& source : sources_) source->show(columns_);
-    for (const auto& source : sources_) {
-      session_.output().progress("sorting " + table_name(source->kind()));
-      source->advance();
-    }
-  } else {
-    current_->advance();
+    for (const auto& source : rows_.sources()) source->show(columns_);
   }
-  TraceSource* earliest = nullptr;
-  for (const auto& source : sources_) {
-    if (source->there() && (!earliest || source->start() < earliest->start())) {
-      earliest = source.get();
-    }
-  }
-  if (!earliest) return false;
-  current_ = earliest;
+  TraceSource* current = rows_.next();
+  if (!current) return false;
   // nvprof's traces count from their own first row, JSON from where --from counts from.
-  if (first) origin_ = session_.output().keyed() ? session_.zero() : current_->start();
-  current_->fill(origin_);
+  if (first) origin_ = session_.output().keyed() ? session_.zero() : current->start();
+  current->fill(origin_);
   return true;
 }
 
-std::span<const Cell> Trace::cells() const { return current_->cells(); }
-bool Trace::is_kernel() const { return current_->is_kernel(); }
-std::int64_t Trace::correlation_id() const { return current_->correlation_id(); }
+std::span<const Cell> Trace::cells() const { return rows_.current()->cells(); }
+bool Trace::is_kernel() const { return rows_.current()->is_kernel(); }
+std::int64_t Trace::correlation_id() const { return rows_.current()->correlation_id(); }
 
 void print_footnotes(Output& output, std::span<const TraceColumn> columns) {
   if (!output.text()) return;

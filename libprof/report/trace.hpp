@@ -1,7 +1,6 @@
 // Traces: one line per record, in the order of time.
 //
-// The rows come from one cursor per table and are merged while they are printed, so that memory
-// does not grow with the file.
+// The rows are merged while they are printed, so that memory does not grow with the file.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "libprof/read/merge.hpp"
 #include "libprof/report/session.hpp"
 #include "libprof/report/table.hpp"
 
@@ -97,8 +97,7 @@ class Trace {
 
   Session& session_;
   std::vector<TraceColumn> columns_;
-  std::vector<std::unique_ptr<TraceSource>> sources_;  // in the order of rows that start together
-  TraceSource* current_ = nullptr;                     // whose row it is
+  reading::Merge<TraceSource> rows_;
   std::int64_t origin_ = 0;
 };
 

@@ -105,7 +105,7 @@ class Statement {
 
 // The one way to a database. A connection opens its own file and what SQLite keeps beside it, and
 // no other file (ConfinedFiles). What is opened to be read was written by others: a Guard is over
-// it, on copies and parts of it too. store::ProfileFile decides in which mode such a file is
+// it, on copies and parts of it too. reading::ProfileFile decides in which mode such a file is
 // opened.
 class Database {
  public:

@@ -14,7 +14,7 @@
 #include "libprof/base/error.hpp"
 #include "libprof/export/excerpt.hpp"
 #include "libprof/export/for_nvprof.hpp"
-#include "libprof/store/profile_file.hpp"
+#include "libprof/read/profile_file.hpp"
 #include "tests/fuzz/reports.hpp"
 #include "tests/fuzz/support.hpp"
 
@@ -22,7 +22,7 @@ namespace gpuprof::fuzz {
 namespace {
 
 void print(const std::string& path, const report::Options& options) {
-  store::ProfileFile file(path);
+  reading::ProfileFile file(path);
   file.description();
   std::ostringstream text;
   file.read([&](store::Database& database) {
@@ -41,12 +41,12 @@ void cut(const std::string& path, std::uint32_t number) {
       options.keep = {"CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "CUPTI_ACTIVITY_KIND_MARKER"};
       break;
     case 1:
-      options.from = 0;
-      options.to = 1'000'000;
+      options.from = {0};
+      options.to = {1'000'000};
       break;
     default: options.change = exporting::make_readable_for_nvprof;
   }
-  store::ProfileFile file(path);
+  reading::ProfileFile file(path);
   file.read([&](store::Database& database) {
     unlink(part.c_str());
     exporting::write_excerpt(

@@ -41,8 +41,8 @@ inline report::Options options_of(std::uint32_t number) {
   options.cpu.by_thread = take(2) != 0;
   options.cpu.show_ccff = take(2) != 0;
   if (take(8) == 0) {
-    options.filter.from = 10;
-    options.filter.to = 100'000'000;
+    options.filter.from = {10};
+    options.filter.to = {100'000'000};
   }
   if (take(8) == 0) options.filter.kernels = "k|v";
   if (take(8) == 0) options.filter.devices = {0, 1};

@@ -281,11 +281,11 @@ TEST_CASE("the time window is for the beginnings of ranges") {
   const std::string sql =
       range(1, 100, 200, thread1, 1) + range(2, 150, 300, thread1, 2) + launch(1, 160, 1, 7);
   Options options = gpu;
-  options.filter.from = 20;
+  options.filter.from = {20};
   const std::string text = ranges(sql, options);
   CHECK_THAT(text, Catch::Contains("Range \"inner\"") && !Catch::Contains("Range \"outer\""));
   CHECK_THAT(text, !Catch::Contains("invalid"));
-  options.filter = {.kernels = {}, .devices = {}, .from = {}, .to = 20};
+  options.filter = {.to = {20}};
   CHECK_THAT(ranges(sql, options), Catch::Contains("Range \"outer\"") &&
                                        !Catch::Contains("Range \"inner\"") &&
                                        !Catch::Contains("invalid"));

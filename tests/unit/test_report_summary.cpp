@@ -6,7 +6,7 @@
 #include <string>
 
 #include "libprof/base/demangle.hpp"
-#include "libprof/report/names.hpp"
+#include "libprof/read/names.hpp"
 #include "libprof/report/report.hpp"
 
 using gpuprof::report::ApiDomain;

@@ -182,7 +182,7 @@ TEST_CASE("an end of a range has the name of its start, also of one before the t
     50ns         -  [Range end] (null) (Domain: <unnamed>)
 )");
   Options options = api();
-  options.filter.from = 25;
+  options.filter.from = {25};
   CHECK(trace(sql, options) == heading + R"(     0ns         -  [Range end] loop (Domain: <unnamed>)
     10ns         -  [Range end] solver (Domain: <unnamed>)
     20ns         -  [Range end] (null) (Domain: <unnamed>)
@@ -209,7 +209,7 @@ TEST_CASE("filters hold for each row, and units follow what is left") {
             "990,7.000000,2,1,1,64,1,1,32,0,0,\"H100 (1)\",\"1\",\"7\",\"axpy\",2\n");
   options.filter.kernels.clear();
   options.filter.devices = {0};
-  options.filter.from = 100;
+  options.filter.from = {100};
   CHECK(trace(sql, options) ==
         kernels +
             "ns,ms,,,,,,,,B,B,,,,,\n"

@@ -6,9 +6,9 @@
 
 #include "libprof/export/excerpt.hpp"
 #include "libprof/metrics/value_rows.hpp"
+#include "libprof/read/rescue.hpp"
 #include "libprof/report/report.hpp"
 #include "libprof/store/loader.hpp"
-#include "libprof/store/rescue.hpp"
 #include "libprof/wire/measures.hpp"
 #include "schema/nvprof_ids.hpp"
 #include "tests/unit/loaded.hpp"
@@ -541,7 +541,8 @@ TEST_CASE("a slice has the values of the kernels and ranges in it") {
         loader.database(), folder / name, options, [](std::string_view) {}, nullptr);
     return Database(folder / name, Database::Mode::read_only);
   };
-  Database slice = excerpt("slice.sqlite", {.from = 1000, .to = 2000, .keep = {}, .command = ""});
+  Database slice =
+      excerpt("slice.sqlite", {.from = {1000}, .to = {2000}, .keep = {}, .command = ""});
   CHECK(rows(slice, "SELECT value FROM kernel_metrics") == "2.0");
   CHECK(rows(slice, "SELECT value FROM range_metrics") == "5.0");
   CHECK(rows(slice, "SELECT count(*) FROM METRIC_VALUE") == "2");
@@ -564,7 +565,7 @@ TEST_CASE("values of metrics are rescued with the rest") {
       values.frame(1, values_of({kernel(1, 1), kernel(2, 2)}, {cycles, hit_rate}, {1, 2, 3, 4})));
   loader.finish();
   Database copy(":memory:", Database::Mode::create);
-  CHECK(store::rescue(loader.database(), copy, true, [](std::string_view) {}).empty());
+  CHECK(reading::rescue(loader.database(), copy, true, [](std::string_view) {}).empty());
   CHECK(rows(copy, "SELECT * FROM METRIC_VALUE") == "1|3|1.0 1|4|2.0 2|3|3.0 2|4|4.0");
   CHECK(rows(copy, "SELECT count(*) FROM kernel_metrics") == "4");
 }

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "libprof/store/loader.hpp"
-#include "libprof/store/rescue.hpp"
+#include "libprof/read/rescue.hpp"
 #include "libprof/store/string_writer.hpp"
 #include "schema/run.hpp"
 #include "tests/unit/loaded.hpp"
@@ -71,7 +71,7 @@ TEST_CASE("a text that comes again after any number of others has one row") {
     load("");
   }
   CHECK(loader.database().has_table(store::string_hashes));
-  CHECK(std::ranges::none_of(store::read_schema(loader.database()), [](const auto& object) {
+  CHECK(std::ranges::none_of(reading::read_schema(loader.database()), [](const auto& object) {
     return object.name == store::string_hashes;
   }));
   loader.finish();

@@ -5,7 +5,7 @@
 
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/run/log.hpp"
-#include "libprof/store/profile_file.hpp"
+#include "libprof/read/profile_file.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -17,7 +17,7 @@ constexpr char refused[] = "Error: Unable to import nvprof generated profile dat
 int import_command(const Options& options) {
   signal(SIGPIPE, SIG_IGN);
   Log log(options, true, getpid());
-  store::ProfileFile file(options.input);
+  reading::ProfileFile file(options.input);
   if (file.problem()) {
     // nvprof's line, and the reason; of a file that is missing there is nothing more to say.
     if (file.size() >= 0) std::fprintf(stderr, "======== %s\n", refused);

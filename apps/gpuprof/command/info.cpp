@@ -6,8 +6,8 @@
 
 #include "apps/gpuprof/command/progress.hpp"
 #include "apps/gpuprof/commands.hpp"
+#include "libprof/read/profile_file.hpp"
 #include "libprof/report/contents.hpp"
-#include "libprof/store/profile_file.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -19,7 +19,7 @@ struct Arguments {
 };
 
 int info(const Arguments& arguments) {
-  store::ProfileFile file(arguments.file);
+  reading::ProfileFile file(arguments.file);
   if (file.size() < 0) throw *file.problem();
   Progress progress;
   const auto contents = report::read_contents(file, arguments.file, arguments.options,

@@ -12,8 +12,8 @@
 #include "apps/gpuprof/commands.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/launch/file_name.hpp"
-#include "libprof/store/output_file.hpp"
-#include "libprof/store/profile_file.hpp"
+#include "libprof/read/profile_file.hpp"
+#include "libprof/record/output_file.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -35,11 +35,11 @@ int write_excerpt(ExcerptJob job) {
   if (same_file(output, job.input)) {
     throw Error("-o names the file that is read", "choose another name", ExitCode::output_failed);
   }
-  store::ProfileFile file(job.input);
+  reading::ProfileFile file(job.input);
   if (file.problem()) throw Error(*file.problem());
-  const store::FileRules rules{.overwrite = job.file.overwrite, .mode = job.file.file_mode};
+  const record::FileRules rules{.overwrite = job.file.overwrite, .mode = job.file.file_mode};
   Progress progress;
-  std::optional<store::OutputFile> made(std::in_place, output, rules);
+  std::optional<record::OutputFile> made(std::in_place, output, rules);
   const auto show = [&](std::string_view what) { progress.show(what); };
   exporting::Excerpt excerpt;
   try {

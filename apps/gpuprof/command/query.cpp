@@ -16,7 +16,7 @@
 #include "libprof/base/text.hpp"
 #include "libprof/metrics/nearest.hpp"
 #include "libprof/report/query.hpp"
-#include "libprof/store/profile_file.hpp"
+#include "libprof/read/profile_file.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -96,7 +96,7 @@ int answer(Arguments& arguments) {
     throw Error("--csv, --json and --markdown exclude one another", "", ExitCode::bad_option);
   }
   if (arguments.file.empty()) return list(false);
-  store::ProfileFile file(arguments.file);
+  reading::ProfileFile file(arguments.file);
   if (file.problem()) throw Error(*file.problem());
   if (arguments.query.empty()) return list(true);
   if (arguments.query == "-") {

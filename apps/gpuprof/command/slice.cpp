@@ -4,7 +4,6 @@
 
 #include "apps/gpuprof/command/new_profile.hpp"
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/option/table.hpp"
 #include "libprof/base/shell.hpp"
 
 namespace gpuprof::app {
@@ -15,36 +14,25 @@ struct Slice {
   std::string from, to, nvtx;
 };
 
-struct Time {
-  std::optional<std::int64_t> ns;
-  std::string range;
-};
-
-Time parse_time(const char* name, const std::string& value) {
+reading::Moment parse_time(const char* name, const std::string& value) {
   if (value.empty()) return {};
-  Options parsed;
-  if (const auto refused = apply(*find_option(name), value, parsed)) {
-    throw Error("--" + std::string(name) + " takes " + refused->takes, "", ExitCode::bad_option);
-  }
-  const report::Filter& filter = parsed.reports.filter;
-  return {filter.from ? filter.from : filter.to,
-          filter.from_range.empty() ? filter.to_range : filter.from_range};
+  const auto moment = reading::parse_moment(value);
+  if (moment) return *moment;
+  throw Error("--" + std::string(name) + " takes " + std::string(reading::moment_words), "",
+              ExitCode::bad_option);
 }
 
 int slice(Slice& slice) {
   ExcerptJob& job = slice.job;
   exporting::ExcerptOptions& window = job.options;
   if (!slice.nvtx.empty()) slice.from = slice.to = "nvtx:" + slice.nvtx;
-  const Time from = parse_time("from", slice.from), to = parse_time("to", slice.to);
-  window.from = from.ns;
-  window.to = to.ns;
-  window.from_range = from.range;
-  window.to_range = to.range;
+  window.from = parse_time("from", slice.from);
+  window.to = parse_time("to", slice.to);
   if (slice.from.empty() && slice.to.empty() && !window.anonymise) {
     throw Error("there is no time window", "give --from, --to, both, or --nvtx",
                 ExitCode::bad_option);
   }
-  if (window.from && window.to && *window.from >= *window.to) {
+  if (window.from.ns && window.to.ns && *window.from.ns >= *window.to.ns) {
     throw Error("--from is not before --to", "", ExitCode::bad_option);
   }
   std::vector<std::string> words{"gpuprof", "slice"};

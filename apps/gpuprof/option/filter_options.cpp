@@ -1,6 +1,4 @@
 // What reports look at, and which kernels metrics are measured of.
-#include <cmath>
-
 #include "apps/gpuprof/option/setters.hpp"
 #include "libprof/base/text.hpp"
 
@@ -9,26 +7,11 @@ namespace {
 
 using G = OptionGroup;
 
-// "1.5s", "20ms", "7us", "12ns"; a bare number is seconds. "nvtx:NAME": a range.
-Set time(std::optional<std::int64_t>& (*target)(Options&), std::string& (*range)(Options&)) {
+Set time(reading::Moment& (*target)(Options&)) {
   return [=](Options& options, const std::string& value) -> std::optional<Refusal> {
-    constexpr std::string_view nvtx = "nvtx:";
-    const bool named = value.starts_with(nvtx) && value.size() > nvtx.size();
-    range(options) = named ? value.substr(nvtx.size()) : "";
-    target(options).reset();
-    if (named) return {};
-    const std::size_t digits = std::min(value.find_first_not_of("0123456789."), value.size());
-    const auto number = parse<double>(std::string_view(value).substr(0, digits));
-    const std::string unit = value.substr(digits);
-    const double factor = unit.empty() || unit == "s" ? 1e9
-                          : unit == "ms"              ? 1e6
-                          : unit == "us"              ? 1e3
-                          : unit == "ns"              ? 1
-                                                      : 0;
-    if (!number || factor == 0 || *number * factor > 9e18) {
-      return Refusal{.takes = "a time such as 1.5 or 1.5s, 20ms, 7us, 12ns, or nvtx:NAME"};
-    }
-    target(options) = std::llround(*number * factor);
+    const auto moment = reading::parse_moment(value);
+    if (!moment) return Refusal{.takes = std::string(reading::moment_words)};
+    target(options) = *moment;
     return {};
   };
 }
@@ -103,16 +86,14 @@ std::vector<Option> filter_options() {
                "is where the first NVTX range of that name begins, and behind --to where it ends.",
        .ours = true,
        .common = true,
-       .set = time([](Options& o) -> std::optional<std::int64_t>& { return o.reports.filter.from; },
-                   [](Options& o) -> std::string& { return o.reports.filter.from_range; })},
+       .set = time([](Options& o) -> reading::Moment& { return o.reports.filter.from; })},
       {.name = "to",
        .argument = "TIME",
        .group = G::filter,
        .help = "Records that begin before this time",
        .ours = true,
        .common = true,
-       .set = time([](Options& o) -> std::optional<std::int64_t>& { return o.reports.filter.to; },
-                   [](Options& o) -> std::string& { return o.reports.filter.to_range; })},
+       .set = time([](Options& o) -> reading::Moment& { return o.reports.filter.to; })},
       {.name = "nvtx",
        .argument = "NAME",
        .group = G::filter,
@@ -121,9 +102,7 @@ std::vector<Option> filter_options() {
        .common = true,
        .set =
            [](Options& o, const std::string& value) {
-             o.reports.filter.from_range = o.reports.filter.to_range = value;
-             o.reports.filter.from.reset();
-             o.reports.filter.to.reset();
+             o.reports.filter.from = o.reports.filter.to = {.range = value};
              return std::optional<Refusal>();
            }},
   };

@@ -13,7 +13,7 @@
 #include "libprof/base/printable.hpp"
 #include "libprof/base/shell.hpp"
 #include "libprof/metrics/nearest.hpp"
-#include "libprof/store/profile_file.hpp"
+#include "libprof/read/profile_file.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -23,9 +23,9 @@ std::string file_for_gpuprof(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return {};
   const std::string name = shell_line({path});
-  const store::ProfileFile file(path);
+  const reading::ProfileFile file(path);
   const bool profile =
-      file.format() == store::Format::gpuprof || file.format() == store::Format::nvprof;
+      file.format() == reading::Format::gpuprof || file.format() == reading::Format::nvprof;
   if (profile && !file.problem()) {
     return "It is a profile: gpuprof -i " + name + " prints its reports, gpuprof info " + name +
            " says what is in it.";

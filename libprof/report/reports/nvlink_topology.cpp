@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "libprof/base/saturating.hpp"
-#include "libprof/report/blob.hpp"
+#include "libprof/read/blob.hpp"
 #include "libprof/report/report.hpp"
 #include "libprof/report/table.hpp"
 
@@ -33,7 +33,7 @@ std::map<Uuid, std::int64_t> devices_by_uuid(Session& session) {
   auto rows = session.select("DEVICE", {"id", "uuid"});
   while (rows.step()) {
     const auto uuid = rows.blob(1);
-    if (uuid.size() == 16) devices.try_emplace(blob_field<Uuid>(uuid, 0), rows.integer(0));
+    if (uuid.size() == 16) devices.try_emplace(reading::blob_field<Uuid>(uuid, 0), rows.integer(0));
   }
   return devices;
 }
@@ -64,10 +64,10 @@ std::vector<Link> read(Session& session) {
       End& end = link.ends[static_cast<std::size_t>(i)];
       const auto id = rows.blob(2 + i);
       if (rows.integer(i) != gpu_type) {
-        end.name = "CPU " + std::to_string(blob_field<std::uint32_t>(id, 0));
+        end.name = "CPU " + std::to_string(reading::blob_field<std::uint32_t>(id, 0));
         continue;
       }
-      const auto device = devices.find(blob_field<Uuid>(id, 0));
+      const auto device = devices.find(reading::blob_field<Uuid>(id, 0));
       if (device == devices.end()) continue;
       end.name =
           session.names().device_model(device->second) + " " + std::to_string(device->second);

@@ -119,7 +119,7 @@ class RangeSummaries {
   void read_openmp() {
     auto rows =
         session_.select("OPENMP", {"cuProcessId", "cuThreadId", "start", "end", "eventKind"},
-                        "WHERE start > 0 AND [end] >= start AND " + session_.filter("OPENMP"));
+                        session_.timed("OPENMP"));
     while (rows.step()) {
       const std::int64_t kind = rows.integer(4);
       add_call(rows.integer(0), rows.integer(1),

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "libprof/report/blob.hpp"
+#include "libprof/read/blob.hpp"
 #include "libprof/report/report.hpp"
 #include "libprof/report/table.hpp"
 
@@ -45,10 +45,10 @@ Pci read(Session& session) {
     const std::int64_t domain = rows.integer(2);
     const Bus upstream{domain, rows.integer(3)};
     if (rows.integer(0) == gpu_type) {
-      const std::int64_t device = blob_field<std::uint32_t>(id, 0);
+      const std::int64_t device = reading::blob_field<std::uint32_t>(id, 0);
       if (known.insert(device).second) pci.gpus.push_back({device, upstream});
     } else if (rows.integer(0) == bridge_type) {
-      const Bus secondary{domain, blob_field<std::uint16_t>(attributes, 0)};
+      const Bus secondary{domain, reading::blob_field<std::uint16_t>(attributes, 0)};
       const bool is_new = pci.bridges.try_emplace(secondary, bridge_count + 1, upstream).second;
       bridge_count += is_new;
     }

@@ -3,8 +3,8 @@
 #include <array>
 #include <map>
 
+#include "libprof/read/blob.hpp"
 #include "libprof/report/all_reports.hpp"
-#include "libprof/report/blob.hpp"
 #include "libprof/report/table.hpp"
 
 namespace gpuprof::report {
@@ -53,7 +53,8 @@ std::map<std::int64_t, DeviceSamples> read(Session& session) {
     }
     for (std::size_t i = 0; i < qualities.size(); ++i) {
       if (qualities[i].kind != rows.integer(1)) continue;
-      devices[rows.integer(0)][i].add(blob_field<std::uint32_t>(data, qualities[i].offset));
+      devices[rows.integer(0)][i].add(
+          reading::blob_field<std::uint32_t>(data, qualities[i].offset));
     }
   }
   return devices;

@@ -60,9 +60,7 @@ class LaunchedKernels {
 class ApiSource : public TraceSource {
  public:
   ApiSource(Session& session, std::string_view kind, std::shared_ptr<LaunchedKernels> launched)
-      : TraceSource(session, {.kind = kind,
-                              .time = "start",
-                              .valid = "start > 0 AND [end] >= start",
+      : TraceSource(session, {.rows = {.kind = kind},
                               .amounts = {{TraceField::duration, "[end] - start"}},
                               .correlation_id = 3}),
         domain_(kind == "DRIVER" ? ApiDomain::driver : ApiDomain::runtime),

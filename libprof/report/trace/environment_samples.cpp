@@ -2,7 +2,7 @@
 #include <string>
 #include <utility>
 
-#include "libprof/report/blob.hpp"
+#include "libprof/read/blob.hpp"
 #include "libprof/report/trace/sources.hpp"
 
 namespace gpuprof::report {
@@ -12,9 +12,9 @@ namespace {
 class SystemSource : public TraceSource {
  public:
   explicit SystemSource(Session& session)
-      : TraceSource(session, {.kind = "ENVIRONMENT",
-                              .time = "timestamp",
-                              .valid = "timestamp > 0 AND length(data) = 20",
+      : TraceSource(session, {.rows = {.kind = "ENVIRONMENT",
+                                       .time = "timestamp",
+                                       .valid = "timestamp > 0 AND length(data) = 20"},
                               .amounts = {}}) {
     auto damaged =
         session.select(kind(), {"1"}, "WHERE length(data) IS NOT 20 AND " + session.filter(kind()));
@@ -35,10 +35,10 @@ class SystemSource : public TraceSource {
     number(TraceField::device_id, rows_.integer(1));
     std::string* value = text(TraceField::system);
     value->clear();
-    append_number(*value, blob_field<std::uint32_t>(data, 0));
+    append_number(*value, reading::blob_field<std::uint32_t>(data, 0));
     const auto and_second = [&] {
       *value += '/';
-      append_number(*value, blob_field<std::uint32_t>(data, 4));
+      append_number(*value, reading::blob_field<std::uint32_t>(data, 4));
     };
     switch (rows_.integer(2)) {
       case 1: and_second(); return text(TraceField::name, "[SM/Memory Clock (MHz)]");

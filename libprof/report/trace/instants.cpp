@@ -11,9 +11,9 @@ namespace {
 class InstantSource : public TraceSource {
  public:
   InstantSource(Session& session, const ValueTable& table)
-      : TraceSource(
-            session,
-            {.kind = table.kind, .time = "timestamp", .valid = "timestamp > 0", .amounts = {}}),
+      : TraceSource(session,
+                    {.rows = {.kind = table.kind, .time = "timestamp", .valid = "timestamp > 0"},
+                     .amounts = {}}),
         values_(table) {}
 
  protected:
@@ -29,8 +29,7 @@ class InstantSource : public TraceSource {
     const TraceField field =
         values_.is_metric ? TraceField::instant_metric : TraceField::instant_event;
     if (!row) {
-      session_.skip("CUPTI_ACTIVITY_KIND_" + std::string(kind()) +
-                    " with a value that is not of 8 bytes");
+      session_.skip(table_name(kind()) + " with a value that is not of 8 bytes");
       nothing(field);
       return text(TraceField::name, "");
     }

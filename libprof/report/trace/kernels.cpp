@@ -10,9 +10,7 @@ namespace {
 class KernelSource : public TraceSource {
  public:
   KernelSource(Session& session, std::string_view kind)
-      : TraceSource(session, {.kind = kind,
-                              .time = "start",
-                              .valid = std::string(gpu_times),
+      : TraceSource(session, {.rows = {.kind = kind},
                               .amounts = {{TraceField::duration, "[end] - start"},
                                           {TraceField::static_memory, "staticSharedMemory"},
                                           {TraceField::dynamic_memory, "dynamicSharedMemory"}},

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "libprof/report/blob.hpp"
+#include "libprof/read/blob.hpp"
 #include "libprof/report/trace/sources.hpp"
 
 namespace gpuprof::report {
@@ -13,9 +13,9 @@ namespace {
 class MarkerSource : public TraceSource {
  public:
   explicit MarkerSource(Session& session)
-      : TraceSource(
-            session,
-            {.kind = "MARKER", .time = "timestamp", .valid = "timestamp > 0", .amounts = {}}) {}
+      : TraceSource(session,
+                    {.rows = {.kind = "MARKER", .time = "timestamp", .valid = "timestamp > 0"},
+                     .amounts = {}}) {}
 
   // An end has its name from the start, so starts count also where a filter hides them.
   void advance() override {
@@ -42,7 +42,7 @@ class MarkerSource : public TraceSource {
     const std::string is_shown = session_.filter(kind());
     return session_.select(
         kind(), {"timestamp", "flags", "id", "objectId", "name", "domain", "objectKind", is_shown},
-        "WHERE " + table_.valid + order());
+        "WHERE " + valid() + order());
   }
   void read() override {
     const std::int64_t flags = rows_.integer(1);
@@ -65,7 +65,7 @@ class MarkerSource : public TraceSource {
   }
   // 0: not known.
   std::int64_t process_id() const {
-    const auto id = object_id(rows_.blob(3));
+    const auto id = reading::object_id(rows_.blob(3));
     const bool has_process = rows_.integer(6) <= 2;  // of a process or a thread
     return id && has_process ? (*id)[0] : 0;
   }

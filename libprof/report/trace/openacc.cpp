@@ -11,10 +11,9 @@ namespace {
 class OpenaccSource : public TraceSource {
  public:
   OpenaccSource(Session& session, const OpenaccKind& kind)
-      : TraceSource(session, {.kind = kind.table,
-                              .time = "start",
-                              .valid = openacc_valid(session),
-                              .amounts = {{TraceField::duration, "[end] - start"}}}),
+      : TraceSource(session,
+                    {.rows = {.kind = kind.table, .valid = openacc_valid(session, kind.table)},
+                     .amounts = {{TraceField::duration, "[end] - start"}}}),
         object_(kind.object),
         names_(session) {}
 

@@ -11,9 +11,7 @@ class OwnWorkSource : public TraceSource {
  public:
   OwnWorkSource(Session& session, const schema::GpuKind& work)
       : TraceSource(session,
-                    {.kind = work.kind,
-                     .time = "start",
-                     .valid = "start > 0 AND [" + std::string(work.end) + "] > start",
+                    {.rows = {.kind = work.kind},
                      .amounts = {{TraceField::duration, "[" + std::string(work.end) + "] - start"}},
                      .correlation_id = 2}),
         work_(work) {}

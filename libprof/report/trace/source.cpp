@@ -2,8 +2,6 @@
 
 namespace gpuprof::report {
 
-std::string table_name(std::string_view kind) { return "CUPTI_ACTIVITY_KIND_" + std::string(kind); }
-
 std::string_view memory_name(std::int64_t kind) {
   static constexpr std::array<std::string_view, 6> names{"Unknown", "Pageable", "Pinned",
                                                          "Device",  "Array",    "Managed"};

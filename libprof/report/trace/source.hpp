@@ -12,10 +12,12 @@
 #include <vector>
 
 #include "libprof/base/saturating.hpp"
+#include "libprof/read/merge.hpp"
 #include "libprof/report/session.hpp"
 #include "libprof/report/table.hpp"
 #include "libprof/report/trace.hpp"
 #include "libprof/store/sqlite.hpp"
+#include "schema/gpu_kinds.hpp"
 
 namespace gpuprof::report {
 
@@ -28,36 +30,27 @@ void append_number(std::string& text, Number number, int base = 10) {
               std::to_chars(digits.data(), digits.data() + digits.size(), number, base).ptr);
 }
 
-std::string table_name(std::string_view kind);
-
 // CUpti_ActivityMemoryKind. Empty: unknown to us.
 std::string_view memory_name(std::int64_t kind);
 
-// Rows of GPU work that have times.
-inline constexpr std::string_view gpu_times = "start > 0 AND [end] > start";
-
 // What a source reads.
 struct TraceTable {
-  std::string_view kind;
-  std::string_view time;    // column of the start
-  std::string valid;        // which rows are shown
+  reading::TimedTable rows;
   Amounts amounts;          // what units depend on, besides the start
   int correlation_id = -1;  // its place in the SELECT
 };
 
-// The rows of one table, in the order of their start.
-class TraceSource {
+// The rows of one table, with the cells of the row that it is at.
+class TraceSource : public reading::Source {
  public:
-  TraceSource(Session& session, TraceTable table) : session_(session), table_(std::move(table)) {}
-  virtual ~TraceSource() = default;
-  TraceSource(const TraceSource&) = delete;
-  TraceSource& operator=(const TraceSource&) = delete;
+  TraceSource(Session& session, TraceTable table)
+      : Source(session, std::move(table.rows)),
+        session_(session),
+        amounts_(std::move(table.amounts)),
+        correlation_id_(table.correlation_id) {}
 
-  std::string_view kind() const { return table_.kind; }
-  const Amounts& amounts() const { return table_.amounts; }
-  std::string_view time() const { return table_.time; }
-  std::string where() { return "WHERE " + table_.valid + " AND " + session_.filter(kind()); }
-  bool is_kernel() const { return kind().ends_with("KERNEL"); }
+  const Amounts& amounts() const { return amounts_; }
+  bool is_kernel() const { return schema::is_kernel_kind(kind()); }
 
   // Before the first advance().
   void show(const std::vector<TraceColumn>& columns) {
@@ -66,29 +59,19 @@ class TraceSource {
       places_[static_cast<std::size_t>(columns[i].field)] = static_cast<int>(i);
     }
     cells_.resize(columns.size());
-    rows_ = open();
   }
-  virtual void advance() {
-    there_ = rows_.step();
-    if (there_) start_ = rows_.integer(0);
-  }
-  // Whether there is a row, after advance().
-  bool there() const { return there_; }
-  std::int64_t start() const { return start_; }
   std::int64_t correlation_id() const {
-    return table_.correlation_id < 0 ? 0 : rows_.integer(table_.correlation_id);
+    return correlation_id_ < 0 ? 0 : rows_.integer(correlation_id_);
   }
   void fill(std::int64_t origin) {
     number(TraceField::start, saturating_subtract(start_, origin));
     number(TraceField::absolute_start, start_);
-    if (table_.correlation_id >= 0) number(TraceField::correlation_id, correlation_id());
+    if (correlation_id_ >= 0) number(TraceField::correlation_id, correlation_id());
     read();
   }
   std::span<const Cell> cells() const { return cells_; }
 
  protected:
-  // SELECT in order(), the start first.
-  virtual store::Statement open() = 0;
   // Fills the cells of the row. A source sets the same cells in each row, or all of them anew.
   virtual void read() = 0;
 
@@ -96,7 +79,6 @@ class TraceSource {
   std::string_view shown(TraceField field, std::string_view column) {
     return cell(field) ? column : "0";
   }
-  std::string order() const { return " ORDER BY " + std::string(table_.time); }
 
   Cell* cell(TraceField field) {
     const int place = places_[static_cast<std::size_t>(field)];
@@ -156,12 +138,10 @@ class TraceSource {
   }
 
   Session& session_;
-  const TraceTable table_;
-  store::Statement rows_;
-  std::int64_t start_ = 0;
-  bool there_ = false;
 
  private:
+  const Amounts amounts_;
+  const int correlation_id_;
   std::array<int, static_cast<std::size_t>(TraceField::count)> places_{};
   std::vector<Cell> cells_;
 };

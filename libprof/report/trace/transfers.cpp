@@ -22,9 +22,7 @@ class TransferSource : public TraceSource {
  public:
   TransferSource(Session& session, std::string_view kind)
       : TraceSource(session,
-                    {.kind = kind,
-                     .time = "start",
-                     .valid = std::string(gpu_times),
+                    {.rows = {.kind = kind},
                      .amounts = {{TraceField::duration, "[end] - start"},
                                  {TraceField::size, "bytes"},
                                  {TraceField::throughput, "bytes * 1000000000 / ([end] - start)"}},

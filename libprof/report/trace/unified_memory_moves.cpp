@@ -22,10 +22,7 @@ class UnifiedMemorySource : public TraceSource {
  public:
   explicit UnifiedMemorySource(Session& session)
       : TraceSource(session,
-                    {.kind = "UNIFIED_MEMORY_COUNTER",
-                     .time = "start",
-                     .valid = "start > 0 AND ([end] > start OR "
-                              "[end] = 0 AND counterKind IN (3, 5, 7))",
+                    {.rows = {.kind = "UNIFIED_MEMORY_COUNTER"},
                      .amounts = {{TraceField::duration,
                                   "CASE WHEN [end] > start THEN [end] - start ELSE 0 END"}}}) {}
 

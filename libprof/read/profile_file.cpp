@@ -1,4 +1,4 @@
-#include "libprof/store/profile_file.hpp"
+#include "libprof/read/profile_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -14,17 +14,22 @@
 #include <utility>
 
 #include "libprof/base/letter_case.hpp"
+#include "libprof/read/rescue.hpp"
+#include "libprof/read/tables.hpp"
 #include "libprof/store/file_header.hpp"
-#include "libprof/store/rescue.hpp"
 #include "libprof/wire/format.hpp"
 #include "schema/activity/all.hpp"
 #include "schema/database.hpp"
 #include "schema/run.hpp"
 
-namespace gpuprof::store {
+namespace gpuprof::reading {
+
+using store::Database;
+using store::DatabaseError;
+using store::FileHeader;
+
 namespace {
 
-constexpr std::string_view kind_prefix = "CUPTI_ACTIVITY_KIND_";
 constexpr int oldest_version = 8;
 constexpr std::string_view copy_name = "profile.sqlite";
 
@@ -399,46 +404,4 @@ void ProfileFile::tell(const std::vector<Loss>& losses) {
   for (std::string& sentence : sentences(losses)) notes_.push_back(std::move(sentence));
 }
 
-NvtxTimes range_named(Database& database, const std::string& name, const std::string& schema) {
-  if (database.has_column("NVTX_RANGE", "stop", schema)) {
-    auto range = database.prepare("SELECT r.start, r.stop FROM " + schema +
-                                  ".NVTX_RANGE AS r JOIN " + schema +
-                                  ".StringTable AS s ON s._id_ = r.name "
-                                  "WHERE s.value = ?1 ORDER BY r.start LIMIT 1");
-    if (range.bind(1, name).step()) {
-      NvtxTimes times{.start = range.integer(0), .stop = {}};
-      if (!range.is_null(1)) times.stop = range.integer(1);
-      return times;
-    }
-  }
-  throw Error("no NVTX range is called " + name, "the view nvtx_ranges has their names",
-              ExitCode::bad_option);
-}
-
-std::optional<std::int64_t> zero_of_run(Database& database, const std::string& schema) {
-  const auto there = [&](const std::string& table) {
-    return database
-        .prepare("SELECT 1 FROM " + schema +
-                 ".sqlite_master WHERE type = 'table' AND name = ?1 COLLATE NOCASE")
-        .bind(1, table)
-        .step();
-  };
-  // Somebody else's file may have a table of that name too.
-  if (there("RUN") && database.has_column("RUN", "key", schema) &&
-      database.has_column("RUN", "value", schema)) {
-    const auto zero = database.integer("SELECT value FROM " + schema +
-                                       ".RUN WHERE key = 'zero_ns' AND typeof(value) = 'integer'");
-    if (zero) return zero;
-  }
-  std::optional<std::int64_t> first;
-  for (const schema::FirstTime& time : schema::first_times) {
-    const std::string table = std::string(kind_prefix).append(time.kind), column(time.column);
-    if (!there(table) || !database.has_column(table, column, schema)) continue;
-    const auto earliest = database.integer("SELECT min(" + column + ") FROM " + schema + "." +
-                                           table + " WHERE " + column + " > 0");
-    if (earliest && (!first || *earliest < *first)) first = earliest;
-  }
-  return first;
-}
-
-}  // namespace gpuprof::store
+}  // namespace gpuprof::reading

@@ -9,7 +9,7 @@
 #include "libprof/base/error.hpp"
 #include "libprof/base/temporary_folder.hpp"
 
-namespace gpuprof::store {
+namespace gpuprof::record {
 
 // How files are made. They tell of what a user does, so by default they are his alone.
 struct FileRules {
@@ -61,4 +61,4 @@ class OutputFile {
   std::unique_ptr<TemporaryFolder> folder_;  // null: it has its place
 };
 
-}  // namespace gpuprof::store
+}  // namespace gpuprof::record

@@ -1,4 +1,4 @@
-#include "libprof/store/rescue.hpp"
+#include "libprof/read/rescue.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -15,7 +15,15 @@
 #include "schema/activity/all.hpp"
 #include "schema/database.hpp"
 
-namespace gpuprof::store {
+namespace gpuprof::reading {
+
+using store::Database;
+using store::DatabaseError;
+using store::ForeignSql;
+using store::own_sql;
+using store::quoted_name;
+using store::Statement;
+
 namespace {
 
 constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
@@ -279,7 +287,7 @@ std::vector<SchemaObject> read_schema(Database& database, const std::string& sch
     const std::string_view name = row.text(2), sql = row.text(4);
     if (sql.empty() || name_starts_with(name, "sqlite_")) continue;
     std::string type(row.text(1));
-    if (type == "table" && name == string_hashes) continue;
+    if (type == "table" && name == store::string_hashes) continue;
     if (type == "table" && row.integer(3) == 0) type = "virtual table";
     objects.push_back({std::move(type), std::string(name), ForeignSql(sql)});
   }
@@ -344,4 +352,4 @@ std::vector<Loss> rescue(Database& damaged, Database& copy, bool ours,
   return losses;
 }
 
-}  // namespace gpuprof::store
+}  // namespace gpuprof::reading

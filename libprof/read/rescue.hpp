@@ -9,18 +9,18 @@
 
 #include "libprof/store/sqlite.hpp"
 
-namespace gpuprof::store {
+namespace gpuprof::reading {
 
 struct SchemaObject {
   std::string type;  // table, virtual table, view, index or trigger
   std::string name;
-  ForeignSql sql;
+  store::ForeignSql sql;
 };
 
 // What a database says it consists of, in the order it was made, without what SQLite makes by
 // itself. `schema` is an attached database's name. `complete` is set to false if a part of the list
 // is damaged.
-std::vector<SchemaObject> read_schema(Database& database, const std::string& schema = "main",
+std::vector<SchemaObject> read_schema(store::Database& database, const std::string& schema = "main",
                                       bool* complete = nullptr);
 
 // Of a table in a damaged file.
@@ -37,7 +37,7 @@ struct Loss {
 // were, but for virtual tables and triggers. Lost rows are judged by gaps in row ids and by what
 // the file says of the length of its tables. Throws DatabaseError if nothing can be read.
 // `progress` is called with each table's name.
-std::vector<Loss> rescue(Database& damaged, Database& copy, bool ours,
+std::vector<Loss> rescue(store::Database& damaged, store::Database& copy, bool ours,
                          const std::function<void(std::string_view table)>& progress);
 
-}  // namespace gpuprof::store
+}  // namespace gpuprof::reading

@@ -1,4 +1,4 @@
-#include "libprof/store/output_file.hpp"
+#include "libprof/record/output_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,10 +15,10 @@
 #include <utility>
 
 #include "libprof/base/path.hpp"
-#include "libprof/store/profile_file.hpp"
+#include "libprof/read/profile_file.hpp"
 #include "libprof/wire/format.hpp"
 
-namespace gpuprof::store {
+namespace gpuprof::record {
 namespace {
 
 constexpr std::string_view shared_memory = "-shm";
@@ -72,9 +72,9 @@ std::optional<Error> why_not_replaced(const std::string& path) {
   if (!head.starts_with("SQLite format 3")) {
     return refusal(path + " is neither a profile nor a capture", only_profiles);
   }
-  const ProfileFile profile(path);
-  if (profile.format() != Format::gpuprof && profile.format() != Format::nvprof) {
-    const std::string what = profile.format() == Format::no_database
+  const reading::ProfileFile profile(path);
+  if (profile.format() != reading::Format::gpuprof && profile.format() != reading::Format::nvprof) {
+    const std::string what = profile.format() == reading::Format::no_database
                                  ? "is a database that cannot be read"
                                  : "is: " + profile.description();
     return refusal(path + " " + what, only_profiles);
@@ -243,4 +243,4 @@ bool OutputFile::replace() {
   throw failure(name_, error);
 }
 
-}  // namespace gpuprof::store
+}  // namespace gpuprof::record

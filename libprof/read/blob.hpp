@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-namespace gpuprof::report {
+namespace gpuprof::reading {
 
 // The field at `offset`; the blob must be long enough.
 template <typename T>
@@ -26,4 +26,4 @@ inline std::optional<std::array<std::uint32_t, 3>> object_id(std::span<const std
                     blob_field<std::uint32_t>(blob, 8)};
 }
 
-}  // namespace gpuprof::report
+}  // namespace gpuprof::reading

@@ -1,4 +1,4 @@
-#include "libprof/report/names.hpp"
+#include "libprof/read/names.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,10 +8,10 @@
 #include "libprof/base/demangle.hpp"
 #include "libprof/base/nvprof_demangle.hpp"
 #include "libprof/base/printable.hpp"
-#include "libprof/report/blob.hpp"
+#include "libprof/read/blob.hpp"
 #include "schema/nvprof_api.hpp"
 
-namespace gpuprof::report {
+namespace gpuprof::reading {
 
 std::string_view without_version(std::string_view api_name) {
   return schema::without_version(api_name);
@@ -29,14 +29,39 @@ bool is_transfer(std::string_view name) {
   return name == memset_name || name.starts_with("[CUDA memcpy ");
 }
 
-Names::Names(store::Database& database, NameStyle style) : style_(style) {
+ApiNames::ApiNames(store::Database& database) {
+  // Somebody else's file may have a table of that name too.
+  for (const std::string_view column : {"domain", "cbid", "name"}) {
+    if (!database.has_column("API_NAME", column)) return;
+  }
+  names_ = database.prepare("SELECT name FROM main.API_NAME WHERE domain = ?1 AND cbid = ?2");
+}
+
+std::string ApiNames::find(ApiDomain domain, std::int64_t cbid) {
+  const bool runtime = domain == ApiDomain::runtime;
+  std::string name;
+  if (names_.handle()) {
+    names_.bind(1, runtime ? "runtime" : "driver").bind(2, cbid);
+    if (names_.step()) name = names_.text(0);
+    names_.reset();
+  }
+  // CUPTI calls functions that it no longer knows by their numbers: "cuda34".
+  const bool placeholder = name.size() > 4 && name.starts_with("cuda") &&
+                           name.find_first_not_of("0123456789", 4) == std::string::npos;
+  if (!name.empty() && !placeholder) return name;
+  const auto known = schema::nvprof_api_names(runtime);
+  if (cbid >= 0 && cbid < static_cast<std::int64_t>(known.size())) {
+    const std::string_view text = known[static_cast<std::size_t>(cbid)];
+    if (!text.empty()) return std::string(text);
+  }
+  return name;
+}
+
+Names::Names(store::Database& database, NameStyle style) : style_(style), api_(database) {
   if (database.has_table("StringTable")) {
     ours_ = database.has_column("StringTable", "demangled");
     string_ = database.prepare(ours_ ? "SELECT value, demangled FROM StringTable WHERE _id_ = ?1"
                                      : "SELECT value, NULL FROM StringTable WHERE _id_ = ?1");
-  }
-  if (database.has_table("API_NAME")) {
-    api_ = database.prepare("SELECT name FROM API_NAME WHERE domain = ?1 AND cbid = ?2");
   }
   read_devices(database);
   read_given_names(database);
@@ -93,24 +118,10 @@ std::string Names::readable(const std::string& mangled) const {
 }
 
 std::string Names::api(ApiDomain domain, std::int64_t cbid, bool full) {
+  const std::string name = api_.find(domain, cbid);
+  const std::string_view shown = full ? name : without_version(name);
+  if (!shown.empty()) return std::string(shown);
   const bool runtime = domain == ApiDomain::runtime;
-  std::string name;
-  if (api_.handle()) {
-    api_.reset();
-    api_.bind(1, runtime ? "runtime" : "driver").bind(2, cbid);
-    if (api_.step()) name = full ? api_.text(0) : without_version(api_.text(0));
-    api_.reset();
-  }
-  // CUPTI calls functions that it no longer knows by their numbers: "cuda34".
-  const bool placeholder = name.size() > 4 && name.starts_with("cuda") &&
-                           name.find_first_not_of("0123456789", 4) == std::string::npos;
-  if (!name.empty() && !placeholder) return name;
-  const auto known = schema::nvprof_api_names(runtime);
-  if (cbid >= 0 && cbid < static_cast<std::int64_t>(known.size())) {
-    const std::string_view text = known[static_cast<std::size_t>(cbid)];
-    if (!text.empty()) return std::string(full ? text : without_version(text));
-  }
-  if (placeholder) return name;
   return (runtime ? "<runtime function " : "<driver function ") + std::to_string(cbid) + ">";
 }
 
@@ -182,4 +193,4 @@ const std::string* Names::thread(std::int64_t thread_id) const {
   return given == threads_.end() ? nullptr : &given->second;
 }
 
-}  // namespace gpuprof::report
+}  // namespace gpuprof::reading

@@ -14,7 +14,7 @@
 #include "libprof/base/temporary_folder.hpp"
 #include "libprof/store/sqlite.hpp"
 
-namespace gpuprof::store {
+namespace gpuprof::reading {
 
 struct Loss;
 struct SchemaObject;
@@ -58,11 +58,11 @@ class ProfileFile {
 
   // Calls `use` with the database, and once more with a copy of what can be read when it meets
   // damage. Throws problem(). `progress` is told what is being copied.
-  void read(const std::function<void(Database&)>& use,
+  void read(const std::function<void(store::Database&)>& use,
             const std::function<void(std::string_view)>& progress = {});
 
   // The database as it is. Throws problem().
-  Database& database();
+  store::Database& database();
 
  private:
   std::string beside(const char* suffix) const;
@@ -86,7 +86,7 @@ class ProfileFile {
   bool in_use_ = false;
   bool unfinished_ = false;
   bool damaged_ = false;
-  Database::Mode mode_ = Database::Mode::read_only;
+  store::Database::Mode mode_ = store::Database::Mode::read_only;
   std::optional<std::int64_t> version_;
   std::string made_by_;                                               // version of gpuprof
   std::vector<std::pair<std::string, std::string>> missing_columns_;  // table, column
@@ -94,20 +94,7 @@ class ProfileFile {
   std::vector<std::string> notes_;
   std::optional<Error> problem_;
   std::unique_ptr<TemporaryFolder> folder_;  // of a copy
-  std::optional<Database> database_;
+  std::optional<store::Database> database_;
 };
 
-// When the first NVTX range of this name began and ended, ns; no end: it was never closed. Throws
-// gpuprof::Error when there is none.
-struct NvtxTimes {
-  std::int64_t start = 0;
-  std::optional<std::int64_t> stop;
-};
-NvtxTimes range_named(Database& database, const std::string& name,
-                      const std::string& schema = "main");
-
-// What times of the run count from, ns: RUN has it, and else it is the earliest record of GPU work,
-// API calls and NVTX markers that has a time.
-std::optional<std::int64_t> zero_of_run(Database& database, const std::string& schema = "main");
-
-}  // namespace gpuprof::store
+}  // namespace gpuprof::reading

@@ -9,11 +9,15 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "libprof/report/options.hpp"
 #include "libprof/store/sqlite.hpp"
 #include "schema/gpu_kinds.hpp"
 
-namespace gpuprof::report {
+namespace gpuprof::reading {
+
+// How C++ names are written. nvprof: as nvprof 11.8's demangler does, which leaves newer C++
+// mangled; modern: unambiguous; compatible: nvprof's way, and in files of ours modern where that
+// leaves a name mangled; mangled: as they are.
+enum class NameStyle { nvprof, modern, compatible, mangled };
 
 enum class ApiDomain { runtime, driver };
 
@@ -25,6 +29,19 @@ std::string memcpy_name(std::int64_t copy_kind);
 inline constexpr std::string_view memset_name = schema::gpu_kind("MEMSET")->name;
 // One of these two.
 bool is_transfer(std::string_view name);
+
+// The names of CUDA's functions in one database, with their versions. Belongs to the database's
+// thread and must not outlive it.
+class ApiNames {
+ public:
+  explicit ApiNames(store::Database& database);
+  // By the table API_NAME, and where that is missing, or CUPTI knew no name, by a list of CUDA
+  // 11.8's functions. Empty: neither has it.
+  std::string find(ApiDomain domain, std::int64_t cbid);
+
+ private:
+  store::Statement names_;  // empty: there is no API_NAME
+};
 
 // Looks names up in one database. Belongs to the database's thread and must not outlive it.
 // Files of nvprof lack the table API_NAME and the column StringTable.demangled: names then come
@@ -42,7 +59,7 @@ class Names {
   std::string gpu_work(const schema::GpuKind& kind, std::int64_t id);
   // A C++ name that is not of StringTable in the same style.
   std::string readable(const std::string& mangled) const;
-  // Without version; with it where `full`.
+  // Without version; with it where `full`. "<runtime function 7>" if there is none.
   std::string api(ApiDomain domain, std::int64_t cbid, bool full = false);
 
   // "Tesla V100-SXM2-16GB (0)", "main (0)" if the program named it (NVTX); the number alone if the
@@ -71,7 +88,7 @@ class Names {
   NameStyle style_;
   bool ours_ = false;        // the file has demangled names
   store::Statement string_;  // empty: there is no StringTable
-  store::Statement api_;     // empty: there is no API_NAME
+  ApiNames api_;
   std::int64_t missing_ = 0;
   std::unordered_map<std::int64_t, std::string> kernels_;
   std::map<std::int64_t, std::string> models_;
@@ -82,4 +99,4 @@ class Names {
   std::size_t longest_context_ = 0, longest_stream_ = 0;
 };
 
-}  // namespace gpuprof::report
+}  // namespace gpuprof::reading
