@@ -15,8 +15,8 @@
 #include "libprof/base/printable.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/metrics/nearest.hpp"
-#include "libprof/report/query.hpp"
 #include "libprof/read/profile_file.hpp"
+#include "libprof/report/query.hpp"
 
 namespace gpuprof::app {
 namespace {

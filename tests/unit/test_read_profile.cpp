@@ -1,0 +1,139 @@
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+
+#include "libprof/read/merge.hpp"
+#include "libprof/read/profile.hpp"
+
+using namespace gpuprof::reading;
+using gpuprof::store::Database;
+using gpuprof::store::Statement;
+
+namespace {
+
+class Filled {
+ public:
+  explicit Filled(Filter filter = {})
+      : database_(filled()),
+        profile(database_, std::move(filter), NameStyle::modern, [](auto) {}) {}
+
+ private:
+  static Database filled() {
+    Database database(":memory:", Database::Mode::create);
+    database.execute(R"(
+      CREATE TABLE StringTable(_id_ INTEGER PRIMARY KEY, value TEXT);
+      INSERT INTO StringTable VALUES(1, '_Z4axpyv'), (2, '_Z4gemmv');
+      CREATE TABLE cupti_activity_kind_kernel(start INT, end INT, deviceId INT, name INT);
+      INSERT INTO cupti_activity_kind_kernel VALUES(10, 30, 0, 1), (40, 60, 1, 2), (0, 0, 0, 1),
+        (70, 70, 0, 2);
+      CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET(start INT, end INT, deviceId INT);
+      INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES(20, 25, 1), (40, 41, 0);
+      CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start INT, end INT, cbid INT);
+      INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(5, 5, 34), (50, 45, 34);
+      CREATE VIEW CUPTI_ACTIVITY_KIND_DRIVER AS SELECT 1 AS start;
+    )");
+    return database;
+  }
+  Database database_;
+
+ public:
+  Profile profile;
+};
+
+std::string all(Statement rows) {
+  std::string text;
+  while (rows.step()) {
+    if (!text.empty()) text += ' ';
+    for (int i = 0; i < rows.column_count(); ++i) {
+      text += (i ? "|" : "") + std::string(rows.is_null(i) ? "NULL" : rows.text(i));
+    }
+  }
+  return text;
+}
+
+std::string starts(Filled& file, std::string_view kind) {
+  return all(file.profile.select(kind, {"start"}, "WHERE " + file.profile.filter(kind)));
+}
+
+// Names its rows by kind and start.
+class Named : public Source {
+ public:
+  Named(Profile& profile, std::string_view kind) : Source(profile, {.kind = kind}), all_(profile) {}
+  std::string name() const { return std::string(kind()) + " " + std::to_string(start()); }
+
+ protected:
+  Statement open() override { return all_.select(kind(), {"start"}, where() + order()); }
+
+ private:
+  Profile& all_;
+};
+
+}  // namespace
+
+TEST_CASE("what a file lacks reads as 0, or as no rows") {
+  Filled file;
+  Profile& profile = file.profile;
+  CHECK(all(profile.select("KERNEL", {"start", "correlationId", "[end] - start"},
+                           "WHERE name = 2 ORDER BY start")) == "40|0|20 70|0|0");
+  CHECK(all(profile.select("MEMCPY", {"start", "[end]"})).empty());
+  CHECK(profile.has("Kernel"));
+  CHECK(profile.has_column("KERNEL", "DEVICEID"));
+  CHECK_FALSE(profile.has_column("KERNEL", "streamId"));
+  CHECK_FALSE(profile.has("DRIVER"));  // a view
+  CHECK(profile.has_rows("MEMSET"));
+  CHECK_FALSE(profile.has_rows("MEMCPY"));
+}
+
+TEST_CASE("a filter is for the tables that have its columns") {
+  Filled devices({.devices = {1}});
+  CHECK(starts(devices, "KERNEL") == "40");
+  CHECK(starts(devices, "RUNTIME") == "5 50");
+  Filled names({.kernels = "^axpy"});
+  CHECK(starts(names, "KERNEL") == "10 0");
+  CHECK(starts(names, "MEMSET").empty());
+  CHECK(starts(names, "RUNTIME") == "5 50");
+  CHECK_FALSE(names.profile.no_kernel_has_the_name());
+  Filled nothing({.kernels = "conv"});
+  CHECK(nothing.profile.no_kernel_has_the_name());
+  // From the first record, which is at 5.
+  Filled window({.from = {15}, .to = {40}});
+  CHECK(starts(window, "KERNEL") == "40");
+  CHECK(starts(window, "MEMSET") == "20 40");
+  window.profile.device = 0;
+  CHECK(starts(window, "MEMSET") == "40");
+}
+
+TEST_CASE("GPU work takes time, a call may be over at once") {
+  Filled file;
+  Profile& profile = file.profile;
+  CHECK(all(profile.select("KERNEL", {"start"}, profile.timed("KERNEL"))) == "10 40");
+  CHECK(all(profile.select("RUNTIME", {"start"}, profile.timed("RUNTIME"))) == "5");
+}
+
+TEST_CASE("rows of several tables come in the order of time") {
+  Filled file;
+  Merge<Named> rows;
+  for (const std::string_view kind : {"MEMSET", "KERNEL", "RUNTIME", "MEMCPY"}) {
+    auto source = std::make_unique<Named>(file.profile, kind);
+    CHECK(source->any() == (kind != "MEMCPY"));
+    rows.add(std::move(source));
+  }
+  std::string names;
+  while (const Named* row = rows.next()) names += row->name() + ", ";
+  CHECK(names == "RUNTIME 5, KERNEL 10, MEMSET 20, MEMSET 40, KERNEL 40, ");
+}
+
+TEST_CASE("functions are called as the file says, then as nvprof did") {
+  Database database(":memory:", Database::Mode::create);
+  database.execute(
+      "CREATE TABLE API_NAME(domain TEXT, cbid INT, name TEXT); INSERT INTO API_NAME VALUES "
+      "('runtime', 1, 'cudaNew_v2'), ('runtime', 34, 'cuda34'), ('driver', 99999, 'cuda99999')");
+  ApiNames names(database);
+  CHECK(names.find(ApiDomain::runtime, 1) == "cudaNew_v2");
+  CHECK(names.find(ApiDomain::runtime, 34) == "cudaMemcpy2DToArray_v3020");
+  CHECK(names.find(ApiDomain::driver, 99999) == "cuda99999");
+  CHECK(names.find(ApiDomain::runtime, -1).empty());
+  Names shown(database, NameStyle::modern);
+  CHECK(shown.api(ApiDomain::runtime, 1) == "cudaNew");
+  CHECK(shown.api(ApiDomain::runtime, -1) == "<runtime function -1>");
+}
