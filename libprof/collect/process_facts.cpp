@@ -29,13 +29,20 @@ std::string command_line() {
   return shell_line(words);
 }
 
-// What tells processes of one command apart, run after run.
+// What tells processes of one command apart, run after run: their ranks, and the devices that they
+// were given.
 std::string rank() {
   std::string text;
-  for (const char* name : {"RANK", "LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID",
-                           "CUDA_VISIBLE_DEVICES"}) {
-    if (const char* value = secure_getenv(name)) text += std::string(name) + "=" + value + " ";
+  const auto add = [&](std::string_view variable) {
+    const std::string name(variable);
+    const char* value = name.empty() ? nullptr : secure_getenv(name.c_str());
+    if (value) text += name + "=" + value + " ";
+  };
+  for (const wire::JobLauncher& launcher : wire::job_launchers) {
+    add(launcher.rank);
+    add(launcher.local_rank);
   }
+  add("CUDA_VISIBLE_DEVICES");
   return text;
 }
 
