@@ -17,6 +17,8 @@ int run(const std::vector<std::string>& words) {
     }
   }
   const app::Options options = app::parse_options(words, app::read_presets);
+  const bool asks = options.action == app::Action::help || options.action == app::Action::version;
+  if (!asks) app::tell_misspelt_variables(options);
   switch (options.action) {
     case app::Action::run: return app::run_command(options);
     case app::Action::import: return app::import_command(options);

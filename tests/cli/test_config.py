@@ -169,6 +169,26 @@ class Config(FakeTest):
         self.good("--help", GPUPROF_FLUSH_PERIOD="soon")
         self.good("--version", GPUPROF_FLUSH_PERIOD="soon")
 
+    def test_a_variable_that_is_misspelt(self):
+        def told(*words, **environment):
+            ran = self.good(*words, **environment)
+            return [line for line in ran.stderr.splitlines() if "no effect" in line]
+
+        output = ["-f", "-o", self.folder / "x.sqlite"]
+        replay = ["replay", CAPTURE, *output]
+        line = "gpuprof: GPUPROF_UMAKS (GPUPROF_UMASK?) has no effect"
+        self.assertEqual(told(*replay, GPUPROF_UMAKS="022"), [line])
+        self.assertEqual(told(*replay, GPUPROF_UMAKS="022", GPUPROF_TRACES="gpu"),
+                         ["gpuprof: GPUPROF_TRACES (GPUPROF_TRACE?), GPUPROF_UMAKS "
+                          "(GPUPROF_UMASK?) have no effect"])  # fmt: skip
+        self.assertEqual(
+            told("--cupti", CUPTI, *output, self.program("hello"), GPUPROF_UMAKS="022"), [line]
+        )
+        # Nobody asked, or it is somebody else's, or gpuprof's own.
+        self.assertEqual(told(*replay, "--no-config", GPUPROF_UMAKS="022"), [])
+        self.assertEqual(told(*replay, GPUPROF_HOME="/", GPUPROF_SOCKET="x", GPUPROF_="1"), [])
+        self.assertEqual(told(*replay, "-q", GPUPROF_UMAKS="022"), [])
+
     def test_files_that_cannot_be_read(self):
         os.mkfifo(self.folder / "pipe")
         (self.folder / "large").write_bytes(b"#" * 2_000_000)

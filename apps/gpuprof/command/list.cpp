@@ -79,6 +79,7 @@ void add_options(CLI::App& app, Options& options, const std::vector<const Option
       const CLI::Option* option = app.get_option_no_throw("--" + preset.option->name);
       if (option && option->count() == 0) apply(preset, options);
     }
+    tell_misspelt_variables(options);
   });
 }
 

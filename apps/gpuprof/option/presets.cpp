@@ -7,12 +7,15 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/printable.hpp"
 #include "libprof/base/text.hpp"
+#include "libprof/metrics/nearest.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -232,6 +235,36 @@ std::vector<Preset> read_presets(const ConfigChoice& choice) {
     presets.push_back({&option, value, name});
   }
   return presets;
+}
+
+void tell_misspelt_variables(const Options& options) {
+  if (options.quiet || options.config.none || variable("GPUPROF_NO_CONFIG")) return;
+  // The last two are what gpuprof tells its collector: it may itself be profiled.
+  std::vector<std::string> known{"GPUPROF_CONFIG", "GPUPROF_NO_CONFIG", "GPUPROF_SOCKET",
+                                 "GPUPROF_HIDE_COMMAND_LINE"};
+  for (const Option& option : option_table()) {
+    if (can_be_preset(option)) known.push_back(variable_of(option));
+  }
+  std::vector<std::string> wrong;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string_view text = *entry;
+    const std::string_view name = text.substr(0, text.find('='));
+    constexpr std::string_view prefix = "GPUPROF_";
+    if (!name.starts_with(prefix) || std::ranges::find(known, name) != known.end()) continue;
+    // More changes than half of a short name make it another.
+    std::size_t least = std::min<std::size_t>(3, (name.size() - prefix.size() + 1) / 2);
+    std::string close;
+    for (const std::string& each : known) {
+      const std::size_t far = metrics::edit_distance(name, each);
+      if (far < least) close = each;
+      least = std::min(least, far);
+    }
+    if (!close.empty()) wrong.push_back(std::string(name) + " (" + close + "?)");
+  }
+  std::ranges::sort(wrong);
+  if (wrong.empty()) return;
+  std::fprintf(stderr, "gpuprof: %s %s no effect\n", printable(joined(wrong, ", ")).c_str(),
+               wrong.size() == 1 ? "has" : "have");
 }
 
 void apply(const Preset& preset, Options& options) {

@@ -27,6 +27,10 @@ std::string variable_of(const Option& option);
 // gpuprof::Error for a file that cannot be read and for what it has wrong.
 std::vector<Preset> read_presets(const ConfigChoice& choice);
 
+// One line on stderr if variables are nearly those of an option, with what may have been meant, and
+// the environment is asked at all. Others that begin with GPUPROF_ may be somebody else's.
+void tell_misspelt_variables(const Options& options);
+
 // The lines `key = value` of TOML, without sections. `name` is for errors.
 std::vector<Preset> parse_config(std::string_view text, const std::string& name);
 
