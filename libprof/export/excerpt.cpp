@@ -1,15 +1,12 @@
 #include "libprof/export/excerpt.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
-#include <map>
 
-#include "libprof/base/error.hpp"
 #include "libprof/base/letter_case.hpp"
-#include "libprof/base/saturating.hpp"
 #include "libprof/derive/derive.hpp"
 #include "libprof/export/privacy.hpp"
+#include "libprof/export/table_rules.hpp"
 #include "libprof/read/rescue.hpp"
 #include "libprof/read/tables.hpp"
 #include "libprof/store/database_schema.hpp"
@@ -17,7 +14,6 @@
 #include "libprof/store/nvtx_ranges.hpp"
 #include "schema/activity/all.hpp"
 #include "schema/database.hpp"
-#include "schema/gpu_kinds.hpp"
 #include "schema/tables.hpp"
 
 namespace gpuprof::exporting {
@@ -27,80 +23,6 @@ using reading::kind_of;
 using reading::SchemaObject;
 using store::Database;
 using store::quoted_name;
-
-constexpr std::string_view marker = "CUPTI_ACTIVITY_KIND_MARKER";
-constexpr std::string_view ranges = "NVTX_RANGE";      // computed from markers
-constexpr std::string_view payloads = "NVTX_PAYLOAD";  // as well
-constexpr std::string_view metric_ranges = "METRIC_RANGE";
-constexpr std::string_view metric_values = "METRIC_VALUE";  // of those
-
-constexpr std::array<std::string_view, 3> api_calls{"RUNTIME", "DRIVER", "INTERNAL_LAUNCH_API"};
-// What records of other tables refer to, beside the topology.
-constexpr std::array<std::string_view, 3> referred_to{"NAME", "FUNCTION", "SOURCE_LOCATOR"};
-
-template <std::size_t N>
-bool is_one_of(const std::array<std::string_view, N>& kinds, std::string_view kind) {
-  return std::ranges::any_of(kinds, [&](std::string_view each) { return same_name(each, kind); });
-}
-
-bool is_gpu_kind(std::string_view kind) {
-  return std::ranges::any_of(
-      schema::gpu_kinds, [&](const schema::GpuKind& work) { return same_name(work.kind, kind); });
-}
-
-std::optional<schema::Group> group_of(std::string_view table) {
-  for (const schema::KindRef& kind : schema::kinds) {
-    if (same_name(kind.table->name, table)) return kind.info->group;
-  }
-  return std::nullopt;
-}
-
-bool is_computed_from_markers(std::string_view table) {
-  return same_name(table, ranges) || same_name(table, payloads);
-}
-
-// nvprof's tables of what the host's threads were doing.
-bool is_cpu_sampling(std::string_view table) {
-  return name_starts_with(table, "coll") || name_starts_with(table, "prof");
-}
-
-bool is_always_kept(std::string_view table) {
-  return group_of(table) == schema::Group::topology || is_one_of(referred_to, kind_of(table));
-}
-
-// --keep applies to these.
-bool holds_records(std::string_view table) {
-  return (!kind_of(table).empty() || is_cpu_sampling(table)) && !is_always_kept(table);
-}
-
-// "Concurrent-Kernel" and "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL" -> "CONCURRENT_KERNEL".
-std::string plain(std::string_view word) {
-  std::string text(word);
-  std::ranges::transform(text, text.begin(), [](char c) {
-    return c == '-' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
-  });
-  return text.starts_with(reading::kind_prefix) ? text.substr(reading::kind_prefix.size()) : text;
-}
-
-bool names_table(const std::string& word, std::string_view table) {
-  if (word == "CPU_SAMPLING") return is_cpu_sampling(table);
-  const std::string_view kind = kind_of(table);
-  if (kind.empty()) return false;
-  if (kind == word) return true;
-  if (word == "KERNEL") return kind.ends_with("_KERNEL");
-  if (word == "MEMCPY") return kind == "MEMCPY2";
-  if (word == "MARKER") return kind == "MARKER_DATA";
-  if (word == "EVENT" || word == "METRIC") {
-    return kind == word + "_INSTANCE" || kind.starts_with("INSTANTANEOUS_" + word);
-  }
-  const auto group = group_of(table);
-  for (const schema::GroupInfo& info : schema::groups) {
-    if (info.name.empty() || plain(info.name) != word) continue;
-    const bool kernel = kind.ends_with("KERNEL");  // KERNEL and CDP_KERNEL are in no such group
-    if (group == info.group || (info.group == schema::Group::gpu && kernel)) return true;
-  }
-  return false;
-}
 
 class Copier {
  public:
@@ -183,8 +105,8 @@ class Copier {
   bool is_kept(std::string_view table) const {
     if (options_.anonymise && is_cpu_sampling(table)) return false;
     if (!options_.keep) return true;
-    if (is_computed_from_markers(table)) return options_.keep->contains(std::string(marker));
-    if (same_name(table, metric_ranges) || same_name(table, metric_values)) {
+    if (is_computed_from_markers(table)) return options_.keep->contains(std::string(marker_table));
+    if (same_name(table, metric_range_table) || same_name(table, metric_value_table)) {
       return options_.keep->contains("CUPTI_ACTIVITY_KIND_METRIC");
     }
     return !holds_records(table) || options_.keep->contains(std::string(table));
@@ -224,13 +146,13 @@ class Copier {
     if (is_computed_from_markers(table.name)) {
       return table.has("id") ? Rule::marker_data : Rule::whole;
     }
-    if (same_name(table.name, metric_ranges) && table.has("start")) return Rule::measured;
-    if (same_name(table.name, metric_values)) return Rule::values;
+    if (same_name(table.name, metric_range_table) && table.has("start")) return Rule::measured;
+    if (same_name(table.name, metric_value_table)) return Rule::values;
     if (kind.empty() || is_always_kept(table.name)) return Rule::whole;
     if (same_name(kind, "MARKER") && is_marker) return Rule::markers;
     if (same_name(kind, "MARKER_DATA") && table.has("id")) return Rule::marker_data;
     const bool correlated = table.has("correlationId");
-    if (is_one_of(api_calls, kind) && table.has("start") && correlated) return Rule::calls;
+    if (is_api_kind(kind) && table.has("start") && correlated) return Rule::calls;
     if (!table.time().empty()) return Rule::window;
     return correlated ? Rule::correlated : Rule::whole;
   }
@@ -512,39 +434,6 @@ Excerpt write_excerpt(Database& source, const std::string& path, const ExcerptOp
                       const std::function<void(std::string_view)>& progress,
                       const std::function<bool()>& stop) {
   return Copier(source, path, options, progress).copy(stop);
-}
-
-std::set<std::string> tables_named(const std::vector<std::string>& words, Database& file) {
-  std::set<std::string> candidates;
-  for (const SchemaObject& object : reading::read_schema(file)) {
-    if (object.type == "table") candidates.insert(object.name);
-  }
-  for (const schema::Table* table : schema::all_tables) {
-    const bool words =
-        table->origin == schema::Origin::words || table->origin == schema::Origin::run;
-    if (!words) candidates.emplace(table->name);
-  }
-  std::set<std::string> chosen;
-  const auto choose = [&](const std::string& name) {
-    bool found = false;
-    for (const std::string& table : candidates) {
-      if (!names_table(name, table)) continue;
-      chosen.insert(table);
-      found = true;
-    }
-    return found;
-  };
-  for (const std::string& word : words) {
-    const std::string name = plain(word);
-    // Views are called kernels, memcpys.
-    if (!choose(name) && !(name.ends_with('S') && choose(name.substr(0, name.size() - 1)))) {
-      throw Error("there are no records named " + word,
-                  "name groups of --trace (gpu, api, nvtx, ...), kinds (kernel, memcpy, runtime, "
-                  "...) or tables",
-                  ExitCode::bad_option);
-    }
-  }
-  return chosen;
 }
 
 }  // namespace gpuprof::exporting

@@ -50,9 +50,4 @@ Excerpt write_excerpt(store::Database& source, const std::string& path,
                       const std::function<void(std::string_view)>& progress,
                       const std::function<bool()>& stop);
 
-// The tables that words name, in any case: groups of --trace (gpu), kinds (memcpy: MEMCPY and
-// MEMCPY2; concurrent-kernel), tables (CUPTI_ACTIVITY_KIND_MEMCPY), cpu-sampling. Throws
-// gpuprof::Error for a word that names none of the file's.
-std::set<std::string> tables_named(const std::vector<std::string>& words, store::Database& file);
-
 }  // namespace gpuprof::exporting

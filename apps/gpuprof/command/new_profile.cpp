@@ -11,6 +11,7 @@
 #include "apps/gpuprof/command/progress.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "libprof/base/error.hpp"
+#include "libprof/export/table_rules.hpp"
 #include "libprof/launch/file_name.hpp"
 #include "libprof/read/profile_file.hpp"
 #include "libprof/record/output_file.hpp"

@@ -1,0 +1,35 @@
+// What is known of a profile's tables by their names: what holds records, and what goes with them.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libprof/store/sqlite.hpp"
+
+namespace gpuprof::exporting {
+
+inline constexpr std::string_view marker_table = "CUPTI_ACTIVITY_KIND_MARKER";
+inline constexpr std::string_view metric_range_table = "METRIC_RANGE";
+inline constexpr std::string_view metric_value_table = "METRIC_VALUE";  // of those
+
+// Of kinds, without "CUPTI_ACTIVITY_KIND_" and in any case of letters.
+bool is_gpu_kind(std::string_view kind);
+bool is_api_kind(std::string_view kind);
+
+// Of tables.
+bool is_computed_from_markers(std::string_view table);
+// nvprof's tables of what the host's threads were doing.
+bool is_cpu_sampling(std::string_view table);
+// The topology, and what records of other tables refer to.
+bool is_always_kept(std::string_view table);
+// --keep applies to these.
+bool holds_records(std::string_view table);
+
+// The tables that words name, in any case: groups of --trace (gpu), kinds (memcpy: MEMCPY and
+// MEMCPY2; concurrent-kernel), tables (CUPTI_ACTIVITY_KIND_MEMCPY), cpu-sampling. Throws
+// gpuprof::Error for a word that names none of the file's.
+std::set<std::string> tables_named(const std::vector<std::string>& words, store::Database& file);
+
+}  // namespace gpuprof::exporting
