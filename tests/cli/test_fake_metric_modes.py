@@ -1,0 +1,227 @@
+"""Metrics in one run of the program, with the stand-ins: multiplexing and kernel replay."""
+# ctest-requires: cupti
+# ctest-labels: tsan
+
+import collections
+import re
+import unittest
+
+from fake_metrics import ONE, THROUGHPUT, TWO_GROUPS, MetricTest, expected
+
+
+class Multiplex(MetricTest):
+    METRICS = "dram__bytes_read.sum,sm__ctas_launched.sum,gpu__time_duration.sum"
+
+    def multiplex(self, *target, options=(), metrics=METRICS, **more):
+        return self.measure(
+            *target, options=["--replay-mode", "multiplex", *options], metrics=metrics, **more
+        )
+
+    def test_every_shape_in_every_group(self):
+        # What is measured is decided by the samples alone, also where a start is dear and each group
+        # has to wait until the next one is earned.
+        for start_ms in (0, 100):
+            with self.subTest(start_ms=start_ms):
+                self.assert_every_shape_in_every_group(start_ms)
+
+    def assert_every_shape_in_every_group(self, start_ms):
+        samples, batch = 5, 16
+        run, database = self.multiplex(
+            "training",
+            300,
+            options=[
+                "--metrics-overhead",
+                "1000%",
+                "--metrics-samples",
+                samples,
+                "--metrics-batch",
+                batch,
+            ],
+            FAKE_CUPTI_START_COST_MS=f"{start_ms},0",
+        )
+        self.assertNotIn("run 2", run.stderr)
+        self.assertEqual(database.count("CONCURRENT_KERNEL"), 12000)
+        self.assertEqual(self.gaps(database), {})
+        values = self.values(database)
+        self.assert_right(values)
+        self.assertEqual(len({(v.correlation, v.metric) for v in values}), len(values))
+        measured = collections.Counter((v.name, v.metric) for v in values)
+        self.assertEqual(len(measured), 12 * 3)
+        self.assertGreaterEqual(min(measured.values()), samples)
+        self.assertLessEqual(max(measured.values()), samples + batch)
+        self.assert_covered(database, measured)
+
+    def assert_covered(self, database, measured):
+        rows = database.rows(
+            "SELECT name, metric, launches, measured, mean, variance FROM metric_coverage"
+        )
+        self.assertEqual(sum(row[3] for row in rows), sum(measured.values()))
+        for name, metric, launches, count, mean, variance in rows:
+            self.assertEqual(count, measured[name, metric])
+            self.assertEqual(
+                launches, database.one("SELECT count(*) FROM kernels WHERE name = ?", name)
+            )
+            if count:
+                blocks = int(re.search("[0-9]+$", name)[0]) + 1
+                self.assertEqual(mean, expected(metric, [(blocks, 256)]))
+            self.assertEqual(variance, 0 if count > 1 else None)
+
+    def test_budget(self):
+        """Where a launch that is measured is dear, few are, and what that took is known."""
+
+        def measured(steps, overhead):
+            return self.multiplex(
+                "training",
+                steps,
+                options=["--metrics-overhead", overhead, "--metrics-samples", 3000],
+                metrics=ONE,
+                FAKE_CUPTI_METRIC_COST_US=300,
+                FAKE_CUPTI_UNSTEADY=1,
+            )[1]
+
+        generous = measured(150, "1000%")
+        self.assertEqual(generous.statistic("metrics_launches"), 6000)
+        self.assertGreater(generous.statistic("metrics_ranges"), 4000)
+        # Long enough to earn the first start of a profiler object, which is taken to cost 0.2 s.
+        narrow = measured(1000, "50%")
+        self.assertEqual(narrow.statistic("metrics_launches"), 40000)
+        self.assertGreater(narrow.statistic("metrics_ranges"), 0)
+        self.assertLess(narrow.statistic("metrics_ranges"), 10000)
+        # A third of the run; one window may be begun that is dearer than was thought.
+        self.assertGreater(narrow.statistic("metrics_overhead_permille"), 100)
+        self.assertLess(narrow.statistic("metrics_overhead_permille"), 600)
+
+    def test_what_is_known_well_gets_no_more(self):
+        """Values that do not vary are known after a few launches, others are measured on."""
+
+        def measured(**more):
+            _, database = self.multiplex(
+                "training",
+                800,
+                options=[
+                    "--metrics-overhead",
+                    "1000%",
+                    "--metrics-samples",
+                    3000,
+                    "--flush-period",
+                    20,
+                ],
+                metrics=ONE,
+                **more,
+            )
+            return collections.Counter(v.name for v in self.values(database))
+
+        steady = measured()
+        self.assertEqual(len(steady), 12)
+        self.assertGreaterEqual(min(steady.values()), 8)
+        self.assertGreater(sum(measured(FAKE_CUPTI_UNSTEADY=1).values()), 2 * sum(steady.values()))
+
+    def test_no_budget_for_a_start(self):
+        _, database = self.multiplex(
+            "training", 20, options=["--metrics-overhead", "0.1%"], FAKE_CUPTI_START_COST_MS="50,5"
+        )
+        self.assertEqual(database.statistic("metrics_ranges"), 0)
+        self.assertEqual(self.values(database), [])
+        rows = database.rows("SELECT metric, launches, measured, mean FROM metric_coverage")
+        self.assertEqual(len(rows), 12 * 3)
+        self.assertEqual({row[2:] for row in rows}, {(0, None)})
+
+    def test_several_passes_are_refused(self):
+        run = self.profile(
+            "training", 1, options=["--replay-mode", "multiplex", "--metrics", THROUGHPUT], check=5
+        )
+        self.assertIn(
+            f"3 passes, and multiplexing measures a launch once: {THROUGHPUT}", run.stderr
+        )
+        self.assertIn("--replay-mode application", run.stderr)
+        self.assertEqual(run.stdout, b"")
+        self.assertFalse(self.output.exists())
+        # Those of one pass are not to blame.
+        run = self.profile(
+            "training",
+            1,
+            check=5,
+            options=["--replay-mode", "multiplex", "--metrics", f"{THROUGHPUT},{TWO_GROUPS}"],
+        )
+        self.assertIn(f"measures a launch once: {THROUGHPUT}\n", run.stderr)
+
+
+class KernelReplay(MetricTest):
+    def kernel(self, *target, options=(), metrics=f"{TWO_GROUPS},{THROUGHPUT}", **more):
+        return self.measure(
+            *target, options=["--replay-mode", "kernel", *options], metrics=metrics, **more
+        )
+
+    def test_all_in_one_run(self):
+        metrics = f"{TWO_GROUPS},{THROUGHPUT}"
+        run, database = self.kernel("shapes", 12, options=["--metrics-batch", 5])
+        self.assertEqual(len(self.assert_all_measured(database, metrics)), 12)
+        self.assertEqual(self.gaps(database), {})
+        self.assertNotIn("metrics: run", run.stderr)
+        self.assertEqual(
+            database.rows("SELECT mode, metrics FROM METRIC_GROUP"),
+            [("kernel", metrics.replace(",", ", "))],
+        )
+
+    def test_kernels_that_wait_for_others(self):
+        run, database = self.kernel("cooperative", 4)
+        self.assertEqual(database.count("CONCURRENT_KERNEL"), 16)
+        self.assertEqual(self.measured_names(database), {"ordinary": 4})
+        self.assert_right(self.values(database))
+        self.assertEqual(self.gaps(database), {})
+        self.assertEqual(database.statistic("metrics_skipped_excluded"), 12)
+
+    def test_only_kernel_replay_leaves_them_out(self):
+        _, database = self.measure("cooperative", 4)
+        self.assertEqual(len(self.assert_all_measured(database)), 16)
+
+    def test_graphs(self):
+        for mode in ("kernel", "application", "multiplex"):
+            with self.subTest(mode=mode):
+                run, database = self.measure(
+                    "graphs",
+                    6,
+                    3,
+                    options=[
+                        "--replay-mode",
+                        mode,
+                        "--metrics-batch",
+                        4,
+                        "--metrics-overhead",
+                        "1000%",
+                    ],
+                )
+                self.assertEqual(database.count("CONCURRENT_KERNEL"), 24)
+                self.assertEqual(database.statistic("metrics_skipped_graph"), 6)
+                self.assertEqual(self.gaps(database), {}, run.stderr)
+                if mode != "multiplex":
+                    self.assertEqual(len(self.assert_all_measured(database)), 6)
+
+    def test_graphs_with_several_passes(self):
+        run, database = self.measure("graphs", 6, 3, metrics=THROUGHPUT)
+        self.assertEqual(len(self.assert_all_measured(database, THROUGHPUT)), 6, run.stderr)
+
+    def test_captures(self):
+        """Neither Start nor Stop while a stream is captured: the stand-in would answer 999."""
+        for mode in ("application", "kernel"):
+            for metrics in (TWO_GROUPS, THROUGHPUT):
+                with self.subTest(mode=mode, metrics=metrics):
+                    run, database = self.measure(
+                        "capture",
+                        5,
+                        options=["--replay-mode", mode, "--metrics-batch", 3],
+                        metrics=metrics,
+                    )
+                    self.assertEqual(self.notices(run), [])
+                    self.assertEqual(len(self.assert_all_measured(database, metrics)), 20)
+                    self.assertEqual(self.gaps(database), {})
+                    self.assertEqual(database.statistic("metrics_skipped_capture"), 10)
+                    self.assertEqual(database.statistic("metrics_skipped_graph"), 5)
+                    self.assertIn(
+                        "launches that were not measured: 5 CUDA graphs, 10 captured into graphs",
+                        run.stderr,
+                    )
+
+
+if __name__ == "__main__":
+    unittest.main()

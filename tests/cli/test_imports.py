@@ -1,0 +1,234 @@
+"""Reports of a stored profile: log files, layouts, filters, files that are bad."""
+
+import json
+import os
+import pathlib
+import pty
+import re
+import signal
+import sqlite3
+import subprocess
+import tempfile
+import unittest
+
+from command_line import SOURCE, CommandLine
+from fake_run import GPUPROF
+
+
+class Output(CommandLine):
+    def log(self, name, *arguments, **environment):
+        ran = self.imported("--log-file", name, *arguments, **environment)
+        self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, "", ""))
+
+    def test_standard_channels(self):
+        summary = self.summary()
+        ran = self.imported("--log-file", "%1")
+        self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, summary, ""))
+        ran = self.imported("--log-file", "%2")
+        self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, "", summary))
+
+    def test_placeholders(self):
+        summary = self.summary()
+        with tempfile.TemporaryDirectory() as folder:
+            self.log(f"{folder}/%q{{GPENV}}-%h-%%-%p.txt", GPENV="value")
+            (file,) = pathlib.Path(folder).iterdir()
+            self.assertRegex(file.name, rf"^value-{re.escape(os.uname().nodename)}-%-\d+\.txt$")
+            self.assertEqual(file.read_text(), summary)
+
+    def test_file_is_replaced(self):
+        file = self.folder / "log.txt"
+        file.write_text("x" * 10_000)
+        self.log(file)
+        self.assertEqual(file.read_text(), self.summary())
+
+    def test_quiet(self):
+        file = self.folder / "quiet.txt"
+        self.log(file, "--quiet")
+        self.assertEqual(file.read_text(), "")
+
+    def test_log_file_that_cannot_be_made(self):
+        ran = self.imported("--log-file", "/no/such/folder/x")
+        self.check(ran, 21, "======== Error: can't open log file \"/no/such/folder/x\": "
+                            "No such file or directory\n")  # fmt: skip
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
+    def test_log_file_on_a_full_disk(self):
+        ran = self.imported("--log-file", "/dev/full")
+        self.assertEqual(ran.returncode, 21)
+        self.assertRegex(ran.stderr, "^gpuprof: the log file cannot be written: .*space")
+
+    def test_json_goes_to_stdout(self):
+        ran = self.imported("--json")
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        self.assertIn("vectorAdd", json.dumps(json.loads(ran.stdout)))
+        self.log("log.json", "--json")
+        self.assertEqual((self.folder / "log.json").read_text(), ran.stdout)
+
+    def on_a_terminal(self, **environment):
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(
+            [GPUPROF, "-i", "db.sqlite"], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=theirs,
+            env={**{k: v for k, v in os.environ.items() if k != "NO_COLOR"}, **environment},
+        )  # fmt: skip
+        os.close(theirs)
+        text = b""
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:
+                break
+            if not part:
+                break
+            text += part
+        os.close(ours)
+        self.assertEqual(process.wait(), 0)
+        return text.decode().replace("\r\n", "\n")
+
+    def test_colour_on_a_terminal_only(self):
+        summary = self.summary()
+        self.assertNotIn("\033", summary)
+        coloured = self.on_a_terminal(TERM="xterm")
+        self.assertIn("\033[", coloured)
+        self.assertEqual(re.sub("\033\\[[0-9;]*m", "", coloured), summary)
+        self.assertEqual(self.on_a_terminal(TERM="dumb"), summary)
+        self.assertEqual(self.on_a_terminal(TERM="xterm", NO_COLOR="1"), summary)
+
+    def test_reader_that_has_seen_enough(self):
+        database = sqlite3.connect(self.folder / "many.sqlite")
+        database.executescript(self.sql)
+        table = "CUPTI_ACTIVITY_KIND_RUNTIME"
+        columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+        others = ", ".join(column for column in columns if column != "_id_")
+        with database:
+            for _ in range(15):
+                database.execute(f"INSERT INTO {table}({others}) SELECT {others} FROM {table}")
+        database.close()
+        for ignored in (False, True):
+            process = subprocess.Popen(
+                [GPUPROF, "-i", "many.sqlite", "--print-api-trace"], cwd=self.folder,
+                stderr=subprocess.PIPE, restore_signals=not ignored,
+            )  # fmt: skip
+            self.assertIn(b"Profiling result", process.stderr.readline())
+            process.stderr.close()
+            self.assertEqual(process.wait(timeout=60), 128 + signal.SIGPIPE)
+
+    def test_filters(self):
+        def kernels(*arguments):
+            return "vectorAdd" in self.imported("--print-gpu-summary", *arguments).stderr
+
+        self.assertTrue(kernels("--kernels", "^vector.*d"))
+        self.assertFalse(kernels("--kernels", "^ector"))
+        self.assertTrue(kernels("--devices", "0"))
+        self.assertTrue(kernels("--devices", "all"))
+        self.assertTrue(kernels("--to", "1s"))
+        self.assertTrue(kernels("--from", "0.0000s", "--to", "2000000ns"))
+        self.assertFalse(kernels("--from", "1"))
+        self.assertFalse(kernels("--from", "900ms"))
+
+    def test_filters_that_leave_nothing_say_so(self):
+        def warnings(*arguments):
+            text = self.imported("--print-gpu-summary", *arguments).stderr
+            return re.findall("Warning: (.*)", text)
+
+        self.assertEqual(warnings("--kernels", "VECTOR"), [
+            'None of 1 kernel has "VECTOR" in its name; case matters, unless (?i) stands before it.'
+        ])  # fmt: skip
+        self.assertEqual(warnings("--kernels", "(?i)VECTOR"), [])
+        (late,) = warnings("--from", "1000s")
+        self.assertRegex(
+            late,
+            r"^--from left out all of \d+ records? of GPU work, which begin from \S+ to \S+\.$",
+        )
+        self.assertEqual(warnings("--from", "0"), [])
+
+    def test_devices_that_are_not_there(self):
+        for devices in ("7", "0,7"):
+            self.check(self.imported("--devices", devices), 5,
+                       "gpuprof: there is no device 7 in this profile\n  it has 0\n")  # fmt: skip
+
+    def test_replay_has_the_reports_of_an_import(self):
+        capture = SOURCE / "tests/captures/vector_add.gpcap"
+        file = self.folder / "replayed.sqlite"
+        options = ["--print-gpu-summary", "--csv", "-u", "us"]
+        direct = self.run_gpuprof("replay", capture, *options)
+        both = self.run_gpuprof("replay", capture, "-f", "-o", file, *options)
+        stored = self.run_gpuprof("-i", file, *options)
+        self.assertEqual((direct.returncode, direct.stderr), (0, stored.stderr))
+        self.assertEqual(both.stderr.splitlines()[:-1], stored.stderr.splitlines())
+        self.assertIn("nothing lost", both.stderr)
+
+
+class BadFiles(CommandLine):
+    """nvprof's exit code is 0 for most of these, with an empty report or none."""
+
+    def check_refused(self, name, *words):
+        ran = self.run_gpuprof("-i", name)
+        self.assertEqual(ran.returncode, 20, ran.stderr)
+        self.assertNotIn("Profiling result", ran.stderr)
+        for word in (name, *words):
+            self.assertIn(word, ran.stderr)
+        quiet = self.run_gpuprof("-i", name, "--quiet")
+        self.assertEqual((quiet.returncode, quiet.stderr), (20, ran.stderr))
+
+    def database(self, name, sql=""):
+        path = self.folder / name
+        database = sqlite3.connect(path)
+        database.executescript(self.sql + ";" + sql)
+        database.close()
+        return path
+
+    def test_no_database(self):
+        (self.folder / "text.txt").write_text("This is no database.\n" * 100)
+        self.check_refused("text.txt", "not an SQLite database")
+
+    def test_folder(self):
+        (self.folder / "adir").mkdir()
+        self.check_refused("adir", "folder")
+
+    def test_empty_file(self):
+        (self.folder / "emptyfile").touch()
+        self.check_refused("emptyfile", "empty")
+
+    def test_database_of_somebody_else(self):
+        database = sqlite3.connect(self.folder / "blank.sqlite")
+        database.execute("CREATE TABLE t(a)")
+        database.close()
+        self.check_refused("blank.sqlite", "no profile")
+
+    def test_other_versions(self):
+        for version in (-1, 0, 7, 19):
+            name = f"v{version}.sqlite"
+            self.database(name, f"UPDATE Version SET version = {version}")
+            self.check_refused(name, f"Version {version}")
+
+    def test_no_version(self):
+        self.database("nover.sqlite", "DELETE FROM Version")
+        ran = self.run_gpuprof("-i", "nover.sqlite")
+        self.assertEqual(ran.returncode, 0)
+        warning, report = ran.stderr.split("\n", 1)
+        self.assertRegex(warning, "^======== Warning: .*Version")
+        self.assertEqual(report, self.summary())
+
+    def test_write_ahead_log(self):
+        path = self.database("wal.sqlite", "PRAGMA journal_mode = WAL")
+        before = path.read_bytes()
+        self.assertEqual(before[18:20], b"\x02\x02")
+        self.check(self.run_gpuprof("-i", "wal.sqlite"), 0, self.summary())
+        self.assertEqual(path.read_bytes(), before)
+
+    def test_truncated(self):
+        path = self.database("whole.sqlite")
+        whole = path.read_bytes()
+        (self.folder / "trunc.sqlite").write_bytes(whole[: len(whole) * 3 // 4])
+        ran = self.run_gpuprof("-i", "trunc.sqlite")
+        self.assertEqual(ran.returncode, 20)
+        self.assertRegex(ran.stderr, "^======== Warning: trunc.sqlite is truncated")
+        self.assertEqual(ran.stderr.count("Profiling result"), 1)
+
+    def test_file_that_is_missing(self):
+        ran = self.run_gpuprof("-i", "/no/such.sqlite")
+        self.check(ran, 20, "gpuprof: /no/such.sqlite: No such file or directory\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
