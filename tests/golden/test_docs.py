@@ -82,7 +82,9 @@ def anchors(page):
 class Options:
     """The options in a help text: which there are, and which take a value."""
 
-    LINE = re.compile(r"^ {2}(-[\w,-]+)(?:\{\w+\})?(?:\[=\w+\])?(?: (\S.*?))?(?: {2,}|$)", re.MULTILINE)
+    LINE = re.compile(
+        r"^ {2}(-[\w,-]+)(?:\{\w+\})?(?:\[=\w+\])?(?: (\S.*?))?(?: {2,}|$)", re.MULTILINE
+    )
 
     def __init__(self, text):
         self.takes_value = {}

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "libprof/store/loader.hpp"
 #include "libprof/read/rescue.hpp"
+#include "libprof/store/loader.hpp"
 #include "libprof/store/string_writer.hpp"
 #include "schema/run.hpp"
 #include "tests/unit/loaded.hpp"
