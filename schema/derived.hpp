@@ -63,9 +63,9 @@ inline constexpr Column device_time_columns[]{
     stored("first", Type::i64, "when its first work began, ns on CUPTI's clock"),
     stored("last", Type::i64, "when its last work was over, ns on CUPTI's clock"),
     stored("busy", Type::i64, "time in which it had work, ns"),
-    stored("kernelsOnly", Type::i64, "time in which kernels ran and nothing else did, ns"),
+    stored("kernelsOnly", Type::i64, "time in which kernels or graphs ran and nothing else did, ns"),
     stored("copiesOnly", Type::i64,
-           "time in which copies, sets and the like ran and no kernel, ns"),
+           "time in which copies, sets and the like ran and none of those, ns"),
     stored("both", Type::i64, "time in which both did, ns"),
     stored("gaps", Type::i64, "times between first and last in which it had no work"),
 };

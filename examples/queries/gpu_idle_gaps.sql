@@ -1,14 +1,6 @@
--- When was a GPU idle for longest, and what ended the wait?
--- (window functions: SQLite 3.25)
-SELECT device_id,
-       (start - (SELECT value FROM RUN WHERE key = 'zero_ns')) / 1e6 AS ended_at_ms,
-       (start - busy_until) / 1e3 AS idle_us,
-       name AS next
-FROM (SELECT device_id, start, name,
-             max("end") OVER (PARTITION BY device_id ORDER BY start
-                              ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS busy_until
-      FROM gpu_activities
-      WHERE start > 0)
-WHERE start > busy_until
-ORDER BY idle_us DESC
+-- When was a GPU idle for longest, what ended the wait, and what was the host in?
+SELECT device_id, t_ms + duration / 1e6 AS ended_at_ms, duration / 1e3 AS idle_us, behind AS next,
+       host_call, range_path
+FROM gpu_gaps
+ORDER BY duration DESC
 LIMIT 10;

@@ -28,7 +28,7 @@ void DeviceTime::pass_until(std::int64_t time) {
     const Running ended = running_.top();
     running_.pop();
     step(ended.end);
-    --(ended.kernel ? kernels_ : copies_);
+    --(ended.computes ? kernels_ : copies_);
     const auto stream = at_work_.find(ended.stream);
     if (--stream->second == 0) at_work_.erase(stream);
   }
@@ -54,9 +54,10 @@ void DeviceTime::add(const GpuWork& work) {
   pass_until(work.begin);
   if (running_.empty() && work.begin > now_) keep({now_, work.begin, last_ended_, work});
   step(work.begin);
-  running_.push({work.end, work.stream, work.is_kernel()});
-  ++(work.is_kernel() ? kernels_ : copies_);
-  ++at_work_[work.stream];
+  const DeviceTime::Stream stream{work.process, work.stream};
+  running_.push({work.end, stream, work.computes()});
+  ++(work.computes() ? kernels_ : copies_);
+  ++at_work_[stream];
   if (work.end >= last_ended_.end) last_ended_ = work;
 }
 

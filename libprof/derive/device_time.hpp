@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <queue>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "libprof/derive/gpu_work.hpp"
@@ -43,10 +43,11 @@ class DeviceTime {
   std::vector<Gap> gaps() const;
 
  private:
+  using Stream = std::pair<std::int64_t, std::int64_t>;  // process, stream
   struct Running {
     std::int64_t end;
-    std::int64_t stream;
-    bool kernel;
+    Stream stream;
+    bool computes;
     bool operator<(const Running& other) const { return end > other.end; }  // the first on top
   };
 
@@ -56,7 +57,7 @@ class DeviceTime {
 
   std::priority_queue<Running> running_;
   std::int64_t kernels_ = 0, copies_ = 0;                   // of these
-  std::unordered_map<std::int64_t, std::int64_t> at_work_;  // by stream: how much runs
+  std::map<Stream, std::int64_t> at_work_;  // by stream: how much runs
   std::int64_t now_ = 0;
   bool begun_ = false;
   GpuWork last_ended_;  // what ran longest of what has come so far

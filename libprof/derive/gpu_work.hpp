@@ -18,12 +18,13 @@ struct GpuWork {
   std::int64_t begin = 0;  // ns on CUPTI's clock
   std::int64_t end = 0;    // after begin
   std::int64_t correlation = 0;
-  std::int64_t stream = 0;  // with its context
+  std::int64_t stream = 0;  // with its context, of the process
   std::int64_t process = 0;
   std::int32_t name = 0;  // of a kernel: StringTable id; 0: no kernel
   std::uint8_t kind = 0;  // place in schema::gpu_kinds
 
   bool is_kernel() const;
+  bool computes() const;  // a kernel, or a graph as a whole
   bool operator<(const GpuWork& other) const {
     return std::tie(device, begin) < std::tie(other.device, other.begin);
   }

@@ -124,7 +124,8 @@ def queries(c):
     measured = measure(c, command, COUNTED)
     for file in sorted((EXAMPLES / "queries").glob("*.sql")):
         rows = (measured if file.name.startswith("metrics") else database).rows(file.read_text())
-        c.expect(rows, f"{file.name}: no rows")
+        # vector_add has no ranges that are called steps.
+        c.expect(rows or file.name == "steps.sql", f"{file.name}: no rows")
     if PYTHON_MODULES.get("pandas") or run([c.options.python, "-c", "import pandas"]).code == 0:
         file = EXAMPLES / "queries" / "pandas_queries.py"
         outcome = run([c.options.python, file, database.path])
