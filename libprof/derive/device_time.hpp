@@ -56,7 +56,7 @@ class DeviceTime {
   void keep(const Gap& gap);
 
   std::priority_queue<Running> running_;
-  std::int64_t kernels_ = 0, copies_ = 0;                   // of these
+  std::int64_t kernels_ = 0, copies_ = 0;   // of these
   std::map<Stream, std::int64_t> at_work_;  // by stream: how much runs
   std::int64_t now_ = 0;
   bool begun_ = false;

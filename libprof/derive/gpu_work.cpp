@@ -9,9 +9,7 @@ namespace gpuprof::derive {
 
 bool GpuWork::is_kernel() const { return schema::gpu_kinds[kind].type == "kernel"; }
 
-bool GpuWork::computes() const {
-  return is_kernel() || schema::gpu_kinds[kind].type == "graph";
-}
+bool GpuWork::computes() const { return is_kernel() || schema::gpu_kinds[kind].type == "graph"; }
 
 void CorrelationSet::add(std::int64_t correlation) {
   const std::int64_t block = correlation >> 15;

@@ -366,9 +366,11 @@ class Copier {
   }
 
   void complete_our_own() {
-    out_.prepare("INSERT OR REPLACE INTO RUN VALUES('derived_from', ?1)")
-        .bind(1, options_.command)
-        .run();
+    if (!options_.command.empty()) {
+      out_.prepare("INSERT OR REPLACE INTO RUN VALUES('derived_from', ?1)")
+          .bind(1, options_.command)
+          .run();
+    }
     // The writer of an unfinished file was ended before it did this.
     if (out_.text("SELECT value FROM RUN WHERE key = 'finished'") != "0") return;
     store::compute_nvtx_ranges(out_);

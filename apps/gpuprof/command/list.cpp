@@ -15,6 +15,7 @@ namespace gpuprof::app {
   X(query_command)          \
   X(slice_command)          \
   X(truncate_command)       \
+  X(finish_command)         \
   X(export_command)         \
   X(schema_command)         \
   X(help_command)           \

@@ -33,11 +33,15 @@ void add_file_options(CLI::App& app, ExcerptJob& job) {
 
 int write_excerpt(ExcerptJob job) {
   const std::string output = launch::expand_name(job.file.output, getpid());
-  if (same_file(output, job.input)) {
+  if (!job.in_place && same_file(output, job.input)) {
     throw Error("-o names the file that is read", "choose another name", ExitCode::output_failed);
   }
   reading::ProfileFile file(job.input);
   if (file.problem()) throw Error(*file.problem());
+  if (job.in_place && file.in_use()) {
+    throw Error(job.input + " is in use: another process, gpuprof at work say, has it open",
+                "wait for its end, or name a copy with -o", ExitCode::output_failed);
+  }
   const record::FileRules rules{.overwrite = job.file.overwrite, .mode = job.file.file_mode};
   Progress progress;
   std::optional<record::OutputFile> made(std::in_place, output, rules);
@@ -72,7 +76,7 @@ int write_excerpt(ExcerptJob job) {
   }
   for (const std::string& name : excerpt.left_out) say(name + " is left out.");
   say(made->name() + ": " + std::to_string(excerpt.kept) +
-      (excerpt.kept == 1 ? " record" : " records") + " of " + job.input);
+      (excerpt.kept == 1 ? " record" : " records") + (job.in_place ? "" : " of " + job.input));
   return file.damaged() ? static_cast<int>(ExitCode::import_failed) : 0;
 }
 

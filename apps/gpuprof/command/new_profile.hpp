@@ -1,4 +1,4 @@
-// What slice, truncate and export have in common: a new profile from an old one.
+// What slice, truncate, finish and export have in common: a new profile from an old one.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,7 +12,8 @@ namespace gpuprof::app {
 
 struct ExcerptJob {
   std::string input;
-  Options file;  // the new one: its name, which may hold placeholders, and how it is made
+  Options file;           // the new one: its name, which may hold placeholders, and how it is made
+  bool in_place = false;  // the new one takes the name of the old one
   std::vector<std::string> keep;  // words for ExcerptOptions::keep; empty: all
   exporting::ExcerptOptions options;
 };

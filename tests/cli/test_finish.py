@@ -1,0 +1,111 @@
+"""gpuprof finish: what a run computes at its end, made up for.
+
+GPUPROF is the path of the gpuprof binary.
+"""
+
+import os
+import pathlib
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+import unittest
+
+GPUPROF = os.environ.get("GPUPROF")
+CAPTURES = pathlib.Path(__file__).parents[1] / "captures"
+COMPUTED = (
+    "NVTX_RANGE",
+    "NVTX_PATH",
+    "LAUNCH_RANGE",
+    "RANGE_TIME",
+    "DEVICE_TIME",
+    "STREAM_TIME",
+    "GPU_GAP",
+)
+
+
+@unittest.skipUnless(GPUPROF, "GPUPROF is not set")
+class Finish(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.whole = self.folder / "whole.sqlite"
+        self.gpuprof("replay", CAPTURES / "torch_step.gpcap", "-o", self.whole)
+        self.cut = self.folder / "cut.sqlite"
+        shutil.copy(self.whole, self.cut)
+
+    def gpuprof(self, *words, code=0):
+        ran = subprocess.run([GPUPROF, *words], capture_output=True, text=True, timeout=300)
+        self.assertEqual(ran.returncode, code, ran.stderr)
+        return ran.stderr
+
+    def rows(self, path, sql):
+        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        try:
+            return connection.execute(sql).fetchall()
+        finally:
+            connection.close()
+
+    def cut_short(self):
+        """As a launcher that was killed leaves its file."""
+        connection = sqlite3.connect(self.cut)
+        for table in COMPUTED:
+            connection.execute(f"DELETE FROM {table}")
+        connection.execute("UPDATE RUN SET value = 0 WHERE key = 'finished'")
+        for (index,) in connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'index' AND name LIKE 'INDEX_%'"
+        ).fetchall():
+            connection.execute(f"DROP INDEX {index}")
+        connection.commit()
+        connection.close()
+
+    def assert_finished(self, path):
+        for table in COMPUTED:
+            with self.subTest(table=table):
+                expected = self.rows(self.whole, f"SELECT * FROM {table}")
+                self.assertTrue(expected)
+                self.assertEqual(self.rows(path, f"SELECT * FROM {table}"), expected)
+        indexes = "SELECT name FROM sqlite_master WHERE type = 'index' ORDER BY 1"
+        self.assertEqual(self.rows(path, indexes), self.rows(self.whole, indexes))
+        self.assertEqual(self.rows(path, "SELECT * FROM StringTable"),
+                         self.rows(self.whole, "SELECT * FROM StringTable"))  # fmt: skip
+        self.assertEqual(self.rows(path, "SELECT 1 FROM RUN WHERE key = 'derived_from'"), [])
+
+    def test_into_a_copy(self):
+        self.cut_short()
+        before = self.cut.read_bytes()
+        self.gpuprof("finish", self.cut, "-o", self.folder / "made.sqlite")
+        self.assertEqual(self.cut.read_bytes(), before)
+        self.assert_finished(self.folder / "made.sqlite")
+
+    def test_in_place(self):
+        self.cut_short()
+        said = self.gpuprof("finish", self.cut)
+        self.assertIn(f"{self.cut}: ", said)
+        self.assert_finished(self.cut)
+        # The records that never came are still missing.
+        self.assertEqual(
+            self.rows(self.cut, "SELECT value FROM RUN WHERE key = 'finished'"), [(0,)]
+        )
+        self.gpuprof("finish", self.cut, "-q")  # once more
+        self.assert_finished(self.cut)
+
+    def test_a_file_that_somebody_writes(self):
+        self.cut_short()
+        writer = sqlite3.connect(self.cut)
+        self.addCleanup(writer.close)
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("INSERT INTO StringTable(value) VALUES('more')")
+        writer.commit()
+        said = self.gpuprof("finish", self.cut, code=21)
+        self.assertIn("is in use", said)
+        self.assertEqual(self.rows(self.cut, "SELECT count(*) FROM LAUNCH_RANGE"), [(0,)])
+
+    def test_not_a_profile(self):
+        self.cut.write_text("no database at all, but long enough to have a header " * 20)
+        self.gpuprof("finish", self.cut, code=20)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
