@@ -21,11 +21,16 @@ SELECT g.deviceId AS device_id,
        g.stop - g.start AS duration,
        coalesce(b.short, b.demangled, b.value, g.typeBefore) AS before,
        coalesce(h.short, h.demangled, h.value, g.typeBehind) AS behind,
-       (SELECT substr(n.name, 1, length(n.name) - length(ltrim(n.name, '_')) +
-                                 instr(ltrim(n.name, '_') || '_', '_') - 1)
-        FROM API_NAME AS n
-        WHERE n.domain = CASE WHEN r._id_ IS NOT NULL THEN 'runtime' ELSE 'driver' END
-          AND n.cbid = coalesce(r.cbid, d.cbid)) AS host_call,
+       coalesce((SELECT substr(n.name, 1, length(n.name) - length(ltrim(n.name, '_')) +
+                                          instr(ltrim(n.name, '_') || '_', '_') - 1)
+                 FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r
+                 JOIN API_NAME AS n ON n.domain = 'runtime' AND n.cbid = r.cbid
+                 WHERE r.correlationId = g.hostCall LIMIT 1),
+                (SELECT substr(n.name, 1, length(n.name) - length(ltrim(n.name, '_')) +
+                                          instr(ltrim(n.name, '_') || '_', '_') - 1)
+                 FROM CUPTI_ACTIVITY_KIND_DRIVER AS r
+                 JOIN API_NAME AS n ON n.domain = 'driver' AND n.cbid = r.cbid
+                 WHERE r.correlationId = g.hostCall LIMIT 1)) AS host_call,
        g.hostTime AS host_call_ns,
        rn.value AS range_name,
        rp.value AS range_path,
@@ -34,8 +39,6 @@ SELECT g.deviceId AS device_id,
 FROM GPU_GAP AS g
 LEFT JOIN StringTable AS b ON b._id_ = nullif(g.nameBefore, 0)
 LEFT JOIN StringTable AS h ON h._id_ = nullif(g.nameBehind, 0)
-LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r ON r.correlationId = g.hostCall
-LEFT JOIN CUPTI_ACTIVITY_KIND_DRIVER AS d ON r._id_ IS NULL AND d.correlationId = g.hostCall
 LEFT JOIN NVTX_RANGE AS w ON w._id_ = g.range
 LEFT JOIN NVTX_PATH AS p ON p.range = g.range
 LEFT JOIN StringTable AS rn ON rn._id_ = nullif(w.name, 0)
