@@ -45,7 +45,9 @@ def occupancy(c):
                CASE WHEN isSharedMemoryCarveoutRequested THEN sharedMemoryCarveoutRequested ELSE -1
                END
         FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ORDER BY correlationId""")
-    c.equal(found, wanted, "shapes of the launches")
+    c.equal(len(found), len(wanted), "launches")
+    differ = [pair for pair in zip(found, wanted) if pair[0] != pair[1]]
+    c.equal(differ[:4], [], f"shapes that are recorded as others, {len(differ)} of {len(wanted)}")
 
 
 @check
