@@ -51,7 +51,8 @@ inline constexpr Column range_time_columns[]{
 inline constexpr Table range_time{
     .name = "RANGE_TIME",
     .doc =
-        "What a device did for an NVTX range and the ranges inside it. The view nvtx_gpu has it "
+        "What a device did for an NVTX range and the ranges inside it. A range with work more than "
+        "32 ranges deep in it has no row. The view nvtx_gpu has it "
         "with names.",
     .columns = range_time_columns,
     .origin = Origin::computed,

@@ -1,10 +1,13 @@
 #include "libprof/derive/derive.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -39,6 +42,10 @@ void bind_or_null(store::Statement& statement, int index, std::int64_t value) {
   value == 0 ? statement.bind_null(index) : statement.bind(index, value);
 }
 
+// Work counts for so many ranges, from the innermost on. A program that opens ranges and never
+// closes them nests them without end.
+constexpr int most_levels = 32;
+
 // What a device did for a range.
 struct RangeWork {
   std::int64_t work = 0;
@@ -61,7 +68,7 @@ struct Derivation::Found {
   std::map<std::int64_t, Device> devices;
   LaunchRanges launches;
   // The ranges that have launches, and what is around these.
-  std::map<std::int64_t, std::int64_t> around;
+  std::unordered_map<std::int64_t, std::int64_t> around;
 
   void read(store::Snapshot& snapshot, const std::function<void()>& check);
   void read_calls(store::Snapshot& snapshot, const RangeIndex& ranges,
@@ -126,22 +133,36 @@ void Derivation::Found::read_calls(store::Snapshot& snapshot, const RangeIndex& 
 void Derivation::Found::write_ranges(store::Database& database) {
   database.execute("DELETE FROM main.LAUNCH_RANGE");
   launches.write(database);
-  std::map<std::pair<std::int64_t, std::int64_t>, RangeWork> ranges;  // range, device
+  // Of each device, by range. Ranges around which there is work that did not get to them.
+  std::map<std::int64_t, std::unordered_map<std::int64_t, RangeWork>> ranges;
+  std::unordered_set<std::int64_t> incomplete;
   if (!around.empty()) {
     work.for_each([&](const GpuWork& each) {
-      for (std::int64_t range = launches.range_of(each.correlation); range != 0;
-           range = around.at(range)) {
-        RangeWork& its = ranges[{range, each.device}];
+      std::int64_t range = launches.range_of(each.correlation);
+      if (range == 0) return;
+      auto& of_device = ranges[each.device];
+      for (int level = 0; range != 0 && level < most_levels; ++level) {
+        RangeWork& its = of_device[range];
         ++its.work;
         its.kernels += each.is_kernel();
         its.busy.add(each.begin, each.end);
+        range = around.at(range);
       }
+      while (range != 0 && incomplete.insert(range).second) range = around.at(range);
     });
   }
   store::Statement insert = fill(database, schema::tables::range_time);
-  for (const auto& [key, its] : ranges) {
-    insert.bind(1, key.first).bind(2, key.second).bind(3, its.work).bind(4, its.kernels);
-    insert.bind(5, its.busy.ns()).bind(6, its.busy.first()).bind(7, its.busy.until()).run();
+  for (const auto& [device, of_device] : ranges) {
+    std::vector<std::int64_t> in_order;
+    for (const auto& [range, its] : of_device) {
+      if (!incomplete.contains(range)) in_order.push_back(range);
+    }
+    std::ranges::sort(in_order);
+    for (const std::int64_t range : in_order) {
+      const RangeWork& its = of_device.at(range);
+      insert.bind(1, range).bind(2, device).bind(3, its.work).bind(4, its.kernels);
+      insert.bind(5, its.busy.ns()).bind(6, its.busy.first()).bind(7, its.busy.until()).run();
+    }
   }
 }
 

@@ -161,6 +161,15 @@ TEST_CASE("derive: a path ends where it is too long, and a circle of ranges lead
   CHECK(rows(database, "SELECT count(*) FROM RANGE_TIME") == "8");
 }
 
+TEST_CASE("derive: ranges that are opened and never closed do not take the square") {
+  std::string sql;
+  for (int i = 1; i <= 40; ++i) sql += range(i, 10, 100 + i, "NULL", i - 1, 1);
+  Database database = profile(sql + call(1, 10, 150, 160) + kernel(1, 1000, 1100));
+  derive_all(database);
+  CHECK(rows(database, "SELECT count(*), min(range), max(range), sum(busy) FROM RANGE_TIME") ==
+        "32|9|40|3200");
+}
+
 TEST_CASE("derive: it can be told to stop") {
   Database database = profile(kernel(1, 100, 200));
   CHECK_THROWS_AS(derive::Derivation(database, [] { return true; }), store::DatabaseError);
