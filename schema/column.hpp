@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace gpuprof::schema {
@@ -72,18 +74,100 @@ constexpr std::string_view sql_type(Type type) {
   }
 }
 
+// What numbers of a column count or measure. Ids, names, enums, flags, addresses and plain numbers
+// have no unit.
+inline constexpr std::string_view units[]{
+    "count",  // of things: blocks, calls, …
+    "ns",    "us",  "ms",  "bytes", "bytes/s", "kB/s", "GT/s",
+    "Hz",    "kHz", "MHz", "mW",    "Celsius", "%",
+    "share",  // from 0 to 1
+};
+
+constexpr bool is_unit(std::string_view text) {
+  for (const std::string_view unit : units) {
+    if (unit == text) return true;
+  }
+  return false;
+}
+
+// The doc of a column as it is written and as it travels: "[ns] start on the GPU", or without the
+// brackets where there is no unit.
+struct WrittenDoc {
+  std::string_view unit;  // empty: none
+  std::string_view text;
+};
+
+// What is no unit in brackets in front is text. By index: with UBSan, GCC 12 does not search in a
+// constant.
+constexpr WrittenDoc read_doc(std::string_view written) {
+  if (written.empty() || written[0] != '[') return {{}, written};
+  std::size_t end = 1;
+  while (end < written.size() && written[end] != ']') ++end;
+  if (end + 1 >= written.size() || written[end + 1] != ' ') return {{}, written};
+  const std::string_view unit = written.substr(1, end - 1);
+  if (!is_unit(unit)) return {{}, written};
+  return {unit, written.substr(end + 2)};
+}
+
+// The same of a literal. A unit that is not in the list does not compile.
+struct Doc : WrittenDoc {
+  // Implicit: a literal stands where a doc is asked for.
+  consteval Doc(const char* written) : WrittenDoc(read_doc(written)) {
+    if (unit.empty() && written[0] == '[') throw "no unit of the list above";
+  }
+};
+
 struct Column {
   std::string_view name;
   Type type{};
   std::uint16_t width{};  // bytes in a packed row
   Role role{};
-  std::string_view doc;  // meaning, and the unit where there is one
+  std::string_view doc;        // meaning, and what stands for none
+  std::string_view unit = {};  // one of `units`; empty: none
 };
 
-// A column of a table whose rows are not packed.
-constexpr Column stored(std::string_view name, Type type, std::string_view doc) {
-  return {.name = name, .type = type, .width = width_of(type), .role = Role::plain, .doc = doc};
+// What read_doc() reads.
+inline std::string written_doc(const Column& column) {
+  return column.unit.empty() ? std::string(column.doc)
+                             : "[" + std::string(column.unit) + "] " + std::string(column.doc);
 }
+
+// A column of a table whose rows are not packed.
+constexpr Column stored(std::string_view name, Type type, const WrittenDoc& doc) {
+  return {.name = name,
+          .type = type,
+          .width = width_of(type),
+          .role = Role::plain,
+          .doc = doc.text,
+          .unit = doc.unit};
+}
+constexpr Column stored(std::string_view name, Type type, Doc doc) {
+  return stored(name, type, static_cast<const WrittenDoc&>(doc));
+}
+
+// What work of a GPU is, in summaries, traces, windows, excerpts, beside NVTX ranges, and in the
+// view gpu_activities. Its times are in the columns start and end or stop; where it ran and who
+// asked for it, in the columns of the usual names.
+struct GpuWork {
+  std::string_view type;  // as gpu_activities says
+  // Column that tells what a row is called; empty: all rows are called `name`.
+  std::string_view named_by = {};
+  // Enum of the numbers in that column, whose name stands for the * in `name`; empty: they are ids
+  // of StringTable.
+  std::string_view named = {};
+  std::string_view name = {};
+  std::string_view bytes = {};  // column with how much it moved; empty: there is none
+};
+
+// What a table's rows are besides rows: what shows and filters them goes by it.
+struct Traits {
+  std::optional<GpuWork> gpu_work = {};
+  // Calls of the CUDA API: which, as the view api_calls says; empty: none.
+  std::string_view api = {};
+  // nvprof reported them: they are in its sums and traces, and times of a run count from the
+  // earliest of such rows.
+  bool nvprofs = false;
+};
 
 // Where the rows of a table come from.
 enum class Origin : std::uint8_t {
@@ -116,6 +200,7 @@ struct Table {
   std::string_view constraint = {};  // of the whole table
   bool without_rowid = false;        // its rows are kept in the order of the primary key
   bool is_view = false;              // an empty view has its place
+  Traits traits = {};
 };
 
 // Whether collectors may bring rows of it.
@@ -130,13 +215,15 @@ constexpr bool has_column(const Table& table, std::string_view name) {
   return false;
 }
 
-// Calls visit(name, type, doc) for each column as it stands in the database.
+// Calls visit(column) for each column as it stands in the database.
 template <class Visit>
 constexpr void for_each_column(const Table& table, bool with_process, Visit&& visit) {
-  if (!table.row_doc.empty()) visit(row_id, Type::integer, table.row_doc);
-  for (const Column& column : table.columns) visit(column.name, column.type, column.doc);
+  if (!table.row_doc.empty()) {
+    visit(Column{.name = row_id, .type = Type::integer, .doc = table.row_doc});
+  }
+  for (const Column& column : table.columns) visit(column);
   if (with_process && table.with_process && !has_column(table, process_column)) {
-    visit(process_column, Type::i64, process_doc);
+    visit(Column{.name = process_column, .type = Type::i64, .doc = process_doc});
   }
 }
 

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "schema/column.hpp"
-#include "schema/gpu_kinds.hpp"
 
 namespace gpuprof::schema {
 
@@ -26,20 +25,6 @@ inline constexpr TimeName own_times[]{{"end", "stop"}, {"timestamp", "time"}};
 // The columns that a row's times may be in: the first of these that a table has.
 inline constexpr std::string_view begin_columns[]{"start", "timestamp", "time"};
 inline constexpr std::string_view end_columns[]{"end", "stop"};
-
-// A run's times count from the earliest of these: activity kinds, and where their time is.
-struct FirstTime {
-  std::string_view kind;  // without "CUPTI_ACTIVITY_KIND_"
-  std::string_view column;
-};
-inline constexpr auto first_times = [] {
-  std::array<FirstTime, nvprofs_gpu_kinds.size() + 3> all{
-      {{"RUNTIME", "start"}, {"DRIVER", "start"}, {"MARKER", "timestamp"}}};
-  for (std::size_t i = 0; i < nvprofs_gpu_kinds.size(); ++i) {
-    all[i + 3] = {nvprofs_gpu_kinds[i].kind, "start"};
-  }
-  return all;
-}();
 
 // The name that `column` of that table has today: gpuprof 0.1.0 used nvprof's words in all tables.
 constexpr std::string_view current_name(const Table& table, std::string_view column) {
@@ -68,15 +53,15 @@ inline std::string sql_name(std::string_view name) {
 inline std::string create_table_sql(const Table& table, bool with_process = true,
                                     std::string (*quoted)(std::string_view) = sql_name) {
   std::string columns;
-  for_each_column(table, with_process, [&](std::string_view name, Type type, auto) {
+  for_each_column(table, with_process, [&](const Column& column) {
     if (!columns.empty()) columns += ", ";
     if (table.is_view) {
-      columns += "NULL AS " + quoted(name);
+      columns += "NULL AS " + quoted(column.name);
       return;
     }
-    columns += quoted(name);
-    if (!sql_type(type).empty()) columns += " " + std::string(sql_type(type));
-    if (name == table.key || name == row_id) columns += " PRIMARY KEY";
+    columns += quoted(column.name);
+    if (!sql_type(column.type).empty()) columns += " " + std::string(sql_type(column.type));
+    if (column.name == table.key || column.name == row_id) columns += " PRIMARY KEY";
   });
   const std::string name = quoted(table.name);
   if (table.is_view) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "schema/column.hpp"
+#include "schema/sampled.hpp"
 
 namespace gpuprof::schema::tables {
 
@@ -42,11 +43,12 @@ inline constexpr Table nvtx_path{.name = "NVTX_PATH",
 inline constexpr Column range_time_columns[]{
     stored("range", Type::i64, "the NVTX range: NVTX_RANGE._id_"),
     stored("deviceId", Type::i64, "device that worked for it"),
-    stored("work", Type::i64, "kernels, copies, sets and the like that were asked for in it"),
-    stored("kernels", Type::i64, "of these, kernels"),
-    stored("busy", Type::i64, "time in which any of them ran, ns"),
-    stored("first", Type::i64, "when the first began, ns on CUPTI's clock"),
-    stored("last", Type::i64, "when the last was over, ns on CUPTI's clock"),
+    stored("work", Type::i64,
+           "[count] kernels, copies, sets and the like that were asked for in it"),
+    stored("kernels", Type::i64, "[count] of these, kernels"),
+    stored("busy", Type::i64, "[ns] time in which any of them ran"),
+    stored("first", Type::i64, "[ns] when the first began, on CUPTI's clock"),
+    stored("last", Type::i64, "[ns] when the last was over, on CUPTI's clock"),
 };
 inline constexpr Table range_time{
     .name = "RANGE_TIME",
@@ -61,15 +63,15 @@ inline constexpr Table range_time{
 
 inline constexpr Column device_time_columns[]{
     stored("deviceId", Type::i64, "the device"),
-    stored("first", Type::i64, "when its first work began, ns on CUPTI's clock"),
-    stored("last", Type::i64, "when its last work was over, ns on CUPTI's clock"),
-    stored("busy", Type::i64, "time in which it had work, ns"),
+    stored("first", Type::i64, "[ns] when its first work began, on CUPTI's clock"),
+    stored("last", Type::i64, "[ns] when its last work was over, on CUPTI's clock"),
+    stored("busy", Type::i64, "[ns] time in which it had work"),
     stored("kernelsOnly", Type::i64,
-           "time in which kernels or graphs ran and nothing else did, ns"),
+           "[ns] time in which kernels or graphs ran and nothing else did"),
     stored("copiesOnly", Type::i64,
-           "time in which copies, sets and the like ran and none of those, ns"),
-    stored("both", Type::i64, "time in which both did, ns"),
-    stored("gaps", Type::i64, "times between first and last in which it had no work"),
+           "[ns] time in which copies, sets and the like ran and none of those"),
+    stored("both", Type::i64, "[ns] time in which both did"),
+    stored("gaps", Type::i64, "[count] times between first and last in which it had no work"),
 };
 inline constexpr Table device_time{
     .name = "DEVICE_TIME",
@@ -80,8 +82,8 @@ inline constexpr Table device_time{
 
 inline constexpr Column stream_time_columns[]{
     stored("deviceId", Type::i64, "the device"),
-    stored("streams", Type::i64, "streams that had work running at a time"),
-    stored("duration", Type::i64, "how long it was so many, ns"),
+    stored("streams", Type::i64, "[count] streams that had work running at a time"),
+    stored("duration", Type::i64, "[ns] how long it was so many"),
 };
 inline constexpr Table stream_time{
     .name = "STREAM_TIME",
@@ -95,8 +97,8 @@ inline constexpr Table stream_time{
 
 inline constexpr Column gpu_gap_columns[]{
     stored("deviceId", Type::i64, "device without work"),
-    stored("start", Type::i64, "when the work before was over, ns on CUPTI's clock"),
-    stored("stop", Type::i64, "when the work behind began, ns on CUPTI's clock"),
+    stored("start", Type::i64, "[ns] when the work before was over, on CUPTI's clock"),
+    stored("stop", Type::i64, "[ns] when the work behind began, on CUPTI's clock"),
     stored("typeBefore", Type::text, "kernel, memcpy, ... of the work before"),
     stored("nameBefore", Type::string, "of a kernel: StringTable id; 0 = no kernel"),
     stored("typeBehind", Type::text, "kernel, memcpy, ... of the work behind"),
@@ -105,7 +107,7 @@ inline constexpr Column gpu_gap_columns[]{
     stored("hostCall", Type::i64,
            "the call of that process that took most of the gap: RUNTIME.correlationId or DRIVER's; "
            "NULL = none"),
-    stored("hostTime", Type::i64, "how much of the gap that call took, ns"),
+    stored("hostTime", Type::i64, "[ns] how much of the gap that call took"),
     stored("range", Type::i64,
            "NVTX range that the call which asked for the work behind was made in: NVTX_RANGE._id_; "
            "NULL = none"),
@@ -119,7 +121,201 @@ inline constexpr Table gpu_gap{
     .origin = Origin::computed,
     .row_doc = row_id_doc};
 
-inline constexpr std::array derived{&nvtx_path,   &launch_range, &range_time,
-                                    &device_time, &stream_time,  &gpu_gap};
+inline constexpr Column copy_time_columns[]{
+    stored("deviceId", Type::i64, "the device"),
+    stored("copyKind", Type::i64, "direction: enum CUpti_ActivityMemcpyKind"),
+    stored("copying", Type::i64, "[ns] time in which any copy of that direction ran"),
+    stored("besideKernels", Type::i64, "[ns] of that, time in which kernels or graphs ran too"),
+};
+inline constexpr Table copy_time{
+    .name = "COPY_TIME",
+    .doc =
+        "How long each device copied in each direction, and how much of that kernels ran beside "
+        "it. The view copy_overlap has names and shares.",
+    .columns = copy_time_columns,
+    .origin = Origin::computed,
+    .key = "deviceId, copyKind",
+    .without_rowid = true};
+
+inline constexpr Column launch_shape_columns[]{
+    stored("blocks", Type::i64, "[count] blocks of the launch"),
+    stored("threadsPerBlock", Type::i64, "[count] threads of a block"),
+    stored("sharedMemory", Type::i64, "[bytes] shared memory of a block, static and dynamic"),
+    stored("registersPerThread", Type::i64, "[count] registers of a thread"),
+    stored("carveout", Type::i64, "[%] carveout asked for; -1 = none"),
+    stored("deviceId", Type::i64, "device that ran it"),
+    stored("processId", Type::i64, "process that launched it"),
+    stored("blocksPerMultiprocessor", Type::i64,
+           "[count] blocks that fit on a multiprocessor at a time"),
+    stored("limiter", Type::text,
+           "what lets no more fit: warps, registers, shared memory or blocks; several have commas "
+           "between"),
+    stored("occupancy", Type::f64,
+           "[share] warps of these blocks, of those that a multiprocessor holds, from 0 to 1"),
+    stored("waves", Type::f64,
+           "[count] blocks of the launch, by those that fit on the device at a time"),
+    stored("tailShare", Type::f64,
+           "[share] part of the room of all waves that the last one leaves empty, from 0 to 1"),
+};
+inline constexpr Table launch_shape{
+    .name = "LAUNCH_SHAPE",
+    .doc =
+        "Kernel launches that differ in what decides how many blocks fit on a multiprocessor, with "
+        "what CUDA's occupancy calculator says of them. Those of which nothing can be said have no "
+        "row. Not looked at: named barriers, clusters, multiprocessors that MIG or a green context "
+        "leaves out. The view kernels has it for each kernel.",
+    .columns = launch_shape_columns,
+    .origin = Origin::computed,
+    .key =
+        "blocks, threadsPerBlock, sharedMemory, registersPerThread, carveout, deviceId, "
+        "processId",
+    .without_rowid = true};
+
+inline constexpr Column kernel_time_columns[]{
+    stored("deviceId", Type::i64, "device that ran them"),
+    stored("name", Type::string, "mangled name: StringTable id; 0 = none"),
+    stored("median", Type::i64,
+           "[ns] duration in the middle; of an even number the mean of the two, rounded down"),
+    stored("p90", Type::i64, "[ns] least duration that 90 % do not exceed (nearest rank)"),
+    stored("p99", Type::i64, "[ns] the same of 99 %"),
+};
+inline constexpr Table kernel_time{
+    .name = "KERNEL_TIME",
+    .doc = "How durations of kernels are spread, by name. The view kernel_summary has the rest.",
+    .columns = kernel_time_columns,
+    .origin = Origin::computed,
+    .key = "deviceId, name",
+    .without_rowid = true};
+
+inline constexpr Column api_time_columns[]{
+    stored("domain", Type::text, "runtime, driver or internal"),
+    stored("name", Type::text, "function, without suffixes"),
+    stored("median", Type::i64,
+           "[ns] duration in the middle; of an even number the mean of the two, rounded down"),
+    stored("p90", Type::i64, "[ns] least duration that 90 % do not exceed (nearest rank)"),
+    stored("p99", Type::i64, "[ns] the same of 99 %"),
+};
+inline constexpr Table api_time{
+    .name = "API_TIME",
+    .doc = "How durations of API calls are spread, by function. The view api_summary has the rest.",
+    .columns = api_time_columns,
+    .origin = Origin::computed,
+    .key = "domain, name",
+    .without_rowid = true};
+
+inline constexpr Column memory_use_columns[]{
+    stored("operation", Type::integer, "allocation or release: MEMORY2._id_"),
+    stored(
+        "inUse", Type::i64,
+        "[bytes] what its process has then of that kind of memory, on that device, from pools of "
+        "that type; below 0 where what is released was allocated before collection began"),
+};
+inline constexpr Table memory_use{
+    .name = "MEMORY_USE",
+    .doc =
+        "How much memory is allocated after each allocation and release. The view "
+        "memory_timeline has them in words.",
+    .columns = memory_use_columns,
+    .origin = Origin::computed,
+    .key = "operation"};
+
+inline constexpr Column memory_maximum_columns[]{
+    stored("processId", Type::i64, "process"),
+    stored("deviceId", Type::i64, "device"),
+    stored("memoryKind", Type::i64, "kind of memory: enum CUpti_ActivityMemoryKind"),
+    stored("poolType", Type::i64, "enum CUpti_ActivityMemoryPoolType; 0 = not from a pool"),
+    stored("bytes", Type::i64, "[bytes] the most that was allocated at a time"),
+    stored("operation", Type::i64, "the allocation that made it so many first: MEMORY2._id_"),
+    stored("allocations", Type::i64, "[count] allocations that were there then"),
+};
+inline constexpr Table memory_maximum{
+    .name = "MEMORY_MAXIMUM",
+    .doc =
+        "When most memory was allocated, by process, device, kind of memory and type of pool. "
+        "The view memory_peak has it in words.",
+    .columns = memory_maximum_columns,
+    .origin = Origin::computed,
+    .key = "processId, deviceId, memoryKind, poolType",
+    .without_rowid = true};
+
+inline constexpr Column memory_owner_columns[]{
+    stored("processId", Type::i64, "process"),
+    stored("deviceId", Type::i64, "device"),
+    stored("memoryKind", Type::i64, "kind of memory: enum CUpti_ActivityMemoryKind"),
+    stored("poolType", Type::i64, "enum CUpti_ActivityMemoryPoolType; 0 = not from a pool"),
+    stored("source", Type::string,
+           "program or library that asked: StringTable id; 0 = not collected, which takes --trace "
+           "+allocation-source"),
+    stored("bytes", Type::i64, "[bytes] how much of it was there"),
+    stored("allocations", Type::i64, "[count] allocations of it that were there then"),
+};
+inline constexpr Table memory_owner{
+    .name = "MEMORY_OWNER",
+    .doc = "Whose memory it was when most was allocated. The view memory_owners has it in words.",
+    .columns = memory_owner_columns,
+    .origin = Origin::computed,
+    .key = "processId, deviceId, memoryKind, poolType, source",
+    .without_rowid = true};
+
+inline constexpr Column step_columns[]{
+    stored("range", Type::i64,
+           "the NVTX range: NVTX_RANGE._id_; NULL = a window between "
+           "cudaProfilerStart and cudaProfilerStop"),
+    stored("name", Type::string, "message of the range: StringTable id; 0 = a window"),
+    stored("start", Type::i64, "[ns] when it began, on CUPTI's clock"),
+    stored("stop", Type::i64, "[ns] when it ended, on CUPTI's clock; NULL = never"),
+    stored("threadId", Type::i64, "thread that began it; 0 = not known"),
+    stored("processId", Type::i64, "process it was in"),
+    stored("work", Type::i64,
+           "[count] kernels, copies, sets and the like that were asked for in a window; NULL = a "
+           "range, which has a row in RANGE_TIME"),
+    stored("kernels", Type::i64, "[count] of these, kernels; NULL as work"),
+    stored("busy", Type::i64,
+           "[ns] time in which any of them ran, of the busiest device; NULL as work"),
+};
+inline constexpr Table step{
+    .name = "STEP",
+    .doc =
+        "Steps of the program: NVTX ranges by their names (RUN's step), and where none is called "
+        "so the windows between cudaProfilerStart and cudaProfilerStop. The view steps has them "
+        "in words.",
+    .columns = step_columns,
+    .origin = Origin::computed};
+
+inline constexpr std::array pm_kernel_columns = [] {
+  constexpr std::array own{
+      stored("deviceId", Type::i64, "device that ran the kernel"),
+      stored("name", Type::string, "its mangled name: StringTable id"),
+      stored("start", Type::i64, "[ns] when it began, on CUPTI's clock"),
+      stored("stop", Type::i64, "[ns] when it was over, on CUPTI's clock"),
+      stored("correlationId", Type::i64, "of the call that launched it"),
+      stored("samples", Type::i64,
+             "[count] samples of which more than half lies inside the kernel"),
+      stored("part", Type::i64, "which metrics these are values of: PM_METRIC.part"),
+  };
+  std::array<Column, own.size() + pm_values_per_row> columns{};
+  std::ranges::copy(own, columns.begin());
+  for (std::size_t i = 0; i < pm_values_per_row; ++i) {
+    columns[own.size() + i] =
+        stored(pm_value_names[i], Type::f64,
+               "mean of the metric with this PM_METRIC.place and part over these samples, weighted "
+               "by what of them lies inside the kernel; NULL = none");
+  }
+  return columns;
+}();
+inline constexpr Table pm_kernel{
+    .name = "PM_KERNEL",
+    .doc =
+        "What the counters of the device said while a kernel ran: of kernels that were long "
+        "enough for samples (PM_SAMPLE). What else ran on the device counts too. The view "
+        "kernel_pm has a row for each value.",
+    .columns = pm_kernel_columns,
+    .origin = Origin::computed,
+    .row_doc = row_id_doc};
+
+inline constexpr std::array derived{&nvtx_path,    &launch_range, &range_time, &device_time,
+                                    &stream_time,  &gpu_gap,      &copy_time,  &launch_shape,
+                                    &kernel_time,  &api_time,     &memory_use, &memory_maximum,
+                                    &memory_owner, &step,         &pm_kernel};
 
 }  // namespace gpuprof::schema::tables

@@ -2,6 +2,8 @@
 // docs/schema.md. Needs the views, which the build embeds (target gpuprof_views).
 #pragma once
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,86 +14,66 @@
 #include "schema/query_calls.hpp"
 #include "schema/statistics.hpp"
 #include "schema/tables.hpp"
-#include "schema/views.hpp"
+#include "schema/view_text.hpp"
 
 namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
 
-struct ColumnText {
-  std::string name;
-  std::string doc;
+// What is worth a look first, in this order: TABLE_DOC.look_first.
+inline constexpr std::string_view look_first[]{
+    "gpu_utilization", "kernel_summary", "api_summary", "nvtx_gpu",    "steps",   "gpu_gaps",
+    "blocking_calls",  "kernels",        "memcpys",     "memory_peak", "devices", "losses",
 };
-
-struct ViewText {
-  std::string name;
-  std::string doc;
-  std::vector<ColumnText> columns;
-};
-
-// A file of schema/views begins with a comment:
-//
-//   -- What a row is, one line or more.
-//   --
-//   -- column: what it means, one line for each column, in order;
-//   --   a longer one goes on with two more blanks
-//   CREATE VIEW name AS
-inline ViewText describe_view(std::string_view sql) {
-  ViewText view;
-  bool in_columns = false;
-  const auto append = [](std::string& text, std::string_view more) {
-    if (!text.empty()) text += ' ';
-    text += more;
-  };
-  while (sql.starts_with("--")) {
-    std::string_view line = sql.substr(0, sql.find('\n'));
-    sql.remove_prefix(std::min(line.size() + 1, sql.size()));
-    line.remove_prefix(2);
-    if (line.empty()) {
-      in_columns = true;
-      continue;
-    }
-    const std::size_t text = line.find_first_not_of(' ');
-    if (text == std::string_view::npos) continue;
-    const std::size_t colon = line.find(": ");
-    if (!in_columns)
-      append(view.doc, line.substr(text));
-    else if (text > 1 && !view.columns.empty())
-      append(view.columns.back().doc, line.substr(text));
-    else if (colon != std::string_view::npos)
-      view.columns.push_back(
-          {std::string(line.substr(text, colon - text)), std::string(line.substr(colon + 2))});
-  }
-  constexpr std::string_view create = "CREATE VIEW ";
-  if (const std::size_t at = sql.find(create); at != std::string_view::npos) {
-    sql.remove_prefix(at + create.size());
-    view.name = sql.substr(0, sql.find_first_of(" \n("));
-  }
-  return view;
-}
 
 // A row of COLUMN_DOC, or of TABLE_DOC where `column` is empty.
 struct DocRow {
   std::string table;
   std::string column;
   std::string doc;
+  std::string unit = {};       // of a column; empty: none
+  bool is_view = false;        // of a table
+  std::size_t look_first = 0;  // of a table; 0: it is none of those
 };
 
 inline std::vector<DocRow> doc_rows() {
   std::vector<DocRow> rows;
-  const auto add = [&](std::string_view table, std::string_view column, std::string_view doc) {
-    rows.push_back({std::string(table), std::string(column), std::string(doc)});
+  const auto add_table = [&](std::string_view table, std::string_view doc, bool is_view) {
+    const auto place = std::ranges::find(look_first, table);
+    const auto index = static_cast<std::size_t>(place - std::begin(look_first));
+    rows.push_back({.table = std::string(table),
+                    .column = {},
+                    .doc = std::string(doc),
+                    .is_view = is_view,
+                    .look_first = place == std::end(look_first) ? 0 : index + 1});
+  };
+  const auto add = [&](std::string_view table, std::string_view column, std::string_view doc,
+                       std::string_view unit) {
+    rows.push_back({.table = std::string(table),
+                    .column = std::string(column),
+                    .doc = std::string(doc),
+                    .unit = std::string(unit)});
   };
   for (const Table* table : all_tables) {
-    add(table->name, "", table->doc);
+    add_table(table->name, table->doc, table->is_view);
     if (table->origin == Origin::legacy) continue;  // nobody has rows to ask about
-    for_each_column(*table, true, [&](std::string_view column, Type, std::string_view doc) {
-      add(table->name, column, doc);
+    for_each_column(*table, true, [&](const Column& column) {
+      add(table->name, column.name, column.doc, column.unit);
     });
   }
   for (const ViewSql& sql : views()) {
     const ViewText view = describe_view(sql.sql);
-    add(view.name, "", view.doc);
-    for (const ColumnText& column : view.columns) add(view.name, column.name, column.doc);
+    add_table(view.name, view.doc, true);
+    for (const ViewColumn& column : view.columns) {
+      add(view.name, column.name, column.doc, column.unit);
+    }
   }
+  return rows;
+}
+
+// Of TABLE_DOC, in the order of look_first.
+inline std::vector<DocRow> doc_rows_to_look_at_first() {
+  std::vector<DocRow> rows = doc_rows();
+  std::erase_if(rows, [](const DocRow& row) { return row.look_first == 0; });
+  std::ranges::sort(rows, {}, &DocRow::look_first);
   return rows;
 }
 
@@ -116,6 +98,15 @@ inline std::string row(std::string_view a, std::string_view b) {
 inline std::string row(std::string_view a, std::string_view b, std::string_view c) {
   return "| " + cell(a) + " | " + cell(b) + " | " + cell(c) + " |\n";
 }
+
+// Of a column. A field's `since` stands behind its doc.
+inline std::string column_row(std::string_view name, std::string_view type, std::string_view unit,
+                              std::string_view doc, std::string_view behind = {}) {
+  return "| `" + std::string(name) + "` | " + std::string(type) + " | " + std::string(unit) +
+         " | " + cell(doc) + std::string(behind) + " |\n";
+}
+inline constexpr std::string_view column_head =
+    "| column | type | unit | meaning |\n|---|---|---|---|\n";
 
 inline std::string code(std::string_view text) { return "`" + std::string(text) + "`"; }
 
@@ -154,13 +145,16 @@ inline std::string activity_tables() {
   for_each_kind([&]<class K>() {
     std::string& out = by_id[static_cast<std::size_t>(find_kind(K::info.id) - kinds.data())];
     out = "### " + std::string(K::table.name) + "\n\n" + std::string(K::table.doc) + " " +
-          collected(K::info) + "\n\n| column | type | meaning |\n|---|---|---|\n";
+          collected(K::info) + "\n\n" + std::string(column_head);
     for (const Field& field : K::fields) {
-      std::string doc(field.column.doc);
-      if (field.since != 0) doc += " (CUDA " + std::string(cuda_release(field.since)) + ")";
-      out += row(code(field.column.name), sql_type(field.column.type), doc);
+      const Column& column = field.column;
+      std::string since;
+      if (field.since != 0) since = " (CUDA " + std::string(cuda_release(field.since)) + ")";
+      out += column_row(column.name, sql_type(column.type), column.unit, column.doc, since);
     }
-    if (!has_column(K::table, process_column)) out += row(code(process_column), "INT", process_doc);
+    if (!has_column(K::table, process_column)) {
+      out += column_row(process_column, "INT", "", process_doc);
+    }
     out += "\n";
   });
   for (const std::string& table : by_id) text += table;
@@ -170,10 +164,10 @@ inline std::string activity_tables() {
 inline std::string own_part() {
   std::string text;
   for (const Table* table : own_tables) {
-    text += "### " + std::string(table->name) + "\n\n" + std::string(table->doc) +
-            "\n\n| column | type | meaning |\n|---|---|---|\n";
-    for_each_column(*table, true, [&](std::string_view column, Type type, std::string_view doc) {
-      text += row(code(column), sql_type(type), doc);
+    text += "### " + std::string(table->name) + "\n\n" + std::string(table->doc) + "\n\n" +
+            std::string(column_head);
+    for_each_column(*table, true, [&](const Column& column) {
+      text += column_row(column.name, sql_type(column.type), column.unit, column.doc);
     });
     text += "\n";
     if (table->name == "RUN") {
@@ -195,11 +189,21 @@ inline std::string view_part() {
   std::string text;
   for (const ViewSql& sql : views()) {
     const ViewText view = describe_view(sql.sql);
-    text += "### " + view.name + "\n\n" + view.doc + "\n\n| column | meaning |\n|---|---|\n";
-    for (const ColumnText& column : view.columns) text += row(code(column.name), column.doc);
+    text += "### " + view.name + "\n\n" + view.doc + "\n\n" + std::string(column_head);
+    for (const ViewColumn& column : view.columns) {
+      text += column_row(column.name, column.type, column.unit, column.doc);
+    }
     text += "\n";
   }
   return text;
+}
+
+inline std::string look_first_part() {
+  std::string text = "| view | what a row is |\n|---|---|\n";
+  for (const DocRow& row : doc_rows_to_look_at_first()) {
+    text += markdown::row("[" + row.table + "](#" + row.table + ")", row.doc);
+  }
+  return text + "\n";
 }
 
 inline std::string legacy_part() {
@@ -247,6 +251,9 @@ inline std::string schema_markdown() {
       "otherwise; table [CLOCK](#clock) turns them into time of day. A 64-bit unsigned number is "
       "stored as SQLite's signed one.\n\n"
       "All this is in the file too: `SELECT * FROM TABLE_DOC`, `SELECT * FROM COLUMN_DOC`.\n\n"
+      "A number has the unit that stands beside its column: `count` is of things, `share` goes "
+      "from "
+      "0 to 1. Ids, names, flags and what has another unit in each row have none.\n\n"
       "`PRAGMA application_id` is " +
       std::to_string(application_id) +
       " (\"gprf\"), `PRAGMA user_version` and `schema_version` in [RUN](#run) are " +
@@ -258,6 +265,8 @@ inline std::string schema_markdown() {
       "A column that is an id of a string says \"StringTable id\". `correlationId` joins the call "
       "of the CUDA API with the work it asked for, over all processes of the file: the low 32 bits "
       "are CUPTI's, the high ones count the processes.\n\n";
+  text += "## Look first\n\nWhat to ask first (`TABLE_DOC.look_first`).\n\n" +
+          markdown::look_first_part();
   text += "## Views\n\n" + markdown::view_part();
   text +=
       "## Activity tables\n\n"

@@ -232,6 +232,23 @@ inline constexpr EnumValue CUpti_ExternalCorrelationKind[]{
     NAMED(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2, 5, "custom2"),
 };
 
+inline constexpr EnumValue CUpti_ActivityPCSamplingStallReason[]{
+    NAMED(CUPTI_ACTIVITY_PC_SAMPLING_STALL_INVALID, 0, "invalid"),
+    NAMED(CUPTI_ACTIVITY_PC_SAMPLING_STALL_NONE, 1, "none"),
+    NAMED(CUPTI_ACTIVITY_PC_SAMPLING_STALL_INST_FETCH, 2, "inst_fetch"),
+    NAMED(CUPTI_ACTIVITY_PC_SAMPLING_STALL_EXEC_DEPENDENCY, 3, "exec_dependency"),
+    NAMED(CUPTI_ACTIVITY_PC_SAMPLING_STALL_MEMORY_DEPENDENCY, 4, "memory_dependency"),
+    NAMED(CUPTI_ACTIVITY_PC_SAMPLING_STALL_TEXTURE, 5, "texture"),
+    NAMED(CUPTI_ACTIVITY_PC_SAMPLING_STALL_SYNC, 6, "sync"),
+    NAMED(CUPTI_ACTIVITY_PC_SAMPLING_STALL_CONSTANT_MEMORY_DEPENDENCY, 7,
+          "constant_memory_dependency"),
+    NAMED(CUPTI_ACTIVITY_PC_SAMPLING_STALL_PIPE_BUSY, 8, "pipe_busy"),
+    NAMED(CUPTI_ACTIVITY_PC_SAMPLING_STALL_MEMORY_THROTTLE, 9, "memory_throttle"),
+    NAMED(CUPTI_ACTIVITY_PC_SAMPLING_STALL_NOT_SELECTED, 10, "not_selected"),
+    NAMED(CUPTI_ACTIVITY_PC_SAMPLING_STALL_OTHER, 11, "other"),
+    NAMED(CUPTI_ACTIVITY_PC_SAMPLING_STALL_SLEEPING, 12, "sleeping"),
+};
+
 inline constexpr EnumValue CUpti_ActivityJitEntryType[]{
     NAMED(CUPTI_ACTIVITY_JIT_ENTRY_INVALID, 0, "invalid"),
     NAMED(CUPTI_ACTIVITY_JIT_ENTRY_PTX_TO_CUBIN, 1, "PTX to cubin"),
@@ -645,6 +662,7 @@ inline constexpr std::array enum_types{
     GPUPROF_ENUM_TYPE(CUpti_ActivityOverheadKind),
     GPUPROF_ENUM_TYPE(CUpti_ActivityObjectKind),
     GPUPROF_ENUM_TYPE(CUpti_ExternalCorrelationKind),
+    GPUPROF_ENUM_TYPE(CUpti_ActivityPCSamplingStallReason),
     GPUPROF_ENUM_TYPE(CUpti_ActivityJitEntryType),
     GPUPROF_ENUM_TYPE(CUpti_ActivityJitOperationType),
     GPUPROF_ENUM_TYPE(CUpti_ActivityFlag_MARKER),

@@ -163,6 +163,11 @@ template <class Kind>
 inline void release(const typename Kind::Record&) {}
 #endif
 
+// What a kind is besides a table. A kind that is more has a line TRAITS(Struct, …) before its
+// block.
+template <class Kind>
+inline constexpr Traits traits_of{};
+
 template <std::size_t N>
 constexpr std::array<Column, N> columns_of(const std::array<Field, N>& fields) {
   std::array<Column, N> columns{};
@@ -185,14 +190,17 @@ constexpr Field follows_pointer(Field field) {
   return field;
 }
 
-constexpr Field make_field(std::string_view name, Type type, std::uint16_t width,
-                           std::string_view doc) {
-  return Field{.column = {.name = name, .type = type, .width = width, .role = {}, .doc = doc}};
+constexpr Field make_field(std::string_view name, Type type, std::uint16_t width, Doc doc) {
+  return Field{.column = {.name = name,
+                          .type = type,
+                          .width = width,
+                          .role = {},
+                          .doc = doc.text,
+                          .unit = doc.unit}};
 }
 
 template <std::size_t Width, std::size_t MemberSize>
-constexpr Field field_at(std::string_view name, Type type, std::size_t offset,
-                         std::string_view doc) {
+constexpr Field field_at(std::string_view name, Type type, std::size_t offset, Doc doc) {
   static_assert(Width == MemberSize, "the column's type does not fit the member of CUPTI's record");
   Field field = make_field(name, type, Width, doc);
   field.offset = static_cast<std::uint16_t>(offset);
@@ -201,9 +209,17 @@ constexpr Field field_at(std::string_view name, Type type, std::size_t offset,
 
 }  // namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT
 
+// TRAITS(Struct, .gpu_work = …, .nvprofs = true): members of schema::Traits.
+#define TRAITS(Struct, ...) \
+  struct Struct;            \
+  template <>               \
+  inline constexpr Traits traits_of<Struct>{__VA_ARGS__};
+
 // KIND(Struct, id, NAME, CUPTI record, Group, Source, doc, fields…)
 //
-// Struct is the C++ name, NAME the part of CUPTI_ACTIVITY_KIND_NAME that names table and kind.
+// Struct is the C++ name, NAME the part of CUPTI_ACTIVITY_KIND_NAME that names table and kind. A
+// column's doc has its unit in front, in brackets: "[ns] start on the GPU" (units in
+// schema/column.hpp).
 #ifdef GPUPROF_HAVE_CUPTI
 #define GPUPROF_RECORD_OF(NAME, id_, CuptiRecord) \
   using Record = CuptiRecord;                     \
@@ -224,7 +240,8 @@ constexpr Field field_at(std::string_view name, Type type, std::size_t offset,
                                  .columns = columns,                                 \
                                  .kind = id_,                                        \
                                  .row_doc = row_id_doc,                              \
-                                 .with_process = true};                              \
+                                 .with_process = true,                               \
+                                 .traits = traits_of<Struct>};                       \
   };
 
 // COL(type, member, doc): a member copied as it is. COL_AS gives it another column name, for a

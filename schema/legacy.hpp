@@ -50,21 +50,22 @@ inline constexpr auto columns = [] {
   for (Column& column : result) {
     const std::string_view name = word(' ');
     ++at;
-    column = stored(name, declared(word(',')), "");
+    column = stored(name, declared(word(',')), WrittenDoc{});
     at += 2;
   }
   return result;
 }();
 
 template <ColumnList list>
-consteval Table of_kind(int kind, std::string_view name, std::string_view doc) {
+consteval Table of_kind(int kind, std::string_view name, std::string_view doc, Traits traits = {}) {
   return {.name = name,
           .doc = doc,
           .columns = columns<list>,
           .origin = Origin::legacy,
           .kind = kind,
           .row_doc = row_id_doc,
-          .with_process = true};
+          .with_process = true,
+          .traits = traits};
 }
 
 // Of CPU sampling.
@@ -91,18 +92,6 @@ consteval Table as_view(std::string_view name, std::string_view doc, std::string
 }
 
 inline constexpr std::array tables{
-    of_kind<"id INT, lineNumber INT, fileName INT">(
-        14, "CUPTI_ACTIVITY_KIND_SOURCE_LOCATOR",
-        "Source lines that the source-level tables point to. CUPTI no longer makes them."),
-    of_kind<
-        "flags INT, sourceLocatorId INT, correlationId INT, functionId INT, executed INT, pcOffset "
-        "INT, threadsExecuted INT, l2_transactions INT, theoreticalL2Transactions INT">(
-        15, "CUPTI_ACTIVITY_KIND_GLOBAL_ACCESS",
-        "Global memory accesses per instruction. CUPTI refuses the kind; SASS metrics replace it."),
-    of_kind<"sourceLocatorId INT, correlationId INT, functionId INT, pcOffset INT, diverged INT, "
-            "threadsExecuted INT, executed INT">(
-        16, "CUPTI_ACTIVITY_KIND_BRANCH",
-        "Branches per instruction. CUPTI refuses the kind; SASS metrics replace it."),
     of_kind<"cacheConfig BLOB, sharedMemoryConfig INT, registersPerThread INT, start INT, end INT, "
             "deviceId INT, contextId INT, streamId INT, gridX INT, gridY INT, gridZ INT, blockX "
             "INT, blockY INT, blockZ INT, staticSharedMemory INT, dynamicSharedMemory INT, "
@@ -111,7 +100,8 @@ inline constexpr std::array tables{
             "parentBlockY INT, parentBlockZ INT, name INT">(
         18, "CUPTI_ACTIVITY_KIND_CDP_KERNEL",
         "Kernels launched by kernels, in the first form of dynamic parallelism, which today's GPUs "
-        "do not have."),
+        "do not have.",
+        {.gpu_work = GpuWork{.type = "kernel", .named_by = "name"}, .nvprofs = true}),
     of_kind<"preemptionKind INT, timestamp INT, gridId INT, blockX INT, blockY INT, blockZ INT">(
         19, "CUPTI_ACTIVITY_KIND_PREEMPTION",
         "Blocks saved and restored for dynamic parallelism in its first form, gone with it."),
@@ -121,23 +111,6 @@ inline constexpr std::array tables{
     of_kind<"id INT, value BLOB, instance INT, correlationId INT, flags INT">(
         23, "CUPTI_ACTIVITY_KIND_METRIC_INSTANCE",
         "Values of nvprof's metrics per unit. CUPTI delivers none."),
-    of_kind<"flags INT, sourceLocatorId INT, correlationId INT, functionId INT, pcOffset INT, "
-            "threadsExecuted INT, notPredOffThreadsExecuted INT, executed INT">(
-        24, "CUPTI_ACTIVITY_KIND_INSTRUCTION_EXECUTION",
-        "Executions per instruction. CUPTI refuses the kind; SASS metrics replace it."),
-    of_kind<"flags INT, sourceLocatorId INT, correlationId INT, functionId INT, pcOffset INT, "
-            "threadsExecuted INT, sharedTransactions INT, theoreticalSharedTransactions INT, "
-            "executed INT">(
-        29, "CUPTI_ACTIVITY_KIND_SHARED_ACCESS",
-        "Shared memory accesses per instruction. CUPTI refuses the kind; SASS metrics replace it."),
-    of_kind<"flags INT, sourceLocatorId INT, correlationId INT, functionId INT, latencySamples "
-            "INT, samples INT, stallReason INT, pcOffset INT">(
-        30, "CUPTI_ACTIVITY_KIND_PC_SAMPLING",
-        "PC samples per instruction. CUPTI refuses the kind; its PC sampling API replaces it."),
-    of_kind<"correlationId INT, totalSamples INT, droppedSamples INT, samplingPeriodInCycles INT">(
-        31, "CUPTI_ACTIVITY_KIND_PC_SAMPLING_RECORD_INFO",
-        "Totals of the PC samples of a kernel. CUPTI refuses the kind; its PC sampling API "
-        "replaces it."),
     of_kind<"flags INT, sourceLocatorId INT, functionId INT, pcOffset INT">(
         32, "CUPTI_ACTIVITY_KIND_INSTRUCTION_CORRELATION",
         "Source lines of instructions. CUPTI refuses the kind."),

@@ -18,8 +18,8 @@ inline constexpr Column nvtx_range_columns[]{
     stored("id", Type::i64, "MARKER.id of both its ends, in the same process"),
     stored("domain", Type::string, "NVTX domain: StringTable id; 0 = the default domain"),
     stored("name", Type::string, "message: StringTable id; 0 = none"),
-    stored("start", Type::i64, "when it was opened, ns on CUPTI's clock"),
-    stored("stop", Type::i64, "when it was closed, ns on CUPTI's clock; NULL = never"),
+    stored("start", Type::i64, "[ns] when it was opened, on CUPTI's clock"),
+    stored("stop", Type::i64, "[ns] when it was closed, on CUPTI's clock; NULL = never"),
     stored("depth", Type::i64,
            "push/pop ranges of its thread and domain around it; NULL for start_end"),
     stored("parent", Type::i64, "_id_ of the innermost of those; NULL = none"),
@@ -65,7 +65,7 @@ inline constexpr Column nvtx_payload_entry_columns[]{
            "the layout or enum: MARKER_DATA.payloadSchema, or type of an entry"),
     stored("isEnum", Type::i64, "1 = a value of an enum, 0 = a field of a layout"),
     stored("schema", Type::text, "name of the layout or enum"),
-    stored("size", Type::i64, "bytes of the layout or enum; 0 = not told"),
+    stored("size", Type::i64, "[bytes] size of the layout or enum; 0 = not told"),
     stored("place", Type::i64, "counts its entries from 0"),
     stored("field", Type::text, "name of the field or value"),
     stored("type", Type::i64,
@@ -73,7 +73,7 @@ inline constexpr Column nvtx_payload_entry_columns[]{
            "value"),
     stored("flags", Type::i64, "NVTX_PAYLOAD_ENTRY_FLAG_*, bits"),
     stored("length", Type::i64, "elements of an array, bytes of a text; 0 = one element"),
-    stored("offset", Type::i64, "bytes from the beginning of the payload"),
+    stored("offset", Type::i64, "[bytes] distance from the beginning of the payload"),
 };
 inline constexpr Table nvtx_payload_entry{
     .name = "NVTX_PAYLOAD_ENTRY",

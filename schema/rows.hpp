@@ -135,14 +135,15 @@ struct RowField {
 
 // `get` captures nothing.
 template <class Row, class Get>
-consteval RowField<Row> field(std::string_view name, std::string_view doc, Get) {
+consteval RowField<Row> field(std::string_view name, Doc doc, Get) {
   using Packed = rows::Packed<std::invoke_result_t<Get, const Row&>>;
   return {.column = {.name = name,
                      .type = Packed::type,
                      .width = Packed::type == Type::blob ? std::uint16_t{sizeof(EightBytes)}
                                                          : width_of(Packed::type),
                      .role = Packed::role,
-                     .doc = doc},
+                     .doc = doc.text,
+                     .unit = doc.unit},
           .write = [](const Row& row, RowSink& sink) { rows::put(sink, Get{}(row)); }};
 }
 

@@ -39,6 +39,10 @@ inline constexpr Column string_table_columns[]{
     stored("short", Type::text,
            "a mangled name's function alone: no namespace, template arguments or parameters; NULL "
            "as in demangled"),
+    stored("display", Type::text,
+           "a kernel's name as short as is unique within the file, computed at the end: the "
+           "function, and of those that have several kernels the template arguments that tell "
+           "them apart; NULL = no kernel's name, or the run is not over"),
 };
 inline constexpr Table string_table{
     .name = "StringTable",
@@ -78,7 +82,7 @@ inline constexpr Column process_columns[]{
     stored("salvaged", Type::i64, "1 = rows were read from its buffers after its death"),
     stored("rank", Type::i64,
            "which process of a parallel job it is, from 0; NULL = of none that is known"),
-    stored("worldSize", Type::i64, "processes of that job; NULL = not known"),
+    stored("worldSize", Type::i64, "[count] processes of that job; NULL = not known"),
     stored("localRank", Type::i64, "which of those on its machine, from 0; NULL = not known"),
     stored("jobLauncher", Type::text,
            "whose variables said so: torch, openmpi, mvapich, pmi or slurm; NULL as rank"),
@@ -96,15 +100,15 @@ inline constexpr Column clock_columns[]{
     stored("moment", Type::text,
            "'first' = when collection began, 'last' = when it was over, 'meanwhile' = every 10 s "
            "between"),
-    stored("realtime", Type::i64, "time of day, ns since 1970 (CLOCK_REALTIME)"),
-    stored("monotonic", Type::i64, "ns since boot (CLOCK_MONOTONIC)"),
-    stored("cupti", Type::i64, "CUPTI's clock, ns: what all activity tables have"),
+    stored("realtime", Type::i64, "[ns] time of day, since 1970 (CLOCK_REALTIME)"),
+    stored("monotonic", Type::i64, "[ns] time since boot (CLOCK_MONOTONIC)"),
+    stored("cupti", Type::i64, "[ns] CUPTI's clock: what all activity tables have"),
     stored("monotonicRaw", Type::i64,
-           "ns since boot that nobody corrects (CLOCK_MONOTONIC_RAW); NULL = not known"),
+           "[ns] time since boot that nobody corrects (CLOCK_MONOTONIC_RAW); NULL = not known"),
     stored("ticks", Type::i64,
            "the processor's own counter: TSC of x86-64, CNTVCT of Arm; NULL = not known"),
     stored("realtimeError", Type::i64,
-           "how far the time of day may be off, ns, as the kernel is told by NTP, chrony or PTP "
+           "[ns] how far the time of day may be off, as the kernel is told by NTP, chrony or PTP "
            "(adjtimex); NULL = it is not kept in step, or not known"),
 };
 inline constexpr Table clock{
@@ -130,7 +134,7 @@ inline constexpr Table statistic{.name = "STATISTIC",
                                  .key = "processId, kind, name"};
 
 inline constexpr Column diagnostic_columns[]{
-    stored("time", Type::i64, "when, ns since 1970 (CLOCK_REALTIME); NULL = not known"),
+    stored("time", Type::i64, "[ns] when, since 1970 (CLOCK_REALTIME); NULL = not known"),
     stored("processId", Type::i64, "process it is about; 0 = gpuprof itself"),
     stored("severity", Type::text, "as that of a statistic: notice, data_loss or error"),
     stored("statistic", Type::text, "the statistic that it explains: STATISTIC.name; NULL = none"),
@@ -178,14 +182,21 @@ inline constexpr std::array run_keys{
     KeyDoc{"exit_status", "status of the command; absent when a signal ended it"},
     KeyDoc{"exit_signal", "signal that ended the command; absent when none did"},
     KeyDoc{"finished", "1 = the file is complete; 0 = gpuprof is at work, or was ended at it"},
+    KeyDoc{"not_computed",
+           "what was left out at the end of the run, because of Ctrl-C: all records are there, and "
+           "gpuprof finish computes it; absent where nothing was"},
     KeyDoc{"trace_groups", "what was collected: names as --trace takes them, with commas between"},
+    KeyDoc{"step",
+           "regular expression of --step: NVTX ranges whose message it is found in are steps (view "
+           "steps); absent = those that are called as steps of a training are"},
     KeyDoc{"calls_left_out",
            "functions whose calls have no rows because they only ask, with commas between, without "
            "_v3020 and _ptsz; none = all calls have rows; absent where no calls were collected"},
     KeyDoc{"loss", "1 = the view losses has rows; 0 = nothing was lost"},
     KeyDoc{"zero_ns",
            "what times of the run count from, ns on CUPTI's clock: those of --from and --to, and "
-           "relative times of JSON; the earliest kernel, copy, set, API call or NVTX marker"},
+           "relative times of JSON; the earliest kernel, copy, set, API call or NVTX marker, "
+           "and where there is none the first sample"},
     KeyDoc{"derived_from", "command that took this part out of a file; absent in a recording"},
 };
 

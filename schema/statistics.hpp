@@ -124,7 +124,44 @@ inline constexpr std::array statistics{
     StatisticInfo{"metrics_mismatched", Severity::data_loss,
                   "Launches of a repeated run that were not those of the first run: another "
                   "kernel, or another grid. Their values were not joined."},
+    StatisticInfo{"pm_samples", Severity::info,
+                  "Samples of a device's counters that were stored (view pm_samples)."},
+    StatisticInfo{"pm_samples_lost", Severity::data_loss,
+                  "Samples of a device's counters that CUPTI delivered and that could not be "
+                  "evaluated or stored."},
+    StatisticInfo{"pm_overflows", Severity::data_loss,
+                  "Times a GPU's buffer for samples was full before they were read. Sampling began "
+                  "again each time; PM_GAP has what is missing. A larger --pm-buffer or "
+                  "--pm-interval helps."},
+    StatisticInfo{"pm_failed", Severity::notice,
+                  "Devices whose counters could not be sampled. DIAGNOSTIC says why."},
+    StatisticInfo{"pm_ended_early", Severity::data_loss,
+                  "Devices whose counters were sampled and not to the end of the run. DIAGNOSTIC "
+                  "says why."},
     StatisticInfo{"profiler_kernels", Severity::info, "Kernels of CUPTI's own that were left out."},
+    StatisticInfo{"pc_samples", Severity::info, "PC samples that the hardware took."},
+    StatisticInfo{"pc_samples_of_others", Severity::info,
+                  "PC samples of kernels that are not the program's, of which no more is known."},
+    StatisticInfo{
+        "pc_samples_dropped", Severity::data_loss,
+        "PC samples that the hardware could not write. A longer --pc-sampling-period asks for "
+        "fewer."},
+    StatisticInfo{
+        "pc_samples_overflows", Severity::data_loss,
+        "Times the device's buffer of PC samples was full. What was in it is lost; how "
+        "much is not known. --pc-buffer makes it larger, --pc-sampling-period asks for fewer."},
+    StatisticInfo{"pc_samples_lost", Severity::data_loss,
+                  "PC samples that were thrown away because gpuprof did not read for so long."},
+    StatisticInfo{"sass_instructions", Severity::info,
+                  "Instructions whose executions were counted, once for each time they were read."},
+    StatisticInfo{"sass_instructions_dropped", Severity::data_loss,
+                  "Instructions whose SASS metrics CUPTI dropped."},
+    StatisticInfo{"sass_contexts_lost", Severity::data_loss,
+                  "Contexts whose instructions were counted and whose counts did not come to their "
+                  "end: the process died, or the GPU was still at work."},
+    StatisticInfo{"sass_instructions_lost", Severity::data_loss,
+                  "Instructions whose SASS metrics were thrown away because gpuprof did not read "
+                  "for so long."},
     StatisticInfo{"metrics_overhead_permille", Severity::info,
                   "Share of the run that was spent on metrics, as it was measured, in 1/1000."},
 };

@@ -12,22 +12,68 @@
 #include "schema/legacy.hpp"
 #include "schema/measured.hpp"
 #include "schema/nvtx.hpp"
+#include "schema/pc_sampling.hpp"
 #include "schema/run.hpp"
+#include "schema/sampled.hpp"
+#include "schema/sass_metrics.hpp"
 #include "schema/words.hpp"
 
 namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
 
 // In the order of the documentation.
 inline constexpr std::array own_tables{
-    &tables::version,     &tables::string_table,  &tables::run,
-    &tables::process,     &tables::clock,         &tables::statistic,
-    &tables::diagnostic,  &tables::statistic_doc, &tables::enum_name,
-    &tables::api_name,    &tables::table_doc,     &tables::column_doc,
-    &tables::nvtx_range,  &tables::nvtx_payload,  &tables::nvtx_payload_entry,
-    &tables::nvtx_path,   &tables::launch_range,  &tables::range_time,
-    &tables::device_time, &tables::stream_time,   &tables::gpu_gap,
-    &tables::metric,      &tables::metric_group,  &MetricRange::table,
-    &MetricValue::table,  &NvprofEventRow::table, &NvprofMetricRow::table,
+    &tables::version,
+    &tables::string_table,
+    &tables::run,
+    &tables::process,
+    &tables::clock,
+    &tables::statistic,
+    &tables::diagnostic,
+    &tables::statistic_doc,
+    &tables::enum_name,
+    &tables::api_name,
+    &tables::table_doc,
+    &tables::column_doc,
+    &tables::nvtx_range,
+    &tables::nvtx_payload,
+    &tables::nvtx_payload_entry,
+    &tables::nvtx_path,
+    &tables::launch_range,
+    &tables::range_time,
+    &tables::device_time,
+    &tables::stream_time,
+    &tables::gpu_gap,
+    &tables::copy_time,
+    &tables::launch_shape,
+    &tables::kernel_time,
+    &tables::api_time,
+    &tables::memory_use,
+    &tables::memory_maximum,
+    &tables::memory_owner,
+    &tables::step,
+    &tables::metric,
+    &tables::metric_group,
+    &MetricRange::table,
+    &MetricValue::table,
+    &NvprofEventRow::table,
+    &NvprofMetricRow::table,
+    &PmMetric::table,
+    &PmDevice::table,
+    &PmSample::table,
+    &PmGap::table,
+    &tables::pm_kernel,
+    &tables::pc_sampling,
+    &tables::pc_sampling_record_info,
+    &tables::source_locator,
+    &tables::pc_stall_reason,
+    &tables::sass_metric,
+    &tables::sass_instruction,
+    &tables::sass_value,
+    &tables::global_access,
+    &tables::branch,
+    &tables::instruction_execution,
+    &tables::shared_access,
+    &tables::no_rows,
 };
 
 inline constexpr auto all_tables = [] {

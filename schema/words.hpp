@@ -50,6 +50,10 @@ inline constexpr Table api_name{
 inline constexpr Column table_doc_columns[]{
     stored("table", Type::text, "name of the table or view"),
     stored("doc", Type::text, "what a row is"),
+    stored("type", Type::text, "table or view"),
+    stored("look_first", Type::i64,
+           "1, 2, ...: of what is there this is worth a look first, in this order; NULL = of the "
+           "rest"),
 };
 inline constexpr Table table_doc{.name = "TABLE_DOC",
                                  .doc = "What each table and view is.",
@@ -58,16 +62,31 @@ inline constexpr Table table_doc{.name = "TABLE_DOC",
                                  .key = "table"};
 
 inline constexpr Column column_doc_columns[]{
-    stored("table", Type::text, "name of the table"),
+    stored("table", Type::text, "name of the table or view"),
     stored("column", Type::text, "name of the column"),
-    stored("doc", Type::text, "meaning, unit, what stands for none"),
+    stored("doc", Type::text, "meaning, and what stands for none"),
+    stored("unit", Type::text,
+           "unit of its numbers, ns or bytes for example; count = of things; NULL = they have "
+           "none, as ids and names, or each row has its own"),
 };
 inline constexpr Table column_doc{.name = "COLUMN_DOC",
-                                  .doc = "What each column of the tables is.",
+                                  .doc = "What each column of the tables and views is.",
                                   .columns = column_doc_columns,
                                   .origin = Origin::words,
                                   .key = "\"table\", \"column\"",
                                   .without_rowid = true};
+
+inline constexpr Column no_rows_columns[]{
+    stored("text", Type::text, "nothing"),
+    stored("integer", Type::integer, "nothing"),
+    stored("real", Type::f64, "nothing"),
+};
+inline constexpr Table no_rows{.name = "NO_ROWS",
+                               .doc =
+                                   "Empty: views have the types of their columns from it, for "
+                                   "those who ask for types before there is a row.",
+                               .columns = no_rows_columns,
+                               .origin = Origin::words};
 
 }  // namespace tables
 

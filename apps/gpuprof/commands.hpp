@@ -3,17 +3,13 @@
 #pragma once
 
 #include <functional>
-#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "apps/gpuprof/command/grammar.hpp"
 #include "apps/gpuprof/option/command_line.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace gpuprof::app {
 
@@ -30,7 +26,7 @@ struct Subcommand {
   std::string_view usage;  // what follows the name
   std::string_view help;   // a line; empty: not shown
   // Declares what it takes. What comes back is called when that has been parsed.
-  std::function<int()> (*declare)(CLI::App& app);
+  std::function<int()> (*declare)(Grammar& grammar);
   // For completion: words that an option or argument of its own takes.
   std::vector<std::string> (*values)(std::string_view name) = nullptr;
 };
@@ -39,13 +35,5 @@ struct Subcommand {
 std::span<const Subcommand* const> subcommands();
 const Subcommand* find_subcommand(std::string_view name);  // null: there is none
 int run_subcommand(const Subcommand& command, const std::vector<std::string>& words);
-
-// For `declare`: options of the main command, with their presets: those of these names, those that
-// print reports, and those that say where a profile goes. They write to `options`, which must live
-// until the command has run.
-void add_named_options(CLI::App& app, Options& options,
-                       std::initializer_list<std::string_view> names);
-void add_report_options(CLI::App& app, Options& options);
-void add_output_options(CLI::App& app, Options& options);
 
 }  // namespace gpuprof::app

@@ -1,5 +1,5 @@
 -- Which kernels take most of the GPU's time?
-SELECT short_name,
+SELECT display_name,
        count(*) AS launches,
        sum(duration) / 1e6 AS total_ms,
        avg(duration) / 1e3 AS average_us,

@@ -1,31 +1,11 @@
 #include "libprof/base/printable.hpp"
 
 #include <algorithm>
-#include <cstdint>
+
+#include "libprof/base/utf8.hpp"
 
 namespace gpuprof {
 namespace {
-
-struct Character {
-  char32_t code = 0;
-  std::size_t bytes = 0;  // 0: no UTF-8
-};
-
-Character first_of(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return {first, 1};
-  const std::size_t bytes = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < bytes) return {};
-  char32_t code = first & (0x7fu >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return {};
-    code = code << 6 | (byte(i) & 0x3f);
-  }
-  constexpr char32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < lowest[bytes] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return {};
-  return {code, bytes};
-}
 
 bool steers(char32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c || code == 0x200e ||
@@ -41,7 +21,7 @@ void append(std::string& to, std::string_view text, bool keep_line_ends) {
     to += text.substr(0, length);
     text.remove_prefix(length);
     if (text.empty()) return;
-    const Character first = first_of(text);
+    const Character first = first_character(text);
     const std::size_t bytes = std::max<std::size_t>(first.bytes, 1);
     const bool bad =
         first.bytes == 0 || (steers(first.code) && !(keep_line_ends && first.code == '\n'));

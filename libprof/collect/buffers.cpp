@@ -8,7 +8,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include "libprof/base/crc32c.hpp"
 #include "libprof/collect/cubin.hpp"
+#include "schema/activity/code.hpp"
 
 namespace gpuprof::collect {
 namespace {
@@ -111,26 +113,48 @@ void Buffers::add_module(const CUpti_ResourceData& loaded) {
   if (cupti_.cuptiGetContextId) {
     cupti_.try_("cuptiGetContextId", cupti_.cuptiGetContextId(loaded.context, &context));
   }
-  const std::lock_guard lock(packing_);
-  CUpti_ActivityModule record{};
+  schema::ModuleRecord record{};
   record.kind = CUPTI_ACTIVITY_KIND_MODULE;
   record.contextId = context;
   record.id = module->moduleId;
-  record.cubinSize = static_cast<std::uint32_t>(module->cubinSize);
-  record.cubin = module->pCubin;
+  record.cubinCrc = sum_of_cubin(module->pCubin, module->cubinSize);
+  const std::lock_guard lock(packing_);
+  // Once for all contexts, and for modules that are loaded again.
+  if (!cubins_.contains(record.cubinCrc)) {
+    record.cubinSize = static_cast<std::uint32_t>(module->cubinSize);
+    record.cubin = module->pCubin;
+  }
   packer_->add(reinterpret_cast<CUpti_Activity*>(&record));
+  if (list_functions_) add_functions(context, *module);
+  if (delivery_->send_own()) cubins_.insert(record.cubinCrc);
+}
+
+// By which CUPTI's PC samples name it.
+std::uint64_t Buffers::sum_of_cubin(const void* cubin, std::size_t size) {
+  CUpti_GetCubinCrcParams params{};
+  params.size = CUpti_GetCubinCrcParamsSize;
+  params.cubin = cubin;
+  params.cubinSize = size;
+  if (cupti_.cuptiGetCubinCrc &&
+      cupti_.try_("cuptiGetCubinCrc", cupti_.cuptiGetCubinCrc(&params))) {
+    return params.cubinCrc;
+  }
+  // No samples then; any other sum does.
+  return crc32c({static_cast<const std::byte*>(cubin), size});
+}
+
+void Buffers::add_functions(std::uint32_t context, const CUpti_ModuleResourceData& module) {
   std::uint32_t index = 0;
-  for_each_function(module->pCubin, module->cubinSize, [&](const char* name) {
+  for_each_function(module.pCubin, module.cubinSize, [&](const char* name) {
     CUpti_ActivityFunction function{};
     function.kind = CUPTI_ACTIVITY_KIND_FUNCTION;
     function.id = ++functions_;
     function.contextId = context;
-    function.moduleId = module->moduleId;
+    function.moduleId = module.moduleId;
     function.functionIndex = ++index;
     function.name = name;
     packer_->add(reinterpret_cast<CUpti_Activity*>(&function));
   });
-  delivery_->send_own();
 }
 
 void Buffers::add(std::span<const CUpti_ActivityDeviceAttribute> attributes) {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,6 +43,8 @@ class Buffers {
 
   // Settings, before there are records.
   void want(int kind, bool wanted) { packer_->want(static_cast<std::size_t>(kind), wanted); }
+  // FUNCTION has a row for each function of a module.
+  void list_functions(bool wanted) { list_functions_ = wanted; }
   void leave_out_profiler() { packer_->leave_out_profiler(); }
 
   // A buffer for CUPTI; null when all are out, which is counted.
@@ -85,6 +88,10 @@ class Buffers {
   void abandon() { arena_.abandon(); }
 
  private:
+  std::uint64_t sum_of_cubin(const void* cubin, std::size_t size);
+  // Under packing_.
+  void add_functions(std::uint32_t context, const CUpti_ModuleResourceData& module);
+
   CheckedApi& cupti_;
   Channel& channel_;
   Stream& stream_;
@@ -96,7 +103,9 @@ class Buffers {
   std::unique_ptr<LiveStrings> strings_;
   std::unique_ptr<Packer> packer_;
   std::unique_ptr<Delivery> delivery_;
-  std::uint32_t functions_ = 0;  // of modules, so far
+  bool list_functions_ = true;
+  std::uint32_t functions_ = 0;     // of modules, so far
+  std::set<std::uint64_t> cubins_;  // sums of those that were sent
 };
 
 }  // namespace gpuprof::collect

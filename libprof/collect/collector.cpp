@@ -56,7 +56,10 @@ void Collector::start(const char* socket_path) noexcept {
     if (!subscribe() || !make_buffers()) return;
     tracing_.choose(config_);
     prepare_metrics();
+    prepare_pc_sampling();
+    prepare_sass_metrics();
     subscription_.want({.modules = tracing_.wants(schema::Module::info.id),
+                        .module_ends = !by_context_.empty(),
                         .graph_launches = tracing_.serial() || metrics_,
                         .captures = metrics_ != nullptr,
                         .nvtx_ranges = metrics_ && metrics_->wants_nvtx()});
@@ -108,6 +111,37 @@ void Collector::prepare_metrics() {
       cupti_, channel_, *config,
       [this](std::string_view what, std::string_view text) { stream_.tell(what, text); });
   buffers_.leave_out_profiler();
+}
+
+void Collector::prepare_pc_sampling() {
+  auto settings = PcSampler::wanted(config_);
+  if (!settings) return;
+  if (!cupti_.has_pc_sampling() || cupti_.version < PcSampler::first_version) {
+    stream_.tell("warning", "no PC samples: " + cupti_.path +
+                                " cannot take them beside tracing; the libcupti of CUDA 12.8 "
+                                "Update 1 is the first that can");
+    return;
+  }
+  load_perfworks(cupti_);
+  auto sampler =
+      std::make_unique<PcSampler>(cupti_, channel_, std::move(*settings),
+                                  [this](std::string_view text) { stream_.tell("warning", text); });
+  if (sampler->serialized()) serialized_sampler_ = sampler.get();
+  by_context_.push_back(std::move(sampler));
+}
+
+void Collector::prepare_sass_metrics() {
+  auto wanted = SassCounter::wanted(config_);
+  if (!wanted) return;
+  if (!cupti_.has_sass_metrics()) {
+    return stream_.tell("warning", "no SASS metrics: " + cupti_.path + " has none");
+  }
+  load_perfworks(cupti_);
+  // Beside CONCURRENT_KERNEL nothing is counted, and CUPTI does not say so (13.5, H200).
+  tracing_.measured_beside(true);
+  by_context_.push_back(std::make_unique<SassCounter>(
+      cupti_, channel_, std::move(*wanted), [this] { tracing_.leave_kernels_out(); },
+      [this](std::string_view text) { stream_.tell("warning", text); }));
 }
 
 void Collector::send_definitions() {
@@ -191,12 +225,13 @@ void Collector::on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   if (!running()) return;
   const bool enters = call.callbackSite == CUPTI_API_ENTER;
   if (enters && call.symbolName) buffers_.note_launch(call.symbolName, call.correlationId);
-  if (!metrics_ && !tracing_.serial()) return;
+  if (!metrics_ && !tracing_.serial() && !serialized_sampler_) return;
   const KeepErrno keep;
   if (metrics_) metrics_->driver_call(id, call);
   if (tracing_.serial() && is_graph_launch(id)) {
     tracing_.graph_launch(enters, metrics_ && metrics_->measures_a_range());
   }
+  if (serialized_sampler_ && !enters) serialized_sampler_->launch_ended(call.context);
 }
 
 void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
@@ -226,12 +261,17 @@ void Collector::on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resou
       if (!contexts_.any_seen()) std::atexit(&exit_handler);
       contexts_.created(resource.context);
       if (metrics_) metrics_->context_created(resource.context);
+      for (const auto& each : by_context_) each->context_created(resource.context);
       buffers_.keep_device_names();
       return tracing_.driver_is_up();
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
       if (metrics_) metrics_->context_ends(resource.context);
+      for (const auto& each : by_context_) each->context_ends(resource.context);
       return contexts_.destroyed(resource.context);
     case CUPTI_CBID_RESOURCE_MODULE_LOADED: return buffers_.add_module(resource);
+    case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
+      for (const auto& each : by_context_) each->module_ends(resource.context);
+      return;
     default: return;
   }
 }
@@ -270,6 +310,7 @@ void Collector::thread_main() {
     // Buffers that wait for the launcher are to be full ones.
     if (channel_.stalled()) continue;
     buffers_.flush(0);
+    for (const auto& each : by_context_) each->watch();
     if (!driver_up && contexts_.any_seen()) {
       driver_up = true;
       wait_ms = first_flush_ms;
@@ -336,6 +377,9 @@ void Collector::send_statistics(bool last) {
   stream_.statistics(last, [this] {
     std::vector<wire::Statistic> all = buffers_.statistics();
     if (metrics_) std::ranges::move(metrics_->statistics(), std::back_inserter(all));
+    for (const auto& each : by_context_) {
+      std::ranges::move(each->statistics(), std::back_inserter(all));
+    }
     return all;
   });
 }
@@ -370,7 +414,10 @@ void Collector::at_exit() {
   if (exiting_.exchange(true)) return buffers_.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   tracing_.process_ends();
   if (metrics_) metrics_->finish();
-  finish_driver_work();
+  // CUPTI waits for a GPU that is at work.
+  if (finish_driver_work()) {
+    for (const auto& each : by_context_) each->finish();
+  }
   buffers_.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   send_statistics(true);
   stream_.clock(wire::Clock::Moment::last, cupti_.cuptiGetTimestamp);
@@ -385,13 +432,15 @@ void Collector::at_exit() {
 // ends early the device attributes. Both need calls to the driver, which must not be taken for the
 // target's: so they are made on a thread of ours. The target did not ask for this wait: no record
 // of it.
-void Collector::finish_driver_work() {
-  tracing_.leave_out(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, [this] {
-    contexts_.synchronize(exit_patience, [] {
+bool Collector::finish_driver_work() {
+  bool idle = false;
+  tracing_.leave_out(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, [this, &idle] {
+    idle = contexts_.synchronize(exit_patience, [] {
       instance().buffers_.leave_out_this_thread();
       instance().record_device_attributes();
     });
   });
+  return idle;
 }
 
 }  // namespace gpuprof::collect

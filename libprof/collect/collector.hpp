@@ -6,8 +6,9 @@
 // start collecting ends, the launcher is told, and the target goes on.
 //
 // The work is done by its parts, each with its own locks: Stream speaks with the launcher, Tracing
-// says what CUPTI collects, Buffers takes the records, RangeProfiler measures. What is here is who
-// does what when: start, CUPTI's callbacks, our own thread, fork and exit.
+// says what CUPTI collects, Buffers takes the records, RangeProfiler measures, PcSampler samples,
+// SassCounter counts.
+// What is here is who does what when: start, CUPTI's callbacks, our own thread, fork and exit.
 #pragma once
 
 #include <cupti.h>
@@ -18,12 +19,15 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "libprof/collect/buffers.hpp"
 #include "libprof/collect/channel.hpp"
 #include "libprof/collect/checked_api.hpp"
 #include "libprof/collect/driver.hpp"
+#include "libprof/collect/pc_sampler.hpp"
 #include "libprof/collect/range_profiler.hpp"
+#include "libprof/collect/sass_counter.hpp"
 #include "libprof/collect/stream.hpp"
 #include "libprof/collect/subscription.hpp"
 #include "libprof/collect/tracing.hpp"
@@ -70,6 +74,8 @@ class Collector {
   bool subscribe();
   bool make_buffers();
   void prepare_metrics();
+  void prepare_pc_sampling();
+  void prepare_sass_metrics();
   void send_definitions();
   void receive_external_correlation();
   // The launcher is told why, and nothing is collected.
@@ -90,7 +96,8 @@ class Collector {
   void send_statistics(bool last);
 
   void at_exit();
-  void finish_driver_work();
+  // false: the GPU is not idle after all.
+  bool finish_driver_work();
 
   std::atomic<State> state_{State::idle};
   std::mutex starting_;
@@ -104,6 +111,8 @@ class Collector {
   Buffers buffers_{cupti_, channel_, stream_};
   Tracing tracing_{cupti_, stream_, buffers_, contexts_};
   std::unique_ptr<RangeProfiler> metrics_;  // null: none are wanted, or none can be had
+  std::vector<std::unique_ptr<ContextCollector>> by_context_;
+  PcSampler* serialized_sampler_ = nullptr;  // in by_context_; null: none that serializes
 
   std::mutex attributes_;  // held while they are read
   bool attributes_done_ = false;

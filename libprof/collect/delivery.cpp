@@ -57,16 +57,20 @@ void Delivery::discard(std::uint32_t slot, std::size_t used, const RowCounts& ro
   arena_.give_back(slot, used);
 }
 
-void Delivery::send_own() {
+bool Delivery::send_own() {
   const RowCounts rows = packed_rows();
   count_as_lost(rows);
   const Channel::Ticket ticket = ++last_ticket_;
   const Batch batch(packer_, {wire::no_slot, 0, 0, 0});
   const Sent sent = channel_.send(wire::FrameType::batch, batch.pieces(), ticket);
-  if (sent == Sent::refused) return packer_.clear_rows();
+  if (sent == Sent::refused) {
+    packer_.clear_rows();
+    return false;
+  }
   if (sent == Sent::whole) count_as_safe(rows);
   if (sent == Sent::waiting) kept_[ticket] = {wire::no_slot, 0, rows};
   packer_.clear();
+  return true;
 }
 
 bool Delivery::resume() {

@@ -31,8 +31,8 @@ class Delivery {
 
   // A completed buffer, of which `used` bytes hold records. Its slot is given back, now or later.
   void take(std::uint32_t slot, std::size_t used);
-  // The collector's own records, which were added to the packer.
-  void send_own();
+  // The collector's own records, which were added to the packer. false: they are lost, and counted.
+  bool send_own();
   // Goes on where the launcher reads again. true: something went out.
   bool resume();
 

@@ -87,8 +87,8 @@ void Contexts::destroyed(CUcontext context) {
   contexts_.erase(context);
 }
 
-void Contexts::synchronize(std::chrono::milliseconds patience, void (*on_thread)()) const {
-  if (!any_seen()) return;
+bool Contexts::synchronize(std::chrono::milliseconds patience, void (*on_thread)()) const {
+  if (!any_seen()) return true;
   auto wait = std::make_shared<Wait>();
   {
     const std::lock_guard lock(mutex_);
@@ -96,10 +96,10 @@ void Contexts::synchronize(std::chrono::milliseconds patience, void (*on_thread)
   }
   wait->on_thread = on_thread;
   auto handed_over = std::make_unique<std::shared_ptr<Wait>>(wait);
-  if (!start_thread(&wait_for_contexts, handed_over.get())) return;
+  if (!start_thread(&wait_for_contexts, handed_over.get())) return false;
   static_cast<void>(handed_over.release());
   std::unique_lock lock(wait->mutex);
-  wait->changed.wait_for(lock, patience, [&] { return wait->done; });
+  return wait->changed.wait_for(lock, patience, [&] { return wait->done; });
 }
 
 std::vector<CUpti_ActivityDeviceAttribute> device_attributes() {

@@ -27,8 +27,8 @@ class Contexts {
   bool any_seen() const { return seen_.load(std::memory_order_acquire); }
 
   // Waits for the work in all of them, but no longer than `patience`: a kernel that never ends must
-  // not keep the target. `on_thread` is called first on the thread that waits.
-  void synchronize(std::chrono::milliseconds patience, void (*on_thread)()) const;
+  // not keep the target. `on_thread` is called first on the thread that waits. Whether all is done.
+  bool synchronize(std::chrono::milliseconds patience, void (*on_thread)()) const;
 
  private:
   mutable std::mutex mutex_;

@@ -108,7 +108,7 @@ std::vector<wire::WireTable> wire_tables(std::uint32_t cupti_version) {
     for (const schema::Field& field : K::fields) {
       const schema::Column& column = field.column;
       table.columns.push_back({std::string(column.name), column.type, column.role, column.width,
-                               cupti_version >= field.since, std::string(column.doc)});
+                               cupti_version >= field.since, schema::written_doc(column)});
     }
     tables.push_back(std::move(table));
   });

@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include "libprof/collect/profiler_calls.hpp"
+
 namespace gpuprof::collect {
 namespace {
 
@@ -15,24 +17,6 @@ constexpr std::array notes{
     std::string_view("launches of several threads got mixed up"),
 };
 enum Note : std::uint16_t { other_launch = 1, graphs_left_out = 2, mixed_up = 3 };
-
-std::uint32_t id_of(CheckedApi& cupti, CUcontext context) {
-  std::uint32_t id = 0;
-  if (cupti.cuptiGetContextId) {
-    cupti.try_("cuptiGetContextId", cupti.cuptiGetContextId(context, &id));
-  }
-  return id;
-}
-
-// Empty: not known, and no group is for it.
-std::string chip_of(CheckedApi& cupti, std::uint32_t device) {
-  if (!cupti.cuptiDeviceGetChipName) return {};
-  auto params =
-      cupti::sized<CUpti_Device_GetChipName_Params>(CUpti_Device_GetChipName_Params_STRUCT_SIZE);
-  params.deviceIndex = device;
-  const bool known = cupti.try_("cuptiDeviceGetChipName", cupti.cuptiDeviceGetChipName(&params));
-  return known && params.pChipName ? params.pChipName : "";
-}
 
 RangeSession::Settings settings(const wire::CollectConfig& config) {
   return {.user_ranges = config.mode == wire::ReplayMode::range,

@@ -7,6 +7,7 @@
 
 #include "libprof/collect/driver_calls.hpp"
 #include "libprof/collect/launch.hpp"
+#include "libprof/collect/profiler_calls.hpp"
 #include "libprof/cupti/first_start.hpp"
 
 namespace gpuprof::collect {
@@ -44,11 +45,7 @@ RangeContext* RangeProfiler::find(CUcontext handle) {
 
 void RangeProfiler::context_created(CUcontext handle) {
   const std::unique_lock lock(contexts_mutex_);
-  CheckedApi& cupti = measuring_.cupti;
-  std::uint32_t device = 0;
-  if (cupti.cuptiGetDeviceId) {
-    cupti.try_("cuptiGetDeviceId", cupti.cuptiGetDeviceId(handle, &device));
-  }
+  const std::uint32_t device = device_of(measuring_.cupti, handle);
   // Threads of one device each make their contexts in any order.
   const auto before =
       std::ranges::count(contexts_, device, [](const auto& one) { return one->device; });

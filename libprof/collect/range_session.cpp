@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "libprof/collect/profiler_calls.hpp"
+
 namespace gpuprof::collect {
 namespace {
 
@@ -38,20 +40,10 @@ bool RangeSession::call(const char* function, CUptiResult result) {
   return result == CUPTI_SUCCESS;
 }
 
-// Once for the process. Says "unknown" while the driver starts, and what follows works all the
-// same.
-void RangeSession::initialize() {
-  static std::atomic<bool> initialized{false};
-  if (!cupti_.cuptiProfilerInitialize || initialized.load()) return;
-  auto params = GPUPROF_PARAMS(CUpti_Profiler_Initialize_Params);
-  initialized.store(cupti_.try_("cuptiProfilerInitialize", cupti_.cuptiProfilerInitialize(&params),
-                                {CUPTI_ERROR_UNKNOWN}));
-}
-
 bool RangeSession::enable() {
   if (object_) return true;
   const Busy busy(watch_, "cuptiRangeProfilerEnable");
-  initialize();
+  initialize_profiler(cupti_);
   CUpti_RangeProfiler_Enable_Params params{};
   // Older versions refuse a struct longer than theirs.
   params.structSize =
@@ -63,7 +55,7 @@ bool RangeSession::enable() {
     params.cacheControlMode = CUPTI_CACHE_CONTROL_MODE_ALL;
   }
   const CUptiResult result = cupti_.cuptiRangeProfilerEnable(&params);
-  initialize();
+  initialize_profiler(cupti_);
   if (result == CUPTI_ERROR_INVALID_OPERATION) {
     why_ = "another context of the device is being measured, and CUPTI takes one at a time";
     return false;

@@ -90,7 +90,6 @@ class RangeSession {
     std::uint32_t ranges = 0;
   };
 
-  void initialize();
   bool call(const char* function, CUptiResult result);
 
   CheckedApi& cupti_;

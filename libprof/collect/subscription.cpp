@@ -14,6 +14,7 @@ constexpr CUpti_CallbackId context_events[] = {
     CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
 };
 constexpr CUpti_CallbackId module_events[] = {CUPTI_CBID_RESOURCE_MODULE_LOADED};
+constexpr CUpti_CallbackId module_ends[] = {CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING};
 // CUPTI's last word when it gives up by itself. Older versions have no such domain.
 constexpr CUpti_CallbackId state_events[] = {CUPTI_CBID_STATE_FATAL_ERROR};
 
@@ -56,6 +57,7 @@ std::optional<Subscription::Refusal> Subscription::open(std::string_view copies,
 void Subscription::want(Wanted wanted) {
   add(CUPTI_CB_DOMAIN_RESOURCE, context_events);
   if (wanted.modules) add(CUPTI_CB_DOMAIN_RESOURCE, module_events);
+  if (wanted.module_ends) add(CUPTI_CB_DOMAIN_RESOURCE, module_ends);
   add(CUPTI_CB_DOMAIN_DRIVER_API, profiler_calls);
   add(CUPTI_CB_DOMAIN_DRIVER_API, kernel_launches);
   if (wanted.graph_launches) add(CUPTI_CB_DOMAIN_DRIVER_API, graph_launches);

@@ -33,6 +33,7 @@ class Subscription {
   // own end, and what is wanted besides.
   struct Wanted {
     bool modules = false;
+    bool module_ends = false;
     bool graph_launches = false;
     bool captures = false;  // of streams
     bool nvtx_ranges = false;

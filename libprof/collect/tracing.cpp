@@ -57,6 +57,7 @@ void Tracing::choose(const wire::Fields& config) {
   launch_calls_only_ = config.integer("launch_calls_only", 0) != 0;
   from_start_ = config.integer("from_start", 1) != 0;
   serial_ = wants(schema::Kernel::info.id);
+  buffers_.list_functions(wants(schema::Function::info.id));
   buffers_.want(schema::Kernel::info.id, serial_);
   buffers_.want(schema::ConcurrentKernel::info.id, wants(schema::ConcurrentKernel::info.id));
   if (launch_calls_only_) {
@@ -102,6 +103,18 @@ void Tracing::begin() {
     if (describes_the_machine(kind)) enable(kind);
   }
   if (from_start_) enable_all();
+}
+
+void Tracing::leave_kernels_out() {
+  const std::lock_guard lock(enabling_);
+  kernels_left_out_ = true;
+  std::erase_if(enabled_, [this](int kind) {
+    if (!is_kernel(static_cast<std::size_t>(kind))) return false;
+    disable(cupti_kind(kind));
+    stream_.tell("unavailable",
+                 std::string(schema::find_kind(kind)->info->table) + ": " + why_not(kind));
+    return true;
+  });
 }
 
 void Tracing::driver_is_up() {
@@ -181,6 +194,9 @@ void Tracing::disable(CUpti_ActivityKind kind) {
 
 // Kinds that CUPTI has, and that spoil what is wanted more (measured: docs/measurements.md).
 const char* Tracing::why_not(int kind) const {
+  if (kernels_left_out_ && is_kernel(static_cast<std::size_t>(kind))) {
+    return "CUPTI does not count what instructions do beside it";
+  }
   if (serial_ && (kind == schema::Jit::info.id || kind == schema::MemDecompress::info.id)) {
     // 13.4 and 13.5 trace kernels one at a time beside these, but cannot be switched to it again.
     return "not while kernels are traced one at a time";

@@ -49,6 +49,8 @@ class Tracing {
   void leave_out(CUpti_ActivityKind kind, const std::function<void()>& f);
   // From now on graphs are traced as it comes.
   void process_ends() { ends_.store(true); }
+  // No kernels from now on, whoever asks: CUPTI does something else instead.
+  void leave_kernels_out();
   // For a collector that gives CUPTI up.
   void give_up();
 
@@ -82,6 +84,7 @@ class Tracing {
   ApiCalls calls_;
   std::set<int> enabled_;  // CUPTI is collecting
   std::vector<int> waiting_kinds_;
+  bool kernels_left_out_ = false;
   int graph_launches_ = 0;  // calls that have not returned; counted while serial_
 };
 

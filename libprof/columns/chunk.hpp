@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "libprof/columns/table.hpp"
+#include "libprof/columns/table_info.hpp"
 
 namespace gpuprof::columns {
 

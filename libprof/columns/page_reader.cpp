@@ -12,7 +12,6 @@
 namespace gpuprof::columns {
 namespace {
 
-constexpr std::uint8_t leaf_page = 13;
 constexpr std::size_t leaf_header = 8;
 constexpr std::size_t smallest_cell = 4;
 // What may be read behind the last page before its values are checked: a row's head as far as

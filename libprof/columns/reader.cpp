@@ -297,7 +297,10 @@ void Reader::read(const std::function<void(const Chunk&)>& visit) {
   Dealer dealer(plan_, threads(), pages_at_a_time_);
   if (threads() == 1) {
     Worker worker(*this, 0, visit);
-    while (const auto stretch = dealer.next(worker.database(), 0)) worker.read(*stretch);
+    while (const auto stretch = dealer.next(worker.database(), 0)) {
+      snapshot_.database().check_watch();
+      worker.read(*stretch);
+    }
     return;
   }
   struct Stopped {};
@@ -331,11 +334,15 @@ void Reader::read(const std::function<void(const Chunk&)>& visit) {
     if (workers.empty()) throw;  // else fewer threads
   }
   Chunk chunk;
-  while (queue.pop(chunk)) visit(chunk);
+  while (queue.pop(chunk)) {
+    snapshot_.database().check_watch();
+    visit(chunk);
+  }
 }
 
 void Reader::scan_by_threads(const std::function<void(std::size_t thread, const Chunk&)>& visit) {
   Dealer dealer(plan_, threads(), pages_at_a_time_);
+  snapshot_.database().check_watch();
   std::mutex dealing;
   std::atomic<bool> stop = false;
   std::exception_ptr thrown;
@@ -346,7 +353,10 @@ void Reader::scan_by_threads(const std::function<void(std::size_t thread, const 
         const std::lock_guard lock(dealing);
         return dealer.next(worker.database(), thread);
       };
-      for (auto stretch = next(); stretch && !stop; stretch = next()) worker.read(*stretch);
+      for (auto stretch = next(); stretch && !stop; stretch = next()) {
+        if (thread == 0) snapshot_.database().check_watch();
+        worker.read(*stretch);
+      }
     } catch (...) {
       const std::lock_guard lock(dealing);
       if (!thrown) thrown = std::current_exception();

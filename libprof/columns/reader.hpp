@@ -35,7 +35,8 @@ namespace gpuprof::columns {
 // connections, so one reader of a snapshot reads at a time, and never inside another's visit. What
 // scan() calls leaves the snapshot's database alone. Memory: a few MiB for each thread, however
 // large the file is. Throws Error for a table or column that the schema does not know, and what
-// SQLite finds wrong with the file.
+// SQLite finds wrong with the file. Database::watch() of the snapshot's ends it as it ends a
+// statement, between two pieces.
 class Reader {
  public:
   Reader(store::Snapshot& snapshot, const Request& request);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "libprof/columns/table.hpp"
+#include "libprof/columns/table_info.hpp"
 #include "libprof/store/scan.hpp"
 
 namespace gpuprof::columns {

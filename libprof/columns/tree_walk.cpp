@@ -9,7 +9,7 @@
 namespace gpuprof::columns {
 namespace {
 
-constexpr std::uint8_t inner_page = 5, leaf_page = 13;
+constexpr std::uint8_t inner_page = 5;
 constexpr std::size_t inner_header = 12;
 constexpr std::size_t most_levels = 20;  // SQLite's own limit
 constexpr std::size_t child_number = 4;  // bytes, at the beginning of a cell

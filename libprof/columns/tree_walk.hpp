@@ -11,6 +11,8 @@
 
 namespace gpuprof::columns {
 
+inline constexpr std::uint8_t leaf_page = 13;  // first byte of a page with rows
+
 // Row ids from one to another, both included, and the leaf pages that have them: the rows of
 // pages[i] end with `last_ids`[i] at the latest. Without pages, SQLite is to be asked.
 struct Stretch {

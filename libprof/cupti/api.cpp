@@ -10,7 +10,10 @@ namespace gpuprof::cupti {
 void* Api::symbol(const char* name) const { return library ? dlsym(library, name) : nullptr; }
 
 #define GPUPROF_IS_THERE(name) name&&
+bool Api::has_pc_sampling() const { return GPUPROF_CUPTI_PC_SAMPLING(GPUPROF_IS_THERE) true; }
+bool Api::has_sass_metrics() const { return GPUPROF_CUPTI_SASS_METRICS(GPUPROF_IS_THERE) true; }
 bool Api::has_range_profiling() const { return GPUPROF_CUPTI_RANGE(GPUPROF_IS_THERE) true; }
+bool Api::has_pm_sampling() const { return GPUPROF_CUPTI_PM(GPUPROF_IS_THERE) true; }
 bool Api::has_host_profiling() const { return GPUPROF_CUPTI_HOST(GPUPROF_IS_THERE) true; }
 #undef GPUPROF_IS_THERE
 

@@ -5,8 +5,11 @@
 #pragma once
 
 #include <cupti.h>
+#include <cupti_pcsampling.h>
+#include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
 #include <cupti_range_profiler.h>
+#include <cupti_sass_metrics.h>
 #include <cupti_target.h>
 
 #include <cstddef>
@@ -50,10 +53,35 @@ namespace gpuprof::cupti {
   X(cuptiDeviceGetChipName)                       \
   X(cuptiProfilerInitialize)                      \
   X(cuptiProfilerDeviceSupported)                 \
+  X(cuptiGetCubinCrc)                             \
+  GPUPROF_CUPTI_PC_SAMPLING(X)                    \
+  GPUPROF_CUPTI_SASS_METRICS(X)                   \
   GPUPROF_CUPTI_RANGE(X)                          \
+  GPUPROF_CUPTI_PM(X)                             \
   GPUPROF_CUPTI_HOST(X)
 
-// All there or none: range profiling in the target, and its host side.
+// All there or none.
+#define GPUPROF_CUPTI_PC_SAMPLING(X)          \
+  X(cuptiPCSamplingEnable)                    \
+  X(cuptiPCSamplingDisable)                   \
+  X(cuptiPCSamplingSetConfigurationAttribute) \
+  X(cuptiPCSamplingGetConfigurationAttribute) \
+  X(cuptiPCSamplingGetNumStallReasons)        \
+  X(cuptiPCSamplingGetStallReasons)           \
+  X(cuptiPCSamplingGetData)
+
+// All there or none.
+#define GPUPROF_CUPTI_SASS_METRICS(X)  \
+  X(cuptiSassMetricsGetNumOfMetrics)   \
+  X(cuptiSassMetricsGetMetrics)        \
+  X(cuptiSassMetricsSetConfig)         \
+  X(cuptiSassMetricsUnsetConfig)       \
+  X(cuptiSassMetricsEnable)            \
+  X(cuptiSassMetricsDisable)           \
+  X(cuptiSassMetricsGetDataProperties) \
+  X(cuptiSassMetricsFlushData)
+
+// All there or none: range profiling in the target, PM sampling, and the host side of both.
 #define GPUPROF_CUPTI_RANGE(X)                    \
   X(cuptiRangeProfilerEnable)                     \
   X(cuptiRangeProfilerDisable)                    \
@@ -66,6 +94,20 @@ namespace gpuprof::cupti {
   X(cuptiRangeProfilerPopRange)                   \
   X(cuptiRangeProfilerDecodeData)                 \
   X(cuptiRangeProfilerGetCounterDataInfo)
+
+// PM sampling of a device.
+#define GPUPROF_CUPTI_PM(X)                    \
+  X(cuptiPmSamplingEnable)                     \
+  X(cuptiPmSamplingDisable)                    \
+  X(cuptiPmSamplingSetConfig)                  \
+  X(cuptiPmSamplingStart)                      \
+  X(cuptiPmSamplingStop)                       \
+  X(cuptiPmSamplingDecodeData)                 \
+  X(cuptiPmSamplingGetCounterAvailability)     \
+  X(cuptiPmSamplingGetCounterDataSize)         \
+  X(cuptiPmSamplingCounterDataImageInitialize) \
+  X(cuptiPmSamplingGetCounterDataInfo)         \
+  X(cuptiPmSamplingCounterDataGetSampleInfo)
 
 #define GPUPROF_CUPTI_HOST(X)             \
   X(cuptiProfilerHostInitialize)          \
@@ -90,7 +132,10 @@ struct Api {
   std::uint32_t version = 0;  // as cuptiGetVersion says: 24 = 12.6 … 28, then 130000 = 13.0 …
   std::string path;           // the file it came from
 
+  bool has_pc_sampling() const;
+  bool has_sass_metrics() const;
   bool has_range_profiling() const;
+  bool has_pm_sampling() const;
   bool has_host_profiling() const;
 
   // Any symbol of the library, for entry points that are only passed on.

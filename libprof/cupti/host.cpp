@@ -49,15 +49,18 @@ std::vector<std::string> HostLibrary::chips() const {
 }
 
 struct HostChip::Object {
-  Object(const Api& functions, const std::string& chip) : api(functions) {
+  Object(const Api& functions, const std::string& chip, Counting counting, const Image& available)
+      : api(functions) {
     // The last member came with 13.1, and older versions refuse what they do not know. Which
     // version runs cannot be asked without a driver.
     for (const std::size_t size :
          {CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE,
           CUPTI_PROFILER_STRUCT_SIZE(CUpti_Profiler_Host_Initialize_Params, pHostObject)}) {
       auto params = sized<CUpti_Profiler_Host_Initialize_Params>(size);
-      params.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
+      params.profilerType = counting == Counting::samples ? CUPTI_PROFILER_TYPE_PM_SAMPLING
+                                                          : CUPTI_PROFILER_TYPE_RANGE_PROFILER;
       params.pChipName = chip.c_str();
+      if (!available.empty()) params.pCounterAvailabilityImage = available.data();
       const CUptiResult result = api.cuptiProfilerHostInitialize(&params);
       if (result == CUPTI_SUCCESS) host = params.pHostObject;
       if (result != CUPTI_ERROR_INVALID_PARAMETER) return;
@@ -79,10 +82,13 @@ struct HostChip::Object {
   CUpti_Profiler_Host_Object* host = nullptr;
 };
 
-HostChip::HostChip(std::shared_ptr<const HostLibrary> library, std::string chip)
+HostChip::HostChip(std::shared_ptr<const HostLibrary> library, std::string chip, Counting counting,
+                   Image available)
     : library_(std::move(library)),
       chip_(std::move(chip)),
-      object_(std::make_unique<Object>(library_->api(), chip_)) {
+      counting_(counting),
+      available_(std::move(available)),
+      object_(std::make_unique<Object>(library_->api(), chip_, counting_, available_)) {
   if (object_->host) return;
   std::string known;
   for (const std::string& name : library_->chips()) known += " " + name;
@@ -135,7 +141,7 @@ std::optional<MetricProperties> HostChip::properties(const std::string& name) co
 
 std::optional<Image> HostChip::config_image(std::span<const std::string> metrics) const {
   // An object's configuration only grows, so each image takes one of its own.
-  const Object object(library_->api(), chip_);
+  const Object object(library_->api(), chip_, counting_, available_);
   std::vector<const char*> names;
   for (const std::string& metric : metrics) names.push_back(metric.c_str());
   auto add = sized<CUpti_Profiler_Host_ConfigAddMetrics_Params>(

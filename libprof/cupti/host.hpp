@@ -43,16 +43,25 @@ class HostLibrary {
   std::unique_ptr<Api> api_;
 };
 
+// How counters are read, which decides which metrics there are.
+enum class Counting {
+  ranges,   // over kernels and ranges of the program
+  samples,  // over time, of the whole device
+};
+
 // The metrics of one chip. Belongs to one thread at a time.
 class HostChip {
  public:
-  // Throws gpuprof::Error for a chip that CUPTI does not know.
-  HostChip(std::shared_ptr<const HostLibrary> library, std::string chip);
+  // `available`: what a device says it can count; empty: what its chip can. Throws gpuprof::Error
+  // for a chip that CUPTI does not know.
+  HostChip(std::shared_ptr<const HostLibrary> library, std::string chip,
+           Counting counting = Counting::ranges, Image available = {});
   ~HostChip();
   HostChip(const HostChip&) = delete;
   HostChip& operator=(const HostChip&) = delete;
 
   const std::string& name() const { return chip_; }
+  Counting counting() const { return counting_; }
 
   // Names without roll-up or sub-metric.
   std::vector<std::string> base_metrics(MetricType type) const;
@@ -69,8 +78,8 @@ class HostChip {
   // How many ranges a decoded counter data image has; 0 also for what is no image.
   std::size_t ranges(std::span<const std::uint8_t> counter_data) const;
 
-  // The values of a range of a decoded counter data image, in the order of `metrics`; NaN where
-  // there is none. false: CUPTI refused the image or a name.
+  // The values of a range or sample of a decoded counter data image, in the order of `metrics`; NaN
+  // where there is none. false: CUPTI refused the image or a name.
   bool evaluate(std::span<const std::uint8_t> counter_data, std::size_t range,
                 std::span<const char* const> metrics, double* values) const;
 
@@ -79,6 +88,8 @@ class HostChip {
 
   std::shared_ptr<const HostLibrary> library_;
   std::string chip_;
+  Counting counting_;
+  Image available_;
   std::unique_ptr<Object> object_;
 };
 

@@ -1,57 +1,42 @@
 #include "libprof/derive/derive.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
-#include <span>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "libprof/columns/reader.hpp"
+#include "libprof/derive/call_times.hpp"
 #include "libprof/derive/device_time.hpp"
+#include "libprof/derive/display_names.hpp"
+#include "libprof/derive/fill.hpp"
 #include "libprof/derive/gpu_work.hpp"
 #include "libprof/derive/host_calls.hpp"
+#include "libprof/derive/kernel_times.hpp"
 #include "libprof/derive/launch_ranges.hpp"
+#include "libprof/derive/launch_shapes.hpp"
+#include "libprof/derive/memory_use.hpp"
+#include "libprof/derive/new_indexes.hpp"
 #include "libprof/derive/nvtx_paths.hpp"
+#include "libprof/derive/pm_kernels.hpp"
 #include "libprof/derive/range_index.hpp"
-#include "libprof/intervals/busy.hpp"
+#include "libprof/derive/range_times.hpp"
+#include "libprof/derive/steps.hpp"
+#include "libprof/store/database_schema.hpp"
+#include "libprof/store/new_trees.hpp"
 #include "libprof/store/scan.hpp"
 #include "schema/derived.hpp"
-#include "schema/gpu_kinds.hpp"
+#include "schema/traits.hpp"
 
 namespace gpuprof::derive {
 namespace {
 
-// Empties the table. An INSERT with a parameter for each of its columns.
-store::Statement fill(store::Database& database, const schema::Table& table) {
-  const std::string name = "main." + std::string(table.name);
-  database.execute("DELETE FROM " + name);
-  std::string columns, values;
-  for (const schema::Column& column : table.columns) {
-    columns += (columns.empty() ? "" : ", ") + store::quoted_name(column.name);
-    values += values.empty() ? "?" : ", ?";
-  }
-  return database.prepare("INSERT INTO " + name + "(" + columns + ") VALUES(" + values + ")");
-}
-
 void bind_or_null(store::Statement& statement, int index, std::int64_t value) {
   value == 0 ? statement.bind_null(index) : statement.bind(index, value);
 }
-
-// Work counts for so many ranges, from the innermost on. A program that opens ranges and never
-// closes them nests them without end.
-constexpr int most_levels = 32;
-
-// What a device did for a range.
-struct RangeWork {
-  std::int64_t work = 0;
-  std::int64_t kernels = 0;
-  intervals::Busy busy;
-};
 
 std::string_view type_of(const GpuWork& work) { return schema::gpu_kinds[work.kind].type; }
 
@@ -61,68 +46,114 @@ struct Device {
   std::vector<HostCalls::Call> calls;  // by gap
 };
 
-}  // namespace
-
-struct Derivation::Found {
-  Sorted<GpuWork> work;
+// What is found, and where it goes.
+struct Found {
   std::map<std::int64_t, Device> devices;
+  LaunchShapes shapes;
+  KernelTimes kernel_times;
+  CallTimes call_times;
+  MemoryUse memory;
+  Steps steps;
+  PmKernels pm_kernels;
   LaunchRanges launches;
-  // The ranges that have launches, and what is around these.
-  std::unordered_map<std::int64_t, std::int64_t> around;
+  RangeParents parents;
+  RangeTimes ranges;
 
-  void read(store::Snapshot& snapshot, const std::function<void()>& check);
-  void read_calls(store::Snapshot& snapshot, const RangeIndex& ranges,
-                  const CorrelationSet& asked_for, const std::function<void()>& check);
-  void remember(const RangeIndex& ranges, std::int64_t range);
+  explicit Found(store::Database& database) : call_times(database), steps(database) {}
+
+  void read(store::Snapshot& snapshot, NewIndexes& indexes, const std::function<void()>& check);
+  void read_calls(store::Snapshot& snapshot, const RangeIndex& index,
+                  const CorrelationSet& asked_for, NewIndexes& indexes,
+                  const std::function<void()>& check);
+  // When the launches are known.
+  void read_ranges(store::Snapshot& snapshot, const std::function<void()>& check);
   void write_ranges(store::Database& database);
   void write_devices(store::Database& database);
 };
 
-void Derivation::Found::read(store::Snapshot& snapshot, const std::function<void()>& check) {
+void Found::read(store::Snapshot& snapshot, NewIndexes& indexes,
+                 const std::function<void()>& check) {
   CorrelationSet asked_for;
-  read_gpu_work(snapshot, work, asked_for, check);
-  work.for_each([&](const GpuWork& each) { devices[each.device].time.add(each); });
-  for (auto& [number, device] : devices) {
-    device.time.finish();
-    device.gaps = device.time.gaps();
+  Device* device = nullptr;
+  std::int64_t number = 0;  // its
+  read_gpu_work(snapshot, {.visit =
+                               [&](const GpuWork& work) {
+                                 if (!device || number != work.device) {
+                                   number = work.device;
+                                   device = &devices[number];
+                                 }
+                                 device->time.add(work);
+                               },
+                           .restart =
+                               [&] {
+                                 devices.clear();
+                                 device = nullptr;
+                               },
+                           .check = check,
+                           .visit_kernels =
+                               [&](const KernelRows& kernels) {
+                                 shapes.add(kernels);
+                                 kernel_times.add(kernels);
+                               },
+                           .visit_rows =
+                               [&](const WorkRows& rows) {
+                                 indexes.add(rows.table, rows.chunk, rows.row_id, rows.correlation);
+                                 for (const auto id : rows.chunk[rows.correlation].int64s()) {
+                                   if (id != 0) asked_for.add(id);
+                                 }
+                               }});
+  indexes.finish();
+  shapes.read_devices(snapshot);
+  memory.read(snapshot, check);
+  steps.read_ranges(snapshot, check);
+  for (auto& [each, its] : devices) {
+    its.time.finish();
+    its.gaps = its.time.gaps();
   }
-  if (work.empty()) return;
-  const RangeIndex ranges(snapshot);
-  read_calls(snapshot, ranges, asked_for, check);
-}
-
-void Derivation::Found::remember(const RangeIndex& ranges, std::int64_t range) {
-  while (range != 0 && !around.contains(range)) {
-    range = around.emplace(range, ranges.around(range)).first->second;
-  }
+  const RangeIndex index(snapshot, parents);
+  read_calls(snapshot, index, asked_for, indexes, check);
+  steps.read_windows(snapshot, check);
 }
 
 // Calls that asked for work, with their ranges; and what took the gaps.
-void Derivation::Found::read_calls(store::Snapshot& snapshot, const RangeIndex& ranges,
-                                   const CorrelationSet& asked_for,
-                                   const std::function<void()>& check) {
+void Found::read_calls(store::Snapshot& snapshot, const RangeIndex& index,
+                       const CorrelationSet& asked_for, NewIndexes& indexes,
+                       const std::function<void()>& check) {
   std::vector<HostCalls> hosts;
   for (const auto& [number, device] : devices) hosts.emplace_back(device.gaps);
   // Where both have a call of one id, that of the runtime counts.
-  for (const char* table : {"CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER"}) {
-    columns::Reader reader(
-        snapshot,
-        {.table = table, .columns = {"correlationId", "start", "end", "processId", "threadId"}});
-    reader.read([&](const columns::Chunk& chunk) {
+  for (const auto& [domain, table] : CallTimes::sources) {
+    columns::Reader reader(snapshot, {.table = std::string(table),
+                                      .columns = {"correlationId", "start", "end", "processId",
+                                                  "threadId", "cbid", "_id_"}});
+    const bool internal = domain == CallTimes::internal;
+    reader.read([&, domain = domain, table = table](const columns::Chunk& chunk) {
       check();
+      call_times.add(domain, chunk[5], chunk[1], chunk[2]);
+      indexes.add(table, chunk, 6, 0);
+      if (internal) return;
+      steps.add({.runtime = domain == CallTimes::runtime,
+                 .cbid = chunk[5],
+                 .correlation = chunk[0],
+                 .start = chunk[1],
+                 .end = chunk[2],
+                 .process = chunk[3],
+                 .thread = chunk[4]});
       const auto correlation = chunk[0].int64s(), start = chunk[1].int64s(),
                  end = chunk[2].int64s(), process = chunk[3].int64s(), thread = chunk[4].int64s();
-      for (std::size_t row = 0; row < chunk.rows(); ++row) {
-        for (HostCalls& host : hosts) {
+      for (HostCalls& host : hosts) {
+        for (std::size_t row = 0; row < chunk.rows(); ++row) {
           host.add(process[row], start[row], end[row], correlation[row]);
         }
-        if (ranges.empty() || start[row] <= 0 || !asked_for.contains(correlation[row])) continue;
-        const auto match = ranges.at(process[row], thread[row], start[row]);
-        launches.add(correlation[row], match);
-        if (match) remember(ranges, match->range);
+      }
+      if (index.empty()) return;
+      for (std::size_t row = 0; row < chunk.rows(); ++row) {
+        if (start[row] <= 0 || !asked_for.contains(correlation[row])) continue;
+        launches.add(correlation[row], index.at(process[row], thread[row], start[row]));
       }
     });
   }
+  indexes.finish();
   auto host = hosts.begin();
   for (auto& [number, device] : devices) {
     const auto calls = (host++)->finish();
@@ -130,43 +161,26 @@ void Derivation::Found::read_calls(store::Snapshot& snapshot, const RangeIndex& 
   }
 }
 
-void Derivation::Found::write_ranges(store::Database& database) {
-  database.execute("DELETE FROM main.LAUNCH_RANGE");
-  launches.write(database);
-  // Of each device, by range. Ranges around which there is work that did not get to them.
-  std::map<std::int64_t, std::unordered_map<std::int64_t, RangeWork>> ranges;
-  std::unordered_set<std::int64_t> incomplete;
-  if (!around.empty()) {
-    work.for_each([&](const GpuWork& each) {
-      std::int64_t range = launches.range_of(each.correlation);
-      if (range == 0) return;
-      auto& of_device = ranges[each.device];
-      for (int level = 0; range != 0 && level < most_levels; ++level) {
-        RangeWork& its = of_device[range];
-        ++its.work;
-        its.kernels += each.is_kernel();
-        its.busy.add(each.begin, each.end);
-        range = around.at(range);
-      }
-      while (range != 0 && incomplete.insert(range).second) range = around.at(range);
-    });
-  }
-  store::Statement insert = fill(database, schema::tables::range_time);
-  for (const auto& [device, of_device] : ranges) {
-    std::vector<std::int64_t> in_order;
-    for (const auto& [range, its] : of_device) {
-      if (!incomplete.contains(range)) in_order.push_back(range);
-    }
-    std::ranges::sort(in_order);
-    for (const std::int64_t range : in_order) {
-      const RangeWork& its = of_device.at(range);
-      insert.bind(1, range).bind(2, device).bind(3, its.work).bind(4, its.kernels);
-      insert.bind(5, its.busy.ns()).bind(6, its.busy.first()).bind(7, its.busy.until()).run();
-    }
-  }
+void Found::read_ranges(store::Snapshot& snapshot, const std::function<void()>& check) {
+  if (parents.empty()) return;
+  read_gpu_work(snapshot, {.visit =
+                               [&](const GpuWork& work) {
+                                 const std::int64_t range = launches.range_of(work.correlation);
+                                 if (range != 0) ranges.add(work, range, parents);
+                               },
+                           .restart = [&] { ranges = {}; },
+                           .check = check});
 }
 
-void Derivation::Found::write_devices(store::Database& database) {
+void Found::write_ranges(store::Database& database) {
+  store::Statement insert = fill(database, schema::tables::range_time);
+  ranges.for_each([&](std::int64_t device, std::int64_t range, const RangeTimes::Time& its) {
+    insert.bind(1, range).bind(2, device).bind(3, its.work).bind(4, its.kernels);
+    insert.bind(5, its.busy.ns()).bind(6, its.busy.first()).bind(7, its.busy.until()).run();
+  });
+}
+
+void Found::write_devices(store::Database& database) {
   store::Statement insert = fill(database, schema::tables::device_time);
   for (const auto& [number, device] : devices) {
     const DeviceTime& time = device.time;
@@ -178,6 +192,13 @@ void Derivation::Found::write_devices(store::Database& database) {
   for (const auto& [number, device] : devices) {
     for (const auto& [streams, duration] : device.time.streams()) {
       insert.bind(1, number).bind(2, streams).bind(3, duration).run();
+    }
+  }
+  insert = fill(database, schema::tables::copy_time);
+  for (const auto& [number, device] : devices) {
+    for (const auto& [direction, copies] : device.time.copies()) {
+      insert.bind(1, number).bind(2, std::int64_t{direction}).bind(3, copies.copying);
+      insert.bind(4, copies.beside_kernels).run();
     }
   }
   insert = fill(database, schema::tables::gpu_gap);
@@ -197,23 +218,68 @@ void Derivation::Found::write_devices(store::Database& database) {
   }
 }
 
-Derivation::Derivation(store::Database& database, const std::function<bool()>& stop)
-    : found_(std::make_unique<Found>()) {
-  store::Snapshot snapshot(database);
-  found_->read(snapshot, [&] {
-    if (stop && stop()) {
+}  // namespace
+
+std::string compute(store::Database& database, const Options& options) {
+  std::string_view doing;
+  const auto tell = [&](std::string_view what) {
+    doing = what;
+    if (options.progress) options.progress(what);
+  };
+  const auto check = [&] {
+    tell(doing);
+    if (options.stop && options.stop()) {
       throw store::DatabaseError("what follows from the records is not computed", "",
                                  ExitCode::internal, store::DatabaseError::Kind::interrupted);
     }
-  });
-}
-
-Derivation::~Derivation() = default;
-
-void Derivation::write(store::Database& database) {
+  };
+  database.release_memory();
+  std::string problem;
+  std::optional<Found> found(std::in_place, database);
+  std::optional<store::NewTrees> trees;
+  {
+    store::Snapshot snapshot(database);
+    if (snapshot.in_file()) trees.emplace(snapshot);
+    if (trees && !trees->possible()) trees.reset();
+    NewIndexes indexes(snapshot, options.indexes, trees ? &*trees : nullptr);
+    try {
+      tell("computing what follows from the records");
+      found->read(snapshot, indexes, check);
+      if (trees) {
+        found->launches.write(*trees);
+      } else {
+        found->launches.end();
+      }
+      found->read_ranges(snapshot, check);
+      found->pm_kernels.read(database, snapshot, check);
+    } catch (const store::DatabaseError&) {
+      throw;
+    } catch (const Error& error) {
+      problem = error.what();
+      found.emplace(database);
+      indexes.give_up();
+    }
+    tell("making indexes");
+    indexes.make_others(check);
+  }
+  const bool published = trees && trees->publish();
+  tell("writing what follows from the records");
+  database.execute("BEGIN");
+  if (!published) found->launches.write(database);
   write_nvtx_paths(database);
-  found_->write_ranges(database);
-  found_->write_devices(database);
+  found->write_ranges(database);
+  found->write_devices(database);
+  found->shapes.write(database);
+  found->kernel_times.write(database);
+  found->call_times.write(database);
+  found->memory.write(database);
+  found->pm_kernels.write(database);
+  found->steps.write(database);
+  write_display_names(database, found->kernel_times.names());
+  database.execute("COMMIT");
+  tell("making indexes");
+  store::create_indexes(database, options.indexes);
+  return problem;
 }
 
 }  // namespace gpuprof::derive

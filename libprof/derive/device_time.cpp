@@ -20,6 +20,13 @@ void DeviceTime::step(std::int64_t time) {
   } else if (copies_ > 0) {
     copies_only_ += passed;
   }
+  if (copies_ > 0) {
+    for (auto& [direction, its] : directions_) {
+      if (its.running == 0) continue;
+      its.copying += passed;
+      if (kernels_ > 0) its.beside_kernels += passed;
+    }
+  }
   by_streams_[static_cast<std::int64_t>(at_work_.size())] += passed;
 }
 
@@ -29,6 +36,7 @@ void DeviceTime::pass_until(std::int64_t time) {
     running_.pop();
     step(ended.end);
     --(ended.computes ? kernels_ : copies_);
+    if (ended.direction != GpuWork::no_copy) --directions_[ended.direction].running;
     const auto stream = at_work_.find(ended.stream);
     if (--stream->second == 0) at_work_.erase(stream);
   }
@@ -55,8 +63,9 @@ void DeviceTime::add(const GpuWork& work) {
   if (running_.empty() && work.begin > now_) keep({now_, work.begin, last_ended_, work});
   step(work.begin);
   const DeviceTime::Stream stream{work.process, work.stream};
-  running_.push({work.end, stream, work.computes()});
+  running_.push({work.end, stream, work.computes(), work.direction});
   ++(work.computes() ? kernels_ : copies_);
+  if (work.direction != GpuWork::no_copy) ++directions_[work.direction].running;
   ++at_work_[stream];
   if (work.end >= last_ended_.end) last_ended_ = work;
 }

@@ -39,6 +39,13 @@ class DeviceTime {
   std::int64_t gap_count() const { return gap_count_; }
   // By the number of streams at work: how long, ns.
   const std::map<std::int64_t, std::int64_t>& streams() const { return by_streams_; }
+  // By direction (CUpti_ActivityMemcpyKind).
+  struct Copies {
+    std::int64_t copying = 0;         // time in which any of them ran, ns
+    std::int64_t beside_kernels = 0;  // of that, time in which kernels or graphs ran too
+    std::int64_t running = 0;
+  };
+  const std::map<std::int16_t, Copies>& copies() const { return directions_; }
   // The longest, in the order of time.
   std::vector<Gap> gaps() const;
 
@@ -48,6 +55,7 @@ class DeviceTime {
     std::int64_t end;
     Stream stream;
     bool computes;
+    std::int16_t direction;                                                 // of a copy
     bool operator<(const Running& other) const { return end > other.end; }  // the first on top
   };
 
@@ -56,7 +64,8 @@ class DeviceTime {
   void keep(const Gap& gap);
 
   std::priority_queue<Running> running_;
-  std::int64_t kernels_ = 0, copies_ = 0;   // of these
+  std::int64_t kernels_ = 0, copies_ = 0;  // of these
+  std::map<std::int16_t, Copies> directions_;
   std::map<Stream, std::int64_t> at_work_;  // by stream: how much runs
   std::int64_t now_ = 0;
   bool begun_ = false;

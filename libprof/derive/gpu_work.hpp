@@ -4,29 +4,35 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
 
+#include "libprof/columns/chunk.hpp"
+#include "libprof/derive/kernel_rows.hpp"
 #include "libprof/derive/sorted.hpp"
 #include "libprof/store/scan.hpp"
 
 namespace gpuprof::derive {
 
 struct GpuWork {
+  static constexpr std::int16_t no_copy = -1;
+
   std::int64_t device = 0;
   std::int64_t begin = 0;  // ns on CUPTI's clock
   std::int64_t end = 0;    // after begin
   std::int64_t correlation = 0;
   std::int64_t stream = 0;  // with its context, of the process
   std::int64_t process = 0;
-  std::int32_t name = 0;  // of a kernel: StringTable id; 0: no kernel
-  std::uint8_t kind = 0;  // place in schema::gpu_kinds
+  std::int32_t name = 0;             // of a kernel: StringTable id; 0: no kernel
+  std::uint8_t kind = 0;             // place in schema::gpu_kinds
+  std::int16_t direction = no_copy;  // of a copy: CUpti_ActivityMemcpyKind
 
   bool is_kernel() const;
   bool computes() const;  // a kernel, or a graph as a whole
   bool operator<(const GpuWork& other) const {
-    return std::tie(device, begin) < std::tie(other.device, other.begin);
+    return std::tie(begin, kind) < std::tie(other.begin, other.kind);
   }
 };
 
@@ -38,15 +44,44 @@ class CorrelationSet {
   bool contains(std::int64_t correlation) const;
 
  private:
+  using Block = std::vector<bool>;
   static constexpr std::size_t most_blocks = 1 << 14;  // of 4 KiB each
   static constexpr std::int64_t ids_per_block = 1 << 15;
-  std::unordered_map<std::int64_t, std::vector<bool>> blocks_;
+  static std::size_t place_of(std::int64_t correlation) {
+    return static_cast<std::size_t>(correlation & (ids_per_block - 1));
+  }
+  std::unordered_map<std::int64_t, Block> blocks_;
+  // Blocks never move; what is asked for is near what was asked for before.
+  Block* adding_ = nullptr;
+  std::int64_t adding_number_ = 0;
+  mutable const Block* latest_ = nullptr;
+  mutable std::int64_t latest_number_ = 0;
   bool full_ = false;
 };
 
-// Reads all kinds of GPU work. What has no times is left out of `work`.
-// `check` is called now and then and may throw.
-void read_gpu_work(store::Snapshot& snapshot, Sorted<GpuWork>& work, CorrelationSet& asked_for,
-                   const std::function<void()>& check);
+// Rows of one table, as they are read.
+struct WorkRows {
+  std::string_view table;
+  const columns::Chunk& chunk;
+  std::size_t row_id, correlation;  // places of columns in it
+};
+
+// Calls visit(work) for all GPU work that has times, in the order in which it begins, whatever the
+// device. When it turns out to be far from that order in the file, restart() is called, and all is
+// visited once more. `check` is called now and then and may throw.
+//
+// Most tables are nearly in order: of the largest one no more than some hundred thousand rows are
+// in memory at a time.
+struct GpuWorkVisitor {
+  std::function<void(const GpuWork& work)> visit;
+  std::function<void()> restart;
+  std::function<void()> check;
+  // Gets all kernels once, also those without times, as they are in the file. May be empty.
+  std::function<void(const KernelRows&)> visit_kernels = {};
+  // Gets all rows once, also those without times, as they are in the file, one table after another.
+  // May be empty.
+  std::function<void(const WorkRows&)> visit_rows = {};
+};
+void read_gpu_work(store::Snapshot& snapshot, const GpuWorkVisitor& visitor);
 
 }  // namespace gpuprof::derive

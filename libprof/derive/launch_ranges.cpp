@@ -1,29 +1,56 @@
 #include "libprof/derive/launch_ranges.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string>
+
+#include "schema/database.hpp"
+#include "schema/derived.hpp"
 
 namespace gpuprof::derive {
 
 void LaunchRanges::add(std::int64_t correlation, std::optional<RangeIndex::Match> match) {
   const auto [range, by_thread] = match.value_or(RangeIndex::Match());
   known_.add(correlation);
-  calls_.add({correlation, range, by_thread});
+  calls_.add({correlation, range << 1 | by_thread});
+}
+
+// Each call that was made in a range, once.
+void LaunchRanges::for_each_in_range(const auto& take) {
+  runs_.clear();
+  calls_.for_each([&](const Call& call) {
+    if (!runs_.empty() && runs_.back().last == call.correlation) return;
+    if (!runs_.empty() && runs_.back().range == call.range()) {
+      runs_.back().last = call.correlation;
+    } else {
+      runs_.push_back({call.correlation, call.correlation, call.range()});
+    }
+    if (call.range() != 0) take(call);
+  });
+}
+
+void LaunchRanges::end() {
+  for_each_in_range([](const Call&) {});
+}
+
+void LaunchRanges::write(store::NewTrees& trees) {
+  store::TableWriter writer(trees);
+  for_each_in_range([&](const Call& call) {
+    writer.add(call.correlation, std::array{call.range(), call.by_thread()});
+  });
+  const schema::Table& table = schema::tables::launch_range;
+  trees.add({.type = "table",
+             .name = std::string(table.name),
+             .table = std::string(table.name),
+             .sql = schema::create_table_sql(table),
+             .root = writer.finish()});
 }
 
 void LaunchRanges::write(store::Database& database) {
+  database.execute("DELETE FROM main.LAUNCH_RANGE");
   store::Statement insert = database.prepare("INSERT INTO main.LAUNCH_RANGE VALUES(?1, ?2, ?3)");
-  calls_.for_each([&](const Call& call) {
-    if (!runs_.empty() && runs_.back().last == call.correlation) return;
-    if (!runs_.empty() && runs_.back().range == call.range) {
-      runs_.back().last = call.correlation;
-    } else {
-      runs_.push_back({call.correlation, call.correlation, call.range});
-    }
-    if (call.range == 0) return;
-    insert.bind(1, call.correlation)
-        .bind(2, call.range)
-        .bind(3, std::int64_t{call.by_thread})
-        .run();
+  for_each_in_range([&](const Call& call) {
+    insert.bind(1, call.correlation).bind(2, call.range()).bind(3, call.by_thread()).run();
   });
 }
 

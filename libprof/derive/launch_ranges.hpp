@@ -9,27 +9,33 @@
 #include "libprof/derive/gpu_work.hpp"
 #include "libprof/derive/range_index.hpp"
 #include "libprof/derive/sorted.hpp"
+#include "libprof/store/new_trees.hpp"
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::derive {
 
-// One thread. Memory: what Sorted takes, and after write() 24 bytes for calls that follow one
-// another in one range.
+// One thread. Memory: what Sorted takes, a bit for each call, and in the end 24 bytes for calls
+// that follow one another in one range.
 class LaunchRanges {
  public:
   // A call, and the range it was made in. Of several with one id the first counts.
   void add(std::int64_t correlation, std::optional<RangeIndex::Match> match);
 
-  // Fills the table, inside the caller's transaction. Nothing may be added afterwards.
+  // All have come.
+  void end();
+  // The same, and makes the table.
+  void write(store::NewTrees& trees);
+  // Fills the table, inside the caller's transaction.
   void write(store::Database& database);
-  // After write(): of work with this id. 0: none.
+  // When all have come: of work with this id. 0: none.
   std::int64_t range_of(std::int64_t correlation) const;
 
  private:
   struct Call {
     std::int64_t correlation = 0;
-    std::int64_t range = 0;  // 0: none
-    bool by_thread = false;
+    std::int64_t range_and_match = 0;  // 2 * range + by thread; 0: none
+    std::int64_t range() const { return range_and_match >> 1; }
+    std::int64_t by_thread() const { return range_and_match & 1; }
     bool operator<(const Call& other) const { return correlation < other.correlation; }
   };
   // Ids between that are no calls do not matter.
@@ -37,6 +43,8 @@ class LaunchRanges {
     std::int64_t first, last;  // correlation ids
     std::int64_t range;
   };
+
+  void for_each_in_range(const auto& take);
 
   Sorted<Call> calls_;
   CorrelationSet known_;

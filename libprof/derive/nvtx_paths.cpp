@@ -1,11 +1,13 @@
 #include "libprof/derive/nvtx_paths.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace gpuprof::derive {
 namespace {
@@ -64,17 +66,21 @@ void write_nvtx_paths(store::Database& database) {
   database.execute("DELETE FROM main.NVTX_PATH");
   if (!database.integer("SELECT 1 FROM main.NVTX_RANGE LIMIT 1")) return;
   Paths paths(database);
-  std::unordered_map<std::int64_t, std::int64_t> path_of;  // by range
+  struct PathOf {
+    std::int64_t range, path;
+  };
+  std::vector<PathOf> path_of;  // in the order of ranges
   store::Statement ranges =
       database.prepare("SELECT _id_, parent, name FROM main.NVTX_RANGE ORDER BY _id_");
   store::Statement insert = database.prepare("INSERT INTO main.NVTX_PATH VALUES(?1, ?2)");
   while (ranges.step()) {
     const std::int64_t id = ranges.integer(0);
-    const auto around = path_of.find(ranges.integer(1));  // NULL is 0, which no range has
-    const bool is_inside = around != path_of.end();
+    const std::int64_t parent = ranges.integer(1);  // NULL is 0, which no range has
+    const auto around = std::ranges::lower_bound(path_of, parent, {}, &PathOf::range);
+    const bool is_inside = around != path_of.end() && around->range == parent;
     const std::int64_t path =
-        paths.path(is_inside ? around->second : 0, is_inside, ranges.integer(2));
-    path_of[id] = path;
+        paths.path(is_inside ? around->path : 0, is_inside, ranges.integer(2));
+    path_of.push_back({id, path});
     insert.bind(1, id).bind(2, path).run();
   }
 }

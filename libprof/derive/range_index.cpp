@@ -8,6 +8,19 @@
 
 namespace gpuprof::derive {
 
+void RangeParents::add(std::int64_t range, std::int64_t parent) {
+  // Ids count the starts: a file that says otherwise could lead in a circle.
+  ranges_.push_back({range, parent < range ? parent : 0});
+}
+
+std::int64_t RangeParents::around(std::int64_t range) const {
+  // Mostly they are counted from 1.
+  const auto place = static_cast<std::size_t>(range) - 1;
+  if (place < ranges_.size() && ranges_[place].id == range) return ranges_[place].parent;
+  const auto found = std::ranges::lower_bound(ranges_, range, {}, &Range::id);
+  return found == ranges_.end() || found->id != range ? 0 : found->parent;
+}
+
 RangeIndex::Timeline::Timeline(std::vector<Range> ranges) {
   // They come in the order of their ids: of those that begin together the outer one first.
   std::ranges::stable_sort(ranges, {}, &Range::begin);
@@ -44,7 +57,7 @@ std::int64_t RangeIndex::Timeline::at(std::int64_t time) const {
   return range_[latest_];
 }
 
-RangeIndex::RangeIndex(store::Snapshot& snapshot) {
+RangeIndex::RangeIndex(store::Snapshot& snapshot, RangeParents& parents) {
   std::map<Thread, std::vector<Timeline::Range>> by_thread;
   std::map<std::int64_t, std::vector<Timeline::Range>> by_process;
   columns::Reader reader(snapshot,
@@ -54,8 +67,7 @@ RangeIndex::RangeIndex(store::Snapshot& snapshot) {
     const auto id = chunk[0].int64s(), process = chunk[1].int64s(), thread = chunk[2].int64s(),
                start = chunk[3].int64s(), stop = chunk[4].int64s(), parent = chunk[5].int64s();
     for (std::size_t row = 0; row < chunk.rows(); ++row) {
-      // Ids count the starts: a file that says otherwise could lead in a circle.
-      around_[id[row]] = parent[row] < id[row] ? parent[row] : 0;
+      parents.add(id[row], parent[row]);
       const std::int64_t end =
           chunk[4].is_null(row) ? std::numeric_limits<std::int64_t>::max() : stop[row];
       const Timeline::Range range{start[row], end, id[row]};
@@ -63,8 +75,14 @@ RangeIndex::RangeIndex(store::Snapshot& snapshot) {
       if (thread[row] != 0) by_thread[{process[row], thread[row]}].push_back(range);
     }
   });
-  for (auto& [key, ranges] : by_thread) threads_.emplace(key, Timeline(std::move(ranges)));
-  for (auto& [key, ranges] : by_process) processes_.emplace(key, Timeline(std::move(ranges)));
+  while (!by_thread.empty()) {
+    auto node = by_thread.extract(by_thread.begin());
+    threads_.emplace(node.key(), Timeline(std::move(node.mapped())));
+  }
+  while (!by_process.empty()) {
+    auto node = by_process.extract(by_process.begin());
+    processes_.emplace(node.key(), Timeline(std::move(node.mapped())));
+  }
 }
 
 std::int64_t RangeIndex::find(const auto& timelines, const auto& key, std::int64_t time) {
@@ -79,11 +97,6 @@ std::optional<RangeIndex::Match> RangeIndex::at(std::int64_t process, std::int64
   }
   if (const std::int64_t range = find(processes_, process, time)) return Match{range, false};
   return std::nullopt;
-}
-
-std::int64_t RangeIndex::around(std::int64_t range) const {
-  const auto found = around_.find(range);
-  return found == around_.end() ? 0 : found->second;
 }
 
 }  // namespace gpuprof::derive

@@ -1,4 +1,4 @@
-// Many items in order, whatever their number: what does not fit into memory waits in a file.
+// Many items in order, whatever their number.
 #pragma once
 
 #include <fcntl.h>
@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <queue>
 #include <span>
 #include <string>
@@ -22,13 +23,62 @@
 
 namespace gpuprof::derive {
 
-// Items have operator<. Those that are equal stay in the order in which they came, as long as they
-// fit into memory. The file has no name and is gone with the object. One thread.
+// Items that are nearly in order, in order: none has to get past more than some hundred thousand
+// others. One thread.
+template <class Item>
+class NearlySorted {
+ public:
+  static constexpr std::size_t memory_bytes = std::size_t{16} << 20;
+
+  explicit NearlySorted(std::size_t most = memory_bytes / sizeof(Item)) : most_(most) {
+    items_.reserve(most);
+  }
+
+  // Calls visit(item) for some that came before.
+  template <class Visit>
+  void add(const Item& item, Visit&& visit) {
+    if (items_.size() == most_) hand_out(most_ / 2, visit);
+    items_.push_back(item);
+  }
+  // For what is left. False: some were too far from their place; not all have been visited.
+  template <class Visit>
+  bool finish(Visit&& visit) {
+    hand_out(items_.size(), visit);
+    return in_order_;
+  }
+
+ private:
+  template <class Visit>
+  void hand_out(std::size_t count, Visit&& visit) {
+    const auto fresh = items_.begin() + static_cast<std::ptrdiff_t>(sorted_);
+    const auto end = items_.begin() + static_cast<std::ptrdiff_t>(count);
+    if (!std::is_sorted(fresh, items_.end())) std::stable_sort(fresh, items_.end());
+    if (fresh != items_.begin() && fresh != items_.end() && *fresh < *(fresh - 1)) {
+      std::inplace_merge(items_.begin(), fresh, items_.end());
+    }
+    if (last_ && !items_.empty() && items_.front() < *last_) in_order_ = false;
+    if (in_order_) {
+      for (auto item = items_.begin(); item != end; ++item) visit(*item);
+    }
+    if (count > 0) last_ = *(end - 1);
+    items_.erase(items_.begin(), end);
+    sorted_ = items_.size();
+  }
+
+  std::size_t most_;
+  std::vector<Item> items_;
+  std::size_t sorted_ = 0;  // the first so many are
+  std::optional<Item> last_;
+  bool in_order_ = true;
+};
+
+// What does not fit into memory waits in a file, which has no name and is gone with the object.
+// Items that are equal stay in the order in which they came. One thread.
 template <class Item>
 class Sorted {
  public:
   static_assert(std::is_trivially_copyable_v<Item>);
-  static constexpr std::size_t memory_bytes = std::size_t{64} << 20;
+  static constexpr std::size_t memory_bytes = std::size_t{16} << 20;
 
   explicit Sorted(std::size_t most = memory_bytes / sizeof(Item)) : most_(most) {}
   ~Sorted() {
@@ -47,28 +97,10 @@ class Sorted {
   // Calls visit(item) for each, in order; again if need be. Nothing may be added afterwards.
   template <class Visit>
   void for_each(Visit&& visit) {
-    sort();
-    if (runs_.empty()) {
-      for (const Item& item : items_) visit(item);
-      return;
-    }
-    if (!items_.empty()) write_run();
-    items_ = {};
-    std::vector<Reader> readers;
-    for (const Run& run : runs_) readers.emplace_back(file_, run, most_ / runs_.size() / 2 + 1);
-    const auto later = [&](std::size_t a, std::size_t b) {
-      const Item &left = readers[a].front(), &right = readers[b].front();
-      return right < left || (!(left < right) && b < a);
-    };
-    std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(later)> next(later);
-    for (std::size_t i = 0; i < readers.size(); ++i) next.push(i);
-    while (!next.empty()) {
-      const std::size_t reader = next.top();
-      next.pop();
-      visit(readers[reader].front());
-      if (readers[reader].advance()) next.push(reader);
-    }
+    for (Cursor cursor(*this); !cursor.at_end(); cursor.advance()) visit(cursor.front());
   }
+
+  class Cursor;
 
  private:
   struct Run {
@@ -109,6 +141,14 @@ class Sorted {
     std::size_t at_ = 0;
   };
 
+  // Those in memory are in order then, and all or none of them are in memory.
+  void end_adding() {
+    sort();
+    if (runs_.empty() || items_.empty()) return;
+    write_run();
+    items_ = {};
+  }
+
   void sort() {
     if (!std::is_sorted(items_.begin(), items_.end())) {
       std::stable_sort(items_.begin(), items_.end());
@@ -133,6 +173,49 @@ class Sorted {
   std::vector<Run> runs_;
   std::uint64_t written_ = 0;
   int file_ = -1;
+};
+
+// At one of the items, in order. They outlive it. Nothing may be added afterwards.
+template <class Item>
+class Sorted<Item>::Cursor {
+ public:
+  explicit Cursor(Sorted& sorted) : sorted_(sorted) {
+    sorted.end_adding();
+    for (const Run& run : sorted.runs_) {
+      readers_.emplace_back(sorted.file_, run, sorted.most_ / sorted.runs_.size() / 2 + 1);
+    }
+    for (std::size_t i = 0; i < readers_.size(); ++i) next_.push(i);
+  }
+  Cursor(const Cursor&) = delete;
+  Cursor& operator=(const Cursor&) = delete;
+
+  bool at_end() const { return readers_.empty() ? at_ == sorted_.items_.size() : next_.empty(); }
+  const Item& front() const {
+    return readers_.empty() ? sorted_.items_[at_] : readers_[next_.top()].front();
+  }
+  void advance() {
+    if (readers_.empty()) {
+      ++at_;
+      return;
+    }
+    const std::size_t reader = next_.top();
+    next_.pop();
+    if (readers_[reader].advance()) next_.push(reader);
+  }
+
+ private:
+  struct Later {
+    const std::vector<Reader>& readers;
+    bool operator()(std::size_t a, std::size_t b) const {
+      const Item &left = readers[a].front(), &right = readers[b].front();
+      return right < left || (!(left < right) && b < a);
+    }
+  };
+
+  Sorted& sorted_;
+  std::size_t at_ = 0;  // in memory
+  std::vector<Reader> readers_;
+  std::priority_queue<std::size_t, std::vector<std::size_t>, Later> next_{Later{readers_}};
 };
 
 }  // namespace gpuprof::derive

@@ -15,6 +15,7 @@
 #include "schema/activity/all.hpp"
 #include "schema/database.hpp"
 #include "schema/tables.hpp"
+#include "schema/traits.hpp"
 
 namespace gpuprof::exporting {
 namespace {
@@ -52,6 +53,7 @@ class Copier {
     progress_("writing");
     out_.execute("COMMIT");
     if (ours_) derive_anew(stop);
+    if (!ours_ && options_.finish) finish_foreign();
     store::use_small_pages(out_);
     return std::move(result_);
   }
@@ -148,6 +150,9 @@ class Copier {
     }
     if (same_name(table.name, metric_range_table) && table.has("start")) return Rule::measured;
     if (same_name(table.name, metric_value_table)) return Rule::values;
+    const bool sampled =
+        same_name(table.name, pm_sample_table) || same_name(table.name, pm_gap_table);
+    if (sampled && table.has("start")) return Rule::window;
     if (kind.empty() || is_always_kept(table.name)) return Rule::whole;
     if (same_name(kind, "MARKER") && is_marker) return Rule::markers;
     if (same_name(kind, "MARKER_DATA") && table.has("id")) return Rule::marker_data;
@@ -346,6 +351,11 @@ class Copier {
       if ((nvprofs || (ours_ && is_derived(table->name))) && !is_in_source(table->name))
         out_.execute(schema::create_table_sql(*table));
     }
+    // Of an older gpuprof: today's views ask for it.
+    if (ours_ && out_.has_column("StringTable", "demangled") &&
+        !out_.has_column("StringTable", "display")) {
+      out_.execute("ALTER TABLE main.StringTable ADD COLUMN display TEXT");
+    }
     if (!is_in_source("StringTable")) {
       out_.execute("INSERT INTO StringTable(_id_, value) VALUES(0, '" +
                    std::string(schema::null_string) + "')");
@@ -357,12 +367,22 @@ class Copier {
 
   // Of what is in the part.
   void derive_anew(const std::function<bool()>& stop) {
-    if (!out_.has_column("NVTX_RANGE", "stop")) return;  // it is of gpuprof 0.1.0
-    progress_("computing what follows from it");
-    derive::Derivation derivation(out_, stop);
-    out_.execute("BEGIN");
-    derivation.write(out_);
-    out_.execute("COMMIT");
+    if (!out_.has_column("NVTX_RANGE", "stop")) {  // it is of gpuprof 0.1.0
+      progress_("making indexes");
+      return store::create_indexes(out_, indexes_);
+    }
+    const std::string problem =
+        derive::compute(out_, {.indexes = indexes_, .stop = stop, .progress = progress_});
+    if (!problem.empty()) throw Error(problem);
+  }
+
+  // A file of nvprof's.
+  void finish_foreign() {
+    progress_("making indexes");
+    store::create_indexes(out_, schema::indexes);
+    result_.not_computed =
+        "it is no file of gpuprof's: indexes were made, but it has no tables for the ranges of "
+        "launches, the times of devices and their gaps";
   }
 
   void complete_our_own() {
@@ -373,10 +393,15 @@ class Copier {
     }
     // The writer of an unfinished file was ended before it did this.
     if (out_.text("SELECT value FROM RUN WHERE key = 'finished'") != "0") return;
+    progress_("pairing NVTX ranges");
     store::compute_nvtx_ranges(out_);
     store::compute_nvtx_payloads(out_);
-    progress_("making indexes");
-    store::create_indexes(out_);
+    indexes_.assign(schema::indexes.begin(), schema::indexes.end());
+    // Of a run that was told to hurry all records are there.
+    if (out_.text("SELECT value FROM RUN WHERE key = 'not_computed'")) {
+      out_.execute("UPDATE RUN SET value = 1 WHERE key = 'finished'");
+      out_.execute("DELETE FROM RUN WHERE key = 'not_computed'");
+    }
   }
 
   void make_others() {
@@ -384,6 +409,7 @@ class Copier {
     for (const std::string_view type : {"index", "view"}) {
       for (const SchemaObject& object : objects_) {
         if (object.type != type || (ours_ && make_own_view(object))) continue;
+        if (ours_ && will_be_made(object)) continue;
         if (options_.anonymise) {
           if (!make_own_index(object)) leave_out(object);
         } else if (!out_.make(object.type, object.name, object.sql)) {
@@ -391,6 +417,21 @@ class Copier {
         }
       }
     }
+  }
+
+  // One of nvprof's indexes, of a file of ours, that is made when all rows are there. Of a table
+  // without rows it costs nothing.
+  bool will_be_made(const SchemaObject& object) {
+    if (object.type != "index") return false;
+    for (const schema::Index& index : schema::indexes) {
+      const std::string table(index.table);
+      if (!same_name(object.name, "INDEX_" + table)) continue;
+      if (!out_.has_column(table, index.column)) return false;
+      if (!out_.integer("SELECT 1 FROM main." + table + " LIMIT 1")) return false;
+      indexes_.push_back(index);
+      return true;
+    }
+    return false;
   }
 
   // By our own text: the file's may say anything. False: it is none of ours or nvprof's.
@@ -427,6 +468,7 @@ class Copier {
   std::int64_t from_ = 1;
   std::int64_t to_ = std::numeric_limits<std::int64_t>::max();
   bool have_markers_ = false;
+  std::vector<schema::Index> indexes_;  // that are made in the end
   Excerpt result_;
 };
 

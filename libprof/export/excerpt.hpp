@@ -29,17 +29,20 @@ struct ExcerptOptions {
   reading::Moment from = {}, to = {};
   // Tables of records; none: all. Devices, contexts, streams and names are kept anyway.
   std::optional<std::set<std::string>> keep;
+  // What a run computes at its end is computed, where the file has a place for it.
+  bool finish = false;
   // Nothing goes into the part that tells who made the file and where (libprof/export/privacy.hpp).
   bool anonymise = false;
-  std::string name;     // as messages call the new file; empty: by its path
-  std::string command;  // told in RUN of a profile of ours
+  std::string name = {};     // as messages call the new file; empty: by its path
+  std::string command = {};  // told in RUN of a profile of ours
   // Changes the rows that were copied, before there are indexes and views; empty: nothing.
-  std::function<void(store::Database&)> change;
+  std::function<void(store::Database&)> change = {};
 };
 
 struct Excerpt {
-  std::int64_t kept = 0;              // records
-  std::int64_t without_times = 0;     // GPU work that is in no window, as it has no times
+  std::int64_t kept = 0;           // records
+  std::int64_t without_times = 0;  // GPU work that is in no window, as it has no times
+  std::string not_computed;        // with `finish`: what the file has no place for; empty: nothing
   std::vector<std::string> left_out;  // "the trigger name": what is not made, or SQLite refused
 };
 

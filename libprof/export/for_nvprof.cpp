@@ -15,6 +15,7 @@
 #include "libprof/read/rescue.hpp"
 #include "libprof/read/tables.hpp"
 #include "schema/nvprof_api.hpp"
+#include "schema/traits.hpp"
 
 namespace gpuprof::exporting {
 namespace {
@@ -76,10 +77,10 @@ class Change {
   }
 
   void number_functions() {
-    for (const auto& [kind, runtime] :
-         {std::pair("RUNTIME", true), {"DRIVER", false}, {"INTERNAL_LAUNCH_API", true}}) {
-      const auto domain = runtime ? reading::ApiDomain::runtime : reading::ApiDomain::driver;
-      const Table* table = find(kind);
+    for (const schema::ApiKind& calls : schema::api_kinds) {
+      const auto domain = reading::domain_of(calls);
+      const bool runtime = domain == reading::ApiDomain::runtime;
+      const Table* table = find(calls.kind);
       if (!table || !table->has("cbid")) continue;
       const std::string name = table->sql();
       reading::ApiNames names(database_);

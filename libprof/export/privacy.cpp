@@ -33,13 +33,15 @@ constexpr std::array<Place, 9> secrets{{{module_table, "cubin"},
                                         {"PROCESS", "cupti_path"},
                                         {"METRIC_GROUP", "scope"}}};
 
-constexpr std::array<std::string_view, 16> run_keys{
-    "gpuprof_version",  "schema_version",    "wire_version",
-    "operating_system", "cpu_count",         "driver_version",
-    "t0_realtime_ns",   "t1_realtime_ns",    "exit_status",
-    "exit_signal",      "target_process_id", "finished",
-    "trace_groups",     "calls_left_out",    "loss",
-    "zero_ns"};
+constexpr std::array<std::string_view, 18> run_keys{"gpuprof_version",   "schema_version",
+                                                    "wire_version",      "operating_system",
+                                                    "cpu_count",         "driver_version",
+                                                    "t0_realtime_ns",    "t1_realtime_ns",
+                                                    "exit_status",       "exit_signal",
+                                                    "target_process_id", "finished",
+                                                    "not_computed",      "trace_groups",
+                                                    "calls_left_out",    "loss",
+                                                    "zero_ns",           "step"};
 
 template <std::size_t N>
 bool has(const std::array<Place, N>& places, std::string_view table, std::string_view column) {
@@ -58,13 +60,11 @@ Content content_of(std::string_view table, std::string_view column) {
   if (known == schema::all_tables.end()) return Content::secret;
   const std::string_view name = schema::current_name(**known, column);
   Content content = Content::secret;
-  schema::for_each_column(**known, true, [&](std::string_view each, schema::Type type, auto) {
-    if (!same_name(each, name)) return;
-    const bool hidden =
-        type == schema::Type::string && std::ranges::find(strings, each) == strings.end();
-    content = hidden                         ? Content::secret
-              : type == schema::Type::string ? Content::string
-                                             : Content::plain;
+  schema::for_each_column(**known, true, [&](const schema::Column& each) {
+    if (!same_name(each.name, name)) return;
+    const bool string = each.type == schema::Type::string;
+    const bool hidden = string && std::ranges::find(strings, each.name) == strings.end();
+    content = hidden ? Content::secret : string ? Content::string : Content::plain;
   });
   return content;
 }

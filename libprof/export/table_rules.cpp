@@ -9,8 +9,8 @@
 #include "libprof/read/rescue.hpp"
 #include "libprof/read/tables.hpp"
 #include "schema/activity/all.hpp"
-#include "schema/gpu_kinds.hpp"
 #include "schema/tables.hpp"
+#include "schema/traits.hpp"
 
 namespace gpuprof::exporting {
 namespace {
@@ -66,8 +66,8 @@ bool is_gpu_kind(std::string_view kind) {
 }
 
 bool is_api_kind(std::string_view kind) {
-  return is_one_of(std::array<std::string_view, 3>{"RUNTIME", "DRIVER", "INTERNAL_LAUNCH_API"},
-                   kind);
+  return std::ranges::any_of(
+      schema::api_kinds, [&](const schema::ApiKind& calls) { return same_name(calls.kind, kind); });
 }
 
 bool is_computed_from_markers(std::string_view table) {
@@ -94,9 +94,9 @@ std::set<std::string> tables_named(const std::vector<std::string>& words, store:
     if (object.type == "table") candidates.insert(object.name);
   }
   for (const schema::Table* table : schema::all_tables) {
-    const bool words =
+    const bool is_kept =
         table->origin == schema::Origin::words || table->origin == schema::Origin::run;
-    if (!words) candidates.emplace(table->name);
+    if (!is_kept) candidates.emplace(table->name);
   }
   std::set<std::string> chosen;
   const auto choose = [&](const std::string& name) {

@@ -5,7 +5,16 @@
 namespace gpuprof::launch {
 namespace {
 
-std::string own_cupti() { return (library_folder() / "libcupti.so.13").string(); }
+// PREFIX/lib/gpuprof/libcupti.so.13. Where PREFIX is the Python package, which has none, that of
+// the package nvidia-cuda-cupti beside it.
+std::string own_cupti() {
+  const std::filesystem::path folder = library_folder();
+  const std::filesystem::path package = folder.parent_path().parent_path();
+  std::error_code error;
+  const bool is_package = std::filesystem::exists(package / "__init__.py", error);
+  return (is_package ? package.parent_path() / "nvidia" / "cu13" / "lib" : folder) /
+         "libcupti.so.13";
+}
 
 }  // namespace
 

@@ -17,6 +17,7 @@
 #include "libprof/launch/spare_descriptors.hpp"
 #include "libprof/wire/limits.hpp"
 #include "libprof/wire/messages.hpp"
+#include "libprof/wire/sampling.hpp"
 
 namespace gpuprof::launch {
 namespace {
@@ -48,7 +49,7 @@ std::vector<std::string> paths_in(std::string_view candidates) {
 // What a sampler is told when there is nothing more for it to sample.
 wire::Fields stop_request() {
   wire::Fields fields;
-  fields.set("stop", std::int64_t{1});
+  fields.set(wire::stop_field, std::int64_t{1});
   return fields;
 }
 
@@ -295,7 +296,11 @@ void Listener::take(Connection& connection, wire::Frame frame) {
   frame.stream = connection.stream;
   const bool of_process = frame.type == FrameType::hello || frame.type == FrameType::arena ||
                           frame.type == FrameType::question || frame.type == FrameType::goodbye;
-  if (wire::is_launchers(frame.type) || (connection.salvage && of_process) ||
+  // A sampler has rows of ours; whose they may be the loader knows.
+  const bool of_launcher =
+      wire::is_launchers(frame.type) &&
+      !(frame.type == FrameType::rows && connection.role == wire::Role::sampler);
+  if (of_launcher || (connection.salvage && of_process) ||
       (connection.said_hello && frame.type == FrameType::hello)) {
     ++connection.refused;
     return;
@@ -319,6 +324,9 @@ void Listener::take(Connection& connection, wire::Frame frame) {
       for (const auto& [name, text] : fields) {
         if (options_.metrics_notice && name.starts_with("metrics_")) {
           options_.metrics_notice(connection.process_id, name, text);
+        }
+        if (options_.sampler_notice && connection.role == wire::Role::sampler) {
+          options_.sampler_notice(name, text);
         }
       }
       break;
@@ -349,8 +357,9 @@ void Listener::answer_hello(Connection& connection, wire::Frame& hello) {
   connection.said_hello = true;
   connection.role = said_by.role();
   if (connection.role == wire::Role::target) accounts_.began(connection.process_id);
-  wire::Fields answer = options_.config;
-  if (options_.config_for && connection.role == wire::Role::target) {
+  const bool sampler = connection.role == wire::Role::sampler;
+  wire::Fields answer = sampler ? options_.sampler_config : options_.config;
+  if (options_.config_for && !sampler) {
     for (const auto& [name, value] : options_.config_for(connection.stream, fields)) {
       answer.set(name, value);
     }
@@ -358,7 +367,7 @@ void Listener::answer_hello(Connection& connection, wire::Frame& hello) {
   connection.measured = !answer.text("metrics").empty();
   send_config(connection.socket, answer);
   collectors_->add(connection.stream, connection.socket);
-  if (connection.role == wire::Role::sampler && samplers_to_end_.load()) {
+  if (sampler && samplers_to_end_.load()) {
     tell(connection.stream, stop_request());
   }
 }

@@ -43,6 +43,10 @@ class Listener {
     // What one is told besides, from the fields of its hello. May be empty. Called on the
     // listener's thread.
     std::function<wire::Fields(std::uint32_t stream, const wire::Fields& hello)> config_for = {};
+    // What a sampler is told.
+    wire::Fields sampler_config = {};
+    // Each field of an info frame of a sampler's. May be empty. Called on the listener's thread.
+    std::function<void(std::string_view name, const std::string& text)> sampler_notice = {};
     // What a collector asks; `reply` sends it the answer, at any time, on any thread, as tell()
     // does. May be empty. Called on the listener's thread, which must not be kept.
     using Reply = std::function<void(const wire::Fields& answer)>;

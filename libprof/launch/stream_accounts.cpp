@@ -70,6 +70,11 @@ void StreamAccounts::add_losses(const Connection& connection, bool lives) {
     if (connection.said_goodbye) return;
     if (connection.arena_missing || connection.broken)
       return add_one(connection, {"", "stream_cut", 1});
+    if (connection.role == wire::Role::sampler) {
+      explain(connection, "stream_cut",
+              "the sampler ended before it was told to: samples are missing from then on");
+      return add_one(connection, {"", "stream_cut", 1});
+    }
     tell_cut_off(connection);
     return add_one(connection, {"", "not_profiled", 1});
   }

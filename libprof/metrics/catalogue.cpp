@@ -7,6 +7,7 @@
 #include "libprof/base/error.hpp"
 #include "libprof/metrics/formula.hpp"
 #include "libprof/metrics/nearest.hpp"
+#include "schema/nvprof_metrics.hpp"
 
 namespace gpuprof::metrics {
 namespace {

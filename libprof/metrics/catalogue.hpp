@@ -10,7 +10,11 @@
 #include <vector>
 
 #include "libprof/cupti/host.hpp"
-#include "schema/nvprof_metrics.hpp"
+#include "schema/metric_kind.hpp"
+
+namespace gpuprof::schema {
+struct NvprofFormula;
+}
 
 namespace gpuprof::metrics {
 

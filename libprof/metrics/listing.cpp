@@ -6,6 +6,8 @@
 #include "libprof/base/error.hpp"
 #include "libprof/base/pattern.hpp"
 #include "libprof/metrics/nearest.hpp"
+#include "libprof/metrics/sampling_plan.hpp"
+#include "schema/nvprof_metrics.hpp"
 
 namespace gpuprof::metrics {
 namespace {
@@ -49,14 +51,15 @@ class Filter {
 // CUPTI takes 1.2 ms for the properties of one metric and 1.7 ms for its passes; GH100 has 3,650.
 // A host object belongs to one thread, so each thread has its own.
 std::vector<BaseRow> describe(const Library& library, const std::string& chip_name,
-                              const std::vector<BaseMetric>& bases, bool with_passes) {
+                              cupti::Counting counting, const std::vector<BaseMetric>& bases,
+                              bool with_passes) {
   std::vector<BaseRow> rows(bases.size());
   const std::size_t count = std::clamp<std::size_t>(
       bases.size() / 20, 1, std::max(1U, std::thread::hardware_concurrency()));
   std::vector<std::jthread> threads;
   for (std::size_t first = 0; first < count; ++first) {
     threads.emplace_back([&, first] {
-      const cupti::HostChip chip(library, chip_name);
+      const cupti::HostChip chip(library, chip_name, counting);
       for (std::size_t i = first; i < bases.size(); i += count) {
         rows[i].metric = bases[i];
         rows[i].properties = chip.properties(bases[i].name).value_or(cupti::MetricProperties());
@@ -115,7 +118,7 @@ std::optional<std::size_t> passes(const cupti::HostChip& chip,
 }
 
 Listing list(const Library& library, const std::string& chip_name, const ListingOptions& options) {
-  const cupti::HostChip chip(library, chip_name);
+  const cupti::HostChip chip(library, chip_name, options.counting);
   const Catalogue catalogue(chip);
   const Filter filter(options.filter);
   Listing listing;
@@ -124,8 +127,11 @@ Listing list(const Library& library, const std::string& chip_name, const Listing
     listing.metrics = nvprof_rows(catalogue, filter, schema::nvprof_metric_formulas,
                                   Metric::Origin::nvprof_metric);
     const auto name = [](const BaseMetric& base) { return base.name; };
-    listing.bases = describe(library, chip_name, filter.choose(catalogue.base_metrics(), name),
-                             !filter.empty());
+    listing.bases = describe(library, chip_name, options.counting,
+                             filter.choose(catalogue.base_metrics(), name), !filter.empty());
+  }
+  if (options.metrics && options.counting == cupti::Counting::samples) {
+    listing.usual_samples = default_samples(chip).names;
   }
   if (options.events) {
     listing.events =

@@ -14,6 +14,7 @@ namespace gpuprof::metrics {
 struct ListingOptions {
   bool metrics = false;
   bool events = false;
+  cupti::Counting counting = cupti::Counting::ranges;
   std::string filter;  // text or a regular expression that names have in them; empty: all
 };
 
@@ -35,6 +36,7 @@ struct Listing {
   std::vector<NvprofRow> metrics;
   std::vector<NvprofRow> events;
   std::vector<BaseRow> bases;
+  std::vector<std::string> usual_samples;  // what is sampled where nothing is named
 };
 
 // Throws gpuprof::Error where nothing is of that name.

@@ -5,7 +5,7 @@ namespace gpuprof::metrics {
 void Processes::begin_run(std::size_t run) {
   const std::lock_guard lock(mutex_);
   run_ = run;
-  met_.clear();
+  times_met_.clear();
   process_of_stream_.clear();
 }
 
@@ -15,7 +15,7 @@ Processes::Place Processes::meet(std::uint32_t stream, const wire::Fields& hello
   std::string key = std::string(hello.text("executable")) + '\0' +
                     std::string(hello.text("command_line")) + '\0' +
                     std::string(hello.text("rank"));
-  key += '\0' + std::to_string(met_[key]++);
+  key += '\0' + std::to_string(times_met_[key]++);
   const auto process =
       numbers_.try_emplace(key, static_cast<std::uint32_t>(numbers_.size())).first->second;
   process_of_stream_[stream] = process;

@@ -34,7 +34,7 @@ class Processes {
   mutable std::mutex mutex_;  // guards all
   std::size_t run_ = 0;
   std::map<std::string, std::uint32_t> numbers_;              // by what tells them apart
-  std::map<std::string, std::uint32_t> met_;                  // in this run, how often
+  std::map<std::string, std::uint32_t> times_met_;            // in this run, how often
   std::map<std::uint32_t, std::uint32_t> process_of_stream_;  // of this run
   std::map<std::uint32_t, std::uint32_t> stream_of_process_;  // of the first run
 };

@@ -21,10 +21,10 @@ class Selection {
  public:
   // Patterns; empty: all. Throws gpuprof::Error for one that is none.
   struct Scope {
-    std::string contexts;
-    std::string streams;
-    std::string kernels;  // searched in readable names
-    std::string invocations;
+    std::string contexts = {};
+    std::string streams = {};
+    std::string kernels = {};  // searched in readable names
+    std::string invocations = {};
   };
   // `left_out`: kernels never to be measured; empty: none. `ranges`: of NVTX.
   Selection(const std::vector<Scope>& scopes, const std::string& left_out,

@@ -17,7 +17,7 @@ std::vector<std::string> HostLibrary::chips() const { return {}; }
 std::string HostLibrary::path() const { return {}; }
 
 // There is no library, so nobody gets here.
-HostChip::HostChip(std::shared_ptr<const HostLibrary>, std::string) {}
+HostChip::HostChip(std::shared_ptr<const HostLibrary>, std::string, Counting, Image) {}
 HostChip::~HostChip() = default;
 std::vector<std::string> HostChip::base_metrics(MetricType) const { return {}; }
 std::vector<std::string> HostChip::sub_metrics(const std::string&, MetricType) const { return {}; }

@@ -9,24 +9,34 @@
 #include "libprof/base/nvprof_demangle.hpp"
 #include "libprof/base/printable.hpp"
 #include "libprof/read/blob.hpp"
+#include "schema/enums.hpp"
 #include "schema/nvprof_api.hpp"
+#include "schema/traits.hpp"
 
 namespace gpuprof::reading {
+namespace {
 
-std::string_view without_version(std::string_view api_name) {
-  return schema::without_version(api_name);
+// The kind's name with that of the number in the place of its *.
+std::string enum_name_of(const schema::GpuKind& kind, std::int64_t number) {
+  std::string_view name = schema::enum_name(kind.named, number);
+  if (name.empty() || number == 0) name = "Unknown";  // as nvprof prints it
+  std::string text(kind.name);
+  return text.replace(text.find('*'), 1, name);
 }
 
+}  // namespace
+
 std::string memcpy_name(std::int64_t copy_kind) {
-  static constexpr std::array<std::string_view, 11> kinds{
-      "Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
-  const bool known = copy_kind > 0 && copy_kind < static_cast<std::int64_t>(kinds.size());
-  return "[CUDA memcpy " + std::string(kinds[known ? static_cast<std::size_t>(copy_kind) : 0]) +
-         "]";
+  return enum_name_of(*schema::gpu_kind("MEMCPY"), copy_kind);
+}
+
+std::string_view memset_name() {
+  constexpr std::string_view name = schema::gpu_kind("MEMSET")->name;
+  return name;
 }
 
 bool is_transfer(std::string_view name) {
-  return name == memset_name || name.starts_with("[CUDA memcpy ");
+  return name == memset_name() || name.starts_with("[CUDA memcpy ");
 }
 
 ApiNames::ApiNames(store::Database& database) {
@@ -104,7 +114,7 @@ const std::string& Names::kernel(std::int64_t string_id) {
 
 std::string Names::gpu_work(const schema::GpuKind& kind, std::int64_t id) {
   if (kind.named_by.empty()) return std::string(kind.name);
-  return schema::is_kernel_kind(kind.kind) ? kernel(id) : memcpy_name(id);
+  return kind.named.empty() ? kernel(id) : enum_name_of(kind, id);
 }
 
 std::string Names::readable(const std::string& mangled) const {
@@ -119,7 +129,7 @@ std::string Names::readable(const std::string& mangled) const {
 
 std::string Names::api(ApiDomain domain, std::int64_t cbid, bool full) {
   const std::string name = api_.find(domain, cbid);
-  const std::string_view shown = full ? name : without_version(name);
+  const std::string_view shown = full ? name : schema::without_version(name);
   if (!shown.empty()) return std::string(shown);
   const bool runtime = domain == ApiDomain::runtime;
   return (runtime ? "<runtime function " : "<driver function ") + std::to_string(cbid) + ">";

@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "libprof/store/sqlite.hpp"
-#include "schema/gpu_kinds.hpp"
+#include "schema/gpu_kind.hpp"
 
 namespace gpuprof::reading {
 
@@ -21,12 +21,15 @@ enum class NameStyle { nvprof, modern, compatible, mangled };
 
 enum class ApiDomain { runtime, driver };
 
-// "cudaMalloc_v3020" -> "cudaMalloc": nvprof cuts at the first underscore.
-std::string_view without_version(std::string_view api_name);
+// Where the names of its functions are: a launch that went through no public API counts as one of
+// the runtime's.
+constexpr ApiDomain domain_of(const schema::ApiKind& kind) {
+  return kind.domain == "driver" ? ApiDomain::driver : ApiDomain::runtime;
+}
 
 // "[CUDA memcpy HtoD]"; `copy_kind` is CUpti_ActivityMemcpyKind.
 std::string memcpy_name(std::int64_t copy_kind);
-inline constexpr std::string_view memset_name = schema::gpu_kind("MEMSET")->name;
+std::string_view memset_name();
 // One of these two.
 bool is_transfer(std::string_view name);
 

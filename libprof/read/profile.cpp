@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "libprof/base/pattern.hpp"
-#include "schema/gpu_kinds.hpp"
+#include "schema/traits.hpp"
 
 namespace gpuprof::reading {
 namespace {

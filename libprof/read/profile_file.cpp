@@ -281,6 +281,8 @@ void ProfileFile::identify() {
         try_text(*database_, "SELECT value FROM RUN WHERE key = 'gpuprof_version'").value_or("");
     unfinished_ =
         try_text(*database_, "SELECT value FROM RUN WHERE key = 'finished'").value_or("1") == "0";
+    all_stored_ =
+        try_text(*database_, "SELECT value FROM RUN WHERE key = 'not_computed'").has_value();
   } else if (!has("Version") && (has("StringIds") || has("ENUM_NSYS_EVENT_TYPE") ||
                                  has("META_DATA_EXPORT") || has("TARGET_INFO_GPU"))) {
     format_ = Format::nsight_systems;
@@ -306,7 +308,11 @@ void ProfileFile::identify() {
   }
   if (!has("StringTable") && !damaged_)
     notes_.push_back(path_ + " has no StringTable. Names are missing.");
-  if (unfinished_) {
+  if (unfinished_ && all_stored_) {
+    notes_.push_back(path_ +
+                     " was not finished: Ctrl-C ended gpuprof before it had computed all. All "
+                     "records are there; gpuprof finish computes the rest.");
+  } else if (unfinished_) {
     notes_.push_back(path_ + (in_use_
                                   ? " is still being written. These are its records so far."
                                   : " was never finished: gpuprof was ended while it wrote. These "

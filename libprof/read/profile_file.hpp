@@ -85,6 +85,7 @@ class ProfileFile {
   std::int64_t log_size_ = 0;
   bool in_use_ = false;
   bool unfinished_ = false;
+  bool all_stored_ = false;  // of an unfinished one: what it lacks can be computed
   bool damaged_ = false;
   store::Database::Mode mode_ = store::Database::Mode::read_only;
   std::optional<std::int64_t> version_;

@@ -85,13 +85,13 @@ class Rows {
   }
 
   // The id that comes next if none is left out; ids begin at 1.
-  std::int64_t wanted() const { return met_ ? saturating_add(*met_, 1) : 1; }
+  std::int64_t wanted() const { return last_id_ ? saturating_add(*last_id_, 1) : 1; }
 
   // There is a row of this id. Those between it and the last one are lost if there was damage.
   void met(std::int64_t id) {
     if (gap_ && id > wanted()) lost_ = saturating_add(lost_, saturating_subtract(id, wanted()));
     gap_ = false;
-    met_ = id;
+    last_id_ = id;
     done_ = id == highest;
     next_ = saturating_add(id, 1);
   }
@@ -155,12 +155,12 @@ class Rows {
 
   Statement rows_, probe_;
   std::int64_t probes_left_;
-  std::int64_t found_ = 0;           // by the last probe
-  std::optional<std::int64_t> met_;  // the last row that is known of
-  std::int64_t last_ = 0;            // the last row that was read
-  std::int64_t next_ = lowest;       // ids from here on are still to come
+  std::int64_t found_ = 0;               // by the last probe
+  std::optional<std::int64_t> last_id_;  // the last row that is known of
+  std::int64_t last_ = 0;                // the last row that was read
+  std::int64_t next_ = lowest;           // ids from here on are still to come
   std::int64_t lost_ = 0;
-  bool gap_ = false;  // behind met_ there is damage
+  bool gap_ = false;  // behind last_id_ there is damage
   bool done_ = false;
   bool open_ended_ = false;
 };

@@ -7,6 +7,7 @@
 #include "libprof/base/error.hpp"
 #include "libprof/base/saturating.hpp"
 #include "schema/database.hpp"
+#include "schema/traits.hpp"
 
 namespace gpuprof::reading {
 namespace {

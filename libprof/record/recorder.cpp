@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "libprof/base/error.hpp"
@@ -12,12 +13,24 @@
 #include "libprof/launch/file_name.hpp"
 #include "libprof/store/database_schema.hpp"
 #include "libprof/wire/messages.hpp"
+#include "schema/sampled.hpp"
 
 namespace gpuprof::record {
 namespace {
 
 // The launcher's own are a handful; a sampler's, which may be forged, a table each.
 constexpr std::size_t most_run_frames = 4096;
+
+// Rows that say what samples are of.
+bool describes_samples(const wire::Frame& frame) {
+  constexpr std::size_t longest = 1 << 20;
+  if (frame.length > longest) return false;
+  const auto rows = wire::decode_own_rows(frame.payload());
+  return rows && std::ranges::all_of(rows->tables, [](const auto& each) {
+           return each.table.name == schema::PmMetric::table.name ||
+                  each.table.name == schema::PmDevice::table.name;
+         });
+}
 
 wire::Frame copy(const wire::Frame& frame) {
   return wire::make_frame(frame.type, frame.stream, frame.payload());
@@ -27,9 +40,12 @@ wire::Frame copy(const wire::Frame& frame) {
 
 Recorder::Recorder(Options options)
     : options_(std::move(options)), per_process_(launch::names_process(options_.output)) {
-  options_.loader.derive = [stop = options_.loader.hurried](store::Database& database) {
-    auto derivation = std::make_shared<derive::Derivation>(database, stop);
-    return [derivation, &database] { derivation->write(database); };
+  options_.loader.derive = [indexes = options_.loader.indexes, stop = options_.loader.hurried,
+                            progress = options_.loader.progress](store::Database& database) {
+    return derive::compute(database, {.indexes = indexes ? std::span(schema::indexes)
+                                                         : std::span<const schema::Index>(),
+                                      .stop = stop,
+                                      .progress = progress});
   };
   if (!options_.capture.empty()) {
     capture_file_ = std::make_unique<record::OutputFile>(
@@ -170,6 +186,11 @@ void Recorder::take_of_sampler(const wire::Frame& frame) {
     case wire::FrameType::info:
     case wire::FrameType::table:
       if (run_frames_.size() < most_run_frames) run_frames_.push_back(copy(frame));
+      break;
+    case wire::FrameType::rows:
+      if (describes_samples(frame) && run_frames_.size() < most_run_frames) {
+        run_frames_.push_back(copy(frame));
+      }
       break;
     default: break;
   }

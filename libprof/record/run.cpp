@@ -32,11 +32,17 @@ Run::~Run() {
   end();
 }
 
+void Run::begin() {
+  if (!loading_) {
+    loading_.emplace(common_.recorder, queue_, common_.ends, common_.conversion, common_.say);
+  }
+}
+
 void Run::start(launch::Target::Output output) {
   std::vector<std::string> variables =
       launch::injection(common_.collector, listener_.socket_path(), common_.runtimes);
   if (!common_.store_command_lines) variables.emplace_back("GPUPROF_HIDE_COMMAND_LINE=1");
-  loading_.emplace(common_.recorder, queue_, common_.ends, common_.conversion, common_.say);
+  begin();
   common_.ends.leave();
   common_.target.start(common_.command, variables, output);
 }

@@ -55,6 +55,8 @@ class Run {
   // To the collector of a stream. Any thread.
   void tell(std::uint32_t stream, const wire::Fields& fields) { listener_.tell(stream, fields); }
 
+  // Starts to record, if start() is not what comes next.
+  void begin();
   // Starts to record, and then the target. What conversion and listener need must be there. Throws
   // gpuprof::Error when there is no such program.
   void start(launch::Target::Output output);
@@ -63,12 +65,14 @@ class Run {
   // When the target has ended: waits for processes of the run that outlive it, for they belong to
   // it. Ctrl-C ends that.
   void wait_for_the_others();
-  // Takes nothing more from any process.
+  // Takes nothing more from any process. Samplers are told to end, and have some time for it.
   void stop_listening();
   // Waits until all is recorded. `progress` is told how far that is, if there is much left; may be
   // empty. False: recording ended early, which was told.
   bool end(const std::function<void(int percent)>& progress = {});
 
+  // Where processes connect to.
+  const std::string& socket_path() const { return listener_.socket_path(); }
   // After stop_listening(): processes that used CUDA, and those that ended before they could say
   // who they are.
   std::size_t processes_seen() const { return listener_.seen(); }

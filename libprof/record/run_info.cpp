@@ -75,7 +75,14 @@ wire::Frame begin_of_run(const RunInfo& info) {
   }
   fields.set("environment", environment());
   fields.set("trace_groups", info.trace_groups);
+  if (!info.step.empty()) fields.set("step", info.step);
   fields.set("t0_realtime_ns", clock_ns(CLOCK_REALTIME));
+  return run_frame(fields);
+}
+
+wire::Frame step_of_run(const std::string& expression) {
+  wire::Fields fields;
+  fields.set("step", expression);
   return run_frame(fields);
 }
 
@@ -85,6 +92,12 @@ wire::Frame end_of_run(pid_t target, int status) {
   fields.set("t1_realtime_ns", clock_ns(CLOCK_REALTIME));
   if (WIFEXITED(status)) fields.set("exit_status", WEXITSTATUS(status));
   if (WIFSIGNALED(status)) fields.set("exit_signal", WTERMSIG(status));
+  return run_frame(fields);
+}
+
+wire::Frame end_of_run() {
+  wire::Fields fields;
+  fields.set("t1_realtime_ns", clock_ns(CLOCK_REALTIME));
   return run_frame(fields);
 }
 

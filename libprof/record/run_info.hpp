@@ -15,11 +15,16 @@ struct RunInfo {
   std::vector<std::string> application;  // the command; empty: it is not to be stored
   std::string command_line;              // ours; the same
   std::string trace_groups;
+  std::string step;  // which NVTX ranges are steps; empty: those that are called so
 };
 
 // The machine and the command, before the target starts.
 wire::Frame begin_of_run(const RunInfo& info);
+// That these NVTX ranges are steps.
+wire::Frame step_of_run(const std::string& expression);
 // How the target ended; `status` as from waitpid.
 wire::Frame end_of_run(pid_t target, int status);
+// Of a run without a target.
+wire::Frame end_of_run();
 
 }  // namespace gpuprof::record

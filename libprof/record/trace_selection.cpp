@@ -89,7 +89,8 @@ TraceSelection select_trace(const TraceOptions& options) {
     if (concurrent_kernel && !options.concurrent_kernels) continue;
     if (id == schema::Driver::info.id && options.api == ApiTrace::runtime) continue;
     if (id == schema::Runtime::info.id && options.api == ApiTrace::driver) continue;
-    if (chosen.contains(group)) selection.kinds.push_back(id);
+    const bool module = id == schema::Module::info.id && options.modules;
+    if (chosen.contains(group) || module) selection.kinds.push_back(id);
   }
   selection.queries = chosen.contains(Group::queries);
   selection.runtimes = {.openacc = chosen.contains(Group::openacc),

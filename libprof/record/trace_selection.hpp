@@ -19,6 +19,7 @@ struct TraceOptions {
   bool concurrent_kernels = true;
   bool all_calls = false;     // who asks for a report of the calls wants to see them all
   bool dependencies = false;  // a report of them is asked for
+  bool modules = false;       // what PC samples are of
 };
 
 struct TraceSelection {

@@ -7,6 +7,7 @@
 #include "libprof/read/profile_file.hpp"
 #include "libprof/read/rescue.hpp"
 #include "libprof/read/tables.hpp"
+#include "schema/traits.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -141,9 +142,10 @@ Json read_processes(store::Database& database, bool all) {
   if (!processes.empty()) return processes;
   // nvprof's files have no list.
   const std::string some = all ? "" : " LIMIT " + std::to_string(rows_at_each_end);
-  for (const char* kind : {"RUNTIME", "DRIVER"}) {
+  for (const schema::ApiKind& calls : schema::api_kinds) {
+    if (!calls.nvprofs) continue;
     processes = objects(database, "SELECT DISTINCT processId FROM (SELECT processId FROM " +
-                                      reading::table_name(kind) + some + ") ORDER BY 1");
+                                      reading::table_name(calls.kind) + some + ") ORDER BY 1");
     if (!processes.empty()) break;
   }
   return processes;

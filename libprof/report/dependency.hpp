@@ -9,8 +9,7 @@
 //    that was asked for before it. The same is true of copies and sets that do not return before
 //    the data is there, and of cudaFree and cudaFreeHost.
 //  - Waiting is the part of a call in which such work runs. A call that waits is not on the
-//  critical
-//    path; the work that it waited for last is.
+//    critical path; the work that it waited for last is.
 //  - The critical path is followed back from the end of the last record. Before GPU work comes that
 //    of its conditions which was met last; before a call comes the call before it on its thread.
 //    Time between the records of the path is nobody's ("<Other>").

@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "schema/nvprof_api.hpp"
+
 namespace gpuprof::report {
 namespace {
 
@@ -12,7 +14,7 @@ using dependency::Waits;
 constexpr std::int64_t none = 4294967295;  // CUPTI_SYNCHRONIZATION_INVALID_VALUE
 
 Role role_of(std::string_view function) {
-  const std::string_view name = without_version(function);
+  const std::string_view name = schema::without_version(function);
   // That the last two wait is not documented; seen on an H100.
   for (const std::string_view frees : {"cudaFree", "cuMemFree", "cudaFreeHost", "cuMemFreeHost"}) {
     if (name == frees) return Role::frees;
@@ -243,7 +245,7 @@ void DependencyReader::read_sets() {
   auto rows = session_.select("MEMSET", {GPUPROF_WORK, "memoryKind", "flags"}, window_);
   while (rows.step()) {
     if (!is_timed(rows)) continue;
-    if (!set) set = label(std::string(memset_name), std::string(memset_name));
+    if (!set) set = label(std::string(memset_name()), std::string(memset_name()));
     add(rows, *set, set_returns(rows.integer(6), rows.integer(7) & 1));
   }
 }

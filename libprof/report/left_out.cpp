@@ -8,7 +8,7 @@
 #include "libprof/base/printable.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/report/number.hpp"
-#include "schema/gpu_kinds.hpp"
+#include "schema/traits.hpp"
 
 namespace gpuprof::report {
 namespace {

@@ -6,6 +6,8 @@
 #include "libprof/base/error.hpp"
 #include "libprof/read/blob.hpp"
 #include "libprof/report/number.hpp"
+#include "schema/nvprof_ids.hpp"
+#include "schema/traits.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -176,18 +178,14 @@ bool ValueCursor::read() {
 bool has_kernel_values(Session& session) { return any_rows(session, kernel_value_tables); }
 bool has_device_values(Session& session) { return any_rows(session, device_value_tables); }
 bool has_other_records(Session& session) {
-  static constexpr std::array<std::string_view, 11> kinds{"RUNTIME",
-                                                          "DRIVER",
-                                                          "MEMCPY",
-                                                          "MEMCPY2",
-                                                          "MEMSET",
-                                                          "OPENACC_DATA",
-                                                          "OPENACC_LAUNCH",
-                                                          "OPENACC_OTHER",
-                                                          "OPENMP",
-                                                          "MARKER",
-                                                          "UNIFIED_MEMORY_COUNTER"};
-  return std::ranges::any_of(kinds, [&](std::string_view kind) { return session.has_rows(kind); });
+  static constexpr std::array<std::string_view, 5> others{
+      "OPENACC_DATA", "OPENACC_LAUNCH", "OPENACC_OTHER", "OPENMP", "UNIFIED_MEMORY_COUNTER"};
+  const auto has = [&](std::string_view kind) { return session.has_rows(kind); };
+  return std::ranges::any_of(schema::first_times,
+                             [&](const schema::FirstTime& time) {
+                               return !schema::is_kernel_kind(time.kind) && has(time.kind);
+                             }) ||
+         std::ranges::any_of(others, has);
 }
 bool has_values(Session& session) {
   return has_kernel_values(session) || has_device_values(session);

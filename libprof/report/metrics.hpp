@@ -15,7 +15,7 @@
 
 #include "libprof/report/measured_kernels.hpp"
 #include "libprof/report/session.hpp"
-#include "schema/nvprof_ids.hpp"
+#include "schema/metric_kind.hpp"
 
 namespace gpuprof::report {
 

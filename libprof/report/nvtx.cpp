@@ -6,7 +6,9 @@
 #include <unordered_map>
 
 #include "libprof/base/saturating.hpp"
+#include "libprof/columns/reader.hpp"
 #include "libprof/read/blob.hpp"
+#include "schema/traits.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -112,7 +114,7 @@ NvtxRanges::NvtxRanges(Session& session)
     Total& total = groups_[group->second].total;
     total.add(saturating_subtract(end, start.time));
     if (keep) total.durations.push_back(saturating_subtract(end, start.time));
-    ranges_.push_back({start.time, end, group->second, place});
+    ranges_.push_back({start.time, end, start.id, group->second, place});
   };
   const Marker* open = nullptr;
   for (const Marker& marker : markers) {
@@ -136,6 +138,16 @@ NvtxRanges::NvtxRanges(Session& session)
 bool NvtxRanges::several_processes() const {
   return std::ranges::any_of(
       groups_, [&](const NvtxGroup& group) { return group.process != groups_.front().process; });
+}
+
+std::optional<std::uint32_t> NvtxRanges::group_of(std::int64_t process, std::int64_t id,
+                                                  std::int64_t start) const {
+  const auto moment = [&](const Range& range) {
+    return std::pair(places_[range.place].first, range.start);
+  };
+  const auto found = std::ranges::equal_range(ranges_, std::pair(process, start), {}, moment);
+  const auto range = std::ranges::find(found, id, &Range::id);
+  return range == found.end() ? std::nullopt : std::optional(range->group);
 }
 
 std::uint32_t NvtxRanges::add_place(const Thread& thread) {
@@ -163,7 +175,8 @@ std::optional<std::uint32_t> NvtxRanges::place(std::int64_t process, std::int64_
 void NvtxRanges::visit(std::vector<NvtxCall>& calls, const Visit& visit) const {
   using Time = std::pair<std::int64_t, std::int64_t>;  // process, time
   const auto begin = [&](const auto& of) { return Time(places_[of.place].first, of.start); };
-  std::ranges::sort(calls, {}, [&](const NvtxCall& call) { return begin(call); });
+  // The calls of several tables, each nearly in order.
+  std::ranges::stable_sort(calls, {}, [&](const NvtxCall& call) { return begin(call); });
 
   // A group is active while one of its ranges is open.
   struct Activity {
@@ -238,6 +251,33 @@ class Grids {
 
 }  // namespace
 
+namespace {
+
+// Calls visit(chunk, row) for rows of the kind that have valid times and pass the filter, in their
+// order. The first two of the columns are start and end.
+void read_timed(Session& session, std::string_view kind, std::vector<std::string> columns,
+                bool empty_ones_count, const auto& visit) {
+  const auto wanted = session.wanted_rows(kind);
+  if (!session.has(kind) || !wanted) return;
+  session.output().progress("reading " + table_name(kind));
+  columns::Reader reader(
+      session.snapshot(),
+      {.table = table_name(kind), .columns = std::move(columns), .filter = *wanted});
+  reader.read([&](const columns::Chunk& chunk) {
+    const auto start = chunk[0].int64s(), end = chunk[1].int64s();
+    for (std::size_t row = 0; row < chunk.rows(); ++row) {
+      const bool empty = end[row] == start[row];
+      if (start[row] > 0 && (empty ? empty_ones_count : end[row] > start[row])) visit(chunk, row);
+    }
+  });
+}
+
+std::int64_t whole_number(const columns::Column& column, std::size_t row) {
+  return column.int64s().empty() ? column.int32s()[row] : column.int64s()[row];
+}
+
+}  // namespace
+
 std::vector<GpuOperation> read_gpu_work(
     Session& session,
     const std::function<std::uint32_t(const schema::GpuKind& kind, std::int64_t id)>& what) {
@@ -245,54 +285,68 @@ std::vector<GpuOperation> read_gpu_work(
   const Grids grids(session);
   for (const schema::GpuKind& each : schema::gpu_kinds) {
     const bool nested = each.kind == "CDP_KERNEL";
-    session.output().progress("reading " + table_name(each.kind));
-    auto rows = session.select(each.kind,
-                               {nested ? "gridId" : "correlationId", "start", each.end,
-                                each.named_by.empty() ? "0" : each.named_by},
-                               session.timed(each.kind));
-    while (rows.step()) {
-      work.push_back({.correlation = nested ? grids.correlation(rows.integer(0)) : rows.integer(0),
-                      .duration = rows.integer(2) - rows.integer(1),
-                      .what = what(each, rows.integer(3)),
-                      .from_device = nested});
-    }
+    std::vector<std::string> columns{"start", std::string(each.end),
+                                     nested ? "gridId" : "correlationId"};
+    if (!each.named_by.empty()) columns.emplace_back(each.named_by);
+    read_timed(session, each.kind, columns, false,
+               [&](const columns::Chunk& chunk, std::size_t row) {
+                 const std::int64_t id = whole_number(chunk[2], row);
+                 const std::int64_t named = columns.size() > 3 ? whole_number(chunk[3], row) : 0;
+                 work.push_back({.correlation = nested ? grids.correlation(id) : id,
+                                 .duration = chunk[1].int64s()[row] - chunk[0].int64s()[row],
+                                 .what = what(each, named),
+                                 .from_device = nested});
+               });
   }
-  std::ranges::stable_sort(work, {}, &GpuOperation::correlation);
+  if (!std::ranges::is_sorted(work, {}, &GpuOperation::correlation)) {
+    std::ranges::stable_sort(work, {}, &GpuOperation::correlation);
+  }
   return work;
 }
 
 std::vector<NvtxCall> read_launches(
     Session& session, NvtxRanges& ranges, const std::vector<GpuOperation>& work,
-    const std::function<std::uint32_t(ApiDomain, std::int64_t)>& what) {
+    const std::function<std::uint32_t(ApiDomain, std::int64_t)>& what,
+    std::vector<std::uint32_t>* elsewhere) {
   std::vector<NvtxCall> launches;
-  const auto read = [&](std::string_view kind, ApiDomain domain) {
-    session.output().progress("reading " + table_name(kind));
-    auto rows =
-        session.select(kind, {"correlationId", "processId", "threadId", "start", "end", "cbid"},
-                       session.timed(kind));
-    while (rows.step()) {
-      const std::int64_t id = rows.integer(0);
-      const auto first = std::ranges::lower_bound(work, id, {}, &GpuOperation::correlation);
-      if (first == work.end() || first->correlation != id) continue;
-      const auto place = ranges.place(rows.integer(1), rows.integer(2));
-      if (!place) continue;
-      launches.push_back({.start = rows.integer(3),
-                          .duration = rows.integer(4) - rows.integer(3),
-                          .place = *place,
-                          .what = what(domain, rows.integer(5)),
-                          .work = static_cast<std::uint32_t>(first - work.begin())});
+  // The first operation of each call is mostly near that of the call before.
+  auto first = work.begin();
+  const auto find = [&](std::int64_t id) {
+    constexpr int near = 8;
+    if (first == work.end() || first->correlation > id) first = work.begin();
+    for (int i = 0; i < near && first != work.end() && first->correlation < id; ++i) ++first;
+    if (first != work.end() && first->correlation < id) {
+      first = std::ranges::lower_bound(first, work.end(), id, {}, &GpuOperation::correlation);
     }
+    return first != work.end() && first->correlation == id;
   };
-  read("RUNTIME", ApiDomain::runtime);
-  read("DRIVER", ApiDomain::driver);
+  const auto read = [&](std::string_view kind, ApiDomain domain) {
+    read_timed(session, kind, {"start", "end", "correlationId", "processId", "threadId", "cbid"},
+               true, [&](const columns::Chunk& chunk, std::size_t row) {
+                 const auto value = [&](std::size_t i) { return whole_number(chunk[i], row); };
+                 if (!find(value(2))) return;
+                 const auto number = static_cast<std::uint32_t>(first - work.begin());
+                 const auto place = ranges.place(value(3), value(4));
+                 if (!place && elsewhere) elsewhere->push_back(number);
+                 if (!place) return;
+                 launches.push_back({.start = value(0),
+                                     .duration = value(1) - value(0),
+                                     .place = *place,
+                                     .what = what(domain, value(5)),
+                                     .work = number});
+               });
+  };
+  for (const schema::ApiKind& calls : schema::api_kinds) {
+    if (calls.nvprofs) read(calls.kind, reading::domain_of(calls));
+  }
   return launches;
 }
 
-std::span<GpuOperation> launched_by(const NvtxCall& launch, std::vector<GpuOperation>& work) {
-  const std::int64_t id = work[launch.work].correlation;
-  std::size_t end = launch.work;
+std::span<GpuOperation> launched_by(std::uint32_t first, std::vector<GpuOperation>& work) {
+  const std::int64_t id = work[first].correlation;
+  std::size_t end = first;
   while (end < work.size() && work[end].correlation == id) ++end;
-  return std::span(work).subspan(launch.work, end - launch.work);
+  return std::span(work).subspan(first, end - first);
 }
 
 }  // namespace gpuprof::report

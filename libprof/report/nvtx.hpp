@@ -17,7 +17,7 @@
 #include "libprof/read/names.hpp"
 #include "libprof/report/session.hpp"
 #include "libprof/report/summary.hpp"
-#include "schema/gpu_kinds.hpp"
+#include "schema/gpu_kind.hpp"
 
 namespace gpuprof::report {
 
@@ -50,6 +50,10 @@ class NvtxRanges {
   bool several_processes() const;
   bool any_mark() const { return any_mark_; }
 
+  // The group of a range, which is found by what MARKER has of it; nothing: it is left out.
+  std::optional<std::uint32_t> group_of(std::int64_t process, std::int64_t id,
+                                        std::int64_t start) const;
+
   // The number of a thread; nothing: there are no ranges for it.
   std::optional<std::uint32_t> place(std::int64_t process, std::int64_t thread);
 
@@ -62,6 +66,7 @@ class NvtxRanges {
  private:
   struct Range {
     std::int64_t start = 0, end = 0;
+    std::int64_t id = 0;
     std::uint32_t group = 0, place = 0;
   };
   using Thread = std::pair<std::int64_t, std::int64_t>;  // process, thread
@@ -92,10 +97,12 @@ std::vector<GpuOperation> read_gpu_work(
     const std::function<std::uint32_t(const schema::GpuKind& kind, std::int64_t id)>& what);
 
 // The calls of RUNTIME and DRIVER that have a place and launched some of the work. `what` numbers
-// functions.
+// functions. `elsewhere`, if not null, gets what calls without a place launched: NvtxCall::work.
 std::vector<NvtxCall> read_launches(
     Session& session, NvtxRanges& ranges, const std::vector<GpuOperation>& work,
-    const std::function<std::uint32_t(ApiDomain, std::int64_t cbid)>& what);
-std::span<GpuOperation> launched_by(const NvtxCall& launch, std::vector<GpuOperation>& work);
+    const std::function<std::uint32_t(ApiDomain, std::int64_t cbid)>& what,
+    std::vector<std::uint32_t>* elsewhere = nullptr);
+// `first`: NvtxCall::work.
+std::span<GpuOperation> launched_by(std::uint32_t first, std::vector<GpuOperation>& work);
 
 }  // namespace gpuprof::report

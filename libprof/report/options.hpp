@@ -46,6 +46,9 @@ struct Options {
   Filter filter = {};
   std::string prefix = "======== ";  // before headings and warnings; "==pid== " in live runs
   bool terminal = false;             // colour and progress
+  bool blocks = false;               // charts of Unicode's block elements, else ASCII
+  bool source = false;               // --source: lines of source files that the profile names
+  std::string source_root = {};      // … only beneath this folder; empty: where they were
 };
 
 }  // namespace gpuprof::report

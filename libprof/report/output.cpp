@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "libprof/base/printable.hpp"
-#include "libprof/report/document.hpp"
+#include "libprof/report/json_document.hpp"
 
 namespace gpuprof::report {
 namespace {

@@ -15,7 +15,7 @@
 #include "libprof/base/printable.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/read/window.hpp"
-#include "libprof/report/document.hpp"
+#include "libprof/report/json_document.hpp"
 #include "libprof/report/output.hpp"
 
 namespace gpuprof::report {
@@ -109,9 +109,9 @@ std::string markdown(std::string_view text) {
 }
 
 // Keeps the first megabytes back, so that nothing was printed when a file proves damaged early.
-class Printer {
+class HeldBack {
  public:
-  explicit Printer(std::ostream& out) : out_(out) {}
+  explicit HeldBack(std::ostream& out) : out_(out) {}
   void add(std::string_view text) {
     text_ += text;
     if (text_.size() >= kept_back) flush();
@@ -129,22 +129,22 @@ class Printer {
   bool begun_ = false;
 };
 
-class Layout {
+class RowLayout {
  public:
-  explicit Layout(Printer& printer) : printer_(printer) {}
-  virtual ~Layout() = default;
+  explicit RowLayout(HeldBack& printer) : printer_(printer) {}
+  virtual ~RowLayout() = default;
   virtual void begin(const Statement& row) = 0;
   virtual void row(const Statement& row) = 0;
   virtual void end() = 0;
 
  protected:
-  Printer& printer_;
+  HeldBack& printer_;
 };
 
 // Text and Markdown.
-class Aligned final : public Layout {
+class Aligned final : public RowLayout {
  public:
-  Aligned(Printer& printer, bool markdown) : Layout(printer), markdown_(markdown) {}
+  Aligned(HeldBack& printer, bool markdown) : RowLayout(printer), markdown_(markdown) {}
 
   void begin(const Statement& row) override {
     for (int i = 0; i < row.column_count(); ++i) {
@@ -221,9 +221,9 @@ class Aligned final : public Layout {
 
 // One line of names, then a line for each row: nothing to skip. NULL is an empty field, texts are
 // in quotes.
-class Csv final : public Layout {
+class Csv final : public RowLayout {
  public:
-  using Layout::Layout;
+  using RowLayout::RowLayout;
 
   void begin(const Statement& row) override {
     for (int i = 0; i < row.column_count(); ++i) {
@@ -255,10 +255,10 @@ class Csv final : public Layout {
 };
 
 // The document that reports make, with one table. See docs/json.md.
-class Json final : public Layout {
+class Json final : public RowLayout {
  public:
-  Json(Printer& printer, std::string_view name, std::optional<std::int64_t> zero)
-      : Layout(printer), name_(name), zero_(zero) {}
+  Json(HeldBack& printer, std::string_view name, std::optional<std::int64_t> zero)
+      : RowLayout(printer), name_(name), zero_(zero) {}
 
   void begin(const Statement& row) override {
     std::vector<std::string> names;
@@ -312,8 +312,8 @@ class Json final : public Layout {
   bool any_ = false;
 };
 
-std::unique_ptr<Layout> make_layout(Printer& printer, store::Database& database,
-                                    const Query& query) {
+std::unique_ptr<RowLayout> make_layout(HeldBack& printer, store::Database& database,
+                                       const Query& query) {
   switch (query.layout) {
     case QueryLayout::csv: return std::make_unique<Csv>(printer);
     case QueryLayout::json: {
@@ -341,7 +341,7 @@ const NamedQuery* find_query(std::string_view name) {
 }
 
 void print_query(store::Database& database, std::ostream& out, const Query& query) {
-  Printer printer(out);
+  HeldBack printer(out);
   const auto layout = make_layout(printer, database, query);
   Statement row = database.ask(query.sql, query.endless);
   try {

@@ -178,7 +178,7 @@ std::string wrong_combination(const Options& options) {
     const Report* needs = report->needs;
     if (needs && !options.chosen.contains(std::string(needs->option))) missing = report->missing;
   }
-  if (options.two_layouts) return "Use either --csv or --json.";
+  if (options.two_layouts) return "Use one of --csv, --csv=plain and --json.";
   if (options.top > 0 && trace && !summary && !top) {
     return "--top is for summaries; a trace has all rows.";
   }
@@ -198,6 +198,8 @@ Collected collected_for(const Options& options) {
     if (!options.chosen.contains(std::string(report->option))) continue;
     all.all_calls |= report->collected.all_calls;
     all.dependencies |= report->collected.dependencies;
+    all.pc_samples |= report->collected.pc_samples;
+    all.pm_samples |= report->collected.pm_samples;
   }
   return all;
 }

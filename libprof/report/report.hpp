@@ -54,6 +54,8 @@ struct Printer {
 struct Collected {
   bool all_calls = false;     // calls that only ask too
   bool dependencies = false;  // synchronizations and CUDA events
+  bool pc_samples = false;
+  bool pm_samples = false;
 };
 
 struct Report {

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "schema/gpu_kinds.hpp"
+#include "schema/traits.hpp"
 
 namespace gpuprof::report {
 namespace {
-
-constexpr std::array<std::string_view, 2> api_kinds{"RUNTIME", "DRIVER"};
 
 // What else has times.
 constexpr std::array<std::string_view, 5> other_kinds{"UNIFIED_MEMORY_COUNTER", "OPENACC_DATA",
@@ -50,7 +48,8 @@ Oddities Session::count_oddities(const std::string& kind) {
   Oddities counts;
   if (!has(kind)) return counts;
   output_.progress("reading " + table_name(kind));
-  const bool api = std::ranges::find(api_kinds, kind) != api_kinds.end();
+  const bool api =
+      std::ranges::find(schema::api_kinds, kind, &schema::ApiKind::kind) != schema::api_kinds.end();
   auto odd = database().prepare(
       "SELECT count(*), count(CASE WHEN start = 0 OR [end] = 0 THEN 1 END), "
       "count(CASE WHEN start > 0 AND [end] = start THEN 1 END) FROM " +
@@ -85,8 +84,12 @@ void Session::begin_result() {
     sum.invalid += counts.invalid;
     sum.instant += counts.instant;
   };
-  for (const schema::GpuKind& work : schema::nvprofs_gpu_kinds) add(work.kind);
-  for (const std::string_view kind : api_kinds) add(kind);
+  for (const schema::GpuKind& work : schema::gpu_kinds) {
+    if (work.nvprofs) add(work.kind);
+  }
+  for (const schema::ApiKind& calls : schema::api_kinds) {
+    if (calls.nvprofs) add(calls.kind);
+  }
   for (const std::string_view kind : other_kinds) {
     auto count =
         select(kind, {"count(*)"}, "WHERE NOT (" + valid_times(kind) + ") AND " + filter(kind));

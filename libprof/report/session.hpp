@@ -11,7 +11,7 @@
 #include "libprof/read/profile.hpp"
 #include "libprof/report/options.hpp"
 #include "libprof/report/output.hpp"
-#include "schema/nvprof_ids.hpp"
+#include "schema/metric_kind.hpp"
 
 namespace gpuprof::report {
 
@@ -23,7 +23,6 @@ using reading::memset_name;
 using reading::Names;
 using reading::table_name;
 using reading::valid_times;
-using reading::without_version;
 
 // Records that a report does not print, or not quite.
 struct Oddities {

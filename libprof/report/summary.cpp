@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
+#include "libprof/base/percentiles.hpp"
 #include "libprof/base/saturating.hpp"
-#include "libprof/report/table.hpp"
+#include "libprof/report/report_table.hpp"
 
 namespace gpuprof::report {
 
@@ -26,22 +26,6 @@ void sort_by_time(std::vector<SummaryRow>& rows) {
 }
 
 namespace {
-
-// The smallest duration that is not exceeded by `percent` of all (nearest rank). Reorders them.
-std::int64_t percentile(std::vector<std::int64_t>& durations, int percent) {
-  const std::size_t rank = (durations.size() * static_cast<std::size_t>(percent) + 99) / 100;
-  const auto place = durations.begin() + static_cast<std::ptrdiff_t>(rank - 1);
-  std::ranges::nth_element(durations, place);
-  return *place;
-}
-
-// Of an even number: the mean of the two in the middle, rounded down.
-std::int64_t median(std::vector<std::int64_t>& durations) {
-  const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
-  std::ranges::nth_element(durations, middle);
-  if (durations.size() % 2 == 1) return *middle;
-  return std::midpoint(*std::max_element(durations.begin(), middle), *middle);
-}
 
 // Of all calls, not of a sample of them.
 std::int64_t deviation(const Total& total) {
@@ -121,9 +105,10 @@ class SummaryTable {
       cells.resize(cells.size() + 4);  // of this section only sums are known
       return;
     }
-    for (const std::int64_t value :
-         {median(total.durations), deviation(total), percentile(total.durations, 90),
-          percentile(total.durations, 99)}) {
+    const std::size_t count = total.durations.size();
+    const auto at = [&](std::size_t place) { return at_place(total.durations, place); };
+    for (const std::int64_t value : {median(count, at), deviation(total), percentile(count, 90, at),
+                                     percentile(count, 99, at)}) {
       cells.emplace_back(value);
     }
   }

@@ -9,6 +9,7 @@
 #include "libprof/report/number.hpp"
 #include "libprof/report/totals.hpp"
 #include "libprof/report/trace/sources.hpp"
+#include "schema/traits.hpp"
 
 namespace gpuprof::report {
 
@@ -17,15 +18,15 @@ Trace::Trace(Session& session, TraceParts parts) : session_(session) {
     if (source->any()) rows_.add(std::move(source));
   };
   if (parts.gpu) {
-    for (const std::string_view kind : {"MEMCPY", "MEMSET", "MEMCPY2"}) {
-      add(transfer_source(session, kind));
+    for (const schema::GpuKind& work : schema::gpu_kinds) {
+      if (work.nvprofs && !work.is_kernel()) add(transfer_source(session, work.kind));
     }
-    for (const std::string_view kind : {"KERNEL", "CONCURRENT_KERNEL", "CDP_KERNEL"}) {
-      add(kernel_source(session, kind));
+    for (const schema::GpuKind& work : schema::gpu_kinds) {
+      if (work.is_kernel()) add(kernel_source(session, work.kind));
     }
-  }
-  if (parts.gpu) {
-    for (const schema::GpuKind& work : schema::own_gpu_kinds) add(own_work_source(session, work));
+    for (const schema::GpuKind& work : schema::gpu_kinds) {
+      if (!work.nvprofs) add(own_work_source(session, work));
+    }
   }
   if (parts.api) {
     for (auto& source : api_sources(session)) add(std::move(source));

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "libprof/read/merge.hpp"
+#include "libprof/report/report_table.hpp"
 #include "libprof/report/session.hpp"
-#include "libprof/report/table.hpp"
 
 namespace gpuprof::report {
 

@@ -13,13 +13,16 @@ namespace {
 constexpr std::int64_t small_page = 512;
 
 void write_docs(Database& database) {
-  Statement table = database.prepare("INSERT OR REPLACE INTO TABLE_DOC VALUES(?1, ?2)");
-  Statement column = database.prepare("INSERT OR REPLACE INTO COLUMN_DOC VALUES(?1, ?2, ?3)");
+  Statement table =
+      database.prepare("INSERT OR REPLACE INTO TABLE_DOC VALUES(?1, ?2, ?3, nullif(?4, 0))");
+  Statement column =
+      database.prepare("INSERT OR REPLACE INTO COLUMN_DOC VALUES(?1, ?2, ?3, nullif(?4, ''))");
   for (const schema::DocRow& row : schema::doc_rows()) {
     if (row.column.empty()) {
-      table.bind(1, row.table).bind(2, row.doc).run();
+      table.bind(1, row.table).bind(2, row.doc).bind(3, row.is_view ? "view" : "table");
+      table.bind(4, static_cast<std::int64_t>(row.look_first)).run();
     } else {
-      column.bind(1, row.table).bind(2, row.column).bind(3, row.doc).run();
+      column.bind(1, row.table).bind(2, row.column).bind(3, row.doc).bind(4, row.unit).run();
     }
   }
 }
@@ -50,7 +53,7 @@ std::optional<std::string> own_table(std::string_view name, bool ours) {
 
 std::optional<std::string> own_view(std::string_view name) {
   for (const schema::ViewSql& view : schema::views()) {
-    if (same_name(view_name(view), name)) return std::string(view.sql);
+    if (same_name(view_name(view), name)) return schema::create_view_sql(view);
   }
   for (const schema::Table* table : schema::all_tables) {
     if (table->is_view && same_name(table->name, name)) return schema::create_table_sql(*table);
@@ -83,14 +86,15 @@ std::optional<std::string> own_sql(std::string_view type, std::string_view name,
 void complete_schema(Database& database) {
   create_tables(database);
   for (const schema::ViewSql& view : schema::views()) {
-    if (!database.has_table(view_name(view))) database.execute(std::string(view.sql));
+    if (!database.has_table(view_name(view))) database.execute(schema::create_view_sql(view));
   }
 }
 
 void create_schema(Database& database) {
   create_tables(database);
   database.execute("INSERT INTO Version VALUES(" + std::to_string(schema::nvprof_version) + ")");
-  for (const schema::ViewSql& view : schema::views()) database.execute(std::string(view.sql));
+  for (const schema::ViewSql& view : schema::views())
+    database.execute(schema::create_view_sql(view));
 
   Statement statistic = database.prepare("INSERT INTO STATISTIC_DOC VALUES(?1, ?2, ?3)");
   for (const schema::StatisticInfo& info : schema::statistics) {
@@ -137,9 +141,10 @@ void make_empty_profile(Database& database, bool live) {
   if (live) database.execute("PRAGMA journal_mode = WAL");
 }
 
-void create_indexes(Database& database) {
-  for (const schema::Index& index : schema::indexes) {
+void create_indexes(Database& database, std::span<const schema::Index> indexes) {
+  for (const schema::Index& index : indexes) {
     const std::string table(index.table);
+    if (!database.has_column(table, index.column)) continue;
     if (!database.integer("SELECT 1 FROM main." + table + " LIMIT 1")) continue;
     database.execute(schema::create_index_sql(index));
   }

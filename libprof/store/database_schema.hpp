@@ -2,10 +2,12 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "libprof/store/sqlite.hpp"
+#include "schema/legacy.hpp"
 
 namespace gpuprof::store {
 
@@ -16,9 +18,9 @@ void create_schema(Database& database);
 // write-ahead log. Outside a transaction.
 void make_empty_profile(Database& database, bool live);
 
-// nvprof's indexes of tables that have rows, made in one go at the end: kept while writing they
-// would cost more than the rows.
-void create_indexes(Database& database);
+// Makes those of the indexes that are not there, of tables that have rows. Outside a transaction:
+// each has one of its own.
+void create_indexes(Database& database, std::span<const schema::Index> indexes);
 
 // The SQL that makes a table, index or view of this name, if it is one of ours or of nvprof's; in
 // any case of letters. `ours`: for a file of ours, else for one of nvprof's, whose tables have no

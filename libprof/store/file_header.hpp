@@ -30,6 +30,9 @@ struct FileHeader {
            layout <= 4 && number(56, 4) == 1;
   }
 
+  // Its pages are told where they belong (auto_vacuum).
+  bool moves_pages() const { return number(52, 4) != 0; }
+
   // What the file should have at least, in bytes; 0: the header does not tell.
   std::int64_t file_size() const {
     const bool valid = number(24, 4) == number(92, 4);

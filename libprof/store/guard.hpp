@@ -34,6 +34,7 @@ class Guard {
 
   // Asked now and then while statements run; true ends them. Empty: no more.
   void watch(sqlite3* connection, std::function<bool()> stop);
+  bool told_to_stop() const { return stop_ && stop_(); }
   // From now on SQL of the user's is run as well. `wholly`: WITH clauses may call functions and
   // recur; SQLite does not tell them from the file's views, so these must have been looked at.
   // `endless`: all may work as long as it takes, for the user can end it.

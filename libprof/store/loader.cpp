@@ -1,16 +1,11 @@
 #include "libprof/store/loader.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <new>
-#include <thread>
 #include <utility>
 
-#include "libprof/base/demangle.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/store/database_schema.hpp"
-#include "libprof/store/nvtx_payloads.hpp"
-#include "libprof/store/nvtx_ranges.hpp"
 #include "libprof/store/stream_definitions.hpp"
 #include "libprof/wire/batch_parts.hpp"
 #include "libprof/wire/limits.hpp"
@@ -21,10 +16,6 @@ namespace {
 
 constexpr schema::StatisticName refused_frames = "stream_refused";
 constexpr schema::StatisticName kind_unavailable = "kind_unavailable";
-constexpr schema::StatisticName not_demangled = "names_not_demangled";
-
-// For names that are still with the demangler at the end; each may take it half a second.
-constexpr std::chrono::seconds readable_names_patience{10};
 
 // In place of a process's number, where there is no process of the run.
 constexpr std::int64_t no_number = -1;
@@ -35,6 +26,9 @@ struct Loader::Stream {
   StreamDefinitions tables;
   Counts::Told counted;
   FactWriter::Share facts;
+  CodeFunctions::Share functions;
+  PcSampleWriter::Share pc_samples;
+  SassMetricWriter::Share sass_metrics;
   wire::BatchParts parts;
 };
 
@@ -68,6 +62,9 @@ Loader::Loader(Database database, LoaderOptions options)
   tables_ = std::make_unique<StreamTables>(database_);
   strings_ = std::make_unique<StringWriter>(database_, options_.string_cache_bytes);
   metrics_ = std::make_unique<MetricWriter>(database_);
+  functions_ = std::make_unique<CodeFunctions>(database_, *strings_);
+  pc_samples_ = std::make_unique<PcSampleWriter>(database_, *functions_, counts_);
+  sass_metrics_ = std::make_unique<SassMetricWriter>(database_, *functions_, counts_);
   commit();
 }
 
@@ -125,6 +122,10 @@ void Loader::load_of_stream(Process& process, const wire::Frame& frame) {
     case wire::FrameType::batch_part:
     case wire::FrameType::clock:
     case wire::FrameType::statistics:
+    case wire::FrameType::pc_sampling:
+    case wire::FrameType::pc_samples:
+    case wire::FrameType::sass_metrics:
+    case wire::FrameType::sass_values:
       if (process.stream) break;
       [[fallthrough]];
     case wire::FrameType::run:
@@ -144,6 +145,18 @@ void Loader::load_of_stream(Process& process, const wire::Frame& frame) {
     case wire::FrameType::batch: return load_batch(process, frame.payload());
     case wire::FrameType::batch_part: return load_batch_part(process, frame);
     case wire::FrameType::clock: return facts_.load_clock(facts, process_id, frame.payload());
+    case wire::FrameType::pc_sampling:
+      return pc_samples_->load_sampling(process.stream->pc_samples, process.context,
+                                        frame.payload());
+    case wire::FrameType::pc_samples:
+      return pc_samples_->load_samples(process.stream->pc_samples, process.stream->functions,
+                                       process.context, frame.payload());
+    case wire::FrameType::sass_metrics:
+      return sass_metrics_->load_metrics(process.stream->sass_metrics, process.context,
+                                         frame.payload());
+    case wire::FrameType::sass_values:
+      return sass_metrics_->load_values(process.stream->sass_metrics, process.stream->functions,
+                                        process.context, frame.payload());
     default: return load_statistics(process, frame);
   }
 }
@@ -193,6 +206,7 @@ void Loader::end_stream(Process& process) {
     parts_bytes_ -= held;
     count(process, malformed_frames);  // the rest of the batch never came
   }
+  if (sass_metrics_) sass_metrics_->end(process.stream->sass_metrics, process.context);
   process.stream.reset();
 }
 
@@ -355,7 +369,9 @@ void Loader::load_own_rows(Process& process, const wire::Frame& frame) {
   if (!rows) return count(process, malformed_frames);
   std::map<std::uint32_t, StreamTables::Writer*> writers;
   for (const auto& [table, text] : rows->tables) {
-    const bool fits = StreamTables::takes_own_rows(table.name) || tables_->takes_rows(table.name);
+    const bool fits = process.sampler ? StreamTables::takes_samples(table.name)
+                                      : StreamTables::takes_own_rows(table.name) ||
+                                            tables_->takes_rows(table.name);
     if (!fits) return count(process, malformed_frames);
     writers[table.id] = tables_->writer_for(table, text, own_share_);
   }
@@ -403,14 +419,6 @@ void Loader::load_stream_end(Process& process, const wire::Frame& frame) {
   process.context.byte_strings = {};
 }
 
-void Loader::store_readable_names() {
-  if (!strings_->has_readable_names()) return;
-  begin();
-  if (const std::size_t given_up = strings_->store_readable_names()) {
-    counts_.add(0, not_demangled, given_up);
-  }
-}
-
 void Loader::count(const Process& process, schema::StatisticName statistic, std::uint64_t more,
                    std::string_view kind) {
   counts_.add(process.context.process_id, statistic, more, kind);
@@ -422,85 +430,6 @@ void Loader::commit() {
   counts_.write();
   database_.execute("COMMIT");
   in_transaction_ = false;
-}
-
-std::function<void()> Loader::derived() {
-  if (!options_.derive) return {};
-  commit();
-  std::function<void()> write;
-  std::string problem;
-  try {
-    write = options_.derive(database_);
-  } catch (const DatabaseError&) {
-    throw;
-  } catch (const Error& error) {  // there is no room for it: all else is there
-    problem = error.what();
-  }
-  begin();
-  if (!problem.empty()) diagnostics_.tell_of_run("", schema::Severity::notice, problem);
-  return write;
-}
-
-bool Loader::complete() {
-  if (options_.hurried) {
-    commit();
-    database_.watch(options_.hurried);
-  }
-  bool whole = false;
-  std::uint64_t open_ranges = 0;
-  try {
-    begin();
-    name_objects(database_, options_.object_names,
-                 [this](std::string_view text) { return strings_->id(text); });
-    strings_->finish();
-    open_ranges = compute_nvtx_ranges(database_);
-    compute_nvtx_payloads(database_);
-    if (const auto write = derived()) write();
-    if (options_.indexes) create_indexes(database_);
-    whole = true;
-  } catch (const DatabaseError& error) {
-    if (error.kind() != DatabaseError::Kind::interrupted) throw;
-    if (database_.in_transaction()) database_.execute("ROLLBACK");
-    in_transaction_ = false;
-  }
-  if (options_.hurried) database_.watch({});
-  if (whole && open_ranges > 0) counts_.add(0, left_out, open_ranges);
-  std::size_t missing = 0;
-  const auto until = std::chrono::steady_clock::now() + readable_names_patience;
-  do {
-    missing = strings_->wait_for_readable_names(std::chrono::milliseconds(100));
-  } while (missing > 0 && !hurried() && std::chrono::steady_clock::now() < until);
-  if (missing > 0) counts_.add(0, not_demangled, missing);
-  return whole;
-}
-
-void Loader::finish() {
-  const bool whole = complete();
-  begin();
-  run_.set("finished", std::int64_t{whole});
-  if (before_zero_ < INT64_MAX) run_.set("zero_ns", static_cast<std::int64_t>(before_zero_ + 1));
-  run_.set("loss", std::int64_t{!totals().lossless()});
-  commit();
-  // Nothing of ours may hold the file while the log is folded in.
-  tables_->close();
-  metrics_.reset();
-  strings_.reset();
-  // SQLite does not wait here for a reader to close the file: it is asked again.
-  database_.execute("PRAGMA busy_timeout = 0");
-  constexpr auto patience = std::chrono::seconds(2);
-  const auto began = std::chrono::steady_clock::now();
-  while (!hurried()) {
-    try {
-      database_.execute("PRAGMA journal_mode = DELETE");
-      return use_small_pages(database_);
-    } catch (const Error&) {
-      if (std::chrono::steady_clock::now() - began >= patience) break;
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-  }
-  // Somebody else has the file open. All is in it and in its log; SQLite folds the log in when the
-  // last one closes the file, and only tools older than SQLite 3.7 cannot read it until then.
-  still_open_ = true;
 }
 
 void Loader::move(const std::function<Database()>& move) {

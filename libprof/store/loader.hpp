@@ -9,6 +9,7 @@
 // written. What was committed stays.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -17,14 +18,17 @@
 #include <string>
 #include <string_view>
 
+#include "libprof/store/code_functions.hpp"
 #include "libprof/store/counts.hpp"
 #include "libprof/store/diagnostic_writer.hpp"
 #include "libprof/store/fact_writer.hpp"
 #include "libprof/store/metric_writer.hpp"
 #include "libprof/store/object_names.hpp"
 #include "libprof/store/packed_rows.hpp"
+#include "libprof/store/pc_sample_writer.hpp"
 #include "libprof/store/process_writer.hpp"
 #include "libprof/store/run_writer.hpp"
+#include "libprof/store/sass_metric_writer.hpp"
 #include "libprof/store/sqlite.hpp"
 #include "libprof/store/stream_tables.hpp"
 #include "libprof/store/string_writer.hpp"
@@ -36,16 +40,19 @@ namespace gpuprof::store {
 struct LoaderOptions {
   // Others read the file while it grows (write-ahead log); off is a little faster.
   bool live = true;
-  bool indexes = true;  // make nvprof's indexes at the end
+  bool indexes = true;  // nvprof's are made at the end
   // See Database::when_locked(); empty: another process's lock is waited for 10 s.
   std::function<bool(int times)> when_locked = {};
   // Something to tell the user about a process. May be empty.
   std::function<void(std::int64_t process_id, const std::string& text)> message = {};
   // Asked during finish(); true: what can be left out is. May be empty.
   std::function<bool()> hurried = {};
-  // What is computed of all that was loaded, at the end: reads it, outside a transaction, and gives
-  // back what writes the result, inside one. May be empty.
-  std::function<std::function<void()>(Database&)> derive = {};
+  // Computes what follows from all that was loaded, and makes the indexes, at the end and outside a
+  // transaction. Gives back what there was no room for. May be ended by `hurried` with a
+  // DatabaseError (interrupted). Empty: only indexes are made.
+  std::function<std::string(Database&)> derive = {};
+  // Told what is being done during finish(), and told again while it lasts. May be empty.
+  std::function<void(std::string_view what)> progress = {};
   std::size_t string_cache_bytes = StringCache::default_budget;
   ObjectNames object_names = {};  // given at the end
 };
@@ -64,8 +71,8 @@ class Loader {
   // Makes what was loaded so far visible to other processes, and readable names that have come
   // since. To be called now and then, also when nothing was loaded.
   void commit();
-  // Pairs NVTX ranges, makes indexes, leaves an ordinary file. Nothing can be loaded afterwards.
-  // In a hurry it leaves that, and the file says that it was never finished.
+  // Pairs NVTX ranges, leaves an ordinary file and has the rest computed. Nothing can be loaded
+  // afterwards. In a hurry it leaves that, and the file says so.
   void finish();
   // After finish(), when that has left an ordinary file: closes the file, and goes on with the one
   // that `move` opens.
@@ -112,10 +119,14 @@ class Loader {
   void refuse(Process& process, const std::string& why);
   void end_stream(Process& process);
 
-  // What is to be written of what options_.derive() found; may be empty.
-  std::function<void()> derived();
-  // What is made of all that was loaded. false: there was no time for it.
-  bool complete();
+  void tell(std::string_view what);
+  // False: there was no time for what it does. Then the file is as it was before.
+  bool unless_hurried(const std::function<void()>& work);
+  void pair_ranges();
+  void wait_for_readable_names();
+  // Makes an ordinary file of one with a log. False: another process has it open for so long.
+  bool leave_log(std::chrono::milliseconds patience);
+  void derive();
   bool hurried() const { return options_.hurried && options_.hurried(); }
   // Null: left out, and counted.
   StreamTables::Writer* writer_for(Process& process, const wire::Block& block);
@@ -129,6 +140,7 @@ class Loader {
   LoaderOptions options_;
   bool in_transaction_ = false;
   bool still_open_ = false;
+  std::string_view doing_;  // during finish()
   std::map<std::uint32_t, std::unique_ptr<Process>> processes_;
   std::unique_ptr<StreamTables> tables_;
   StreamTables::Share own_share_;  // of rows that the launcher makes
@@ -142,6 +154,9 @@ class Loader {
   RunWriter run_;
   std::unique_ptr<StringWriter> strings_;
   std::unique_ptr<MetricWriter> metrics_;
+  std::unique_ptr<CodeFunctions> functions_;
+  std::unique_ptr<PcSampleWriter> pc_samples_;
+  std::unique_ptr<SassMetricWriter> sass_metrics_;
 };
 
 }  // namespace gpuprof::store

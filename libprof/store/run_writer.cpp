@@ -11,7 +11,7 @@ namespace {
 // Keys that a frame may bring. A file's own state is not told by what is loaded into it.
 bool may_be_told(std::string_view key) {
   for (const std::string_view own :
-       {"schema_version", "finished", "loss", "zero_ns", "derived_from"}) {
+       {"schema_version", "finished", "not_computed", "loss", "zero_ns", "derived_from"}) {
     if (key == own) return false;
   }
   return std::ranges::find(schema::run_keys, key, &schema::KeyDoc::key) != schema::run_keys.end();

@@ -1,204 +1,23 @@
 #include "libprof/store/sqlite.hpp"
 
+#include <malloc.h>
 #include <sqlite3.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "libprof/base/letter_case.hpp"
-#include "libprof/base/path.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/store/confined_files.hpp"
+#include "libprof/store/connection.hpp"
 #include "libprof/store/file_header.hpp"
 #include "libprof/store/guard.hpp"
 
 namespace gpuprof::store {
-namespace {
-
 using Mode = Database::Mode;
 
-bool is_ours(Mode mode) { return mode == Mode::create || mode == Mode::read_write; }
-
-std::int64_t file_size(const std::string& path) {
-  struct stat status {};
-  return stat(path.c_str(), &status) == 0 ? status.st_size : 0;
-}
-
-bool disk_is_full(const std::string& path) {
-  struct statvfs status {};
-  constexpr unsigned long some = 16;  // blocks
-  return statvfs(path.c_str(), &status) == 0 && status.f_bavail < some;
-}
-
-// SQLite's name for a file opened in this mode.
-std::string uri(const std::string& path, Mode mode, std::string_view vfs) {
-  std::string text = "file:";
-  for (const char c : path) {
-    if (c == '%' || c == '?' || c == '#') {
-      text += c == '%' ? "%25" : c == '?' ? "%3f" : "%23";
-    } else {
-      text += c;
-    }
-  }
-  text.append("?vfs=").append(vfs);
-  switch (mode) {
-    case Mode::create:
-    case Mode::read_write:
-    case Mode::roll_back: break;
-    case Mode::untouched: text += "&immutable=1"; [[fallthrough]];
-    case Mode::read_only:
-    case Mode::untouched_with_log: text += "&mode=ro"; break;
-  }
-  return text;
-}
-
-// A log without the memory that its users share can be read by one who has the file for himself.
-// Without locks that costs nothing, and nothing is written at the end.
-const char* base_vfs(Mode mode) { return mode == Mode::untouched_with_log ? "unix-none" : "unix"; }
-
-void read_log_alone(sqlite3* database) {
-  sqlite3_exec(database, "PRAGMA locking_mode = EXCLUSIVE", nullptr, nullptr, nullptr);
-  sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-}
-
-}  // namespace
-
 std::string quoted_name(std::string_view name) { return double_quoted(name); }
-
-// What a Database and its Statements share: SQLite's handle, and what has to outlive it.
-class Statement::Connection {
- public:
-  Connection(const std::string& path, Mode mode, Database::Options options)
-      : path_(path), mode_(mode), options_(std::move(options)) {
-    if (options_.shown_as.empty()) options_.shown_as = path_;
-    size_ = file_size(path_) + file_size(path_ + "-wal");
-    open();
-  }
-  ~Connection() { sqlite3_close_v2(handle_); }
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-
-  [[noreturn]] void fail(std::string_view sql) const {
-    const int code = handle_ ? sqlite3_extended_errcode(handle_) : SQLITE_NOMEM;
-    const std::string said = handle_ ? sqlite3_errmsg(handle_) : "out of memory";
-    std::string message = options_.shown_as + ": " + said;
-    std::string hint;
-    const bool foreign = guard_.content() != Guard::Content::ours;
-    const bool reading = !is_ours(mode_);
-    auto exit_code = reading ? ExitCode::import_failed : ExitCode::output_failed;
-    using Kind = DatabaseError::Kind;
-    auto kind = Kind::other;
-    const auto refuse = [&](const std::string& what) {
-      kind = Kind::refused;
-      message = options_.shown_as + ": " + what;
-      hint = "somebody changed the file, or forged it; gpuprof and nvprof make none of that kind";
-      exit_code = ExitCode::import_failed;
-    };
-    switch (code & 0xff) {
-      case SQLITE_FULL:
-        hint = "free some space and run again; what was committed before stays readable";
-        if (foreign && !disk_is_full(path_)) {
-          refuse("what its tables hold is many times as long as the file");
-        }
-        break;
-      case SQLITE_CANTOPEN:
-        hint = reading ? "check that it may be read"
-                       : "check that the folder exists and may be written to";
-        break;
-      case SQLITE_BUSY: hint = "another process writes to it"; break;
-      case SQLITE_INTERRUPT:
-        kind = Kind::interrupted;
-        if (guard_.exhausted()) {
-          refuse("a view or table in it takes more work than a file of its size can need");
-        }
-        break;
-      case SQLITE_AUTH: refuse("a view or table in it does more than hold records: " + said); break;
-      case SQLITE_NOTADB:
-      case SQLITE_CORRUPT: kind = Kind::damaged; break;
-      // Lengths that are nonsense, mostly.
-      case SQLITE_TOOBIG:
-      case SQLITE_NOMEM:
-        if (foreign) kind = Kind::damaged;
-        if (!foreign && (code & 0xff) == SQLITE_TOOBIG) kind = Kind::statement;
-        break;
-      case SQLITE_IOERR:
-        if (code == SQLITE_IOERR_READ || code == SQLITE_IOERR_CORRUPTFS) kind = Kind::damaged;
-        break;
-      case SQLITE_READONLY:
-        if (code == SQLITE_READONLY_ROLLBACK) kind = Kind::unfinished;
-        break;
-      case SQLITE_ERROR:
-      case SQLITE_CONSTRAINT:
-      case SQLITE_MISMATCH:
-      case SQLITE_RANGE:
-        if (!foreign) kind = Kind::statement;
-        [[fallthrough]];
-      default:
-        if (said.starts_with("no such ")) kind = Kind::missing;
-        // SQLite has no code of its own for a function that the guard refuses.
-        if (foreign && said.starts_with("not authorized")) {
-          refuse("a view or table in it does more than hold records: " + said);
-          break;
-        }
-        if (!sql.empty()) message += " in: " + std::string(sql.substr(0, 200));
-    }
-    throw DatabaseError(message, hint, exit_code, kind);
-  }
-
-  // Statements of our own, several if need be.
-  void execute(const std::string& sql) {
-    if (sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail(sql);
-  }
-
-  std::string path_;
-  Mode mode_;
-  Database::Options options_;
-  std::int64_t size_ = 0;
-  std::unique_ptr<ConfinedFiles> files_, attached_files_;
-  Guard guard_;
-  std::unique_ptr<std::function<bool(int)>> waits_on_;  // see when_locked()
-  sqlite3* handle_ = nullptr;
-
- private:
-  // SQLITE_OPEN_NOFOLLOW minds symbolic links in the folder as well.
-  std::string opened_path() const {
-    return is_ours(mode_) && path_.find('/') != path_.npos ? resolved(path_) : path_;
-  }
-
-  void open() {
-    files_ = std::make_unique<ConfinedFiles>(base_vfs(mode_), options_.damaged);
-    int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI;
-    switch (mode_) {
-      case Mode::create: flags |= SQLITE_OPEN_CREATE; [[fallthrough]];
-      case Mode::read_write: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW; break;
-      case Mode::roll_back: flags |= SQLITE_OPEN_READWRITE; break;
-      default: flags |= SQLITE_OPEN_READONLY; break;
-    }
-    const std::string name = uri(opened_path(), mode_, files_->name());
-    if (sqlite3_open_v2(name.c_str(), &handle_, flags, nullptr) != SQLITE_OK) {
-      try {
-        fail({});
-      } catch (...) {
-        sqlite3_close_v2(std::exchange(handle_, nullptr));
-        throw;
-      }
-    }
-    files_->withdraw();
-    sqlite3_busy_timeout(handle_, 10'000);
-    if (mode_ == Mode::untouched_with_log) read_log_alone(handle_);
-    if (is_ours(mode_)) return;
-    sqlite3_exec(handle_, "PRAGMA cell_size_check = ON", nullptr, nullptr, nullptr);
-    guard_.protect(handle_, Guard::Content::read, size_);
-    // Lets SQLite go on behind an entry of the list of tables that makes no sense. With
-    // SQLITE_DBCONFIG_DEFENSIVE, which the guard sets, it allows nothing else.
-    if (options_.damaged) {
-      sqlite3_db_config(handle_, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, nullptr);
-    }
-  }
-};
 
 Statement::Statement(Database& database, std::string_view sql) : connection_(database.connection_) {
   if (sqlite3_prepare_v2(connection_->handle_, sql.data(), static_cast<int>(sql.size()),
@@ -307,6 +126,14 @@ std::span<const std::byte> Statement::blob(int index) const {
 Database::Database(const std::string& path, Mode mode, Options options)
     : connection_(std::make_shared<Connection>(path, mode, std::move(options))) {}
 
+Database Database::writer() const {
+  Database writer(path(), Mode::read_write, connection_->options_);
+  writer.execute("PRAGMA synchronous = OFF");
+  writer.execute("PRAGMA secure_delete = OFF");
+  if (connection_->waits_on_) writer.when_locked(*connection_->waits_on_);
+  return writer;
+}
+
 Database Database::reader() const {
   const bool writes = is_ours(mode()) || mode() == Mode::roll_back;
   return Database(path(), writes ? Mode::read_only : mode(), connection_->options_);
@@ -318,6 +145,23 @@ bool Database::read_file(std::int64_t offset, std::span<std::byte> bytes) {
   if (!file || !file->pMethods) return false;  // in memory
   return file->pMethods->xRead(file, bytes.data(), static_cast<int>(bytes.size()), offset) ==
          SQLITE_OK;
+}
+
+void Database::write_file(std::int64_t offset, std::span<const std::byte> bytes) {
+  constexpr std::size_t at_a_time = 65'536;  // SQLite writes no more at once
+  sqlite3_file* file = nullptr;
+  sqlite3_file_control(handle(), "main", SQLITE_FCNTL_FILE_POINTER, static_cast<void*>(&file));
+  int result = file && file->pMethods ? SQLITE_OK : SQLITE_MISUSE;
+  for (std::size_t at = 0; at < bytes.size() && result == SQLITE_OK; at += at_a_time) {
+    const auto piece = bytes.subspan(at, std::min(at_a_time, bytes.size() - at));
+    result = file->pMethods->xWrite(file, piece.data(), static_cast<int>(piece.size()),
+                                    offset + static_cast<std::int64_t>(at));
+  }
+  if (result == SQLITE_OK) return;
+  const bool full = (result & 0xff) == SQLITE_FULL;
+  throw DatabaseError(connection_->options_.shown_as + ": " + sqlite3_errstr(result),
+                      full ? "free some space and run again" : "", ExitCode::output_failed,
+                      DatabaseError::Kind::other);
 }
 
 bool Database::keeps_file() {
@@ -427,6 +271,11 @@ std::size_t Database::changes() const {
 
 bool Database::in_transaction() const { return sqlite3_get_autocommit(handle()) == 0; }
 
+void Database::release_memory() {
+  sqlite3_db_release_memory(handle());
+  malloc_trim(0);
+}
+
 // As statements and not as the functions of the same names, which a table could hide.
 std::vector<Database::Column> Database::columns(std::string_view table, std::string_view schema) {
   std::vector<Column> columns;
@@ -515,6 +364,12 @@ bool Database::make(std::string_view type, std::string_view name, const ForeignS
     return false;
   }
   return there();
+}
+
+void Database::check_watch() const {
+  if (!connection_->guard_.told_to_stop()) return;
+  throw DatabaseError(connection_->options_.shown_as + ": interrupted", "", ExitCode::internal,
+                      DatabaseError::Kind::interrupted);
 }
 
 void Database::watch(std::function<bool()> stop) {

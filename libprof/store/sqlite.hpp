@@ -139,6 +139,8 @@ class Database {
   Database(const std::string& path, Mode mode, Options options);
   // Once more, to be read only.
   Database reader() const;
+  // Once more, to write what is ours into a file of ours, and nothing that others declared.
+  Database writer() const;
 
   void execute(const std::string& sql);
   // Writes all of it anew, with pages of this size. Outside a transaction.
@@ -152,6 +154,7 @@ class Database {
   std::optional<std::int64_t> integer(std::string_view sql);
   std::optional<std::string> text(std::string_view sql);
   bool in_transaction() const;  // some failures end it
+  void release_memory();        // of pages that are kept there; others may use it then
   std::size_t changes() const;  // rows of the last INSERT, UPDATE or DELETE
 
   // In any case of letters, as SQLite takes names.
@@ -175,6 +178,8 @@ class Database {
   // Calls `stop` now and then while statements run; true ends them with Kind::interrupted. Called
   // with nothing: no more.
   void watch(std::function<bool()> stop);
+  // For what takes long past SQLite: throws as a statement would that was ended.
+  void check_watch() const;
 
   // Called again and again while another process holds the file's lock, with how often it was
   // called for this wait. It should sleep a little; false ends the wait, and the statement fails.
@@ -185,6 +190,8 @@ class Database {
   // nothing out of a log. By the connection's own descriptor, so that it is the same file, and that
   // no lock is lost. False: not all of them are there, or they cannot be read.
   bool read_file(std::int64_t offset, std::span<std::byte> bytes);
+  // The other way, past SQLite, which must not know these bytes. Throws when the disk is full.
+  void write_file(std::int64_t offset, std::span<const std::byte> bytes);
   // A transaction that only reads holds a lock on the file, there is no log, and so what
   // read_file() gives stays as it is until the transaction ends.
   bool keeps_file();

@@ -9,6 +9,7 @@
 #include "libprof/wire/limits.hpp"
 #include "schema/database.hpp"
 #include "schema/tables.hpp"
+#include "schema/traits.hpp"
 
 namespace gpuprof::store {
 namespace {
@@ -67,6 +68,12 @@ bool StreamTables::takes_own_rows(std::string_view table) {
   return own && own->origin == schema::Origin::own;
 }
 
+bool StreamTables::takes_samples(std::string_view table) {
+  return std::ranges::any_of(schema::sampled_tables, [&](const schema::Table* each) {
+    return same_name(each->name, table);
+  });
+}
+
 bool StreamTables::takes_rows(std::string_view table) const {
   const std::string name = lower(table);
   // index_: where an index will be at the end of the run.
@@ -74,19 +81,11 @@ bool StreamTables::takes_rows(std::string_view table) const {
          !name.starts_with("pragma_") && !name.starts_with("index_");
 }
 
-void StreamTables::document(std::string_view table, std::string_view column, std::string_view doc) {
-  if (column.empty()) {
-    database_.prepare("INSERT OR IGNORE INTO main.TABLE_DOC VALUES(?1, ?2)")
-        .bind(1, table)
-        .bind(2, doc)
-        .run();
-  } else {
-    database_.prepare("INSERT OR IGNORE INTO main.COLUMN_DOC VALUES(?1, ?2, ?3)")
-        .bind(1, table)
-        .bind(2, column)
-        .bind(3, doc)
-        .run();
-  }
+void StreamTables::document(std::string_view table, std::string_view column,
+                            const schema::WrittenDoc& doc) {
+  auto row =
+      database_.prepare("INSERT OR IGNORE INTO main.COLUMN_DOC VALUES(?1, ?2, ?3, nullif(?4, ''))");
+  row.bind(1, table).bind(2, column).bind(3, doc.text).bind(4, doc.unit).run();
 }
 
 bool StreamTables::is_known(std::string_view table) {
@@ -100,7 +99,7 @@ void StreamTables::make_table(const wire::WireTable& brought) {
   std::vector<schema::Column> columns;
   for (const wire::WireColumn& column : brought.columns) {
     if (column.role != schema::Role::number) {
-      columns.push_back(schema::stored(column.name, column.type, column.doc));
+      columns.push_back(schema::stored(column.name, column.type, schema::read_doc(column.doc)));
     }
   }
   const schema::Table table{.name = brought.name,
@@ -110,9 +109,12 @@ void StreamTables::make_table(const wire::WireTable& brought) {
                             .row_doc = schema::row_id_doc,
                             .with_process = true};
   database_.execute(schema::create_table_sql(table, true, quoted_name));
-  document(table.name, "", table.doc);
-  schema::for_each_column(table, true, [&](std::string_view name, auto, std::string_view doc) {
-    document(table.name, name, doc);
+  database_.prepare("INSERT OR IGNORE INTO main.TABLE_DOC VALUES(?1, ?2, 'table', NULL)")
+      .bind(1, table.name)
+      .bind(2, table.doc)
+      .run();
+  schema::for_each_column(table, true, [&](const schema::Column& column) {
+    document(table.name, column.name, {column.unit, column.doc});
   });
 }
 
@@ -120,7 +122,7 @@ void StreamTables::add_column(std::string_view table, std::string_view column,
                               std::string_view type, std::string_view doc) {
   database_.execute("ALTER TABLE main." + quoted_name(table) + " ADD COLUMN " +
                     quoted_name(column) + " " + std::string(type));
-  document(table, column, doc);
+  document(table, column, schema::read_doc(doc));
 }
 
 StreamTables::Writer* StreamTables::writer_for(const wire::WireTable& table,

@@ -46,8 +46,9 @@ class StreamTables {
 
   // Whether a collector may have rows in a table of this name.
   bool takes_rows(std::string_view table) const;
-  // Whether it is one of those that only the launcher makes.
+  // Whether it is one of those that only the launcher makes, or of those a sampler does.
   static bool takes_own_rows(std::string_view table);
+  static bool takes_samples(std::string_view table);
   // The same one for all streams that define the table alike. Null: there are too many tables or
   // columns already, in the run or in the stream's share.
   Writer* writer_for(const wire::WireTable& table, std::string_view definition, Share& share);
@@ -59,7 +60,7 @@ class StreamTables {
   void make_table(const wire::WireTable& brought);
   void add_column(std::string_view table, std::string_view column, std::string_view type,
                   std::string_view doc);
-  void document(std::string_view table, std::string_view column, std::string_view doc);
+  void document(std::string_view table, std::string_view column, const schema::WrittenDoc& doc);
 
   Database& database_;
   std::set<std::string, std::less<>> reserved_;                          // in small letters

@@ -21,7 +21,7 @@ std::int64_t hash_of(std::string_view text) {
 StringWriter::StringWriter(Database& database, std::size_t cache_bytes)
     : database_(database),
       cache_(cache_bytes),
-      insert_(database.prepare("INSERT INTO StringTable VALUES(?1, ?2, NULL, NULL)")),
+      insert_(database.prepare("INSERT INTO StringTable(_id_, value) VALUES(?1, ?2)")),
       update_(
           database.prepare("UPDATE StringTable SET demangled = ?2, short = ?3 WHERE _id_ = ?1")) {
   insert_.bind(1, std::int64_t{0}).bind(2, schema::null_string).run();

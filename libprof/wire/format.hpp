@@ -38,6 +38,10 @@ enum class FrameType : std::uint32_t {
   batch_part = 18,      // collector: of a batch that is longer than a payload may be
   payload_schema = 19,  // collector: how NVTX payloads are laid out
   rows = 20,            // launcher: rows of tables of ours, with all that it takes to read them
+  pc_sampling = 21,     // collector: how a context's program counters are sampled
+  pc_samples = 22,      // collector: samples that were read since the last time
+  sass_metrics = 23,    // collector: what is counted of a context's instructions
+  sass_values = 24,     // collector: counts that were read since the last time
 };
 
 // What a target may not say: it would speak of others, or of what the launcher found out.

@@ -40,6 +40,14 @@ inline constexpr std::uint32_t max_metrics = 1 << 16;
 // Texts of one list, besides one for each range that the payload has.
 inline constexpr std::uint32_t max_texts = 1 << 16;
 
+// Reasons for which a warp waits; a chip has some 40.
+inline constexpr std::uint32_t max_stall_reasons = 1024;
+// Instructions, and functions, in one frame of PC samples or SASS metrics. A collector sends up to
+// 4096 at a time.
+inline constexpr std::uint32_t max_code_places = 1 << 16;
+// SASS metrics of a device, of which a collector names up to 14.
+inline constexpr std::uint32_t max_sass_metrics = 1024;
+
 // Of a batch that travels in parts, and of all such that are not whole yet: a cubin, which is one
 // value in the end, and SQLite has none above 10^9 bytes.
 inline constexpr std::size_t max_joined_batch = std::size_t{900} << 20;
@@ -65,6 +73,10 @@ inline constexpr std::size_t max_stream_payload_entries = 1 << 14;
 // What a process has to tell the user, in words: one or two as a rule. Longer ones are cut.
 inline constexpr std::size_t max_diagnostics = 64;
 inline constexpr std::size_t max_diagnostic_bytes = 4000;
+// Contexts whose program counters are sampled or whose instructions are counted, and functions that
+// have samples or counts. A PyTorch process has some thousands of the latter.
+inline constexpr std::size_t max_code_contexts = 1024;
+inline constexpr std::size_t max_code_functions = 1 << 18;
 // NVTX ranges that are open at a time, when they are paired at the end. Ranges that nobody closes
 // are forgotten by the program; these take 60 MB.
 inline constexpr std::size_t max_open_ranges = 1 << 18;
@@ -101,6 +113,10 @@ constexpr bool is_oversized(FrameType type, std::uint64_t length) {
     case FrameType::table:
     case FrameType::api_names:
     case FrameType::payload_schema:
+    case FrameType::pc_sampling:
+    case FrameType::pc_samples:
+    case FrameType::sass_metrics:
+    case FrameType::sass_values:
     case FrameType::clock:
     case FrameType::statistics:
     case FrameType::goodbye:

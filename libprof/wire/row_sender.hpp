@@ -70,7 +70,7 @@ class RowSender {
                                 .type = field.column.type,
                                 .role = field.column.role,
                                 .width = field.column.width,
-                                .doc = std::string(field.column.doc)});
+                                .doc = schema::written_doc(field.column)});
       }
       return made;
     }();

@@ -26,7 +26,7 @@ using Kinds = decltype(std::tuple_cat(std::declval<GpuWorkKinds>(), std::declval
 
 inline constexpr std::size_t kind_count = std::tuple_size_v<Kinds>;
 
-// Calls f.template operator()<K>() for each kind, in the order of their blocks.
+// Calls f.template operator()<K>() for each kind, in the order of the tuples.
 template <class F>
 constexpr void for_each_kind(F&& f) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {

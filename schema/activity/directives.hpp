@@ -19,8 +19,8 @@ namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
       COL(u32, endLineNo, "last source line of the construct; 0 = not known"),                   \
       COL(u32, funcLineNo, "first source line of the function; 0 = not known"),                  \
       COL(u32, funcEndLineNo, "last source line of the function; 0 = not known"),                \
-      COL(u64, start, "start on the host, ns on CUPTI's clock"),                                 \
-      COL(u64, end, "end on the host, ns on CUPTI's clock"),                                     \
+      COL(u64, start, "[ns] start on the host, on CUPTI's clock"),                                 \
+      COL(u64, end, "[ns] end on the host, on CUPTI's clock"),                                     \
       COL(u32, cuDeviceId, "CUDA device"), COL(u32, cuContextId, "CUDA context"),                \
       COL(u32, cuStreamId, "CUDA stream"), COL(u32, cuProcessId, "process"),                     \
       COL(u32, cuThreadId, "thread"),                                                            \
@@ -32,7 +32,7 @@ KIND(OpenaccData, 33, OPENACC_DATA, CUpti_ActivityOpenAccData, openacc, enable,
      "OpenACC constructs that move or allocate data. They come from a runtime with OpenACC's "
      "profiling interface: GCC's libgomp has it.",
      GPUPROF_OPENACC_FIELDS,
-     COL(u64, bytes, "bytes moved or allocated"),
+     COL(u64, bytes, "[bytes] how much was moved or allocated"),
      COL(u64, hostPtr, "address on the host; 0 = not known"),
      COL(u64, devicePtr, "address on the device; 0 = not known"),
      STR(varName, "variable: StringTable id; 0 = not known"))
@@ -40,8 +40,8 @@ KIND(OpenaccData, 33, OPENACC_DATA, CUpti_ActivityOpenAccData, openacc, enable,
 KIND(OpenaccLaunch, 34, OPENACC_LAUNCH, CUpti_ActivityOpenAccLaunch, openacc, enable,
      "Kernel launches of OpenACC constructs.",
      GPUPROF_OPENACC_FIELDS,
-     COL(u64, numGangs, "gangs"), COL(u64, numWorkers, "workers"),
-     COL(u64, vectorLength, "vector lanes"),
+     COL(u64, numGangs, "[count] gangs"), COL(u64, numWorkers, "[count] workers"),
+     COL(u64, vectorLength, "[count] vector lanes"),
      STR(kernelName, "kernel: StringTable id; 0 = not known"))
 
 KIND(OpenaccOther, 35, OPENACC_OTHER, CUpti_ActivityOpenAccOther, openacc, enable,
@@ -53,8 +53,8 @@ KIND(Openmp, 47, OPENMP, CUpti_ActivityOpenMp, openmp, enable,
      COL(u32, eventKind, "construct: enum CUpti_OpenMpEventKind"),
      COL(u32, version, "version of the OpenMP tools interface"),
      COL(u32, threadId, "thread as the OpenMP runtime counts them"),
-     COL(u64, start, "start on the host, ns on CUPTI's clock"),
-     COL(u64, end, "end on the host, ns on CUPTI's clock"),
+     COL(u64, start, "[ns] start on the host, on CUPTI's clock"),
+     COL(u64, end, "[ns] end on the host, on CUPTI's clock"),
      COL(u32, cuProcessId, "process"), COL(u32, cuThreadId, "thread"))
 
 using DirectiveKinds = std::tuple<OpenaccData, OpenaccLaunch, OpenaccOther, Openmp>;

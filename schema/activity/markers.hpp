@@ -120,10 +120,11 @@ KIND(Name, 11, NAME, CUpti_ActivityName, nvtx, enable,
      STR(name, "the name: StringTable id"),
      GPUPROF_OBJECT_IDS)
 
+TRAITS(Marker, .nvprofs = true)
 KIND(Marker, 12, MARKER, CUpti_ActivityMarker2, nvtx, enable,
      "NVTX marks, and the two ends of NVTX ranges as a row each. NVTX_RANGE has the ranges paired.",
      COL(u32, flags, "mark, or which end of a range: enum CUpti_ActivityFlag_MARKER, bits"),
-     COL(u64, timestamp, "when, ns on CUPTI's clock; 0 = not collected"),
+     COL(u64, timestamp, "[ns] when, on CUPTI's clock; 0 = not collected"),
      COL(u32, id, "the mark or range, one id for both ends of a range; counts per process"),
      GPUPROF_OBJECT,
      STR(name, "message: StringTable id; 0 on the closing end of a range"),

@@ -1,33 +1,34 @@
 -- Memory copies, one row each; those between two contexts or devices included.
 --
--- kind: direction: HtoD, DtoH, DtoD, PtoP, ...
--- bytes: bytes copied
--- start: start on the GPU, ns on CUPTI's clock; NULL = not collected
--- end: end on the GPU, ns on CUPTI's clock; NULL = not collected
--- duration: ns; NULL = not collected
--- throughput: bytes per second; NULL = not known
--- src_memory: kind of memory read: Pageable, Pinned, Device, ...
--- dst_memory: kind of memory written
--- is_async: 1 = the call did not wait for it
--- device_id: device that ran it
--- context_id: context that ran it
--- stream_id: stream that ran it
--- src_device_id: device read from; NULL = not a copy between contexts
--- dst_device_id: device written to; NULL = not a copy between contexts
--- correlation_id: joins api_calls.correlation_id
--- graph_id: executable CUDA graph; 0 = not from a graph
--- graph_node_id: node of that graph; 0 = not from a graph
--- process_id: process that asked for it
--- range_id: innermost NVTX range around the call that asked for it: nvtx_ranges.id; NULL = none
--- range_name: its message
--- range_path: messages of the ranges around it and its own, with / between
--- range_match: thread = it is a range of the calling thread; time = that had none, and this one was
---   the last that was opened in the process and still open
--- t_ms: start, ms after the first of the run
+-- kind TEXT: direction: HtoD, DtoH, DtoD, PtoP, ...
+-- bytes INTEGER [bytes]: how much was copied
+-- start INTEGER [ns]: start on the GPU, on CUPTI's clock; NULL = not collected
+-- end INTEGER [ns]: end on the GPU, on CUPTI's clock; NULL = not collected
+-- duration INTEGER [ns]: from start to end; NULL = not collected
+-- throughput INTEGER [bytes/s]: NULL = not known
+-- src_memory TEXT: kind of memory read: Pageable, Pinned, Device, ...
+-- dst_memory TEXT: kind of memory written
+-- is_async INTEGER: 1 = the call did not wait for it
+-- device_id INTEGER: device that ran it
+-- context_id INTEGER: context that ran it
+-- stream_id INTEGER: stream that ran it
+-- src_device_id INTEGER: device read from; NULL = not a copy between contexts
+-- dst_device_id INTEGER: device written to; NULL = not a copy between contexts
+-- correlation_id INTEGER: joins api_calls.correlation_id
+-- graph_id INTEGER: executable CUDA graph; 0 = not from a graph
+-- graph_node_id INTEGER: node of that graph; 0 = not from a graph
+-- process_id INTEGER: process that asked for it
+-- range_id INTEGER: innermost NVTX range around the call that asked for it: nvtx_ranges.id; NULL =
+--   none
+-- range_name TEXT: its message
+-- range_path TEXT: messages of the ranges around it and its own, with / between
+-- range_match TEXT: thread = it is a range of the calling thread; time = that had none, and this
+--   one was the last that was opened in the process and still open
+-- t_ms REAL [ms]: start, from the first of the run on
 CREATE VIEW memcpys AS
 SELECT coalesce((SELECT e.name FROM ENUM_NAME AS e
                  WHERE e.enum = 'CUpti_ActivityMemcpyKind' AND e.value = m.copyKind),
-                m.copyKind) AS kind,
+                CAST(m.copyKind AS TEXT)) AS kind,
        m.bytes AS bytes,
        nullif(m.start, 0) AS start,
        nullif(m."end", 0) AS "end",
@@ -35,10 +36,10 @@ SELECT coalesce((SELECT e.name FROM ENUM_NAME AS e
        CAST(m.bytes * 1e9 / nullif(m."end" - m.start, 0) AS INTEGER) AS throughput,
        coalesce((SELECT e.name FROM ENUM_NAME AS e
                  WHERE e.enum = 'CUpti_ActivityMemoryKind' AND e.value = m.srcKind),
-                m.srcKind) AS src_memory,
+                CAST(m.srcKind AS TEXT)) AS src_memory,
        coalesce((SELECT e.name FROM ENUM_NAME AS e
                  WHERE e.enum = 'CUpti_ActivityMemoryKind' AND e.value = m.dstKind),
-                m.dstKind) AS dst_memory,
+                CAST(m.dstKind AS TEXT)) AS dst_memory,
        m.flags & 1 AS is_async,
        m.deviceId AS device_id,
        m.contextId AS context_id,
@@ -52,7 +53,7 @@ SELECT coalesce((SELECT e.name FROM ENUM_NAME AS e
        l.range AS range_id,
        rn.value AS range_name,
        rp.value AS range_path,
-       CASE l.byThread WHEN 1 THEN 'thread' WHEN 0 THEN 'time' END AS range_match,
+       {TEXT CASE l.byThread WHEN 1 THEN 'thread' WHEN 0 THEN 'time' END} AS range_match,
        (nullif(m.start, 0) - (SELECT value FROM RUN WHERE key = 'zero_ns')) / 1e6 AS t_ms
 FROM (SELECT copyKind, srcKind, dstKind, flags, bytes, start, "end", deviceId, contextId, streamId,
              NULL AS srcDeviceId, NULL AS dstDeviceId, correlationId, graphId, graphNodeId,

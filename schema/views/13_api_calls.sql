@@ -1,16 +1,16 @@
 -- Calls of the CUDA API. A runtime call makes driver calls, which have its correlation id. Functions
 -- that only ask are left out by default: RUN's calls_left_out names them.
 --
--- domain: runtime, driver, or internal for launches that went through no public API
--- name: function, without suffixes such as _v3020 and _ptsz
--- start: start on the host, ns on CUPTI's clock; NULL = not collected
--- end: end on the host, ns on CUPTI's clock; NULL = not collected
--- duration: ns; NULL = not collected
--- correlation_id: joins the GPU work it asked for
--- return_value: cudaError_t of a runtime call, CUresult of a driver call; 0 = success
--- cbid: CUPTI's number of the function
--- thread_id: thread that called
--- process_id: process that called
+-- domain TEXT: runtime, driver, or internal for launches that went through no public API
+-- name TEXT: function, without suffixes such as _v3020 and _ptsz
+-- start INTEGER [ns]: start on the host, on CUPTI's clock; NULL = not collected
+-- end INTEGER [ns]: end on the host, on CUPTI's clock; NULL = not collected
+-- duration INTEGER [ns]: from start to end; NULL = not collected
+-- correlation_id INTEGER: joins the GPU work it asked for
+-- return_value INTEGER: cudaError_t of a runtime call, CUresult of a driver call; 0 = success
+-- cbid INTEGER: CUPTI's number of the function
+-- thread_id INTEGER: thread that called
+-- process_id INTEGER: process that called
 CREATE VIEW api_calls AS
 SELECT a.domain AS domain,
        CASE WHEN a.domain = 'internal' THEN 'internal launch'
@@ -27,12 +27,4 @@ SELECT a.domain AS domain,
        a.cbid AS cbid,
        a.threadId AS thread_id,
        a.processId AS process_id
-FROM (SELECT 'runtime' AS domain, cbid, start, "end", processId, threadId, correlationId,
-             returnValue
-      FROM CUPTI_ACTIVITY_KIND_RUNTIME
-      UNION ALL
-      SELECT 'driver', cbid, start, "end", processId, threadId, correlationId, returnValue
-      FROM CUPTI_ACTIVITY_KIND_DRIVER
-      UNION ALL
-      SELECT 'internal', cbid, start, "end", processId, threadId, correlationId, returnValue
-      FROM CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API) AS a;
+FROM ({api_calls}) AS a;

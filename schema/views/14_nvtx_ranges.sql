@@ -1,20 +1,20 @@
 -- NVTX ranges with both ends in one row.
 --
--- name: message; NULL = none
--- domain: NVTX domain; NULL = the default domain
--- start: when it was opened, ns on CUPTI's clock
--- end: when it was closed, ns on CUPTI's clock; NULL = never
--- duration: ns; NULL = never closed
--- kind: push_pop or start_end
--- depth: push/pop ranges of its thread and domain around it; NULL for start_end
--- id: the range
--- parent: id of the innermost of those; NULL = none
--- payload_int: payload that is a whole number, else NULL
--- payload_double: payload that is a floating-point number, else NULL
--- color: 0xAARRGGBB; NULL = none
--- category: category number; NULL or 0 = none
--- thread_id: thread that opened it
--- process_id: process that opened it
+-- name TEXT: message; NULL = none
+-- domain TEXT: NVTX domain; NULL = the default domain
+-- start INTEGER [ns]: when it was opened, on CUPTI's clock
+-- end INTEGER [ns]: when it was closed, on CUPTI's clock; NULL = never
+-- duration INTEGER [ns]: from start to end; NULL = never closed
+-- kind TEXT: push_pop or start_end
+-- depth INTEGER: push/pop ranges of its thread and domain around it; NULL for start_end
+-- id INTEGER: the range
+-- parent INTEGER: id of the innermost of those; NULL = none
+-- payload_int INTEGER: payload that is a whole number, else NULL
+-- payload_double REAL: payload that is a floating-point number, else NULL
+-- color INTEGER: 0xAARRGGBB; NULL = none
+-- category INTEGER: category number; NULL or 0 = none
+-- thread_id INTEGER: thread that opened it
+-- process_id INTEGER: process that opened it
 CREATE VIEW nvtx_ranges AS
 SELECT n.value AS name,
        d.value AS domain,

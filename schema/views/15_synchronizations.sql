@@ -1,19 +1,19 @@
 -- Waits: of the host for an event, stream or context, of a stream for an event.
 --
--- type: event synchronize, stream wait event, stream synchronize or context synchronize
--- start: start on the host, ns on CUPTI's clock; NULL = not collected
--- end: end on the host, ns on CUPTI's clock; NULL = not collected
--- duration: ns; NULL = not collected
--- context_id: context waited for, or that the stream or event was made in
--- stream_id: stream waited for, or that waits; NULL = none
--- event_id: event waited for; NULL = none
--- return_value: CUresult; 0 = success
--- correlation_id: joins api_calls.correlation_id
--- process_id: process that waited
+-- type TEXT: event synchronize, stream wait event, stream synchronize or context synchronize
+-- start INTEGER [ns]: start on the host, on CUPTI's clock; NULL = not collected
+-- end INTEGER [ns]: end on the host, on CUPTI's clock; NULL = not collected
+-- duration INTEGER [ns]: from start to end; NULL = not collected
+-- context_id INTEGER: context waited for, or that the stream or event was made in
+-- stream_id INTEGER: stream waited for, or that waits; NULL = none
+-- event_id INTEGER: event waited for; NULL = none
+-- return_value INTEGER: CUresult; 0 = success
+-- correlation_id INTEGER: joins api_calls.correlation_id
+-- process_id INTEGER: process that waited
 CREATE VIEW synchronizations AS
 SELECT coalesce((SELECT e.name FROM ENUM_NAME AS e
                  WHERE e.enum = 'CUpti_ActivitySynchronizationType' AND e.value = s.type),
-                s.type) AS type,
+                CAST(s.type AS TEXT)) AS type,
        nullif(s.start, 0) AS start,
        nullif(s."end", 0) AS "end",
        nullif(s."end", 0) - nullif(s.start, 0) AS duration,
@@ -23,4 +23,6 @@ SELECT coalesce((SELECT e.name FROM ENUM_NAME AS e
        s.returnValue AS return_value,
        s.correlationId AS correlation_id,
        s.processId AS process_id
-FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION AS s;
+FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION AS s
+UNION ALL
+{types};

@@ -1,21 +1,21 @@
 -- Devices, as each process saw them.
 --
--- device_id: the device, as the other views have it
--- name: name of the model
--- compute_capability: as text, 9.0
--- multiprocessors: multiprocessors (SM)
--- memory: bytes
--- memory_bandwidth: bytes per second
--- l2_cache: bytes
--- core_clock: clock of the multiprocessors, Hz
--- max_threads_per_multiprocessor: threads on a multiprocessor, at most
--- max_blocks_per_multiprocessor: blocks on a multiprocessor, at most
--- max_registers_per_multiprocessor: 32-bit registers of a multiprocessor
--- max_shared_memory_per_multiprocessor: bytes
--- uuid: UUID as nvidia-smi prints it
--- is_mig: 1 = cut into MIG instances
--- is_visible: 1 = CUDA_VISIBLE_DEVICES lets the process see it
--- process_id: process that saw it
+-- device_id INTEGER: the device, as the other views have it
+-- name TEXT: name of the model
+-- compute_capability TEXT: as text, 9.0
+-- multiprocessors INTEGER [count]: multiprocessors (SM)
+-- memory INTEGER [bytes]: memory
+-- memory_bandwidth INTEGER [bytes/s]: of the device's memory
+-- l2_cache INTEGER [bytes]: second-level cache
+-- core_clock INTEGER [Hz]: clock of the multiprocessors
+-- max_threads_per_multiprocessor INTEGER [count]: threads on a multiprocessor, at most
+-- max_blocks_per_multiprocessor INTEGER [count]: blocks on a multiprocessor, at most
+-- max_registers_per_multiprocessor INTEGER [count]: 32-bit registers of a multiprocessor
+-- max_shared_memory_per_multiprocessor INTEGER [bytes]: shared memory of a multiprocessor, at most
+-- uuid TEXT: UUID as nvidia-smi prints it
+-- is_mig INTEGER: 1 = cut into MIG instances
+-- is_visible INTEGER: 1 = CUDA_VISIBLE_DEVICES lets the process see it
+-- process_id INTEGER: process that saw it
 CREATE VIEW devices AS
 SELECT d.id AS device_id,
        n.value AS name,
@@ -36,4 +36,6 @@ SELECT d.id AS device_id,
        d.isCudaVisible AS is_visible,
        d.processId AS process_id
 FROM CUPTI_ACTIVITY_KIND_DEVICE AS d
-LEFT JOIN StringTable AS n ON n._id_ = nullif(d.name, 0);
+LEFT JOIN StringTable AS n ON n._id_ = nullif(d.name, 0)
+UNION ALL
+{types};

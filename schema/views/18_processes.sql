@@ -1,22 +1,22 @@
 -- Processes of the run that loaded the collector.
 --
--- process_id: process id
--- number: counts the processes of the run from 0; high 32 bits of its correlation ids
--- parent_process_id: process that made it
--- executable: path of the program
--- command_line: program and arguments
--- cupti_version: CUPTI's API version, 130500 for CUDA 13.5; NULL = CUDA not used
--- driver_version: CUDA version of the driver, 13000 for 13.0; NULL = CUDA not used
--- exit_status: status it ended with; NULL = not known, or ended by a signal
--- exit_signal: signal that ended it; NULL = none, or not known
--- goodbye: 1 = its collector ended in order and sent everything
--- salvaged: 1 = rows were read from its buffers after its death
--- rank: which process of a parallel job it is, from 0; NULL = of none that is known
--- world_size: processes of that job; NULL = not known
--- local_rank: which of those on its machine, from 0; NULL = not known
--- job: variables that the processes of one job have in common; NULL = none
--- first_realtime: when collection began, ns since 1970; NULL = not known
--- last_realtime: when it was over, ns since 1970; NULL = not known
+-- process_id INTEGER: process id
+-- number INTEGER: counts the processes of the run from 0; high 32 bits of its correlation ids
+-- parent_process_id INTEGER: process that made it
+-- executable TEXT: path of the program
+-- command_line TEXT: program and arguments
+-- cupti_version INTEGER: CUPTI's API version, 130500 for CUDA 13.5; NULL = CUDA not used
+-- driver_version INTEGER: CUDA version of the driver, 13000 for 13.0; NULL = CUDA not used
+-- exit_status INTEGER: status it ended with; NULL = not known, or ended by a signal
+-- exit_signal INTEGER: signal that ended it; NULL = none, or not known
+-- goodbye INTEGER: 1 = its collector ended in order and sent everything
+-- salvaged INTEGER: 1 = rows were read from its buffers after its death
+-- rank INTEGER: which process of a parallel job it is, from 0; NULL = of none that is known
+-- world_size INTEGER [count]: processes of that job; NULL = not known
+-- local_rank INTEGER: which of those on its machine, from 0; NULL = not known
+-- job TEXT: variables that the processes of one job have in common; NULL = none
+-- first_realtime INTEGER [ns]: when collection began, since 1970; NULL = not known
+-- last_realtime INTEGER [ns]: when it was over, since 1970; NULL = not known
 CREATE VIEW processes AS
 SELECT p.processId AS process_id,
        p.number AS number,
@@ -37,4 +37,6 @@ SELECT p.processId AS process_id,
         WHERE c.processId = p.processId AND c.moment = 'first') AS first_realtime,
        (SELECT max(c.realtime) FROM CLOCK AS c
         WHERE c.processId = p.processId AND c.moment = 'last') AS last_realtime
-FROM PROCESS AS p;
+FROM PROCESS AS p
+UNION ALL
+{types};

@@ -1,71 +1,54 @@
 -- Everything the GPU did, in one shape: kernels, memory copies and sets, batches of its decompression
 -- engine, and with --trace +graph CUDA graphs as a whole in place of what is in them.
 --
--- type: kernel, memcpy, memset, decompress or graph
--- name: the kernel's, [CUDA memcpy HtoD], ..., [CUDA memset], [CUDA memory decompression] or
+-- type TEXT: kernel, memcpy, memset, decompress or graph
+-- name TEXT: the kernel's, [CUDA memcpy HtoD], ..., [CUDA memset], [CUDA memory decompression] or
 --   [CUDA graph]
--- start: start on the GPU, ns on CUPTI's clock; NULL = not collected
--- end: end on the GPU, ns on CUPTI's clock; NULL = not collected
--- duration: ns; NULL = not collected
--- bytes: bytes copied, set or read by the decompression; NULL for kernels and graphs
--- device_id: device that ran it
--- context_id: context that ran it
--- stream_id: stream that ran it
--- correlation_id: joins api_calls.correlation_id
--- graph_id: executable CUDA graph; 0 = not from a graph
--- graph_node_id: node of that graph; 0 = not from a graph
--- process_id: process that asked for it
--- range_id: innermost NVTX range around the call that asked for it: nvtx_ranges.id; NULL = none
--- range_name: its message
--- range_path: messages of the ranges around it and its own, with / between
--- range_match: thread = it is a range of the calling thread; time = that had none, and this one was
---   the last that was opened in the process and still open
--- t_ms: start, ms after the first of the run
+-- start INTEGER [ns]: start on the GPU, on CUPTI's clock; NULL = not collected
+-- end INTEGER [ns]: end on the GPU, on CUPTI's clock; NULL = not collected
+-- duration INTEGER [ns]: from start to end; NULL = not collected
+-- bytes INTEGER [bytes]: how much was copied, set or read by the decompression; NULL for kernels
+--   and graphs
+-- device_id INTEGER: device that ran it
+-- context_id INTEGER: context that ran it
+-- stream_id INTEGER: stream that ran it
+-- correlation_id INTEGER: joins api_calls.correlation_id
+-- graph_id INTEGER: executable CUDA graph; 0 = not from a graph
+-- graph_node_id INTEGER: node of that graph; 0 = not from a graph
+-- process_id INTEGER: process that asked for it
+-- range_id INTEGER: innermost NVTX range around the call that asked for it: nvtx_ranges.id; NULL =
+--   none
+-- range_name TEXT: its message
+-- range_path TEXT: messages of the ranges around it and its own, with / between
+-- range_match TEXT: thread = it is a range of the calling thread; time = that had none, and this
+--   one was the last that was opened in the process and still open
+-- t_ms REAL [ms]: start, from the first of the run on
 CREATE VIEW gpu_activities AS
-SELECT 'kernel' AS type, name, start, "end", duration, NULL AS bytes, device_id, context_id,
-       stream_id, correlation_id, graph_id, graph_node_id, process_id, range_id, range_name,
-       range_path, range_match, t_ms
-FROM kernels
-UNION ALL
-SELECT 'memcpy', '[CUDA memcpy ' || kind || ']', start, "end", duration, bytes, device_id,
-       context_id, stream_id, correlation_id, graph_id, graph_node_id, process_id, range_id, range_name,
-       range_path, range_match, t_ms
-FROM memcpys
-UNION ALL
-SELECT 'memset', '[CUDA memset]', start, "end", duration, bytes, device_id, context_id, stream_id,
-       correlation_id, graph_id, graph_node_id, process_id, range_id, range_name,
-       range_path, range_match, t_ms
-FROM memsets
-UNION ALL
-SELECT 'decompress', '[CUDA memory decompression]', nullif(start, 0), nullif(stop, 0),
-       nullif(stop, 0) - nullif(start, 0), sourceBytes, deviceId, contextId, streamId,
-       correlationId, 0, 0, processId, range_id, range_name, range_path, range_match,
-       t_ms
-FROM (SELECT d.*,
-             l.range AS range_id,
-             rn.value AS range_name,
-             rp.value AS range_path,
-             CASE l.byThread WHEN 1 THEN 'thread' WHEN 0 THEN 'time' END AS range_match,
-             (nullif(d.start, 0) - (SELECT value FROM RUN WHERE key = 'zero_ns')) / 1e6 AS t_ms
-      FROM CUPTI_ACTIVITY_KIND_MEM_DECOMPRESS AS d
-      LEFT JOIN LAUNCH_RANGE AS l ON l.correlationId = d.correlationId
-      LEFT JOIN NVTX_RANGE AS r ON r._id_ = l.range
-      LEFT JOIN NVTX_PATH AS p ON p.range = l.range
-      LEFT JOIN StringTable AS rn ON rn._id_ = nullif(r.name, 0)
-      LEFT JOIN StringTable AS rp ON rp._id_ = p.path)
-UNION ALL
-SELECT 'graph', '[CUDA graph]', nullif(start, 0), nullif("end", 0),
-       nullif("end", 0) - nullif(start, 0), NULL, deviceId, contextId, streamId, correlationId,
-       graphId, 0, processId, range_id, range_name, range_path, range_match, t_ms
-FROM (SELECT g.*,
-             l.range AS range_id,
-             rn.value AS range_name,
-             rp.value AS range_path,
-             CASE l.byThread WHEN 1 THEN 'thread' WHEN 0 THEN 'time' END AS range_match,
-             (nullif(g.start, 0) - (SELECT value FROM RUN WHERE key = 'zero_ns')) / 1e6 AS t_ms
-      FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE AS g
-      LEFT JOIN LAUNCH_RANGE AS l ON l.correlationId = g.correlationId
-      LEFT JOIN NVTX_RANGE AS r ON r._id_ = l.range
-      LEFT JOIN NVTX_PATH AS p ON p.range = l.range
-      LEFT JOIN StringTable AS rn ON rn._id_ = nullif(r.name, 0)
-      LEFT JOIN StringTable AS rp ON rp._id_ = p.path);
+SELECT w.type AS type,
+       coalesce(s.demangled, s.value,
+                w.before || coalesce((SELECT e.name FROM ENUM_NAME AS e
+                                      WHERE e.enum = w.named AND e.value = w.number),
+                                     w.number, '') || w.behind) AS name,
+       nullif(w.start, 0) AS start,
+       nullif(w.stop, 0) AS "end",
+       nullif(w.stop, 0) - nullif(w.start, 0) AS duration,
+       w.bytes AS bytes,
+       w.deviceId AS device_id,
+       w.contextId AS context_id,
+       w.streamId AS stream_id,
+       w.correlationId AS correlation_id,
+       w.graphId AS graph_id,
+       w.graphNodeId AS graph_node_id,
+       w.processId AS process_id,
+       l.range AS range_id,
+       rn.value AS range_name,
+       rp.value AS range_path,
+       {TEXT CASE l.byThread WHEN 1 THEN 'thread' WHEN 0 THEN 'time' END} AS range_match,
+       (nullif(w.start, 0) - (SELECT value FROM RUN WHERE key = 'zero_ns')) / 1e6 AS t_ms
+FROM ({gpu_work}) AS w
+LEFT JOIN StringTable AS s ON s._id_ = nullif(w.string, 0)
+LEFT JOIN LAUNCH_RANGE AS l ON l.correlationId = w.correlationId
+LEFT JOIN NVTX_RANGE AS r ON r._id_ = l.range
+LEFT JOIN NVTX_PATH AS p ON p.range = l.range
+LEFT JOIN StringTable AS rn ON rn._id_ = nullif(r.name, 0)
+LEFT JOIN StringTable AS rp ON rp._id_ = p.path;

@@ -1,34 +1,37 @@
 -- Kernels with the API call that launched them: the runtime call, or the driver call where there is
 -- none. The kernels of a CUDA graph all have the call that launched the graph.
 --
--- name: demangled name of the kernel
--- short_name: name of the function alone
--- api_name: function that was called; NULL = its call was not collected
--- api_domain: runtime or driver
--- api_start: start of the call on the host, ns on CUPTI's clock; NULL = not collected
--- api_end: end of the call on the host, ns on CUPTI's clock; NULL = not collected
--- api_duration: ns; NULL = not collected
--- start: start of the kernel on the GPU, ns on CUPTI's clock; NULL = not collected
--- end: end of the kernel on the GPU, ns on CUPTI's clock; NULL = not collected
--- duration: of the kernel, ns; NULL = not collected
--- launch_latency: from the start of the call to the start of the kernel, ns
--- queue_delay: from the end of the call to the start of the kernel, ns; below 0 = it ran before
---   the call returned
--- device_id: device that ran it
--- context_id: context that ran it
--- stream_id: stream that ran it
--- correlation_id: joins api_calls.correlation_id
--- graph_id: executable CUDA graph; 0 = not from a graph
--- thread_id: thread that called
--- process_id: process that called
--- range_id: innermost NVTX range around the call that asked for it: nvtx_ranges.id; NULL = none
--- range_name: its message
--- range_path: messages of the ranges around it and its own, with / between
--- range_match: thread = it is a range of the calling thread; time = that had none, and this one was
---   the last that was opened in the process and still open
+-- name TEXT: demangled name of the kernel
+-- short_name TEXT: name of the function alone
+-- display_name TEXT: as short as is unique within the file, see kernels
+-- api_name TEXT: function that was called; NULL = its call was not collected
+-- api_domain TEXT: runtime or driver
+-- api_start INTEGER [ns]: start of the call on the host, on CUPTI's clock; NULL = not collected
+-- api_end INTEGER [ns]: end of the call on the host, on CUPTI's clock; NULL = not collected
+-- api_duration INTEGER [ns]: from start to end; NULL = not collected
+-- start INTEGER [ns]: start of the kernel on the GPU, on CUPTI's clock; NULL = not collected
+-- end INTEGER [ns]: end of the kernel on the GPU, on CUPTI's clock; NULL = not collected
+-- duration INTEGER [ns]: of the kernel; NULL = not collected
+-- launch_latency INTEGER [ns]: from the start of the call to the start of the kernel
+-- queue_delay INTEGER [ns]: from the end of the call to the start of the kernel; below 0 = it ran
+--   before the call returned
+-- device_id INTEGER: device that ran it
+-- context_id INTEGER: context that ran it
+-- stream_id INTEGER: stream that ran it
+-- correlation_id INTEGER: joins api_calls.correlation_id
+-- graph_id INTEGER: executable CUDA graph; 0 = not from a graph
+-- thread_id INTEGER: thread that called
+-- process_id INTEGER: process that called
+-- range_id INTEGER: innermost NVTX range around the call that asked for it: nvtx_ranges.id; NULL =
+--   none
+-- range_name TEXT: its message
+-- range_path TEXT: messages of the ranges around it and its own, with / between
+-- range_match TEXT: thread = it is a range of the calling thread; time = that had none, and this
+--   one was the last that was opened in the process and still open
 CREATE VIEW launches AS
 SELECT k.name AS name,
        k.short_name AS short_name,
+       k.display_name AS display_name,
        (SELECT substr(n.name, 1, length(n.name) - length(ltrim(n.name, '_')) +
                                  instr(ltrim(n.name, '_') || '_', '_') - 1)
         FROM API_NAME AS n

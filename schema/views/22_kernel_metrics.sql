@@ -1,23 +1,23 @@
 -- Values of metrics by kernel: one row for each kernel and metric that was measured.
 --
--- name: demangled name of the kernel
--- short_name: name of the function alone, without namespace, template arguments and parameters
--- metric: name of the metric
--- value: in the unit
--- unit: of the value; '' = a plain number
--- correlation_id: joins kernels.correlation_id; NULL = none
--- device_id: device that ran it
--- context_id: context that ran it
--- stream_id: stream that ran it; NULL = not known
--- process_id: process that launched it
--- grid: blocks as text, (x,y,z)
--- block: threads of a block as text, (x,y,z)
--- start: start on the GPU, ns on CUPTI's clock; NULL = not collected
--- end: end on the GPU, ns on CUPTI's clock, as start
--- duration: ns; NULL = not collected
--- ordinal: counts the launches of the context from 1
--- pass_group: METRIC_GROUP that was measured
--- note: why the kernel has no values of other metrics; NULL = it has all
+-- name TEXT: demangled name of the kernel
+-- short_name TEXT: name of the function alone, without namespace, template arguments and parameters
+-- metric TEXT: name of the metric
+-- value REAL: in the unit
+-- unit TEXT: of the value; '' = a plain number
+-- correlation_id INTEGER: joins kernels.correlation_id; NULL = none
+-- device_id INTEGER: device that ran it
+-- context_id INTEGER: context that ran it
+-- stream_id INTEGER: stream that ran it; NULL = not known
+-- process_id INTEGER: process that launched it
+-- grid TEXT: blocks as text, (x,y,z)
+-- block TEXT: threads of a block as text, (x,y,z)
+-- start INTEGER [ns]: start on the GPU, on CUPTI's clock; NULL = not collected
+-- end INTEGER [ns]: end on the GPU, on CUPTI's clock, as start
+-- duration INTEGER [ns]: from start to end; NULL = not collected
+-- ordinal INTEGER: counts the launches of the context from 1
+-- pass_group INTEGER: METRIC_GROUP that was measured
+-- note TEXT: why the kernel has no values of other metrics; NULL = it has all
 CREATE VIEW kernel_metrics AS
 SELECT coalesce(s.demangled, s.value) AS name,
        coalesce(s.short, s.demangled, s.value) AS short_name,

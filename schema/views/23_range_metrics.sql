@@ -1,23 +1,24 @@
 -- Values of metrics over several kernels: one row for each metric that was measured of a range that
 -- the user marked, or of a launch of a CUDA graph.
 --
--- kind: range or graph
--- name: of the range; NULL = none
--- metric: name of the metric
--- value: in the unit
--- unit: of the value; '' = a plain number
--- id: METRIC_RANGE that was measured
--- correlation_id: of a graph: joins kernels.correlation_id; NULL = none
--- device_id: device that was measured
--- context_id: context that was measured
--- stream_id: stream the graph was launched in; NULL = not known
--- process_id: process that was measured
--- start: when it began, of a graph its first kernel, ns on CUPTI's clock; NULL = not known
--- end: when it was over, ns on CUPTI's clock; NULL = not known
--- duration: ns; NULL = not known
--- ordinal: counts the launches of the context from 1; of a range the ranges
--- pass_group: METRIC_GROUP that was measured
--- note: why it has no values of other metrics; NULL = it has all
+-- kind TEXT: range or graph
+-- name TEXT: of the range; NULL = none
+-- metric TEXT: name of the metric
+-- value REAL: in the unit
+-- unit TEXT: of the value; '' = a plain number
+-- id INTEGER: METRIC_RANGE that was measured
+-- correlation_id INTEGER: of a graph: joins kernels.correlation_id; NULL = none
+-- device_id INTEGER: device that was measured
+-- context_id INTEGER: context that was measured
+-- stream_id INTEGER: stream the graph was launched in; NULL = not known
+-- process_id INTEGER: process that was measured
+-- start INTEGER [ns]: when it began, of a graph its first kernel, on CUPTI's clock; NULL = not
+--   known
+-- end INTEGER [ns]: when it was over, on CUPTI's clock; NULL = not known
+-- duration INTEGER [ns]: from start to end; NULL = not known
+-- ordinal INTEGER: counts the launches of the context from 1; of a range the ranges
+-- pass_group INTEGER: METRIC_GROUP that was measured
+-- note TEXT: why it has no values of other metrics; NULL = it has all
 CREATE VIEW range_metrics AS
 SELECT r.kind AS kind,
        coalesce(s.demangled, s.value) AS name,
@@ -46,4 +47,6 @@ LEFT JOIN (SELECT k.correlationId, min(nullif(k.start, 0)) AS start, max(nullif(
                                      WHERE w.kind = 'graph')
            GROUP BY k.correlationId) AS g
   ON g.correlationId = r.correlationId
-WHERE r.kind <> 'kernel';
+WHERE r.kind <> 'kernel'
+UNION ALL
+{types};

@@ -1,17 +1,17 @@
 -- How well each kernel was measured: one row for each shape (name, grid, block) and metric.
 --
--- name: demangled name of the kernel
--- short_name: name of the function alone
--- grid: blocks as text, (x,y,z)
--- block: threads of a block as text, (x,y,z)
--- metric: name of the metric
--- unit: of mean, min and max; '' = a plain number
--- launches: kernels of this shape in the run; NULL = kernels were not traced
--- measured: how many of them have a value; 0 = none
--- mean: mean of the values
--- min: lowest value
--- max: highest value
--- variance: of the values, as a sample: square of the unit; NULL = fewer than two
+-- name TEXT: demangled name of the kernel
+-- short_name TEXT: name of the function alone
+-- grid TEXT: blocks as text, (x,y,z)
+-- block TEXT: threads of a block as text, (x,y,z)
+-- metric TEXT: name of the metric
+-- unit TEXT: of mean, min and max; '' = a plain number
+-- launches INTEGER [count]: kernels of this shape in the run; NULL = kernels were not traced
+-- measured INTEGER [count]: how many of them have a value; 0 = none
+-- mean REAL: mean of the values
+-- min REAL: lowest value
+-- max REAL: highest value
+-- variance REAL: of the values, as a sample: square of the unit; NULL = fewer than two
 CREATE VIEW metric_coverage AS
 WITH launched AS (
   SELECT name, gridX, gridY, gridZ, blockX, blockY, blockZ, count(*) AS launches
@@ -75,4 +75,6 @@ FROM all_shapes AS a
 CROSS JOIN METRIC AS m
 LEFT JOIN measured AS v ON v.shape = a.id AND v.metric = m._id_
 LEFT JOIN spread AS d ON d.shape = a.id AND d.metric = m._id_
-LEFT JOIN StringTable AS s ON s._id_ = nullif(a.name, 0);
+LEFT JOIN StringTable AS s ON s._id_ = nullif(a.name, 0)
+UNION ALL
+{types};

@@ -1,19 +1,19 @@
 -- Launches and ranges that lack values, and why.
 --
--- kind: kernel, graph or range
--- name: demangled name of the kernel, or of the range; NULL = not known
--- short_name: name of the function alone
--- note: why values are missing
--- measured: metrics that it has a value of all the same
--- correlation_id: joins kernels.correlation_id; NULL = none
--- device_id: device that ran it
--- context_id: context that ran it
--- stream_id: stream that ran it; NULL = not known
--- process_id: process that launched it
--- grid: blocks of a kernel as text, (x,y,z)
--- block: threads of a block as text, (x,y,z)
--- ordinal: counts the launches of the context from 1; of a range the ranges
--- pass_group: METRIC_GROUP that was to be measured
+-- kind TEXT: kernel, graph or range
+-- name TEXT: demangled name of the kernel, or of the range; NULL = not known
+-- short_name TEXT: name of the function alone
+-- note TEXT: why values are missing
+-- measured INTEGER [count]: metrics that it has a value of all the same
+-- correlation_id INTEGER: joins kernels.correlation_id; NULL = none
+-- device_id INTEGER: device that ran it
+-- context_id INTEGER: context that ran it
+-- stream_id INTEGER: stream that ran it; NULL = not known
+-- process_id INTEGER: process that launched it
+-- grid TEXT: blocks of a kernel as text, (x,y,z)
+-- block TEXT: threads of a block as text, (x,y,z)
+-- ordinal INTEGER: counts the launches of the context from 1; of a range the ranges
+-- pass_group INTEGER: METRIC_GROUP that was to be measured
 CREATE VIEW metric_gaps AS
 SELECT r.kind AS kind,
        coalesce(s.demangled, s.value) AS name,
@@ -31,4 +31,6 @@ SELECT r.kind AS kind,
        r.passGroup AS pass_group
 FROM METRIC_RANGE AS r
 LEFT JOIN StringTable AS s ON s._id_ = r.name
-WHERE r.note NOT NULL;
+WHERE r.note NOT NULL
+UNION ALL
+{types};

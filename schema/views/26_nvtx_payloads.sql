@@ -1,14 +1,14 @@
 -- Fields of NVTX payloads that have a layout, NCCL's among them: one row per field of a mark or range.
 --
--- range_name: message of the mark or range; NULL = none
--- domain: NVTX domain; NULL = the default domain
--- time: when it was made or opened, ns on CUPTI's clock
--- schema: name of the layout; '' = none
--- field: name of the field; a.b = b inside a, a[2] = an element; '' = no layout
--- value: a number or a text; of an enum its name where it has one
--- int_value: a whole number, also behind the name of an enum; else NULL
--- thread_id: thread that made or opened it
--- process_id: process that did
+-- range_name TEXT: message of the mark or range; NULL = none
+-- domain TEXT: NVTX domain; NULL = the default domain
+-- time INTEGER [ns]: when it was made or opened, on CUPTI's clock
+-- schema TEXT: name of the layout; '' = none
+-- field TEXT: name of the field; a.b = b inside a, a[2] = an element; '' = no layout
+-- value ANY: a number or a text; of an enum its name where it has one
+-- int_value INTEGER: a whole number, also behind the name of an enum; else NULL
+-- thread_id INTEGER: thread that made or opened it
+-- process_id INTEGER: process that did
 CREATE VIEW nvtx_payloads AS
 SELECT n.value AS range_name,
        d.value AS domain,

@@ -1,13 +1,13 @@
 -- Threads that called CUDA or NVTX, or have a name, one row each.
 --
--- name: name that the program gave it through NVTX; NULL = none
--- runtime_calls: calls of the runtime API
--- driver_calls: calls of the driver API, those that runtime calls made included
--- nvtx_ranges: ranges it opened
--- first: when it was first seen, ns on CUPTI's clock; NULL = not known
--- last: end of the last call or range, ns on CUPTI's clock; NULL = not known
--- thread_id: the thread
--- process_id: its process
+-- name TEXT: name that the program gave it through NVTX; NULL = none
+-- runtime_calls INTEGER [count]: calls of the runtime API
+-- driver_calls INTEGER [count]: calls of the driver API, those that runtime calls made included
+-- nvtx_ranges INTEGER [count]: ranges it opened
+-- first INTEGER [ns]: when it was first seen, on CUPTI's clock; NULL = not known
+-- last INTEGER [ns]: end of the last call or range, on CUPTI's clock; NULL = not known
+-- thread_id INTEGER: the thread
+-- process_id INTEGER: its process
 CREATE VIEW threads AS
 SELECT (SELECT s.value FROM CUPTI_ACTIVITY_KIND_NAME AS n JOIN StringTable AS s ON s._id_ = n.name
         WHERE n.objectKind = 2 AND n.threadId = t.threadId AND n.processId = t.processId
@@ -35,4 +35,6 @@ FROM (SELECT processId, threadId, count(*) AS runtime, 0 AS driver, 0 AS ranges,
       SELECT DISTINCT processId, threadId, 0, 0, 0, NULL, NULL
       FROM CUPTI_ACTIVITY_KIND_NAME
       WHERE objectKind = 2) AS t
-GROUP BY t.processId, t.threadId;
+GROUP BY t.processId, t.threadId
+UNION ALL
+{types};

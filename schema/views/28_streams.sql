@@ -1,17 +1,17 @@
 -- Streams that were made or had work, one row each.
 --
--- name: name that the program gave it through NVTX; NULL = none
--- is_default: 1 = the default stream of its context
--- priority: its priority, less is more urgent; NULL = its making was not collected
--- kernels: kernels that ran in it
--- copies: memory copies and sets that ran in it
--- work_time: sum of their durations, ns; work that overlaps counts more than once
--- first: start of the first of them, ns on CUPTI's clock; NULL = none with times
--- last: end of the last of them, ns on CUPTI's clock; NULL = none with times
--- device_id: its device; NULL = not known
--- context_id: its context
--- stream_id: the stream
--- process_id: its process
+-- name TEXT: name that the program gave it through NVTX; NULL = none
+-- is_default INTEGER: 1 = the default stream of its context
+-- priority INTEGER: its priority, less is more urgent; NULL = its making was not collected
+-- kernels INTEGER [count]: kernels that ran in it
+-- copies INTEGER [count]: memory copies and sets that ran in it
+-- work_time INTEGER [ns]: sum of their durations; work that overlaps counts more than once
+-- first INTEGER [ns]: start of the first of them, on CUPTI's clock; NULL = none with times
+-- last INTEGER [ns]: end of the last of them, on CUPTI's clock; NULL = none with times
+-- device_id INTEGER: its device; NULL = not known
+-- context_id INTEGER: its context
+-- stream_id INTEGER: the stream
+-- process_id INTEGER: its process
 CREATE VIEW streams AS
 SELECT (SELECT s.value FROM CUPTI_ACTIVITY_KIND_NAME AS n JOIN StringTable AS s ON s._id_ = n.name
         WHERE n.objectKind = 5 AND n.objectStreamId = t.streamId
@@ -40,4 +40,6 @@ FROM (SELECT processId, contextId, streamId, NULL AS deviceId, priority, 0 AS ke
              sum(type IN ('memcpy', 'memset')), coalesce(sum(duration), 0), min(start), max("end")
       FROM gpu_activities
       GROUP BY process_id, context_id, stream_id) AS t
-GROUP BY t.processId, t.contextId, t.streamId;
+GROUP BY t.processId, t.contextId, t.streamId
+UNION ALL
+{types};

@@ -1,18 +1,19 @@
 -- CUDA contexts, one row each.
 --
--- name: name that the program gave it through NVTX; NULL = none
--- is_green: 1 = a green context, which has a part of the device
--- multiprocessors: multiprocessors (SM) of a green context; NULL = all of the device
--- default_stream_id: its default stream
--- streams: streams that were made in it or had work
--- kernels: kernels that ran in it
--- copies: memory copies and sets that ran in it
--- work_time: sum of their durations, ns; work that overlaps counts more than once
--- first: start of the first of them, ns on CUPTI's clock; NULL = none with times
--- last: end of the last of them, ns on CUPTI's clock; NULL = none with times
--- device_id: its device
--- context_id: the context
--- process_id: its process
+-- name TEXT: name that the program gave it through NVTX; NULL = none
+-- is_green INTEGER: 1 = a green context, which has a part of the device
+-- multiprocessors INTEGER [count]: multiprocessors (SM) of a green context; NULL = all of the
+--   device
+-- default_stream_id INTEGER: its default stream
+-- streams INTEGER [count]: streams that were made in it or had work
+-- kernels INTEGER [count]: kernels that ran in it
+-- copies INTEGER [count]: memory copies and sets that ran in it
+-- work_time INTEGER [ns]: sum of their durations; work that overlaps counts more than once
+-- first INTEGER [ns]: start of the first of them, on CUPTI's clock; NULL = none with times
+-- last INTEGER [ns]: end of the last of them, on CUPTI's clock; NULL = none with times
+-- device_id INTEGER: its device
+-- context_id INTEGER: the context
+-- process_id INTEGER: its process
 CREATE VIEW contexts AS
 SELECT (SELECT s.value FROM CUPTI_ACTIVITY_KIND_NAME AS n JOIN StringTable AS s ON s._id_ = n.name
         WHERE n.objectKind = 4 AND n.objectContextId = c.contextId AND n.processId = c.processId
@@ -31,4 +32,6 @@ SELECT (SELECT s.value FROM CUPTI_ACTIVITY_KIND_NAME AS n JOIN StringTable AS s 
        c.processId AS process_id
 FROM CUPTI_ACTIVITY_KIND_CONTEXT AS c
 LEFT JOIN streams AS t ON t.context_id = c.contextId AND t.process_id = c.processId
-GROUP BY c._id_;
+GROUP BY c._id_
+UNION ALL
+{types};

@@ -2,21 +2,21 @@
 -- and device that worked for it. Work belongs to the range in which it was asked for, whenever it
 -- ran.
 --
--- name: message; NULL = none
--- path: messages of the ranges around it and its own, with / between
--- host_ms: how long the range was open, ms; NULL = never closed
--- gpu_busy_ms: time in which any of its work ran, ms
--- work: kernels, copies, sets and the like
--- kernels: of these, kernels
--- first: when the first began, ns on CUPTI's clock
--- last: when the last was over, ns on CUPTI's clock
--- start: when the range was opened, ns on CUPTI's clock
--- end: when it was closed, ns on CUPTI's clock; NULL = never
--- t_ms: start, ms after the first of the run
--- device_id: device that worked
--- range_id: nvtx_ranges.id
--- thread_id: thread that opened it
--- process_id: process that opened it
+-- name TEXT: message; NULL = none
+-- path TEXT: messages of the ranges around it and its own, with / between
+-- host_ms REAL [ms]: how long the range was open; NULL = never closed
+-- gpu_busy_ms REAL [ms]: time in which any of its work ran
+-- work INTEGER [count]: kernels, copies, sets and the like
+-- kernels INTEGER [count]: of these, kernels
+-- first INTEGER [ns]: when the first began, on CUPTI's clock
+-- last INTEGER [ns]: when the last was over, on CUPTI's clock
+-- start INTEGER [ns]: when the range was opened, on CUPTI's clock
+-- end INTEGER [ns]: when it was closed, on CUPTI's clock; NULL = never
+-- t_ms REAL [ms]: start, from the first of the run on
+-- device_id INTEGER: device that worked
+-- range_id INTEGER: nvtx_ranges.id
+-- thread_id INTEGER: thread that opened it
+-- process_id INTEGER: process that opened it
 CREATE VIEW nvtx_gpu AS
 SELECT n.value AS name,
        p.value AS path,

@@ -1,14 +1,14 @@
 -- NVTX marks: points in time that the program named.
 --
--- name: message; NULL = none
--- domain: NVTX domain; NULL = the default domain
--- time: when it was made, ns on CUPTI's clock
--- payload_int: payload that is a whole number, else NULL
--- payload_double: payload that is a floating-point number, else NULL
--- color: 0xAARRGGBB; NULL = none
--- category: category number; NULL or 0 = none
--- thread_id: thread that made it
--- process_id: process that made it
+-- name TEXT: message; NULL = none
+-- domain TEXT: NVTX domain; NULL = the default domain
+-- time INTEGER [ns]: when it was made, on CUPTI's clock
+-- payload_int INTEGER: payload that is a whole number, else NULL
+-- payload_double REAL: payload that is a floating-point number, else NULL
+-- color INTEGER: 0xAARRGGBB; NULL = none
+-- category INTEGER: category number; NULL or 0 = none
+-- thread_id INTEGER: thread that made it
+-- process_id INTEGER: process that made it
 CREATE VIEW nvtx_marks AS
 SELECT n.value AS name,
        d.value AS domain,

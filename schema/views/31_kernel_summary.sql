@@ -1,24 +1,33 @@
--- Kernels by name and device, with their times summed up. Percentiles: examples/queries.
+-- Kernels by name and device, with their times summed up.
 --
--- name: demangled name
--- short_name: name of the function alone
--- count: executions
--- timed: executions that have times; the columns below are of these
--- total: sum of durations, ns
--- average: mean duration, ns
--- shortest: least duration, ns
--- longest: greatest duration, ns
--- percent: share of the durations of all kernels of the device
--- first: start of the first, ns on CUPTI's clock
--- last: end of the last, ns on CUPTI's clock
--- device_id: device that ran them
+-- name TEXT: demangled name
+-- short_name TEXT: name of the function alone
+-- display_name TEXT: as short as is unique within the file, see kernels
+-- count INTEGER [count]: executions
+-- timed INTEGER [count]: executions that have times; the columns below are of these
+-- total INTEGER [ns]: sum of durations
+-- average REAL [ns]: mean duration
+-- median INTEGER [ns]: duration in the middle; of an even number the mean of the two, rounded down;
+--   NULL = the run is not over
+-- p90 INTEGER [ns]: least duration that 90 % do not exceed (nearest rank); NULL as median
+-- p99 INTEGER [ns]: the same of 99 %
+-- shortest INTEGER [ns]: least duration
+-- longest INTEGER [ns]: greatest duration
+-- percent REAL [%]: share of the durations of all kernels of the device
+-- first INTEGER [ns]: start of the first, on CUPTI's clock
+-- last INTEGER [ns]: end of the last, on CUPTI's clock
+-- device_id INTEGER: device that ran them
 CREATE VIEW kernel_summary AS
 SELECT coalesce(s.demangled, s.value) AS name,
        coalesce(s.short, s.demangled, s.value) AS short_name,
+       coalesce(s.display, s.short, s.value) AS display_name,
        k.count AS count,
        k.timed AS timed,
        k.total AS total,
        1.0 * k.total / k.timed AS average,
+       t.median AS median,
+       t.p90 AS p90,
+       t.p99 AS p99,
        k.shortest AS shortest,
        k.longest AS longest,
        100.0 * k.total / d.total AS percent,
@@ -43,4 +52,7 @@ JOIN (SELECT deviceId, sum(duration) AS total
             SELECT deviceId, nullif("end", 0) - nullif(start, 0)
             FROM CUPTI_ACTIVITY_KIND_KERNEL)
       GROUP BY deviceId) AS d ON d.deviceId = k.deviceId
-LEFT JOIN StringTable AS s ON s._id_ = nullif(k.name, 0);
+LEFT JOIN KERNEL_TIME AS t ON t.deviceId = k.deviceId AND t.name = k.name
+LEFT JOIN StringTable AS s ON s._id_ = nullif(k.name, 0)
+UNION ALL
+{types};

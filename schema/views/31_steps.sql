@@ -1,32 +1,36 @@
--- NVTX ranges that are called as steps of a training are: step, iteration, iter, batch or ProfilerStep
--- with a number behind or not, one row for each. Ask nvtx_gpu for ranges of other names.
+-- Steps of the program, one row each: NVTX ranges whose message --step REGEX is found in (RUN has it),
+-- without it those that are called as steps of a training are: step, iteration, iter, batch or
+-- ProfilerStep with a number behind or not. Where no range is called so, the windows between
+-- cudaProfilerStart and cudaProfilerStop. Ask nvtx_gpu for all ranges.
 --
--- name: message
--- host_ms: how long the step took on the host, ms; NULL = never closed
--- gpu_busy_ms: time in which work that was asked for in it ran, ms, of the busiest device; 0 = none
--- work: kernels, copies, sets and the like, of all devices
--- kernels: of these, kernels
--- start: when it was opened, ns on CUPTI's clock
--- end: when it was closed, ns on CUPTI's clock; NULL = never
--- t_ms: start, ms after the first of the run
--- range_id: nvtx_ranges.id
--- thread_id: thread that opened it
--- process_id: process that opened it
+-- name TEXT: message; cudaProfilerStart = such a window
+-- host_ms REAL [ms]: how long the step took on the host; NULL = never closed
+-- gpu_busy_ms REAL [ms]: time in which work that was asked for in it ran, of the busiest device; 0
+--   = none
+-- work INTEGER [count]: kernels, copies, sets and the like, of all devices
+-- kernels INTEGER [count]: of these, kernels
+-- start INTEGER [ns]: when it was opened, on CUPTI's clock
+-- end INTEGER [ns]: when it was closed, on CUPTI's clock; NULL = never
+-- t_ms REAL [ms]: start, from the first of the run on
+-- range_id INTEGER: nvtx_ranges.id; NULL = a window
+-- thread_id INTEGER: thread that opened it
+-- process_id INTEGER: process that opened it
 CREATE VIEW steps AS
-SELECT n.value AS name,
-       (r.stop - r.start) / 1e6 AS host_ms,
-       coalesce((SELECT max(t.busy) FROM RANGE_TIME AS t WHERE t.range = r._id_), 0) / 1e6
+SELECT coalesce(n.value, 'cudaProfilerStart') AS name,
+       (s.stop - s.start) / 1e6 AS host_ms,
+       coalesce(s.busy, (SELECT max(t.busy) FROM RANGE_TIME AS t WHERE t.range = s.range), 0) / 1e6
          AS gpu_busy_ms,
-       coalesce((SELECT sum(t.work) FROM RANGE_TIME AS t WHERE t.range = r._id_), 0) AS work,
-       coalesce((SELECT sum(t.kernels) FROM RANGE_TIME AS t WHERE t.range = r._id_), 0) AS kernels,
-       r.start AS start,
-       r.stop AS "end",
-       (r.start - (SELECT value FROM RUN WHERE key = 'zero_ns')) / 1e6 AS t_ms,
-       r._id_ AS range_id,
-       r.threadId AS thread_id,
-       r.processId AS process_id
-FROM NVTX_RANGE AS r
-JOIN StringTable AS n ON n._id_ = r.name
-WHERE rtrim(lower(n.value), ' 0123456789:/#_') IN
-      ('step', 'iteration', 'iter', 'batch', 'profilerstep', 'train step', 'train_step',
-       'training step', 'training_step', 'global step', 'global_step', 'train batch', 'train_batch');
+       coalesce(s.work, (SELECT sum(t.work) FROM RANGE_TIME AS t WHERE t.range = s.range), 0)
+         AS work,
+       coalesce(s.kernels, (SELECT sum(t.kernels) FROM RANGE_TIME AS t WHERE t.range = s.range), 0)
+         AS kernels,
+       s.start AS start,
+       s.stop AS "end",
+       (s.start - (SELECT value FROM RUN WHERE key = 'zero_ns')) / 1e6 AS t_ms,
+       s.range AS range_id,
+       s.threadId AS thread_id,
+       s.processId AS process_id
+FROM STEP AS s
+LEFT JOIN StringTable AS n ON n._id_ = nullif(s.name, 0)
+UNION ALL
+{types};

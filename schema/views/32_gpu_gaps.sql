@@ -1,19 +1,19 @@
 -- Times in which a device had no work, between its first and its last: the 10,000 longest of each
 -- device. gpu_utilization counts all.
 --
--- device_id: device without work
--- start: when the work before was over, ns on CUPTI's clock
--- end: when the work behind began, ns on CUPTI's clock
--- duration: ns
--- before: the work before: name of the kernel, else memcpy, memset, ...
--- behind: the work behind, in the same way
--- host_call: function that took most of the gap in the process whose work is behind; NULL = none
---   that was collected
--- host_call_ns: how much of the gap that call took, ns
--- range_name: NVTX range in which the work behind was asked for; NULL = none
--- range_path: messages of the ranges around it and its own, with / between
--- correlation_id: joins the call that asked for the work behind; 0 = none
--- t_ms: start, ms after the first of the run
+-- device_id INTEGER: device without work
+-- start INTEGER [ns]: when the work before was over, on CUPTI's clock
+-- end INTEGER [ns]: when the work behind began, on CUPTI's clock
+-- duration INTEGER [ns]: from start to end
+-- before TEXT: the work before: name of the kernel, else memcpy, memset, ...
+-- behind TEXT: the work behind, in the same way
+-- host_call TEXT: function that took most of the gap in the process whose work is behind; NULL =
+--   none that was collected
+-- host_call_ns INTEGER [ns]: how much of the gap that call took
+-- range_name TEXT: NVTX range in which the work behind was asked for; NULL = none
+-- range_path TEXT: messages of the ranges around it and its own, with / between
+-- correlation_id INTEGER: joins the call that asked for the work behind; 0 = none
+-- t_ms REAL [ms]: start, from the first of the run on
 CREATE VIEW gpu_gaps AS
 SELECT g.deviceId AS device_id,
        g.start AS start,
@@ -42,4 +42,6 @@ LEFT JOIN StringTable AS h ON h._id_ = nullif(g.nameBehind, 0)
 LEFT JOIN NVTX_RANGE AS w ON w._id_ = g.range
 LEFT JOIN NVTX_PATH AS p ON p.range = g.range
 LEFT JOIN StringTable AS rn ON rn._id_ = nullif(w.name, 0)
-LEFT JOIN StringTable AS rp ON rp._id_ = p.path;
+LEFT JOIN StringTable AS rp ON rp._id_ = p.path
+UNION ALL
+{types};

@@ -1,15 +1,16 @@
 -- Calls in which the host waited for the GPU, one row each: synchronizations, and copies that are
 -- not asynchronous.
 --
--- name: function that was called, the runtime's where it was one; NULL = the call was not collected
--- waits_for: event, stream, context or copy
--- start: start of the call on the host, ns on CUPTI's clock; NULL = not collected
--- end: its end, ns on CUPTI's clock; NULL = not collected
--- duration: how long the call took, ns; NULL = not collected
--- bytes: bytes copied; NULL = it was a synchronization
--- correlation_id: joins api_calls.correlation_id
--- thread_id: thread that waited
--- process_id: process that waited
+-- name TEXT: function that was called, the runtime's where it was one; NULL = the call was not
+--   collected
+-- waits_for TEXT: event, stream, context or copy
+-- start INTEGER [ns]: start of the call on the host, on CUPTI's clock; NULL = not collected
+-- end INTEGER [ns]: its end, on CUPTI's clock; NULL = not collected
+-- duration INTEGER [ns]: how long the call took; NULL = not collected
+-- bytes INTEGER [bytes]: how much was copied; NULL = it was a synchronization
+-- correlation_id INTEGER: joins api_calls.correlation_id
+-- thread_id INTEGER: thread that waited
+-- process_id INTEGER: process that waited
 CREATE VIEW blocking_calls AS
 SELECT (SELECT substr(n.name, 1, length(n.name) - length(ltrim(n.name, '_')) +
                                  instr(ltrim(n.name, '_') || '_', '_') - 1)
@@ -44,4 +45,6 @@ FROM (SELECT processId, correlationId, min(waits_for) AS waits_for, sum(bytes) A
       GROUP BY processId, correlationId) AS w
 LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r ON r.correlationId = nullif(w.correlationId, 0)
 LEFT JOIN CUPTI_ACTIVITY_KIND_DRIVER AS d
-  ON r._id_ IS NULL AND d.correlationId = nullif(w.correlationId, 0);
+  ON r._id_ IS NULL AND d.correlationId = nullif(w.correlationId, 0)
+UNION ALL
+{types};

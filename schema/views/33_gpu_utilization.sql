@@ -1,14 +1,14 @@
 -- How much of the time between its first work and its last each device was busy.
 --
--- device_id: the device
--- span_ms: from its first work to its last, ms
--- busy_ms: time in which it had work, ms
--- kernels_only_ms: time in which kernels ran and nothing else did, ms
--- copies_only_ms: time in which copies, sets and the like ran and no kernel, ms
--- both_ms: time in which both did, ms
--- idle_ms: time in which it had no work, ms
--- busy_share: busy_ms / span_ms, from 0 to 1
--- gaps: times in which it had no work
+-- device_id INTEGER: the device
+-- span_ms REAL [ms]: from its first work to its last
+-- busy_ms REAL [ms]: time in which it had work
+-- kernels_only_ms REAL [ms]: time in which kernels ran and nothing else did
+-- copies_only_ms REAL [ms]: time in which copies, sets and the like ran and no kernel
+-- both_ms REAL [ms]: time in which both did
+-- idle_ms REAL [ms]: time in which it had no work
+-- busy_share REAL [share]: busy_ms / span_ms, from 0 to 1
+-- gaps INTEGER [count]: times in which it had no work
 CREATE VIEW gpu_utilization AS
 SELECT deviceId AS device_id,
        (last - first) / 1e6 AS span_ms,
@@ -19,4 +19,6 @@ SELECT deviceId AS device_id,
        (last - first - busy) / 1e6 AS idle_ms,
        busy * 1.0 / (last - first) AS busy_share,
        gaps AS gaps
-FROM DEVICE_TIME;
+FROM DEVICE_TIME
+UNION ALL
+{types};

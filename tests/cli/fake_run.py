@@ -8,6 +8,7 @@ import ctypes
 import os
 import pathlib
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -98,6 +99,23 @@ class FakeTest(unittest.TestCase):
         if check is not None:
             self.assertEqual(run.code, check, run.stderr)
         return run
+
+    def wait_for_rows(self, table):
+        """Until the file that is being recorded has some."""
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            time.sleep(0.05)
+            if not self.output.exists():
+                continue
+            try:
+                database = sqlite3.connect(f"file:{self.output}?mode=ro", uri=True)
+                found = database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+                database.close()
+                if found:
+                    return
+            except sqlite3.Error:
+                pass
+        self.fail(f"{table} stays empty")
 
     def database(self, path=None, integrity=True):
         database = Profile(path or self.output)

@@ -34,6 +34,9 @@ def database(path):
     connection.close()
 
 
+COMPUTED_COLUMN = ("StringTable", "display")
+
+
 def schema(connection):
     return {
         (row["type"], row["name"]): row["sql"]
@@ -42,15 +45,22 @@ def schema(connection):
 
 
 def rows(connection, table):
-    """By their numbers; those of a table without numbers by themselves."""
+    """By their numbers; those of a table without numbers by themselves. Without what is computed
+    anew of a part."""
+    names = [row["name"] for row in connection.execute(f'PRAGMA table_info("{table}")')]
+    columns = ", ".join(f'"{name}"' for name in names if (table, name) != COMPUTED_COLUMN)
     try:
-        return {row[0]: row for row in connection.execute(f'SELECT rowid, * FROM "{table}"')}
+        return {
+            row[0]: row for row in connection.execute(f'SELECT rowid, {columns} FROM "{table}"')
+        }
     except sqlite3.OperationalError:
         return {tuple(row): row for row in connection.execute(f'SELECT * FROM "{table}"')}
 
 
 # Computed anew, of what is in the part.
-DERIVED = ("NVTX_PATH", "LAUNCH_RANGE", "RANGE_TIME", "DEVICE_TIME", "STREAM_TIME", "GPU_GAP")
+DERIVED = ("NVTX_PATH", "LAUNCH_RANGE", "RANGE_TIME", "DEVICE_TIME", "STREAM_TIME", "GPU_GAP",
+           "COPY_TIME", "LAUNCH_SHAPE", "KERNEL_TIME", "API_TIME", "MEMORY_USE", "MEMORY_MAXIMUM",
+           "MEMORY_OWNER", "STEP")  # fmt: skip
 
 
 class Whole:

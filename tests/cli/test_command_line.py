@@ -1,4 +1,5 @@
 """The command line: nvprof's options and grammar."""
+# ctest-labels: plain
 
 import re
 import unittest
@@ -118,8 +119,9 @@ class Grammar(CommandLine):
     def test_options_that_make_no_sense_together(self):
         for words, why in (
             (["--print-gpu-trace", "--top", "3"], "--top is for summaries; a trace has all rows."),
-            (["--csv", "--json"], "Use either --csv or --json."),
-            (["--json", "--csv"], "Use either --csv or --json."),
+            (["--csv", "--json"], "Use one of --csv, --csv=plain and --json."),
+            (["--json", "--csv"], "Use one of --csv, --csv=plain and --json."),
+            (["--csv", "--csv=plain"], "Use one of --csv, --csv=plain and --json."),
             (["--from", "3", "--to", "2"], "--from is not before --to."),
             (["--from", "2", "--to", "2"], "--from is not before --to."),
         ):

@@ -1,4 +1,5 @@
 """Completion in shells: what a shell makes of a line that is typed into it."""
+# ctest-labels: plain
 
 import os
 import pathlib

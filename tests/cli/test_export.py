@@ -3,6 +3,7 @@
 nvprof reads columns by their place, cuts numbers to 32 bits, knows nothing of processes and prints
 the name that CUDA 11.8 has for a cbid. So the exported file is looked at in that way.
 """
+# ctest-labels: plain
 
 import collections
 import json

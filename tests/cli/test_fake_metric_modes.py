@@ -81,12 +81,14 @@ class Multiplex(MetricTest):
 
         generous = measured(150, "1000%")
         self.assertEqual(generous.statistic("metrics_launches"), 6000)
-        self.assertGreater(generous.statistic("metrics_ranges"), 4000)
         # Long enough to earn the first start of a profiler object, which is taken to cost 0.2 s.
         narrow = measured(1000, "50%")
         self.assertEqual(narrow.statistic("metrics_launches"), 40000)
         self.assertGreater(narrow.statistic("metrics_ranges"), 0)
-        self.assertLess(narrow.statistic("metrics_ranges"), 10000)
+        # How much either measures depends on the machine and what else it does.
+        shares = [run.statistic("metrics_ranges") / run.statistic("metrics_launches")
+                  for run in (generous, narrow)]  # fmt: skip
+        self.assertGreater(shares[0], 2 * shares[1])
         # A third of the run; one window may be begun that is dearer than was thought.
         self.assertGreater(narrow.statistic("metrics_overhead_permille"), 100)
         self.assertLess(narrow.statistic("metrics_overhead_permille"), 600)

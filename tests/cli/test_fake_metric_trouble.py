@@ -254,7 +254,7 @@ class NoMetrics(MetricTest):
     def test_cupti_without_range_profiler(self):
         run, database = self.measure("hello", 5, cupti=BARE_CUPTI)
         told = self.notices(run)
-        self.assertIn(f"{BARE_CUPTI} has no range profiler", told[0])
+        self.assertIn(f"{BARE_CUPTI} has no host profiling API", told[0])
         self.assertIn("traced without metrics", told[0])
         self.assertIn("--cupti PATH", told[1])
         self.assertEqual(database.count("CONCURRENT_KERNEL"), 13)

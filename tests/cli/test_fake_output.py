@@ -1,5 +1,6 @@
 # ctest-requires: cupti
 """What gpuprof does to the outside: output files, exit codes, the target's own output."""
+# ctest-labels: plain
 
 import os
 import re

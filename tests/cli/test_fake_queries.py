@@ -1,5 +1,6 @@
 # ctest-requires: cupti
 """Calls that only ask: left out, asked for, and what the file and the reports say of it."""
+# ctest-labels: plain
 
 import sqlite3
 import subprocess

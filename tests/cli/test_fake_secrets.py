@@ -1,5 +1,6 @@
 # ctest-requires: cupti
 """What profiles do not tell: secrets of the environment, command lines, who made them and where."""
+# ctest-labels: plain
 
 import json
 import os

@@ -21,6 +21,14 @@ COMPUTED = (
     "DEVICE_TIME",
     "STREAM_TIME",
     "GPU_GAP",
+    "COPY_TIME",
+    "LAUNCH_SHAPE",
+    "KERNEL_TIME",
+    "API_TIME",
+    "MEMORY_USE",
+    "MEMORY_MAXIMUM",
+    "MEMORY_OWNER",
+    "STEP",
 )
 
 
@@ -52,6 +60,7 @@ class Finish(unittest.TestCase):
         connection = sqlite3.connect(self.cut)
         for table in COMPUTED:
             connection.execute(f"DELETE FROM {table}")
+        connection.execute("UPDATE StringTable SET display = NULL")
         connection.execute("UPDATE RUN SET value = 0 WHERE key = 'finished'")
         for (index,) in connection.execute(
             "SELECT name FROM sqlite_master WHERE type = 'index' AND name LIKE 'INDEX_%'"
@@ -79,6 +88,25 @@ class Finish(unittest.TestCase):
         self.assertEqual(self.cut.read_bytes(), before)
         self.assert_finished(self.folder / "made.sqlite")
 
+    @unittest.skipIf(sqlite3.sqlite_version_info < (3, 35), "SQLite drops no columns")
+    def test_of_an_older_gpuprof(self):
+        """It lacks tables and a column that today's views ask for."""
+        connection = sqlite3.connect(self.cut)
+        for (view,) in connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'view'"
+        ).fetchall():
+            connection.execute(f"DROP VIEW {view}")
+        for table in ("LAUNCH_SHAPE", "KERNEL_TIME", "STEP"):
+            connection.execute(f"DROP TABLE {table}")
+        connection.execute("ALTER TABLE StringTable DROP COLUMN display")
+        for view in ("kernels", "steps"):
+            connection.execute(f"CREATE VIEW {view} AS SELECT 1 AS name")
+        connection.commit()
+        connection.close()
+        self.gpuprof("finish", self.cut)
+        for sql in ("SELECT * FROM kernels ORDER BY start", "SELECT * FROM steps ORDER BY start"):
+            self.assertEqual(self.rows(self.cut, sql), self.rows(self.whole, sql))
+
     def test_in_place(self):
         self.cut_short()
         said = self.gpuprof("finish", self.cut)
@@ -90,6 +118,39 @@ class Finish(unittest.TestCase):
         )
         self.gpuprof("finish", self.cut, "-q")  # once more
         self.assert_finished(self.cut)
+
+    def test_where_nothing_but_computing_was_left_out(self):
+        """As a launcher that was interrupted leaves its file."""
+        self.cut_short()
+        connection = sqlite3.connect(self.cut)
+        connection.execute("INSERT INTO RUN VALUES('not_computed', 'indexes')")
+        connection.commit()
+        connection.close()
+        said = subprocess.run([GPUPROF, "-i", self.cut], capture_output=True, text=True).stderr
+        self.assertIn("All records are there; gpuprof finish", said)
+        self.gpuprof("finish", self.cut, "-q")
+        self.assert_finished(self.cut)
+        told = "SELECT key, value FROM RUN WHERE key IN ('finished', 'not_computed')"
+        self.assertEqual(self.rows(self.cut, told), [("finished", 1)])
+
+    def test_a_file_of_nvprof(self):
+        foreign = self.folder / "nvprof.sqlite"
+        connection = sqlite3.connect(foreign)
+        connection.executescript(
+            "CREATE TABLE Version(version INTEGER); INSERT INTO Version VALUES(18);"
+            "CREATE TABLE StringTable(_id_ INTEGER PRIMARY KEY, value TEXT);"
+            "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(_id_ INTEGER PRIMARY KEY, cbid INT, "
+            "start INT, [end] INT, processId INT, threadId INT, correlationId INT, returnValue INT);"
+            "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(1, 211, 10, 20, 1, 1, 1, 0);"
+        )
+        connection.close()
+        said = self.gpuprof("finish", foreign, "-o", self.folder / "made.sqlite")
+        self.assertIn("indexes were made, but it has no tables", said)
+        indexes = "SELECT name FROM sqlite_master WHERE type = 'index'"
+        self.assertEqual(
+            self.rows(self.folder / "made.sqlite", indexes),
+            [("INDEX_CUPTI_ACTIVITY_KIND_RUNTIME",)],
+        )
 
     def test_a_file_that_somebody_writes(self):
         self.cut_short()

@@ -1,4 +1,5 @@
 """Help, the man page, versions."""
+# ctest-labels: plain
 
 import re
 import shutil

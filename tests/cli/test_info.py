@@ -3,9 +3,10 @@
 import os
 import pathlib
 import sqlite3
+import subprocess
 import unittest
 
-from profile_tools import PREFIX, Tools, database, rows, schema
+from profile_tools import GPUPROF, PREFIX, Tools, database, rows, schema
 
 
 class Info(Tools):
@@ -33,6 +34,15 @@ class Info(Tools):
         for word in ("./two_processes", "NVIDIA H200", "CUPTI 13.5", "CUDA 13.0", "status 0",
                      " KiB", "complete", "nothing"):  # fmt: skip
             self.assertIn(word, text)
+
+    def test_output_that_cannot_be_written(self):
+        path = self.capture("vector_add")
+        for words in (["info", path], ["info", path, "--json"], ["schema"]):
+            with self.subTest(words=words), open("/dev/full", "w") as full:
+                ran = subprocess.run([GPUPROF, *words], stdout=full, stderr=subprocess.PIPE,
+                                     text=True, timeout=120)  # fmt: skip
+                self.assertEqual(ran.returncode, 21)
+                self.assertIn("No space left", ran.stderr)
 
     def test_losses(self):
         path = self.capture("die")

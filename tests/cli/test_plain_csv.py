@@ -1,4 +1,5 @@
 """--csv=plain: the rows of --json as one table, with nothing around it."""
+# ctest-labels: plain
 
 import csv
 import json

@@ -1,4 +1,5 @@
 """gpuprof slice, on files of ours and of nvprof."""
+# ctest-labels: plain
 
 import contextlib
 import json

@@ -1,4 +1,5 @@
 """gpuprof truncate, and old SQLite on what the tools write."""
+# ctest-labels: plain
 
 import subprocess
 import sys

@@ -72,6 +72,7 @@ struct Hooks {
   void (*context_created)(void* context, std::uint32_t id, std::uint32_t device);
   void (*context_destroyed)(void* context, std::uint32_t id);
   void (*module_loaded)(void* context, std::uint32_t id, const void* cubin, std::size_t size);
+  void (*module_unloaded)(void* context, std::uint32_t id);
   void (*state_error)();
 };
 

@@ -2,11 +2,11 @@
 // and a configuration file.
 //
 // Commands are parsed and not run, for they would write the files that the words name.
-#include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "apps/gpuprof/commands.hpp"
+#include "apps/gpuprof/option/option_table.hpp"
 #include "apps/gpuprof/option/presets.hpp"
-#include "apps/gpuprof/option/table.hpp"
 #include "libprof/launch/file_name.hpp"
 #include "libprof/record/trace_selection.hpp"
 #include "tests/fuzz/support.hpp"
@@ -25,12 +25,12 @@ std::vector<std::string> words_of(std::string_view text) {
 }
 
 void subcommand(const app::Subcommand& command, const std::vector<std::string>& words) {
-  CLI::App parser;
-  const std::function<int()> run = command.declare(parser);  // keeps what is declared
-  try {
-    parser.parse(std::vector<std::string>(words.rbegin(), words.rend() - 1));
-  } catch (const CLI::Error&) {
-  }
+  // It would be printed.
+  if (std::ranges::any_of(words, [](const auto& word) { return word == "-h" || word == "--help"; }))
+    return;
+  app::Grammar grammar;
+  const std::function<int()> run = command.declare(grammar);  // keeps what is declared
+  grammar.parse(command.name, command.help, {words.begin() + 1, words.end()});
 }
 
 // The same text as a configuration file.

@@ -8,6 +8,7 @@ GPUPROF is the path of the gpuprof binary, GPUPROF_SOURCE the root of the source
 writes docs/schema.md, the options in docs/nvprof.md, the exit codes, the tables in docs/metrics.md and the output of
 README.md's queries anew.
 """
+# ctest-labels: plain
 
 import glob
 import os

@@ -4,6 +4,7 @@ GPUPROF is the path of the gpuprof binary. The pandas file is skipped where pand
 """
 
 import importlib.util
+import lzma
 import os
 import pathlib
 import shutil
@@ -20,6 +21,7 @@ CAPTURES = sorted(
     for folder in (SOURCE, BUILD)
     for capture in (folder / "tests" / "captures").glob("*.gpcap")
 )
+SASS = SOURCE / "tests" / "golden" / "count_lines.sqlite.xz"
 QUERIES = SOURCE / "examples" / "queries"
 GPUPROF = os.environ.get("GPUPROF")
 
@@ -36,6 +38,11 @@ class Examples(unittest.TestCase):
             subprocess.run([GPUPROF, "replay", "-q", "-o", path, capture], check=True)
             cls.databases[capture.stem] = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
             cls.addClassCleanup(cls.databases[capture.stem].close)
+        # examples/count_lines 3 with -a global_access,… on an H200.
+        path = cls.folder / "count_lines.sqlite"
+        path.write_bytes(lzma.decompress(SASS.read_bytes()))
+        cls.databases["count_lines"] = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        cls.addClassCleanup(cls.databases["count_lines"].close)
 
     def test_each_query_finds_something(self):
         files = sorted(QUERIES.glob("*.sql"))
@@ -50,6 +57,49 @@ class Examples(unittest.TestCase):
                     name: len(run.execute(text).fetchall()) for name, run in self.databases.items()
                 }
                 self.assertTrue(any(rows.values()), rows)
+
+    def test_what_the_lines_of_an_h200_did(self):
+        """As examples/count_lines.cu says itself: 3 launches of 2,048 warps."""
+        numbers = {}
+        source = (SOURCE / "examples" / "count_lines.cu").read_text()
+        for number, line in enumerate(source.splitlines(), 1):
+            _, comment, name = line.partition("// counts: ")
+            if comment:
+                numbers[number] = name.strip()
+        warps = 3 * 2048
+
+        def counted(columns, table):
+            return {
+                numbers[row[0]]: row[1:]
+                for row in self.databases["count_lines"].execute(
+                    f"""SELECT lineNumber, {columns} FROM CUPTI_ACTIVITY_KIND_{table} AS t
+                        JOIN CUPTI_ACTIVITY_KIND_SOURCE_LOCATOR AS l ON l.id = t.sourceLocatorId"""
+                )
+                if row[0] in numbers
+            }
+
+        self.assertEqual(
+            counted("executed, l2_transactions, theoreticalL2Transactions", "GLOBAL_ACCESS"),
+            {
+                "load": (warps, 4 * warps, 4 * warps),
+                "store": (warps, 4 * warps, 4 * warps),
+                "strided_load": (warps, 32 * warps, 4 * warps),
+                "store_again": (warps, 4 * warps, 4 * warps),
+            },
+        )
+        self.assertEqual(
+            counted("executed, sharedTransactions, theoreticalSharedTransactions", "SHARED_ACCESS"),
+            {"conflicting_store": (warps, 32 * warps, warps), "shared_load": (warps, warps, warps)},
+        )
+        self.assertEqual(
+            counted("executed, threadsExecuted, diverged", "BRANCH"),
+            {
+                "divergent_branch": (warps, 32 * warps, warps),
+                "divergent_loop": (3 * warps, 16 * 3 * warps, 0),
+                "uniform_branch": (warps, 32 * warps, 0),
+                "uniform_loop": (3 * warps // 2, 32 * 3 * warps // 2, 0),
+            },
+        )
 
     def test_each_query_says_what_it_answers(self):
         for file in QUERIES.glob("*.sql"):

@@ -10,6 +10,7 @@ docs/nvprof.md shows them side by side.
 
 GPUPROF is the path of the gpuprof binary. One test alone: test_nvprof.py Nvprof.test_nvtx_csv_default
 """
+# ctest-labels: plain
 
 import ctypes
 import functools

@@ -3,6 +3,7 @@
 Replays every capture of tests/captures, and one written here. Skipped where no old SQLite is built
 and cargo is not there or cannot fetch its sources: see scripts/old_sqlite.
 """
+# ctest-labels: plain
 
 import os
 import pathlib

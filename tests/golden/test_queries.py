@@ -3,10 +3,13 @@
 Each capture is asked, and a copy of it in which all work of the GPU lies close together, so that
 kernels, copies and streams overlap; in the captures they hardly do.
 
-GPUPROF is the path of the gpuprof binary.
+GPUPROF is the path of the gpuprof binary. GPUPROF_PROFILES may name finished profiles, with : between:
+they are asked in place of the captures.
 """
+# ctest-labels: plain
 
 import collections
+import json
 import os
 import pathlib
 import random
@@ -24,6 +27,7 @@ CAPTURES = sorted(
     for folder in (SOURCE, BUILD)
     for capture in (folder / "tests" / "captures").glob("*.gpcap")
 )
+PROFILES = [pathlib.Path(p) for p in os.environ.get("GPUPROF_PROFILES", "").split(":") if p]
 QUERIES = SOURCE / "examples" / "queries"
 GPUPROF = os.environ.get("GPUPROF")
 
@@ -132,6 +136,53 @@ def percentile(values, percent):
     return sorted(values)[-(-len(values) * percent // 100) - 1]
 
 
+def middle(values):
+    """Of an even number the mean of the two in the middle, rounded down."""
+    values = sorted(values)
+    return (values[(len(values) - 1) // 2] + values[len(values) // 2]) // 2
+
+
+def spread(times):
+    return middle(times), percentile(times, 90), percentile(times, 99)
+
+
+def memory_key(row):
+    pool = {0: None, 1: "local", 2: "imported"}[row["poolType"] or 0]
+    return row["processId"], row["deviceId"], MEMORY[row["memoryKind"]], pool
+
+
+# KiB of shared memory that a multiprocessor can be set to.
+SHARED_MEMORY = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)
+
+
+def occupancy(kernel, device, reserved):
+    """Share of a multiprocessor's warps, what limits it, waves: for devices from compute capability
+    8.0 on."""
+    assert device["computeCapabilityMajor"] >= 8
+    warps = -(-kernel["blockX"] * kernel["blockY"] * kernel["blockZ"] // 32)
+    shared = kernel["staticSharedMemory"] + kernel["dynamicSharedMemory"] + reserved
+    of_block = -(-shared // 128) * 128
+    room = device["maxSharedMemoryPerMultiprocessor"]
+    if kernel["isSharedMemoryCarveoutRequested"]:
+        wanted = kernel["sharedMemoryCarveoutRequested"] * room // 100
+        room = min(1024 * k for k in SHARED_MEMORY if 1024 * k >= max(wanted, of_block))
+    fit = {
+        "warps": device["maxWarpsPerMultiprocessor"] // warps,
+        "registers": 2**30,
+        "shared memory": room // of_block,
+        "blocks": device["maxBlocksPerMultiprocessor"],
+    }
+    if kernel["registersPerThread"]:
+        of_warp = -(-kernel["registersPerThread"] * 32 // 256) * 256
+        per_quarter = device["maxRegistersPerMultiprocessor"] // 4 // of_warp
+        fit["registers"] = per_quarter * 4 // warps
+    blocks = min(fit.values())
+    limiter = ", ".join(what for what, number in fit.items() if number == blocks)
+    grid = kernel["gridX"] * kernel["gridY"] * kernel["gridZ"]
+    share = blocks * warps / device["maxWarpsPerMultiprocessor"]
+    return share, limiter, grid / blocks / device["numMultiprocessors"]
+
+
 def crowd(path, seed):
     """Puts all work of the GPU into 50 us."""
     chance = random.Random(seed)
@@ -168,7 +219,10 @@ class Queries(unittest.TestCase):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="queries-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder)
         cls.runs = {}
-        for seed, capture in enumerate(CAPTURES):
+        for path in PROFILES:
+            cls.runs[path.stem] = Run(path)
+            cls.addClassCleanup(cls.runs[path.stem].close)
+        for seed, capture in enumerate([] if PROFILES else CAPTURES):
             path = cls.folder / f"{capture.stem}.sqlite"
             subprocess.run([GPUPROF, "replay", "-q", "-o", path, capture], check=True)
             crowded = cls.folder / f"{capture.stem}_crowded.sqlite"
@@ -206,6 +260,7 @@ class Queries(unittest.TestCase):
                              idle / 1e6))  # fmt: skip
         self.check(run.answer("gpu_utilization"), expected)
 
+    @unittest.skipIf(PROFILES, "profiles are as they are")
     def test_work_overlaps_in_the_crowded_copies(self):
         rows = [row for run in self.runs.values() for row in run.answer("gpu_utilization")]
         self.assertTrue(any(row["both_ms"] > 0 for row in rows))
@@ -223,7 +278,7 @@ class Queries(unittest.TestCase):
                     if any(each.kind == "memcpy" for each in busy):
                         copying += length
                         beside += length if any(computes(e) for e in busy) else 0
-                expected.append((device, f"[CUDA memcpy {direction}]", copying / 1e6, beside / 1e6,
+                expected.append((device, direction, copying / 1e6, beside / 1e6,
                                  100 * beside / copying))  # fmt: skip
         rows = run.answer("copy_overlap")
         self.check(rows, expected)
@@ -286,7 +341,7 @@ class Queries(unittest.TestCase):
         ]  # fmt: skip
         rows = run.answer("launch_latency")
         for row in rows:
-            self.assertTrue(row.pop("short_name"))
+            self.assertTrue(row.pop("display_name"))
             self.assertTrue(row.pop("api_name").startswith("cu"))
         self.check(rows, expected)
         self.descends(rows, "median_us")
@@ -323,6 +378,7 @@ class Queries(unittest.TestCase):
                              sum(work.kind == "kernel" for work in inside), busy / 1e6))  # fmt: skip
         self.check(run.answer("steps"), expected)
 
+    @unittest.skipIf(PROFILES, "profiles are as they are")
     def test_there_are_steps(self):
         self.assertEqual([row["step"] for row in self.runs["torch_step"].answer("steps")],
                          ["step 0", "step 1"])  # fmt: skip
@@ -330,41 +386,106 @@ class Queries(unittest.TestCase):
     @for_each_run
     def test_memory_peak(self, run):
         in_use, peaks = collections.Counter(), {}
-        operations = run.table("MEMORY2")
-        for row in sorted(operations, key=lambda row: row["timestamp"]):
-            key = row["processId"], row["deviceId"], MEMORY[row["memoryKind"]]
-            in_use[key] += row["bytes"] if row["memoryOperationType"] == 1 else -row["bytes"]
-            peaks[key] = max(peaks.get(key, -(2**62)), in_use[key])
+        for row in sorted(run.table("MEMORY2"), key=lambda row: row["timestamp"]):
+            key = memory_key(row)
+            if row["memoryOperationType"] == 2:
+                in_use[key] -= row["bytes"]
+                continue
+            in_use[key] += row["bytes"]
+            if in_use[key] > peaks.get(key, (-(2**62),))[0]:
+                peaks[key] = in_use[key], row["timestamp"]
         rows = run.answer("memory_peak")
-        for row in rows:
-            self.assertGreaterEqual(row.pop("at_ms"), 0)
-        self.check(rows, [(*key, peak / 1e6) for key, peak in peaks.items()])
+        self.check(rows, [(*key, peak / 1e6, (time - run.zero) / 1e6)
+                          for key, (peak, time) in peaks.items()])  # fmt: skip
         self.descends(rows, "peak_megabytes")
+        owned = collections.Counter()
+        for row in run.rows("SELECT * FROM memory_owners"):
+            key = row["process_id"], row["device_id"], row["memory"], row["pool_type"]
+            owned[key] += row["bytes"]
+        if all(row["memoryOperationType"] == 1 for row in run.table("MEMORY2")):
+            self.assertEqual(owned, {key: peak for key, (peak, time) in peaks.items()})
 
     @for_each_run
     def test_memory_timeline(self, run):
         in_use, expected = collections.Counter(), []
         for row in sorted(run.table("MEMORY2"), key=lambda row: row["timestamp"]):
-            key = row["processId"], row["deviceId"], MEMORY[row["memoryKind"]]
+            key = memory_key(row)
             change = row["bytes"] if row["memoryOperationType"] == 1 else -row["bytes"]
             in_use[key] += change
             expected.append(((row["timestamp"] - run.zero) / 1e6, *key, change, in_use[key]))
         self.check(run.answer("memory_timeline"), expected)
 
     @for_each_run
+    def test_low_occupancy(self, run):
+        devices = {(row["processId"], row["id"]): row for row in run.table("DEVICE")}
+        reserved = {
+            (row["processId"], row["deviceId"]): row["valueInt"]
+            for row in run.table("DEVICE_ATTRIBUTE")
+            if row["flags"] == 1 and row["attributeId"] == 111
+        }
+        groups = collections.defaultdict(list)
+        for kind in ("KERNEL", "CONCURRENT_KERNEL"):
+            for kernel in run.table(kind):
+                key = kernel["processId"], kernel["deviceId"]
+                if key in devices and key in reserved:
+                    found = occupancy(kernel, devices[key], reserved[key])
+                    groups[(kernel["name"], *found[:2])].append((kernel, found[2]))
+        expected = []
+        for (_, share, limiter), of in groups.items():
+            times = [k["end"] - k["start"] for k, _ in of if k["start"] and k["end"]]
+            if share < 0.5:
+                expected.append((share, limiter, min(waves for _, waves in of), len(of),
+                                 sum(times) / 1e6 if times else None))  # fmt: skip
+        rows = run.answer("low_occupancy")
+        self.assertTrue(all(row.pop("display_name") for row in rows))
+        self.check(rows, expected)
+
+    def test_there_is_low_occupancy(self):
+        if "torch_step" not in self.runs:
+            self.skipTest("for a capture")
+        self.assertTrue(self.runs["torch_step"].answer("low_occupancy"))
+
+    @for_each_run
     def test_kernel_percentiles(self, run):
         kernels = collections.defaultdict(list)
-        for each in run.work():
-            if each.kind == "kernel":
-                kernels[each.name].append(each.end - each.begin)
+        for kind in ("KERNEL", "CONCURRENT_KERNEL"):
+            for row in run.table(kind):
+                if 0 < row["start"] < row["end"]:
+                    kernels[row["deviceId"], row["name"]].append(row["end"] - row["start"])
         expected = [
-            (len(times), sum(times) / 1e6, sum(times) / len(times) / 1e3,
-             *(percentile(times, rank) / 1e3 for rank in (50, 90, 99)), max(times) / 1e3)
-            for times in kernels.values()
+            (device, len(times), sum(times) / 1e6, sum(times) / len(times) / 1e3,
+             *(time / 1e3 for time in spread(times)), max(times) / 1e3)
+            for (device, _), times in kernels.items()
         ]  # fmt: skip
         rows = run.answer("kernel_percentiles")
-        self.assertTrue(all(row.pop("short_name") for row in rows))
+        self.assertTrue(all(row.pop("display_name") for row in rows))
         self.check(rows, expected)
+
+    @for_each_run
+    def test_percentiles_are_those_of_the_reports(self, run):
+        printed = subprocess.run(
+            [GPUPROF, "-i", run.path, "--stats", "--json"], check=True, capture_output=True
+        )
+        found = collections.Counter()
+        for table in json.loads(printed.stdout)["tables"]:
+            whole = table["table"] == "summary" and "range" not in table
+            for row in table["rows"] if whole else []:
+                if row["type"] == "GPU activities" and not row["name"].startswith("[CUDA"):
+                    found[row["median_ns"], row["p90_ns"], row["p99_ns"]] += 1
+        summary = run.rows(
+            "SELECT name, count(*), median, p90, p99 FROM kernel_summary WHERE timed > 0 GROUP BY name"
+        )
+        if all(row[1] == 1 for row in summary):  # else the reports have several as one
+            self.assertEqual(found, collections.Counter(tuple(row)[2:] for row in summary))
+
+    @for_each_run
+    def test_display_names(self, run):
+        rows = run.rows("SELECT DISTINCT display_name, mangled_name, short_name FROM kernels")
+        displays = [row[0] for row in rows]
+        self.assertEqual(len(set(displays)), len(rows))
+        for display, mangled, short in rows:
+            self.assertTrue(display.startswith(short) or display == mangled, display)
+            self.assertLessEqual(len(display), max(80, len(short) + 2))
 
     @for_each_run
     def test_blocking_calls(self, run):
@@ -422,7 +543,9 @@ class Queries(unittest.TestCase):
             times = [each.end - each.begin for each in kernels[device, name]]
             total = sum(times)
             expected.append((name, count, len(times), total or None,
-                             total / len(times) if times else None, min(times, default=None),
+                             total / len(times) if times else None,
+                             *(spread(times) if times else (None, None, None)),
+                             min(times, default=None),
                              max(times, default=None),
                              100 * total / totals[device] if times else None,
                              min((each.begin for each in kernels[device, name]), default=None),
@@ -430,6 +553,7 @@ class Queries(unittest.TestCase):
                              device))  # fmt: skip
         rows = [dict(row) for row in run.rows("SELECT * FROM kernel_summary")]
         self.assertTrue(all(row.pop("short_name") for row in rows))
+        self.assertTrue(all(row.pop("display_name") for row in rows))
         if len({row["name"] for row in rows}) == len(rows):  # else names are the same for people
             self.check(rows, expected)
 
@@ -448,8 +572,8 @@ class Queries(unittest.TestCase):
         self.assertEqual(sum(row["count"] for row in rows), sum(map(len, calls.values())))
         if by_domain == collections.Counter(domain for domain, _ in calls):
             self.check(rows, [
-                (domain, len(times), len(times), sum(times), sum(times) / len(times), min(times),
-                 max(times)) for (domain, _), times in calls.items()
+                (domain, len(times), len(times), sum(times), sum(times) / len(times),
+                 *spread(times), min(times), max(times)) for (domain, _), times in calls.items()
             ])  # fmt: skip
 
     @for_each_run

@@ -6,6 +6,7 @@ ranges, the summary per GPU and the dependency analysis.
 
 GPUPROF is the path of the gpuprof binary.
 """
+# ctest-labels: plain
 
 import collections
 import contextlib

@@ -26,7 +26,18 @@ sys.path.insert(0, str(ROOT / "tests" / "support"))
 from profile_file import Profile  # noqa: E402
 
 EXAMPLES = ROOT / "examples"
-SUBJECTS = ["tracing", "endings", "frameworks", "live", "reports", "kinds", "metrics", "derived"]
+SUBJECTS = [
+    "tracing",
+    "endings",
+    "frameworks",
+    "live",
+    "reports",
+    "kinds",
+    "metrics",
+    "derived",
+    "sampling",
+    "instructions",
+]
 TIMEOUT = 120  # seconds a target may take
 
 
@@ -261,12 +272,18 @@ def shorten(value, limit=300):
 
 
 CHECKS = {}
+ALONE = set()  # those that nothing may run beside
 
 
 def check(function):
     assert function.__name__ not in CHECKS, function.__name__
     CHECKS[function.__name__] = function
     return function
+
+
+def alone(function):
+    ALONE.add(function.__name__)
+    return check(function)
 
 
 def each(name, values):
@@ -317,6 +334,11 @@ def carry_out(name, options):
     }
 
 
+def carried_out(names, jobs, options):
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        yield from pool.map(lambda name: carry_out(name, options), names)
+
+
 def main(description):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument(
@@ -361,8 +383,9 @@ def main(description):
         return 77
 
     results = []
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for result in pool.map(lambda name: carry_out(name, options), names):
+    together = [name for name in names if name not in ALONE]
+    for jobs, chosen in ((options.jobs, together), (1, [n for n in names if n in ALONE])):
+        for result in carried_out(chosen, jobs, options):
             results.append(result)
             line = f"{result['result']:4}  {result['name']}"
             if result["why"]:

@@ -3,6 +3,7 @@
 import collections
 import json
 import pathlib
+import sys
 import tempfile
 
 from check import EXAMPLES, check, run
@@ -91,11 +92,33 @@ def derived_training(c):
     is_right(c, c.gpuprof([python(c, "torch"), EXAMPLES / "train.py", "--steps", "20"]))
 
 
+def questions_are_answered(c, command):
+    """Every query against what tests/golden works out of the tables."""
+    database = c.gpuprof(command)
+    test = pathlib.Path(__file__).resolve().parents[1] / "golden" / "test_queries.py"
+    named = (f"GPUPROF={c.options.gpuprof}", f"GPUPROF_PROFILES={database.path}")
+    outcome = run(["env", *named, sys.executable, test], timeout=300)
+    c.equal(outcome.code, 0, outcome.stderr[-3000:])
+    c.seen["answered"] = outcome.stderr.strip().splitlines()[-3:]
+
+
+@check
+def questions_pytorch(c):
+    command = [python(c, "torch"), EXAMPLES / "train.py", "--steps", "40"]
+    questions_are_answered(c, command)
+
+
+@check
+def questions_hugging_face(c):
+    command = [python(c, "torch", "transformers"), EXAMPLES / "gpt2.py"]
+    questions_are_answered(c, command)
+
+
 @check
 def torch_ranges(c):
     """GPU time by range, beside what torch.profiler has of the same program."""
     command = [
-        *(python(c, "torch"), EXAMPLES / "train.py", "--steps", "12"),
+        *(python(c, "torch"), EXAMPLES / "train.py", "--steps", "100"),
         *("--batch", "32768", "--width", "2048"),
     ]
     names = ("forward", "backward", "optimizer")
@@ -116,15 +139,26 @@ def torch_ranges(c):
         for event in events
         if event.get("cat") in ("cuda_runtime", "cuda_driver") and "correlation" in event["args"]
     }
-    theirs = collections.Counter()
+    theirs, their_kernels = collections.Counter(), collections.Counter()
     for event in events:
         if event.get("cat") == "kernel":
             time = launched.get(event["args"]["correlation"])
             for start, end, name in spans:
                 if time is not None and start <= time < end:
                     theirs[name] += event["dur"]
+                    their_kernels[name, event["name"]] += 1
     database = c.gpuprof(command)
     ours = dict(database.rows("SELECT range_name, sum(duration) / 1e3 FROM kernels GROUP BY 1"))
+    # Names are written otherwise there: how many there are of each must be the same.
+    our_kernels = database.rows(
+        """SELECT range_name, count(*) FROM kernels
+           WHERE range_name IN ('forward', 'backward', 'optimizer') GROUP BY range_name, name"""
+    )
+    c.equal(
+        sorted(our_kernels),
+        sorted((name, count) for (name, _), count in their_kernels.items()),
+        "kernels of each name by range",
+    )
     c.seen["us"] = {name: (round(theirs[name], 1), round(ours.get(name, 0), 1)) for name in names}
     for name in names:
         c.expect(theirs[name] > 0, f"torch.profiler has nothing for {name}")

@@ -108,7 +108,7 @@ def metrics_multiplex(c):
         """SELECT count(*), min(value), max(value) FROM kernel_metrics
            WHERE metric = 'sm__ctas_launched.sum'"""
     )
-    c.expect(counted[0] >= 8 and counted[1:] == (1, 1), f"blocks measured {counted}")
+    c.expect(counted[0] >= 4 and counted[1:] == (1, 1), f"blocks measured {counted}")
     groups = database.one("SELECT count(DISTINCT passGroup) FROM METRIC_RANGE")
     c.equal(groups, 2, "groups that had a turn")
     kernels = database.one("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL")

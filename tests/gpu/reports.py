@@ -124,8 +124,10 @@ def queries(c):
     measured = measure(c, command, COUNTED)
     for file in sorted((EXAMPLES / "queries").glob("*.sql")):
         rows = (measured if file.name.startswith("metrics") else database).rows(file.read_text())
-        # vector_add has no ranges that are called steps.
-        c.expect(rows or file.name == "steps.sql", f"{file.name}: no rows")
+        # vector_add has no ranges that are called steps, and its kernels fill the device.
+        none = ("steps.sql", "low_occupancy.sql", "hot_lines.sql", "uncoalesced.sql")
+        none += ("bank_conflicts.sql", "divergent_branches.sql")  # of SASS metrics
+        c.expect(rows or file.name in none, f"{file.name}: no rows")
     if PYTHON_MODULES.get("pandas") or run([c.options.python, "-c", "import pandas"]).code == 0:
         file = EXAMPLES / "queries" / "pandas_queries.py"
         outcome = run([c.options.python, file, database.path])

@@ -12,7 +12,7 @@
 #include "schema/database.hpp"
 #include "schema/enums.hpp"
 #include "schema/tables.hpp"
-#include "schema/views.hpp"
+#include "schema/view_text.hpp"
 
 class Database {
  public:
@@ -20,7 +20,7 @@ class Database {
     REQUIRE(sqlite3_open(":memory:", &handle_) == SQLITE_OK);
     namespace schema = gpuprof::schema;
     for (const auto* table : schema::all_tables) run(schema::create_table_sql(*table));
-    for (const auto& view : schema::views()) run(std::string(view.sql));
+    for (const auto& view : schema::views()) run(schema::create_view_sql(view));
   }
   ~Database() { sqlite3_close(handle_); }
   Database(const Database&) = delete;
@@ -52,6 +52,20 @@ class Database {
     }
     REQUIRE(sqlite3_finalize(statement) == SQLITE_OK);
     return all;
+  }
+
+  // What SQLite says the columns of an answer are declared as; "": an expression.
+  std::vector<std::string> declared_types(const std::string& sql) {
+    sqlite3_stmt* statement = nullptr;
+    INFO(sql);
+    REQUIRE(sqlite3_prepare_v2(handle_, sql.c_str(), -1, &statement, nullptr) == SQLITE_OK);
+    std::vector<std::string> types;
+    for (int i = 0; i < sqlite3_column_count(statement); ++i) {
+      const char* type = sqlite3_column_decltype(statement, i);
+      types.emplace_back(type == nullptr ? "" : type);
+    }
+    sqlite3_finalize(statement);
+    return types;
   }
 
   // The first column of all rows.

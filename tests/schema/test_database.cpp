@@ -1,6 +1,7 @@
 // The definitions as SQLite sees them: they parse, and the old tools' traps are not in them.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -133,9 +134,13 @@ TEST_CASE("views run on an empty database and document each of their columns") {
     CHECK_FALSE(view.doc.empty());
     CHECK(database.rows("SELECT * FROM " + view.name).empty());
     std::vector<std::string> names;
-    for (const ColumnText& column : view.columns) {
+    for (const ViewColumn& column : view.columns) {
+      INFO(column.name);
       names.push_back(column.name);
       CHECK_FALSE(column.doc.empty());
+      CHECK(std::set<std::string>{"TEXT", "INTEGER", "REAL", "ANY"}.count(column.type) == 1);
+      CHECK((column.unit.empty() || is_unit(column.unit)));
+      if (column.type == "TEXT") CHECK(column.unit.empty());
     }
     CHECK(database.column("SELECT name FROM pragma_table_info('" + view.name + "')") == names);
     documented.push_back(view.name);
@@ -185,16 +190,105 @@ TEST_CASE("every table, view and column of a file has its doc") {
 
 TEST_CASE("a view's comment is read as its documentation") {
   const ViewText view = describe_view(
-      "-- What it is,\n-- on two lines.\n--\n-- a: first\n-- b: second: with a colon\n--   and "
-      "more\n"
+      "-- What it is,\n-- on two lines.\n--\n-- a TEXT: first\n-- b INTEGER [ns]: second: with "
+      "a colon\n--   and more\n"
       "CREATE VIEW v AS SELECT 1 AS a, 2 AS b;\n");
   CHECK(view.name == "v");
   CHECK(view.doc == "What it is, on two lines.");
   REQUIRE(view.columns.size() == 2);
   CHECK(view.columns[0].name == "a");
+  CHECK(view.columns[0].type == "TEXT");
+  CHECK(view.columns[0].unit.empty());
   CHECK(view.columns[0].doc == "first");
   CHECK(view.columns[1].name == "b");
+  CHECK(view.columns[1].type == "INTEGER");
+  CHECK(view.columns[1].unit == "ns");
   CHECK(view.columns[1].doc == "second: with a colon and more");
+}
+
+TEST_CASE("a column's unit is read out of its doc as it is written, and written again") {
+  constexpr Column timed = stored("start", Type::u64, "[ns] when it began");
+  static_assert(timed.unit == "ns");
+  CHECK(timed.doc == "when it began");
+  CHECK(written_doc(timed) == "[ns] when it began");
+  constexpr Column plain = stored("name", Type::text, "what it is called");
+  CHECK(plain.unit.empty());
+  CHECK(written_doc(plain) == "what it is called");
+  // Docs come from streams too: what is no unit of ours stays text.
+  for (const char* text : {"[parsec] far", "[ns]", "[ns]x", "[", "", "[] x", "a [ns] b"}) {
+    INFO(text);
+    CHECK(read_doc(text).unit.empty());
+    CHECK(read_doc(text).text == text);
+  }
+}
+
+TEST_CASE("a unit is said once, beside the doc") {
+  std::set<std::string> used;
+  for (const DocRow& row : doc_rows()) {
+    INFO(row.table << "." << row.column << ": " << row.doc);
+    if (!row.unit.empty()) used.insert(row.unit);
+    CHECK_FALSE(row.doc.starts_with("["));
+    for (const char* unit : {"ns", "us", "ms", "bytes", "kB/s", "GT/s", "kHz", "MHz", "mW"}) {
+      for (const char* behind : {" on CUPTI", " since", ";", ","}) {
+        CHECK_FALSE(contains(row.doc, (", " + std::string(unit) + behind).c_str()));
+      }
+      CHECK_FALSE(row.doc.ends_with(", " + std::string(unit)));
+      CHECK(row.doc != unit);
+    }
+  }
+  for (const std::string_view unit : units) {
+    INFO(unit);
+    CHECK(used.count(std::string(unit)) == 1);
+  }
+}
+
+TEST_CASE(
+    "views declare the types of their columns, large ones of those that may be NULL at first") {
+  // In these a declared type costs: they are read row by row, and have most of a run's rows.
+  const std::set<std::string> large{
+      "kernels",    "memcpys",       "memsets",        "gpu_activities", "launches",
+      "api_calls",  "kernel_pm",     "pm_samples",     "nvtx_gpu",       "nvtx_ranges",
+      "nvtx_marks", "nvtx_payloads", "kernel_metrics", "memory_timeline"};
+  // These are not NULL in the first row, but in the file of a target that was killed: start, end
+  // and what is computed of them.
+  const std::set<std::string> known{
+      "name",      "short_name",  "display_name",  "grid",       "block",        "blocks",
+      "threads",   "start",       "end",           "duration",   "t_ms",         "launch_type",
+      "kind",      "throughput",  "src_memory",    "dst_memory", "memory",       "is_async",
+      "api_name",  "api_domain",  "api_start",     "api_end",    "api_duration", "launch_latency",
+      "thread_id", "queue_delay", "domain",        "host_ms",    "change",       "gpu_busy_ms",
+      "type",      "graph_id",    "graph_node_id", "value"};
+  Database database;
+  std::set<std::string> found;
+  for (const ViewSql& sql : views()) {
+    const ViewText view = describe_view(sql.sql);
+    const std::vector<std::string> types = database.declared_types("SELECT * FROM " + view.name);
+    REQUIRE(types.size() == view.columns.size());
+    const bool is_large = large.count(view.name) == 1;
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      const ViewColumn& column = view.columns[i];
+      INFO(view.name << "." << column.name << " is declared " << types[i]);
+      if (column.type == "ANY") {
+        CHECK(types[i].empty());
+      } else if (types[i].empty()) {
+        CHECK(is_large);
+        CHECK(known.count(column.name) == 1);
+      } else {
+        CHECK((types[i] == "INT" ? "INTEGER" : types[i]) == column.type);
+      }
+    }
+    if (is_large) found.insert(view.name);
+  }
+  CHECK(found == large);
+}
+
+TEST_CASE("what to look at first are views, each once") {
+  std::size_t place = 0;
+  for (const DocRow& row : doc_rows_to_look_at_first()) {
+    CHECK(row.look_first == ++place);
+    CHECK(row.is_view);
+  }
+  CHECK(place == std::size(look_first));
 }
 
 TEST_CASE("the Markdown page names every table, view and column") {

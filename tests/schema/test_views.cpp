@@ -6,7 +6,7 @@
 
 #include "database_fixture.hpp"
 #include "schema/activity/all.hpp"
-#include "schema/gpu_kinds.hpp"
+#include "schema/traits.hpp"
 
 namespace schema = gpuprof::schema;
 
@@ -25,7 +25,8 @@ std::string kernel(const char* table, int id, const char* name, int start, int e
 struct Filled : Database {
   Filled() {
     enum_names();
-    run("INSERT INTO StringTable VALUES(0, '-- null --', NULL, NULL),"
+    run("INSERT INTO StringTable(_id_, value, demangled, short) VALUES(0, '-- null --', NULL, "
+        "NULL),"
         "(1, '_Z4gemmIfEvPT_', 'void gemm<float>(float*)', 'gemm'), (2, 'plain', NULL, NULL),"
         "(3, 'step', NULL, NULL), (4, 'NVIDIA H200', NULL, NULL), (5, 'libtorch.so', NULL, NULL)");
     run("INSERT INTO API_NAME VALUES('runtime', 211, 'cudaLaunchKernel_v7000'),"
@@ -48,6 +49,22 @@ TEST_CASE("kernels: names, shapes, both tables") {
         "gemm|_Z4gemmIfEvPT_|(2,3,4)|(32,2,1)|24|1536|regular|42");
   CHECK(db.line("SELECT name, short_name, mangled_name, end - start FROM kernels "
                 "WHERE correlation_id = 11") == "plain|plain|plain|10");
+}
+
+TEST_CASE("kernels: shapes are looked up where they are asked for") {
+  Filled db;
+  const auto looks = [&](const std::string& question) {
+    for (const auto& row : db.rows("EXPLAIN QUERY PLAN " + question)) {
+      if (row.back().find("SEARCH o ") != std::string::npos ||
+          row.back().find("SEARCH LAUNCH_SHAPE AS o ") != std::string::npos) {
+        return true;
+      }
+    }
+    return false;
+  };
+  CHECK(looks("SELECT max(waves) FROM kernels"));
+  CHECK_FALSE(looks("SELECT count(*), sum(duration) FROM kernels"));
+  CHECK_FALSE(looks("SELECT name, sum(duration) FROM kernels GROUP BY 1"));
 }
 
 TEST_CASE("kernels: times that were not collected make no durations") {
@@ -181,7 +198,7 @@ TEST_CASE("what has times on a device, in a group of GPU work, counts as that ev
   }
   // Each of the list, but for what CUPTI no longer delivers, is a row of the view.
   for (const schema::GpuKind& work : schema::gpu_kinds) {
-    if (work.kind == "CDP_KERNEL") continue;
+    if (work.stays_empty) continue;
     INFO(work.kind);
     Filled db;
     db.run("INSERT INTO CUPTI_ACTIVITY_KIND_" + std::string(work.kind) + "(start, \"" +
@@ -189,6 +206,49 @@ TEST_CASE("what has times on a device, in a group of GPU work, counts as that ev
     CHECK(db.line("SELECT type, start, \"end\" FROM gpu_activities") ==
           std::string(work.type) + "|10|30");
   }
+}
+
+TEST_CASE("traits name columns and enums that are there") {
+  for (const schema::GpuKind& work : schema::gpu_kinds) {
+    INFO(work.kind);
+    for (const std::string_view column : {work.named_by, work.bytes, work.end, {"start"}}) {
+      INFO(column);
+      CHECK((column.empty() || schema::has_column(*work.table, column)));
+    }
+    CHECK(work.named.empty() == (work.name.find('*') == work.name.npos));
+    CHECK((work.named.empty() || !schema::enum_name(work.named, 1).empty()));
+    CHECK(work.name.empty() == work.is_kernel());
+  }
+  CHECK(schema::api_kinds.size() == 3);
+  CHECK(schema::api_kinds[0].kind == "RUNTIME");  // as reports list them
+}
+
+TEST_CASE("a kind of GPU work is in gpu_activities by its trait, with the columns that it has") {
+  Database db;
+  db.run(
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_NEW(start INT, stop INT, direction INT, deviceId INT, "
+      "contextId INT, streamId INT, correlationId INT, graphId INT, processId INT)");
+  db.run("INSERT INTO CUPTI_ACTIVITY_KIND_NEW VALUES(1, 2, 3, 4, 5, 6, 7, 8, 9)");
+  using enum schema::Type;
+  static constexpr schema::Column columns[]{
+      schema::stored("deviceId", u32, ""), schema::stored("contextId", u32, ""),
+      schema::stored("streamId", u32, ""), schema::stored("correlationId", u32, ""),
+      schema::stored("graphId", u32, "")};
+  const schema::Table table{
+      .name = "CUPTI_ACTIVITY_KIND_NEW", .doc = "", .columns = columns, .origin = {}};
+  const schema::GpuKind kind{{.type = "new",
+                              .named_by = "direction",
+                              .named = "CUpti_ActivityMemcpyKind",
+                              .name = "[new * thing]"},
+                             "NEW",
+                             "stop",
+                             false,
+                             false,
+                             &table};
+  CHECK(db.line("SELECT type, string, before, named, number, behind, start, stop, bytes, deviceId, "
+                "contextId, streamId, correlationId, graphId, graphNodeId, processId FROM (" +
+                schema::detail::select_gpu_work(kind) + ")") ==
+        "new|NULL|[new |CUpti_ActivityMemcpyKind|3| thing]|1|2|NULL|4|5|6|7|8|0|9");
 }
 
 TEST_CASE("nvtx_ranges: names, and ranges that were never closed") {

@@ -72,9 +72,9 @@ class DeliveryTest {
     REQUIRE(batch);
     for (const wire::Block& block : batch->blocks) {
       if (block.table == wire::string_block) {
-        const auto texts = wire::decode_strings(block);
-        REQUIRE(texts);
-        for (const wire::WireString& string : *texts) known[string.id] = string.text;
+        const auto decoded = wire::decode_strings(block);
+        REQUIRE(decoded);
+        for (const wire::WireString& string : *decoded) known[string.id] = string.text;
         continue;
       }
       delivered[block.table] += block.rows;

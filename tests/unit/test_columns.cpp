@@ -2,6 +2,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -521,6 +522,32 @@ TEST_CASE("what a visit throws ends the reading", "[tsan]") {
       reader.read([&](const Chunk& chunk) { rows += chunk.rows(); });
       CHECK(rows == 20'000);
     }
+  }
+}
+
+TEST_CASE("who watches the database can end the reading", "[tsan]") {
+  Made made(calls(20'000));
+  for (const auto& options : {one_thread, two_threads}) {
+    store::Snapshot snapshot(made.database(), options);
+    std::atomic<int> visits = 0;
+    made.database().watch([&] { return visits >= 2; });
+    const auto ends = [&](const auto& read) {
+      visits = 0;
+      try {
+        read();
+      } catch (const store::DatabaseError& error) {
+        return error.kind() == store::DatabaseError::Kind::interrupted;
+      }
+      return false;
+    };
+    Reader reader(snapshot, starts());
+    CHECK(ends([&] { reader.read([&](const Chunk&) { ++visits; }); }));
+    CHECK(visits == 2);
+    CHECK(ends([&] {
+      visits = 2;
+      reader.scan<int>([](int&, const Chunk&) {});
+    }));
+    made.database().watch({});
   }
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "libprof/base/temporary_folder.hpp"
 #include "libprof/derive/derive.hpp"
 #include "libprof/derive/device_time.hpp"
 #include "libprof/derive/host_calls.hpp"
@@ -34,12 +35,7 @@ Database profile(const std::string& sql) {
   return database;
 }
 
-void derive_all(Database& database) {
-  derive::Derivation derivation(database);
-  database.execute("BEGIN");
-  derivation.write(database);
-  database.execute("COMMIT");
-}
+void derive_all(Database& database) { CHECK(derive::compute(database, {}).empty()); }
 
 std::string range(int id, int thread, int begin, const std::string& end, int parent, int name) {
   return "INSERT INTO NVTX_RANGE(_id_, processId, threadId, start, stop, parent, name) VALUES(" +
@@ -172,7 +168,7 @@ TEST_CASE("derive: ranges that are opened and never closed do not take the squar
 
 TEST_CASE("derive: it can be told to stop") {
   Database database = profile(kernel(1, 100, 200));
-  CHECK_THROWS_AS(derive::Derivation(database, [] { return true; }), store::DatabaseError);
+  CHECK_THROWS_AS(derive::compute(database, {.stop = [] { return true; }}), store::DatabaseError);
 }
 
 TEST_CASE("sorted: in memory and by way of a file, and twice") {
@@ -281,4 +277,68 @@ TEST_CASE("host calls: the call that took most of a gap, many gaps or few") {
   CHECK(found[90].correlation == 4);
   CHECK(found[90].time == 10);
   CHECK(found[91].correlation == 0);
+}
+
+TEST_CASE("nearly sorted: in order as long as none is too far from its place") {
+  std::mt19937 random(1);
+  const auto sorted = [](const std::vector<int>& items, std::size_t most, std::vector<int>& out) {
+    derive::NearlySorted<int> nearly(most);
+    const auto put = [&](int item) { out.push_back(item); };
+    for (const int item : items) nearly.add(item, put);
+    return nearly.finish(put);
+  };
+  std::vector<int> items(10'000), out;
+  for (int i = 0; i < 10'000; ++i) items[static_cast<std::size_t>(i)] = i;
+  for (std::size_t first = 0; first < items.size(); first += 50) {
+    const auto begin = items.begin() + static_cast<std::ptrdiff_t>(first);
+    std::shuffle(begin, begin + 50, random);
+  }
+  CHECK(sorted(items, 100, out));
+  CHECK(std::ranges::is_sorted(out));
+  CHECK(out.size() == items.size());
+  out.clear();
+  std::swap(items[100], items[9000]);
+  CHECK_FALSE(sorted(items, 100, out));
+  CHECK(std::ranges::is_sorted(out));
+  out.clear();
+  CHECK(sorted(items, 20'000, out));
+  CHECK(out.size() == items.size());
+  CHECK(std::ranges::is_sorted(out));
+}
+
+TEST_CASE("derive: the same out of the file's pages as through SQLite, in whatever order") {
+  // Two processes whose rows take turns, and work that lies far from its place.
+  std::string sql = range(1, 10, 100, "9000000", 0, 1);
+  sql += "INSERT INTO CUPTI_ACTIVITY_KIND_MARKER(timestamp, id) VALUES(5, 1), (3, 1), ('x', 2);";
+  Database in_memory = profile(sql);
+  TemporaryFolder folder;
+  Database in_file(folder / "file.sqlite", Database::Mode::create);
+  store::make_empty_profile(in_file, false);
+  in_file.execute(
+      "INSERT INTO StringTable(_id_, value) VALUES(1, 'outer'), (2, 'inner'), (3, 'add'), "
+      "(4, 'copy thread');" +
+      sql);
+  for (Database* database : {&in_memory, &in_file}) {
+    database->execute(
+        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 2999) "
+        "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME(start, \"end\", processId, threadId, "
+        "correlationId, cbid) "
+        "SELECT 200 + 10 * i, 205 + 10 * i, 7, 10 + i % 3, i + (i % 2 << 32), 211 FROM n;"
+        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 2999) "
+        "INSERT INTO CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL(start, \"end\", deviceId, contextId, "
+        "streamId, processId, correlationId, name) "
+        "SELECT 300 + 10 * (i * 7 % 3000), 306 + 10 * (i * 7 % 3000), i % 2, 1, i % 4, 7, "
+        "i + (i % 2 << 32), 3 FROM n;");
+    CHECK(derive::compute(*database, {.indexes = schema::indexes}).empty());
+  }
+  CHECK(rows(in_file, "PRAGMA integrity_check") == "ok");
+  for (const std::string table :
+       {"LAUNCH_RANGE", "RANGE_TIME", "DEVICE_TIME", "STREAM_TIME", "GPU_GAP", "NVTX_PATH"}) {
+    INFO(table);
+    CHECK_FALSE(rows(in_file, "SELECT * FROM " + table).empty());
+    CHECK(rows(in_file, "SELECT * FROM " + table) == rows(in_memory, "SELECT * FROM " + table));
+  }
+  const std::string made = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name";
+  CHECK(rows(in_file, made) == rows(in_memory, made));
+  CHECK(rows(in_file, "SELECT count(*) FROM sqlite_master WHERE name LIKE 'INDEX_CUPTI%'") == "3");
 }

@@ -1,8 +1,11 @@
 // Which file gets what.
 #include <catch2/catch.hpp>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "libprof/record/recorder.hpp"
+#include "libprof/wire/capture.hpp"
 #include "tests/unit/loaded.hpp"
 #include "tests/unit/stream_builder.hpp"
 
@@ -48,4 +51,36 @@ TEST_CASE("with a file per process each has what samplers tell, and its own proc
   CHECK(rows_of(folder / "run-200.sqlite", processes) == "200|0");
   CHECK(rows_of(folder / "run-100.sqlite", counts) == "50|8");
   CHECK(rows_of(folder / "run-200.sqlite", counts) == "50|8 200|2");
+}
+
+TEST_CASE("what is computed at the end can be left out in a hurry, and the file says so") {
+  for (const std::string_view moment :
+       {"pairing NVTX ranges", "computing what follows from the records", "making indexes"}) {
+    INFO(moment);
+    const test::TemporaryFolder folder;
+    bool hurried = false;
+    {
+      record::Recorder recorder(
+          {.output = folder / "run.sqlite",
+           .files = {},
+           .loader = {.hurried = [&] { return hurried; },
+                      .progress = [&](std::string_view what) { hurried |= what == moment; }},
+           .capture = {}});
+      wire::CaptureReader capture(std::string(GPUPROF_SOURCE_DIR) +
+                                  "/tests/captures/torch_step.gpcap");
+      for (wire::Frame frame; capture.next(frame);) recorder.take(std::move(frame));
+      recorder.finish();
+    }
+    CHECK(hurried);
+    const std::string path = folder / "run.sqlite";
+    CHECK(rows_of(path, "PRAGMA integrity_check") == "ok");
+    CHECK(rows_of(path, "SELECT value FROM RUN WHERE key = 'finished'") == "0");
+    const std::string left_out = rows_of(path, "SELECT value FROM RUN WHERE key = 'not_computed'");
+    CHECK(left_out.ends_with("indexes"));
+    const bool paired = rows_of(path, "SELECT count(*) FROM NVTX_RANGE") != "0";
+    CHECK(left_out.starts_with("NVTX ranges, ") != paired);
+    CHECK(rows_of(path, "SELECT count(*) FROM LAUNCH_RANGE") == "0");
+    CHECK(rows_of(path, "SELECT count(*) FROM sqlite_master WHERE name LIKE 'INDEX_%KERNEL'") ==
+          "0");
+  }
 }

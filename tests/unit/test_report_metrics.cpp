@@ -3,11 +3,13 @@
 #include <cstring>
 #include <map>
 #include <random>
+#include <set>
 #include <sstream>
 #include <string>
 
 #include "libprof/report/metrics.hpp"
 #include "libprof/report/report.hpp"
+#include "schema/nvprof_ids.hpp"
 
 using gpuprof::report::Layout;
 using gpuprof::report::Measure;
@@ -102,14 +104,20 @@ TEST_CASE("ids of metrics and events have names") {
   CHECK(nvprof_event(0) == "local_load");
   CHECK(nvprof_event(2754) == "gred_count");
   CHECK_FALSE(nvprof_event(12345678).has_value());
-  // Found by bisection: every one must be reached.
-  int found_metrics = 0, found_events = 0;
-  for (int id = 0; id < 23'000'000; ++id) {
-    found_metrics += nvprof_metric(id) != nullptr;
-    found_events += nvprof_event(id).has_value();
+  // Found by bisection: every one must be reached, and nothing beside them.
+  std::set<std::int64_t> metrics, events;
+  for (const auto& metric : gpuprof::schema::nvprof_metric_ids) metrics.insert(metric.id);
+  for (const auto& event : gpuprof::schema::nvprof_event_ids) events.insert(event.id);
+  CHECK(metrics.size() == 912);
+  CHECK(events.size() == 236);
+  for (const auto& ids : {metrics, events}) {
+    for (const std::int64_t listed : ids) {
+      for (const std::int64_t id : {listed - 1, listed, listed + 1}) {
+        CHECK((nvprof_metric(id) != nullptr) == metrics.contains(id));
+        CHECK(nvprof_event(id).has_value() == events.contains(id));
+      }
+    }
   }
-  CHECK(found_metrics == 912);
-  CHECK(found_events == 236);
   CHECK(Measure{.is_metric = true, .id = 7}.name() == "<metric 7>");
   CHECK(Measure{.is_metric = false, .id = 12345678}.name() == "<event 12345678>");
 }

@@ -3,6 +3,9 @@
 #include <string>
 
 #include "libprof/report/report.hpp"
+#include "schema/database.hpp"
+#include "schema/derived.hpp"
+#include "schema/nvtx.hpp"
 
 using gpuprof::report::Layout;
 using gpuprof::report::Options;
@@ -195,12 +198,15 @@ TEST_CASE("ranges that overlap without nesting end each at its own end") {
                           range(3, 160, 300, thread1, 3) + launch(1, 210, 1, 7) +
                           launch(2, 255, 1, 11) + launch(3, 155, 1, 13) + launch(4, 165, 1, 17);
   const std::string text = summary(sql);
-  CHECK_THAT(
-      text, Catch::Contains("    30ns         2      30ns         1      100ns  <unnamed>  outer"));
-  CHECK_THAT(
-      text, Catch::Contains("    37ns         3      37ns         1      100ns  <unnamed>  inner"));
-  CHECK_THAT(
-      text, Catch::Contains("    35ns         3      35ns         1      140ns  <unnamed>  again"));
+  CHECK_THAT(text,
+             Catch::Contains(
+                 "    30ns         2       0ns      30ns         1      100ns  <unnamed>  outer"));
+  CHECK_THAT(text,
+             Catch::Contains(
+                 "    37ns         3       0ns      37ns         1      100ns  <unnamed>  inner"));
+  CHECK_THAT(text,
+             Catch::Contains(
+                 "    35ns         3       0ns      35ns         1      140ns  <unnamed>  again"));
 }
 
 TEST_CASE("a runtime call and its driver call with one id launch their kernels once") {
@@ -274,7 +280,8 @@ TEST_CASE("several processes: ids of ranges and threads are their own") {
                        Catch::Contains("Thread \"<unnamed>\" (id = 1, process 10)\n"));
   CHECK_THAT(text,
              Catch::Contains("      7ns         1") && Catch::Contains("      13ns         1"));
-  CHECK_THAT(summary(sql), Catch::Contains("100.00%      20ns         2      10ns         2"));
+  CHECK_THAT(summary(sql),
+             Catch::Contains("100.00%      20ns         2       0ns      10ns         2"));
 }
 
 TEST_CASE("the time window is for the beginnings of ranges") {
@@ -312,26 +319,53 @@ TEST_CASE("the NVTX summary: time on the GPU by range, and what is outside of al
                           launch(2, 250, 1, 20) + launch(3, 350, 1, 30) + launch(4, 110, 2, 5) +
                           launch(5, 600, 1, 35);
   CHECK(summary(sql) == R"(======== NVTX summary:
-Time(%)  GPU Time   GPU Ops   GPU Avg    Ranges  Wall Time     Domain  Range
- 60.00%      60ns         3      60ns         1      300ns  <unnamed>  outer
- 50.00%      50ns         2      50ns         1      380ns  <unnamed>  again
- 30.00%      30ns         2      15ns         2      180ns  <unnamed>  inner
-  5.00%       5ns         1       5ns         1       50ns     domain  inner
- 35.00%      35ns         1         -         -          -          -  (outside all ranges)
+Time(%)  GPU Time   GPU Ops   By Time   GPU Avg    Ranges  Wall Time     Domain  Range
+ 60.00%      60ns         3       0ns      60ns         1      300ns  <unnamed>  outer
+ 50.00%      50ns         2       0ns      50ns         1      380ns  <unnamed>  again
+ 30.00%      30ns         2       0ns      15ns         2      180ns  <unnamed>  inner
+  5.00%       5ns         1       0ns       5ns         1       50ns     domain  inner
+ 35.00%      35ns         1         -         -         -          -          -  (outside all ranges)
 )");
   CHECK(summary(sql, 2) == R"(======== NVTX summary:
-Time(%)  GPU Time   GPU Ops   GPU Avg    Ranges  Wall Time     Domain  Range
- 60.00%      60ns         3      60ns         1      300ns  <unnamed>  outer
- 50.00%      50ns         2      50ns         1      380ns  <unnamed>  again
-      -         -         -         -         -          -          -  (2 more)
- 35.00%      35ns         1         -         -          -          -  (outside all ranges)
+Time(%)  GPU Time   GPU Ops   By Time   GPU Avg    Ranges  Wall Time     Domain  Range
+ 60.00%      60ns         3       0ns      60ns         1      300ns  <unnamed>  outer
+ 50.00%      50ns         2       0ns      50ns         1      380ns  <unnamed>  again
+      -         -         -         -         -         -          -          -  (2 more)
+ 35.00%      35ns         1         -         -         -          -          -  (outside all ranges)
+)");
+}
+
+TEST_CASE("the NVTX summary: threads without a range have the one that LAUNCH_RANGE says") {
+  std::string sql = "ALTER TABLE CUPTI_ACTIVITY_KIND_MARKER ADD COLUMN processId INT;";
+  std::string markers = range(1, 100, 400, thread1, 1) + range(2, 110, 200, thread1, 2) +
+                        range(3, 300, 350, thread2, 3);
+  for (std::size_t at = 0; (at = markers.find(");", at)) != std::string::npos; at += 5) {
+    markers.insert(at, ", 9");
+  }
+  for (const auto* table :
+       {&gpuprof::schema::tables::launch_range, &gpuprof::schema::tables::nvtx_range}) {
+    sql += gpuprof::schema::create_table_sql(*table) + ";";
+  }
+  // Thread 2 has a range of its own at another time, thread 3 has none at all.
+  sql += markers + launch(1, 115, 1, 10) + launch(2, 150, 2, 20) + launch(3, 160, 3, 30) +
+         launch(4, 320, 2, 40) + launch(5, 600, 3, 100) +
+         "INSERT INTO NVTX_RANGE(_id_, processId, id, start, parent) VALUES(1, 9, 1, 100, NULL), "
+         "(2, 9, 2, 110, 1), (3, 9, 3, 300, NULL);"
+         "INSERT INTO LAUNCH_RANGE VALUES(1, 2, 1), (2, 2, 0), (3, 2, 0), (4, 3, 1);";
+  CHECK(summary(sql) == R"(======== NVTX summary:
+Time(%)  GPU Time   GPU Ops   By Time   GPU Avg    Ranges  Wall Time     Domain  Range
+ 30.00%      60ns         3      50ns      60ns         1      300ns  <unnamed>  outer
+ 30.00%      60ns         3      50ns      60ns         1       90ns  <unnamed>  inner
+ 20.00%      40ns         1       0ns      40ns         1       50ns  <unnamed>  again
+ 50.00%     100ns         1         -         -         -          -          -  (outside all ranges)
 )");
 }
 
 TEST_CASE("a range of the process and one of the thread with the same name count once") {
-  CHECK_THAT(summary(range(1, 100, 200, thread1, 2) + range(2, 100, 200, process, 7) +
-                     launch(1, 150, 1, 10)),
-             Catch::Contains("100.00%      10ns         1       5ns         2      200ns"));
+  CHECK_THAT(
+      summary(range(1, 100, 200, thread1, 2) + range(2, 100, 200, process, 7) +
+              launch(1, 150, 1, 10)),
+      Catch::Contains("100.00%      10ns         1       0ns       5ns         2      200ns"));
 }
 
 TEST_CASE("the NVTX summary stands alone, or behind what else was chosen") {
@@ -350,7 +384,8 @@ TEST_CASE("JSON of the NVTX summary: null for the default domain and for what ha
   const std::string text = printed(range(1, 100, 200, thread1, 1) + launch(1, 150, 1, 7),
                                    {.chosen = {"print-nvtx-summary"}, .layout = Layout::json});
   CHECK_THAT(text, Catch::Contains(R"({"gpu_time_percent":100.000000,"gpu_time_ns":7,)"
-                                   R"("gpu_operations":1,"gpu_time_per_range_ns":7,"ranges":1,)"
+                                   R"("gpu_operations":1,"gpu_time_matched_by_time_ns":0,)"
+                                   R"("gpu_time_per_range_ns":7,"ranges":1,)"
                                    R"("wall_time_ns":100,"domain":null,"range":"outer"})"));
   CHECK_THAT(text, Catch::Contains(R"("ranges":null,"wall_time_ns":null,"domain":null,)"
                                    R"t("range":"(outside all ranges)"})t"));

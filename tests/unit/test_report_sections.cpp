@@ -1,15 +1,16 @@
 // What stands behind the summary: unified memory, system profiling, OpenACC, OpenMP, topologies.
 #include <catch2/catch.hpp>
-#include <sstream>
 #include <string>
 
 #include "libprof/report/report.hpp"
+#include "tests/unit/printed.hpp"
 
 using gpuprof::report::Layout;
 using gpuprof::report::NameStyle;
 using gpuprof::report::Options;
 using gpuprof::report::Unit;
 using gpuprof::store::Database;
+using gpuprof::test::printed;
 
 namespace {
 
@@ -21,12 +22,6 @@ Database memory(const std::string& sql) {
   )");
   database.execute(sql);
   return database;
-}
-
-std::string printed(Database& database, const Options& options = {}) {
-  std::ostringstream out;
-  gpuprof::report::print_reports(database, out, options);
-  return out.str();
 }
 
 // Of the line that begins so.

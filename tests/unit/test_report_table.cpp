@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "libprof/report/output.hpp"
-#include "libprof/report/table.hpp"
+#include "libprof/report/report_table.hpp"
 
 using namespace gpuprof::report;
 

@@ -1,5 +1,4 @@
 // gpuprof export: a profile for another tool.
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "apps/gpuprof/command/new_profile.hpp"
@@ -28,15 +27,21 @@ int run(Arguments& arguments) {
   return write_excerpt(job);
 }
 
-std::function<int()> declare(CLI::App& app) {
+std::function<int()> declare(Grammar& grammar) {
   auto arguments = std::make_shared<Arguments>();
   ExcerptJob& job = arguments->job;
-  app.add_option("profile", job.input, "The profile to export")->required()->option_text("FILE");
-  app.add_option("--for", arguments->tool,
-                 "The tool that is to read it: nvprof (11.8, and its Visual Profiler)")
-      ->required()
-      ->option_text("TOOL");
-  add_file_options(app, job);
+  grammar.take({.name = "profile",
+                .to = &job.input,
+                .help = "The profile to export",
+                .placeholder = "FILE",
+                .required = true});
+  grammar.take({.name = "--for",
+                .to = &arguments->tool,
+                .help = "The tool that is to read it: nvprof (11.8, and its Visual Profiler)",
+                .placeholder = "TOOL",
+                .required = true});
+  take_file_options(grammar, job);
+  grammar.require("export-profile");
   return [arguments] { return run(*arguments); };
 }
 

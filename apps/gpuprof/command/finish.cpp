@@ -1,5 +1,4 @@
 // gpuprof finish: what a run computes at its end, for a file whose run did not come to that.
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "apps/gpuprof/command/new_profile.hpp"
@@ -9,20 +8,31 @@ namespace gpuprof::app {
 namespace {
 
 int finish(ExcerptJob& job) {
+  job.options.finish = true;
   if (job.file.output.empty()) {
     job.file.output = job.input;
     job.file.overwrite = true;
     job.in_place = true;
   }
+  if (!job.file.step.empty()) {
+    job.options.change = [step = job.file.step](store::Database& database) {
+      if (!database.has_table("RUN")) return;  // nvprof's
+      database.prepare("INSERT OR REPLACE INTO RUN VALUES('step', ?1)").bind(1, step).run();
+    };
+  }
   return write_excerpt(job);
 }
 
-std::function<int()> declare(CLI::App& app) {
+std::function<int()> declare(Grammar& grammar) {
   auto job = std::make_shared<ExcerptJob>();
-  app.add_option("profile", job->input, "The profile to finish")->required()->option_text("FILE");
-  add_file_options(app, *job);
-  app.get_option("--export-profile")->required(false);
-  app.footer(
+  grammar.take({.name = "profile",
+                .to = &job->input,
+                .help = "The profile to finish",
+                .placeholder = "FILE",
+                .required = true});
+  take_file_options(grammar, *job);
+  grammar.take_options(job->file, {"step"});
+  grammar.footer(
       "\nA run that ends in order does this itself. A file whose gpuprof was killed has all "
       "records\n"
       "that had come, and lacks what is computed of them: paired NVTX ranges, the range of each\n"
@@ -31,7 +41,11 @@ std::function<int()> declare(CLI::App& app) {
       "has changed, and for one of an older gpuprof.\n"
       "\n"
       "Without -o the file is replaced when its successor is complete. Records that never came\n"
-      "stay missing: gpuprof info goes on to say that the file was not finished.");
+      "stay missing: gpuprof info goes on to say that the file was not finished. Where Ctrl-C "
+      "ended\n"
+      "the computing alone, nothing is missing afterwards. Files of nvprof get indexes: they have "
+      "no\n"
+      "tables for the rest.");
   return [job] { return finish(*job); };
 }
 

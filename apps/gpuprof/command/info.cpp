@@ -1,10 +1,10 @@
 // gpuprof info: what is in a file.
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "apps/gpuprof/command/progress.hpp"
+#include "apps/gpuprof/command/standard_output.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "libprof/read/profile_file.hpp"
 #include "libprof/report/contents.hpp"
@@ -25,22 +25,29 @@ int info(const Arguments& arguments) {
   const auto contents = report::read_contents(file, arguments.file, arguments.options,
                                               [&](std::string_view what) { progress.show(what); });
   progress.clear();
-  if (arguments.json) {
-    std::cout << contents.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  } else {
-    report::print_contents(contents);
-  }
-  std::cout.flush();
+  const int code = print_to_standard_output([&] {
+    if (arguments.json) {
+      std::cout << contents.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    } else {
+      report::print_contents(contents);
+    }
+  });
+  if (code != 0) return code;
   if (file.problem()) throw *file.problem();
   return file.damaged() ? static_cast<int>(ExitCode::import_failed) : 0;
 }
 
-std::function<int()> declare(CLI::App& app) {
+std::function<int()> declare(Grammar& grammar) {
   auto arguments = std::make_shared<Arguments>();
-  app.add_option("file", arguments->file, "A profile")->required()->option_text("FILE");
-  app.add_flag("--json", arguments->json, "One JSON document");
-  app.add_flag("--exact", arguments->options.exact,
-               "Read all of a file above 512 MiB, to count records and find times");
+  grammar.take({.name = "file",
+                .to = &arguments->file,
+                .help = "A profile",
+                .placeholder = "FILE",
+                .required = true});
+  grammar.take({.name = "--json", .to = &arguments->json, .help = "One JSON document"});
+  grammar.take({.name = "--exact",
+                .to = &arguments->options.exact,
+                .help = "Read all of a file above 512 MiB, to count records and find times"});
   return [arguments] { return info(*arguments); };
 }
 

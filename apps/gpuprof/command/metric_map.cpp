@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 #include <thread>
@@ -7,6 +6,7 @@
 #include "libprof/base/error.hpp"
 #include "libprof/launch/installation.hpp"
 #include "libprof/metrics/catalogue.hpp"
+#include "schema/nvprof_metrics.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -81,14 +81,16 @@ void print_by_chip(const std::string& cupti) {
   }
 }
 
-std::function<int()> declare(CLI::App& app) {
+std::function<int()> declare(Grammar& grammar) {
   struct Given {
     bool by_chip = false;
     std::string cupti;
   };
   const auto given = std::make_shared<Given>();
-  app.add_flag("--by-chip", given->by_chip, "Which formula each chip takes, as a table with tabs");
-  app.add_option("--cupti", given->cupti, "The libcupti to ask");
+  grammar.take({.name = "--by-chip",
+                .to = &given->by_chip,
+                .help = "Which formula each chip takes, as a table with tabs"});
+  grammar.take({.name = "--cupti", .to = &given->cupti, .help = "The libcupti to ask"});
   return [given] {
     if (given->by_chip) {
       print_by_chip(given->cupti);

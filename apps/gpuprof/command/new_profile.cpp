@@ -26,9 +26,8 @@ bool same_file(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-void add_file_options(CLI::App& app, ExcerptJob& job) {
-  add_named_options(app, job.file, {"export-profile", "force-overwrite", "umask", "quiet"});
-  app.get_option("--export-profile")->required();
+void take_file_options(Grammar& grammar, ExcerptJob& job) {
+  grammar.take_options(job.file, {"export-profile", "force-overwrite", "umask", "quiet"});
 }
 
 int write_excerpt(ExcerptJob job) {
@@ -74,6 +73,7 @@ int write_excerpt(ExcerptJob job) {
     say(std::to_string(excerpt.without_times) +
         " records of GPU work have no times, so they are in no part of it.");
   }
+  if (!excerpt.not_computed.empty()) say(job.input + ": " + excerpt.not_computed);
   for (const std::string& name : excerpt.left_out) say(name + " is left out.");
   say(made->name() + ": " + std::to_string(excerpt.kept) +
       (excerpt.kept == 1 ? " record" : " records") + (job.in_place ? "" : " of " + job.input));

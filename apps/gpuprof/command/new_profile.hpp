@@ -1,10 +1,10 @@
 // What slice, truncate, finish and export have in common: a new profile from an old one.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "apps/gpuprof/command/grammar.hpp"
 #include "apps/gpuprof/option/command_line.hpp"
 #include "libprof/export/excerpt.hpp"
 
@@ -19,7 +19,7 @@ struct ExcerptJob {
 };
 
 // Where the new profile goes and how its file is made.
-void add_file_options(CLI::App& app, ExcerptJob& job);
+void take_file_options(Grammar& grammar, ExcerptJob& job);
 
 // Returns the exit code. The output has its name only when it is complete.
 int write_excerpt(ExcerptJob job);

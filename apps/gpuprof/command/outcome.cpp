@@ -1,11 +1,14 @@
 #include "apps/gpuprof/command/outcome.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/printable.hpp"
+#include "libprof/base/saturating.hpp"
 #include "libprof/base/text.hpp"
 
 namespace gpuprof::app {
@@ -29,6 +32,39 @@ std::string why(record::Recorder& recorder) {
   }
   if (unexplained || reasons.size() != 1) return "SELECT * FROM losses says why";
   return printable(std::string_view(*reasons.begin()).substr(0, 300));
+}
+
+// "1200 samples of counters with 2 gaps, 700 PC samples"; empty: nothing was sampled.
+std::string sampled(record::Recorder& recorder) {
+  std::int64_t samples = 0;
+  std::int64_t gaps = 0;
+  std::int64_t pc_samples = 0;
+  try {
+    for (store::Loader* loader : recorder.loaders()) {
+      store::Database& database = loader->database();
+      // Each file has all of them.
+      samples = std::max(
+          samples, database.integer("SELECT sum(value) FROM STATISTIC WHERE name = 'pm_samples'")
+                       .value_or(0));
+      pc_samples = saturating_add(
+          pc_samples, database.integer("SELECT sum(value) FROM STATISTIC WHERE name = 'pc_samples'")
+                          .value_or(0));
+      gaps = std::max(gaps, database.integer("SELECT count(*) FROM PM_GAP").value_or(0));
+    }
+  } catch (const Error&) {
+    return {};  // interrupted
+  }
+  std::string text;
+  if (samples > 0 || gaps > 0) {
+    text = std::to_string(samples) + " samples of counters" +
+           (gaps == 0   ? ""
+            : gaps == 1 ? " with a gap"
+                        : " with " + std::to_string(gaps) + " gaps");
+  }
+  if (pc_samples > 0) {
+    text += (text.empty() ? "" : ", ") + std::to_string(pc_samples) + " PC samples";
+  }
+  return text;
 }
 
 }  // namespace
@@ -56,12 +92,17 @@ void print_outcome(record::Recorder& recorder, Log& log) {
   losses = totals.lossless() ? std::string(nothing) : losses + " (" + why(recorder) + ")";
   if (recorder.still_open()) losses += "; another process has it open, so keep its -wal file";
   if (!recorder.capture_damage().empty()) losses += "; the capture is not whole";
+  const std::string samples = sampled(recorder);
+  if (totals.processes == 0 && !samples.empty()) {
+    return log.say(files + ": " + samples + ", " + losses);
+  }
   if (totals.processes == 0 && totals.lossless()) {
     return log.say(files + ": 0 records: no process used CUDA" + losses.substr(nothing.size()));
   }
   log.say(files + ": " + std::to_string(totals.records) + " records of " +
           std::to_string(totals.processes) +
-          (totals.processes == 1 ? " process, " : " processes, ") + losses);
+          (totals.processes == 1 ? " process, " : " processes, ") +
+          (samples.empty() ? "" : samples + ", ") + losses);
 }
 
 }  // namespace gpuprof::app

@@ -14,7 +14,22 @@ void take(int signal_number) { last_signal = signal_number; }
 
 }  // namespace
 
-Progress::Progress() : terminal_(isatty(2) == 1), began_(std::chrono::steady_clock::now()) {
+ProgressLine::ProgressLine()
+    : terminal_(isatty(2) == 1), began_(std::chrono::steady_clock::now()) {}
+
+void ProgressLine::show(std::string_view what) {
+  using namespace std::chrono_literals;
+  if (!terminal_ || what == shown_ || std::chrono::steady_clock::now() - began_ < 1s) return;
+  std::fprintf(stderr, "\r\033[K%.*s ...", static_cast<int>(what.size()), what.data());
+  shown_ = what;
+}
+
+void ProgressLine::clear() {
+  if (!shown_.empty()) std::fputs("\r\033[K", stderr);
+  shown_.clear();
+}
+
+Progress::Progress() {
   last_signal = 0;
   struct sigaction once {};
   once.sa_handler = take;
@@ -24,21 +39,8 @@ Progress::Progress() : terminal_(isatty(2) == 1), began_(std::chrono::steady_clo
 }
 
 Progress::~Progress() {
-  clear();
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
-}
-
-void Progress::show(std::string_view what) {
-  using namespace std::chrono_literals;
-  if (!terminal_ || std::chrono::steady_clock::now() - began_ < 1s) return;
-  std::fprintf(stderr, "\r\033[K%.*s ...", static_cast<int>(what.size()), what.data());
-  shown_ = true;
-}
-
-void Progress::clear() {
-  if (shown_) std::fputs("\r\033[K", stderr);
-  shown_ = false;
 }
 
 int Progress::interrupted() { return last_signal; }

@@ -2,28 +2,37 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 #include <string_view>
 
 namespace gpuprof::app {
 
-// A line on stderr, on a terminal and after a second, which goes away in the end. While it lives
-// Ctrl-C and SIGTERM make interrupted() true; the second one ends the program.
-class Progress {
+// A line on stderr, on a terminal and a second after this was made, which goes away in the end.
+class ProgressLine {
  public:
-  Progress();
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  ProgressLine();
+  ~ProgressLine() { clear(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
 
+  // To be called again while it lasts, so that it is shown when the second has passed.
   void show(std::string_view what);
   void clear();
-  // The signal; 0: none.
-  static int interrupted();
 
  private:
   bool terminal_;
-  bool shown_ = false;
+  std::string shown_;
   std::chrono::steady_clock::time_point began_;
+};
+
+// The same, and while it lives Ctrl-C and SIGTERM make interrupted() true; the second one ends the
+// program.
+class Progress : public ProgressLine {
+ public:
+  Progress();
+  ~Progress();
+  // The signal; 0: none.
+  static int interrupted();
 };
 
 }  // namespace gpuprof::app

@@ -1,15 +1,11 @@
 // gpuprof query: questions to a profile in SQL.
-#include <signal.h>
-
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <iostream>
 #include <iterator>
 #include <memory>
 
 #include "apps/gpuprof/command/progress.hpp"
+#include "apps/gpuprof/command/standard_output.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/printable.hpp"
@@ -103,28 +99,22 @@ int answer(Arguments& arguments) {
     arguments.query.assign(std::istreambuf_iterator<char>(std::cin), {});
   }
 
-  signal(SIGPIPE, SIG_IGN);  // the reader may have seen enough, and copies are to be removed
   Progress progress;
-  std::cout.exceptions(std::ios::badbit);
   try {
-    file.read(
-        [&](store::Database& database) {
-          progress.clear();
-          database.watch([] { return Progress::interrupted() != 0; });
-          std::string view;
-          print_query(database, std::cout, chosen(arguments, database, view));
-        },
-        [&](std::string_view what) { progress.show(what); });
-    std::cout.flush();
+    const int code = print_to_standard_output([&] {
+      file.read(
+          [&](store::Database& database) {
+            progress.clear();
+            database.watch([] { return Progress::interrupted() != 0; });
+            std::string view;
+            print_query(database, std::cout, chosen(arguments, database, view));
+          },
+          [&](std::string_view what) { progress.show(what); });
+    });
+    if (code != 0) return code;
   } catch (const store::DatabaseError& error) {
     if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
     return 128 + Progress::interrupted();
-  } catch (const std::ios::failure&) {
-    const int why = errno;
-    std::cout.exceptions(std::ios::goodbit);
-    if (why == EPIPE) return static_cast<int>(ExitCode::reader_gone);
-    throw Error(std::string("standard output cannot be written: ") + std::strerror(why), "",
-                ExitCode::output_failed);
   }
   for (const std::string& note : file.notes()) {
     std::cerr << "gpuprof: " << printable_lines(note) << '\n';
@@ -132,18 +122,21 @@ int answer(Arguments& arguments) {
   return file.damaged() ? static_cast<int>(ExitCode::import_failed) : 0;
 }
 
-std::function<int()> declare(CLI::App& app) {
+std::function<int()> declare(Grammar& grammar) {
   auto arguments = std::make_shared<Arguments>();
-  app.add_option("file", arguments->file, "A profile")->option_text("FILE");
-  app.add_option("query", arguments->query,
-                 "What to ask: the name of a query, view or table, or SQL; -: SQL from standard "
-                 "input; nothing: the names of queries are listed")
-      ->option_text("NAME|SQL");
-  app.add_flag("--csv", arguments->csv,
-               "Comma-separated values: one line of names, then a line for each row");
-  app.add_flag("--json", arguments->json, "One JSON document");
-  app.add_flag("--markdown", arguments->markdown, "A table for Markdown");
-  app.footer(
+  grammar.take(
+      {.name = "file", .to = &arguments->file, .help = "A profile", .placeholder = "FILE"});
+  grammar.take({.name = "query",
+                .to = &arguments->query,
+                .help = "What to ask: the name of a query, view or table, or SQL; -: SQL from "
+                        "standard input; nothing: the names of queries are listed",
+                .placeholder = "NAME|SQL"});
+  grammar.take({.name = "--csv",
+                .to = &arguments->csv,
+                .help = "Comma-separated values: one line of names, then a line for each row"});
+  grammar.take({.name = "--json", .to = &arguments->json, .help = "One JSON document"});
+  grammar.take({.name = "--markdown", .to = &arguments->markdown, .help = "A table for Markdown"});
+  grammar.footer(
       "\n"
       "  gpuprof query run.sqlite top_kernels\n"
       "  gpuprof query run.sqlite kernels --csv > kernels.csv\n"

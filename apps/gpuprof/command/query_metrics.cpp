@@ -15,6 +15,7 @@
 #include "libprof/launch/installation.hpp"
 #include "libprof/metrics/chip_names.hpp"
 #include "libprof/metrics/listing.hpp"
+#include "schema/nvprof_metrics.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -105,6 +106,12 @@ void print_bases(const cupti::HostChip& chip, const std::vector<BaseRow>& rows) 
   for (const BaseRow& row : rows) print_base(row);
 }
 
+void print_usual_samples(const std::string& chip, const std::vector<std::string>& names) {
+  std::cout << "Sampled by --pm-sampling on " << chip << " where no metrics are named:\n";
+  for (const std::string& name : names) std::cout << "        " << name << "\n";
+  std::cout << "\n";
+}
+
 // Everything of one metric.
 void print_details(const cupti::HostChip& chip, const BaseRow& row) {
   const auto& [metric, properties, unused] = row;
@@ -161,6 +168,7 @@ Json json_of(const cupti::HostChip& chip, const Listing& listing, const Devices&
     document["devices"].push_back({{"index", device.index}, {"name", device.name}});
   }
   if (query.metrics) document["nvprof_metrics"] = json_of(listing.metrics);
+  if (query.samples) document["sampled_by_default"] = listing.usual_samples;
   if (query.events) document["nvprof_events"] = json_of(listing.events);
   if (query.metrics) {
     Json list = Json::array();
@@ -217,12 +225,19 @@ void print_csv(const Listing& listing) {
 Json list_chip(const Library& library, const Options& options, const std::string& chip_name,
                const Devices& devices) {
   const Query& query = options.query;
-  const Listing listing =
-      metrics::list(library, chip_name,
-                    {.metrics = query.metrics, .events = query.events, .filter = query.filter});
-  const cupti::HostChip chip(library, chip_name);
+  const auto counting = query.samples ? cupti::Counting::samples : cupti::Counting::ranges;
+  const Listing listing = metrics::list(library, chip_name,
+                                        {.metrics = query.metrics,
+                                         .events = query.events,
+                                         .counting = counting,
+                                         .filter = query.filter});
+  const cupti::HostChip chip(library, chip_name, counting);
 
   const bool details = !query.filter.empty();
+  const bool for_programs = options.reports.layout == Layout::json || is_csv(options);
+  if (!for_programs && !details && !listing.usual_samples.empty()) {
+    print_usual_samples(chip_name, listing.usual_samples);
+  }
   if (options.reports.layout == Layout::json) return json_of(chip, listing, devices, query);
   if (is_csv(options)) {
     print_csv(listing);

@@ -1,18 +1,19 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <optional>
 
 #include "apps/gpuprof/command/outcome.hpp"
+#include "apps/gpuprof/command/progress.hpp"
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/option/table.hpp"
+#include "apps/gpuprof/option/option_table.hpp"
 #include "apps/gpuprof/run/log.hpp"
 #include "libprof/base/temporary_folder.hpp"
 #include "libprof/record/recorder.hpp"
+#include "libprof/record/run_info.hpp"
 #include "libprof/report/report.hpp"
 
 namespace gpuprof::app {
@@ -28,13 +29,18 @@ int replay(const Options& options) {
   Log log(options, true, getpid());
   std::optional<TemporaryFolder> temporary;
   if (options.output.empty()) temporary.emplace();
+  std::optional<ProgressLine> line;  // at the end
   record::Recorder recorder(
       {.output = temporary ? *temporary / "run.sqlite" : options.output,
        .files = {.overwrite = options.overwrite, .mode = options.file_mode},
        .loader = {.live = false,
                   .indexes = options.indexes,
                   .message = [&log](std::int64_t process,
-                                    const std::string& text) { log.say_of(process, text); }},
+                                    const std::string& text) { log.say_of(process, text); },
+                  .progress =
+                      [&line](std::string_view what) {
+                        if (line) line->show(what);
+                      }},
        .capture = {}});
   const bool progress = isatty(2) && !options.quiet && capture.size() > (64u << 20);
   int shown = -1;
@@ -52,7 +58,10 @@ int replay(const Options& options) {
   if (!whole) {
     recorder.count("frames_malformed", std::max<std::uint64_t>(1, capture.damage().frames));
   }
+  if (!options.step.empty()) recorder.take(record::step_of_run(options.step));
+  if (!options.quiet) line.emplace();
   recorder.finish();
+  line.reset();
   if (!whole) log.say(capture.damage_text());
   if (!options.quiet && (temporary || !options.reports.chosen.empty())) {
     for (store::Loader* loader : recorder.loaders()) {
@@ -63,13 +72,15 @@ int replay(const Options& options) {
   return whole ? 0 : static_cast<int>(ExitCode::import_failed);
 }
 
-std::function<int()> declare(CLI::App& app) {
+std::function<int()> declare(Grammar& grammar) {
   auto options = std::make_shared<Options>();
-  app.add_option("capture", options->input, "A file made with --save-capture")
-      ->required()
-      ->option_text("FILE");
-  add_output_options(app, *options);
-  add_report_options(app, *options);
+  grammar.take({.name = "capture",
+                .to = &options->input,
+                .help = "A file made with --save-capture",
+                .placeholder = "FILE",
+                .required = true});
+  grammar.take_output_options(*options);
+  grammar.take_report_options(*options);
   return [options] { return replay(*options); };
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -11,13 +12,15 @@
 #include <vector>
 
 #include "apps/gpuprof/command/outcome.hpp"
+#include "apps/gpuprof/command/progress.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/option/given_names.hpp"
-#include "apps/gpuprof/option/table.hpp"
+#include "apps/gpuprof/option/option_table.hpp"
 #include "apps/gpuprof/run/log.hpp"
 #include "apps/gpuprof/run/measured_runs.hpp"
 #include "apps/gpuprof/run/metric_session.hpp"
 #include "apps/gpuprof/run/not_started.hpp"
+#include "apps/gpuprof/run/pm_sampling.hpp"
 #include "apps/gpuprof/run/run_output.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/path.hpp"
@@ -57,6 +60,14 @@ wire::Fields collector_config(const Options& options, const record::TraceSelecti
   config.set("from_start", static_cast<std::int64_t>(options.profile_from_start));
   config.set("flush_ms", static_cast<std::int64_t>(options.flush_ms));
   config.set("cupti", cupti);
+  if (options.pc_sampling.on) {
+    config.set("pc_sampling", std::int64_t{1});
+    config.set("pc_period", std::int64_t{options.pc_sampling.period});
+    config.set("pc_reasons", options.pc_sampling.reasons);
+    config.set("pc_serialize", std::int64_t{options.pc_sampling.serialize});
+    config.set("pc_buffer_mb", std::int64_t{options.pc_sampling.buffer_mb});
+  }
+  if (!options.sass.metrics.empty()) config.set("sass_metrics", joined(options.sass.metrics, ","));
   if (options.slots > 0) config.set("slots", static_cast<std::int64_t>(options.slots));
   return config;
 }
@@ -89,7 +100,8 @@ int show_plan(const Options& options) {
 
 record::Recorder::Options recorder_options(const Options& options, const std::string& output,
                                            Log& log, const launch::EndRequests& ends,
-                                           const record::Say& say) {
+                                           const record::Say& say,
+                                           std::function<void(std::string_view)> progress) {
   return {.output = output,
           .files = {.overwrite = options.overwrite, .mode = options.file_mode},
           .loader = {.live = true,
@@ -98,13 +110,17 @@ record::Recorder::Options recorder_options(const Options& options, const std::st
                      .message = [&log](std::int64_t process,
                                        const std::string& text) { log.say_of(process, text); },
                      .hurried = [&ends] { return ends.hurried(); },
+                     .progress = std::move(progress),
                      .object_names = given_names(options)},
           .capture = options.save_capture,
           .say = say};
 }
 
 record::RunInfo run_info(const Options& options, const record::TraceSelection& selection) {
-  record::RunInfo info{.application = {}, .command_line = {}, .trace_groups = selection.groups};
+  record::RunInfo info{.application = {},
+                       .command_line = {},
+                       .trace_groups = selection.groups,
+                       .step = options.step};
   if (options.store_command_line) {
     info.application = options.application;
     info.command_line = options.command_line;
@@ -185,6 +201,8 @@ class Recording {
   Log log_;
   const record::Say say_;
   const std::unique_ptr<MetricSession> metrics_;  // null: none
+  const std::unique_ptr<PmSampling> sampling_;    // null: none
+  std::optional<ProgressLine> line_;              // while the recorder finishes
   record::Recorder recorder_;
   MetricNotices notices_;
   record::Run::Common common_;
@@ -206,7 +224,11 @@ Recording::Recording(const Options& options, launch::Target& target, launch::End
       log_(options, false, 0),
       say_([this](const std::string& text) { log_.say(text); }),
       metrics_(prepare_metrics(options, log_)),
-      recorder_(recorder_options(options, output_, log_, ends, say_)),
+      sampling_(prepare_pm_sampling(options, say_)),
+      recorder_(recorder_options(options, output_, log_, ends, say_,
+                                 [this](std::string_view what) {
+                                   if (line_) line_->show(what);
+                                 })),
       notices_(say_),
       common_{.target = target,
               .ends = ends,
@@ -239,7 +261,10 @@ launch::Listener::Options Recording::listener_options(const record::TraceSelecti
 
 void Recording::start() {
   if (metrics_) metrics_->begin_run(0);
-  run_.emplace(common_, listener_options(selection_, launch::library_folder() / "gpuprof-salvage"));
+  launch::Listener::Options listening =
+      listener_options(selection_, launch::library_folder() / "gpuprof-salvage");
+  if (sampling_) sampling_->listen(listening);
+  run_.emplace(common_, std::move(listening));
   run_->push(record::begin_of_run(run_info(options_, selection_)));
   if (metrics_) {
     run_->push(metrics_->description());
@@ -248,6 +273,10 @@ void Recording::start() {
   }
   for (const Option* option : options_.without_effect) {
     if (!options_.quiet) log_.say("--" + option->name + ": " + remark(*option));
+  }
+  if (sampling_) {
+    run_->begin();
+    sampling_->start(*run_, ends_);
   }
   try {
     run_->start(launch::Target::Output::ours);
@@ -270,6 +299,7 @@ bool Recording::record() {
   // From here on a reader of reports who has seen enough must not end us.
   signal(SIGPIPE, SIG_IGN);
   run_->wait_for_the_others();
+  if (sampling_) sampling_->look_after();
   run_->stop_listening();
   if (run_->processes_seen() > 0) announce();
   ended_.emplace(target_);
@@ -293,7 +323,9 @@ void Recording::finish() {
   if (metrics_ && metrics_->mismatched()) {
     recorder_.count("metrics_mismatched", metrics_->mismatched());
   }
+  if (!options_.quiet) line_.emplace();
   recorder_.finish();
+  line_.reset();
 }
 
 int Recording::print() {

@@ -1,16 +1,14 @@
 #include <iostream>
 
+#include "apps/gpuprof/command/standard_output.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "schema/document.hpp"
 
 namespace gpuprof::app {
 namespace {
 
-std::function<int()> declare(CLI::App&) {
-  return [] {
-    std::cout << schema::schema_markdown();
-    return 0;
-  };
+std::function<int()> declare(Grammar&) {
+  return [] { return print_to_standard_output([] { std::cout << schema::schema_markdown(); }); };
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 // gpuprof slice: the records of a time window.
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "apps/gpuprof/command/new_profile.hpp"
@@ -43,23 +42,35 @@ int slice(Slice& slice) {
   return write_excerpt(job);
 }
 
-std::function<int()> declare(CLI::App& app) {
+std::function<int()> declare(Grammar& grammar) {
   auto arguments = std::make_shared<Slice>();
   ExcerptJob& job = arguments->job;
-  app.add_option("profile", job.input, "The profile to take from")->required()->option_text("FILE");
-  app.add_option("--from", arguments->from,
-                 "Records that begin at this time or later; times count from the run's first "
-                 "record: 1.5 or 1.5s, 20ms, 7us, 12ns; nvtx:NAME: where the first NVTX range of "
-                 "that name begins, and behind --to where it ends")
-      ->option_text("TIME");
-  app.add_option("--to", arguments->to, "Records that begin before this time")->option_text("TIME");
-  app.add_option("--nvtx", arguments->nvtx, "The same as --from nvtx:NAME --to nvtx:NAME")
-      ->option_text("NAME");
-  app.add_flag("--anonymise", job.options.anonymise,
-               "Leave out who made it and where: host, paths, command lines, environment; without "
-               "a time window all records are kept");
-  add_file_options(app, job);
-  app.footer(
+  grammar.take({.name = "profile",
+                .to = &job.input,
+                .help = "The profile to take from",
+                .placeholder = "FILE",
+                .required = true});
+  grammar.take({.name = "--from",
+                .to = &arguments->from,
+                .help = "Records that begin at this time or later; times count from the run's "
+                        "first record: 1.5 or 1.5s, 20ms, 7us, 12ns; nvtx:NAME: where the first "
+                        "NVTX range of that name begins, and behind --to where it ends",
+                .placeholder = "TIME"});
+  grammar.take({.name = "--to",
+                .to = &arguments->to,
+                .help = "Records that begin before this time",
+                .placeholder = "TIME"});
+  grammar.take({.name = "--nvtx",
+                .to = &arguments->nvtx,
+                .help = "The same as --from nvtx:NAME --to nvtx:NAME",
+                .placeholder = "NAME"});
+  grammar.take({.name = "--anonymise",
+                .to = &job.options.anonymise,
+                .help = "Leave out who made it and where: host, paths, command lines, "
+                        "environment; without a time window all records are kept"});
+  take_file_options(grammar, job);
+  grammar.require("export-profile");
+  grammar.footer(
       "\nAPI calls that asked for GPU work in the window are kept as well, and NVTX ranges that\n"
       "overlap it.\n"
       "\n"

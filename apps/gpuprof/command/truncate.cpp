@@ -1,5 +1,4 @@
 // gpuprof truncate: the records of some kinds.
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <set>
 
@@ -18,22 +17,23 @@ int truncate(ExcerptJob& job) {
   return write_excerpt(job);
 }
 
-std::function<int()> declare(CLI::App& app) {
+std::function<int()> declare(Grammar& grammar) {
   auto job = std::make_shared<ExcerptJob>();
-  app.add_option("profile", job->input, "The profile to take from")
-      ->required()
-      ->option_text("FILE");
-  app.add_option("--keep", job->keep,
-                 "Records to keep, with commas between: groups of --trace (gpu, api, nvtx), kinds "
-                 "(kernel, memcpy, memset, runtime, driver, marker), tables, cpu-sampling")
-      ->required()
-      ->delimiter(',')
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false)
-      ->option_text("KINDS");
-  add_file_options(app, *job);
-  app.footer("\nDevices, contexts, streams, names and strings are always kept.");
+  grammar.take({.name = "profile",
+                .to = &job->input,
+                .help = "The profile to take from",
+                .placeholder = "FILE",
+                .required = true});
+  grammar.take({.name = "--keep",
+                .to = &job->keep,
+                .help = "Records to keep, with commas between: groups of --trace (gpu, api, "
+                        "nvtx), kinds (kernel, memcpy, memset, runtime, driver, marker), tables, "
+                        "cpu-sampling",
+                .placeholder = "KINDS",
+                .required = true});
+  take_file_options(grammar, *job);
+  grammar.require("export-profile");
+  grammar.footer("\nDevices, contexts, streams, names and strings are always kept.");
   return [job] { return truncate(*job); };
 }
 

@@ -1,11 +1,10 @@
 // Commands that print what gpuprof tells about itself. The hidden ones are for the build.
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/help/help.hpp"
-#include "apps/gpuprof/option/table.hpp"
+#include "apps/gpuprof/option/option_table.hpp"
 
 namespace gpuprof::app {
 
@@ -13,9 +12,11 @@ extern const Subcommand help_command{
     .name = "help",
     .usage = "[TOPIC]",
     .help = "The same as --help TOPIC",
-    .declare = [](CLI::App& app) -> std::function<int()> {
+    .declare = [](Grammar& grammar) -> std::function<int()> {
       auto topic = std::make_shared<std::string>();
-      app.add_option("topic", *topic, "A group, a word of options' names, a command, or all");
+      grammar.take({.name = "topic",
+                    .to = topic.get(),
+                    .help = "A group, a word of options' names, a command, or all"});
       return [topic] { return print_help(*topic); };
     },
     .values = [](std::string_view) { return find_option("help")->values({}); },
@@ -25,7 +26,7 @@ extern const Subcommand man_command{
     .name = "man",
     .usage = "",
     .help = "",
-    .declare = [](CLI::App&) -> std::function<int()> {
+    .declare = [](Grammar&) -> std::function<int()> {
       return [] {
         std::cout << man_page();
         return 0;
@@ -37,18 +38,17 @@ extern const Subcommand completion_command{
     .name = "completion",
     .usage = "SHELL",
     .help = "Print the completion for bash, zsh or fish",
-    .declare = [](CLI::App& app) -> std::function<int()> {
+    .declare = [](Grammar& grammar) -> std::function<int()> {
       auto shell = std::make_shared<std::string>();
-      app.add_option("shell", *shell, "The shell")
-          ->required()
-          ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+      grammar.take({.name = "shell",
+                    .to = shell.get(),
+                    .help = "The shell",
+                    .required = true,
+                    .choices = {"bash", "zsh", "fish"}});
       return [shell] {
         std::cout << completion(*shell);
         return 0;
       };
-    },
-    .values = [](std::string_view) -> std::vector<std::string> {
-      return {"bash", "zsh", "fish"};
     },
 };
 
@@ -57,15 +57,12 @@ extern const Subcommand complete_command{
     .name = "complete",
     .usage = "",
     .help = "",
-    .declare = [](CLI::App& app) -> std::function<int()> {
-      app.set_help_flag();
-      app.prefix_command();
-      return [&app] {
-        std::vector<std::string> words = app.remaining();
-        if (words.size() < 2) return 0;
-        const std::string shell = words.front();
-        words.erase(words.begin());
-        print_completion(shell, std::move(words));
+    .declare = [](Grammar& grammar) -> std::function<int()> {
+      auto words = std::make_shared<std::vector<std::string>>();
+      grammar.take_all(*words);
+      return [words] {
+        if (words->size() < 2) return 0;
+        print_completion(words->front(), {words->begin() + 1, words->end()});
         return 0;
       };
     },
@@ -75,7 +72,7 @@ extern const Subcommand options_command{
     .name = "options",
     .usage = "",
     .help = "",
-    .declare = [](CLI::App&) -> std::function<int()> {
+    .declare = [](Grammar&) -> std::function<int()> {
       return [] {
         std::cout << options_markdown();
         return 0;
@@ -87,7 +84,7 @@ extern const Subcommand exit_codes_command{
     .name = "exit-codes",
     .usage = "",
     .help = "",
-    .declare = [](CLI::App&) -> std::function<int()> {
+    .declare = [](Grammar&) -> std::function<int()> {
       return [] {
         std::cout << exit_codes_markdown();
         return 0;

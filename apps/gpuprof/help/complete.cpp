@@ -1,12 +1,11 @@
 #include "apps/gpuprof/help/complete.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <optional>
 
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/help/help.hpp"
-#include "apps/gpuprof/option/table.hpp"
+#include "apps/gpuprof/option/option_table.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -16,12 +15,12 @@ using Words = std::vector<std::string>;
 
 // An option of the main command or of a sub-command.
 struct Offered {
-  Words names;           // "-o", "--export-profile"
-  std::string argument;  // empty: takes none; "FILE", "LIST" …
+  Words names = {};           // "-o", "--export-profile"
+  std::string argument = {};  // empty: takes none; "FILE", "LIST" …
   std::string help;
   bool minus_values = false;  // it may begin with '-'
   // The words that begin with what is typed of the argument, or of its last part in a list.
-  std::function<Words(std::string_view typed)> values;
+  std::function<Words(std::string_view typed)> values = {};
 };
 
 bool is_file(std::string_view argument) { return argument == "FILE" || argument == "PATH"; }
@@ -36,6 +35,22 @@ Offered offered(const Option& option) {
                  .values = option.values};
   if (option.letter) result.names.push_back(std::string("-") + option.letter);
   if (!result.values) result.values = [&option](std::string_view) { return choices(option); };
+  return result;
+}
+
+// Of a sub-command; a word without dashes has no names.
+Offered offered(const Subcommand& command, const Argument& argument) {
+  Offered result{.help = std::string(argument.help)};
+  if (!argument.is_word()) result.names.emplace_back(argument.name);
+  if (std::holds_alternative<bool*>(argument.to)) return result;
+  const bool list = std::holds_alternative<std::vector<std::string>*>(argument.to);
+  result.argument = list ? "LIST" : argument.placeholder.empty() ? "VALUE" : argument.placeholder;
+  if (!argument.choices.empty()) {
+    result.values = [choices = argument.choices](std::string_view) { return choices; };
+  } else if (command.values) {
+    const std::string name(argument.name.substr(argument.name.find_first_not_of('-')));
+    result.values = [&command, name](std::string_view) { return command.values(name); };
+  }
   return result;
 }
 
@@ -191,33 +206,17 @@ Completion main_command(const Words& words) {
 }
 
 Completion subcommand(const Subcommand& command, const Words& words) {
-  CLI::App app;
-  const std::function<int()> run = command.declare(app);  // keeps what is declared
-  std::vector<Offered> options;
+  Grammar grammar;
+  const std::function<int()> run = command.declare(grammar);  // keeps what is declared
+  std::vector<Offered> options{{.names = {"-h", "--help"}, .help = "Print this help"}};
   std::vector<Offered> positionals;  // in their order; further words are as the last
-  for (const CLI::Option* declared : app.get_options()) {
-    Offered option{.names = {}, .argument = {}, .help = declared->get_description(), .values = {}};
-    for (const std::string& name : declared->get_lnames()) option.names.push_back("--" + name);
-    for (const std::string& name : declared->get_snames()) option.names.push_back("-" + name);
-    if (declared->get_items_expected_max() > 0) {
-      option.argument = declared->get_delimiter() == ',' ? "LIST" : declared->get_option_text();
-      if (option.argument.empty()) option.argument = "VALUE";
+  for (const Grammar::Taken& taken : grammar.taken()) {
+    if (const auto* shared = std::get_if<Grammar::Shared>(&taken)) {
+      if (shared->option->status == Status::works) options.push_back(offered(*shared->option));
+      continue;
     }
-    const Option* row = option.names.empty() ? nullptr : find_option(option.names[0].substr(2));
-    if (command.values) {
-      option.values = [&command, name = declared->get_single_name()](std::string_view) {
-        return command.values(name);
-      };
-    }
-    if (row && row->argument == option.argument) {
-      if (row->status != Status::works) continue;
-      option.values = offered(*row).values;
-    }
-    if (option.names.empty()) {
-      positionals.push_back(std::move(option));
-    } else {
-      options.push_back(std::move(option));
-    }
+    const auto& argument = std::get<Argument>(taken);
+    (argument.is_word() ? positionals : options).push_back(offered(command, argument));
   }
   Line line(words, options);
   if (auto completion = line.option(false)) return *completion;

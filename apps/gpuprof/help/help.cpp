@@ -4,7 +4,7 @@
 #include <iostream>
 
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/option/table.hpp"
+#include "apps/gpuprof/option/option_table.hpp"
 #include "gpuprof_version.hpp"
 #include "libprof/base/error.hpp"
 
@@ -154,8 +154,6 @@ std::string topic_help(std::string topic) {
 }
 
 }  // namespace
-
-std::string_view first_line(std::string_view help) { return help.substr(0, help.find('\n')); }
 
 int print_help(const std::string& topic) {
   if (const Subcommand* command = find_subcommand(topic))

@@ -19,9 +19,6 @@ void print_completion(std::string_view shell, std::vector<std::string> words);
 // The tables of docs/nvprof.md.
 std::string options_markdown();
 
-// The first line of an option's or report's help.
-std::string_view first_line(std::string_view help);
-
 // For README.md and docs/nvprof.md.
 std::string exit_codes_markdown();
 

@@ -1,7 +1,7 @@
 // gpuprof(1), in the man macros.
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/help/help.hpp"
-#include "apps/gpuprof/option/table.hpp"
+#include "apps/gpuprof/option/option_table.hpp"
 #include "gpuprof_version.hpp"
 #include "libprof/base/exit_codes.hpp"
 

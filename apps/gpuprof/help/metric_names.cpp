@@ -6,6 +6,7 @@
 #include "libprof/base/error.hpp"
 #include "libprof/launch/installation.hpp"
 #include "libprof/metrics/catalogue.hpp"
+#include "schema/nvprof_metrics.hpp"
 
 namespace gpuprof::app {
 namespace {

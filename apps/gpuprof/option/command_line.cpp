@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "apps/gpuprof/option/option_table.hpp"
 #include "apps/gpuprof/option/presets.hpp"
-#include "apps/gpuprof/option/table.hpp"
+#include "apps/gpuprof/option/setters.hpp"
 #include "libprof/base/shell.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/report/report.hpp"
 
 namespace gpuprof::app {
@@ -45,6 +47,8 @@ class Parser {
     const report::Collected collected = report::collected_for(options_.reports);
     options_.trace.all_calls = collected.all_calls;
     options_.trace.dependencies = collected.dependencies;
+    if (!importing() && collected.pc_samples) turn_pc_sampling_on(options_);
+    if (!importing() && collected.pm_samples) options_.pm.on = true;
     if (!done_) {
       options_.application.assign(words_.begin() + static_cast<std::ptrdiff_t>(at_), words_.end());
       check();
@@ -137,6 +141,13 @@ class Parser {
     if (const std::string wrong = report::wrong_combination(options_.reports); !wrong.empty()) {
       errors_.push_back("Error: " + wrong);
     }
+    check_counters();
+    if (!options_.sass.metrics.empty() &&
+        (options_.pc_sampling.on || !options_.metrics.requests.empty())) {
+      errors_.emplace_back(
+          "Error: --source-level-analysis changes the code of kernels, which --pc-sampling, "
+          "--metrics and --events would measure; ask for them in two runs.");
+    }
     if (!errors_.empty()) fail();
     for (const Option* option : options_.without_effect) {
       if (option->status != Status::replaced || query) continue;
@@ -151,6 +162,19 @@ class Parser {
       }
       throw error;
     }
+  }
+
+  // The driver lends the counters of a GPU to one of these at a time; the second hears
+  // CUPTI_ERROR_HARDWARE_BUSY.
+  void check_counters() {
+    std::vector<std::string> wanted;
+    const bool everything = given_.contains(find_option("everything"));
+    if (options_.pm.on) wanted.emplace_back(everything ? "--everything" : "--pm-sampling");
+    if (options_.pc_sampling.on) wanted.emplace_back("--pc-sampling");
+    if (!options_.metrics.requests.empty()) wanted.emplace_back("--metrics or --events");
+    if (wanted.size() < 2) return;
+    errors_.push_back("Error: " + joined(wanted, " and ") +
+                      " need the same counters of the GPU; ask for them in runs of their own.");
   }
 
   [[noreturn]] void fail() {

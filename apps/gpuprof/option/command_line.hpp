@@ -25,8 +25,9 @@ enum class Action { run, import, help, version, query };
 struct Query {
   bool metrics = false;
   bool events = false;
-  std::string chip;    // empty: those of this machine
-  std::string filter;  // empty: all
+  bool samples = false;  // of metrics those that can be sampled over time
+  std::string chip;      // empty: those of this machine
+  std::string filter;    // empty: all
 };
 
 using MetricRequest = metrics::Request;
@@ -36,6 +37,29 @@ struct MetricOptions : metrics::Options {
   MetricRequest scope;    // for the next request
   bool plan = false;      // show the plan; without an application nothing else
   bool required = false;  // no run without metrics
+};
+
+// Counters of whole GPUs over time.
+struct PmOptions {
+  bool on = false;
+  std::vector<std::string> metrics{"default"};
+  std::uint64_t interval_ns = 200'000;
+  std::uint64_t interval_cycles = 0;  // of the system clock, where interval_ns is 0
+  std::uint64_t buffer_bytes = std::uint64_t{256} << 20;  // on each GPU
+  bool keep_latest = false;                               // when that is full
+};
+
+struct PcSamplingOptions {
+  bool on = false;
+  int period = 0;       // a power of two, of cycles; 0: CUPTI's own
+  std::string reasons;  // with commas between; empty: all
+  bool serialize = false;
+  int buffer_mb = 0;  // 0: CUPTI's own
+};
+
+// What is counted by instruction.
+struct SassOptions {
+  std::vector<std::string> metrics;  // CUPTI's names; empty: nothing
 };
 
 // Where defaults come from.
@@ -65,6 +89,7 @@ struct Options {
   // run and replay
   std::string output;  // empty: a temporary file, and the summary
   bool overwrite = false;
+  std::string step;  // which NVTX ranges are steps; empty: those that are called so
   bool fail_if_empty = false;
   mode_t file_mode = 0600;  // of the files that are made
   bool indexes = true;
@@ -76,6 +101,9 @@ struct Options {
 
   Query query;
   MetricOptions metrics;
+  PmOptions pm;
+  PcSamplingOptions pc_sampling;
+  SassOptions sass;
 
   // help
   std::string topic;  // empty: the short help

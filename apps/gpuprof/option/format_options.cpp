@@ -91,6 +91,28 @@ std::vector<Option> format_options() {
        .common = true,
        .once = true,
        .set = number(1, INT_MAX, [](Options& o) -> int& { return o.reports.top; })},
+      {.name = "source",
+       .group = G::format,
+       .help = "The source text of lines in --print-pc-sampling\n"
+               "The files are those that the profile names: not for profiles of strangers whose "
+               "reports you pass on. Only files that are called as source files are read.",
+       .ours = true,
+       .once = true,
+       .set = flag([](Options& o) { o.reports.source = true; })},
+      {.name = "source-root",
+       .argument = "FOLDER",
+       .group = G::format,
+       .help = "The same, with source files looked for in this folder and nowhere else\n"
+               "By as much of the end of a file's name as there is beneath the folder.",
+       .ours = true,
+       .once = true,
+       .set =
+           [](Options& options, const std::string& value) {
+             options.reports.source = true;
+             options.reports.source_root = value;
+             return value.empty() ? std::optional<Refusal>({.takes = "a folder"})
+                                  : std::optional<Refusal>();
+           }},
       {.name = "openacc-summary-mode",
        .argument = "exclusive|inclusive",
        .group = G::format,

@@ -18,6 +18,12 @@ std::optional<Refusal> set_umask(Options& options, const std::string& value) {
   return {};
 }
 
+std::optional<Refusal> set_step(Options& options, const std::string& value) {
+  if (auto wrong = wrong_expression(value)) return wrong;
+  options.step = value;
+  return {};
+}
+
 }  // namespace
 
 std::vector<Option> output_options() {
@@ -57,6 +63,16 @@ std::vector<Option> output_options() {
                "owner may always read and write them.",
        .ours = true,
        .set = set_umask},
+      {.name = "step",
+       .argument = "REGEX",
+       .group = G::output,
+       .help = "NVTX ranges whose message this regular expression is found in are steps\n"
+               "The view steps has them. Without it those are that are called step, iteration, "
+               "batch or the like with a number behind or not. Where no range is one, the windows "
+               "between cudaProfilerStart and cudaProfilerStop are.",
+       .ours = true,
+       .not_with_import = true,
+       .set = set_step},
       {.name = "no-command-line",
        .group = G::output,
        .help = "Do not store command lines, which may hold secrets\n"

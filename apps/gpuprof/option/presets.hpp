@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/gpuprof/option/table.hpp"
+#include "apps/gpuprof/option/option_table.hpp"
 
 namespace gpuprof::app {
 

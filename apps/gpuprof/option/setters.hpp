@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/gpuprof/option/table.hpp"
+#include "apps/gpuprof/option/option_table.hpp"
 
 namespace gpuprof::app {
 
@@ -20,8 +20,13 @@ std::vector<Option> report_options();
 std::vector<Option> format_options();
 std::vector<Option> filter_options();
 std::vector<Option> metric_options();
+std::vector<Option> sampling_options();
+std::vector<Option> pc_sampling_options();
 std::vector<Option> cpu_options();
 std::vector<Option> program_options();
+
+// With what it needs of tracing.
+void turn_pc_sampling_on(Options& options);
 
 template <class Number>
 std::optional<Number> parse(std::string_view text) {

@@ -22,6 +22,18 @@ struct WriteFailed {
   int error;  // errno
 };
 
+// Whether text is UTF-8, by the user's locale.
+bool has_unicode() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = std::getenv(name);
+    if (!value || !*value) continue;
+    const std::string_view locale(value);
+    return locale.find("UTF-8") != locale.npos || locale.find("utf8") != locale.npos ||
+           locale.find("UTF8") != locale.npos || locale.find("utf-8") != locale.npos;
+  }
+  return false;
+}
+
 // A document for programs: nothing else is written among it.
 bool wants_document(const Options& options) {
   return options.reports.layout == report::Layout::json ||
@@ -193,6 +205,7 @@ bool Log::report(store::Database& database, const std::string& prefix,
   const char* type = std::getenv("TERM");
   reports.terminal = buffer_->terminal() && !std::getenv("NO_COLOR") &&
                      !(type && std::string_view(type) == "dumb");
+  reports.blocks = has_unicode();
   reports.prefix = prefix;
   // A run is over by then: its exit code counts.
   reports.filter.check = stored_;

@@ -3,6 +3,7 @@
 
 #include "libprof/report/report.hpp"
 #include "libprof/report/totals.hpp"
+#include "schema/traits.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -10,13 +11,12 @@ namespace {
 std::vector<SummaryRow> read_rows(Session& session) {
   // Several functions print as one: cudaLaunchKernel_v7000, cudaLaunchKernel_ptsz_v7000.
   std::map<std::string, Total> by_name;
-  const auto add = [&](std::string_view kind, ApiDomain domain) {
-    for (const auto& [cbid, total] : read_totals(session, kind, "cbid", Validity::api_call)) {
-      by_name[session.names().api(domain, cbid)].add(total);
+  for (const schema::ApiKind& calls : schema::api_kinds) {
+    if (!calls.nvprofs) continue;
+    for (const auto& [cbid, total] : read_totals(session, calls.kind, "cbid", Validity::api_call)) {
+      by_name[session.names().api(reading::domain_of(calls), cbid)].add(total);
     }
-  };
-  add("RUNTIME", ApiDomain::runtime);
-  add("DRIVER", ApiDomain::driver);
+  }
 
   std::vector<SummaryRow> rows;
   for (auto& [name, total] : by_name) rows.push_back({name, std::move(total)});

@@ -5,7 +5,7 @@ namespace gpuprof::report {
 
 extern const Report api_trace{
     .option = "print-api-trace",
-    .help = "One line per CUDA runtime and driver call, in the order of time",
+    .help = "One line per CUDA runtime and driver call, by time",
     .phase = Phase::trace,
     .order = 2,
     .collected = {.all_calls = true},

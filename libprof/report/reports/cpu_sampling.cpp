@@ -10,7 +10,7 @@
 #include "libprof/base/saturating.hpp"
 #include "libprof/report/cpu_profile.hpp"
 #include "libprof/report/report.hpp"
-#include "libprof/report/table.hpp"
+#include "libprof/report/report_table.hpp"
 
 namespace gpuprof::report {
 namespace {

@@ -7,7 +7,7 @@
 #include "libprof/base/saturating.hpp"
 #include "libprof/report/all_reports.hpp"
 #include "libprof/report/dependency_reader.hpp"
-#include "libprof/report/table.hpp"
+#include "libprof/report/report_table.hpp"
 
 namespace gpuprof::report {
 namespace {

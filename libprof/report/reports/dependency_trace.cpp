@@ -6,7 +6,7 @@ namespace gpuprof::report {
 
 extern const Report dependency_trace{
     .option = "print-dependency-analysis-trace",
-    .help = "With --dependency-analysis: critical path and waiting time of each record",
+    .help = "With --dependency-analysis: each record's part",
     .phase = Phase::extra,
     .order = 6,
     .needs = &dependency_analysis,

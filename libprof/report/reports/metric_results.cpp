@@ -6,7 +6,7 @@
 
 #include "libprof/report/all_reports.hpp"
 #include "libprof/report/metrics.hpp"
-#include "libprof/report/table.hpp"
+#include "libprof/report/report_table.hpp"
 
 namespace gpuprof::report {
 namespace {

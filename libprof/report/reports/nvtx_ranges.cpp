@@ -135,7 +135,7 @@ class RangeSummaries {
     if (groups.empty()) return;
     if (shown_[api]) add(groups, call.what, call.duration);
     if (!shown_[gpu]) return;
-    for (GpuOperation& operation : launched_by(call, work_)) {
+    for (GpuOperation& operation : launched_by(call.work, work_)) {
       // A runtime call and the driver call in it may have one id.
       if (operation.counted) continue;
       operation.counted = true;

@@ -2,22 +2,31 @@
 //
 // A kernel, copy or set belongs to a range when the API call that launched it began in the range,
 // on the range's thread; when it ran does not matter. A range that was made by no thread but by the
-// process holds the calls of all its threads. Of nested ranges each has what the inner ones have,
-// so that shares may add up to more than 100 %; of nested ranges of one name only one has it.
-// Ranges of the same domain and name are one row, whatever their thread and process. The last row
-// is what belongs to no range.
+// process holds the calls of all its threads. Where a thread has no range (those of autograd have
+// none) LAUNCH_RANGE says which one was opened last in the process and still open: work belongs to
+// that one and to those around it, and its time is told apart ("By Time"). Of nested ranges each
+// has what the inner ones have, so that shares may add up to more than 100 %; of nested ranges of
+// one name only one has it. Ranges of the same domain and name are one row, whatever their thread
+// and process. The last row is what belongs to no range.
 //
 // Times on the GPU are sums: what ran at the same time counts twice. Ranges that were not closed
 // are left out.
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <span>
+#include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "libprof/base/saturating.hpp"
 #include "libprof/report/nvtx.hpp"
 #include "libprof/report/report.hpp"
-#include "libprof/report/table.hpp"
+#include "libprof/report/report_table.hpp"
+#include "schema/derived.hpp"
+#include "schema/nvtx.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -37,12 +46,61 @@ struct NvtxRow {
   Name name;
   Total ranges;
   GpuTime gpu;
+  std::int64_t by_time = 0;     // of gpu: what another thread asked for
   std::uint64_t last_call = 0;  // number of the last one in the range
 };
 
 struct NvtxSummary {
   std::vector<NvtxRow> rows;
   GpuTime all, outside;
+};
+
+// The ranges of calls whose thread has none, as the file says: table LAUNCH_RANGE, in files of
+// ours.
+class RangesByTime {
+ public:
+  explicit RangesByTime(Session& session) {
+    store::Database& database = session.database();
+    for (const schema::Table* table :
+         {&schema::tables::launch_range, &schema::tables::nvtx_range}) {
+      for (const schema::Column& column : table->columns) {
+        if (!database.has_column(std::string(table->name), column.name)) return;
+      }
+    }
+    launches_ = database.prepare(
+        "SELECT range FROM main.LAUNCH_RANGE WHERE correlationId = ?1 AND NOT byThread");
+    ranges_ = database.prepare(
+        "SELECT processId, id, start, parent FROM main.NVTX_RANGE WHERE _id_ = ?1");
+  }
+
+  // The groups of the range and those around it; none: it has no such range, or that is left out.
+  const std::vector<std::uint32_t>& groups(std::int64_t correlation, const NvtxRanges& ranges) {
+    static const std::vector<std::uint32_t> none;
+    if (!launches_.handle()) return none;
+    launches_.reset();
+    if (!launches_.bind(1, correlation).step()) return none;
+    const std::int64_t range = launches_.integer(0);
+    const auto [known, is_new] = groups_.try_emplace(range);
+    if (is_new) known->second = find(range, ranges);
+    return known->second;
+  }
+
+ private:
+  std::vector<std::uint32_t> find(std::int64_t range, const NvtxRanges& all) {
+    constexpr int most_levels = 1000;
+    std::vector<std::uint32_t> groups;
+    for (int level = 0; range != 0 && level < most_levels; ++level) {
+      ranges_.reset();
+      if (!ranges_.bind(1, range).step()) break;
+      const auto group = all.group_of(ranges_.integer(0), ranges_.integer(1), ranges_.integer(2));
+      if (group) groups.push_back(*group);
+      range = ranges_.integer(3);
+    }
+    return groups;
+  }
+
+  store::Statement launches_, ranges_;
+  std::unordered_map<std::int64_t, std::vector<std::uint32_t>> groups_;  // by range
 };
 
 NvtxSummary read(Session& session, NvtxRanges& ranges) {
@@ -58,22 +116,37 @@ NvtxSummary read(Session& session, NvtxRanges& ranges) {
   }
 
   auto work = read_gpu_work(session, [](auto, auto) { return 0u; });
-  auto launches = read_launches(session, ranges, work, [](auto, auto) { return 0u; });
+  std::vector<std::uint32_t> elsewhere;
+  auto launches = read_launches(
+      session, ranges, work, [](auto, auto) { return 0u; }, &elsewhere);
   std::uint64_t call_number = 0;
-  ranges.visit(launches, [&](const NvtxCall& launch, auto of_thread, auto of_process) {
-    const auto launched = launched_by(launch, work);
-    // A runtime call and the driver call in it may have one id.
-    if (launched.front().counted) return;
+  const auto add = [&](std::span<GpuOperation> launched, NvtxRanges::Groups of_thread,
+                       NvtxRanges::Groups others, bool by_time) {
     for (GpuOperation& operation : launched) operation.counted = true;
     ++call_number;
-    for (const NvtxRanges::Groups groups : {of_thread, of_process}) {
+    for (const NvtxRanges::Groups groups : {of_thread, others}) {
       for (const std::uint32_t group : groups) {
         NvtxRow& row = summary.rows[row_of_group[group]];
         if (std::exchange(row.last_call, call_number) == call_number) continue;
-        for (const GpuOperation& operation : launched) row.gpu.add(operation);
+        for (const GpuOperation& operation : launched) {
+          row.gpu.add(operation);
+          if (by_time) row.by_time = saturating_add(row.by_time, operation.duration);
+        }
       }
     }
+  };
+  ranges.visit(launches, [&](const NvtxCall& launch, auto of_thread, auto of_process) {
+    const auto launched = launched_by(launch.work, work);
+    // A runtime call and the driver call in it may have one id.
+    if (!launched.front().counted) add(launched, of_thread, of_process, false);
   });
+  RangesByTime by_time(session);
+  for (const NvtxCall& launch : launches) elsewhere.push_back(launch.work);
+  for (const std::uint32_t first : elsewhere) {
+    if (work[first].counted) continue;
+    const auto& groups = by_time.groups(work[first].correlation, ranges);
+    if (!groups.empty()) add(launched_by(first, work), {}, groups, true);
+  }
   for (const GpuOperation& operation : work) {
     summary.all.add(operation);
     if (!operation.counted) summary.outside.add(operation);
@@ -100,6 +173,7 @@ void print_rows(Output& output, const NvtxSummary& summary, int top) {
     const NvtxRow& row = summary.rows[i];
     const auto& [domain, range] = row.name;
     auto& line = cells.emplace_back(cells_of(row.gpu, summary.all.time));
+    line.emplace_back(row.by_time);
     line.emplace_back(row.gpu.time / row.ranges.calls);
     line.emplace_back(row.ranges.calls);
     line.emplace_back(row.ranges.time);
@@ -111,7 +185,7 @@ void print_rows(Output& output, const NvtxSummary& summary, int top) {
     domain_width = std::max(domain_width, static_cast<int>(domain.value_or("<unnamed>").size()));
   }
   const auto add_line = [&](std::vector<Cell> line, std::string name) {
-    line.resize(7);
+    line.resize(8);
     line.emplace_back(std::move(name));
     cells.push_back(std::move(line));
   };
@@ -121,6 +195,7 @@ void print_rows(Output& output, const NvtxSummary& summary, int top) {
               {{"Time(%)", 7, Quantity::percent, "", "gpu_time_percent"},
                {"GPU Time", 8, Quantity::time, "", "gpu_time_ns"},
                {"GPU Ops", 8, Quantity::count, "", "gpu_operations"},
+               {"By Time", 8, Quantity::time, "", "gpu_time_matched_by_time_ns"},
                {"GPU Avg", 8, Quantity::time, "", "gpu_time_per_range_ns"},
                {"Ranges", 8, Quantity::count, "", "ranges"},
                {"Wall Time", 9, Quantity::time, "", "wall_time_ns"},

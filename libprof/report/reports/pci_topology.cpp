@@ -6,7 +6,7 @@
 
 #include "libprof/read/blob.hpp"
 #include "libprof/report/report.hpp"
-#include "libprof/report/table.hpp"
+#include "libprof/report/report_table.hpp"
 
 namespace gpuprof::report {
 namespace {

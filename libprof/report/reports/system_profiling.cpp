@@ -5,7 +5,7 @@
 
 #include "libprof/read/blob.hpp"
 #include "libprof/report/all_reports.hpp"
-#include "libprof/report/table.hpp"
+#include "libprof/report/report_table.hpp"
 
 namespace gpuprof::report {
 namespace {

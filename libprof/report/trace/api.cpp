@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "libprof/report/trace/sources.hpp"
+#include "schema/traits.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -59,11 +60,12 @@ class LaunchedKernels {
 // Calls of the runtime and of the driver.
 class ApiSource : public TraceSource {
  public:
-  ApiSource(Session& session, std::string_view kind, std::shared_ptr<LaunchedKernels> launched)
-      : TraceSource(session, {.rows = {.kind = kind},
+  ApiSource(Session& session, const schema::ApiKind& calls,
+            std::shared_ptr<LaunchedKernels> launched)
+      : TraceSource(session, {.rows = {.kind = calls.kind},
                               .amounts = {{TraceField::duration, "[end] - start"}},
                               .correlation_id = 3}),
-        domain_(kind == "DRIVER" ? ApiDomain::driver : ApiDomain::runtime),
+        domain_(reading::domain_of(calls)),
         launched_(session.output().csv() ? nullptr : std::move(launched)) {}
 
  protected:
@@ -111,8 +113,9 @@ class ApiSource : public TraceSource {
 std::vector<std::unique_ptr<TraceSource>> api_sources(Session& session) {
   const auto launched = std::make_shared<LaunchedKernels>();
   std::vector<std::unique_ptr<TraceSource>> sources;
-  sources.push_back(std::make_unique<ApiSource>(session, "RUNTIME", launched));
-  sources.push_back(std::make_unique<ApiSource>(session, "DRIVER", launched));
+  for (const schema::ApiKind& calls : schema::api_kinds) {
+    if (calls.nvprofs) sources.push_back(std::make_unique<ApiSource>(session, calls, launched));
+  }
   return sources;
 }
 

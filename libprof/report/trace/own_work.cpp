@@ -18,10 +18,11 @@ class OwnWorkSource : public TraceSource {
 
  protected:
   store::Statement open() override {
-    return session_.select(kind(),
-                           {"start", work_.end, "correlationId", "deviceId", "contextId",
-                            "streamId", shown(TraceField::process_id, "processId"), "sourceBytes"},
-                           where() + order());
+    return session_.select(
+        kind(),
+        {"start", work_.end, "correlationId", "deviceId", "contextId", "streamId",
+         shown(TraceField::process_id, "processId"), work_.bytes.empty() ? "0" : work_.bytes},
+        where() + order());
   }
   void read() override {
     text(TraceField::kind, work_.type);

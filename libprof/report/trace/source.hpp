@@ -13,11 +13,11 @@
 
 #include "libprof/base/saturating.hpp"
 #include "libprof/read/merge.hpp"
+#include "libprof/report/report_table.hpp"
 #include "libprof/report/session.hpp"
-#include "libprof/report/table.hpp"
 #include "libprof/report/trace.hpp"
 #include "libprof/store/sqlite.hpp"
-#include "schema/gpu_kinds.hpp"
+#include "schema/traits.hpp"
 
 namespace gpuprof::report {
 

@@ -8,7 +8,7 @@
 #include "libprof/report/directives.hpp"
 #include "libprof/report/metrics.hpp"
 #include "libprof/report/trace/source.hpp"
-#include "schema/gpu_kinds.hpp"
+#include "schema/traits.hpp"
 
 namespace gpuprof::report {
 

@@ -49,7 +49,7 @@ class TransferSource : public TraceSource {
     place(3);
     process(rows_.integer(7));
     memory(TraceField::source_memory, rows_.integer(8));
-    if (set_) return text(TraceField::name, memset_name);
+    if (set_) return text(TraceField::name, memset_name());
     memory(TraceField::destination_memory, rows_.integer(9));
     text(TraceField::name, memcpy_name(rows_.integer(10)));
     if (!peer_) return;

@@ -17,6 +17,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -302,6 +304,30 @@ int launch_times(LaunchBy by, const char* kernel, const fake::Launch& launch, in
   return result;
 }
 
+// An ELF with nothing but the names of two functions' sections, or what a test wants instead.
+std::string wanted_cubin() {
+  if (const char* file = std::getenv("FAKE_CUDA_CUBIN")) {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  static constexpr char names[] = "\0.shstrtab\0.text.first\0.text.second";
+  Elf64_Ehdr header{};
+  Elf64_Shdr sections[4]{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_shoff = sizeof header;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 4;
+  header.e_shstrndx = 1;
+  sections[1].sh_name = 1;
+  sections[1].sh_offset = sizeof header + sizeof sections;
+  sections[1].sh_size = sizeof names;
+  sections[2].sh_name = 11;
+  sections[3].sh_name = 23;
+  std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
+  bytes.append(reinterpret_cast<const char*>(sections), sizeof sections);
+  return bytes.append(names, sizeof names);
+}
+
 }  // namespace
 
 extern "C" {
@@ -543,38 +569,25 @@ void fake_context_destroy(void* context) {
   }
 }
 
-void fake_module_load() {
-  if (ready() != success) return;
+std::uint32_t fake_module_load() {
+  if (ready() != success) return 0;
   current();
-  // An ELF with nothing but section names.
-  static constexpr char names[] = "\0.shstrtab\0.text.first\0.text.second";
-  struct Cubin {
-    Elf64_Ehdr header{};
-    Elf64_Shdr sections[4]{};
-    char text[sizeof names]{};
-  };
-  static Cubin* const cubin = [] {
-    auto* made = new Cubin;
-    std::memcpy(made->header.e_ident, ELFMAG, SELFMAG);
-    made->header.e_shoff = offsetof(Cubin, sections);
-    made->header.e_shentsize = sizeof(Elf64_Shdr);
-    made->header.e_shnum = 4;
-    made->header.e_shstrndx = 1;
-    made->sections[1].sh_name = 1;
-    made->sections[1].sh_offset = offsetof(Cubin, text);
-    made->sections[1].sh_size = sizeof names;
-    made->sections[2].sh_name = 11;
-    made->sections[3].sh_name = 23;
-    std::memcpy(made->text, names, sizeof names);
-    return made;
-  }();
+  static const std::string& cubin = *new std::string(wanted_cubin());
   DRIVER_CALL(cuModuleLoadData);
   std::uint32_t id;
   {
     const std::lock_guard lock(driver().mutex);
     id = ++driver().last_module;
   }
-  if (const auto* table = hooks()) table->module_loaded(current(), id, cubin, sizeof *cubin);
+  if (const auto* table = hooks()) {
+    table->module_loaded(current(), id, cubin.data(), cubin.size());
+  }
+  return id;
+}
+
+void fake_module_unload(std::uint32_t module) {
+  DRIVER_CALL(cuModuleUnload);
+  if (const auto* table = hooks()) table->module_unloaded(current(), module);
 }
 
 void fake_state_error() {

@@ -52,8 +52,9 @@ void* fake_context_create();  // on the thread's device; not made current
 // The thread's calls go to this context; null: to the primary one of its device.
 void fake_context_set(void* context);
 void fake_context_destroy(void* context);
-// A module with kernels `first` and `second`.
-void fake_module_load();
+// A module with kernels `first` and `second`, or the file that FAKE_CUDA_CUBIN names. Its number.
+std::uint32_t fake_module_load();
+void fake_module_unload(std::uint32_t module);
 // CUPTI gives up by itself.
 void fake_state_error();
 

@@ -16,7 +16,7 @@ fake::NvtxTable* get_export_table(std::uint32_t id) {
   return id == fake::nvtx_table_id ? &table : nullptr;
 }
 
-void initialize() {
+void load_injection() {
   const char* path = std::getenv("NVTX_INJECTION64_PATH");
   if (!path || !*path) return;
   void* library = dlopen(path, RTLD_LAZY);
@@ -26,9 +26,9 @@ void initialize() {
   if (!entry || entry(reinterpret_cast<void*>(&get_export_table)) == 0) dlclose(library);
 }
 
-void ready() {
+void ready_for_nvtx() {
   static std::once_flag once;
-  std::call_once(once, initialize);
+  std::call_once(once, load_injection);
 }
 
 }  // namespace
@@ -36,22 +36,22 @@ void ready() {
 extern "C" {
 
 void fake_nvtx_push(const char* message) {
-  ready();
+  ready_for_nvtx();
   if (table.push) table.push(message);
 }
 
 void fake_nvtx_pop() {
-  ready();
+  ready_for_nvtx();
   if (table.pop) table.pop();
 }
 
 void fake_nvtx_mark(const char* message) {
-  ready();
+  ready_for_nvtx();
   if (table.mark) table.mark(message);
 }
 
 void fake_nvtx_push_payload(const char* message, const void* payload, std::size_t size) {
-  ready();
+  ready_for_nvtx();
   if (table.push_payload) table.push_payload(message, payload, size);
 }
 

@@ -66,6 +66,8 @@ CUptiResult cuptiGetResultString(CUptiResult result, const char** text) {
   switch (result) {
     case CUPTI_SUCCESS: *text = "CUPTI_SUCCESS"; break;
     case CUPTI_ERROR_INVALID_PARAMETER: *text = "CUPTI_ERROR_INVALID_PARAMETER"; break;
+    case CUPTI_ERROR_INVALID_OPERATION: *text = "CUPTI_ERROR_INVALID_OPERATION"; break;
+    case CUPTI_ERROR_NOT_SUPPORTED: *text = "CUPTI_ERROR_NOT_SUPPORTED"; break;
     case CUPTI_ERROR_INVALID_DEVICE: *text = "CUPTI_ERROR_INVALID_DEVICE"; break;
     case CUPTI_ERROR_INVALID_KIND: *text = "CUPTI_ERROR_INVALID_KIND"; break;
     case CUPTI_ERROR_NOT_READY: *text = "CUPTI_ERROR_NOT_READY"; break;

@@ -12,7 +12,9 @@
 
 #include "tests/fake_cupti/cupti/buffers.hpp"
 #include "tests/fake_cupti/cupti/launch_params.hpp"
+#include "tests/fake_cupti/cupti/pc_sampling.hpp"
 #include "tests/fake_cupti/cupti/range_profiler.hpp"
+#include "tests/fake_cupti/cupti/sass_metrics.hpp"
 #include "tests/fake_cupti/cupti/settings.hpp"
 #include "tests/fake_cupti/cupti/state.hpp"
 #include "tests/fake_cupti/cupti/work_records.hpp"
@@ -105,6 +107,8 @@ void on_context_created(void* context, std::uint32_t id, std::uint32_t device) {
   }
   if (wants(CUPTI_ACTIVITY_KIND_CONTEXT)) write_context(id, device);
   if (wants(CUPTI_ACTIVITY_KIND_STREAM)) write_stream(id);
+  pc_context_created(context, id, device);
+  sass_context_created(context, id, device);
   CUpti_ResourceData data{};
   data.context = static_cast<CUcontext>(context);
   call_back(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, &data);
@@ -119,9 +123,12 @@ void on_context_destroyed(void* context, std::uint32_t id) {
   data.context = static_cast<CUcontext>(context);
   call_back(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, &data);
   range_context_destroyed(id);
+  pc_context_destroyed(context);
+  sass_context_destroyed(context);
 }
 
 void on_module_loaded(void* context, std::uint32_t id, const void* cubin, std::size_t size) {
+  note_cubin(id, cubin, size);
   CUpti_ModuleResourceData module{};
   module.moduleId = id;
   module.cubinSize = size;
@@ -130,6 +137,16 @@ void on_module_loaded(void* context, std::uint32_t id, const void* cubin, std::s
   data.context = static_cast<CUcontext>(context);
   data.resourceDescriptor = &module;
   call_back(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED, &data);
+}
+
+void on_module_unloaded(void* context, std::uint32_t id) {
+  CUpti_ModuleResourceData module{};
+  module.moduleId = id;
+  CUpti_ResourceData data{};
+  data.context = static_cast<CUcontext>(context);
+  data.resourceDescriptor = &module;
+  call_back(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING, &data);
+  forget_cubin(id);
 }
 
 void on_state_error() {
@@ -154,6 +171,7 @@ constexpr Hooks hooks{&on_enter,
                       &on_context_created,
                       &on_context_destroyed,
                       &on_module_loaded,
+                      &on_module_unloaded,
                       &on_state_error};
 
 SetHooks driver_entry() {

@@ -24,6 +24,8 @@ struct RangeData {
   std::uint64_t metrics = 0;  // what the configuration asked for
   std::uint64_t passes = 0;   // a bit for each pass that there was
   std::uint32_t needed = 1;   // passes
+  std::uint64_t start = 0;    // of a sample, ns
+  std::uint64_t end = 0;
 };
 
 inline std::uint64_t all_passes(const RangeData& range) {

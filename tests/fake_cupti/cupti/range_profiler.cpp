@@ -23,6 +23,7 @@
 #include "tests/fake_cupti/cupti/images.hpp"
 #include "tests/fake_cupti/cupti/metrics.hpp"
 #include "tests/fake_cupti/cupti/params.hpp"
+#include "tests/fake_cupti/cupti/profiling.hpp"
 #include "tests/fake_cupti/cupti/settings.hpp"
 
 namespace {
@@ -80,8 +81,6 @@ using Object = CUpti_RangeProfiler_Object;
 constexpr std::uint64_t wait_kernel_ns = 40'000;
 // What a user replay pass can count to.
 constexpr std::uint32_t most_passes = 63;
-
-thread_local int callbacks = 0;
 
 // Never destroyed: threads outlive static destructors.
 struct Profilers {
@@ -163,9 +162,6 @@ void end_session(std::uint32_t context, bool Object::*why) {
 }
 
 }  // namespace
-
-InCallback::InCallback() { ++callbacks; }
-InCallback::~InCallback() { --callbacks; }
 
 std::uint64_t own_kernel_time(std::uint32_t context) {
   if (all().started.load() == 0) return 0;
@@ -263,8 +259,6 @@ CUptiResult decode(Object& object, std::size_t& dropped) {
   return CUPTI_SUCCESS;
 }
 
-void* driver() { return dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD); }
-
 // What CUPTI does then breaks the capture, and it says "unknown".
 bool is_capturing() {
   void* const cuda = driver();
@@ -272,20 +266,6 @@ bool is_capturing() {
       cuda ? reinterpret_cast<IsCapturing>(dlsym(cuda, is_capturing_name)) : nullptr;
   return answer && answer();
 }
-
-int device_count() { return static_cast<int>(setting("FAKE_CUDA_DEVICES", 1)); }
-
-// FAKE_CUDA_CHIPS: "FAKE1,FAKE2"; the last one goes for the devices behind, too.
-std::uint32_t chip_of(std::uint32_t device) {
-  const char* text = std::getenv("FAKE_CUDA_CHIPS");
-  std::string_view rest = text ? text : chips[0];
-  for (; device > 0 && rest.find(',') != rest.npos; --device) {
-    rest.remove_prefix(rest.find(',') + 1);
-  }
-  return find_chip(rest.substr(0, rest.find(','))).value_or(0);
-}
-
-const Context* context_of(CUcontext context) { return reinterpret_cast<const Context*>(context); }
 
 }  // namespace
 
@@ -298,91 +278,6 @@ const Context* context_of(CUcontext context) { return reinterpret_cast<const Con
   if (object->context_is_gone) return CUPTI_ERROR_INVALID_CONTEXT
 
 extern "C" {
-
-CUptiResult cuptiProfilerInitialize(CUpti_Profiler_Initialize_Params* params) {
-  TROUBLE_IF_TOLD();
-  EXPECT_SIZE(CUpti_Profiler_Initialize_Params);
-  // What NVIDIA's answers before cuInit is through. Nothing comes of it.
-  void* const cuda = driver();
-  const auto is_up = cuda ? reinterpret_cast<IsUp>(dlsym(cuda, is_up_name)) : nullptr;
-  return is_up && is_up() ? CUPTI_SUCCESS : CUPTI_ERROR_UNKNOWN;
-}
-
-CUptiResult cuptiProfilerDeInitialize(CUpti_Profiler_DeInitialize_Params* params) {
-  TROUBLE_IF_TOLD();
-  EXPECT_SIZE(CUpti_Profiler_DeInitialize_Params);
-  return CUPTI_SUCCESS;
-}
-
-CUptiResult cuptiProfilerDeviceSupported(CUpti_Profiler_DeviceSupported_Params* params) {
-  TROUBLE_IF_TOLD();
-  EXPECT_SIZE(CUpti_Profiler_DeviceSupported_Params);
-  if (params->cuDevice < 0 || params->cuDevice >= device_count()) {
-    return CUPTI_ERROR_INVALID_DEVICE;
-  }
-  const char* text = std::getenv("FAKE_CUPTI_UNSUPPORTED");
-  const std::string_view lacking = text ? text : "";
-  const auto level = [&](std::string_view name) {
-    if (name != lacking) return CUPTI_PROFILER_CONFIGURATION_SUPPORTED;
-    return name == "vGpu" ? CUPTI_PROFILER_CONFIGURATION_DISABLED
-                          : CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED;
-  };
-  params->isSupported = lacking.empty() ? CUPTI_PROFILER_CONFIGURATION_SUPPORTED
-                                        : CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED;
-  params->architecture = level("architecture");
-  params->sli = level("sli");
-  params->vGpu = level("vGpu");
-  params->confidentialCompute = level("confidentialCompute");
-  params->cmp = level("cmp");
-  params->wsl = level("wsl");
-  params->sku = level("sku");
-  return CUPTI_SUCCESS;
-}
-
-CUptiResult cuptiProfilerGetCounterAvailability(
-    CUpti_Profiler_GetCounterAvailability_Params* params) {
-  TROUBLE_IF_TOLD();
-  using Params = CUpti_Profiler_GetCounterAvailability_Params;
-  const std::size_t old_size = CUPTI_PROFILER_STRUCT_SIZE(Params, pCounterAvailabilityImage);
-  const std::size_t size = CUpti_Profiler_GetCounterAvailability_Params_STRUCT_SIZE;
-  if (!params || !is_known_size(params->structSize, old_size, size, 130100)) {
-    return CUPTI_ERROR_INVALID_PARAMETER;
-  }
-  if (callbacks > 0) return CUPTI_ERROR_INVALID_OPERATION;
-  constexpr std::size_t image_size = 16;
-  if (params->pCounterAvailabilityImage) {
-    if (params->counterAvailabilityImageSize < image_size) return CUPTI_ERROR_INVALID_PARAMETER;
-    std::memset(params->pCounterAvailabilityImage, 1, image_size);
-  }
-  params->counterAvailabilityImageSize = image_size;
-  return CUPTI_SUCCESS;
-}
-
-CUptiResult cuptiDeviceGetChipName(CUpti_Device_GetChipName_Params* params) {
-  TROUBLE_IF_TOLD();
-  EXPECT_SIZE(CUpti_Device_GetChipName_Params);
-  if (!driver()) return CUPTI_ERROR_NOT_INITIALIZED;
-  if (params->deviceIndex >= static_cast<std::size_t>(device_count())) {
-    return CUPTI_ERROR_INVALID_DEVICE;
-  }
-  params->pChipName = chips[chip_of(static_cast<std::uint32_t>(params->deviceIndex))];
-  return CUPTI_SUCCESS;
-}
-
-CUptiResult cuptiGetDeviceId(CUcontext context, std::uint32_t* device) {
-  TROUBLE_IF_TOLD();
-  if (!context) return CUPTI_ERROR_INVALID_CONTEXT;
-  *device = context_of(context)->device;
-  return CUPTI_SUCCESS;
-}
-
-CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, std::uint8_t,
-                               std::uint32_t* id) {
-  TROUBLE_IF_TOLD();
-  if (!context) return CUPTI_ERROR_INVALID_CONTEXT;
-  *id = null_stream + static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(stream));
-  return CUPTI_SUCCESS;
-}
 
 CUptiResult cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params* params) {
   TROUBLE_IF_TOLD();

@@ -1,4 +1,4 @@
-// What the stand-in's range profiler has to know of callbacks and launches. Any thread.
+// What the stand-in's range profiler has to know of launches. Any thread.
 //
 // As measured on an H200: a range for each launch that succeeds while the context is profiled, in
 // the order of the launches; each node of a graph launch is a launch. Under user replay CUPTI's own
@@ -26,14 +26,5 @@ void graph_breaks_profiler(std::uint32_t context);
 bool profile(const Work& work);
 
 void range_context_destroyed(std::uint32_t context);
-
-// Alive while a callback runs in this thread.
-class InCallback {
- public:
-  InCallback();
-  ~InCallback();
-  InCallback(const InCallback&) = delete;
-  InCallback& operator=(const InCallback&) = delete;
-};
 
 }  // namespace fake

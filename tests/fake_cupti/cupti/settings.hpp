@@ -20,6 +20,13 @@
 //   FAKE_CUPTI_START_COST_MS      "100,17": what a context's first Start takes, and each later one
 //   FAKE_CUPTI_UNSUPPORTED        what keeps the devices from being profiled, as the members of
 //                                 CUpti_Profiler_DeviceSupported_Params are called: "sli", "vGpu" …
+//   FAKE_CUPTI_PC_DROP=n          n samples of each launch are dropped
+//   FAKE_CUPTI_PC_FULL=n          at the n-th reading of PC samples the device's buffer is full
+//   FAKE_CUPTI_PC_REFUSE=n        a context is sampled at the n-th wish only
+//   FAKE_CUPTI_SASS_LACKS=text    metrics of instructions with this in their names are not there
+//   FAKE_CUPTI_SASS_ALONE=1       instructions are not counted while kernels are traced
+//   FAKE_CUPTI_SASS_REFUSE=n      a context's instructions are counted at the n-th wish only
+//   FAKE_CUDA_CUBIN               the file that fake_module_load loads
 //   FAKE_CUDA_CHIPS               "FAKE1,FAKE2": the chip of each device, of the last for those
 //                                 behind (FAKE1); see metrics.hpp
 #pragma once
@@ -55,6 +62,6 @@ void note_in_ledger(std::uint32_t kind);
   return told
 
 // First in each function of the profiling API.
-#define TROUBLE_IF_TOLD()       \
+#define TROUBLE_IF_TOLD(...)    \
   fake::hang_if_told(__func__); \
-  FAIL_IF_TOLD()
+  FAIL_IF_TOLD(__VA_ARGS__)

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tests/fake_cupti/cupti/profiling.hpp"
 #include "tests/fake_cupti/cupti/range_profiler.hpp"
 #include "tests/fake_cupti/hooks.hpp"
 

@@ -6,8 +6,10 @@
 #include <cstddef>
 
 #include "tests/fake_cupti/cupti/buffers.hpp"
+#include "tests/fake_cupti/cupti/pc_sampling.hpp"
 #include "tests/fake_cupti/cupti/range_profiler.hpp"
 #include "tests/fake_cupti/cupti/records.hpp"
+#include "tests/fake_cupti/cupti/sass_metrics.hpp"
 #include "tests/fake_cupti/cupti/state.hpp"
 
 namespace fake {
@@ -76,6 +78,8 @@ void write_kernel(const Work& work, bool without_times) {
 }  // namespace
 
 void on_kernel(const Work& work) {
+  sample(work);
+  count_instructions(work);
   if (work.graph_node != 0 && wants(CUPTI_ACTIVITY_KIND_KERNEL)) {  // no such records (measured)
     graph_breaks_profiler(work.context);
     return;

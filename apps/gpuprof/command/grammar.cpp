@@ -1,0 +1,147 @@
+#include "apps/gpuprof/command/grammar.hpp"
+
+// Only here: the header takes seconds to compile.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "apps/gpuprof/option/option_table.hpp"
+#include "apps/gpuprof/option/presets.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+CLI::Option* declare(CLI::App& app, const Argument& argument) {
+  const std::string name(argument.name);
+  const std::string help(argument.help);
+  if (bool* const* flag = std::get_if<bool*>(&argument.to)) return app.add_flag(name, **flag, help);
+  CLI::Option* option;
+  if (std::string* const* value = std::get_if<std::string*>(&argument.to)) {
+    option = app.add_option(name, **value, help);
+  } else {
+    option = app.add_option(name, *std::get<std::vector<std::string>*>(argument.to), help);
+    option->delimiter(',')->expected(1)->take_all()->allow_extra_args(false);
+  }
+  if (!argument.placeholder.empty()) option->option_text(std::string(argument.placeholder));
+  if (!argument.choices.empty()) option->check(CLI::IsMember(argument.choices));
+  return option->required(argument.required);
+}
+
+CLI::Option* declare(CLI::App& app, const Grammar::Shared& shared) {
+  const Option& option = *shared.option;
+  Options& options = *shared.options;
+  std::string names = "--" + option.name;
+  if (option.letter) names = std::string("-") + option.letter + "," + names;
+  if (!option.alias.empty()) names += ",--" + option.alias;
+  const std::string help(first_line(option.help));
+  if (!option.optional.empty()) {
+    const auto given = std::make_shared<std::string>();
+    return app.add_flag(names, *given, help)
+        ->each([&options, &option, given](const std::string& value) {
+          if (value != "true" && value != option.optional) {
+            throw CLI::ValidationError("takes " + option.optional + " or nothing");
+          }
+          apply(option, value == "true" ? "" : value, options);
+        });
+  }
+  if (option.argument.empty()) {
+    return app.add_flag_callback(
+        names, [&options, &option] { apply(option, {}, options); }, help);
+  }
+  return app
+      .add_option_function<std::string>(
+          names,
+          [&options, &option](const std::string& value) {
+            if (const auto refused = apply(option, value, options)) {
+              throw CLI::ValidationError("--" + option.name, "takes " + refused->takes);
+            }
+          },
+          help)
+      ->option_text(option.argument)
+      ->required(shared.required);
+}
+
+// What the user has set elsewhere, where the command line does not say it.
+void apply_presets(const CLI::App& app, Options& options) {
+  for (const Preset& preset : read_presets(options.config)) {
+    const CLI::Option* option = app.get_option_no_throw("--" + preset.option->name);
+    if (option && option->count() == 0) apply(preset, options);
+  }
+  tell_misspelt_variables(options);
+}
+
+}  // namespace
+
+void Grammar::take_options(Options& options, std::initializer_list<std::string_view> names) {
+  std::vector<const Option*> chosen;
+  for (const std::string_view name : names) chosen.push_back(find_option(name));
+  take_shared(options, chosen);
+}
+
+void Grammar::take_report_options(Options& options) {
+  std::vector<const Option*> chosen;
+  for (const Option& option : option_table()) {
+    if (option.group == OptionGroup::reports || option.group == OptionGroup::format ||
+        option.group == OptionGroup::filter) {
+      chosen.push_back(&option);
+    }
+  }
+  take_shared(options, chosen);
+}
+
+void Grammar::take_output_options(Options& options) {
+  take_options(options, {"export-profile", "force-overwrite", "umask", "step", "no-indexes",
+                         "log-file", "quiet"});
+}
+
+void Grammar::take_shared(Options& options, const std::vector<const Option*>& chosen) {
+  const auto add = [&](const Option* option) {
+    taken_.emplace_back(Shared{.option = option, .options = &options, .required = false});
+  };
+  for (const Option* option : chosen) add(option);
+  for (const char* name : {"config", "no-config"}) {
+    const Option* option = find_option(name);
+    const bool there = std::ranges::any_of(taken_, [&](const Taken& taken) {
+      const Shared* shared = std::get_if<Shared>(&taken);
+      return shared && shared->option == option;
+    });
+    if (!there) add(option);
+  }
+}
+
+void Grammar::require(std::string_view name) {
+  for (Taken& taken : taken_) {
+    Shared* shared = std::get_if<Shared>(&taken);
+    if (shared && shared->option->name == name) shared->required = true;
+  }
+}
+
+std::optional<int> Grammar::parse(std::string_view name, std::string_view help,
+                                  const std::vector<std::string>& words) const {
+  if (all_) {
+    *all_ = words;
+    return {};
+  }
+  CLI::App app{std::string(help), "gpuprof " + std::string(name)};
+  app.get_formatter()->column_width(34);
+  app.footer(footer_);
+  std::set<Options*> written;
+  for (const Taken& taken : taken_) {
+    std::visit([&](const auto& each) { declare(app, each); }, taken);
+    if (const Shared* shared = std::get_if<Shared>(&taken)) written.insert(shared->options);
+  }
+  app.parse_complete_callback([&] {
+    for (Options* options : written) apply_presets(app, *options);
+  });
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    throw Error(error.what(), "see gpuprof " + std::string(name) + " --help", ExitCode::bad_option);
+  }
+  return {};
+}
+
+}  // namespace gpuprof::app

@@ -1,0 +1,174 @@
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "apps/gpuprof/command/grammar.hpp"
+#include "apps/gpuprof/command/outcome.hpp"
+#include "apps/gpuprof/commands.hpp"
+#include "apps/gpuprof/option/setters.hpp"
+#include "apps/gpuprof/run/live_samples.hpp"
+#include "apps/gpuprof/run/log.hpp"
+#include "apps/gpuprof/run/pm_sampling.hpp"
+#include "apps/gpuprof/run/run_output.hpp"
+#include "libprof/base/error.hpp"
+#include "libprof/base/path.hpp"
+#include "libprof/base/temporary_folder.hpp"
+#include "libprof/launch/end_requests.hpp"
+#include "libprof/launch/target.hpp"
+#include "libprof/record/recorder.hpp"
+#include "libprof/record/run.hpp"
+#include "libprof/record/run_info.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+struct Job {
+  Options options;
+  std::string duration;
+  bool live = false;
+};
+
+// Nothing: until somebody asks for an end.
+std::optional<milliseconds> duration_of(const std::string& text) {
+  if (text.empty()) return {};
+  double factor = 1000;
+  std::string_view number = text;
+  for (const auto& [unit, ms] : {std::pair{"ms", 1.0}, {"min", 60'000.0}, {"s", 1000.0}}) {
+    if (!number.ends_with(unit)) continue;
+    number.remove_suffix(std::string_view(unit).size());
+    factor = ms;
+    break;
+  }
+  const auto value = parse<double>(number);
+  if (!value || !(*value > 0 && *value * factor <= 1e10)) {
+    throw Error("--duration takes a time such as 10s, 500ms or 5min", "", ExitCode::bad_option);
+  }
+  return milliseconds(std::llround(*value * factor));
+}
+
+int sample(Job& job) {
+  Options& options = job.options;
+  const std::optional<milliseconds> duration = duration_of(job.duration);
+  options.pm.on = true;
+  options.metrics.required = true;  // there is nothing else to do
+  signal(SIGPIPE, SIG_IGN);
+  launch::Target target;  // holds signals back; nothing is started
+  launch::EndRequests ends(options.quiet);
+  // The first Ctrl-C ends the sampling.
+  ends.listen(2);
+  Log log(options, false, getpid());
+  const record::Say say = [&log](const std::string& text) { log.say(text); };
+  const std::unique_ptr<PmSampling> sampling = prepare_pm_sampling(options, say);
+  LiveSamples live(sampling->metrics());
+  std::optional<TemporaryFolder> temporary;
+  if (options.output.empty()) temporary.emplace();
+  const std::string output = temporary ? *temporary / "run.sqlite" : options.output;
+  record::Recorder recorder(
+      {.output = output,
+       .files = {.overwrite = options.overwrite, .mode = options.file_mode},
+       .loader = {.live = true,
+                  .indexes = options.indexes,
+                  .when_locked = record::wait_for_the_lock(say, ends),
+                  .message = [&log](std::int64_t process,
+                                    const std::string& text) { log.say_of(process, text); },
+                  .hurried = [&ends] { return ends.hurried(); }},
+       .capture = options.save_capture,
+       .say = say});
+  record::Run::Common common{.target = target,
+                             .ends = ends,
+                             .recorder = recorder,
+                             .say = say,
+                             .conversion = {},
+                             .folder = folder_of(output),
+                             .command = {},
+                             .collector = {},
+                             .runtimes = {}};
+  if (job.live) {
+    common.conversion.convert = [&live](wire::Frame frame) {
+      live.take(frame);
+      std::vector<wire::Frame> same;
+      same.push_back(std::move(frame));
+      return same;
+    };
+    common.conversion.recorded_stream = [](std::uint32_t stream) { return std::optional(stream); };
+  }
+  launch::Listener::Options listening;
+  listening.message = [&log](std::int64_t process, const std::string& text) {
+    log.say_of(process, text);
+  };
+  sampling->listen(listening);
+  record::Run run(common, std::move(listening));
+  run.push(
+      record::begin_of_run({.application = {},
+                            .command_line = options.store_command_line ? options.command_line : "",
+                            .trace_groups = {},
+                            .step = {}}));
+  run.begin();
+  sampling->start(run, ends);
+  const auto began = steady_clock::now();
+  auto next_line = began + std::chrono::seconds(1);
+  while (sampling->running() && sampling->devices() > 0 && ends.asked() == 0) {
+    const auto now = steady_clock::now();
+    if (duration && now - began >= *duration) break;
+    if (job.live && now >= next_line) {
+      next_line += std::chrono::seconds(1);
+      for (const std::string& line : live.lines()) std::printf("%s\n", line.c_str());
+      std::fflush(stdout);
+    }
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  const int devices = sampling->devices();
+  sampling->look_after();
+  run.stop_listening();
+  run.push(record::end_of_run());
+  const bool whole = run.end();
+  run.count_losses();
+  recorder.finish();
+  if (!options.quiet && (temporary ? !job.live : !options.reports.chosen.empty())) {
+    for (store::Loader* loader : recorder.loaders()) {
+      log.report(loader->database(), options.reports.prefix);
+    }
+  }
+  if (!options.quiet && devices <= 0) {
+    log.say("nothing was sampled");
+  } else if (!options.quiet && !temporary) {
+    print_outcome(recorder, log);
+  }
+  if (!whole || recorder.failed()) return static_cast<int>(ExitCode::output_failed);
+  return devices > 0 ? 0 : static_cast<int>(ExitCode::no_metrics);
+}
+
+std::function<int()> declare(Grammar& grammar) {
+  auto job = std::make_shared<Job>();
+  grammar.take({.name = "--duration",
+                .to = &job->duration,
+                .help = "How long: 10s, 500ms, 5min; else until Ctrl-C",
+                .placeholder = "TIME"});
+  grammar.take({.name = "--live", .to = &job->live, .help = "Print the means of each second"});
+  grammar.take_options(
+      job->options, {"pm-metrics", "pm-interval", "pm-buffer", "pm-keep", "cupti", "save-capture"});
+  grammar.take_output_options(job->options);
+  grammar.take_report_options(job->options);
+  return [job] { return sample(*job); };
+}
+
+}  // namespace
+
+extern const Subcommand sample_command{
+    .name = "sample",
+    .usage = "[-o FILE]",
+    .help = "Sample counters of the GPUs over time, without a program",
+    .declare = declare,
+};
+
+}  // namespace gpuprof::app

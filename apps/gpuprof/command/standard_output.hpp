@@ -1,0 +1,11 @@
+#pragma once
+
+#include <functional>
+
+namespace gpuprof::app {
+
+// Calls print(), which writes to std::cout, and sees to it that all of it arrives. Returns the exit
+// code: reader_gone where the reader has closed its end. Throws Error where there is no room.
+int print_to_standard_output(const std::function<void()>& print);
+
+}  // namespace gpuprof::app

@@ -1,0 +1,96 @@
+#include "apps/gpuprof/option/option_table.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "apps/gpuprof/option/setters.hpp"
+#include "libprof/base/text.hpp"
+#include "libprof/metrics/nearest.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+std::vector<Option> make_table() {
+  std::vector<Option> table;
+  for (const auto& rows :
+       {collect_options, output_options, report_options, format_options, filter_options,
+        metric_options, sampling_options, pc_sampling_options, cpu_options, program_options}) {
+    std::ranges::move(rows(), std::back_inserter(table));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::span<const OptionGroupInfo> option_groups() {
+  static constexpr std::array groups{
+      OptionGroupInfo{OptionGroup::collect, "collect", "What to collect"},
+      OptionGroupInfo{OptionGroup::output, "output", "Where it goes"},
+      OptionGroupInfo{OptionGroup::reports, "reports", "Reports"},
+      OptionGroupInfo{OptionGroup::format, "format", "How reports look"},
+      OptionGroupInfo{OptionGroup::filter, "filter", "What reports look at"},
+      OptionGroupInfo{OptionGroup::metrics, "metrics", "Metrics and events"},
+      OptionGroupInfo{OptionGroup::cpu, "cpu", "CPU samples"},
+      OptionGroupInfo{OptionGroup::program, "program", "About gpuprof"},
+  };
+  return groups;
+}
+
+std::span<const Option> option_table() {
+  static const std::vector<Option> table = make_table();
+  return table;
+}
+
+const Option* find_option(std::string_view name) {
+  for (const Option& option : option_table()) {
+    if (option.name == name || (!option.alias.empty() && option.alias == name)) return &option;
+  }
+  return nullptr;
+}
+
+const Option* find_option(char letter) {
+  const auto found = std::ranges::find(option_table(), letter, &Option::letter);
+  return found == option_table().end() ? nullptr : &*found;
+}
+
+std::string closest_option(std::string_view name) {
+  std::string close;
+  // More changes than half of a short name make it another.
+  std::size_t least = std::min<std::size_t>(3, (name.size() + 1) / 2);
+  for (const Option& option : option_table()) {
+    const std::size_t far = metrics::edit_distance(name, option.name);
+    if (far < least) close = option.name;
+    least = std::min(least, far);
+  }
+  return close;
+}
+
+std::vector<std::string> choices(const Option& option) {
+  if (option.argument.find('|') == option.argument.npos) return {};
+  return split(option.argument, '|');
+}
+
+std::string_view first_line(std::string_view help) { return help.substr(0, help.find('\n')); }
+
+std::string remark(const Option& option) {
+  const char* status = option.status == Status::not_yet     ? "not yet in this version: "
+                       : option.status == Status::no_effect ? "no effect: "
+                                                            : "";
+  return status + option.why;
+}
+
+std::optional<Refusal> apply(const Option& option, const std::string& value, Options& options) {
+  const auto allowed = choices(option);
+  if (!allowed.empty() && std::ranges::find(allowed, value) == allowed.end()) {
+    return Refusal{.takes = alternatives(allowed)};
+  }
+  if (option.set) {
+    if (auto refused = option.set(options, value)) return refused;
+  }
+  if (option.status != Status::works && (value.empty() || value != option.harmless)) {
+    options.without_effect.push_back(&option);
+  }
+  return {};
+}
+
+}  // namespace gpuprof::app

@@ -1,0 +1,121 @@
+// What is known of single instructions: PC sampling and SASS metrics.
+#include <algorithm>
+#include <span>
+
+#include "apps/gpuprof/option/setters.hpp"
+#include "libprof/base/text.hpp"
+#include "schema/sass_metrics.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+using G = OptionGroup;
+
+std::optional<Refusal> set_period(Options& options, const std::string& value) {
+  const auto period = parse<int>(value);
+  if (!period || *period < 5 || *period > 31) return Refusal{.takes = "a number from 5 to 31"};
+  options.pc_sampling.period = *period;
+  return {};
+}
+
+std::optional<Refusal> set_reasons(Options& options, const std::string& value) {
+  const auto fits = [](char c) { return c == '_' || c == ',' || (c >= 'a' && c <= 'z'); };
+  if (!std::ranges::all_of(value, fits)) {
+    return Refusal{.takes = "names such as long_scoreboard, with commas between, or all"};
+  }
+  options.pc_sampling.reasons = value == "all" ? "" : value;
+  return {};
+}
+
+std::string names_of_analyses() {
+  std::string names;
+  for (const schema::SourceAnalysis& analysis : schema::source_analyses) {
+    names += std::string(analysis.name) + ", ";
+  }
+  return names + "pc_sampling";
+}
+
+// nvprof's way to ask for either.
+std::optional<Refusal> set_analysis(Options& options, const std::string& value) {
+  const auto count = [&](std::span<const std::string_view> metrics) {
+    for (const std::string_view metric : metrics) {
+      if (std::ranges::find(options.sass.metrics, metric) == options.sass.metrics.end()) {
+        options.sass.metrics.emplace_back(metric);
+      }
+    }
+  };
+  for (const std::string& word : split(value, ',')) {
+    const auto analysis =
+        std::ranges::find(schema::source_analyses, word, &schema::SourceAnalysis::name);
+    if (word == "pc_sampling") {
+      turn_pc_sampling_on(options);
+    } else if (analysis != schema::source_analyses.end()) {
+      options.trace.modules = true;
+      count(schema::sass::every);
+      count(analysis->metrics);
+    } else {
+      return Refusal{.takes = names_of_analyses()};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+void turn_pc_sampling_on(Options& options) {
+  options.pc_sampling.on = true;
+  options.trace.modules = true;
+}
+
+std::vector<Option> pc_sampling_options() {
+  return {
+      {.name = "pc-sampling",
+       .group = G::collect,
+       .help = "Sample at which instructions the GPU's warps are, and what they wait for\n"
+               "Beside tracing. Needs the same rights as --metrics, and does not go together with "
+               "them.\nSource lines are known of code that was compiled with -lineinfo.",
+       .ours = true,
+       .set = flag(turn_pc_sampling_on)},
+      {.name = "pc-sampling-period",
+       .argument = "5..31",
+       .group = G::collect,
+       .help =
+           "Cycles between PC samples, as a power of two (8 times CUPTI's choice for the device)",
+       .alias = "pc-period",
+       .set = set_period},
+      {.name = "pc-stall-reasons",
+       .argument = "LIST",
+       .group = G::collect,
+       .help = "What to sample warps waiting for, by CUPTI's names without the common part (all)",
+       .ours = true,
+       .set = set_reasons},
+      {.name = "pc-serialize",
+       .group = G::collect,
+       .help = "Run kernels one at a time while they are sampled\n"
+               "Then samples are told apart by launch. CUDA graphs have none.",
+       .ours = true,
+       .set = flag([](Options& options) {
+         options.pc_sampling.serialize = true;
+         options.trace.concurrent_kernels = false;
+       })},
+      {.name = "pc-buffer",
+       .argument = "MB",
+       .group = G::collect,
+       .help = "Memory of the device for PC samples that were not read yet (512)",
+       .ours = true,
+       .set = number(1, 65'536, [](Options& o) -> int& { return o.pc_sampling.buffer_mb; })},
+      {.name = "source-level-analysis",
+       .letter = 'a',
+       .argument = "LIST",
+       .group = G::collect,
+       .help = "Count what each instruction does: global_access, shared_access, branch, "
+               "instruction_execution\nCUPTI puts code beside the kernels' own, which makes them "
+               "slower, and they run one at a time. All kernels are counted, whatever --kernels "
+               "says. Needs the same rights as "
+               "--metrics. pc_sampling: as --pc-sampling.",
+       .not_with_import = true,
+       .set = set_analysis},
+  };
+}
+
+}  // namespace gpuprof::app

@@ -1,0 +1,138 @@
+// What is sampled over time.
+#include <cmath>
+
+#include "apps/gpuprof/help/complete.hpp"
+#include "apps/gpuprof/option/setters.hpp"
+#include "libprof/base/text.hpp"
+#include "libprof/metrics/sampling_plan.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+using G = OptionGroup;
+
+std::optional<Refusal> set_metrics(Options& options, const std::string& value) {
+  options.pm.on = true;
+  options.pm.metrics.clear();
+  for (std::string& name : split(value, ',')) {
+    if (!name.empty()) options.pm.metrics.push_back(std::move(name));
+  }
+  if (options.pm.metrics.empty()) return Refusal{.takes = "names of metrics, with commas between"};
+  return {};
+}
+
+struct Unit {
+  std::string_view name;
+  double factor;
+};
+
+// A number and one of the units; nothing: it is none.
+template <std::size_t N>
+std::optional<double> with_unit(std::string_view value, const Unit (&units)[N]) {
+  for (const Unit& unit : units) {
+    if (!value.ends_with(unit.name)) continue;
+    const auto number = parse<double>(value.substr(0, value.size() - unit.name.size()));
+    if (number && std::isfinite(*number)) return *number * unit.factor;
+  }
+  return {};
+}
+
+std::optional<Refusal> set_interval(Options& options, const std::string& value) {
+  constexpr double least = 1'000;  // less than any GPU does
+  constexpr double most = 1e10;
+  constexpr Unit times[]{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+  constexpr Unit cycles[]{{"cycles", 1}};
+  const auto ns = with_unit(value, times);
+  const auto clocks = with_unit(value, cycles);
+  const double number = ns ? *ns : clocks.value_or(0);
+  if (!(number >= least && number <= most)) {
+    return Refusal{.takes =
+                       "a time such as 50us, from 1us to 10s, or a number of 1000cycles or more"};
+  }
+  options.pm.interval_ns = ns ? static_cast<std::uint64_t>(*ns) : 0;
+  options.pm.interval_cycles = ns ? 0 : static_cast<std::uint64_t>(*clocks);
+  return {};
+}
+
+std::optional<Refusal> set_buffer(Options& options, const std::string& value) {
+  constexpr Unit sizes[]{{"K", 1024.0}, {"M", 1048576.0}, {"G", 1073741824.0}};
+  const double bytes = with_unit(value, sizes).value_or(0);
+  if (!(bytes >= 65'536 && bytes <= 16e9)) {
+    return Refusal{.takes = "a size such as 64M, from 64K to 14G"};
+  }
+  options.pm.buffer_bytes = static_cast<std::uint64_t>(bytes);
+  return {};
+}
+
+}  // namespace
+
+std::vector<Option> sampling_options() {
+  return {
+      {.name = "everything",
+       .group = G::collect,
+       .help = "Trace all groups, and sample counters of the GPUs\n"
+               "--trace all and --pm-sampling: what one run can have, in one file and on one "
+               "clock. --pc-sampling, --metrics and --events need the same counters, which the "
+               "driver lends to one of them at a time: run the program again for each.",
+       .ours = true,
+       .once = true,
+       .not_with_import = true,
+       .set = flag([](Options& o) {
+         o.pm.on = true;
+         o.trace.words = {"all"};
+       })},
+      {.name = "pm-sampling",
+       .group = G::metrics,
+       .help = "Sample counters of the GPUs over time, beside the trace\n"
+               "How busy the GPU, its multiprocessors and tensor units are, memory, PCIe, NVLink: "
+               "of whole GPUs, whoever uses them, by a process of its own. Values are in the views "
+               "pm_samples and kernel_pm, and in --print-pm-sampling. CUPTI may hold the GPU's "
+               "clocks meanwhile. Not together with --pc-sampling and --metrics.",
+       .ours = true,
+       .once = true,
+       .not_with_import = true,
+       .set = flag([](Options& o) { o.pm.on = true; })},
+      {.name = "pm-metrics",
+       .argument = "LIST",
+       .group = G::metrics,
+       .help = "Metrics to sample, with commas between (default)\n"
+               "All have to fit into one pass; the word default stands for the usual ones. "
+               "--query-metrics --pm lists what can be sampled. Turns --pm-sampling on.",
+       .ours = true,
+       .once = true,
+       .not_with_import = true,
+       .values = metric_names,
+       .set = set_metrics},
+      {.name = "pm-interval",
+       .argument = "TIME",
+       .group = G::metrics,
+       .help = "A sample each 50us, 1ms, 100000cycles of the system clock, or the like (200us)\n"
+               "A sample of the default metrics takes some 60 us of a processor core. GPUs of the "
+               "Turing line and A100 "
+               "count in cycles, 1.4 for each ns of a time.",
+       .ours = true,
+       .set = set_interval},
+      {.name = "pm-buffer",
+       .argument = "SIZE",
+       .group = G::metrics,
+       .help = "Room for samples on each GPU that were not read yet: 64M, 1G (256M)\n"
+               "When it is full, samples are lost, which is told (view pm_gaps).",
+       .ours = true,
+       .set = set_buffer},
+      {.name = "pm-keep",
+       .argument = "oldest|latest",
+       .group = G::metrics,
+       .help = "Which samples stay when that is full (oldest)",
+       .ours = true,
+       .set = equals("latest", [](Options& o) -> bool& { return o.pm.keep_latest; })},
+      {.name = "pm",
+       .group = G::metrics,
+       .help = "--query-metrics lists what can be sampled over time, and what is by default",
+       .ours = true,
+       .once = true,
+       .not_with_import = true,
+       .set = flag([](Options& o) { o.query.samples = true; })},
+  };
+}
+
+}  // namespace gpuprof::app

@@ -1,0 +1,225 @@
+"""Arrow's C data interface read with ctypes: buffers of a stream as memory that Python can see.
+
+Nothing here needs numpy, pandas or pyarrow. Each has __arrow_c_stream__ from Rows where it wants it.
+"""
+
+import ctypes
+
+
+class ArrowSchema(ctypes.Structure):
+    pass
+
+
+class ArrowArray(ctypes.Structure):
+    pass
+
+
+class ArrowArrayStream(ctypes.Structure):
+    pass
+
+
+ArrowSchema._fields_ = [
+    ("format", ctypes.c_char_p),
+    ("name", ctypes.c_char_p),
+    ("metadata", ctypes.c_void_p),
+    ("flags", ctypes.c_int64),
+    ("n_children", ctypes.c_int64),
+    ("children", ctypes.POINTER(ctypes.POINTER(ArrowSchema))),
+    ("dictionary", ctypes.POINTER(ArrowSchema)),
+    ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowSchema))),
+    ("private_data", ctypes.c_void_p),
+]
+ArrowArray._fields_ = [
+    ("length", ctypes.c_int64),
+    ("null_count", ctypes.c_int64),
+    ("offset", ctypes.c_int64),
+    ("n_buffers", ctypes.c_int64),
+    ("n_children", ctypes.c_int64),
+    ("buffers", ctypes.POINTER(ctypes.c_void_p)),
+    ("children", ctypes.POINTER(ctypes.POINTER(ArrowArray))),
+    ("dictionary", ctypes.POINTER(ArrowArray)),
+    ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowArray))),
+    ("private_data", ctypes.c_void_p),
+]
+ArrowArrayStream._fields_ = [
+    ("get_schema", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ArrowSchema))),
+    ("get_next", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ArrowArray))),
+    ("get_last_error", ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p)),
+    ("release", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+    ("private_data", ctypes.c_void_p),
+]
+
+# Arrow's letters for types.
+TYPES = {b"l": "int64", b"i": "int32", b"g": "float64", b"b": "bool", b"Z": "binary", b"n": ""}
+
+
+def release(struct):
+    """Ends what a struct holds; once more does nothing."""
+    if struct.release:
+        struct.release(ctypes.byref(struct))
+
+
+class Held:
+    """An ArrowArray of one chunk, ended when the last view of its memory is gone."""
+
+    def __init__(self):
+        self.array = ArrowArray()
+
+    def __del__(self):
+        release(self.array)
+
+
+class Column:
+    """A column of one chunk: its memory as it is. Values of `data` are numbers, indices into `texts`
+    (type "text"), a bit each (type "bool"), or the bytes behind `offsets` (type "binary")."""
+
+    def __init__(self, held, schema, array):
+        self._held = held
+        self._array = array
+        self.name = schema.name.decode()
+        self.type = "text" if schema.dictionary else TYPES[schema.format]
+        self.length = array.length
+        self.null_count = array.null_count
+
+    def _memory(self, array, index, size):
+        """Read-only bytes that keep the chunk alive; None: there is no such buffer."""
+        address = array.buffers[index] if index < array.n_buffers else None
+        if not address:
+            return None
+        memory = (ctypes.c_char * size).from_address(address)
+        memory.held = self._held
+        return memoryview(memory).cast("B").toreadonly()
+
+    @property
+    def validity(self):
+        return self._memory(self._array, 0, (self.length + 7) // 8)
+
+    @property
+    def offsets(self):
+        return self._memory(self._array, 1, 8 * (self.length + 1)).cast("q")
+
+    @property
+    def data(self):
+        if self.type == "binary":
+            return self._memory(self._array, 2, self.offsets[self.length])
+        width = {"int64": 8, "float64": 8, "int32": 4, "text": 4}.get(self.type)
+        size = (self.length + 7) // 8 if width is None else width * self.length
+        return self._memory(self._array, 1, size)
+
+    @property
+    def texts(self):
+        """The texts that indices mean."""
+        dictionary = self._array.dictionary.contents
+        offsets = self._memory(dictionary, 1, 8 * (dictionary.length + 1)).cast("q")
+        last = offsets[dictionary.length]
+        content = bytes(self._memory(dictionary, 2, last)) if last else b""
+        return [
+            content[offsets[i] : offsets[i + 1]].decode() for i in range(dictionary.length)
+        ]
+
+    def values(self):
+        """Values as Python has them, None for NULL."""
+        count = self.length
+        if self.type == "":
+            return [None] * count
+        data = self.data
+        if self.type == "text":
+            texts = self.texts
+            values = [texts[i] for i in data.cast("i")] if texts else [None] * count
+        elif self.type == "bool":
+            values = [bool(data[i >> 3] >> (i & 7) & 1) for i in range(count)]
+        elif self.type == "binary":
+            offsets = self.offsets
+            values = [bytes(data[offsets[i] : offsets[i + 1]]) if data else b"" for i in range(count)]
+        else:
+            values = data.cast({"int64": "q", "int32": "i", "float64": "d"}[self.type]).tolist()
+        if self.null_count:
+            validity = self.validity
+            for i in range(count):
+                if not validity[i >> 3] >> (i & 7) & 1:
+                    values[i] = None
+        return values
+
+
+class Stream:
+    """A stream that nobody has taken yet. Belongs to one thread at a time."""
+
+    def __init__(self):
+        self.struct = ArrowArrayStream()
+
+    def __del__(self):
+        self.close()
+
+    def close(self):
+        if self.struct.release:
+            self.struct.release(ctypes.addressof(self.struct))
+
+    def names_and_types(self):
+        schema = ArrowSchema()
+        self._check(self.struct.get_schema(ctypes.addressof(self.struct), ctypes.byref(schema)))
+        try:
+            columns = [schema.children[i].contents for i in range(schema.n_children)]
+            return [
+                (each.name.decode(), "text" if each.dictionary else TYPES[each.format])
+                for each in columns
+            ]
+        finally:
+            release(schema)
+
+    def chunks(self):
+        """Lists of Columns."""
+        schema = ArrowSchema()
+        address = ctypes.addressof(self.struct)
+        self._check(self.struct.get_schema(address, ctypes.byref(schema)))
+        try:
+            while True:
+                held = Held()
+                self._check(self.struct.get_next(address, ctypes.byref(held.array)))
+                if not held.array.release:
+                    return
+                yield [
+                    Column(held, schema.children[i].contents, held.array.children[i].contents)
+                    for i in range(schema.n_children)
+                ]
+        finally:
+            release(schema)
+
+    def _check(self, result):
+        if result:
+            raise MemoryError(self.struct.get_last_error(ctypes.addressof(self.struct)).decode())
+
+    def capsule(self):
+        """Moves the stream into a PyCapsule, as __arrow_c_stream__ gives it."""
+        size = ctypes.sizeof(ArrowArrayStream)
+        place = _malloc(size)
+        if not place:
+            raise MemoryError
+        ctypes.memmove(place, ctypes.addressof(self.struct), size)
+        ctypes.memset(ctypes.addressof(self.struct), 0, size)
+        return _new_capsule(place, _NAME, _end_capsule)
+
+
+_NAME = b"arrow_array_stream"
+_libc = ctypes.CDLL(None)
+_malloc = _libc.malloc
+_malloc.restype, _malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+_free = _libc.free
+_free.restype, _free.argtypes = None, [ctypes.c_void_p]
+# Called without an object, as the capsule is being ended when they are.
+_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+_Destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+_new_capsule = ctypes.PYFUNCTYPE(
+    ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, _Destructor
+)(("PyCapsule_New", ctypes.pythonapi))
+
+
+@_Destructor
+def _end_capsule(capsule):
+    """Of a stream that nobody took; who takes it leaves release empty."""
+    place = _pointer(capsule, _NAME)
+    stream = ArrowArrayStream.from_address(place)
+    if stream.release:
+        stream.release(place)
+    _free(place)

@@ -1,0 +1,194 @@
+"""libgpuprof.so by ctypes: its functions, and what they say as exceptions. gpuprof.h documents them."""
+
+import ctypes
+import os
+import threading
+
+from . import _arrow
+
+ABI = 1
+WRONG_QUESTION, UNREADABLE, STOPPED = 5, 20, 130
+
+
+class Error(Exception):
+    """What gpuprof cannot do. `hint` says what can be done about it, `code` is the exit code that the
+    program gpuprof would end with."""
+
+    def __init__(self, message, hint="", code=4):
+        super().__init__(message + (f" ({hint})" if hint else ""))
+        self.hint = hint
+        self.code = code
+
+
+class FileError(Error):
+    """The file is missing, no profile, or cannot be read."""
+
+
+class QuestionError(Error, ValueError):
+    """A table, column, condition, report or SQL statement that is not to be had."""
+
+
+def _places():
+    """Where libgpuprof.so may be: what the environment says, an installed package's own, a build's."""
+    chosen = os.environ.get("GPUPROF_LIBRARY")
+    if chosen:
+        return [chosen]
+    here = os.path.dirname(os.path.abspath(__file__))
+    return [
+        os.path.join(here, "lib", "gpuprof", "libgpuprof.so"),  # of the wheel
+        # Of PREFIX/share/gpuprof/python/gpuprof: beside PREFIX/lib/gpuprof.
+        os.path.normpath(os.path.join(here, *[".."] * 4, "lib", "gpuprof", "libgpuprof.so")),
+    ]
+
+
+def _load():
+    places = _places()
+    for place in places:
+        if not os.path.exists(place):
+            continue
+        library = ctypes.CDLL(place)
+        if library.gpuprof_abi_version() != ABI:
+            raise ImportError(
+                f"{place} is of another gpuprof than this package: install both again"
+            )
+        return library
+    raise ImportError(
+        "libgpuprof.so is missing: looked for "
+        + ", ".join(places)
+        + "; GPUPROF_LIBRARY names one that is elsewhere"
+    )
+
+
+_lock = threading.Lock()
+_library = None
+
+
+def library():
+    """Loaded when it is needed first."""
+    global _library
+    with _lock:
+        if _library is None:
+            loaded = _load()
+            run, text, number = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
+            out, stream = ctypes.POINTER(text), ctypes.POINTER(_arrow.ArrowArrayStream)
+            for name, result, *arguments in (
+                ("version", text),
+                ("open", number, text, ctypes.POINTER(run)),
+                ("close", None, run),
+                ("error", text, run),
+                ("hint", text, run),
+                ("stop", None, run),
+                ("contents", number, run, out),
+                ("catalogue", number, run, out),
+                ("notes", number, run, out),
+                ("table", number, run, text, stream),
+                ("sql", number, run, text, stream),
+                ("report", number, run, text, text, out),
+                ("join", number, stream, ctypes.c_int64, stream),
+            ):
+                function = getattr(loaded, "gpuprof_" + name)
+                function.restype, function.argtypes = result, arguments
+            _library = loaded
+        return _library
+
+
+class Handle:
+    """A gpuprof_run. Any thread may use it; they wait for one another."""
+
+    def __init__(self, path):
+        self._library = library()
+        self._lock = threading.Lock()
+        self._run = ctypes.c_void_p()
+        with self._lock:
+            code = self._library.gpuprof_open(os.fsencode(path), ctypes.byref(self._run))
+            if code:
+                error = self._error(code)
+                self._close()
+                raise error
+
+    def __del__(self):
+        self._close()
+
+    def close(self):
+        with self._lock:
+            self._close()
+
+    @property
+    def closed(self):
+        return not self._run
+
+    def _close(self):
+        run, self._run = getattr(self, "_run", None), None
+        if run:
+            self._library.gpuprof_close(run)
+
+    def _error(self, code):
+        if not self._run:
+            return MemoryError()
+        message = self._library.gpuprof_error(self._run).decode()
+        hint = self._library.gpuprof_hint(self._run).decode()
+        kind = {WRONG_QUESTION: QuestionError, UNREADABLE: FileError}.get(code, Error)
+        return kind(message, hint, code)
+
+    def _call(self, name, *arguments):
+        if not self._run:
+            raise Error("the profile is closed", "gpuprof.open() opens it again")
+        function = getattr(self._library, "gpuprof_" + name)
+        code = self._interruptible(lambda: function(self._run, *arguments))
+        if code == STOPPED:
+            raise KeyboardInterrupt
+        if code:
+            raise self._error(code)
+
+    def _interruptible(self, call):
+        """Python handles signals, Ctrl-C say, in its main thread, and not while that is in a library:
+        another thread makes the call meanwhile."""
+        if threading.current_thread() is not threading.main_thread():
+            return call()
+        codes, done = [], threading.Lock()
+
+        def make():
+            try:
+                codes.append(call())
+            finally:
+                done.release()
+
+        done.acquire()
+        threading.Thread(target=make, name="gpuprof", daemon=True).start()
+        try:
+            done.acquire()
+        except BaseException:
+            while not codes:
+                self._library.gpuprof_stop(self._run)
+                done.acquire(timeout=0.05)
+            raise
+        return codes[0]
+
+    def text(self, name, *arguments):
+        """Of contents, catalogue, report, notes."""
+        with self._lock:
+            text = ctypes.c_char_p()
+            self._call(name, *arguments, ctypes.byref(text))
+            return text.value.decode()
+
+    def stream(self, name, argument):
+        """Of table and sql."""
+        with self._lock:
+            stream = _arrow.Stream()
+            self._call(name, argument.encode(), ctypes.byref(stream.struct))
+            return stream
+
+
+def join(streams):
+    """The chunks of all of them in one."""
+    if len(streams) == 1:
+        return streams[0]
+    structs = (_arrow.ArrowArrayStream * len(streams))()
+    for struct, stream in zip(structs, streams):
+        size = ctypes.sizeof(struct)
+        ctypes.memmove(ctypes.addressof(struct), ctypes.addressof(stream.struct), size)
+        ctypes.memset(ctypes.addressof(stream.struct), 0, size)
+    joined = _arrow.Stream()
+    if library().gpuprof_join(structs, len(streams), ctypes.byref(joined.struct)):
+        raise QuestionError("the files have other columns there", "choose those that all have")
+    return joined

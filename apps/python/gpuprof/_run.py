@@ -1,0 +1,196 @@
+"""Profiles that are open."""
+
+import glob
+import json
+import os
+
+from ._library import FileError, Handle, QuestionError
+from ._table import Answer, Table
+
+
+class Run:
+    """One profile, or several as one: `gpuprof.open()` makes it.
+
+    Each table and view is an attribute: run.kernels, run.memcpys, run.CUPTI_ACTIVITY_KIND_DEVICE.
+    dir(run) lists them, help(run.kernels) says what the columns are. Of several files, rows have
+    the columns rank and host in front.
+
+    Any thread may use it. close() ends it, as the end of a with block does; what was read before
+    stays."""
+
+    def __init__(self, paths):
+        self._paths = [os.fspath(path) for path in paths]
+        self._handles = []
+        self._catalogues = None
+        self._contents = None
+        try:
+            for path in self._paths:
+                self._handles.append(Handle(path))
+            self._files = list(zip(self._handles, self._fronts()))
+        except BaseException:
+            self.close()
+            raise
+
+    def _fronts(self):
+        """The columns rank and host of each file, of one none."""
+        if len(self._handles) == 1:
+            return [[]]
+        fronts = []
+        for contents in self.info():
+            run = contents.get("run") or {}
+            processes = self._first(self._handles[len(fronts)], "SELECT min(rank) FROM processes")
+            host = run.get("host_name")
+            fronts.append([["rank", "int64", processes], ["host", "text", host]])
+        return fronts
+
+    @staticmethod
+    def _first(handle, sql):
+        try:
+            for chunk in handle.stream("sql", sql).chunks():
+                return chunk[0].values()[0]
+        except QuestionError:
+            return None
+
+    def close(self):
+        for handle in self._handles:
+            handle.close()
+
+    @property
+    def closed(self):
+        return all(handle.closed for handle in self._handles)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def info(self):
+        """What is in the files, as `gpuprof info --json` says it: a list with a dict for each."""
+        if self._contents is None:
+            self._contents = [json.loads(handle.text("contents")) for handle in self._handles]
+        return self._contents
+
+    def notes(self):
+        """What a reader of the files should know of them, a text each."""
+        return [line for handle in self._handles for line in handle.text("notes").splitlines()]
+
+    def catalogue(self):
+        """Tables and views by name: {"name", "doc", "view", "columns": [{"name", "type", "doc",
+        "unit"}, ...]}. Of several files, those that all have."""
+        if self._catalogues is None:
+            each = [
+                {table["name"]: table for table in json.loads(handle.text("catalogue"))}
+                for handle in self._handles
+            ]
+            first, *others = each
+            self._catalogues = {
+                name: table for name, table in first.items() if all(name in o for o in others)
+            }
+        return self._catalogues
+
+    def table(self, name):
+        """The table or view of that name, in any case of letters."""
+        found = self.catalogue().get(name)
+        if found is None:
+            lower = {each.lower(): each for each in self.catalogue()}
+            found = self.catalogue().get(lower.get(name.lower()))
+        if found is None:
+            raise QuestionError(
+                f"{', '.join(self._paths)}: there is no table or view {name}",
+                "dir(run) lists them; views are made by gpuprof, nvprof's files have tables alone",
+                5,
+            )
+        names = [column["name"] for column in found["columns"]]
+        counted = "start" if "start" in names else names[0] if names else None
+        return Table(self._files, found["name"], _doc(found), counted)
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self.table(name)
+        except QuestionError as error:
+            raise AttributeError(str(error)) from None
+
+    def __dir__(self):
+        return [*super().__dir__(), *self.catalogue()]
+
+    def sql(self, sql):
+        """Rows of a SELECT, or WITH ... SELECT. A column has the type that fits all its values."""
+        return Answer(lambda: self._only("sql()").stream("sql", sql))
+
+    def _only(self, what):
+        if len(self._handles) != 1:
+            raise QuestionError(f"{what} asks one file", "open each of them by itself")
+        return self._handles[0]
+
+    def summary(self):
+        """What gpuprof prints after a run: time by kernel and call, as text."""
+        return self.report("")
+
+    def report(self, *names, layout="text"):
+        """Reports as text: report("gpu-trace") is what the option --print-gpu-trace prints. `layout`
+        is text, csv or json."""
+        return self._only("report()").text("report", ",".join(names).encode(), layout.encode())
+
+    def __repr__(self):
+        if self.closed:
+            return f"<gpuprof run {', '.join(self._paths)}: closed>"
+        lines = []
+        for path, contents in zip(self._paths, self.info()):
+            lines.append(_described(path, contents))
+        return "\n".join(lines)
+
+
+def _described(path, contents):
+    """What ran, records, losses."""
+    processes = contents.get("processes") or []
+    ran = processes[0].get("command_line") if processes else None
+    records = contents.get("records") or {}
+    about = "about " if contents.get("records_estimated") else ""
+    lines = [f"<gpuprof run {path}: {ran or contents.get('format', 'a profile')}"]
+    if len(processes) > 1:
+        lines[0] += f", {len(processes)} processes"
+    most = sorted(records.items(), key=lambda item: -item[1])
+    shown = ", ".join(f"{kind} {count}" for kind, count in most[:5])
+    if len(most) > 5:
+        shown += f" and {len(most) - 5} other kinds"
+    lines.append(f"  {about}{sum(records.values())} records: {shown}" if most else "  no records")
+    losses = contents.get("losses") or []
+    for loss in losses[:5]:
+        lines.append(f"  lost: {loss.get('name')} {loss.get('value')}")
+    if len(losses) > 5:
+        lines.append(f"  and {len(losses) - 5} more in run.losses")
+    if contents.get("state") not in (None, "complete"):
+        lines.append(f"  the file is {contents['state']}")
+    return "\n".join(lines) + ">"
+
+
+def _doc(table):
+    lines = [table["doc"], ""] if table["doc"] else []
+    for column in table["columns"]:
+        words = [word for word in (column["type"], column["unit"]) if word]
+        lines.append(
+            f"{column['name']}{' (' + ', '.join(words) + ')' if words else ''}"
+            f"{': ' + column['doc'] if column['doc'] else ''}"
+        )
+    return "\n".join(lines)
+
+
+def open(path):  # noqa: A001
+    """Opens a profile to read it: of gpuprof, or of nvprof.
+
+    `path` is a file, several in a list, or a pattern such as "rank*.sqlite"."""
+    paths = []
+    for each in path if isinstance(path, (list, tuple)) else [path]:
+        text = os.fspath(each)
+        if isinstance(text, bytes):
+            text = os.fsdecode(text)
+        found = sorted(glob.glob(text)) if not os.path.exists(text) else [text]
+        if not found and glob.has_magic(text):
+            raise FileError(f"no file has a name like {text}", "", 20)
+        paths += found or [text]
+    if not paths:
+        raise QuestionError("no file is named")
+    return Run(paths)

@@ -1,0 +1,180 @@
+"""A table or view of one or several profiles, read when it is asked for."""
+
+import json
+import operator
+
+from ._library import QuestionError, join
+
+
+class Rows:
+    """Rows that can be had in the shape that one likes: what tables and answers to SQL have in
+    common. Each of the functions reads them anew."""
+
+    __slots__ = ()
+
+    def _stream(self):
+        raise NotImplementedError
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        """For pyarrow, polars, DuckDB and all others that take Arrow's PyCapsules."""
+        return self._stream().capsule()
+
+    def arrow(self):
+        """A pyarrow.Table. Names and texts are dictionary-encoded."""
+        import pyarrow
+
+        return pyarrow.table(self)
+
+    def polars(self):
+        """A polars.DataFrame. Names and texts are Categorical."""
+        import polars
+
+        return polars.DataFrame(self)
+
+    def pandas(self, categories=True):
+        """A pandas.DataFrame, in the memory that was read where there is one file.
+
+        Whole numbers are int64 (or int32), without NULL, and Int64 with; truth is bool or boolean;
+        real numbers are float64 with NaN for NULL. Names and texts are categories, or plain ones if
+        `categories` is false."""
+        from . import _pandas
+
+        return _pandas.frame(self._stream(), categories)
+
+    def numpy(self):
+        """A dict of numpy arrays by column. Columns with NULL are masked arrays, names and texts
+        arrays of str objects with None for NULL."""
+        from . import _pandas
+
+        return _pandas.arrays(self._stream())
+
+    def __iter__(self):
+        """Rows as tuples of plain values, None for NULL."""
+        for chunk in self._stream().chunks():
+            yield from zip(*[column.values() for column in chunk])
+
+    def dicts(self):
+        """Rows as dicts."""
+        stream = self._stream()
+        names = [name for name, _ in stream.names_and_types()]
+        for chunk in stream.chunks():
+            for row in zip(*[column.values() for column in chunk]):
+                yield dict(zip(names, row))
+
+    def schema(self):
+        """Names of the columns, and what they hold: int64, int32, float64, bool, text, binary, or ""
+        where nothing is known."""
+        return dict(self._stream().names_and_types())
+
+    def __len__(self):
+        return sum(chunk[0].length for chunk in self._stream().chunks() if chunk)
+
+
+class Answer(Rows):
+    """Rows of a question in SQL."""
+
+    __slots__ = ("_ask",)
+
+    def __init__(self, ask):
+        self._ask = ask
+
+    def _stream(self):
+        return self._ask()
+
+
+def _moment(value, name):
+    try:
+        return operator.index(value)  # numpy's integers too
+    except TypeError:
+        raise QuestionError(
+            f"{name} wants a time in ns, not {value!r}", "as the column start has it"
+        ) from None
+
+
+def _list(value):
+    return list(value) if isinstance(value, (list, tuple, set, frozenset, range)) else [value]
+
+
+class Table(Rows):
+    """Rows of a table or view. columns() and where() give another Table with fewer of them, and
+    nothing is read before rows are asked for."""
+
+    __slots__ = ("__dict__", "_counted", "_files", "_request", "name")  # __dict__: for __doc__
+
+    def __init__(self, files, name, doc="", counted=None, request=None):
+        self._files = files  # (handle, columns in front)
+        self._counted = counted  # the column that is read to count rows
+        self.name = name
+        self.__doc__ = doc
+        self._request = request or {"table": name}
+
+    def _with(self, **changes):
+        request = {**self._request, **changes}
+        return Table(self._files, self.name, self.__doc__, self._counted, request)
+
+    def columns(self, *names):
+        """These columns, in this order."""
+        for name in names:
+            if not isinstance(name, str):
+                raise QuestionError(f"a column is named by a text, not {name!r}")
+        return self._with(columns=list(names))
+
+    def raw(self):
+        """Ids of strings and numbers of enums as the file has them, in place of what they mean."""
+        return self._with(raw=True)
+
+    def where(self, *, start=None, end=None, device=None, process=None, matching=None, **equal):
+        """Rows that fulfil all of these, and what an earlier where() asked:
+
+        start, end   begun at or after `start`, and before `end`, ns
+        device       on that device, or on one of a list of them
+        process      of that process, or of one of a list
+        name, nvtx   a regular expression is found in the name, or in the path of NVTX ranges
+        matching     the same for other columns of text: {"column": "expression"}
+        any column   has that value, or one of a list of them; None is NULL
+        """
+        request = {}
+        if start is not None:
+            start = _moment(start, "start")
+            request["from"] = max(start, self._request.get("from", start))
+        if end is not None:
+            end = _moment(end, "end")
+            request["to"] = min(end, self._request.get("to", end))
+        for key, value in (("devices", device), ("processes", process)):
+            if value is not None:
+                value = _list(value)
+                before = self._request.get(key)
+                request[key] = [each for each in value if before is None or each in before]
+        matches = dict(matching or {})
+        for key, column in (("name", "name"), ("nvtx", "range_path")):
+            if isinstance(equal.get(key), str):
+                matches[column] = equal.pop(key)
+        for key, value in (("matches", matches), ("equals", equal)):
+            if key == "equals":
+                value = {column: _list(each) for column, each in value.items()}
+            before = self._request.get(key, {})
+            for column in before:
+                if column in value:
+                    raise QuestionError(f"where() asks twice for {column}")
+            if value or before:
+                request[key] = {**before, **value}
+        return self._with(**request)
+
+    def _stream(self):
+        streams = []
+        for handle, front in self._files:
+            request = {**self._request, "front": front} if front else self._request
+            try:
+                streams.append(handle.stream("table", json.dumps(request, default=operator.index)))
+            except TypeError as error:
+                raise QuestionError(f"{self.name}: {error}") from None
+        return join(streams)
+
+    def __len__(self):
+        few = self._with(columns=[self._counted]) if self._counted else self
+        return sum(chunk[0].length for chunk in few._stream().chunks() if chunk)
+
+    def __repr__(self):
+        asked = {key: value for key, value in self._request.items() if key != "table"}
+        return f"<gpuprof table {self.name}{' ' + repr(asked) if asked else ''}>"
+

@@ -1,0 +1,166 @@
+/* libgpuprof: profiles of gpuprof and nvprof for programs of any language.
+ *
+ *   gpuprof_run* run = NULL;
+ *   if (gpuprof_open("run.sqlite", &run) == 0) {
+ *     struct ArrowArrayStream stream;
+ *     if (gpuprof_table(run, "{\"table\": \"kernels\", \"columns\": [\"name\", \"duration\"]}",
+ *                       &stream) == 0) {
+ *       ... the stream is the caller's: stream.release(&stream) ends it
+ *     }
+ *   }
+ *   if (gpuprof_error(run)[0]) fprintf(stderr, "%s\n", gpuprof_error(run));
+ *   gpuprof_close(run);
+ *
+ * Profiles are only read. What stands in one is data: its SQL runs under a guard, and nothing in it
+ * is followed to another file.
+ *
+ * Functions that can fail return 0, or the exit code that the program gpuprof would end with (its
+ * README lists them: 5 is a wrong question, 20 a file that cannot be read), or GPUPROF_STOPPED.
+ * gpuprof_error() and gpuprof_hint() then say why. Nothing is thrown, and nothing ends the process.
+ *
+ * Threads: any thread may call with any run; calls with the same run wait for one another. Texts
+ * that belong to a run stay until the next call with it, so who shares a run copies them under a
+ * lock of his own. Streams belong to nobody but who has them, and outlive their run.
+ *
+ * Texts are UTF-8 with a 0 at their end. What a file has that is no UTF-8 reads as U+FFFD.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Arrow's C data interface and C stream interface: three structs, whose layout is fixed by
+ * https://arrow.apache.org/docs/format/CDataInterface.html. Nothing of Arrow is needed or linked. */
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+
+struct ArrowSchema {
+  const char* format;
+  const char* name;
+  const char* metadata;
+  int64_t flags;
+  int64_t n_children;
+  struct ArrowSchema** children;
+  struct ArrowSchema* dictionary;
+  void (*release)(struct ArrowSchema*);
+  void* private_data;
+};
+
+struct ArrowArray {
+  int64_t length;
+  int64_t null_count;
+  int64_t offset;
+  int64_t n_buffers;
+  int64_t n_children;
+  const void** buffers;
+  struct ArrowArray** children;
+  struct ArrowArray* dictionary;
+  void (*release)(struct ArrowArray*);
+  void* private_data;
+};
+
+#endif
+
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+
+struct ArrowArrayStream {
+  int (*get_schema)(struct ArrowArrayStream*, struct ArrowSchema* out);
+  int (*get_next)(struct ArrowArrayStream*, struct ArrowArray* out);
+  const char* (*get_last_error)(struct ArrowArrayStream*);
+  void (*release)(struct ArrowArrayStream*);
+  void* private_data;
+};
+
+#endif
+
+#define GPUPROF_EXPORT __attribute__((visibility("default")))
+
+/* Raised when something a caller can rely on is no longer so; new functions do not raise it. */
+#define GPUPROF_ABI_VERSION 1
+
+/* A call was ended by gpuprof_stop(). */
+#define GPUPROF_STOPPED 130
+
+typedef struct gpuprof_run gpuprof_run;
+
+/* GPUPROF_ABI_VERSION of the library. */
+GPUPROF_EXPORT int gpuprof_abi_version(void);
+
+/* As the program says it: "0.1.0". */
+GPUPROF_EXPORT const char* gpuprof_version(void);
+
+/* Opens a profile. *run is a run also when this fails, to ask what is wrong; NULL: there is no
+ * memory. gpuprof_close() ends it in either case. */
+GPUPROF_EXPORT int gpuprof_open(const char* path, gpuprof_run** run);
+
+/* NULL is taken too. */
+GPUPROF_EXPORT void gpuprof_close(gpuprof_run* run);
+
+/* What was wrong with the last call, and what can be done about it; "" if there is nothing to say.
+ * Texts of the run, until its next call. */
+GPUPROF_EXPORT const char* gpuprof_error(const gpuprof_run* run);
+GPUPROF_EXPORT const char* gpuprof_hint(const gpuprof_run* run);
+
+/* Ends the call with this run that another thread is in, soon, with GPUPROF_STOPPED. The one
+ * function that waits for no other. */
+GPUPROF_EXPORT void gpuprof_stop(gpuprof_run* run);
+
+/* What is in the file: run, processes, devices, records, losses. JSON, as `gpuprof info --json`
+ * has it; *text belongs to the run. */
+GPUPROF_EXPORT int gpuprof_contents(gpuprof_run* run, const char** text);
+
+/* Its tables and views: JSON, an array of
+ *   {"name", "doc", "view": true or false, "columns": [{"name", "type", "doc", "unit"}, ...]}
+ * "type" is what the column has in a stream: int64, int32, float64, bool, text, binary, or "" where
+ * that is known only when it was read. *text belongs to the run. */
+GPUPROF_EXPORT int gpuprof_catalogue(gpuprof_run* run, const char** text);
+
+/* Rows of a table or view. `request` is a JSON object:
+ *
+ *   "table": "kernels"                     the one member that has to be there
+ *   "columns": ["name", "duration"]        in this order; all, if it is missing
+ *   "raw": true                            ids of strings and numbers of enums as they are stored
+ *   "from": 17, "to": 18                   rows that begin then: from <= start < to, ns
+ *   "devices": [0], "processes": [42]      rows of one of these
+ *   "matches": {"name": "gemm|conv"}       columns in which a regular expression is found
+ *   "equals": {"stream_id": [7, null]}     columns that have one of the values
+ *   "front": [["rank", "int64", 3], ["host", "text", "node7"]]   columns in front: constants
+ *
+ * What the table has no column for is an error, never ignored.
+ *
+ * The stream has one chunk at most. Types follow from the schema, whatever the file holds; a value
+ * that is not of its column's type is NULL. Texts, names and enums are dictionary-encoded: int32
+ * indices of large utf8. Columns without NULL have no validity buffer. */
+GPUPROF_EXPORT int gpuprof_table(gpuprof_run* run, const char* request,
+                                 struct ArrowArrayStream* stream);
+
+/* Answers a question in SQL: one SELECT, or WITH ... SELECT. A column's type is that of all its
+ * values: int64, else float64, else text, or binary; one that has none has the type of the table's
+ * column that it is, or the null type. */
+GPUPROF_EXPORT int gpuprof_sql(gpuprof_run* run, const char* sql, struct ArrowArrayStream* stream);
+
+/* Chunks of several streams of the same columns, one after the other. Takes the streams, also when
+ * it fails. Returns 0, 5 if their columns differ, or 4. */
+GPUPROF_EXPORT int gpuprof_join(struct ArrowArrayStream* streams, int64_t count,
+                                struct ArrowArrayStream* stream);
+
+/* A report as text: "gpu-trace" is what the program's option --print-gpu-trace prints, several
+ * names have commas between them, "" is the summary. `layout`: "text", "csv" or "json".
+ * *text belongs to the run. */
+GPUPROF_EXPORT int gpuprof_report(gpuprof_run* run, const char* names, const char* layout,
+                                  const char** text);
+
+/* What a reader of the file should know of it, a line each. */
+GPUPROF_EXPORT int gpuprof_notes(gpuprof_run* run, const char** text);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,254 @@
+#include "libprof/c_api/query_rows.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "libprof/base/error.hpp"
+#include "libprof/base/letter_case.hpp"
+#include "libprof/base/pattern.hpp"
+#include "libprof/base/text.hpp"
+#include "libprof/c_api/known.hpp"
+#include "libprof/store/declared_type.hpp"
+
+namespace gpuprof::c_api {
+namespace {
+
+using store::Statement;
+using Type = Statement::Type;
+
+std::string_view bytes_of(const Statement& row, int index) {
+  const auto bytes = row.blob(index);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void add_value(ArrowColumn& column, const Statement& row, int index) {
+  switch (row.type(index)) {
+    case Type::null: return column.add_null();
+    case Type::integer: return column.add_integer(row.integer(index));
+    case Type::real: return column.add_real(row.real(index));
+    case Type::text: return column.add_text(row.text(index));
+    case Type::blob: return column.add_blob(bytes_of(row, index));
+  }
+}
+
+// Values of a column that nobody has declared. It has the type that fits them all.
+class AnyColumn {
+ public:
+  void add(const Statement& row, int index) {
+    const Type type = row.type(index);
+    types_.push_back(type);
+    seen_ |= 1U << static_cast<unsigned>(type);
+    switch (type) {
+      case Type::null: values_.push_back(0); break;
+      case Type::integer: values_.push_back(row.integer(index)); break;
+      case Type::real: values_.push_back(std::bit_cast<std::int64_t>(row.real(index))); break;
+      case Type::text: values_.push_back(texts_.number_of(row.text(index))); break;
+      case Type::blob:
+        values_.push_back(static_cast<std::int64_t>(blobs_.size()));
+        blobs_.emplace_back(bytes_of(row, index));
+        break;
+    }
+  }
+
+  // `declared`: as SQLite has it of the column, for one without values.
+  ArrowColumn finish(std::string name, std::string_view declared) const {
+    ArrowColumn column(std::move(name), kind(declared));
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      switch (types_[i]) {
+        case Type::null: column.add_null(); break;
+        case Type::integer: column.add_integer(values_[i]); break;
+        case Type::real: column.add_real(std::bit_cast<double>(values_[i])); break;
+        case Type::text: column.add_text(texts_.text(static_cast<std::int32_t>(values_[i]))); break;
+        case Type::blob: column.add_blob(blobs_[static_cast<std::size_t>(values_[i])]); break;
+      }
+    }
+    return column;
+  }
+
+ private:
+  Kind kind(std::string_view declared) const {
+    const auto seen = [&](Type type) { return (seen_ >> static_cast<unsigned>(type) & 1) != 0; };
+    if (seen(Type::text)) return Kind::text;
+    if (seen(Type::blob)) return Kind::binary;
+    if (seen(Type::real)) return Kind::float64;
+    if (seen(Type::integer)) return Kind::int64;
+    const std::string type = lower(declared);
+    if (type.find("int") != type.npos) return Kind::int64;
+    if (type == "real") return Kind::float64;
+    if (type == "text") return Kind::text;
+    if (type == "blob") return Kind::binary;
+    return Kind::none;
+  }
+
+  std::vector<Type> types_;
+  std::vector<std::int64_t> values_;  // of a text or blob its number
+  Dictionary texts_;
+  std::vector<std::string> blobs_;
+  unsigned seen_ = 0;
+};
+
+// A column of an answer, declared or not.
+class ResultColumn {
+ public:
+  ResultColumn(std::string name, std::optional<Kind> kind) : name_(std::move(name)) {
+    if (kind) declared_.emplace(name_, *kind);
+  }
+  void add(const Statement& row, int index) {
+    declared_ ? add_value(*declared_, row, index) : any_.add(row, index);
+  }
+  ArrowColumn finish(std::string_view declared_type) {
+    if (declared_) return std::move(*declared_);
+    return any_.finish(std::move(name_), declared_type);
+  }
+
+ private:
+  std::string name_;
+  std::optional<ArrowColumn> declared_;
+  AnyColumn any_;
+};
+
+// Texts in which an expression is found; each text is searched once.
+class Match {
+ public:
+  Match(int index, const std::string& expression)
+      : index_(index), pattern_(std::make_unique<Pattern>(expression)) {}
+  bool accepts(const Statement& row) {
+    if (row.is_null(index_)) return false;
+    const std::int32_t number = texts_.number_of(row.text(index_));
+    const auto at = static_cast<std::size_t>(number);
+    if (at == found_.size()) found_.push_back(pattern_->found_in(texts_.text(number)));
+    return found_[at];
+  }
+
+ private:
+  int index_;  // in the row
+  std::unique_ptr<Pattern> pattern_;
+  Dictionary texts_;
+  std::vector<bool> found_;
+};
+
+constexpr std::size_t rows_between_checks = 4096;
+
+std::vector<ArrowColumn> read_rows(Statement& row, std::vector<ResultColumn>& targets,
+                                   std::vector<Match>& matches,
+                                   const std::function<void()>& check) {
+  for (std::size_t count = 0; row.step(); ++count) {
+    if (count % rows_between_checks == 0) check();
+    if (!std::ranges::all_of(matches, [&](Match& match) { return match.accepts(row); })) continue;
+    for (std::size_t i = 0; i < targets.size(); ++i) targets[i].add(row, static_cast<int>(i));
+  }
+  std::vector<ArrowColumn> columns;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    columns.push_back(targets[i].finish(store::declared_type(row, static_cast<int>(i))));
+  }
+  return columns;
+}
+
+// A WHERE clause with parameters, as it grows.
+class Conditions {
+ public:
+  // `column`: a name for SQL.
+  void compare(const std::string& column, const char* with, std::int64_t value) {
+    all_.push_back(column + " " + with + " ?");
+    values_.emplace_back(value);
+  }
+  void one_of(const std::string& column, const std::vector<Constant>& values) {
+    std::vector<std::string> any;
+    std::string list;
+    for (const Constant& value : values) {
+      if (value.index() == 0) {
+        any.push_back(column + " IS NULL");
+        continue;
+      }
+      list += list.empty() ? "?" : ", ?";
+      values_.push_back(value);
+    }
+    if (!list.empty()) any.push_back(column + " IN (" + list + ")");
+    all_.push_back(any.empty() ? "0" : "(" + joined(any, " OR ") + ")");
+  }
+  std::string text() const { return all_.empty() ? "" : " WHERE " + joined(all_, " AND "); }
+  void bind(Statement& statement) const {
+    int index = 0;
+    for (const Constant& value : values_) {
+      ++index;
+      if (const auto* whole = std::get_if<std::int64_t>(&value)) statement.bind(index, *whole);
+      if (const auto* real = std::get_if<double>(&value)) statement.bind(index, *real);
+      if (const auto* text = std::get_if<std::string>(&value)) {
+        statement.bind(index, std::string_view(*text));
+      }
+    }
+  }
+
+ private:
+  std::vector<std::string> all_;
+  std::vector<Constant> values_;
+};
+
+std::vector<Constant> constants(const std::vector<std::int64_t>& numbers) {
+  return {numbers.begin(), numbers.end()};
+}
+
+}  // namespace
+
+std::vector<ArrowColumn> read_view(store::Database& database, const std::string& name,
+                                   const KnownTable* known, const Request& request,
+                                   const std::function<void()>& check) {
+  const auto there = database.columns(name);
+  const auto find = [&](std::string_view column) -> std::string {
+    const auto found = std::ranges::find_if(
+        there, [&](const store::Database::Column& each) { return same_name(each.name, column); });
+    if (found == there.end()) {
+      throw Error(name + " has no column " + std::string(column), "", ExitCode::bad_option);
+    }
+    return found->name;
+  };
+  std::vector<ResultColumn> targets;
+  std::vector<std::string> columns;
+  const auto take = [&](const std::string& column) {
+    const KnownColumn* declared = known ? known->find(column) : nullptr;
+    columns.push_back(store::quoted_name(column));
+    targets.emplace_back(column, declared ? declared->kind : std::nullopt);
+  };
+  if (request.columns) {
+    for (const std::string& column : *request.columns) take(find(column));
+  } else {
+    for (const store::Database::Column& column : there) take(column.name);
+  }
+  std::vector<Match> matches;
+  for (const auto& [column, expression] : request.matches) {
+    columns.push_back(store::quoted_name(find(column)));
+    matches.emplace_back(static_cast<int>(columns.size()) - 1, expression);
+  }
+  if (columns.empty()) return {};
+
+  Conditions conditions;
+  const auto quoted = [&](const char* column) { return store::quoted_name(find(column)); };
+  if (request.from) conditions.compare(quoted("start"), ">=", *request.from);
+  if (request.to) conditions.compare(quoted("start"), "<", *request.to);
+  if (request.devices) conditions.one_of(quoted("device_id"), constants(*request.devices));
+  if (request.processes) conditions.one_of(quoted("process_id"), constants(*request.processes));
+  for (const auto& [column, values] : request.equals) {
+    conditions.one_of(store::quoted_name(find(column)), values);
+  }
+  Statement row = database.prepare("SELECT " + joined(columns, ", ") + " FROM main." +
+                                   store::quoted_name(name) + conditions.text());
+  conditions.bind(row);
+  return read_rows(row, targets, matches, check);
+}
+
+std::vector<ArrowColumn> read_answer(store::Database& database, std::string_view sql,
+                                     const std::function<void()>& check) {
+  Statement row = database.ask(sql, true);
+  std::vector<ResultColumn> targets;
+  for (int i = 0; i < row.column_count(); ++i) {
+    targets.emplace_back(std::string(row.column_name(i)), std::nullopt);
+  }
+  std::vector<Match> none;
+  return read_rows(row, targets, none, check);
+}
+
+}  // namespace gpuprof::c_api

@@ -1,0 +1,37 @@
+// A question for rows of a table or view.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "libprof/c_api/arrow_column.hpp"
+
+namespace gpuprof::c_api {
+
+using Constant = std::variant<std::monostate, std::int64_t, double, std::string>;
+
+struct Request {
+  std::string table;
+  std::optional<std::vector<std::string>> columns;  // none: all
+  bool raw = false;
+  std::optional<std::int64_t> from, to;
+  std::optional<std::vector<std::int64_t>> devices, processes;
+  std::map<std::string, std::string> matches;           // regular expressions by column
+  std::map<std::string, std::vector<Constant>> equals;  // by column
+  struct Front {
+    std::string name;
+    Kind kind{};
+    Constant value;
+  };
+  std::vector<Front> front;
+};
+
+// See gpuprof_table() for the JSON. Throws Error that says what is wrong with it.
+Request read_request(std::string_view json);
+
+}  // namespace gpuprof::c_api

@@ -1,0 +1,284 @@
+#include "libprof/c_api/run.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "libprof/base/error.hpp"
+#include "libprof/base/letter_case.hpp"
+#include "libprof/base/text.hpp"
+#include "libprof/base/utf8.hpp"
+#include "libprof/c_api/known.hpp"
+#include "libprof/c_api/query_rows.hpp"
+#include "libprof/c_api/request.hpp"
+#include "libprof/c_api/stream.hpp"
+#include "libprof/c_api/table_rows.hpp"
+#include "libprof/report/contents.hpp"
+#include "libprof/report/report.hpp"
+
+using namespace gpuprof;
+using c_api::ArrowColumn;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+// Thrown where gpuprof_stop() ends a call.
+struct Stopped {};
+
+struct Object {
+  std::string name;
+  bool is_view = false;
+};
+
+// Tables and views of the file.
+std::vector<Object> objects(store::Database& database) {
+  std::vector<Object> all;
+  auto row = database.prepare(
+      "SELECT name, type FROM main.sqlite_master WHERE type IN ('table', 'view') "
+      "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name LIMIT 10000");
+  while (row.step()) {
+    all.push_back({.name = std::string(row.text(0)), .is_view = row.text(1) == "view"});
+  }
+  return all;
+}
+
+std::string_view type_of(const c_api::KnownColumn* column) {
+  return column && column->kind ? c_api::name_of(*column->kind) : "";
+}
+
+Json describe(store::Database& database, const Object& object) {
+  const c_api::KnownTable* known = c_api::find_known(object.name);
+  Json columns = Json::array();
+  const auto add = [&](const std::string& name, const c_api::KnownColumn* column) {
+    columns.push_back({{"name", name},
+                       {"type", type_of(column)},
+                       {"doc", column ? column->doc : ""},
+                       {"unit", column ? column->unit : ""}});
+  };
+  if (known && !known->is_view) {
+    for (const c_api::KnownColumn& column : known->columns) add(column.name, &column);
+  } else {
+    try {
+      for (const auto& column : database.columns(object.name)) {
+        add(column.name, known ? known->find(column.name) : nullptr);
+      }
+    } catch (const store::DatabaseError& error) {
+      if (error.damaged()) throw;  // else it is one that cannot be asked, and has no columns
+    }
+  }
+  return {{"name", object.name},
+          {"doc", known ? known->doc : ""},
+          {"view", object.is_view},
+          {"columns", std::move(columns)}};
+}
+
+std::vector<ArrowColumn> read(store::Database& database, const c_api::Request& request,
+                              const std::function<void()>& check) {
+  const std::vector<Object> all = objects(database);
+  const auto object = std::ranges::find_if(
+      all, [&](const Object& each) { return same_name(each.name, request.table); });
+  if (const columns::TableInfo* table = columns::find_table(request.table)) {
+    return c_api::read_table(database, *table, request, check);
+  }
+  if (object == all.end()) {
+    const bool known = c_api::find_known(request.table);
+    throw Error("the file has no table or view " + request.table,
+                known ? "gpuprof makes that view in its own files, and this one lacks it"
+                      : "the catalogue has the names of all",
+                ExitCode::bad_option);
+  }
+  return c_api::read_view(database, object->name, c_api::find_known(object->name), request, check);
+}
+
+// Columns of constants, in front of the others.
+std::vector<ArrowColumn> with_front(const c_api::Request& request,
+                                    std::vector<ArrowColumn> columns) {
+  if (request.front.empty()) return columns;
+  const std::size_t rows = columns.empty() ? 0 : columns.front().size();
+  std::vector<ArrowColumn> all;
+  for (const auto& [name, kind, value] : request.front) {
+    ArrowColumn& column = all.emplace_back(name, kind);
+    for (std::size_t row = 0; row < rows; ++row) {
+      if (const auto* whole = std::get_if<std::int64_t>(&value)) {
+        column.add_integer(*whole);
+      } else if (const auto* real = std::get_if<double>(&value)) {
+        column.add_real(*real);
+      } else if (const auto* text = std::get_if<std::string>(&value)) {
+        column.add_text(*text);
+      } else {
+        column.add_null();
+      }
+    }
+  }
+  std::ranges::move(columns, std::back_inserter(all));
+  return all;
+}
+
+// "gpu-trace" -> "print-gpu-trace".
+std::string option_of(const std::string& name) {
+  std::vector<std::string> all;
+  for (const report::Report* report : report::reports()) {
+    if (report->option.empty()) continue;
+    for (const std::string& option : {name, "print-" + name}) {
+      if (option == report->option) return option;
+    }
+    const std::string_view option = report->option;
+    all.emplace_back(option.starts_with("print-") ? option.substr(6) : option);
+  }
+  throw Error("there is no report " + name, "there are " + joined(all, ", "), ExitCode::bad_option);
+}
+
+report::Options options_of(std::string_view names, std::string_view layout) {
+  report::Options options;
+  if (!names.empty()) {
+    for (const std::string& name : split(names, ',')) options.chosen.insert(option_of(name));
+  }
+  if (layout == "csv") {
+    options.layout = report::Layout::plain_csv;
+  } else if (layout == "json") {
+    options.layout = report::Layout::json;
+  } else if (layout != "text") {
+    throw Error("there is no layout " + std::string(layout), "text, csv or json",
+                ExitCode::bad_option);
+  }
+  const std::string wrong = report::wrong_combination(options);
+  if (!wrong.empty()) throw Error(wrong, "", ExitCode::bad_option);
+  return options;
+}
+
+}  // namespace
+
+int gpuprof_run::guarded(const std::function<void()>& work) noexcept {
+  const auto fail = [this](const char* error, const char* hint, ExitCode code) {
+    try {
+      error_ = valid_utf8(error);
+      hint_ = valid_utf8(hint);
+    } catch (...) {
+      error_.clear();
+    }
+    return static_cast<int>(code);
+  };
+  try {
+    const std::lock_guard lock(mutex_);
+    error_.clear();
+    hint_.clear();
+    stop_ = false;
+    try {
+      work();
+      return 0;
+    } catch (const Stopped&) {
+      error_ = "stopped";
+      return GPUPROF_STOPPED;
+    } catch (const store::DatabaseError& error) {
+      if (!stop_) return fail(error.what(), error.hint().c_str(), error.exit_code());
+      error_ = "stopped";
+      return GPUPROF_STOPPED;
+    } catch (const Error& error) {
+      return fail(error.what(), error.hint().c_str(), error.exit_code());
+    } catch (const std::bad_alloc&) {
+      return fail("out of memory", "choose fewer columns or rows", ExitCode::internal);
+    } catch (const std::exception& error) {
+      return fail(error.what(), "", ExitCode::internal);
+    }
+  } catch (...) {
+    return fail("an error of gpuprof's own", "", ExitCode::internal);
+  }
+}
+
+void gpuprof_run::check() {
+  if (stop_) throw Stopped();
+}
+
+void gpuprof_run::ask(const std::function<void(store::Database&)>& question) {
+  if (!file_) throw Error("no profile is open", "", ExitCode::bad_option);
+  const auto use = [&](store::Database& database) {
+    rescued_ = file_->damaged();
+    store::Database connection = database.reader();
+    connection.watch([this] { return stop_.load(); });
+    question(connection);
+  };
+  rescued_ ? use(file_->database()) : file_->read(use);
+}
+
+void gpuprof_run::give(std::string text, const char** to) {
+  text_ = std::move(text);
+  *to = text_.c_str();
+}
+
+int gpuprof_run::open(const char* path) {
+  return guarded([&] {
+    // It is opened again for each question, wherever the program has gone.
+    file_ = std::make_unique<reading::ProfileFile>(std::filesystem::absolute(path).string());
+    if (file_->problem()) {
+      const Error problem = *file_->problem();
+      file_.reset();
+      throw Error(problem);
+    }
+  });
+}
+
+int gpuprof_run::contents(const char** text) {
+  return guarded([&] {
+    if (!file_) throw Error("no profile is open", "", ExitCode::bad_option);
+    const auto all = report::read_contents(*file_, file_->path(), {}, [](std::string_view) {});
+    give(all.dump(-1, ' ', false, Json::error_handler_t::replace), text);
+  });
+}
+
+int gpuprof_run::catalogue(const char** text) {
+  return guarded([&] {
+    Json all;
+    ask([&](store::Database& database) {
+      all = Json::array();
+      for (const Object& object : objects(database)) all.push_back(describe(database, object));
+    });
+    give(all.dump(-1, ' ', false, Json::error_handler_t::replace), text);
+  });
+}
+
+int gpuprof_run::table(const char* request, ArrowArrayStream* stream) {
+  return guarded([&] {
+    const c_api::Request wanted = c_api::read_request(request);
+    std::vector<ArrowColumn> columns;
+    ask([&](store::Database& database) {
+      columns = with_front(wanted, read(database, wanted, [this] { check(); }));
+    });
+    *stream = c_api::stream_of(columns);
+  });
+}
+
+int gpuprof_run::sql(const char* sql, ArrowArrayStream* stream) {
+  return guarded([&] {
+    std::vector<ArrowColumn> columns;
+    ask([&](store::Database& database) {
+      columns = c_api::read_answer(database, sql, [this] { check(); });
+    });
+    *stream = c_api::stream_of(columns);
+  });
+}
+
+int gpuprof_run::report(const char* names, const char* layout, const char** text) {
+  return guarded([&] {
+    const report::Options options = options_of(names, layout);
+    std::string printed;
+    ask([&](store::Database& database) {
+      std::ostringstream out;
+      report::print_reports(database, out, options);
+      printed = std::move(out).str();
+    });
+    give(valid_utf8(printed), text);
+  });
+}
+
+int gpuprof_run::notes(const char** text) {
+  return guarded([&] {
+    std::string all;
+    if (file_) {
+      for (const std::string& note : file_->notes()) all += note + "\n";
+    }
+    give(valid_utf8(all), text);
+  });
+}

@@ -1,0 +1,127 @@
+// What is collected of each context apart, by calls of CUPTI that want one thread at a time.
+#pragma once
+
+#include <cupti.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "libprof/collect/profiler_calls.hpp"
+#include "libprof/wire/messages.hpp"
+
+namespace gpuprof::collect {
+
+class ContextCollector {
+ public:
+  virtual ~ContextCollector() = default;
+
+  // In CUPTI's callbacks.
+  virtual void context_created(CUcontext context) = 0;
+  virtual void context_ends(CUcontext context) = 0;
+  virtual void module_ends(CUcontext context) = 0;
+
+  // From the own thread, now and then.
+  virtual void watch() = 0;
+  // When the GPU is idle. The target may go on, and nothing more is collected of it.
+  virtual void finish() = 0;
+
+  virtual std::vector<wire::Statistic> statistics() const = 0;
+};
+
+struct KnownContext {
+  CUcontext handle = nullptr;
+  std::uint32_t id = 0;
+  std::uint32_t device = 0;
+  std::atomic<bool> ended{false};
+  int attempts = 0;  // to begin; under calls_
+
+  std::string in_words() const {
+    return "context " + std::to_string(id) + " on device " + std::to_string(device);
+  }
+};
+
+// When the contexts begin and end, and who calls CUPTI meanwhile. `Context`: KnownContext and what
+// is known besides.
+template <class Context>
+class CollectorOf : public ContextCollector {
+ public:
+  explicit CollectorOf(CheckedApi& cupti) : cupti_(cupti) {}
+
+  void context_created(CUcontext handle) final {
+    auto made = std::make_unique<Context>();
+    Context& context = *made;
+    context.handle = handle;
+    context.id = id_of(cupti_, handle);
+    context.device = device_of(cupti_, handle);
+    {
+      const std::lock_guard lock(contexts_mutex_);
+      contexts_.push_back(std::move(made));
+    }
+    // At once, so that nothing of what is launched first is missed.
+    if (const std::unique_lock lock(calls_, patience); lock) begin(context);
+  }
+
+  void context_ends(CUcontext handle) final {
+    Context* const context = find(handle);
+    if (!context) return;
+    if (const std::unique_lock lock(calls_, patience); lock) end(*context);
+    context->ended.store(true);
+  }
+
+  void module_ends(CUcontext handle) final { read_of(handle); }
+
+  void finish() final {
+    for (Context* const context : all()) {
+      const std::unique_lock lock(calls_, patience);
+      if (lock && !context->ended.exchange(true)) end(*context);
+    }
+  }
+
+ protected:
+  // CUPTI refuses some calls in a callback; then our own thread makes them.
+  static constexpr int most_attempts = 10;
+
+  // All of these under calls_.
+  virtual void begin(Context& context) = 0;
+  virtual void read(Context& context) = 0;
+  virtual void end(Context& context) = 0;
+
+  void read_of(CUcontext handle) {
+    Context* const context = find(handle);
+    if (!context) return;
+    if (const std::unique_lock lock(calls_, patience); lock) read(*context);
+  }
+
+  // They are never taken out: callbacks keep pointers. Any thread.
+  std::vector<Context*> all() const {
+    const std::lock_guard lock(contexts_mutex_);
+    std::vector<Context*> contexts;
+    for (const auto& context : contexts_) contexts.push_back(context.get());
+    return contexts;
+  }
+
+  CheckedApi& cupti_;
+  std::timed_mutex calls_;  // held while CUPTI is called
+
+ private:
+  static constexpr std::chrono::milliseconds patience{1000};
+
+  // Null: it is not in here, or has ended.
+  Context* find(CUcontext handle) const {
+    for (Context* const context : all()) {
+      if (context->handle == handle && !context->ended.load()) return context;
+    }
+    return nullptr;
+  }
+
+  mutable std::mutex contexts_mutex_;  // held for no call of CUPTI's
+  std::vector<std::unique_ptr<Context>> contexts_;
+};
+
+}  // namespace gpuprof::collect

@@ -1,0 +1,325 @@
+#include "libprof/collect/pc_sampler.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "libprof/base/text.hpp"
+#include "libprof/collect/profiler_calls.hpp"
+#include "schema/pc_sampling.hpp"
+
+namespace gpuprof::collect {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Instructions in one reading: with 40 reasons 1.5 MB.
+constexpr std::size_t places_at_once = 4096;
+// In one go: CUPTI may never come to the end of a busy device.
+constexpr int most_readings = 256;
+// Reading much more often than that makes it likely that CUPTI reads the name of a function while
+// the driver unloads its module.
+constexpr std::int64_t least_between_readings_ms = 100;
+// Powers of two that the period is longer than CUPTI's. With that the buffer of a busy H200 was
+// full in each flush period, and what was in it lost (measured).
+constexpr int rarer_than_usual = 3;
+
+template <class Params>
+Params params_of(std::size_t size, CUcontext context) {
+  Params params{};
+  params.size = size;
+  params.ctx = context;
+  return params;
+}
+
+bool is_wanted(const std::vector<std::string>& wanted, std::string_view name) {
+  if (wanted.empty()) return true;
+  if (name.starts_with(schema::stall_prefix)) name.remove_prefix(schema::stall_prefix.size());
+  if (name.ends_with(schema::not_issued_suffix)) {
+    name.remove_suffix(schema::not_issued_suffix.size());
+  }
+  return std::ranges::find(wanted, name) != wanted.end();
+}
+
+}  // namespace
+
+std::optional<PcSampler::Settings> PcSampler::wanted(const wire::Fields& config) {
+  if (config.integer("pc_sampling", 0) == 0) return std::nullopt;
+  Settings settings;
+  settings.period = static_cast<int>(std::clamp<std::int64_t>(config.integer("pc_period"), 0, 31));
+  if (const auto reasons = config.text("pc_reasons"); !reasons.empty()) {
+    settings.reasons = split(reasons, ',');
+  }
+  settings.serialized = config.integer("pc_serialize") != 0;
+  settings.buffer_bytes =
+      static_cast<std::size_t>(std::clamp<std::int64_t>(config.integer("pc_buffer_mb"), 0, 65536))
+      << 20;
+  settings.every = std::chrono::milliseconds(
+      std::clamp<std::int64_t>(config.integer("flush_ms", 500), least_between_readings_ms, 60'000));
+  return settings;
+}
+
+PcData::PcData(std::size_t reasons)
+    : counts_(places_at_once * std::max<std::size_t>(reasons, 1)), places_(places_at_once) {
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    places_[i].size = sizeof places_[i];
+    places_[i].stallReason = &counts_[i * std::max<std::size_t>(reasons, 1)];
+  }
+  data_.size = sizeof data_;
+  data_.collectNumPcs = places_.size();
+  data_.pPcData = places_.data();
+}
+
+PcSampler::PcSampler(CheckedApi& cupti, Channel& channel, Settings settings,
+                     std::function<void(std::string_view)> tell)
+    : CollectorOf(cupti),
+      channel_(channel),
+      settings_(std::move(settings)),
+      tell_(std::move(tell)) {}
+
+void PcSampler::watch() {
+  const bool due = Clock::now() >= next_reading_;
+  for (Context* const context : all()) {
+    const std::lock_guard lock(calls_);
+    if (context->ended.load()) continue;
+    if (context->state == State::waiting) begin(*context);
+    if (due) read(*context);
+  }
+  if (due) next_reading_ = Clock::now() + settings_.every;
+}
+
+std::vector<wire::Statistic> PcSampler::statistics() const {
+  std::vector<wire::Statistic> all;
+  if (const std::uint64_t lost = lost_.load()) all.push_back({"", "pc_samples_lost", lost});
+  return all;
+}
+
+// --- on and off
+
+void PcSampler::begin(Context& context) {
+  for (const Context* const other : all()) {
+    if (other->state == State::sampled && other->device == context.device) return;
+  }
+  ++context.attempts;
+  const CUptiResult enabled = enable(context);
+  if (enabled == CUPTI_ERROR_INVALID_OPERATION && context.attempts < most_attempts) return;
+  if (enabled != CUPTI_SUCCESS) {
+    return refuse(context, why_refused(cupti_, "cuptiPCSamplingEnable", enabled));
+  }
+  context.state = State::sampled;
+  const auto reasons = stall_reasons(context);
+  std::uint64_t period = 0;
+  if (!reasons || !configure(context, *reasons, period)) {
+    auto params =
+        params_of<CUpti_PCSamplingDisableParams>(CUpti_PCSamplingDisableParamsSize, context.handle);
+    cupti_.try_("cuptiPCSamplingDisable", cupti_.cuptiPCSamplingDisable(&params));
+    context.state = State::refused;
+    return;
+  }
+  wire::Encoder encoder;
+  encode(encoder, wire::PcSampling{.context = context.id,
+                                   .device = context.device,
+                                   .period = period,
+                                   .serialized = settings_.serialized,
+                                   .reasons = *reasons});
+  channel_.send(wire::FrameType::pc_sampling, encoder);
+}
+
+CUptiResult PcSampler::enable(Context& context) {
+  auto params =
+      params_of<CUpti_PCSamplingEnableParams>(CUpti_PCSamplingEnableParamsSize, context.handle);
+  return cupti_.cuptiPCSamplingEnable(&params);
+}
+
+// Those that are wanted. Nothing: it does not work, which was told.
+std::optional<std::vector<wire::StallReason>> PcSampler::stall_reasons(Context& context) {
+  auto number = params_of<CUpti_PCSamplingGetNumStallReasonsParams>(
+      CUpti_PCSamplingGetNumStallReasonsParamsSize, context.handle);
+  std::size_t count = 0;
+  number.numStallReasons = &count;
+  CUptiResult result = cupti_.cuptiPCSamplingGetNumStallReasons(&number);
+  std::vector<std::uint32_t> indexes(count);
+  std::vector<std::string> texts(count, std::string(CUPTI_STALL_REASON_STRING_SIZE, '\0'));
+  std::vector<char*> names;
+  for (std::string& text : texts) names.push_back(text.data());
+  if (result == CUPTI_SUCCESS && count > 0) {
+    auto params = params_of<CUpti_PCSamplingGetStallReasonsParams>(
+        CUpti_PCSamplingGetStallReasonsParamsSize, context.handle);
+    params.numStallReasons = count;
+    params.stallReasonIndex = indexes.data();
+    params.stallReasons = names.data();
+    result = cupti_.cuptiPCSamplingGetStallReasons(&params);
+  }
+  if (result != CUPTI_SUCCESS || count == 0) {
+    refuse(context, result == CUPTI_SUCCESS ? "CUPTI knows no stall reasons of the device"
+                                            : "stall reasons: " + cupti_.text(result));
+    return std::nullopt;
+  }
+  std::vector<wire::StallReason> reasons;
+  std::string known;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::string name = texts[i].c_str();
+    // Sums of samples, taken and dropped, are in the list too.
+    if (!name.starts_with(schema::stall_prefix)) continue;
+    if (!name.ends_with(schema::not_issued_suffix)) {
+      known += (known.empty() ? "" : ", ") + name.substr(schema::stall_prefix.size());
+    }
+    if (is_wanted(settings_.reasons, name)) reasons.push_back({indexes[i], std::move(name)});
+  }
+  if (reasons.empty()) {
+    refuse(context, "the device has none of the stall reasons that were named; it has " + known);
+    return std::nullopt;
+  }
+  return reasons;
+}
+
+// As a power of two; 0: not known.
+int PcSampler::period_of(const Context& context) {
+  CUpti_PCSamplingConfigurationInfo asked{};
+  asked.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD;
+  auto params = params_of<CUpti_PCSamplingConfigurationInfoParams>(
+      CUpti_PCSamplingConfigurationInfoParamsSize, context.handle);
+  params.numAttributes = 1;
+  params.pPCSamplingConfigurationInfo = &asked;
+  if (cupti_.cuptiPCSamplingGetConfigurationAttribute(&params) != CUPTI_SUCCESS) return 0;
+  return static_cast<int>(asked.attributeData.samplingPeriodData.samplingPeriod);
+}
+
+bool PcSampler::configure(Context& context, const std::vector<wire::StallReason>& reasons,
+                          std::uint64_t& period) {
+  context.read = std::make_unique<PcData>(reasons.size());
+  context.rest = std::make_unique<PcData>(reasons.size());
+  std::vector<std::uint32_t> indexes;
+  for (const wire::StallReason& reason : reasons) indexes.push_back(reason.index);
+  std::vector<CUpti_PCSamplingConfigurationInfo> infos;
+  const auto add = [&](CUpti_PCSamplingConfigurationAttributeType type) -> auto& {
+    infos.emplace_back();
+    infos.back().attributeType = type;
+    return infos.back().attributeData;
+  };
+  add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE).collectionModeData.collectionMode =
+      settings_.serialized ? CUPTI_PC_SAMPLING_COLLECTION_MODE_KERNEL_SERIALIZED
+                           : CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
+  add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON).stallReasonData = {indexes.size(),
+                                                                                 indexes.data()};
+  add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER)
+      .samplingDataBufferData.samplingDataBuffer = context.rest->get();
+  int wanted = settings_.period;
+  if (const int usual = period_of(context); wanted == 0 && usual > 0 && !settings_.serialized) {
+    wanted = std::min(usual + rarer_than_usual, 31);
+  }
+  if (wanted > 0) {
+    add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD)
+        .samplingPeriodData.samplingPeriod = static_cast<std::uint32_t>(wanted);
+  }
+  if (settings_.buffer_bytes > 0) {
+    add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE)
+        .hardwareBufferSizeData.hardwareBufferSize = settings_.buffer_bytes;
+  }
+  auto params = params_of<CUpti_PCSamplingConfigurationInfoParams>(
+      CUpti_PCSamplingConfigurationInfoParamsSize, context.handle);
+  params.numAttributes = infos.size();
+  params.pPCSamplingConfigurationInfo = infos.data();
+  const CUptiResult result = cupti_.cuptiPCSamplingSetConfigurationAttribute(&params);
+  if (result != CUPTI_SUCCESS) {
+    std::string which;
+    for (const auto& info : infos) {
+      if (info.attributeStatus != CUPTI_SUCCESS) {
+        which += " " + std::to_string(static_cast<int>(info.attributeType));
+      }
+    }
+    refuse(context, "cuptiPCSamplingSetConfigurationAttribute" +
+                        (which.empty() ? "" : " of" + which) + ": " + cupti_.text(result));
+    return false;
+  }
+  const int power = period_of(context);
+  period = power <= 0 || power > 31 ? 0 : std::uint64_t{1} << power;
+  return true;
+}
+
+void PcSampler::refuse(Context& context, const std::string& why) {
+  context.state = State::refused;
+  if (!std::exchange(told_, true)) tell_("no PC samples of " + context.in_words() + ": " + why);
+}
+
+void PcSampler::end(Context& context) {
+  if (context.state != State::sampled) return;
+  read(context);
+  if (context.state != State::sampled) return;
+  context.state = State::refused;
+  auto params =
+      params_of<CUpti_PCSamplingDisableParams>(CUpti_PCSamplingDisableParamsSize, context.handle);
+  CUpti_PCSamplingData& rest = *context.rest->get();
+  rest.totalNumPcs = 0;
+  rest.totalSamples = rest.droppedSamples = rest.nonUsrKernelsTotalSamples = 0;
+  if (cupti_.try_("cuptiPCSamplingDisable", cupti_.cuptiPCSamplingDisable(&params))) {
+    send(context, rest);
+  }
+}
+
+// --- reading
+
+void PcSampler::read(Context& context) {
+  if (context.state != State::sampled) return;
+  auto params =
+      params_of<CUpti_PCSamplingGetDataParams>(CUpti_PCSamplingGetDataParamsSize, context.handle);
+  CUpti_PCSamplingData& data = *context.read->get();
+  params.pcSamplingData = &data;
+  for (int i = 0; i < most_readings; ++i) {
+    data.totalNumPcs = data.remainingNumPcs = 0;
+    data.totalSamples = data.droppedSamples = data.nonUsrKernelsTotalSamples = 0;
+    data.hardwareBufferFull = 0;
+    const CUptiResult result = cupti_.cuptiPCSamplingGetData(&params);
+    // It says so when the device's buffer was full; what there is otherwise is in the data.
+    if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_OUT_OF_MEMORY) {
+      cupti_.try_("cuptiPCSamplingGetData", result);
+      return refuse(context, "cuptiPCSamplingGetData: " + cupti_.text(result) +
+                                 "; there are no samples from here on");
+    }
+    send(context, data);
+    if (data.remainingNumPcs == 0 || data.totalNumPcs == 0) return;
+  }
+}
+
+void PcSampler::send(const Context& context, const CUpti_PCSamplingData& data) {
+  wire::PcSamples samples{.context = context.id,
+                          .device = context.device,
+                          .total = data.totalSamples,
+                          .dropped = data.droppedSamples,
+                          .others = data.nonUsrKernelsTotalSamples,
+                          .overflow = data.hardwareBufferFull != 0,
+                          .functions = {},
+                          .places = {},
+                          .counts = {}};
+  const std::size_t count = std::min(data.totalNumPcs, data.collectNumPcs);
+  if (count == 0 && samples.total == 0 && samples.dropped == 0 && !samples.overflow) return;
+  std::map<std::pair<std::uint64_t, std::string_view>, std::uint32_t> functions;
+  for (std::size_t i = 0; i < count; ++i) {
+    const CUpti_PCSamplingPCData& pc = data.pPcData[i];
+    const std::string_view name = pc.functionName ? pc.functionName : "";
+    const auto [function, fresh] = functions.try_emplace({pc.cubinCrc, name}, 0);
+    if (fresh) {
+      samples.functions.push_back({pc.cubinCrc, std::string(name)});
+      function->second = static_cast<std::uint32_t>(samples.functions.size());
+    }
+    wire::PcPlace place{.function = function->second,
+                        .correlation = settings_.serialized ? pc.correlationId : 0,
+                        .offset = pc.pcOffset,
+                        .first = static_cast<std::uint32_t>(samples.counts.size()),
+                        .counts = 0};
+    for (std::size_t j = 0; j < pc.stallReasonCount; ++j) {
+      const CUpti_PCSamplingStallReason& reason = pc.stallReason[j];
+      if (reason.samples == 0) continue;
+      samples.counts.push_back({reason.pcSamplingStallReasonIndex, reason.samples});
+      ++place.counts;
+    }
+    if (place.counts > 0) samples.places.push_back(place);
+  }
+  wire::Encoder encoder;
+  encode(encoder, samples);
+  if (channel_.send(wire::FrameType::pc_samples, encoder) == Channel::Sent::refused) {
+    lost_.fetch_add(samples.total);
+  }
+}
+
+}  // namespace gpuprof::collect

@@ -1,0 +1,111 @@
+// PC sampling: CUPTI looks at regular cycles where the warps of a context are and what they wait
+// for. Here that is switched on for each context and read from time to time; what is read is sent
+// as it is, in frames of its own (wire/pc_samples.hpp).
+//
+// Contexts and modules are heard of in CUPTI's callbacks, on the target's threads; the own thread
+// reads. Calls of CUPTI's are made one at a time. CUPTI may hold locks of its own around a callback
+// that it also takes when it is read: so a callback waits for the reader only for `patience`, and
+// then leaves its part to the own thread. CUPTI samples one context of a device at a time; a
+// further one waits until that has ended.
+//
+// What CUPTI refuses is told once, and the context is traced without samples.
+#pragma once
+
+#include <cupti.h>
+#include <cupti_pcsampling.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libprof/collect/channel.hpp"
+#include "libprof/collect/checked_api.hpp"
+#include "libprof/collect/context_collector.hpp"
+#include "libprof/wire/codec.hpp"
+#include "libprof/wire/messages.hpp"
+#include "libprof/wire/pc_samples.hpp"
+
+namespace gpuprof::collect {
+
+// What CUPTI fills.
+class PcData {
+ public:
+  explicit PcData(std::size_t reasons);
+  CUpti_PCSamplingData* get() { return &data_; }
+
+ private:
+  std::vector<CUpti_PCSamplingStallReason> counts_;
+  std::vector<CUpti_PCSamplingPCData> places_;
+  CUpti_PCSamplingData data_{};
+};
+
+// All under calls_.
+struct PcContext : KnownContext {
+  enum class State { waiting, sampled, refused };
+  State state = State::waiting;
+  std::unique_ptr<PcData> read;  // for each reading
+  std::unique_ptr<PcData> rest;  // what CUPTI has left at the end
+};
+
+class PcSampler : public CollectorOf<PcContext> {
+ public:
+  // Of CUPTI: before 12.8 Update 1 it does not trace kernels beside.
+  static constexpr std::uint32_t first_version = 27;
+
+  struct Settings {
+    int period = 0;                     // a power of two, of cycles; 0: as CUPTI has it
+    std::vector<std::string> reasons;   // without prefix; empty: all
+    bool serialized = false;            // kernels run one at a time
+    std::size_t buffer_bytes = 0;       // on the device; 0: as CUPTI has it
+    std::chrono::milliseconds every{};  // between readings
+  };
+  // Nothing: no samples are wanted.
+  static std::optional<Settings> wanted(const wire::Fields& config);
+
+  // `tell` passes on what the user is to know.
+  PcSampler(CheckedApi& cupti, Channel& channel, Settings settings,
+            std::function<void(std::string_view text)> tell);
+
+  // In CUPTI's callbacks, only where kernels are serialized.
+  void launch_ended(CUcontext context) { read_of(context); }
+  bool serialized() const { return settings_.serialized; }
+
+  void watch() override;
+  std::vector<wire::Statistic> statistics() const override;
+
+ private:
+  using Context = PcContext;
+  using State = PcContext::State;
+
+  // All of these under calls_.
+  void begin(Context& context) override;
+  CUptiResult enable(Context& context);
+  std::optional<std::vector<wire::StallReason>> stall_reasons(Context& context);
+  int period_of(const Context& context);
+  bool configure(Context& context, const std::vector<wire::StallReason>& reasons,
+                 std::uint64_t& period);
+  void refuse(Context& context, const std::string& why);
+  // Samples that were not read when a module ends could be taken for those of a module that comes
+  // to the same place.
+  void read(Context& context) override;
+  void end(Context& context) override;
+  void send(const Context& context, const CUpti_PCSamplingData& data);
+
+  Channel& channel_;
+  const Settings settings_;
+  const std::function<void(std::string_view)> tell_;
+
+  bool told_ = false;  // why a context is not sampled; under calls_
+  std::chrono::steady_clock::time_point next_reading_{};  // the own thread's
+  std::atomic<std::uint64_t> lost_{0};
+};
+
+}  // namespace gpuprof::collect

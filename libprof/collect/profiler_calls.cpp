@@ -1,0 +1,51 @@
+#include "libprof/collect/profiler_calls.hpp"
+
+#include <cupti_profiler_target.h>
+
+#include <atomic>
+
+namespace gpuprof::collect {
+
+std::uint32_t id_of(CheckedApi& cupti, CUcontext context) {
+  std::uint32_t id = 0;
+  if (cupti.cuptiGetContextId) {
+    cupti.try_("cuptiGetContextId", cupti.cuptiGetContextId(context, &id));
+  }
+  return id;
+}
+
+std::uint32_t device_of(CheckedApi& cupti, CUcontext context) {
+  std::uint32_t device = 0;
+  if (cupti.cuptiGetDeviceId) {
+    cupti.try_("cuptiGetDeviceId", cupti.cuptiGetDeviceId(context, &device));
+  }
+  return device;
+}
+
+std::string chip_of(CheckedApi& cupti, std::uint32_t device) {
+  if (!cupti.cuptiDeviceGetChipName) return {};
+  auto params =
+      cupti::sized<CUpti_Device_GetChipName_Params>(CUpti_Device_GetChipName_Params_STRUCT_SIZE);
+  params.deviceIndex = device;
+  const bool known = cupti.try_("cuptiDeviceGetChipName", cupti.cuptiDeviceGetChipName(&params));
+  return known && params.pChipName ? params.pChipName : "";
+}
+
+std::string why_refused(const CheckedApi& cupti, const char* function, CUptiResult result) {
+  if (result == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES ||
+      result == CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES) {
+    return cupti.text(result) + ": the driver keeps the GPU's counters for administrators";
+  }
+  return std::string(function) + ": " + cupti.text(result);
+}
+
+void initialize_profiler(CheckedApi& cupti) {
+  static std::atomic<bool> initialized{false};
+  if (!cupti.cuptiProfilerInitialize || initialized.load()) return;
+  auto params =
+      cupti::sized<CUpti_Profiler_Initialize_Params>(CUpti_Profiler_Initialize_Params_STRUCT_SIZE);
+  initialized.store(cupti.try_("cuptiProfilerInitialize", cupti.cuptiProfilerInitialize(&params),
+                               {CUPTI_ERROR_UNKNOWN}));
+}
+
+}  // namespace gpuprof::collect

@@ -1,0 +1,255 @@
+#include "libprof/collect/sass_counter.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "libprof/base/text.hpp"
+#include "libprof/collect/profiler_calls.hpp"
+
+namespace gpuprof::collect {
+namespace {
+
+// Instructions in one frame: with 14 metrics 0.8 MB.
+constexpr std::size_t places_at_once = 4096;
+// No metric has it.
+constexpr std::uint64_t no_metric = UINT64_MAX;
+
+#define GPUPROF_PARAMS(type) cupti::sized<type>(type##_STRUCT_SIZE)
+
+}  // namespace
+
+std::optional<std::vector<std::string>> SassCounter::wanted(const wire::Fields& config) {
+  const auto names = config.text("sass_metrics");
+  if (names.empty()) return std::nullopt;
+  return split(names, ',');
+}
+
+SassCounter::SassCounter(CheckedApi& cupti, Channel& channel, std::vector<std::string> metrics,
+                         std::function<void()> without_kernels,
+                         std::function<void(std::string_view)> tell)
+    : CollectorOf(cupti),
+      channel_(channel),
+      wanted_(std::move(metrics)),
+      without_kernels_(std::move(without_kernels)),
+      tell_(std::move(tell)) {}
+
+void SassCounter::watch() {
+  for (Context* const context : all()) {
+    const std::lock_guard lock(calls_);
+    if (!context->ended.load() && context->state == State::waiting) begin(*context);
+  }
+}
+
+std::vector<wire::Statistic> SassCounter::statistics() const {
+  std::vector<wire::Statistic> all;
+  const auto add = [&](schema::StatisticName name, const std::atomic<std::uint64_t>& count) {
+    if (const std::uint64_t value = count.load()) all.push_back({"", name, value});
+  };
+  add("sass_instructions_dropped", dropped_);
+  add("sass_instructions_lost", lost_);
+  return all;
+}
+
+// --- on and off
+
+void SassCounter::begin(Context& context) {
+  ++context.attempts;
+  Device& device = devices_[context.device];
+  Result result = find_metrics(context, device);
+  if (result.code == CUPTI_SUCCESS && device.metrics.empty()) {
+    return refuse(context, "the chip " + chip_of(cupti_, context.device) +
+                               " has none of those that were asked for");
+  }
+  if (result.code == CUPTI_SUCCESS) result = start(context, device);
+  if (result.code == CUPTI_ERROR_NOT_COMPATIBLE && !std::exchange(alone_, true)) {
+    without_kernels_();
+    tell_("kernels are not traced: CUPTI does not count what instructions do beside that");
+    result = start(context, device);
+  }
+  const bool not_now = result.code == CUPTI_ERROR_INVALID_OPERATION ||
+                       result.code == CUPTI_ERROR_INVALID_CONTEXT ||
+                       result.code == CUPTI_ERROR_NOT_INITIALIZED;
+  if (not_now && context.attempts < most_attempts) return;
+  if (result.code != CUPTI_SUCCESS) {
+    return refuse(context, why_refused(cupti_, result.function, result.code));
+  }
+  context.state = State::counted;
+  wire::Encoder encoder;
+  encode(encoder, wire::SassMetrics{context.id, context.device, device.metrics});
+  channel_.send(wire::FrameType::sass_metrics, encoder);
+}
+
+SassCounter::Result SassCounter::find_metrics(const Context& context, Device& device) {
+  if (!device.metrics.empty()) return {"", CUPTI_SUCCESS};
+  initialize_profiler(cupti_);
+  const std::string chip = chip_of(cupti_, context.device);
+  auto number = GPUPROF_PARAMS(CUpti_SassMetrics_GetNumOfMetrics_Params);
+  number.pChipName = chip.c_str();
+  CUptiResult result = cupti_.cuptiSassMetricsGetNumOfMetrics(&number);
+  if (result != CUPTI_SUCCESS) return {"cuptiSassMetricsGetNumOfMetrics", result};
+  std::vector<CUpti_SassMetrics_MetricDetails> all(number.numOfMetrics);
+  auto list = GPUPROF_PARAMS(CUpti_SassMetrics_GetMetrics_Params);
+  list.pChipName = chip.c_str();
+  list.numOfMetrics = all.size();
+  list.pMetricsList = all.data();
+  if (!all.empty()) result = cupti_.cuptiSassMetricsGetMetrics(&list);
+  if (result != CUPTI_SUCCESS) return {"cuptiSassMetricsGetMetrics", result};
+  for (const CUpti_SassMetrics_MetricDetails& metric : all) {
+    const std::string name = metric.pMetricName ? metric.pMetricName : "";
+    if (std::ranges::find(wanted_, name) == wanted_.end()) continue;
+    device.metrics.push_back({name, metric.pMetricDescription ? metric.pMetricDescription : ""});
+    device.ids.push_back(metric.metricId);
+  }
+  return {"", CUPTI_SUCCESS};
+}
+
+SassCounter::Result SassCounter::start(const Context& context, Device& device) {
+  if (!device.configured) {
+    std::vector<CUpti_SassMetrics_Config> configs;
+    for (const std::uint64_t id : device.ids) {
+      configs.push_back({id, CUPTI_SASS_METRICS_OUTPUT_GRANULARITY_GPU});
+    }
+    auto config = GPUPROF_PARAMS(CUpti_SassMetricsSetConfig_Params);
+    config.numOfMetricConfig = configs.size();
+    config.pConfigs = configs.data();
+    config.deviceIndex = context.device;
+    const CUptiResult result = cupti_.cuptiSassMetricsSetConfig(&config);
+    if (result != CUPTI_SUCCESS) return {"cuptiSassMetricsSetConfig", result};
+    device.configured = true;
+  }
+  auto enable = GPUPROF_PARAMS(CUpti_SassMetricsEnable_Params);
+  enable.ctx = context.handle;
+  // Only kernels that are launched are patched, each when it is launched first.
+  enable.enableLazyPatching = 1;
+  return {"cuptiSassMetricsEnable", cupti_.cuptiSassMetricsEnable(&enable)};
+}
+
+void SassCounter::refuse(Context& context, const std::string& why) {
+  context.state = State::refused;
+  if (!std::exchange(told_, true)) {
+    tell_("no SASS metrics of " + context.in_words() + ": " + why);
+  }
+}
+
+void SassCounter::end(Context& context) {
+  if (context.state != State::counted) return;
+  read(context);
+  context.state = State::refused;
+  auto disable = GPUPROF_PARAMS(CUpti_SassMetricsDisable_Params);
+  disable.ctx = context.handle;
+  if (cupti_.try_("cuptiSassMetricsDisable", cupti_.cuptiSassMetricsDisable(&disable))) {
+    dropped_.fetch_add(disable.numOfDroppedRecords);
+  }
+  if (context.whole) {
+    wire::Encoder encoder;
+    encode(encoder, wire::SassValues{context.id, 0, {}, {}, {}});
+    channel_.send(wire::FrameType::sass_values, encoder);
+  }
+  // While there is a context of the device.
+  const auto others = all();
+  if (std::ranges::any_of(others, [&](const Context* other) {
+        return other->state == State::counted && other->device == context.device;
+      })) {
+    return;
+  }
+  auto unset = GPUPROF_PARAMS(CUpti_SassMetricsUnsetConfig_Params);
+  unset.deviceIndex = context.device;
+  cupti_.try_("cuptiSassMetricsUnsetConfig", cupti_.cuptiSassMetricsUnsetConfig(&unset));
+  devices_[context.device].configured = false;
+}
+
+// --- reading
+
+void SassCounter::read(Context& context) {
+  if (context.state != State::counted) return;
+  const Device& device = devices_[context.device];
+  auto there = GPUPROF_PARAMS(CUpti_SassMetricsGetDataProperties_Params);
+  there.ctx = context.handle;
+  const char* function = "cuptiSassMetricsGetDataProperties";
+  CUptiResult result = cupti_.cuptiSassMetricsGetDataProperties(&there);
+  const std::size_t count = there.numOfPatchedInstructionRecords;
+  if (result == CUPTI_SUCCESS && (count == 0 || there.numOfInstances == 0)) return;
+  std::vector<CUpti_SassMetrics_Data> instructions;
+  std::vector<CUpti_SassMetrics_InstanceValue> values;
+  // Its header does not say whether instances are counted for each metric, or for all together.
+  const std::size_t most = there.numOfInstances * device.metrics.size();
+  if (result == CUPTI_SUCCESS) {
+    values.assign(count * most, {no_metric, 0});
+    for (std::size_t i = 0; i < count; ++i) {
+      auto& instruction = instructions.emplace_back();
+      instruction.structSize = sizeof instruction;
+      instruction.pInstanceValues = &values[i * most];
+    }
+    auto params = GPUPROF_PARAMS(CUpti_SassMetricsFlushData_Params);
+    params.ctx = context.handle;
+    params.numOfPatchedInstructionRecords = count;
+    params.numOfInstances = there.numOfInstances;
+    params.pMetricsData = instructions.data();
+    function = "cuptiSassMetricsFlushData";
+    result = cupti_.cuptiSassMetricsFlushData(&params);
+  }
+  if (result != CUPTI_SUCCESS) {
+    cupti_.try_(function, result);
+    context.whole = false;
+    if (!std::exchange(told_, true)) {
+      tell_("no SASS metrics of " + context.in_words() + ": " +
+            why_refused(cupti_, function, result));
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < count; i += places_at_once) {
+    send(context, device, std::span(instructions).subspan(i, std::min(places_at_once, count - i)),
+         most);
+  }
+  // CUPTI leaves the names to us, as its sample shows.
+  std::set<const char*> names;
+  for (const CUpti_SassMetrics_Data& instruction : instructions) {
+    names.insert(instruction.functionName);
+  }
+  for (const char* const name : names) std::free(const_cast<char*>(name));
+}
+
+void SassCounter::send(const Context& context, const Device& device,
+                       std::span<const CUpti_SassMetrics_Data> instructions, std::size_t values) {
+  wire::SassValues sent{
+      .context = context.id, .correlation = 0, .functions = {}, .places = {}, .values = {}};
+  std::map<std::pair<std::uint64_t, std::string_view>, std::uint32_t> functions;
+  for (const CUpti_SassMetrics_Data& instruction : instructions) {
+    wire::SassPlace place{.function = 0,
+                          .offset = instruction.pcOffset,
+                          .first = static_cast<std::uint32_t>(sent.values.size()),
+                          .count = 0};
+    std::vector<std::uint64_t> sums(device.ids.size());
+    for (const auto& value : std::span(instruction.pInstanceValues, values)) {
+      const auto id = std::ranges::find(device.ids, value.metricId);
+      if (id == device.ids.end()) continue;
+      sums[static_cast<std::size_t>(id - device.ids.begin())] += value.value;
+    }
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      if (sums[i] == 0) continue;
+      sent.values.push_back({static_cast<std::uint32_t>(i + 1), sums[i]});
+      ++place.count;
+    }
+    if (place.count == 0) continue;
+    const std::string_view name = instruction.functionName ? instruction.functionName : "";
+    const auto [function, fresh] = functions.try_emplace({instruction.cubinCrc, name}, 0);
+    if (fresh) {
+      sent.functions.push_back({instruction.cubinCrc, std::string(name)});
+      function->second = static_cast<std::uint32_t>(sent.functions.size());
+    }
+    place.function = function->second;
+    sent.places.push_back(place);
+  }
+  if (sent.places.empty()) return;
+  wire::Encoder encoder;
+  encode(encoder, sent);
+  if (channel_.send(wire::FrameType::sass_values, encoder) == Channel::Sent::refused) {
+    lost_.fetch_add(sent.places.size());
+  }
+}
+
+}  // namespace gpuprof::collect

@@ -1,0 +1,97 @@
+// SASS metrics: CUPTI puts code beside the instructions of each kernel that is launched, which
+// counts what they do. Here that is switched on for each context, and the counts are read and sent
+// as they are, in frames of their own (wire/sass_metrics.hpp).
+//
+// They are of all launches of the context together, and are read where they would be lost: before a
+// module is unloaded, before the context ends, and when the process does. Not in between: CUPTI
+// keeps them on the device, nothing is won by reading them early, and launches may hang behind it.
+//
+// Contexts and modules are heard of in CUPTI's callbacks, on the target's threads. Calls of CUPTI's
+// are made one at a time; a callback waits for another thread's only for `patience`. What CUPTI
+// refuses is told once, and the context is traced without.
+#pragma once
+
+#include <cupti.h>
+#include <cupti_sass_metrics.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libprof/collect/channel.hpp"
+#include "libprof/collect/checked_api.hpp"
+#include "libprof/collect/context_collector.hpp"
+#include "libprof/wire/codec.hpp"
+#include "libprof/wire/messages.hpp"
+#include "libprof/wire/sass_metrics.hpp"
+
+namespace gpuprof::collect {
+
+// All under calls_.
+struct SassContext : KnownContext {
+  enum class State { waiting, counted, refused };
+  State state = State::waiting;
+  bool whole = true;  // what was read so far
+};
+
+class SassCounter : public CollectorOf<SassContext> {
+ public:
+  // The metrics to count, as CUPTI calls them. Nothing: none are wanted.
+  static std::optional<std::vector<std::string>> wanted(const wire::Fields& config);
+
+  // `without_kernels` ends the tracing of kernels, where CUPTI does not count beside it. `tell`
+  // passes on what the user is to know.
+  SassCounter(CheckedApi& cupti, Channel& channel, std::vector<std::string> metrics,
+              std::function<void()> without_kernels,
+              std::function<void(std::string_view text)> tell);
+
+  void watch() override;
+  std::vector<wire::Statistic> statistics() const override;
+
+ private:
+  using Context = SassContext;
+  using State = SassContext::State;
+
+  struct Device {
+    bool configured = false;
+    std::vector<wire::SassMetric> metrics;  // those that it has of the wanted ones
+    std::vector<std::uint64_t> ids;         // CUPTI's, of these
+  };
+  // What became of a call.
+  struct Result {
+    const char* function;
+    CUptiResult code;
+  };
+
+  // All of these under calls_.
+  void begin(Context& context) override;
+  Result find_metrics(const Context& context, Device& device);
+  Result start(const Context& context, Device& device);
+  void refuse(Context& context, const std::string& why);
+  void read(Context& context) override;
+  void end(Context& context) override;
+  void send(const Context& context, const Device& device,
+            std::span<const CUpti_SassMetrics_Data> instructions, std::size_t values);
+
+  Channel& channel_;
+  const std::vector<std::string> wanted_;
+  const std::function<void()> without_kernels_;
+  const std::function<void(std::string_view)> tell_;
+
+  // Under calls_.
+  std::map<std::uint32_t, Device> devices_;
+  bool alone_ = false;  // kernels are not traced
+  bool told_ = false;   // why a context is not counted
+  std::atomic<std::uint64_t> dropped_{0};
+  std::atomic<std::uint64_t> lost_{0};
+};
+
+}  // namespace gpuprof::collect

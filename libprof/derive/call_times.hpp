@@ -1,0 +1,50 @@
+// How the durations of API calls are spread, by function: table API_TIME.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "libprof/columns/chunk.hpp"
+#include "libprof/derive/durations.hpp"
+#include "libprof/store/sqlite.hpp"
+
+namespace gpuprof::derive {
+
+// One thread. Memory: see Durations.
+class CallTimes {
+ public:
+  enum Domain : std::size_t { runtime, driver, internal };
+  struct Source {
+    Domain domain;
+    std::string_view table;
+  };
+  static constexpr std::array<Source, 3> sources{
+      Source{runtime, "CUPTI_ACTIVITY_KIND_RUNTIME"}, Source{driver, "CUPTI_ACTIVITY_KIND_DRIVER"},
+      Source{internal, "CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API"}};
+
+  // Reads the names of functions.
+  explicit CallTimes(store::Database& database);
+
+  // Calls of a domain: their columns cbid, start and end.
+  void add(Domain domain, const columns::Column& cbid, const columns::Column& start,
+           const columns::Column& end);
+  // Fills the table, inside the caller's transaction. Nothing may be added
+  // afterwards.
+  void write(store::Database& database);
+
+ private:
+  std::size_t group_of(Domain domain, std::int64_t cbid);
+
+  std::array<std::unordered_map<std::int64_t, std::string>, 3> names_;  // by cbid
+  std::array<std::unordered_map<std::int64_t, std::size_t>, 3> by_cbid_;
+  std::map<std::pair<std::string, std::string>, std::size_t> groups_;  // by domain and function
+  Durations durations_;
+};
+
+}  // namespace gpuprof::derive

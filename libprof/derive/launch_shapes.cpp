@@ -1,0 +1,123 @@
+#include "libprof/derive/launch_shapes.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "libprof/base/saturating.hpp"
+#include "libprof/columns/reader.hpp"
+#include "libprof/derive/fill.hpp"
+#include "schema/derived.hpp"
+
+namespace gpuprof::derive {
+namespace {
+
+constexpr std::int64_t no_carveout = -1;
+constexpr std::int64_t reserved_shared_memory_per_block = 111;  // a CUdevice_attribute
+
+std::int64_t product(std::int64_t x, std::int64_t y, std::int64_t z) {
+  return saturating_multiply(saturating_multiply(x, y), z);
+}
+
+std::string words(unsigned limits) {
+  constexpr std::pair<Occupancy::Limit, const char*> names[]{
+      {Occupancy::warps, "warps"},
+      {Occupancy::registers, "registers"},
+      {Occupancy::shared_memory, "shared memory"},
+      {Occupancy::blocks, "blocks"}};
+  std::string text;
+  for (const auto& [limit, name] : names) {
+    if (limits & limit) text += (text.empty() ? "" : ", ") + std::string(name);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::size_t LaunchShapes::Hash::operator()(const Key& key) const {
+  std::uint64_t hash = 0;
+  for (const std::int64_t part : {key.blocks, key.threads, key.shared_memory, key.registers,
+                                  key.carveout, key.device, key.process}) {
+    hash = (hash ^ static_cast<std::uint64_t>(part)) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+void LaunchShapes::add(const KernelRows& kernels) {
+  for (std::size_t i = 0; i < kernels.count; ++i) {
+    const Key key{.blocks = product(kernels.grid_x[i], kernels.grid_y[i], kernels.grid_z[i]),
+                  .threads = product(kernels.block_x[i], kernels.block_y[i], kernels.block_z[i]),
+                  .shared_memory = std::int64_t{kernels.static_shared_memory[i]} +
+                                   kernels.dynamic_shared_memory[i],
+                  .registers = kernels.registers[i],
+                  .carveout = kernels.carveout_requested[i] ? kernels.carveout[i] : no_carveout,
+                  .device = kernels.device[i],
+                  .process = kernels.process[i]};
+    if (key == latest_) continue;
+    latest_ = key;
+    if (key.blocks == std::numeric_limits<std::int64_t>::max()) continue;  // more than 64 bits
+    if (shapes_.size() < most_shapes) shapes_.insert(key);
+  }
+}
+
+void LaunchShapes::read_devices(store::Snapshot& snapshot) {
+  columns::Reader devices(
+      snapshot, {.table = "CUPTI_ACTIVITY_KIND_DEVICE",
+                 .columns = {"id", "processId", "computeCapabilityMajor", "computeCapabilityMinor",
+                             "numMultiprocessors", "maxWarpsPerMultiprocessor",
+                             "maxBlocksPerMultiprocessor", "maxRegistersPerMultiprocessor",
+                             "maxSharedMemoryPerMultiprocessor", "maxRegistersPerBlock"}});
+  devices.read([&](const columns::Chunk& chunk) {
+    for (std::size_t row = 0; row < chunk.rows(); ++row) {
+      const auto value = [&](std::size_t column) { return chunk[column].int64s()[row]; };
+      devices_[{value(0), value(1)}] = {.compute_major = value(2),
+                                        .compute_minor = value(3),
+                                        .multiprocessors = value(4),
+                                        .warps = value(5),
+                                        .blocks = value(6),
+                                        .registers = value(7),
+                                        .shared_memory = value(8),
+                                        .registers_per_block = value(9),
+                                        .reserved_shared_memory_per_block = -1};
+    }
+  });
+  columns::Reader attributes(
+      snapshot, {.table = "CUPTI_ACTIVITY_KIND_DEVICE_ATTRIBUTE",
+                 .columns = {"deviceId", "processId", "flags", "attributeId", "valueInt"}});
+  attributes.read([&](const columns::Chunk& chunk) {
+    for (std::size_t row = 0; row < chunk.rows(); ++row) {
+      const auto value = [&](std::size_t column) { return chunk[column].int64s()[row]; };
+      const auto device = devices_.find({value(0), value(1)});
+      if (device == devices_.end() || chunk[2].booleans()[row] != 1 ||
+          chunk[3].int32s()[row] != reserved_shared_memory_per_block || chunk[4].is_null(row)) {
+        continue;
+      }
+      device->second.reserved_shared_memory_per_block = value(4);
+    }
+  });
+}
+
+void LaunchShapes::write(store::Database& database) const {
+  std::vector<Key> in_order(shapes_.begin(), shapes_.end());
+  std::ranges::sort(in_order);
+  store::Statement insert = fill(database, schema::tables::launch_shape);
+  for (const Key& key : in_order) {
+    const auto device = devices_.find({key.device, key.process});
+    if (device == devices_.end()) continue;
+    const auto carveout = key.carveout == no_carveout ? std::nullopt : std::optional(key.carveout);
+    const auto found = occupancy(device->second, {.blocks = key.blocks,
+                                                  .threads_per_block = key.threads,
+                                                  .registers_per_thread = key.registers,
+                                                  .shared_memory_per_block = key.shared_memory,
+                                                  .carveout = carveout});
+    if (!found) continue;
+    insert.bind(1, key.blocks).bind(2, key.threads).bind(3, key.shared_memory);
+    insert.bind(4, key.registers).bind(5, key.carveout).bind(6, key.device).bind(7, key.process);
+    insert.bind(8, found->blocks_per_multiprocessor).bind(9, words(found->limits));
+    insert.bind(10, found->theoretical).bind(11, found->waves).bind(12, found->tail_share).run();
+  }
+}
+
+}  // namespace gpuprof::derive

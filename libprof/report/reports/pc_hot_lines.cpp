@@ -1,0 +1,203 @@
+// --print-pc-sampling: nvprof's table, and the source lines at which the samples are.
+#include <cstdio>
+#include <optional>
+
+#include "libprof/report/bars.hpp"
+#include "libprof/report/pc_samples.hpp"
+#include "libprof/report/pc_summary.hpp"
+#include "libprof/report/report.hpp"
+#include "libprof/report/report_table.hpp"
+#include "libprof/report/source_text.hpp"
+
+namespace gpuprof::report {
+namespace {
+
+double percent(std::int64_t part, std::int64_t all) {
+  return all > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(all) : 0;
+}
+
+std::string address(std::int64_t pc) {
+  char text[24];
+  std::snprintf(text, sizeof text, "+0x%llx", static_cast<unsigned long long>(pc));
+  return text;
+}
+
+std::optional<SourceText> source_text(Session& session) {
+  const Options& options = session.options();
+  if (!options.source) return {};
+  std::int64_t began = 0;
+  store::Database& database = session.database();
+  if (database.has_column("RUN", "key") && database.has_column("RUN", "value")) {
+    began = database.integer("SELECT value FROM RUN WHERE key = 't0_realtime_ns'").value_or(0);
+  }
+  return std::optional<SourceText>(std::in_place, options.source_root, began);
+}
+
+std::string device_of(Session& session, const SampledFunction& function) {
+  return session.names().device(function.device);
+}
+
+// ---- Text: functions, their reasons, their lines
+
+class Text {
+ public:
+  Text(Session& session, const SampledLines& samples, SourceText* source)
+      : session_(session), samples_(samples), source_(source), most_(most_rows(session)) {}
+
+  void print() {
+    Output& output = session_.output();
+    output.heading("PC samples by source line:");
+    const auto& functions = samples_.functions();
+    for (std::size_t i = 0; i < functions.size() && i < most_; ++i) {
+      if (i > 0) output.line();
+      print(functions[i]);
+    }
+    if (functions.size() > most_) {
+      const std::size_t rest = functions.size() - most_;
+      say_of_the_rest(output, rest, rest == 1 ? "function" : "functions");
+    }
+  }
+
+ private:
+  void print(const SampledFunction& function) {
+    Output& output = session_.output();
+    const SampleCounts& all = function.all.all;
+    output.line(session_.names().kernel(function.name));
+    output.line(
+        "  " + std::to_string(all.samples) + " samples on " + device_of(session_, function) + ", " +
+        format_percent(percent(all.samples, samples_.samples())) + " of all; in " +
+        format_percent(percent(all.not_issued, all.samples)) + " the scheduler issued nothing");
+    print_reasons(function.all, function_reasons, 32, "  ");
+    output.line("   Samples%     Samples  Not issued  Where");
+    const auto order = function.order();
+    for (std::size_t i = 0; i < order.size() && i < most_; ++i) {
+      print(*order[i], all.samples);
+    }
+    if (order.size() > most_) {
+      const std::size_t rest = order.size() - most_;
+      say_of_the_rest(output, rest, rest == 1 ? "place" : "places");
+    }
+  }
+
+  void print(const std::pair<const SourcePlace, SampledPlace>& entry, std::int64_t of) {
+    const auto& [place, counts] = entry;
+    Output& output = session_.output();
+    const std::string file = place.file > 0 ? session_.names().text(place.file) : "";
+    output.line(right_aligned(format_percent(percent(counts.all.samples, of)), 11) + "  " +
+                right_aligned(std::to_string(counts.all.samples), 10) + "  " +
+                right_aligned(std::to_string(counts.all.not_issued), 10) + "  " +
+                (place.file > 0 ? file + ":" + std::to_string(place.line) : address(place.pc)));
+    if (source_ && place.file > 0) {
+      if (const auto text = source_->line(file, place.line)) {
+        output.line(std::string(indent, ' ') + "| " + *text);
+      }
+    }
+    print_reasons(counts, line_reasons, 20, std::string(indent, ' '));
+  }
+
+  void print_reasons(const SampledPlace& place, std::size_t most, std::size_t width,
+                     const std::string& before) {
+    for (const std::int64_t number : place.order()) {
+      const std::int64_t samples = place.reasons.at(number).samples;
+      const double share = percent(samples, place.all.samples);
+      if (most-- == 0 || share < least_percent) break;
+      session_.output().line(before + bar(share / 100, width, session_.options().blocks) + " " +
+                             right_aligned(format_percent(share), 7) + "  " +
+                             samples_.reason(number));
+    }
+  }
+
+  static constexpr std::size_t function_reasons = 8, line_reasons = 3;
+  static constexpr double least_percent = 1;
+  static constexpr std::size_t indent = 37;
+
+  Session& session_;
+  const SampledLines& samples_;
+  SourceText* source_;
+  const std::size_t most_;
+};
+
+// ---- CSV and JSON: a row for each place and reason
+
+void print_rows(Session& session, const SampledLines& samples, SourceText* source) {
+  Output& output = session.output();
+  std::vector<Column> columns{
+      {.heading = "Device", .key = "device"},
+      {.heading = "Function", .key = "function"},
+      {.heading = "File", .key = "file"},
+      {.heading = "Line", .quantity = Quantity::count, .key = "line"},
+      {.heading = "PC", .quantity = Quantity::count, .key = "pc_offset_bytes"},
+      {.heading = "Stall reason", .key = "stall_reason"},
+      {.heading = "Samples(%)", .quantity = Quantity::percent, .key = "samples_percent"},
+      {.heading = "Samples", .quantity = Quantity::count, .key = "samples"},
+      {.heading = "Not issued", .quantity = Quantity::count, .key = "not_issued"}};
+  if (source) columns.push_back({.heading = "Source", .key = "source"});
+  Table table(output, "pc_samples", std::move(columns));
+  table.without_units();
+  table.heading();
+  std::size_t left = session.options().top > 0 ? most_rows(session) : samples.functions().size();
+  for (const SampledFunction& function : samples.functions()) {
+    if (left-- == 0) break;
+    for (const auto* entry : function.order()) {
+      const auto& [place, counts] = *entry;
+      const bool known = place.file > 0;
+      const std::string file = known ? session.names().text(place.file) : "";
+      for (const std::int64_t number : counts.order()) {
+        const SampleCounts& of = counts.reasons.at(number);
+        std::vector<Cell> row{device_of(session, function),
+                              session.names().kernel(function.name),
+                              known ? Cell(file) : Cell(),
+                              known ? Cell(place.line) : Cell(),
+                              known ? Cell() : Cell(place.pc),
+                              samples.reason(number),
+                              percent(of.samples, samples.samples()),
+                              of.samples,
+                              of.not_issued};
+        if (source) {
+          const auto text = known ? source->line(file, place.line) : std::nullopt;
+          row.push_back(text ? Cell(*text) : Cell());
+        }
+        table.row(row);
+      }
+    }
+  }
+}
+
+void print(Session& session) {
+  Output& output = session.output();
+  if (!session.has_rows("PC_SAMPLING")) {
+    output.heading("No PC samples are in the profile; --pc-sampling collects them.");
+    return;
+  }
+  if (session.options().filter.from.given() || session.options().filter.to.given()) {
+    output.warning("PC samples have no times: they are of the whole run.");
+  }
+  print_pc_summary(session, true);
+  const SampledLines samples(session);
+  std::optional<SourceText> source = source_text(session);
+  SourceText* text = source ? &*source : nullptr;
+  output.text() ? Text(session, samples, text).print() : print_rows(session, samples, text);
+  if (!text) return;
+  for (const std::string& file : text->changed()) {
+    output.warning(file + " was changed after the run began: its lines may be others by now.");
+  }
+}
+
+}  // namespace
+
+extern const Report pc_hot_lines{
+    .option = "print-pc-sampling",
+    .help =
+        "PC samples: source lines at which warps waited, and for what\n"
+        "nvprof's table stands before them. Of functions, lines and addresses those with the most "
+        "samples: 10, or --top. "
+        "--source prints the lines themselves.",
+    .ours = true,
+    .phase = Phase::extra,
+    .order = 4,
+    .top = true,
+    .collected = {.pc_samples = true},
+    .does = Printer{print},
+};
+
+}  // namespace gpuprof::report

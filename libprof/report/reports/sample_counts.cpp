@@ -1,0 +1,42 @@
+// Behind other reports: how many PM and PC samples there are, and what prints them.
+#include "libprof/base/saturating.hpp"
+#include "libprof/report/all_reports.hpp"
+#include "libprof/report/pm_samples.hpp"
+
+namespace gpuprof::report {
+namespace {
+
+void print(Session& session) {
+  Output& output = session.output();
+  if (!output.text()) return;
+  store::Database& database = session.database();
+  std::int64_t gaps = 0, counters = 0;
+  for (const auto& [device, of_device] : pm_gaps(session)) gaps += of_device.count;
+  if (database.has_table("PM_SAMPLE") && database.has_column("PM_SAMPLE", "part")) {
+    counters = database.integer("SELECT count(*) FROM PM_SAMPLE WHERE part = 0").value_or(0);
+  }
+  if (counters > 0 || gaps > 0) {
+    output.heading(std::to_string(counters) + (counters == 1 ? " PM sample, " : " PM samples, ") +
+                   (gaps == 0 ? "no" : std::to_string(gaps)) + (gaps == 1 ? " gap" : " gaps") +
+                   ": --" + std::string(pm_sampling.option));
+  }
+  // In files of nvprof the whole summary of PC samples is printed.
+  if (!session.has_column("PC_SAMPLING", "stallReasonId")) return;
+  std::int64_t samples = 0;
+  auto rows = session.select("PC_SAMPLING", {"samples"});
+  while (rows.step()) samples = saturating_add(samples, rows.integer(0));
+  if (samples > 0) {
+    output.heading(std::to_string(samples) + (samples == 1 ? " PC sample" : " PC samples") +
+                   ": --" + std::string(pc_hot_lines.option));
+  }
+}
+
+}  // namespace
+
+extern const Report sample_counts{
+    .phase = Phase::always,
+    .order = 1,
+    .does = Printer{print},
+};
+
+}  // namespace gpuprof::report

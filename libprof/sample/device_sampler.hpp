@@ -1,0 +1,142 @@
+// Samples the counters of one device until it is told to stop.
+//
+// Threads of its own: one reads the GPU's buffer into counter data images and one or more evaluate
+// these, which takes some 30 us for each sample. Between them is a fixed number of images: where
+// evaluation does not keep up, the GPU's buffer fills, and what it has no room for is a gap that is
+// told (PM_GAP). Nothing here throws once it runs: what goes wrong ends the sampling of the device,
+// and problem() says so.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "libprof/cupti/driver.hpp"
+#include "libprof/cupti/host.hpp"
+#include "libprof/metrics/catalogue.hpp"
+#include "libprof/sample/pm_session.hpp"
+#include "libprof/sample/row_output.hpp"
+
+namespace gpuprof::sample {
+
+// A metric, and its number in the run, from 1.
+struct NumberedMetric {
+  metrics::Metric metric;
+  std::uint32_t number = 0;
+};
+
+class DeviceSampler {
+ public:
+  struct Options {
+    int device = 0;
+    std::string chip;
+    std::vector<NumberedMetric> metrics;
+    std::size_t optional = 0;  // the last so many may be left out
+    PmSettings settings;
+  };
+  // What was counted so far.
+  struct Counts {
+    std::uint64_t samples = 0;
+    std::uint64_t lost = 0;
+    std::uint64_t overflows = 0;
+  };
+
+  // Takes the device's counters and finds out what it can count. Throws gpuprof::Error: nothing of
+  // it can be sampled. The others outlive this.
+  DeviceSampler(const cupti::Driver& driver, std::shared_ptr<const cupti::HostLibrary> library,
+                Output& output, Options options);
+  // Waits for its threads.
+  ~DeviceSampler();
+  DeviceSampler(const DeviceSampler&) = delete;
+  DeviceSampler& operator=(const DeviceSampler&) = delete;
+
+  // Sampling begins, and threads that read. Throws gpuprof::Error.
+  void start();
+  // Sampling ends soon; ended() when all that was sampled has been sent.
+  void stop() { stopping_.store(true); }
+  bool ended() const { return running_.load() == 0; }
+  // Grows as long as something is done.
+  std::uint64_t progress() const { return progress_.load(); }
+
+  int device() const { return options_.device; }
+  Counts counts() const;
+  // Why it ended before it was told to; empty: it did not. After ended().
+  const std::string& problem() const { return problem_; }
+
+ private:
+  // A counter data image and what is known of its samples. Lives as long as the sampler.
+  struct Image {
+    std::vector<std::uint8_t> bytes;
+    std::vector<SampleTime> times;  // of its samples; {} for those that are not whole
+    std::size_t first = 0;          // of these, which is the first to be kept
+    std::uint64_t turn = 0;         // its rows come behind those of lower ones
+  };
+
+  void configure();
+  void make_images();
+  std::size_t evaluators() const;
+  // On the thread that reads.
+  void read();
+  PmSession::Decoded read_once();  // nothing: there is nothing more to be done
+  void start_over();
+  void end_session();
+  void hand_back(Image* image);
+  void keep(Image* image, std::size_t samples);
+  void tell_gap(std::uint64_t until);
+  std::chrono::milliseconds rest() const;
+  Image* free_image();
+  // On those that evaluate.
+  void evaluate(const cupti::HostChip& chip);
+  void evaluate(const cupti::HostChip& chip, const Image& image);
+  void send(const Image& image, std::span<const double> values);
+  Image* next_image();
+  void fail(const char* what);
+
+  const cupti::Driver& driver_;
+  const std::shared_ptr<const cupti::HostLibrary> library_;
+  Output& output_;
+  Options options_;
+  cupti::Image available_;                               // what the device can count
+  cupti::Image config_;                                  // what is counted
+  std::vector<std::string> counters_;                    // of all metrics, each once
+  std::vector<std::vector<std::size_t>> places_;         // of each metric's counters among these
+  std::vector<std::uint8_t> empty_;                      // an image without samples
+  std::vector<std::unique_ptr<cupti::HostChip>> chips_;  // one for each thread that evaluates
+  std::uint32_t samples_per_image_ = 0;
+  std::unique_ptr<PmSession> session_;  // of the thread that reads, from start() on
+
+  std::mutex mutex_;  // guards the next, up to closed_
+  std::condition_variable changed_;
+  std::vector<std::unique_ptr<Image>> images_;
+  std::vector<Image*> free_;
+  std::deque<Image*> full_;
+  std::uint64_t turn_ = 0;  // whose rows are sent next
+  bool closed_ = false;     // no more images become full
+
+  // Of the thread that reads.
+  std::uint64_t next_turn_ = 0;
+  bool first_sample_ = true;  // since it was started
+  bool overflowed_ = false;
+  std::chrono::milliseconds most_rest_{100};  // shorter after each overflow
+  std::optional<SampleTime> last_;
+
+  std::atomic<bool> stopping_{false};
+  std::atomic<int> running_{0};
+  std::atomic<std::uint64_t> progress_{0};
+  std::atomic<std::uint64_t> samples_{0};
+  std::atomic<std::uint64_t> lost_{0};
+  std::atomic<std::uint64_t> overflows_{0};
+  std::string problem_;  // set by a thread before it ends
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace gpuprof::sample

@@ -1,0 +1,38 @@
+// FUNCTION's row of a function that a stream names by its cubin: for PC samples and SASS metrics.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "libprof/store/packed_rows.hpp"
+#include "libprof/store/sqlite.hpp"
+#include "libprof/store/string_writer.hpp"
+#include "libprof/wire/code_functions.hpp"
+
+namespace gpuprof::store {
+
+// A part of the loader, on its thread, inside its transaction.
+class CodeFunctions {
+ public:
+  // What is remembered of a stream.
+  class Share {
+    friend class CodeFunctions;
+    std::map<std::pair<std::uint64_t, std::string>, std::int64_t> ids_;
+  };
+
+  // Both outlive this.
+  CodeFunctions(Database& database, StringWriter& strings);
+
+  // The row that the collector sent with --trace +module, or one of ours. 0: there are too many.
+  std::int64_t id(Share& share, const RowContext& process, std::uint32_t context,
+                  const wire::CodeFunction& function);
+
+ private:
+  Database& database_;
+  StringWriter& strings_;
+  std::int64_t last_;
+};
+
+}  // namespace gpuprof::store

@@ -1,0 +1,26 @@
+// What the lists of schema/traits.hpp say of a kind. Apart from them, as many only hand it on.
+#pragma once
+
+#include <string_view>
+
+#include "schema/column.hpp"
+
+namespace gpuprof::schema {
+
+struct GpuKind : GpuWork {
+  std::string_view kind;  // without "CUPTI_ACTIVITY_KIND_"
+  std::string_view end;   // column with the end; the start is in "start"
+  bool nvprofs;           // nvprof reported it
+  bool stays_empty;       // today's CUPTI delivers none
+  const Table* table;
+
+  constexpr bool is_kernel() const { return type == "kernel"; }
+};
+
+struct ApiKind {
+  std::string_view kind;    // without "CUPTI_ACTIVITY_KIND_"
+  std::string_view domain;  // "runtime", "driver" or "internal"
+  bool nvprofs;             // nvprof reported it
+};
+
+}  // namespace gpuprof::schema

@@ -1,0 +1,204 @@
+// What a file of schema/views says: the docs of a view, and the SQL that makes it.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schema/column.hpp"
+#include "schema/traits.hpp"
+#include "schema/views.hpp"
+
+namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
+
+struct ViewColumn {
+  std::string name;
+  std::string type;  // TEXT, INTEGER, REAL; ANY: of some rows another than of others
+  std::string unit;  // one of schema::units; empty: none
+  std::string doc;
+};
+
+struct ViewText {
+  std::string name;
+  std::string doc;
+  std::vector<ViewColumn> columns;
+};
+
+namespace detail {
+
+// "start INTEGER [ns]: when it began".
+inline ViewColumn view_column(std::string_view line, std::size_t colon) {
+  ViewColumn column{.name = {}, .type = {}, .unit = {}, .doc = std::string(line.substr(colon + 2))};
+  std::string_view head = line.substr(0, colon);
+  const auto word = [&head] {
+    const std::string_view first = head.substr(0, head.find(' '));
+    head.remove_prefix(std::min(first.size() + 1, head.size()));
+    return std::string(first);
+  };
+  column.name = word();
+  column.type = word();
+  if (head.size() > 2 && head.front() == '[' && head.back() == ']') {
+    column.unit = head.substr(1, head.size() - 2);
+  }
+  return column;
+}
+
+}  // namespace detail
+
+// A file of schema/views begins with a comment:
+//
+//   -- What a row is, one line or more.
+//   --
+//   -- column TYPE: what it means, one line for each column, in order;
+//   --   a longer one goes on with two more blanks
+//   -- column TYPE [unit]: the same of one that has a unit
+//   CREATE VIEW name AS
+inline ViewText describe_view(std::string_view sql) {
+  ViewText view;
+  bool in_columns = false;
+  const auto append = [](std::string& text, std::string_view more) {
+    if (!text.empty()) text += ' ';
+    text += more;
+  };
+  while (sql.starts_with("--")) {
+    std::string_view line = sql.substr(0, sql.find('\n'));
+    sql.remove_prefix(std::min(line.size() + 1, sql.size()));
+    line.remove_prefix(2);
+    if (line.empty()) {
+      in_columns = true;
+      continue;
+    }
+    const std::size_t text = line.find_first_not_of(' ');
+    if (text == std::string_view::npos) continue;
+    line.remove_prefix(text);
+    const std::size_t colon = line.find(": ");
+    if (!in_columns)
+      append(view.doc, line);
+    else if (text > 1 && !view.columns.empty())
+      append(view.columns.back().doc, line);
+    else if (colon != std::string_view::npos)
+      view.columns.push_back(detail::view_column(line, colon));
+  }
+  constexpr std::string_view create = "CREATE VIEW ";
+  if (const std::size_t at = sql.find(create); at != std::string_view::npos) {
+    sql.remove_prefix(at + create.size());
+    view.name = sql.substr(0, sql.find_first_of(" \n("));
+  }
+  return view;
+}
+
+namespace detail {
+
+// SELECTs of all `kinds` with UNION ALL between.
+template <class Kinds, class Select>
+std::string union_of(const Kinds& kinds, Select&& select) {
+  std::string sql;
+  for (const auto& kind : kinds) {
+    const std::string one = select(kind);
+    if (one.empty()) continue;
+    if (!sql.empty()) sql += "\n      UNION ALL\n      ";
+    sql += one;
+  }
+  return sql;
+}
+
+// Rows of one kind of GPU work: what its name is made of (a string, or a text around the name of a
+// number), times, bytes, and where it ran for whom.
+inline std::string select_gpu_work(const GpuKind& work) {
+  if (work.stays_empty) return "";
+  const bool string = !work.named_by.empty() && work.named.empty();
+  const std::size_t star = work.named.empty() ? work.name.size() : work.name.find('*');
+  const auto quoted = [](std::string_view text) { return "'" + std::string(text) + "'"; };
+  // A table without such a column: 0 = none.
+  const auto id = [&](std::string_view column) {
+    return (has_column(*work.table, column) ? "" : "0 AS ") + std::string(column);
+  };
+  const auto or_null = [](std::string_view column, std::string_view name) {
+    return (column.empty() ? "NULL" : std::string(column)) + " AS " + std::string(name);
+  };
+  return "SELECT " + quoted(work.type) + " AS type, " +
+         or_null(string ? work.named_by : "", "string") + ", " +
+         (string ? "NULL" : quoted(work.name.substr(0, star))) + " AS before, " +
+         (work.named.empty() ? "NULL" : quoted(work.named)) + " AS named, " +
+         or_null(work.named.empty() ? "" : work.named_by, "number") + ", " +
+         quoted(work.named.empty() ? "" : work.name.substr(star + 1)) + " AS behind, start, \"" +
+         std::string(work.end) + "\" AS stop, " + or_null(work.bytes, "bytes") + ", " +
+         id("deviceId") + ", " + id("contextId") + ", " + id("streamId") + ", " +
+         id("correlationId") + ", " + id("graphId") + ", " + id("graphNodeId") +
+         ", processId FROM " + std::string(work.table->name);
+}
+
+inline std::string select_api_calls(const ApiKind& calls) {
+  return "SELECT '" + std::string(calls.domain) +
+         "' AS domain, cbid, start, \"end\", processId, threadId, correlationId, returnValue FROM "
+         "CUPTI_ACTIVITY_KIND_" +
+         std::string(calls.kind);
+}
+
+// A column of LAUNCH_SHAPE for the kernel k. Not a join: SQLite would look for the shape even in
+// questions that ask for none of its columns, once they sum something up.
+inline std::string select_shape(std::string_view column) {
+  return "(SELECT " + std::string(column) +
+         " FROM LAUNCH_SHAPE AS o\n"
+         "        WHERE o.blocks = k.gridX * k.gridY * k.gridZ\n"
+         "          AND o.threadsPerBlock = k.blockX * k.blockY * k.blockZ\n"
+         "          AND o.sharedMemory = k.staticSharedMemory + k.dynamicSharedMemory\n"
+         "          AND o.registersPerThread = k.registersPerThread\n"
+         "          AND o.carveout = CASE WHEN k.isSharedMemoryCarveoutRequested\n"
+         "                                THEN k.sharedMemoryCarveoutRequested ELSE -1 END\n"
+         "          AND o.deviceId = k.deviceId\n"
+         "          AND o.processId = k.processId)";
+}
+
+// The column of NO_ROWS that is declared with the type.
+inline std::string column_of_type(std::string_view type) {
+  return type == "TEXT" ? "text" : type == "INTEGER" ? "integer" : type == "REAL" ? "real" : "NULL";
+}
+
+// A SELECT without rows that gives a view's columns their types: SQLite takes the declared type of
+// a compound's column from its last SELECT.
+inline std::string select_types(const ViewText& view) {
+  std::string columns;
+  for (const ViewColumn& column : view.columns) {
+    columns += (columns.empty() ? "" : ", ") + column_of_type(column.type);
+  }
+  return "SELECT " + columns + " FROM NO_ROWS WHERE 0";
+}
+
+}  // namespace detail
+
+// The CREATE VIEW of a file of schema/views. In braces stand
+//   {gpu_work}, {api_calls}   the tables of all kinds that have the trait,
+//   {shape column}            a column of the shape of the kernel k (LAUNCH_SHAPE),
+//   {types}                   at the end, behind UNION ALL: the types of all columns,
+//   {INTEGER expression}      the expression as a column of that type, or TEXT, or REAL.
+// The last two are for those who ask SQLite for a column's type, which an expression has none of:
+// docs/design.md says what they cost.
+inline std::string create_view_sql(const ViewSql& view) {
+  std::string sql(view.sql);
+  const auto replace = [&sql](std::string_view word, auto&& text) {
+    if (const std::size_t at = sql.find(word); at != sql.npos) sql.replace(at, word.size(), text());
+  };
+  replace("{gpu_work}", [] { return detail::union_of(gpu_kinds, detail::select_gpu_work); });
+  replace("{api_calls}", [] { return detail::union_of(api_kinds, detail::select_api_calls); });
+  replace("{types}", [&] { return detail::select_types(describe_view(view.sql)); });
+  // {word argument}
+  const auto replace_all = [&sql](std::string_view word, auto&& text) {
+    const std::string begin = "{" + std::string(word) + " ";
+    for (std::size_t at = sql.find(begin); at != sql.npos; at = sql.find(begin, at)) {
+      const std::size_t end = sql.find('}', at);
+      sql.replace(at, end + 1 - at, text(sql.substr(at + begin.size(), end - at - begin.size())));
+    }
+  };
+  replace_all("shape", detail::select_shape);
+  for (const std::string_view type : {"INTEGER", "REAL", "TEXT"}) {
+    replace_all(type, [&](const std::string& expression) {
+      return "(SELECT x FROM (SELECT " + expression + " AS x UNION ALL SELECT " +
+             detail::column_of_type(type) + " FROM NO_ROWS WHERE 0))";
+    });
+  }
+  return sql;
+}
+
+}  // namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT

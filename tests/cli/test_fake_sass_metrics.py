@@ -1,0 +1,270 @@
+# ctest-requires: cupti
+# ctest-labels: tsan
+"""SASS metrics with stand-ins: counts are exact, lines come from cubins, what fails is told."""
+
+import json
+import pathlib
+import subprocess
+import unittest
+
+from fake_run import BARE_CUPTI, GPUPROF, PATIENCE, FakeTest
+from profile_file import PREFIX
+
+CUBIN = pathlib.Path(__file__).resolve().parents[1] / "captures" / "strided.cubin"
+KERNEL = "_Z7stridedPKfPfi"  # of that cubin
+ALL = "global_access,shared_access,branch,instruction_execution"
+PAIRS = 64 * 256 // 64  # of warps in a launch of the program `modules`
+# What the stand-in counts for two warps (fake_cupti/cupti/sass_metrics.cpp).
+PER_PAIR = {
+    0x00: {"inst_executed": 2, "thread_inst_executed": 64, "thread_inst_executed_pred_on": 64},
+    0x10: {
+        "inst_executed": 2,
+        "thread_inst_executed": 64,
+        "thread_inst_executed_pred_on": 64,
+        "inst_executed_op_global": 2,
+        "inst_executed_op_global_ld": 2,
+        "sectors_mem_global": 64,
+        "sectors_mem_global_ideal": 8,
+    },
+    0x20: {
+        "inst_executed": 2,
+        "thread_inst_executed": 64,
+        "thread_inst_executed_pred_on": 32,
+        "inst_executed_op_shared": 2,
+        "l1tex_pipe_lsu_wavefronts_mem_shared": 16,
+        "l1tex_pipe_lsu_wavefronts_mem_shared_ideal": 2,
+    },
+    0x40: {
+        "inst_executed": 2,
+        "thread_inst_executed": 64,
+        "thread_inst_executed_pred_on": 64,
+        "inst_executed_op_branch": 2,
+        "branch_targets_threads_divergent": 1,
+        "branch_targets_threads_uniform": 1,
+    },
+    0x60: {"inst_executed": 2, "thread_inst_executed": 64},
+}
+
+
+class SassMetricsTest(FakeTest):
+    def count(self, *target, analyses=ALL, options=(), check=0, **more):
+        options = ("--source-level-analysis", analyses, *options)
+        run = self.profile(*target, options=options, check=check, **more)
+        return run, self.database()
+
+    def values(self, database):
+        return database.rows("SELECT pc, metric, value FROM sass_metrics ORDER BY pc, metric")
+
+    def expected(self, launches, has=lambda metric: True):
+        return sorted(
+            (pc, metric, value * PAIRS * launches)
+            for pc, values in PER_PAIR.items()
+            for metric, value in values.items()
+            if has(metric)
+        )
+
+    def statistic(self, database, name):
+        return sum(n for (_, counted), n in database.statistics().items() if counted == name)
+
+
+class Counts(SassMetricsTest):
+    def test_beside_tracing(self):
+        run, database = self.count("modules", "first", 50)
+        self.assertIn("nothing lost", run.stderr)
+        self.assertEqual(self.values(database), self.expected(50))
+        self.assertEqual(database.count("CONCURRENT_KERNEL"), 50)
+        self.assertEqual(self.statistic(database, "sass_instructions"), len(PER_PAIR))
+        self.assertEqual(
+            database.rows(f"""
+                SELECT DISTINCT v.function, v.correlation_id, m.cubinSize > 0 FROM sass_metrics AS v
+                JOIN StringTable AS s ON s.value = v.mangled_name
+                JOIN {PREFIX}FUNCTION AS f ON f.name = s._id_
+                JOIN {PREFIX}MODULE AS m ON m.id = f.moduleId AND m.contextId = f.contextId"""),
+            [("first", None, 1)],
+        )
+        self.assertIn(
+            ("smsp__sass_inst_executed", "# of warp instructions executed"),
+            database.rows("SELECT name, description FROM SASS_METRIC"),
+        )
+
+    def test_nvprofs_tables(self):
+        _, database = self.count("modules", KERNEL, 10, FAKE_CUDA_CUBIN=CUBIN)
+        warps = 2 * PAIRS * 10
+
+        def table(name, columns):
+            return database.rows(f"""
+                SELECT pcOffset, {columns}, lineNumber FROM {PREFIX}{name} AS t
+                JOIN {PREFIX}SOURCE_LOCATOR AS l ON l.id = t.sourceLocatorId
+                WHERE correlationId = 0 AND t.processId = l.processId ORDER BY 1""")
+
+        self.assertEqual(
+            table(
+                "INSTRUCTION_EXECUTION",
+                "flags, executed, threadsExecuted, notPredOffThreadsExecuted",
+            )[:4],
+            [
+                (0x00, 0, warps, 32 * warps, 32 * warps, 4),
+                (0x10, 0, warps, 32 * warps, 32 * warps, 8),
+                (0x20, 0, warps, 32 * warps, 16 * warps, 5),
+                (0x40, 0, warps, 32 * warps, 32 * warps, 7),
+            ],
+        )
+        access = "flags, executed, threadsExecuted, "
+        self.assertEqual(
+            table("GLOBAL_ACCESS", access + "l2_transactions, theoreticalL2Transactions"),
+            [(0x10, 256, warps, 32 * warps, 32 * warps, 4 * warps, 8)],
+        )
+        self.assertEqual(
+            table("SHARED_ACCESS", access + "sharedTransactions, theoreticalSharedTransactions"),
+            [(0x20, 0, warps, 16 * warps, 8 * warps, warps, 5)],
+        )
+        self.assertEqual(
+            table("BRANCH", "executed, threadsExecuted, diverged"),
+            [(0x40, warps, 32 * warps, warps // 2, 7)],
+        )
+
+    def test_source_lines(self):
+        _, database = self.count("modules", KERNEL, 3, FAKE_CUDA_CUBIN=CUBIN)
+        self.assertEqual(
+            database.rows("""
+                SELECT DISTINCT pc, file, line, short_name FROM sass_metrics WHERE pc > 0
+                ORDER BY pc"""),
+            [(pc, "/examples/strided.cu", line, "strided")
+             for pc, line in ((0x10, 8), (0x20, 5), (0x40, 7), (0x60, 8))],
+        )  # fmt: skip
+
+    def test_questions_by_line(self):
+        self.count("modules", KERNEL, 10, FAKE_CUDA_CUBIN=CUBIN)
+        warps = 2 * PAIRS * 10
+
+        def answer(query):
+            run = subprocess.run(
+                [GPUPROF, "query", self.output, query, "--json"],
+                capture_output=True, text=True, check=True,
+            )  # fmt: skip
+            rows = json.loads(run.stdout)["tables"][0]["rows"]
+            self.assertEqual({row["short_name"] for row in rows}, {"strided"})
+            return [list(row.values())[2:] for row in rows]
+
+        self.assertEqual(
+            answer("hot_lines"),
+            [[8, 2 * warps, 32.0]] + [[line, warps, 32.0] for line in (4, 5, 7)],
+        )
+        self.assertEqual(answer("uncoalesced"), [[8, 32 * warps, 4 * warps, 8.0]])
+        self.assertEqual(answer("bank_conflicts"), [[5, 8 * warps, warps, 8.0]])
+        self.assertEqual(answer("divergent_branches"), [[7, warps // 2, warps]])
+
+    def test_only_what_is_asked_for(self):
+        _, database = self.count("modules", "first", 2, analyses="branch")
+        self.assertEqual(
+            self.values(database),
+            self.expected(2, lambda m: "branch" in m or "op_" not in m and "_mem_" not in m),
+        )
+        counts = [database.count(t) for t in ("BRANCH", "GLOBAL_ACCESS", "SHARED_ACCESS")]
+        self.assertEqual(counts, [1, 0, 0])
+
+    def test_modules_that_come_and_go(self):
+        _, database = self.count("modules", "first", 20, "unload")
+        self.assertEqual(self.values(database), self.expected(20))
+
+    def test_several_contexts(self):
+        run, database = self.count("contexts")
+        self.assertNotIn("no SASS metrics", run.stderr)
+        launches = dict(database.rows("SELECT name, count(*) FROM kernels GROUP BY name"))
+        self.assertEqual(set(launches), {"first", "second", "third"})
+        counted = database.rows("""
+            SELECT function, sum(value) FROM sass_metrics WHERE metric = 'inst_executed_op_branch'
+            GROUP BY function""")
+        self.assertEqual(dict(counted), {name: 2 * PAIRS * n for name, n in launches.items()})
+
+
+class Trouble(SassMetricsTest):
+    def trouble(self, *words, launches=20, lost=0, options=(), **more):
+        """One line that says why, and the program is traced."""
+        run, database = self.count("modules", "first", launches, options=options, **more)
+        lines = [line for line in run.stderr.splitlines() if "no SASS metrics" in line]
+        self.assertEqual(len(lines), 1, run.stderr)
+        for word in words:
+            self.assertIn(word, lines[0])
+        self.assertEqual(database.count("CONCURRENT_KERNEL"), launches)
+        self.assertEqual(self.values(database), [])
+        self.assertEqual(self.statistic(database, "sass_contexts_lost"), lost)
+        database.close()
+
+    def test_no_permission(self):
+        self.trouble("administrators", FAKE_CUPTI_FAIL="cuptiSassMetricsSetConfig=35")
+
+    def test_calls_that_fail(self):
+        for lost, calls in (
+            (0, ("GetNumOfMetrics", "GetMetrics", "SetConfig", "Enable")),
+            (1, ("GetDataProperties", "FlushData")),
+        ):
+            for call in calls:
+                with self.subTest(call=call):
+                    self.trouble(
+                        f"cuptiSassMetrics{call}: CUPTI_ERROR_UNKNOWN", lost=lost,
+                        FAKE_CUPTI_FAIL=f"cuptiSassMetrics{call}=999", options=("-f",),
+                    )  # fmt: skip
+
+    def test_a_chip_without_them(self):
+        self.trouble("has none", FAKE_CUPTI_SASS_LACKS="smsp")
+        self.trouble(FAKE_CUPTI_FAIL="cuptiSassMetricsGetNumOfMetrics=27", options=("-f",))
+
+    def test_a_chip_without_some(self):
+        _, database = self.count("modules", "first", 2, FAKE_CUPTI_SASS_LACKS="ideal")
+        self.assertEqual(
+            self.values(database), self.expected(2, lambda metric: "ideal" not in metric)
+        )
+        self.assertEqual(
+            database.rows(f"SELECT theoreticalL2Transactions FROM {PREFIX}GLOBAL_ACCESS"), [(0,)]
+        )
+
+    def test_not_beside_kernels(self):
+        # Then it is counted without them, which is said.
+        run, database = self.count("modules", "first", 5, FAKE_CUPTI_SASS_ALONE=1)
+        self.assertNotIn("no SASS metrics", run.stderr)
+        self.assertEqual(self.values(database), self.expected(5))
+        self.assertEqual(database.count("CONCURRENT_KERNEL"), 0)
+        self.assertIn("kernels are not traced", run.stderr)
+
+    def test_refused_in_callbacks(self):
+        # Then our own thread does it.
+        process = self.start(
+            "steady", 60, 5, self.folder / "enough", FAKE_CUPTI_SASS_REFUSE=2,
+            options=("-a", "branch"),
+        )  # fmt: skip
+        self.assertEqual(process.stdout.readline().strip(), b"launching")
+        self.wait_for_rows("SASS_METRIC")
+        (self.folder / "enough").touch()
+        self.assertNotIn(b"no SASS metrics", process.communicate(timeout=PATIENCE)[1])
+        self.assertGreater(len(self.values(self.database())), 0)
+
+    def test_bare(self):
+        run, _ = self.count("modules", "first", 5, cupti=BARE_CUPTI)
+        self.assertIn("no SASS metrics", run.stderr)
+
+    def test_a_target_that_dies(self):
+        # What was counted dies with it, which is counted; the trace does not.
+        _, database = self.count("die", "sigkill", 100, check=None)
+        self.assertEqual(self.values(database), [])
+        self.assertGreater(database.count("CONCURRENT_KERNEL"), 0)
+        self.assertEqual(
+            database.rows("SELECT value FROM losses WHERE name = 'sass_contexts_lost'"), [(1,)]
+        )
+
+
+class Options(FakeTest):
+    def test_not_with_what_measures_kernels(self):
+        for options in (("--pc-sampling",), ("--metrics", "blocks"), ("-a", "pc_sampling")):
+            run = self.profile("hello", options=("-a", "branch", *options))
+            self.assertEqual(run.code, 5)
+            self.assertIn("--source-level-analysis changes the code", run.stderr)
+
+    def test_words(self):
+        run = self.profile("hello", options=("-a", "branch,nonsense"))
+        self.assertEqual(run.code, 5)
+        self.assertIn("instruction_execution", run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,408 @@
+# ctest-labels: plain
+"""The Python package against what sqlite3 and pandas read from the same files.
+
+Without pandas, polars and pyarrow (scripts/setup gets them) what needs none of them is tested."""
+
+import contextlib
+import io
+import json
+import os
+import pathlib
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD", ""))
+SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
+GPUPROF = os.environ.get("GPUPROF", "")
+
+sys.path.insert(0, str(SOURCE / ".tools" / "frames"))
+sys.path.insert(0, str(BUILD / "share" / "gpuprof" / "python"))
+
+import gpuprof  # noqa: E402
+
+try:
+    import gpuprof._pandas
+    import numpy
+    import pandas
+    import polars  # noqa: F401
+    import pyarrow  # noqa: F401
+except ImportError:
+    pandas = None
+
+CAPTURES = sorted((SOURCE / "tests" / "captures").glob("*.gpcap")) + sorted(
+    (BUILD / "tests" / "captures").glob("*.gpcap")
+)
+
+
+def replay(capture, path):
+    subprocess.run([GPUPROF, "replay", capture, "-q", "-f", "-o", path], check=True)
+
+
+def select(connection, name, columns="*"):
+    quoted = name.replace('"', '""')
+    return connection.execute(f'SELECT {columns} FROM main."{quoted}"').fetchall()
+
+
+def made(value, type_):
+    """What a column of this type makes of a value of the file."""
+    return str(value) if type_ == "text" and value is not None else value
+
+
+class Files(unittest.TestCase):
+    maxDiff = 2000
+    captures = ("vector_add",)  # none: all of them
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="gpuprof-python-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        cls.paths = []
+        for capture in CAPTURES:
+            if capture.stem in cls.captures or not cls.captures:
+                cls.paths.append(cls.folder / f"{capture.stem}.sqlite")
+                replay(capture, cls.paths[-1])
+        cls.vector_add = cls.folder / "vector_add.sqlite"
+
+    def copy(self, path=None):
+        copy = self.folder / "copy.sqlite"
+        shutil.copy(path or self.vector_add, copy)
+        return copy
+
+    def changed(self, sql):
+        copy = self.copy()
+        with contextlib.closing(sqlite3.connect(copy)) as connection:
+            connection.executescript(sql)
+        return copy
+
+    def open(self, path):
+        run = gpuprof.open(path)
+        self.addCleanup(run.close)
+        return run
+
+
+class Values(Files):
+    captures = ()
+
+    def test_every_table_and_view_has_the_rows_that_sqlite_gives(self):
+        run = self.open(self.vector_add)
+        with contextlib.closing(sqlite3.connect(self.vector_add)) as connection:
+            for name in run.catalogue():
+                with self.subTest(table=name):
+                    table = run.table(name).raw()
+                    types = list(table.schema().values())
+                    should = [tuple(map(made, row, types)) for row in select(connection, name)]
+                    self.assertEqual(list(iter(table)), should)
+
+    @unittest.skipUnless(pandas, "there is no pandas")
+    def test_pandas_has_the_values_of_every_capture(self):
+        """Not those of read_sql(), which makes floating-point numbers of integers with NULL."""
+        kinds = {"int64": {"int64", "Int64"}, "int32": {"int32", "Int32"},
+                 "float64": {"float64"}, "bool": {"bool", "boolean"}, "text": {"category"},
+                 "binary": {"object"}, "": {"object"}}  # fmt: skip
+        for path in self.paths:
+            run = self.open(path)
+            with contextlib.closing(sqlite3.connect(path)) as connection:
+                for name in run.catalogue():
+                    should = select(connection, name)
+                    if not should and path != self.vector_add:
+                        continue
+                    stream = run.table(name).raw()._stream()
+                    types = dict(stream.names_and_types())
+                    frame = gpuprof._pandas.frame(stream, True)
+                    with self.subTest(file=path.name, table=name):
+                        self.assertEqual(len(frame), len(should))
+                        for i, (column, type_) in enumerate(types.items()):
+                            self.assertIn(str(frame[column].dtype), kinds[type_], column)
+                            ours = frame[column].astype(object)
+                            ours = ours.where(frame[column].notna(), None).tolist()
+                            theirs = [row[i] for row in should]
+                            if type_ == "text":  # numbers beside texts: as the same number
+                                ours = [
+                                    ours_
+                                    if ours_ is None or isinstance(one, str)
+                                    else type(one)(ours_)
+                                    for ours_, one in zip(ours, theirs)
+                                ]
+                            self.assertEqual(ours, theirs, column)
+
+    @unittest.skipUnless(pandas, "there is no polars, or no pyarrow")
+    def test_all_shapes_have_the_same(self):
+        run = self.open(self.folder / "two_processes.sqlite")
+        for name in ("kernels", "api_calls", "CUPTI_ACTIVITY_KIND_DEVICE", "devices", "losses"):
+            table = run.table(name)
+            rows = list(table)
+            with self.subTest(table=name):
+                self.assertEqual([tuple(row.values()) for row in table.dicts()], rows)
+                self.assertEqual(table.polars().rows(), rows)
+                arrow = table.arrow()
+                self.assertEqual(arrow.num_rows, len(rows))
+                self.assertIsNone(arrow.validate(full=True))
+                self.assertEqual([tuple(row.values()) for row in arrow.to_pylist()], rows)
+                for column, array in table.numpy().items():
+                    self.assertIsInstance(array, numpy.ndarray)
+                    index = list(table.schema()).index(column)
+                    self.assertEqual(array.tolist(), [row[index] for row in rows])
+
+    def test_dtypes_do_not_follow_from_the_rows(self):
+        table = "CUPTI_ACTIVITY_KIND_MEMCPY"
+        types = self.open(self.vector_add).table(table).schema()
+        for sql in (f"DELETE FROM {table}",
+                    f"UPDATE {table} SET bytes = NULL, deviceId = NULL, copyKind = NULL",
+                    f"UPDATE {table} SET bytes = 'a text', copyKind = 2.5 WHERE _id_ % 2"):  # fmt: skip
+            with self.subTest(sql):
+                changed = self.open(self.changed(sql)).table(table)
+                self.assertEqual(changed.schema(), types)
+                if not pandas:
+                    continue
+                frame = changed.pandas()
+                self.assertIn(str(frame["bytes"].dtype), ("int64", "Int64"))
+                self.assertEqual(str(frame["copyKind"].dtype), "category")
+        should = [None if i % 2 else 2 for i in range(1, 5)]
+        values = self.changed(
+            f"DELETE FROM {table}; INSERT INTO {table}(_id_, bytes, deviceId) "
+            "VALUES(1, NULL, 0), (2, 2, 0), (3, 'three', 0), (4, 2, 0)"
+        )
+        frame = self.open(values).table(table)
+        self.assertEqual([row[0] for row in frame.columns("bytes")], should)
+        if pandas:
+            self.assertEqual(frame.pandas()["bytes"].sum(), 4)
+
+
+class Questions(Files):
+    captures = ("vector_add", "torch_step", "die")
+
+    def setUp(self):
+        self.run_ = self.open(self.folder / "torch_step.sqlite")
+
+    def test_conditions_are_those_of_sql(self):
+        kernels = self.run_.kernels.columns("name", "start")
+        connection = sqlite3.connect(self.folder / "torch_step.sqlite")
+        self.addCleanup(connection.close)
+        starts = [start for _, start in kernels]
+        middle = sorted(starts)[len(starts) // 2]
+        for table, where in (
+            (kernels.where(start=middle), f"start >= {middle}"),
+            (kernels.where(end=middle), f"start < {middle}"),
+            (kernels.where(device=0, stream_id=[7, None]), "device_id = 0 AND stream_id = 7"),
+            (kernels.where(name="gemm"), "name LIKE '%gemm%'"),
+            (kernels.where(name="gemm").where(start=middle),
+             f"name LIKE '%gemm%' AND start >= {middle}"),
+            (kernels.where(grid=["(1,1,1)", "(2,1,1)"]), "grid IN ('(1,1,1)', '(2,1,1)')"),
+            (kernels.where(process=1), "process_id = 1"),
+        ):  # fmt: skip
+            should = connection.execute(f"SELECT name, start FROM kernels WHERE {where}").fetchall()
+            with self.subTest(where):
+                self.assertEqual(list(table), should)
+                self.assertEqual(len(table), len(should))
+        self.assertGreater(len(kernels.where(name="gemm")), 0)
+
+    def test_a_wrong_question_says_what_would_be_right(self):
+        for ask, word in (
+            (lambda: self.run_.kernels.columns("nam").schema(), "no column nam"),
+            (lambda: len(self.run_.devices.where(start=3)), "no column start"),
+            (lambda: self.run_.report("gpu-race"), "gpu-trace"),
+            (lambda: list(self.run_.sql("DROP TABLE RUN")), "only questions"),
+            (lambda: list(self.run_.sql("SELECT nothing")), "nothing"),
+            (lambda: self.run_.table("kernel"), "dir(run)"),
+            (lambda: len(self.run_.kernels.where(name="(")), "("),
+            (lambda: self.run_.kernels.where(start=1.5), "ns"),
+            (lambda: len(self.run_.kernels.where(grid={"a": 1})), "equals"),
+        ):
+            with self.subTest(word), self.assertRaises(gpuprof.QuestionError) as raised:
+                ask()
+            self.assertIn(word, str(raised.exception))
+            self.assertIsInstance(raised.exception, ValueError)
+        with self.assertRaises(AttributeError):
+            self.run_.kernel  # noqa: B018
+        with self.assertRaises(gpuprof.FileError) as raised:
+            gpuprof.open(self.folder / "nothing.sqlite")
+        self.assertEqual(raised.exception.code, 20)
+
+    def test_what_a_run_says_of_itself(self):
+        self.assertIn("train.py", repr(self.run_))
+        self.assertIn("records", repr(self.run_))
+        self.assertIn("kernels", dir(self.run_))
+        self.assertIn("CUPTI_ACTIVITY_KIND_MEMCPY", dir(self.run_))
+        self.assertIn("duration", self.run_.kernels.__doc__)
+        self.assertIn("lost:", repr(self.open(self.folder / "die.sqlite")))
+        for names, layout in (((), "text"), (("gpu-trace",), "text"), (("api-summary",), "csv")):
+            text = self.run_.report(*names, layout=layout)
+            self.assertIn("sgemm" if names != ("api-summary",) else "cudaLaunchKernel", text)
+        json.loads(self.run_.report(layout="json"))
+        self.assertEqual(self.run_.summary(), self.run_.report())
+
+    def test_several_files_are_one(self):
+        for name in ("a", "b"):
+            shutil.copy(self.vector_add, self.folder / f"part-{name}.sqlite")
+        one = self.open(self.vector_add)
+        both = self.open(str(self.folder / "part-*.sqlite"))
+        rows = list(one.kernels)
+        self.assertEqual([row[2:] for row in both.kernels], rows + rows)
+        self.assertEqual(list(both.kernels.schema())[:2], ["rank", "host"])
+        self.assertEqual(len(both.kernels), 2 * len(rows))
+        with self.assertRaises(gpuprof.QuestionError):
+            list(both.sql("SELECT 1"))
+        if pandas:
+            frame = both.kernels.pandas()
+            self.assertEqual(list(frame["name"])[: len(rows)], [row[0] for row in rows])
+            self.assertEqual(both.kernels.polars().height, 2 * len(rows))
+        with self.assertRaises(gpuprof.FileError):
+            gpuprof.open(str(self.folder / "nothing-*.sqlite"))
+
+
+class Documents(Files):
+    @unittest.skipUnless(pandas, "there is no pandas")
+    def test_the_examples_of_docs_python(self):
+        text = (SOURCE / "docs" / "python.md").read_text(encoding="utf-8")
+        examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+        self.assertGreater(len(examples), 2)
+        shutil.copy(self.vector_add, self.folder / "run.sqlite")
+        here, names = os.getcwd(), {}
+        os.chdir(self.folder)
+        try:
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                for example in examples:
+                    exec(example, names)
+        finally:
+            os.chdir(here)
+        self.assertIn("vector_add", printed.getvalue())
+        self.assertEqual(len(names["kernels"]), 10)
+        names["run"].close()
+        names["both"].close()
+
+
+class Lives(Files):
+    def test_what_was_read_stays_when_the_run_is_closed(self):
+        with gpuprof.open(self.vector_add) as run:
+            table = run.kernels
+            rows = list(table)
+            taken = table.__arrow_c_stream__()
+            iterator = iter(table)
+            next(iterator)
+            frame = table.pandas() if pandas else None
+        self.assertTrue(run.closed)
+        self.assertEqual(list(iterator), rows[1:])
+        if pandas:
+            self.assertEqual(list(frame["name"]), [row[0] for row in rows])
+        with self.assertRaises(gpuprof.Error):
+            list(table)
+        self.assertIn("closed", repr(run))
+        del taken  # a stream that nobody took ends by itself
+        run.close()
+
+    def test_threads_share_a_run(self):
+        run = self.open(self.vector_add)
+        should = list(run.kernels), run.summary()
+        wrong = []
+
+        def ask():
+            for _ in range(5):
+                if (list(run.kernels), run.summary()) != should:
+                    wrong.append(1)
+
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_interrupted(self):
+        """Ctrl-C ends a question that would take for ever."""
+        script = (
+            "import gpuprof, os, signal, sys, threading\n"
+            "run = gpuprof.open(sys.argv[1])\n"
+            "threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+            "try:\n"
+            "    list(run.sql('WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+            "SELECT max(i) FROM n'))\n"
+            "except KeyboardInterrupt:\n"
+            "    print(list(run.sql('SELECT 7')))\n"
+        )
+        ran = self.python(script, self.vector_add)
+        self.assertEqual(ran.stdout, "[(7,)]\n", ran.stderr)
+
+    def test_import_needs_nothing_but_the_library(self):
+        ran = self.python(
+            "import sys, gpuprof\n"
+            "list(gpuprof.open(sys.argv[1]).kernels)\n"
+            "print([name for name in ('numpy', 'pandas', 'polars', 'pyarrow', 'sqlite3') "
+            "if name in sys.modules])\n",
+            self.vector_add,
+        )
+        self.assertEqual(ran.stdout, "[]\n", ran.stderr)
+
+    def python(self, script, *arguments):
+        path = os.pathsep.join((str(BUILD / "share/gpuprof/python"),))
+        return subprocess.run([sys.executable, "-c", script, *map(str, arguments)],
+                              capture_output=True, text=True, timeout=120,
+                              env={**os.environ, "PYTHONPATH": path})  # fmt: skip
+
+
+class Hostile(Files):
+    """Files that somebody forged: an exception, or what can be read, and Python lives on."""
+
+    TABLES = ("kernels", "api_calls", "losses", "devices", "nvtx_gpu", "RUN", "StringTable",
+              "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "CUPTI_ACTIVITY_KIND_DRIVER")  # fmt: skip
+
+    def read_all(self, path):
+        try:
+            run = self.open(path)
+            repr(run)
+        except gpuprof.Error:
+            return
+        for name in self.TABLES:
+            with contextlib.suppress(gpuprof.Error):
+                list(iter(run.table(name)))
+
+    def test_forged_views(self):
+        many = ", ".join(f"TABLE_DOC t{i}" for i in range(9))
+        for select_, word in (
+            (f"count(*) AS value FROM {many}", "more work"),
+            ("randomblob(9) AS value", "does more than hold records"),
+            ("load_extension('x') AS value", "unsafe use of load_extension"),
+        ):
+            run = self.open(self.changed(f"CREATE VIEW zz AS SELECT {select_}"))
+            with self.subTest(select_), self.assertRaisesRegex(gpuprof.Error, word):
+                list(iter(run.zz))
+            run.close()
+
+    def test_forged_names(self):
+        run = self.open(self.changed(
+            'CREATE TABLE "a ""; DROP TABLE RUN" ("b "" c" INT, "b "" d"); '
+            """INSERT INTO "a ""; DROP TABLE RUN" VALUES(1, 'x'); """
+            "INSERT INTO StringTable(_id_, value) VALUES(99999, CAST(x'ff41fe' AS TEXT)); "
+            "UPDATE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL SET name = 99999; "
+            f"UPDATE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL SET start = {-(2**63)}"
+        ))  # fmt: skip
+        self.assertEqual(list(run.table('a "; DROP TABLE RUN').dicts()),
+                         [{'b " c': 1, 'b " d': "x"}])  # fmt: skip
+        names = {row[0] for row in run.kernels.columns("name")}
+        self.assertEqual(names, {"\ufffdA\ufffd"})
+        self.assertEqual({row[0] for row in run.kernels.columns("start")}, {-(2**63)})
+        if pandas:
+            self.assertEqual(set(run.kernels.pandas()["name"]), names)
+            self.assertEqual(set(run.kernels.polars()["name"]), names)
+
+    def test_cut_and_damaged_files(self):
+        content = self.vector_add.read_bytes()
+        copy = self.folder / "copy.sqlite"
+        for cut in (0, 100, len(content) // 2, len(content) - 1000):
+            copy.write_bytes(content[:cut])
+            self.read_all(copy)
+        for start in range(100, len(content), len(content) // 4):
+            damaged = bytearray(content)
+            damaged[start : start + 600] = bytes(reversed(damaged[start : start + 600]))
+            copy.write_bytes(damaged)
+            self.read_all(copy)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,158 @@
+"""Checks of what is counted by instruction: examples/count_lines.cu says what each line does."""
+
+import collections
+
+from check import EXAMPLES, Skipped, check
+from frameworks import python
+from metrics import MEASURING, measure
+
+SOURCE = EXAMPLES / "count_lines.cu"
+LAUNCHES = 3
+WARPS = LAUNCHES * 64 * 1024 // 32
+ALL = "global_access,shared_access,branch,instruction_execution"
+PREFIX = "CUPTI_ACTIVITY_KIND_"
+
+
+def count(c, command, stdout=True):
+    with MEASURING:
+        database = c.gpuprof(command, "--source-level-analysis", ALL, stdout=stdout)
+    told = [line for line in database.outcome.stderr.splitlines() if "SASS" in line]
+    if told and not database.one("SELECT count(*) FROM SASS_METRIC"):
+        raise Skipped(told[0])
+    c.equal(told, [], "told")
+    c.seen["stderr"] = database.outcome.stderr.strip()
+    c.seen["metrics"] = [row[0] for row in database.rows("SELECT metric FROM SASS_METRIC")]
+    return database
+
+
+def lines():
+    """NAME of "// counts: NAME" -> number of its line."""
+    found = {}
+    for number, line in enumerate(SOURCE.read_text().splitlines(), 1):
+        _, comment, name = line.partition("// counts: ")
+        if comment:
+            found[name.strip()] = number
+    return found
+
+
+def rows_at(database, table, columns, line):
+    return database.rows(
+        f"""SELECT {columns} FROM {PREFIX}{table} AS t
+            JOIN {PREFIX}SOURCE_LOCATOR AS l ON l.id = t.sourceLocatorId
+             AND l.processId = t.processId
+            JOIN StringTable AS s ON s._id_ = l.fileName
+            WHERE s.value LIKE '%count_lines.cu' AND l.lineNumber = ? ORDER BY pcOffset""",
+        line,
+    )
+
+
+def raw(database, line):
+    """All that was counted at a line, to be printed."""
+    values = collections.defaultdict(dict)
+    for pc, metric, value in database.rows(
+        "SELECT pc, metric, value FROM sass_metrics WHERE line = ? AND file LIKE '%count_lines.cu'",
+        line,
+    ):
+        values[hex(pc)][metric] = value
+    return dict(values)
+
+
+@check
+def instructions_of_lines(c):
+    """Each memory access and branch: executions, threads, sectors, wavefronts, divergence. Exact."""
+    database = count(c, [c.example("count_lines"), str(LAUNCHES)])
+    c.sound(database)
+    c.equal(database.one("SELECT count(*) FROM kernels"), 5 * LAUNCHES, "kernels")
+    numbers = lines()
+    for text in database.outcome.stdout.decode().splitlines():
+        name, *rest = text.split()
+        executed, threads, sectors, ideal, wavefronts, without_conflicts, diverged = map(int, rest)
+        line = numbers[name]
+        load = 256 if name.endswith("load") else 0
+        if sectors:
+            table = "GLOBAL_ACCESS"
+            columns = "flags, executed, threadsExecuted, l2_transactions, theoreticalL2Transactions"
+            wanted = (load, 1, threads, sectors, ideal)
+        elif wavefronts:
+            table = "SHARED_ACCESS"
+            columns = (
+                "flags, executed, threadsExecuted, sharedTransactions, "
+                "theoreticalSharedTransactions"
+            )
+            wanted = (load, 1, threads, wavefronts, without_conflicts)
+        else:
+            table = "BRANCH"
+            columns = "0, executed, threadsExecuted, diverged"
+            wanted = (0, 1, threads, diverged)
+        wanted = (wanted[0], *(executed * each for each in wanted[1:]))
+        c.equal(
+            rows_at(database, table, columns, line),
+            [wanted],
+            f"{table} of {name} (line {line}): {columns}; raw {raw(database, line)}",
+        )
+
+
+@check
+def instructions_in_a_row(c):
+    """In kernels without branches each instruction is executed once by each warp."""
+    database = count(c, [c.example("count_lines"), str(LAUNCHES)])
+    for kernel in ("side_by_side", "far_apart", "transposed"):
+        rows = database.rows(
+            """SELECT pc, sum(value) FROM sass_metrics
+               WHERE short_name = ? AND metric = 'inst_executed' GROUP BY pc ORDER BY pc""",
+            kernel,
+        )
+        c.equal(
+            [pc for pc, _ in rows], list(range(0, 16 * len(rows), 16)), f"instructions of {kernel}"
+        )
+        c.equal({value for _, value in rows}, {WARPS}, f"executions in {kernel}: {rows}")
+        c.expect(len(rows) >= 8, f"{len(rows)} instructions in {kernel}")
+        c.seen[f"threads in {kernel}"] = database.rows(
+            """SELECT metric, value, count(*) FROM sass_metrics
+               WHERE short_name = ? AND metric LIKE 'thread%' GROUP BY 1, 2""",
+            kernel,
+        )
+
+
+@check
+def instructions_against_metrics(c):
+    """What instructions count adds up to what the range profiler counts for the kernels."""
+    command = [c.example("count_lines"), str(LAUNCHES)]
+    counted = count(c, command)
+    metrics = ["inst_executed", "thread_inst_executed", "thread_inst_executed_pred_on"]
+    measured = measure(c, command, [f"smsp__sass_{metric}.sum" for metric in metrics])
+    for metric in metrics:
+        c.equal(
+            counted.counts(
+                "SELECT short_name, sum(value) FROM sass_metrics WHERE metric = ? GROUP BY 1",
+                metric,
+            ),
+            measured.counts(
+                "SELECT short_name, sum(value) FROM kernel_metrics WHERE metric = ? GROUP BY 1",
+                f"smsp__sass_{metric}.sum",
+            ),
+            metric,
+        )
+
+
+@check
+def instructions_of_modules(c):
+    """A module that the program makes and unloads."""
+    database = count(c, [c.example("nvrtc")])
+    c.sound(database)
+    functions = database.counts(
+        "SELECT short_name, sum(value) FROM sass_metrics WHERE metric = 'inst_executed' GROUP BY 1"
+    )
+    kernels = {name for (name,) in database.rows("SELECT DISTINCT short_name FROM kernels")}
+    c.equal(set(functions), kernels, "functions that were counted, and kernels")
+    c.seen["functions"] = functions
+
+
+@check
+def instructions_of_torch(c):
+    command = [python(c, "torch"), EXAMPLES / "train.py", "--steps", "2"]
+    database = count(c, command, stdout=False)
+    functions = database.one("SELECT count(DISTINCT mangled_name) FROM sass_metrics")
+    kernels = database.one("SELECT count(DISTINCT mangled_name) FROM kernels")
+    c.expect(functions >= kernels > 0, f"{functions} functions, {kernels} kernels")
+    c.seen["functions"] = functions

@@ -1,0 +1,38 @@
+// What tests of damaged and forged streams ask of a loader.
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <string>
+
+#include "libprof/store/loader.hpp"
+
+namespace gpuprof::test {
+
+// A sanitizer keeps freed memory: how much there is says nothing about the loader.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+
+inline store::Loader bare_loader() {
+  return store::Loader(store::Database(":memory:", store::Database::Mode::create),
+                       {.live = false, .indexes = false});
+}
+
+inline std::int64_t count(store::Loader& loader, const std::string& table) {
+  return loader.database().integer("SELECT count(*) FROM " + table).value();
+}
+
+inline std::int64_t malformed(store::Loader& loader) {
+  return loader.database()
+      .integer("SELECT sum(value) FROM STATISTIC WHERE name = 'frames_malformed'")
+      .value_or(0);
+}
+
+inline void check_sound(store::Loader& loader) {
+  CHECK(loader.database().text("PRAGMA integrity_check") == "ok");
+}
+
+}  // namespace gpuprof::test

@@ -1,0 +1,277 @@
+// The C ABI against what SQLite gives for the same questions. No JSON and no C++ cross it.
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <string>
+#include <thread>
+
+#include "libprof/base/temporary_folder.hpp"
+#include "libprof/base/utf8.hpp"
+#include "libprof/c_api/gpuprof.h"
+#include "libprof/record/recorder.hpp"
+
+using namespace gpuprof;
+using store::Database;
+
+namespace {
+
+// A value of a column as text; NULL is "-".
+std::string value(const ArrowSchema& schema, const ArrowArray& array, std::int64_t row) {
+  const auto valid = [](const ArrowArray& of, std::int64_t at) {
+    const auto* bits = static_cast<const std::uint8_t*>(of.n_buffers > 0 ? of.buffers[0] : nullptr);
+    return !bits || (bits[at / 8] >> at % 8 & 1);
+  };
+  const std::string format = schema.format;
+  if (format == "n" || !valid(array, row)) return "-";
+  const auto bytes = [&](const ArrowArray& of, std::int64_t at) {
+    const auto* ends = static_cast<const std::int64_t*>(of.buffers[1]);
+    return std::string(static_cast<const char*>(of.buffers[2]) + ends[at],
+                       static_cast<std::size_t>(ends[at + 1] - ends[at]));
+  };
+  if (schema.dictionary) {
+    const std::int32_t index = static_cast<const std::int32_t*>(array.buffers[1])[row];
+    REQUIRE(index < array.dictionary->length);
+    return bytes(*array.dictionary, index);
+  }
+  if (format == "l") return std::to_string(static_cast<const std::int64_t*>(array.buffers[1])[row]);
+  if (format == "i") return std::to_string(static_cast<const std::int32_t*>(array.buffers[1])[row]);
+  if (format == "g") {
+    const double real = static_cast<const double*>(array.buffers[1])[row];
+    return "r" + std::to_string(real);
+  }
+  if (format == "b") {
+    return static_cast<const std::uint8_t*>(array.buffers[1])[row / 8] >> row % 8 & 1 ? "1" : "0";
+  }
+  REQUIRE(format == "Z");
+  return "x" + bytes(array, row);
+}
+
+// "name:format name:format" and then the rows: values with "|" between them, a blank after each
+// row.
+std::string drained(ArrowArrayStream& stream) {
+  ArrowSchema schema{};
+  REQUIRE(stream.get_schema(&stream, &schema) == 0);
+  std::string text;
+  for (std::int64_t i = 0; i < schema.n_children; ++i) {
+    const ArrowSchema& column = *schema.children[i];
+    text += std::string(column.name) + ":" + (column.dictionary ? "t" : column.format) + " ";
+  }
+  while (true) {
+    ArrowArray chunk{};
+    REQUIRE(stream.get_next(&stream, &chunk) == 0);
+    if (!chunk.release) break;
+    for (std::int64_t row = 0; row < chunk.length; ++row) {
+      for (std::int64_t i = 0; i < chunk.n_children; ++i) {
+        text += (i > 0 ? "|" : "") + value(*schema.children[i], *chunk.children[i], row);
+      }
+      text += ' ';
+    }
+    chunk.release(&chunk);
+  }
+  schema.release(&schema);
+  stream.release(&stream);
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
+class Fixture {
+ public:
+  Fixture() : path_(folder_ / "run.sqlite") {
+    const std::string capture = GPUPROF_SOURCE_DIR "/tests/captures/vector_add.gpcap";
+    wire::CaptureReader reader(capture);
+    record::Recorder recorder(
+        {.output = path_, .files = {}, .loader = {.live = false}, .capture = {}});
+    wire::Frame frame;
+    while (reader.next(frame)) recorder.take(std::move(frame));
+    recorder.finish();
+  }
+  ~Fixture() { gpuprof_close(run_); }
+
+  void change(const std::string& sql) { Database(path_, Database::Mode::read_write).execute(sql); }
+  gpuprof_run* run() {
+    if (!run_) REQUIRE(gpuprof_open(path_.c_str(), &run_) == 0);
+    return run_;
+  }
+  std::string table(const std::string& request) {
+    ArrowArrayStream stream;
+    if (const int code = gpuprof_table(run(), request.c_str(), &stream)) {
+      CHECK(!stream.release);
+      return std::to_string(code) + " " + gpuprof_error(run());
+    }
+    return drained(stream);
+  }
+  std::string sql(const std::string& sql) {
+    ArrowArrayStream stream;
+    if (const int code = gpuprof_sql(run(), sql.c_str(), &stream)) {
+      return std::to_string(code) + " " + gpuprof_error(run());
+    }
+    return drained(stream);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  TemporaryFolder folder_;
+  std::string path_;
+  gpuprof_run* run_ = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("c_api: the types of a table's columns are the schema's, whatever it holds") {
+  Fixture file;
+  file.change("DELETE FROM CUPTI_ACTIVITY_KIND_MEMSET");
+  CHECK(file.table(R"({"table": "cupti_activity_kind_memset",
+                       "columns": ["start", "memoryKind", "_id_", "isAsync"]})")
+            .starts_with("5 the table CUPTI_ACTIVITY_KIND_MEMSET has no column isAsync"));
+  CHECK(file.table(R"({"table": "CUPTI_ACTIVITY_KIND_MEMSET",
+                       "columns": ["start", "memoryKind", "_id_"]})") ==
+        "start:l memoryKind:t _id_:l");
+  // A table that the file lacks.
+  file.change("DROP VIEW IF EXISTS memsets; DROP TABLE CUPTI_ACTIVITY_KIND_MEMSET");
+  CHECK(file.table(R"({"table": "CUPTI_ACTIVITY_KIND_MEMSET", "columns": ["start"]})") ==
+        "start:l");
+}
+
+TEST_CASE("c_api: names and enums are texts, or raw; what does not fit is NULL") {
+  Fixture file;
+  file.change(
+      "DELETE FROM CUPTI_ACTIVITY_KIND_MEMCPY; DELETE FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;"
+      "INSERT INTO StringTable(_id_, value, demangled) VALUES(900, '_Z1fv', 'f()'), (901, x'ff41', "
+      "NULL);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY(_id_, copyKind, bytes) "
+      "VALUES(1, 1, NULL), (2, NULL, 7), (3, 99, 'a text'), (4, 2, 1 << 40);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL(_id_, name, start, deviceId) "
+      "VALUES(1, 900, 5, 0), (2, 0, 6, 1), (3, 901, 7, 0), (4, 12345, 8, 0), (5, 900, 9, NULL)");
+  CHECK(
+      file.table(R"({"table": "CUPTI_ACTIVITY_KIND_MEMCPY", "columns": ["copyKind", "bytes"]})") ==
+      "copyKind:t bytes:l HtoD|- -|7 99|- DtoH|1099511627776");
+  CHECK(file.table(R"({"table": "CUPTI_ACTIVITY_KIND_MEMCPY", "columns": ["copyKind"],
+                       "raw": true})") == "copyKind:i 1 - 99 2");
+  const std::string kernels =
+      R"({"table": "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "columns": ["name", "_id_"])";
+  CHECK(file.table(kernels + "}") ==
+        "name:t _id_:l f()|1 -|2 \xef\xbf\xbd"
+        "A|3 -|4 f()|5");
+  SECTION("conditions") {
+    CHECK(file.table(kernels + R"(, "from": 6, "to": 8})") ==
+          "name:t _id_:l -|2 \xef\xbf\xbd"
+          "A|3");
+    CHECK(file.table(kernels + R"(, "devices": [1]})") == "name:t _id_:l -|2");
+    CHECK(file.table(kernels + R"(, "devices": []})") == "name:t _id_:l");
+    CHECK(file.table(kernels + R"(, "matches": {"name": "^f"}})") == "name:t _id_:l f()|1 f()|5");
+    CHECK(file.table(kernels + R"x(, "equals": {"name": ["f()"], "_id_": [1, 2]
+  }
+})x") == "name:t _id_:l f()|1");
+    CHECK(file.table(kernels + R"(, "equals": {"deviceId": [null, 1]}})") ==
+          "name:t _id_:l -|2 f()|5");
+    CHECK(file.table(kernels + R"(, "front": [["rank", "int64", 3], ["host", "text", null]],
+                                    "equals": {"_id_": [1]}})") ==
+          "rank:l host:t name:t _id_:l 3|-|f()|1");
+    CHECK(file.table(kernels + R"(, "matches": {"name": "("}})").starts_with("5 "));
+    CHECK(file.table(kernels + R"(, "wher": {}})").starts_with("5 the question for rows: "));
+    CHECK(file.table(R"({"table": "RUN", "from": 3})").starts_with("5 rows of the table RUN"));
+    CHECK(file.table("{").starts_with("5 "));
+  }
+}
+
+TEST_CASE("c_api: views and their conditions") {
+  Fixture file;
+  CHECK(file.table(R"({"table": "kernels", "columns": ["short_name", "grid"],
+                       "equals": {"stream_id": [7]}, "matches": {"name": "vec"}, "devices": [0]})") ==
+        file.sql("SELECT short_name, grid FROM kernels WHERE stream_id = 7 AND device_id = 0"));
+  CHECK(file.table(R"({"table": "kernels", "columns": ["none"]})") ==
+        "5 kernels has no column none");
+  CHECK(file.table(R"({"table": "devices", "from": 3})") == "5 devices has no column start");
+  CHECK(file.table(R"({"table": "nothing"})") == "5 the file has no table or view nothing");
+  file.change("CREATE VIEW \"a \"\" b\" AS SELECT 'x' AS \"c \"\" d\"");
+  CHECK(file.table(R"({"table": "a \" b", "columns": ["c \" d"]})") == "c \" d:t x");
+}
+
+TEST_CASE("c_api: a column of an answer has the type that fits its values") {
+  Fixture file;
+  CHECK(file.sql("SELECT 1 AS a, 2.5 AS b, 'c' AS c, x'41' AS d, NULL AS e UNION ALL "
+                 "SELECT 2, 3, 4, NULL, NULL") ==
+        "a:l b:g c:t d:Z e:n 1|r2.500000|c|xA|- 2|r3.000000|4|-|-");
+  CHECK(file.sql("SELECT start, name FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL WHERE 0") ==
+        "start:l name:l");
+  CHECK(file.sql("DELETE FROM RUN").starts_with("5 only questions are answered"));
+  CHECK(file.sql("SELECT * FROM nowhere").starts_with("5 no such table"));
+  CHECK(std::string(gpuprof_hint(file.run())) != "");
+  CHECK(file.sql("SELECT 1 AS a") == "a:l 1");
+  CHECK(std::string(gpuprof_error(file.run())).empty());
+}
+
+TEST_CASE("c_api: texts about a file, and reports") {
+  Fixture file;
+  const char* text = nullptr;
+  REQUIRE(gpuprof_contents(file.run(), &text) == 0);
+  CHECK(std::string(text).find("\"format\":\"gpuprof\"") != std::string::npos);
+  REQUIRE(gpuprof_catalogue(file.run(), &text) == 0);
+  CHECK(std::string(text).find("\"name\":\"kernels\"") != std::string::npos);
+  REQUIRE(gpuprof_report(file.run(), "gpu-trace", "text", &text) == 0);
+  CHECK(std::string(text).find("[CUDA memcpy HtoD]") != std::string::npos);
+  CHECK(gpuprof_report(file.run(), "gpu-race", "text", &text) == 5);
+  CHECK(std::string(gpuprof_hint(file.run())).find("gpu-trace") != std::string::npos);
+  CHECK(gpuprof_report(file.run(), "", "html", &text) == 5);
+  CHECK(gpuprof_abi_version() == GPUPROF_ABI_VERSION);
+}
+
+TEST_CASE("c_api: a file that is none, and a run that is none") {
+  gpuprof_run* run = nullptr;
+  CHECK(gpuprof_open("/nowhere/run.sqlite", &run) == 20);
+  REQUIRE(run);
+  CHECK(std::string(gpuprof_error(run)).find("/nowhere/run.sqlite") != std::string::npos);
+  ArrowArrayStream stream;
+  CHECK(gpuprof_table(run, R"({"table": "RUN"})", &stream) == 5);
+  CHECK(!stream.release);
+  gpuprof_close(run);
+  gpuprof_close(nullptr);
+}
+
+TEST_CASE("c_api: streams outlive their run, and are joined") {
+  ArrowArrayStream streams[2], joined;
+  {
+    Fixture file;
+    REQUIRE(gpuprof_sql(file.run(), "SELECT 1 AS a, 'x' AS b", &streams[0]) == 0);
+    REQUIRE(gpuprof_sql(file.run(), "SELECT 2 AS a, 'y' AS b", &streams[1]) == 0);
+    REQUIRE(gpuprof_join(streams, 2, &joined) == 0);
+    CHECK(!streams[0].release);
+    CHECK(drained(joined) == "a:l b:t 1|x 2|y");
+    REQUIRE(gpuprof_sql(file.run(), "SELECT 1 AS a", &streams[0]) == 0);
+    REQUIRE(gpuprof_sql(file.run(), "SELECT 'x' AS a", &streams[1]) == 0);
+    CHECK(gpuprof_join(streams, 2, &joined) == 5);
+    CHECK(!joined.release);
+    REQUIRE(gpuprof_sql(file.run(), "SELECT 3 AS a", &streams[0]) == 0);
+  }
+  CHECK(drained(streams[0]) == "a:l 3");
+}
+
+TEST_CASE("c_api: another thread ends a call", "[tsan]") {
+  Fixture file;
+  gpuprof_run* run = file.run();
+  int code = 0;
+  std::atomic<bool> over = false;
+  std::thread caller([&] {
+    ArrowArrayStream stream;
+    code = gpuprof_sql(run,
+                       "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+                       "SELECT max(i) FROM n",
+                       &stream);
+    over = true;
+  });
+  while (!over) {
+    gpuprof_stop(run);
+    std::this_thread::yield();
+  }
+  caller.join();
+  CHECK(code == GPUPROF_STOPPED);
+  CHECK(file.sql("SELECT 1 AS a") == "a:l 1");
+}
+
+TEST_CASE("c_api: bytes that are no UTF-8") {
+  CHECK(valid_utf8("a\xc3\xa4\xf0\x9f\x98\x80") == "a\xc3\xa4\xf0\x9f\x98\x80");
+  const std::string replaced = "\xef\xbf\xbd";
+  CHECK(valid_utf8("\xc3") == replaced);
+  CHECK(valid_utf8("\xc0\x80z") == replaced + replaced + "z");
+  CHECK(valid_utf8("\xed\xa0\x80") == replaced + replaced + replaced);
+}
