@@ -10,6 +10,7 @@ namespace gpuprof::app {
   X(replay_command)         \
   X(info_command)           \
   X(query_command)          \
+  X(memory_command)         \
   X(slice_command)          \
   X(truncate_command)       \
   X(finish_command)         \

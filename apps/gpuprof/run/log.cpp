@@ -22,7 +22,14 @@ struct WriteFailed {
   int error;  // errno
 };
 
-// Whether text is UTF-8, by the user's locale.
+// A document for programs: nothing else is written among it.
+bool wants_document(const Options& options) {
+  return options.reports.layout == report::Layout::json ||
+         options.reports.layout == report::Layout::plain_csv;
+}
+
+}  // namespace
+
 bool has_unicode() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* value = std::getenv(name);
@@ -33,14 +40,6 @@ bool has_unicode() {
   }
   return false;
 }
-
-// A document for programs: nothing else is written among it.
-bool wants_document(const Options& options) {
-  return options.reports.layout == report::Layout::json ||
-         options.reports.layout == report::Layout::plain_csv;
-}
-
-}  // namespace
 
 // A descriptor with a buffer: std::cerr has none, and a trace has millions of lines. Throws
 // WriteFailed, once; from then on it swallows what it gets.

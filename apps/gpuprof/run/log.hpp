@@ -14,6 +14,9 @@
 
 namespace gpuprof::app {
 
+// Whether text is UTF-8, by the user's locale.
+bool has_unicode();
+
 // Reports belong to the main thread; messages may come from any. SIGPIPE should be ignored: a
 // reader that goes away ends the writing and nothing else.
 class Log {
