@@ -11,6 +11,7 @@ namespace gpuprof::app {
   X(info_command)           \
   X(query_command)          \
   X(memory_command)         \
+  X(timeline_command)       \
   X(slice_command)          \
   X(truncate_command)       \
   X(finish_command)         \

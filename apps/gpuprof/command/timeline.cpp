@@ -1,0 +1,150 @@
+// gpuprof timeline: how busy GPUs were over time, in a terminal.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "apps/gpuprof/command/progress.hpp"
+#include "apps/gpuprof/command/standard_output.hpp"
+#include "apps/gpuprof/commands.hpp"
+#include "apps/gpuprof/run/log.hpp"
+#include "libprof/base/error.hpp"
+#include "libprof/base/printable.hpp"
+#include "libprof/read/profile_file.hpp"
+#include "libprof/timeline/timeline.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+constexpr std::size_t narrowest = 60, widest = 1000;
+
+struct Arguments {
+  std::string file;
+  std::string from, to, nvtx;
+  std::string width, streams;
+  bool ascii = false;
+};
+
+Error wrong_value(const std::string& option, const std::string& takes) {
+  return Error(option + " takes " + takes, "", ExitCode::bad_option);
+}
+
+std::size_t number(const std::string& option, const std::string& value, std::size_t least,
+                   std::size_t most) {
+  std::size_t parsed = 0;
+  const char* end = value.data() + value.size();
+  const auto [stop, failed] = std::from_chars(value.data(), end, parsed);
+  if (failed != std::errc() || stop != end || parsed < least || parsed > most) {
+    throw wrong_value(option,
+                      "a number from " + std::to_string(least) + " to " + std::to_string(most));
+  }
+  return parsed;
+}
+
+reading::Moment moment(const std::string& option, const std::string& value) {
+  if (value.empty()) return {};
+  const auto parsed = reading::parse_moment(value);
+  if (!parsed) throw wrong_value(option, std::string(reading::moment_words));
+  return *parsed;
+}
+
+std::size_t terminal_width() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 120;
+  return std::clamp<std::size_t>(size.ws_col, narrowest, widest);
+}
+
+int show(Arguments arguments) {
+  if (!arguments.nvtx.empty()) arguments.from = arguments.to = "nvtx:" + arguments.nvtx;
+  timeline::Options options{.from = moment("--from", arguments.from),
+                            .to = moment("--to", arguments.to)};
+  if (options.from.ns && options.to.ns && *options.from.ns >= *options.to.ns) {
+    throw Error("--from is not before --to", "", ExitCode::bad_option);
+  }
+  if (!arguments.streams.empty()) options.streams = number("--streams", arguments.streams, 0, 256);
+  const std::size_t width = arguments.width.empty()
+                                ? terminal_width()
+                                : number("--width", arguments.width, narrowest, widest);
+  options.columns = width - timeline::margin();
+  reading::ProfileFile file(arguments.file);
+  Progress progress;
+  timeline::Timeline timeline;
+  try {
+    file.read(
+        [&](store::Database& database) {
+          database.watch([] { return Progress::interrupted() != 0; });
+          timeline = timeline::read(database, options, [&] {
+            progress.show("reading");
+            if (Progress::interrupted() != 0) {
+              throw store::DatabaseError("interrupted", "", ExitCode::import_failed,
+                                         store::DatabaseError::Kind::interrupted);
+            }
+          });
+        },
+        [&](std::string_view what) { progress.show(what); });
+  } catch (const store::DatabaseError& error) {
+    if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
+    return 128 + Progress::interrupted();
+  }
+  progress.clear();
+  const int code = print_to_standard_output(
+      [&] { std::cout << timeline::text(timeline, has_unicode() && !arguments.ascii); });
+  if (code != 0) return code;
+  for (const std::string& note : file.notes()) {
+    std::cerr << "gpuprof: " << printable_lines(note) << '\n';
+  }
+  return file.damaged() ? static_cast<int>(ExitCode::import_failed) : 0;
+}
+
+std::function<int()> declare(Grammar& grammar) {
+  auto arguments = std::make_shared<Arguments>();
+  grammar.take({.name = "file",
+                .to = &arguments->file,
+                .help = "A profile, also one that is being written",
+                .placeholder = "FILE",
+                .required = true});
+  grammar.take({.name = "--from",
+                .to = &arguments->from,
+                .help = "Show the time from here on, counted from the run's first record: 1.5 or "
+                        "1.5s, 20ms, 7us, 12ns; nvtx:NAME: where the first NVTX range of that name "
+                        "begins, and behind --to where it ends",
+                .placeholder = "TIME"});
+  grammar.take({.name = "--to",
+                .to = &arguments->to,
+                .help = "Show the time before this",
+                .placeholder = "TIME"});
+  grammar.take({.name = "--nvtx",
+                .to = &arguments->nvtx,
+                .help = "The same as --from nvtx:NAME --to nvtx:NAME",
+                .placeholder = "NAME"});
+  grammar.take({.name = "--streams",
+                .to = &arguments->streams,
+                .help = "Lines for the busiest streams of each GPU; 8 unless given",
+                .placeholder = "N"});
+  grammar.take({.name = "--width",
+                .to = &arguments->width,
+                .help = "Characters of a line; the terminal's unless given, or 120",
+                .placeholder = "N"});
+  grammar.take({.name = "--ascii", .to = &arguments->ascii, .help = "No Unicode characters"});
+  grammar.footer(
+      "\nA character is a span of time, and its height how much of it the GPU or the stream was "
+      "busy;\na blank is none. Before it stands the share of all the time shown. NVTX ranges are "
+      "those of the\nthread whose outermost ranges took most time; a dot is a range, or several, "
+      "too short for a\nname. gpuprof query FILE gpu_gaps has the gaps in numbers.");
+  return [arguments] { return show(*arguments); };
+}
+
+}  // namespace
+
+extern const Subcommand timeline_command{
+    .name = "timeline",
+    .usage = "FILE [--from TIME] [--to TIME] [--nvtx NAME]",
+    .help = "Draw in the terminal how busy GPUs and streams were over time",
+    .declare = declare,
+};
+
+}  // namespace gpuprof::app
