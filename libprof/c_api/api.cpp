@@ -41,6 +41,11 @@ int gpuprof_sql(gpuprof_run* run, const char* sql, ArrowArrayStream* stream) {
   return run->sql(sql, stream);
 }
 
+int gpuprof_memory(gpuprof_run* run, const char* request, ArrowArrayStream* stream) {
+  *stream = {};
+  return run->memory(request, stream);
+}
+
 int gpuprof_join(ArrowArrayStream* streams, int64_t count, ArrowArrayStream* stream) {
   *stream = {};
   try {

@@ -147,6 +147,16 @@ GPUPROF_EXPORT int gpuprof_table(gpuprof_run* run, const char* request,
  * column that it is, or the null type. */
 GPUPROF_EXPORT int gpuprof_sql(gpuprof_run* run, const char* sql, struct ArrowArrayStream* stream);
 
+/* Where the memory went: rows of one of the tables of `gpuprof memory --json`. `request` is a JSON
+ * object:
+ *
+ *   "table": "memory_leaks"                the one member that has to be there
+ *   "by": "nvtx"                           what owners are: library, nvtx, kind, pool (library)
+ *   "points": 1000                         of memory_timeline (0)
+ *   "front": [["rank", "int64", 3]]        as above */
+GPUPROF_EXPORT int gpuprof_memory(gpuprof_run* run, const char* request,
+                                  struct ArrowArrayStream* stream);
+
 /* Chunks of several streams of the same columns, one after the other. Takes the streams, also when
  * it fails. Returns 0, 5 if their columns differ, or 4. */
 GPUPROF_EXPORT int gpuprof_join(struct ArrowArrayStream* streams, int64_t count,

@@ -12,6 +12,7 @@
 #include "libprof/base/text.hpp"
 #include "libprof/base/utf8.hpp"
 #include "libprof/c_api/known.hpp"
+#include "libprof/c_api/memory_rows.hpp"
 #include "libprof/c_api/query_rows.hpp"
 #include "libprof/c_api/request.hpp"
 #include "libprof/c_api/stream.hpp"
@@ -255,6 +256,18 @@ int gpuprof_run::sql(const char* sql, ArrowArrayStream* stream) {
     std::vector<ArrowColumn> columns;
     ask([&](store::Database& database) {
       columns = c_api::read_answer(database, sql, [this] { check(); });
+    });
+    *stream = c_api::stream_of(columns);
+  });
+}
+
+int gpuprof_run::memory(const char* request, ArrowArrayStream* stream) {
+  return guarded([&] {
+    const c_api::MemoryRequest wanted = c_api::read_memory_request(request);
+    std::vector<ArrowColumn> columns;
+    ask([&](store::Database& database) {
+      columns =
+          with_front(wanted.request, c_api::read_memory(database, wanted, [this] { check(); }));
     });
     *stream = c_api::stream_of(columns);
   });

@@ -23,6 +23,7 @@ struct gpuprof_run {
   int catalogue(const char** text);
   int table(const char* request, ArrowArrayStream* stream);
   int sql(const char* sql, ArrowArrayStream* stream);
+  int memory(const char* request, ArrowArrayStream* stream);
   int report(const char* names, const char* layout, const char** text);
   int notes(const char** text);
 

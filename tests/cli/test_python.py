@@ -238,6 +238,34 @@ class Questions(Files):
         json.loads(self.run_.report(layout="json"))
         self.assertEqual(self.run_.summary(), self.run_.report())
 
+    def test_memory_has_the_rows_of_the_command(self):
+        run = self.open(self.vector_add)
+        ran = subprocess.run(
+            [GPUPROF, "memory", self.vector_add, "--json", "--by", "nvtx", "--peak", "--leaks",
+             "--timeline"], capture_output=True, check=True,
+        )  # fmt: skip
+        printed = {table["table"]: table["rows"] for table in json.loads(ran.stdout)["tables"]}
+        memory = run.memory
+        for name, rows in (
+            ("memory_devices", memory.devices()),
+            ("memory_peaks", memory.peak()),
+            ("memory_owners", memory.by("nvtx")),
+            ("memory_leaks", memory.leaks(by="nvtx")),
+            ("memory_processes", memory.processes()),
+            ("memory_timeline", memory.timeline()),
+        ):
+            self.assertEqual(list(rows.dicts()), printed[name], name)
+        for rows in (memory.pools(), memory.steps(), memory.failures()):
+            self.assertTrue(rows.schema())
+        both = gpuprof.open([self.vector_add, self.vector_add])
+        self.addCleanup(both.close)
+        self.assertEqual(list(both.memory.peak().schema())[:2], ["rank", "host"])
+        self.assertEqual(len(both.memory.peak()), 2 * len(memory.peak()))
+        with self.assertRaisesRegex(gpuprof.QuestionError, "library, nvtx, kind or pool"):
+            list(memory.by("stack"))
+        with self.assertRaisesRegex(gpuprof.QuestionError, "100000"):
+            list(memory.timeline(points=-1))
+
     def test_several_files_are_one(self):
         for name in ("a", "b"):
             shutil.copy(self.vector_add, self.folder / f"part-{name}.sqlite")

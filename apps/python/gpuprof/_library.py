@@ -83,6 +83,7 @@ def library():
                 ("notes", number, run, out),
                 ("table", number, run, text, stream),
                 ("sql", number, run, text, stream),
+                ("memory", number, run, text, stream),
                 ("report", number, run, text, text, out),
                 ("join", number, stream, ctypes.c_int64, stream),
             ):
@@ -172,7 +173,7 @@ class Handle:
             return text.value.decode()
 
     def stream(self, name, argument):
-        """Of table and sql."""
+        """Of table, sql and memory."""
         with self._lock:
             stream = _arrow.Stream()
             self._call(name, argument.encode(), ctypes.byref(stream.struct))

@@ -5,6 +5,7 @@ import json
 import os
 
 from ._library import FileError, Handle, QuestionError
+from ._memory import Memory
 from ._table import Answer, Table
 
 
@@ -119,6 +120,11 @@ class Run:
     def sql(self, sql):
         """Rows of a SELECT, or WITH ... SELECT. A column has the type that fits all its values."""
         return Answer(lambda: self._only("sql()").stream("sql", sql))
+
+    @property
+    def memory(self):
+        """Where the memory went: run.memory.peak(), .leaks(), .by("nvtx") and others."""
+        return Memory(self._files)
 
     def _only(self, what):
         if len(self._handles) != 1:
