@@ -57,7 +57,7 @@ Error failure(const std::string& path, int error) {
 std::string beginning(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return {};
-  std::array<char, 16> bytes{};
+  std::array<char, 128> bytes{};
   const ssize_t got = read(file, bytes.data(), bytes.size());
   close(file);
   return {bytes.data(), got > 0 ? static_cast<std::size_t>(got) : 0};
@@ -66,8 +66,9 @@ std::string beginning(const std::string& path) {
 constexpr char only_profiles[] = "-f replaces profiles, captures and empty files";
 
 // A file whose kind and size are known.
-std::optional<Error> why_not_replaced(const std::string& path) {
+std::optional<Error> why_not_replaced(const std::string& path, std::string_view begins) {
   const std::string head = beginning(path);
+  if (!begins.empty() && head.starts_with(begins)) return std::nullopt;
   if (head.starts_with(wire::capture_magic)) return std::nullopt;
   if (!head.starts_with("SQLite format 3")) {
     return refusal(path + " is neither a profile nor a capture", only_profiles);
@@ -102,7 +103,7 @@ bool is_companion(const std::string& path, std::string_view suffix) {
 }
 
 // Nobody of this process has it.
-std::optional<Error> why_not_written(const std::string& path, bool overwrite) {
+std::optional<Error> why_not_written(const std::string& path, const FileRules& rules) {
   struct stat link {};
   struct stat status {};
   const bool there = lstat(path.c_str(), &link) == 0;
@@ -119,11 +120,11 @@ std::optional<Error> why_not_written(const std::string& path, bool overwrite) {
     if (!S_ISREG(status.st_mode)) {
       return refusal(path + " is no ordinary file", "give the name of a file");
     }
-    if (!overwrite) {
+    if (!rules.overwrite) {
       return refusal(path + " exists", "choose another name, or replace it with -f");
     }
     if (status.st_size > 0) {
-      if (auto why = why_not_replaced(path)) return why;
+      if (auto why = why_not_replaced(path, rules.begins)) return why;
     }
   }
   for (const std::string_view suffix : companions) {
@@ -132,7 +133,7 @@ std::optional<Error> why_not_written(const std::string& path, bool overwrite) {
     if (!is_companion(beside, suffix)) {
       return refusal(beside + " is in the way", "remove it, or choose another name");
     }
-    if (!there && !overwrite && link.st_size > 0 && suffix != shared_memory) {
+    if (!there && !rules.overwrite && link.st_size > 0 && suffix != shared_memory) {
       return refusal(beside + " is there, of another file that had the name",
                      "choose another name, or replace it with -f");
     }
@@ -192,7 +193,7 @@ void OutputFile::choose_name() {
     std::optional<Error> why;
     if (take_name(name_)) {
       target_ = resolved(name_);
-      why = why_not_written(name_, rules_.overwrite);
+      why = why_not_written(name_, rules_);
       if (!why) return;
       give_name_back(target_);
     } else {
@@ -212,7 +213,7 @@ bool OutputFile::there() const {
 
 void OutputFile::place() {
   if (placed()) return;
-  while (why_not_written(name_, rules_.overwrite) || !replace()) {
+  while (why_not_written(name_, rules_) || !replace()) {
     give_name_back(target_);
     ++number_;
     choose_name();

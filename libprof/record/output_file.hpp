@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/temporary_folder.hpp"
@@ -16,6 +17,8 @@ struct FileRules {
   bool overwrite = false;
   mode_t mode = 0600;     // exactly: the process's umask does not count
   bool numbered = false;  // where the name cannot be had: "x-2.sqlite" for "x.sqlite", and so on
+  // What `overwrite` may replace besides: files that begin so. Empty: none.
+  std::string_view begins = {};
 };
 
 // A file that is made in a private folder beside its place, takes the place when it is told to, and

@@ -1,30 +1,132 @@
 // gpuprof export: a profile for another tool.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <optional>
+#include <system_error>
 
 #include "apps/gpuprof/command/new_profile.hpp"
+#include "apps/gpuprof/command/progress.hpp"
 #include "apps/gpuprof/commands.hpp"
+#include "apps/gpuprof/option/setters.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/shell.hpp"
 #include "libprof/export/for_nvprof.hpp"
+#include "libprof/export/format.hpp"
+#include "libprof/launch/file_name.hpp"
+#include "libprof/read/profile_file.hpp"
+#include "libprof/record/output_file.hpp"
 
 namespace gpuprof::app {
 namespace {
 
 struct Arguments {
   ExcerptJob job;
-  std::string tool;
+  std::string tool, format;
+  std::vector<std::string> processes;
 };
 
-int run(Arguments& arguments) {
-  if (arguments.tool != "nvprof") {
-    throw Error("there is no export for \"" + arguments.tool + "\"",
-                "--for takes nvprof, for nvprof 11.8 and the Visual Profiler",
-                ExitCode::bad_option);
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const exporting::FileFormat* format : exporting::file_formats()) {
+    names.emplace_back(format->name);
   }
+  return names;
+}
+
+int write_for_nvprof(Arguments& arguments) {
   ExcerptJob& job = arguments.job;
+  const reading::Filter& filter = job.file.reports.filter;
+  if (filter.from.given() || filter.to.given() || !filter.kernels.empty() ||
+      !filter.devices.empty() || !arguments.processes.empty() || !arguments.format.empty()) {
+    throw Error("--for nvprof writes the whole profile, without filters and --format",
+                "gpuprof slice writes a part of it first", ExitCode::bad_option);
+  }
   job.options.change = exporting::make_readable_for_nvprof;
   job.options.command = shell_line({"gpuprof", "export", job.input, "--for", arguments.tool});
   return write_excerpt(job);
+}
+
+const exporting::FileFormat& chosen_format(const Arguments& arguments) {
+  const std::string& output = arguments.job.file.output;
+  const exporting::FileFormat* format = arguments.format.empty()
+                                            ? exporting::format_of_file(output)
+                                            : exporting::find_format(arguments.format);
+  if (format) return *format;
+  std::string endings;
+  for (const exporting::FileFormat* each : exporting::file_formats()) {
+    endings += (endings.empty() ? "" : ", ") + std::string(each->ending);
+  }
+  throw Error("the name behind -o does not say which format is wanted",
+              "end it with " + endings + ", or give --format or --for", ExitCode::bad_option);
+}
+
+int write_file(Arguments& arguments) {
+  const Options& file_options = arguments.job.file;
+  const std::string& input = arguments.job.input;
+  const exporting::FileFormat& format = chosen_format(arguments);
+  exporting::ExportOptions options{.filter = file_options.reports.filter};
+  options.filter.check = true;
+  for (const std::string& word : arguments.processes) {
+    const auto process = parse<std::uint32_t>(word);
+    if (!process) throw Error("--process takes ids of processes", "", ExitCode::bad_option);
+    options.processes.push_back(*process);
+  }
+  const std::string output = launch::expand_name(file_options.output, getpid());
+  std::error_code ignored;
+  if (std::filesystem::equivalent(output, input, ignored)) {
+    throw Error("-o names the file that is read", "choose another name", ExitCode::output_failed);
+  }
+  reading::ProfileFile file(input);
+  if (file.problem()) throw Error(*file.problem());
+  const record::FileRules rules{
+      .overwrite = file_options.overwrite, .mode = file_options.file_mode, .begins = format.begins};
+  Progress progress;
+  std::optional<record::OutputFile> made(std::in_place, output, rules);
+  const auto show = [&](std::string_view what) { progress.show(what); };
+  exporting::Visited visited;
+  try {
+    file.read(
+        [&](store::Database& database) {
+          // What was written before damage was met is of no use.
+          made.reset();
+          made.emplace(output, rules);
+          options.name = made->name();
+          visited = exporting::write_format(database, made->path(), format, options, show,
+                                            [] { return Progress::interrupted() != 0; });
+        },
+        show);
+  } catch (const store::DatabaseError& error) {
+    if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
+    return 128 + Progress::interrupted();
+  }
+  made->place();
+  progress.clear();
+
+  const auto say = [&](const std::string& text) {
+    if (!file_options.quiet) std::fprintf(stderr, "gpuprof: %s\n", text.c_str());
+  };
+  for (const std::string& note : file.notes()) say(note);
+  if (visited.without_times > 0) {
+    say(std::to_string(visited.without_times) +
+        " records of GPU work have no times, so they are left out.");
+  }
+  if (visited.markers_only) {
+    say("NVTX ranges are left out: the file has nothing but their ends.");
+  }
+  say(made->name() + ": " + std::to_string(visited.activities) +
+      (visited.activities == 1 ? " activity of " : " activities of ") + input);
+  return file.damaged() ? static_cast<int>(ExitCode::import_failed) : 0;
+}
+
+int run(Arguments& arguments) {
+  if (arguments.tool == "nvprof") return write_for_nvprof(arguments);
+  if (arguments.tool.empty()) return write_file(arguments);
+  throw Error("there is no export for \"" + arguments.tool + "\"",
+              "--for takes nvprof, for nvprof 11.8 and the Visual Profiler", ExitCode::bad_option);
 }
 
 std::function<int()> declare(Grammar& grammar) {
@@ -35,13 +137,35 @@ std::function<int()> declare(Grammar& grammar) {
                 .help = "The profile to export",
                 .placeholder = "FILE",
                 .required = true});
+  grammar.take({.name = "--format",
+                .to = &arguments->format,
+                .help = "What to write, where the name behind -o does not say it by its ending",
+                .placeholder = "FORMAT",
+                .choices = format_names()});
   grammar.take({.name = "--for",
                 .to = &arguments->tool,
                 .help = "The tool that is to read it: nvprof (11.8, and its Visual Profiler)",
-                .placeholder = "TOOL",
-                .required = true});
+                .placeholder = "TOOL"});
+  grammar.take_options(job.file, {"from", "to", "nvtx", "kernels", "devices"});
+  grammar.take({.name = "--process",
+                .to = &arguments->processes,
+                .help = "Activities of these processes alone: ids with commas between",
+                .placeholder = "IDS"});
   take_file_options(grammar, job);
   grammar.require("export-profile");
+  std::string footer = "\nEndings of files, formats and what they are:\n";
+  for (const exporting::FileFormat* format : exporting::file_formats()) {
+    std::string line = "  " + std::string(format->ending);
+    line.resize(std::max<std::size_t>(line.size(), 19), ' ');
+    line += " " + std::string(format->name);
+    line.resize(std::max<std::size_t>(line.size(), 31), ' ');
+    footer += line + " " + std::string(format->help) + "\n";
+  }
+  footer +=
+      "\n"
+      "GPU work without times is left out and counted. Calls point at what they launched.\n"
+      "-f replaces a file of the same format, too.";
+  grammar.footer(footer);
   return [arguments] { return run(*arguments); };
 }
 
@@ -49,10 +173,13 @@ std::function<int()> declare(Grammar& grammar) {
 
 extern const Subcommand export_command{
     .name = "export",
-    .usage = "FILE --for nvprof -o FILE",
-    .help = "Write a profile that nvprof 11.8 and the Visual Profiler read right",
+    .usage = "FILE [--format FORMAT | --for nvprof] -o FILE",
+    .help = "Write a profile for Perfetto, Chrome, speedscope, flame graphs, as CSV, for nvprof",
     .declare = declare,
-    .values = [](std::string_view) -> std::vector<std::string> { return {"nvprof"}; },
+    .values = [](std::string_view name) -> std::vector<std::string> {
+      if (name.ends_with("for")) return {"nvprof"};
+      return name.ends_with("format") ? format_names() : std::vector<std::string>();
+    },
 };
 
 }  // namespace gpuprof::app

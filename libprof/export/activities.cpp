@@ -1,0 +1,259 @@
+#include "libprof/export/activities.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+#include "libprof/derive/gpu_work.hpp"
+#include "libprof/read/merge.hpp"
+#include "schema/traits.hpp"
+
+namespace gpuprof::exporting {
+namespace {
+
+// What is looked up for many rows.
+class Lookups {
+ public:
+  explicit Lookups(reading::Profile& profile) : profile_(profile) {
+    store::Database& database = profile.database();
+    if (database.has_table("LAUNCH_RANGE") && database.has_table("NVTX_PATH")) {
+      path_ = database.prepare(
+          "SELECT p.path FROM main.LAUNCH_RANGE AS r JOIN main.NVTX_PATH AS p ON p.range = r.range"
+          " WHERE r.correlationId = ?1");
+      has_paths_ = true;
+    }
+  }
+
+  std::string_view text(std::int64_t id) {
+    const auto [place, is_new] = texts_.try_emplace(id);
+    if (is_new) place->second = profile_.names().text(id);
+    return place->second;
+  }
+  std::string_view path(std::int64_t correlation) {
+    if (!has_paths_) return {};
+    path_.bind(1, correlation);
+    const std::int64_t id = path_.step() ? path_.integer(0) : 0;
+    path_.reset();
+    return text(id);
+  }
+
+  derive::CorrelationSet launches;
+
+ private:
+  reading::Profile& profile_;
+  bool has_paths_ = false;
+  store::Statement path_;
+  std::unordered_map<std::int64_t, std::string> texts_;
+};
+
+class ActivitySource : public reading::Source {
+ public:
+  ActivitySource(reading::Profile& profile, Lookups& lookups, std::string_view kind,
+                 std::string valid)
+      : Source(profile, {.kind = kind, .valid = std::move(valid)}),
+        profile_(profile),
+        lookups_(lookups) {}
+
+  // Of the row that it is at.
+  virtual const Activity& read() = 0;
+
+ protected:
+  reading::Profile& profile_;
+  Lookups& lookups_;
+  Activity row_;
+};
+
+std::string has_times(std::string_view end) {
+  return "start > 0 AND [" + std::string(end) + "] >= start";
+}
+
+class GpuSource : public ActivitySource {
+ public:
+  GpuSource(reading::Profile& profile, Lookups& lookups, const schema::GpuKind& kind)
+      : ActivitySource(profile, lookups, kind.kind, has_times(kind.end)), work_(kind) {
+    row_.group = Activity::Group::gpu;
+    row_.type = kind.type;
+  }
+  const Activity& read() override {
+    row_.start = start();
+    row_.end = rows_.integer(1);
+    row_.device = rows_.integer(2);
+    row_.context = rows_.integer(3);
+    row_.stream = rows_.integer(4);
+    row_.correlation = rows_.integer(5);
+    row_.process = rows_.integer(6);
+    row_.name = name(rows_.integer(7));
+    row_.path = row_.correlation ? lookups_.path(row_.correlation) : std::string_view();
+    if (!work_.bytes.empty()) row_.bytes = rows_.integer(8);
+    if (work_.is_kernel()) {
+      row_.shape = {{rows_.integer(9), rows_.integer(10), rows_.integer(11)},
+                    {rows_.integer(12), rows_.integer(13), rows_.integer(14)},
+                    rows_.integer(15),
+                    rows_.integer(16),
+                    rows_.integer(17)};
+    }
+    return row_;
+  }
+
+ protected:
+  store::Statement open() override {
+    const auto or_nothing = [](std::string_view column) { return column.empty() ? "0" : column; };
+    return profile_.select(
+        kind(),
+        {"start", work_.end, "deviceId", "contextId", "streamId", "correlationId", "processId",
+         or_nothing(work_.named_by), or_nothing(work_.bytes), "gridX", "gridY", "gridZ", "blockX",
+         "blockY", "blockZ", "registersPerThread", "staticSharedMemory", "dynamicSharedMemory"},
+        where() + " ORDER BY start, [" + std::string(work_.end) + "] DESC");
+  }
+
+ private:
+  std::string_view name(std::int64_t id) {
+    const auto [place, is_new] = names_.try_emplace(id);
+    if (is_new) place->second = profile_.names().gpu_work(work_, id);
+    return place->second;
+  }
+  const schema::GpuKind& work_;
+  std::unordered_map<std::int64_t, std::string> names_;
+};
+
+class CallSource : public ActivitySource {
+ public:
+  CallSource(reading::Profile& profile, Lookups& lookups, const schema::ApiKind& calls)
+      : ActivitySource(profile, lookups, calls.kind, has_times("end")),
+        domain_(reading::domain_of(calls)) {
+    row_.group = Activity::Group::api;
+    row_.type = calls.domain;
+  }
+  const Activity& read() override {
+    row_.start = start();
+    row_.end = rows_.integer(1);
+    row_.correlation = rows_.integer(3);
+    row_.process = rows_.integer(4);
+    row_.thread = rows_.integer(5);
+    row_.launches = row_.correlation && lookups_.launches.contains(row_.correlation);
+    const std::int64_t cbid = rows_.integer(2);
+    const auto [place, is_new] = functions_.try_emplace(cbid);
+    if (is_new) place->second = profile_.names().api(domain_, cbid);
+    row_.name = place->second;
+    return row_;
+  }
+
+ protected:
+  store::Statement open() override {
+    return profile_.select(kind(),
+                           {"start", "end", "cbid", "correlationId", "processId", "threadId"},
+                           where() + " ORDER BY start, [end] DESC");
+  }
+
+ private:
+  const reading::ApiDomain domain_;
+  std::unordered_map<std::int64_t, std::string> functions_;
+};
+
+class SynchronizationSource : public ActivitySource {
+ public:
+  SynchronizationSource(reading::Profile& profile, Lookups& lookups)
+      : ActivitySource(profile, lookups, "SYNCHRONIZATION", has_times("end")) {
+    row_.group = Activity::Group::synchronization;
+    row_.type = "synchronization";
+  }
+  const Activity& read() override {
+    row_.start = start();
+    row_.end = rows_.integer(1);
+    row_.correlation = rows_.integer(3);
+    row_.process = rows_.integer(4);
+    row_.context = rows_.integer(5);
+    row_.stream = rows_.integer(6);
+    const std::int64_t type = rows_.integer(2);
+    // CUpti_ActivitySynchronizationType
+    row_.name = type == 1   ? "Event Synchronize"
+                : type == 2 ? "Stream Wait Event"
+                : type == 3 ? "Stream Synchronize"
+                : type == 4 ? "Context Synchronize"
+                            : "Synchronize";
+    return row_;
+  }
+
+ protected:
+  store::Statement open() override {
+    return profile_.select(
+        kind(), {"start", "end", "type", "correlationId", "processId", "contextId", "streamId"},
+        where() + " ORDER BY start, [end] DESC");
+  }
+};
+
+class RangeSource : public ActivitySource {
+ public:
+  RangeSource(reading::Profile& profile, Lookups& lookups, const reading::Window& window)
+      : ActivitySource(profile, lookups, "MARKER", has_times("stop")), window_(window) {
+    row_.group = Activity::Group::range;
+  }
+  const Activity& read() override {
+    row_.start = start();
+    row_.end = rows_.integer(1);
+    row_.process = rows_.integer(2);
+    row_.thread = rows_.integer(3);
+    row_.name = rows_.integer(4) ? lookups_.text(rows_.integer(4)) : "<unnamed>";
+    row_.domain = lookups_.text(rows_.integer(5));
+    row_.type = rows_.text(6) == "start_end" ? "start_end" : "push_pop";
+    return row_;
+  }
+
+ protected:
+  store::Statement open() override {
+    std::string sql =
+        "SELECT start, stop, processId, threadId, name, domain, kind FROM"
+        " main.NVTX_RANGE WHERE " +
+        valid();
+    if (window_.from) sql += " AND start >= " + std::to_string(*window_.from);
+    if (window_.to) sql += " AND start < " + std::to_string(*window_.to);
+    return profile_.database().prepare(sql + " ORDER BY start, stop DESC, _id_");
+  }
+
+ private:
+  const reading::Window window_;
+};
+
+}  // namespace
+
+Visited visit_activities(reading::Profile& profile, const reading::Window& window,
+                         const std::vector<std::int64_t>& processes,
+                         const std::function<void(const Activity&)>& visit) {
+  Visited visited;
+  Lookups lookups(profile);
+  reading::Merge<ActivitySource> merge;
+  store::Database& database = profile.database();
+  const bool has_ranges = database.has_column("NVTX_RANGE", "stop");
+  visited.markers_only = !has_ranges && profile.has_rows("MARKER");
+  if (has_ranges) merge.add(std::make_unique<RangeSource>(profile, lookups, window));
+  for (const schema::ApiKind& calls : schema::api_kinds) {
+    if (profile.has_rows(calls.kind)) {
+      merge.add(std::make_unique<CallSource>(profile, lookups, calls));
+    }
+  }
+  if (profile.has_rows("SYNCHRONIZATION")) {
+    merge.add(std::make_unique<SynchronizationSource>(profile, lookups));
+  }
+  profile.progress("looking for launches");
+  for (const schema::GpuKind& kind : schema::gpu_kinds) {
+    if (!profile.has_rows(kind.kind)) continue;
+    merge.add(std::make_unique<GpuSource>(profile, lookups, kind));
+    auto rows =
+        profile.select(kind.kind, {"correlationId"},
+                       "WHERE " + has_times(kind.end) + " AND " + profile.filter(kind.kind));
+    while (rows.step()) lookups.launches.add(rows.integer(0));
+    auto lost = profile.select(kind.kind, {"count(*)"}, "WHERE NOT (" + has_times(kind.end) + ")");
+    if (lost.step()) visited.without_times += lost.integer(0);
+  }
+  while (ActivitySource* source = merge.next()) {
+    const Activity& activity = source->read();
+    if (!processes.empty() && !std::ranges::count(processes, activity.process)) continue;
+    if (visited.activities % 65536 == 0) profile.progress("writing");
+    ++visited.activities;
+    visit(activity);
+  }
+  return visited;
+}
+
+}  // namespace gpuprof::exporting

@@ -1,0 +1,54 @@
+// What happened in a run, one after the other, for files of other tools.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libprof/read/profile.hpp"
+
+namespace gpuprof::exporting {
+
+// GPU work, a call of the CUDA API, an NVTX range or a synchronisation. Texts live as long as the
+// visit.
+struct Activity {
+  enum class Group { gpu, api, range, synchronization };
+  Group group = Group::gpu;
+  // Of GPU work as the view gpu_activities has it ("kernel", "memcpy"), of calls "runtime",
+  // "driver" or "internal", of ranges their kind ("push_pop"), else "synchronization".
+  std::string_view type;
+  std::string_view name;
+  std::string_view path;    // NVTX ranges around the launch, " / " between them; empty: none
+  std::string_view domain;  // of a range
+  std::int64_t start = 0, end = 0;
+  std::int64_t process = 0, thread = 0;              // thread: of calls and ranges
+  std::int64_t device = 0, context = 0, stream = 0;  // of GPU work
+  std::int64_t correlation = 0;                      // 0: none
+  bool launches = false;                             // a call: GPU work has its correlation id
+  std::optional<std::int64_t> bytes;
+  struct Shape {
+    std::array<std::int64_t, 3> grid, block;
+    std::int64_t registers, static_memory, dynamic_memory;
+  };
+  std::optional<Shape> shape;  // of a kernel
+
+  std::int64_t duration() const { return end - start; }
+};
+
+struct Visited {
+  std::int64_t activities = 0;
+  std::int64_t without_times = 0;  // GPU work; not visited
+  bool markers_only = false;       // NVTX is there, but its ranges were never put together
+};
+
+// Calls visit(activity) in the order of starts, outer ones before inner ones. `processes`: of these
+// alone; empty: of all. Memory: names, NVTX paths, a bit for each correlation id.
+Visited visit_activities(reading::Profile& profile, const reading::Window& window,
+                         const std::vector<std::int64_t>& processes,
+                         const std::function<void(const Activity&)>& visit);
+
+}  // namespace gpuprof::exporting

@@ -1,0 +1,188 @@
+// Trace events as Chrome's, with the names that PyTorch's Kineto gives to categories and arguments.
+#include <map>
+#include <set>
+#include <utility>
+
+#include "libprof/base/saturating.hpp"
+#include "libprof/derive/gpu_work.hpp"
+#include "libprof/export/format.hpp"
+
+namespace gpuprof::exporting {
+namespace {
+
+constexpr std::string_view trace_begin =
+    "{\"schemaVersion\":1,\"displayTimeUnit\":\"ns\",\"madeBy\":\"gpuprof\",";
+constexpr std::int64_t synchronizations_row = 999'999'999;
+// Rows of GPUs have the device's number as process, so small numbers of processes are moved.
+constexpr std::int64_t most_devices = 1024, moved = 1'000'000'000;
+// Where contexts share a stream's number, the rows of all but the first.
+constexpr std::int64_t other_streams = 1'000'000;
+
+class ChromeWriter : public FormatWriter {
+ public:
+  ChromeWriter(TextFile& file, reading::Profile& profile)
+      : file_(file), profile_(profile), zero_(profile.zero()) {
+    file_ << trace_begin << "\"baseTimeNanoseconds\":" << zero_;
+    store::Database& database = profile.database();
+    if (database.has_column("PROCESS", "rank") &&
+        database.integer("SELECT count(*) FROM main.PROCESS WHERE rank IS NOT NULL") == 1) {
+      const auto rank = database.integer("SELECT rank FROM main.PROCESS WHERE rank IS NOT NULL");
+      file_ << ",\"distributedInfo\":{\"rank\":" << rank.value_or(0) << "}";
+    }
+    file_ << ",\"traceEvents\":[";
+  }
+
+  void add(const Activity& activity) override {
+    const std::pair<std::int64_t, std::int64_t> row = row_of(activity);
+    begin() << "{\"ph\":\"X\",\"cat\":\"" << category(activity)
+            << "\",\"name\":" << in_json(activity.name);
+    place(row);
+    file_ << ",\"ts\":";
+    microseconds(saturating_subtract(activity.start, zero_));
+    file_ << ",\"dur\":";
+    microseconds(activity.duration());
+    file_ << ",\"args\":{";
+    arguments(activity);
+    file_ << "}}";
+    arrow(activity, row);
+  }
+
+  void finish() override { file_ << "\n]}\n"; }
+
+ private:
+  TextFile& begin() {
+    file_ << (first_ ? "\n" : ",\n");
+    first_ = false;
+    return file_;
+  }
+  void place(const std::pair<std::int64_t, std::int64_t>& row) {
+    file_ << ",\"pid\":" << row.first << ",\"tid\":" << row.second;
+  }
+  // With all ns.
+  void microseconds(std::int64_t ns) {
+    if (ns < 0) file_ << "-";
+    const std::uint64_t size =
+        ns < 0 ? -static_cast<std::uint64_t>(ns) : static_cast<std::uint64_t>(ns);
+    const std::string digits = std::to_string(1000 + size % 1000);
+    file_ << size / 1000 << "." << std::string_view(digits).substr(1);
+  }
+
+  static std::string category(const Activity& activity) {
+    switch (activity.group) {
+      case Activity::Group::gpu:
+        return std::string(activity.type == "kernel" ? "" : "gpu_").append(activity.type);
+      case Activity::Group::api: return activity.type == "runtime" ? "cuda_runtime" : "cuda_driver";
+      case Activity::Group::range: return "user_annotation";
+      case Activity::Group::synchronization: break;
+    }
+    return "cuda_sync";
+  }
+
+  void arguments(const Activity& activity) {
+    if (activity.group == Activity::Group::range) {
+      file_ << "\"domain\":" << in_json(activity.domain);
+      return;
+    }
+    file_ << "\"correlation\":" << activity.correlation
+          << ",\"External id\":" << activity.correlation;
+    if (activity.group == Activity::Group::api) return;
+    if (activity.group == Activity::Group::gpu) file_ << ",\"device\":" << activity.device;
+    file_ << ",\"context\":" << activity.context << ",\"stream\":" << activity.stream;
+    if (activity.process) file_ << ",\"process\":" << activity.process;
+    if (activity.bytes) file_ << ",\"bytes\":" << *activity.bytes;
+    if (!activity.path.empty()) file_ << ",\"nvtx\":" << in_json(activity.path);
+    if (const auto& shape = activity.shape) {
+      const auto three = [&](const char* name, const std::array<std::int64_t, 3>& sizes) {
+        file_ << ",\"" << name << "\":[" << sizes[0] << "," << sizes[1] << "," << sizes[2] << "]";
+      };
+      three("grid", shape->grid);
+      three("block", shape->block);
+      file_ << ",\"registers per thread\":" << shape->registers
+            << ",\"shared memory\":" << saturating_add(shape->static_memory, shape->dynamic_memory);
+    }
+  }
+
+  // From the call to what it launched.
+  void arrow(const Activity& activity, const std::pair<std::int64_t, std::int64_t>& row) {
+    const bool call = activity.group == Activity::Group::api;
+    if (call ? !activity.launches : activity.group != Activity::Group::gpu) return;
+    if (call ? begun_.contains(activity.correlation) : !begun_.contains(activity.correlation)) {
+      return;
+    }
+    if (call) begun_.add(activity.correlation);
+    begin() << "{\"ph\":\"" << (call ? "s" : "f") << "\",\"id\":" << activity.correlation;
+    place(row);
+    file_ << ",\"ts\":";
+    microseconds(saturating_subtract(activity.start, zero_));
+    file_ << ",\"cat\":\"ac2g\",\"name\":\"ac2g\"" << (call ? "}" : ",\"bp\":\"e\"}");
+  }
+
+  std::pair<std::int64_t, std::int64_t> row_of(const Activity& activity) {
+    std::pair<std::int64_t, std::int64_t> row;
+    if (activity.group == Activity::Group::gpu) {
+      const auto [place, is_new] = streams_.try_emplace(
+          {activity.device, activity.process, activity.context, activity.stream}, 0);
+      if (is_new) place->second = stream_row(activity);
+      return {activity.device, place->second};
+    }
+    row.first = activity.process;
+    if (row.first >= 0 && row.first < most_devices) row.first += moved;
+    const bool synchronization = activity.group == Activity::Group::synchronization;
+    row.second = synchronization ? synchronizations_row : activity.thread;
+    if (processes_.insert(row.first).second) {
+      name("process_name", {row.first, 0}, "process " + std::to_string(activity.process));
+    }
+    if (threads_.insert(row).second) {
+      const std::string* given = profile_.names().thread(activity.thread);
+      name("thread_name", row,
+           synchronization ? "synchronizations"
+           : given         ? *given
+                           : "thread " + std::to_string(activity.thread));
+    }
+    return row;
+  }
+
+  std::int64_t stream_row(const Activity& activity) {
+    if (processes_.insert(activity.device).second) {
+      name("process_name", {activity.device, 0}, "GPU " + profile_.names().device(activity.device));
+    }
+    std::int64_t number = activity.stream;
+    while (!threads_.insert({activity.device, number}).second) {
+      number = other_streams + others_++;
+    }
+    name("thread_name", {activity.device, number},
+         "stream " + profile_.names().stream(activity.device, activity.context, activity.stream));
+    return number;
+  }
+
+  void name(const char* what, const std::pair<std::int64_t, std::int64_t>& row,
+            const std::string& text) {
+    begin() << "{\"ph\":\"M\",\"name\":\"" << what << "\"";
+    place(row);
+    file_ << ",\"ts\":0,\"args\":{\"name\":" << in_json(text) << "}}";
+  }
+
+  TextFile& file_;
+  reading::Profile& profile_;
+  const std::int64_t zero_;
+  bool first_ = true;
+  std::int64_t others_ = 0;
+  std::map<std::array<std::int64_t, 4>, std::int64_t> streams_;
+  std::set<std::int64_t> processes_;
+  std::set<std::pair<std::int64_t, std::int64_t>> threads_;
+  derive::CorrelationSet begun_;  // arrows
+};
+
+}  // namespace
+
+extern const FileFormat chrome_format{
+    .name = "chrome",
+    .ending = ".json",
+    .begins = trace_begin,
+    .help = "trace events as PyTorch's profiler writes them, for Perfetto, chrome://tracing, HTA",
+    .make = [](TextFile& file, reading::Profile& profile) -> std::unique_ptr<FormatWriter> {
+      return std::make_unique<ChromeWriter>(file, profile);
+    },
+};
+
+}  // namespace gpuprof::exporting

@@ -1,0 +1,53 @@
+// Files of other tools that a profile becomes.
+//
+// A new format: a file that defines it, and a line in formats.cpp.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libprof/export/activities.hpp"
+#include "libprof/export/text_file.hpp"
+
+namespace gpuprof::exporting {
+
+// Writes one file. Gets all activities in their order, then finish(). The file and the names
+// outlive it.
+class FormatWriter {
+ public:
+  virtual ~FormatWriter() = default;
+  virtual void add(const Activity& activity) = 0;
+  virtual void finish() = 0;
+};
+
+struct FileFormat {
+  std::string_view name;    // of --format
+  std::string_view ending;  // ".json"
+  std::string_view begins;  // with what each file of it begins, so that -f knows it again
+  std::string_view help;
+  std::unique_ptr<FormatWriter> (*make)(TextFile& file, reading::Profile& profile);
+};
+
+std::span<const FileFormat* const> file_formats();
+const FileFormat* find_format(std::string_view name);          // nullptr: there is none
+const FileFormat* format_of_file(std::string_view file_name);  // by the longest ending
+
+struct ExportOptions {
+  reading::Filter filter = {};
+  std::vector<std::int64_t> processes = {};  // empty: all
+  std::string name = {};                     // as messages call the new file
+};
+
+// Writes into `path`, which is an empty file. Throws gpuprof::Error; `stop` ends it with a
+// DatabaseError (interrupted).
+Visited write_format(store::Database& source, const std::string& path, const FileFormat& format,
+                     const ExportOptions& options,
+                     const std::function<void(std::string_view)>& progress,
+                     const std::function<bool()>& stop);
+
+}  // namespace gpuprof::exporting

@@ -1,0 +1,53 @@
+#include <algorithm>
+#include <array>
+
+#include "libprof/export/format.hpp"
+
+namespace gpuprof::exporting {
+
+extern const FileFormat chrome_format, csv_format, folded_format, perfetto_format,
+    speedscope_format;
+
+namespace {
+
+constexpr std::array<const FileFormat*, 5> all_formats{
+    &perfetto_format, &chrome_format, &speedscope_format, &folded_format, &csv_format};
+
+}  // namespace
+
+std::span<const FileFormat* const> file_formats() { return all_formats; }
+
+const FileFormat* find_format(std::string_view name) {
+  const auto found = std::ranges::find(all_formats, name, &FileFormat::name);
+  return found == all_formats.end() ? nullptr : *found;
+}
+
+const FileFormat* format_of_file(std::string_view file_name) {
+  const FileFormat* best = nullptr;
+  for (const FileFormat* format : all_formats) {
+    if (!file_name.ends_with(format->ending)) continue;
+    if (!best || format->ending.size() > best->ending.size()) best = format;
+  }
+  return best;
+}
+
+Visited write_format(store::Database& source, const std::string& path, const FileFormat& format,
+                     const ExportOptions& options,
+                     const std::function<void(std::string_view)>& progress,
+                     const std::function<bool()>& stop) {
+  source.watch(stop);
+  reading::Profile profile(source, options.filter, reading::NameStyle::modern, progress);
+  reading::Tables tables(source);
+  const reading::Window window = reading::find_window(
+      tables, options.filter.from, options.filter.to, [&] { return profile.zero(); });
+  TextFile file(path, options.name);
+  const auto writer = format.make(file, profile);
+  const Visited visited = visit_activities(
+      profile, window, options.processes, [&](const Activity& activity) { writer->add(activity); });
+  writer->finish();
+  file.finish();
+  source.watch({});
+  return visited;
+}
+
+}  // namespace gpuprof::exporting

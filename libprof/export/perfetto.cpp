@@ -1,0 +1,232 @@
+// A trace of Perfetto's: protos/perfetto/trace in its sources has the messages.
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+
+#include "libprof/base/utf8.hpp"
+#include "libprof/export/format.hpp"
+#include "libprof/export/protobuf.hpp"
+
+namespace gpuprof::exporting {
+namespace {
+
+// Numbers of fields.
+namespace trace {
+constexpr std::uint32_t packet = 1;
+}
+namespace packet {
+constexpr std::uint32_t timestamp = 8, sequence = 10, track_event = 11, interned = 12,
+                        sequence_flags = 13, track_descriptor = 60;
+constexpr std::int64_t state_cleared = 1, needs_state = 2;
+}  // namespace packet
+namespace track {
+constexpr std::uint32_t uuid = 1, name = 2, process = 3, thread = 4, parent = 5;
+constexpr std::uint32_t process_pid = 1, process_name = 6;
+constexpr std::uint32_t thread_pid = 1, thread_tid = 2, thread_name = 5;
+}  // namespace track
+namespace event {
+constexpr std::uint32_t category = 3, annotation = 4, type = 9, name = 10, track = 11, flow = 47;
+constexpr std::int64_t slice_begin = 1, slice_end = 2;
+}  // namespace event
+namespace interned {
+constexpr std::uint32_t categories = 1, names = 2, annotation_names = 3, iid = 1, name = 2;
+}
+namespace annotation {
+constexpr std::uint32_t name = 1, integer = 4, text = 6;
+}
+
+// Slices of a track must lie beside or inside one another, so what crosses others gets a lane of
+// its own. Beyond this many it does not, as only in a forged file.
+constexpr std::size_t most_lanes = 64;
+
+struct Lane {
+  std::int64_t uuid = 0;
+  std::vector<std::int64_t> ends;  // of the slices that are open
+};
+
+class PerfettoWriter : public FormatWriter {
+ public:
+  PerfettoWriter(TextFile& file, reading::Profile& profile) : file_(file), profile_(profile) {
+    write(Message().number(packet::sequence_flags, packet::state_cleared));
+  }
+
+  void add(const Activity& activity) override {
+    const std::int64_t uuid = lane(activity);
+    Message fresh, slice;
+    slice.number(event::category, iid(fresh, interned::categories, categories_, activity.type));
+    annotate(fresh, slice, activity);
+    slice.number(event::type, event::slice_begin)
+        .number(event::name, iid(fresh, interned::names, names_, activity.name))
+        .number(event::track, uuid);
+    if (activity.correlation && (activity.launches || activity.group == Activity::Group::gpu)) {
+      slice.fixed64(event::flow, static_cast<std::uint64_t>(activity.correlation));
+    }
+    Message begin;
+    begin.number(packet::timestamp, activity.start)
+        .number(packet::sequence_flags, packet::needs_state);
+    if (!fresh.bytes().empty()) begin.message(packet::interned, fresh);
+    write(begin.message(packet::track_event, slice));
+    Message end;
+    end.number(packet::timestamp, activity.end)
+        .message(packet::track_event,
+                 Message().number(event::type, event::slice_end).number(event::track, uuid));
+    write(end);
+  }
+  void finish() override {}
+
+ private:
+  using Numbers = std::unordered_map<std::string, std::int64_t>;
+  // Group, domain of NVTX, and what tells tracks of the group apart.
+  using Key = std::tuple<Activity::Group, std::string, std::array<std::int64_t, 4>>;
+
+  void write(Message& message) {
+    message.number(packet::sequence, 1);
+    file_ << Message().message(trace::packet, message).bytes();
+  }
+
+  static std::int64_t iid(Message& fresh, std::uint32_t field, Numbers& numbers,
+                          std::string_view text) {
+    const auto [place, is_new] =
+        numbers.try_emplace(std::string(text), static_cast<std::int64_t>(numbers.size()) + 1);
+    if (is_new) {
+      fresh.message(
+          field,
+          Message().number(interned::iid, place->second).text(interned::name, valid_utf8(text)));
+    }
+    return place->second;
+  }
+
+  void annotate(Message& fresh, Message& slice, const Activity& activity) {
+    const auto named = [&](std::string_view name) {
+      return Message().number(annotation::name,
+                              iid(fresh, interned::annotation_names, annotations_, name));
+    };
+    const auto integer = [&](std::string_view name, std::int64_t value) {
+      slice.message(event::annotation, named(name).number(annotation::integer, value));
+    };
+    const auto text = [&](std::string_view name, std::string_view value) {
+      slice.message(event::annotation, named(name).text(annotation::text, valid_utf8(value)));
+    };
+    if (activity.correlation) integer("correlation_id", activity.correlation);
+    if (activity.group == Activity::Group::gpu) {
+      integer("device", activity.device);
+      integer("context", activity.context);
+      integer("stream", activity.stream);
+      if (activity.process) integer("process_id", activity.process);
+    }
+    if (activity.bytes) integer("bytes", *activity.bytes);
+    if (!activity.path.empty()) text("nvtx_path", activity.path);
+    if (const auto& shape = activity.shape) {
+      const auto three = [](const std::array<std::int64_t, 3>& sizes) {
+        return std::to_string(sizes[0]) + " x " + std::to_string(sizes[1]) + " x " +
+               std::to_string(sizes[2]);
+      };
+      text("grid", three(shape->grid));
+      text("block", three(shape->block));
+      integer("registers_per_thread", shape->registers);
+      integer("static_shared_bytes", shape->static_memory);
+      integer("dynamic_shared_bytes", shape->dynamic_memory);
+    }
+  }
+
+  // Where the activity goes: the first lane with room for it.
+  std::int64_t lane(const Activity& activity) {
+    const bool gpu = activity.group == Activity::Group::gpu;
+    const bool own = activity.type != "start_end";  // of a thread
+    Key key{activity.group, std::string(activity.domain), {activity.process, 0, 0, 0}};
+    if (gpu)
+      std::get<2>(key) = {activity.process, activity.device, activity.context, activity.stream};
+    if (activity.group == Activity::Group::api || activity.group == Activity::Group::range) {
+      std::get<2>(key) = {activity.process, own ? activity.thread : 0, own ? 0 : 1, 0};
+    }
+    std::vector<Lane>& lanes = lanes_[key];
+    for (Lane& lane : lanes) {
+      while (!lane.ends.empty() && lane.ends.back() <= activity.start) lane.ends.pop_back();
+      const bool fits = lane.ends.empty() || (!gpu && lane.ends.back() >= activity.end);
+      if (!fits && !(lanes.size() == most_lanes && &lane == &lanes.back())) continue;
+      lane.ends.push_back(activity.end);
+      return lane.uuid;
+    }
+    lanes.push_back({new_track(activity, own), {activity.end}});
+    return lanes.back().uuid;
+  }
+
+  std::int64_t new_track(const Activity& activity, bool own) {
+    switch (activity.group) {
+      case Activity::Group::gpu:
+        return child(gpu(activity.device),
+                     "stream " + profile_.names().stream(activity.device, activity.context,
+                                                         activity.stream));
+      case Activity::Group::api: return child(thread(activity), "CUDA API");
+      case Activity::Group::range:
+        return child(own ? thread(activity) : process(activity.process),
+                     activity.domain.empty() ? "NVTX" : "NVTX " + std::string(activity.domain));
+      case Activity::Group::synchronization: break;
+    }
+    return child(process(activity.process), "synchronizations");
+  }
+
+  std::int64_t describe(Message track) {
+    track.number(track::uuid, ++uuid_);
+    Message described;
+    write(described.message(packet::track_descriptor, track));
+    return uuid_;
+  }
+  std::int64_t child(std::int64_t parent, const std::string& name) {
+    return describe(Message().text(track::name, valid_utf8(name)).number(track::parent, parent));
+  }
+  std::int64_t gpu(std::int64_t device) {
+    std::int64_t& uuid = gpus_[device];
+    if (!uuid) {
+      uuid = describe(
+          Message().text(track::name, valid_utf8("GPU " + profile_.names().device(device))));
+    }
+    return uuid;
+  }
+  std::int64_t process(std::int64_t id) {
+    std::int64_t& uuid = processes_[id];
+    if (!uuid) {
+      uuid = describe(Message().message(
+          track::process, Message()
+                              .number(track::process_pid, id)
+                              .text(track::process_name, "process " + std::to_string(id))));
+    }
+    return uuid;
+  }
+  std::int64_t thread(const Activity& activity) {
+    const std::int64_t parent = process(activity.process);
+    std::int64_t& uuid = threads_[{activity.process, activity.thread}];
+    if (!uuid) {
+      Message thread;
+      thread.number(track::thread_pid, activity.process).number(track::thread_tid, activity.thread);
+      if (const std::string* given = profile_.names().thread(activity.thread)) {
+        thread.text(track::thread_name, valid_utf8(*given));
+      }
+      uuid = describe(Message().number(track::parent, parent).message(track::thread, thread));
+    }
+    return uuid;
+  }
+
+  TextFile& file_;
+  reading::Profile& profile_;
+  Numbers categories_, names_, annotations_;
+  std::map<Key, std::vector<Lane>> lanes_;
+  std::map<std::int64_t, std::int64_t> gpus_, processes_;
+  std::map<std::array<std::int64_t, 2>, std::int64_t> threads_;
+  std::int64_t uuid_ = 0;
+};
+
+}  // namespace
+
+extern const FileFormat perfetto_format{
+    .name = "perfetto",
+    .ending = ".pftrace",
+    .begins = {"\x0a\x04\x68\x01\x50\x01", 6},  // the first packet
+    .help = "for ui.perfetto.dev",
+    .make = [](TextFile& file, reading::Profile& profile) -> std::unique_ptr<FormatWriter> {
+      return std::make_unique<PerfettoWriter>(file, profile);
+    },
+};
+
+}  // namespace gpuprof::exporting

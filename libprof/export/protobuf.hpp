@@ -1,0 +1,41 @@
+// Messages of protocol buffers, written field by field.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace gpuprof::exporting {
+
+class Message {
+ public:
+  Message& number(std::uint32_t field, std::int64_t value) {
+    varint(std::uint64_t{field} << 3);
+    varint(static_cast<std::uint64_t>(value));
+    return *this;
+  }
+  Message& fixed64(std::uint32_t field, std::uint64_t value) {
+    varint(std::uint64_t{field} << 3 | 1);
+    for (int i = 0; i < 8; ++i) bytes_ += static_cast<char>(value >> (8 * i) & 0xff);
+    return *this;
+  }
+  Message& text(std::uint32_t field, std::string_view value) {
+    varint(std::uint64_t{field} << 3 | 2);
+    varint(value.size());
+    bytes_ += value;
+    return *this;
+  }
+  Message& message(std::uint32_t field, const Message& value) { return text(field, value.bytes_); }
+
+  std::string_view bytes() const { return bytes_; }
+
+ private:
+  void varint(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>((value & 0x7f) | 0x80);
+    bytes_ += static_cast<char>(value);
+  }
+
+  std::string bytes_;
+};
+
+}  // namespace gpuprof::exporting

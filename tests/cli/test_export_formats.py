@@ -1,0 +1,410 @@
+"""gpuprof export to files of other tools: each is read by a reader of its own, and has to hold what SQL
+finds in the profile.
+"""
+# ctest-labels: plain
+
+import collections
+import csv
+import json
+import os
+import pathlib
+import re
+import sqlite3
+import struct
+import subprocess
+import tempfile
+import unittest
+
+GPUPROF = os.environ.get("GPUPROF", "")
+SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
+CAPTURES = ("vector_add", "torch_step", "two_processes", "streams_graph", "nvtx_threads", "die")
+PREFIX = "CUPTI_ACTIVITY_KIND_"
+ENDINGS = ("json", "pftrace", "speedscope.json", "folded", "csv")
+HOSTILE = 'q"uo\\te;\x01\n\x1b[31m / \u202e' + "x" * 65536
+
+
+def fields(message):
+    """(number, value) of a message of protocol buffers."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(message):
+        key = varint()
+        if key & 7 == 0:
+            yield key >> 3, varint()
+        elif key & 7 == 1:
+            yield key >> 3, struct.unpack("<Q", message[at : at + 8])[0]
+            at += 8
+        elif key & 7 == 2:
+            size = varint()
+            if at + size > len(message):
+                raise AssertionError("a field is cut off")
+            yield key >> 3, message[at : at + size]
+            at += size
+        else:
+            raise AssertionError(f"wire type {key & 7}")
+
+
+def one(message, number, default=None):
+    found = [value for field, value in fields(message) if field == number]
+    return found[-1] if found else default
+
+
+def read_pftrace(path):
+    """Slices as (category, name, track, duration, flows), and names of tracks."""
+    names, categories, tracks, events = {}, {}, {}, []
+    for number, packet in fields(path.read_bytes()):
+        assert number == 1
+        interned = one(packet, 12, b"")
+        for field, entry in fields(interned):
+            table = {1: categories, 2: names}.get(field)
+            if table is not None:
+                table[one(entry, 1)] = one(entry, 2).decode("utf-8")
+        track = one(packet, 60)
+        if track is not None:
+            tracks[one(track, 1)] = track
+        event = one(packet, 11)
+        if event is not None:
+            events.append((one(packet, 8), len(events), event))
+    slices, open_slices = [], collections.defaultdict(list)
+    for time, _, event in sorted(events):
+        place = one(event, 11)
+        assert place in tracks
+        if one(event, 9) == 1:
+            flows = [value for field, value in fields(event) if field == 47]
+            begun = [categories[one(event, 3)], names[one(event, 10)], place, time, flows]
+            open_slices[place].append(begun)
+        else:
+            category, name, track, start, flows = open_slices[place].pop()
+            slices.append((category, name, track, time - start, flows))
+    assert not any(open_slices.values())
+    return slices, tracks
+
+
+def sums(items):
+    """(type, name, time) -> (count, time)."""
+    found = collections.defaultdict(lambda: [0, 0])
+    for kind, name, duration in items:
+        found[kind, name][0] += 1
+        found[kind, name][1] += duration
+    return {key: tuple(value) for key, value in found.items()}
+
+
+def ns(microseconds):
+    whole, part = re.fullmatch(r"(-?\d+)\.(\d{3})", microseconds).groups()
+    return int(whole) * 1000 + int(part)
+
+
+def read_chrome(path):
+    """With times as they are written."""
+    return json.loads(path.read_text(encoding="utf-8"), parse_float=str)
+
+
+CHROME_CATEGORIES = {
+    "gpu_memcpy": "memcpy",
+    "gpu_memset": "memset",
+    "cuda_runtime": "runtime",
+    "cuda_driver": "driver",
+}
+
+
+class Formats(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.temporary.name)
+        for capture in CAPTURES:
+            cls.gpuprof("replay", SOURCE / f"tests/captures/{capture}.gpcap", "-o",
+                        f"{capture}.sqlite")  # fmt: skip
+            cls.export(capture)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    @classmethod
+    def gpuprof(cls, *words, code=0):
+        ran = subprocess.run([GPUPROF, *map(str, words)], cwd=cls.folder, text=True,
+                             capture_output=True, timeout=120, check=False)  # fmt: skip
+        if ran.returncode != code:
+            raise AssertionError(f"{words}: {ran.returncode}\n{ran.stderr}")
+        return ran
+
+    @classmethod
+    def export(cls, name, *options):
+        for ending in ENDINGS:
+            ran = cls.gpuprof("export", f"{name}.sqlite", "-f", "-o", f"{name}.{ending}", *options)
+        return ran
+
+    def rows(self, name, query):
+        connection = sqlite3.connect(self.folder / f"{name}.sqlite")
+        connection.text_factory = lambda text: text.decode("utf-8", "replace")
+        try:
+            return connection.execute(query).fetchall()
+        finally:
+            connection.close()
+
+    def gpu_work(self, name):
+        return self.rows(
+            name,
+            'SELECT type, name, "end" - start FROM gpu_activities WHERE start > 0 AND "end" >= start',
+        )
+
+    def calls(self, name):
+        # The views have versions of functions in their names.
+        return [
+            (kind, re.sub(r"_v\d+.*$|_ptsz$|_ptds$", "", function), duration)
+            for kind, function, duration in self.rows(
+                name, "SELECT domain, name, duration FROM api_calls WHERE start > 0"
+            )
+        ]
+
+    def csv_rows(self, name):
+        csv.field_size_limit(1 << 20)
+        with (self.folder / f"{name}.csv").open(newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+    def chrome_events(self, name):
+        return read_chrome(self.folder / f"{name}.json")["traceEvents"]
+
+    def chrome_slices(self, name):
+        return [
+            (CHROME_CATEGORIES.get(event["cat"], event["cat"]), event["name"], ns(event["dur"]))
+            for event in self.chrome_events(name)
+            if event["ph"] == "X"
+        ]
+
+    def stacks(self, name):
+        """Of speedscope: frames and time."""
+        file = json.loads((self.folder / f"{name}.speedscope.json").read_text(encoding="utf-8"))
+        frames = [frame["name"] for frame in file["shared"]["frames"]]
+        for profile in file["profiles"]:
+            self.assertEqual(profile["type"], "sampled")
+            self.assertEqual(len(profile["samples"]), len(profile["weights"]))
+            self.assertEqual(profile["endValue"], sum(profile["weights"]))
+            for sample, weight in zip(profile["samples"], profile["weights"]):
+                yield [frames[number] for number in sample], weight
+
+    def folded(self, name):
+        text = (self.folder / f"{name}.folded").read_text(encoding="utf-8")
+        for line in text.splitlines():
+            stack, time = line.rsplit(" ", 1)
+            yield stack.split(";"), int(time)
+
+    def check_all(self, name):
+        work, calls = self.gpu_work(name), self.calls(name)
+        kinds = {kind for kind, _, _ in work} | {kind for kind, _, _ in calls}
+        expected = sums(work + calls)
+        base = lambda kind, text: re.sub(r"_v\d+.*$", "", text) if "_v" in text else text  # noqa: E731
+
+        def named(items):
+            return sums(
+                (kind, base(kind, text) if kind in ("runtime", "driver") else text, time)
+                for kind, text, time in items
+                if kind in kinds
+            )
+
+        self.assertEqual(named(self.chrome_slices(name)), expected)
+        slices, _ = read_pftrace(self.folder / f"{name}.pftrace")
+        self.assertEqual(named((kind, text, time) for kind, text, _, time, _ in slices), expected)
+        written = (
+            (row["type"], row["name"], int(row["duration_ns"])) for row in self.csv_rows(name)
+        )
+        self.assertEqual(named(written), expected)
+        by_name = collections.Counter()
+        for _, text, duration in work:
+            by_name[text] += duration
+        for stacks in (self.stacks(name), self.folded(name)):
+            found = collections.Counter()
+            for frames, time in stacks:
+                found[frames[-1]] += time
+            self.assertEqual(found, by_name)
+        bytes_of = self.rows(
+            name,
+            "SELECT (SELECT sum(bytes) FROM memcpys WHERE start > 0), "
+            "(SELECT sum(bytes) FROM memsets WHERE start > 0)",
+        )[0]
+        total = sum(size or 0 for size in bytes_of)
+        self.assertEqual(sum(int(row["bytes"] or 0) for row in self.csv_rows(name)), total)
+        events = self.chrome_events(name)
+        self.assertEqual(sum(event.get("args", {}).get("bytes", 0) for event in events), total)
+
+    def test_sums_of_captures(self):
+        for capture in CAPTURES:
+            with self.subTest(capture=capture):
+                self.check_all(capture)
+
+    def test_ranges(self):
+        for capture in ("torch_step", "nvtx_threads"):
+            expected = sums(
+                ("range", name, duration)
+                for name, duration in self.rows(capture, "SELECT name, duration FROM nvtx_ranges")
+                if duration is not None
+            )
+            self.assertTrue(expected)
+            found = [
+                ("range", name, time)
+                for kind, name, time in self.chrome_slices(capture)
+                if kind == "user_annotation"
+            ]
+            self.assertEqual(sums(found), expected)
+            slices, _ = read_pftrace(self.folder / f"{capture}.pftrace")
+            found = [
+                ("range", name, time)
+                for kind, name, _, time, _ in slices
+                if kind in ("push_pop", "start_end")
+            ]
+            self.assertEqual(sums(found), expected)
+
+    def test_paths(self):
+        expected = collections.Counter()
+        for path, time in self.rows(
+            "torch_step",
+            "SELECT s.value, k.duration FROM kernels AS k "
+            "LEFT JOIN LAUNCH_RANGE AS r ON r.correlationId = k.correlation_id "
+            "LEFT JOIN NVTX_PATH AS p ON p.range = r.range "
+            "LEFT JOIN StringTable AS s ON s._id_ = p.path WHERE k.start > 0",
+        ):
+            expected[path or ""] += time
+        self.assertGreater(len(expected), 1)
+        found = collections.Counter()
+        for row in self.csv_rows("torch_step"):
+            if row["type"] == "kernel":
+                found[row["nvtx_path"]] += int(row["duration_ns"])
+        self.assertEqual(found, expected)
+
+    def test_arrows(self):
+        for capture in CAPTURES:
+            events = self.chrome_events(capture)
+            begun = {event["id"] for event in events if event["ph"] == "s"}
+            ended = {event["id"] for event in events if event["ph"] == "f"}
+            self.assertEqual(begun & ended, ended)
+            slices, tracks = read_pftrace(self.folder / f"{capture}.pftrace")
+            api = {flow for kind, _, _, _, flows in slices if kind == "runtime" for flow in flows}
+            gpu = {flow for kind, _, _, _, flows in slices if kind == "kernel" for flow in flows}
+            if capture != "die":
+                self.assertTrue(api & gpu, capture)
+            for track in tracks.values():
+                self.assertIn(one(track, 5, next(iter(tracks))), tracks)
+
+    def test_without_times(self):
+        ran = self.export("die")
+        self.assertIn("101 records of GPU work have no times", ran.stderr)
+
+    def test_filters(self):
+        self.export("torch_step", "--kernels", "gemm")
+        work = [row for row in self.csv_rows("torch_step") if not row["thread_id"]]
+        expected = [row for row in self.gpu_work("torch_step") if "gemm" in row[1]]
+        self.assertTrue(expected)
+        self.assertEqual(len(work), len(expected))
+        zero = self.rows("torch_step", "SELECT value FROM RUN WHERE key = 'zero_ns'")[0][0]
+        self.export("torch_step", "--from", "100ms", "--to", "1s")
+        starts = [int(row["start_ns"]) - zero for row in self.csv_rows("torch_step")]
+        self.assertTrue(starts)
+        self.assertTrue(all(100_000_000 <= start < 1_000_000_000 for start in starts))
+        processes = {row["process_id"] for row in self.csv_rows("two_processes")}
+        self.assertEqual(len(processes), 2)
+        self.export("two_processes", "--process", min(processes))
+        self.assertEqual({row["process_id"] for row in self.csv_rows("two_processes")},
+                         {min(processes)})  # fmt: skip
+        self.export("two_processes")
+        self.export("torch_step")
+
+    def test_hostile_and_odd(self):
+        source = sqlite3.connect(self.folder / "streams_graph.sqlite")
+        changed = sqlite3.connect(self.folder / "odd.sqlite")
+        source.backup(changed)
+        source.close()
+        kernels = f"{PREFIX}CONCURRENT_KERNEL"
+        ids = changed.execute(f"SELECT _id_ FROM {kernels} ORDER BY start LIMIT 4").fetchall()
+        (one_id,), (two,), (three,), (four,) = ids
+        last = changed.execute("SELECT max(_id_) FROM StringTable").fetchone()[0]
+        columns = "_id_, value, demangled, short, display"
+        changed.execute(f"INSERT INTO StringTable({columns}) VALUES(?1, ?2, ?2, ?2, ?2)",
+                        (last + 1, HOSTILE))  # fmt: skip
+        changed.execute(
+            f"INSERT INTO StringTable({columns}) VALUES(?1, CAST(x'ff00fe22' AS TEXT), "
+            "CAST(x'ff00fe22' AS TEXT), CAST(x'ff00fe22' AS TEXT), CAST(x'ff00fe22' AS TEXT))",
+            (last + 2,),
+        )
+        update = f"UPDATE {kernels} SET"
+        changed.execute(f"{update} name = ?, [end] = [end] + 1000000 WHERE _id_ = ?",
+                        (last + 1, one_id))  # fmt: skip
+        changed.execute(f"{update} name = ? WHERE _id_ = ?", (last + 2, two))
+        changed.execute(f"{update} [end] = start WHERE _id_ = ?", (three,))
+        changed.execute(f"{update} start = 0, [end] = 0 WHERE _id_ = ?", (four,))
+        changed.commit()
+        changed.close()
+        ran = self.export("odd")
+        self.assertIn("1 records of GPU work have no times", ran.stderr)
+        kernels = [row for row in self.gpu_work("odd") if row[0] == "kernel"]
+        total = sum(duration for _, _, duration in kernels)
+        slices = [row for row in self.chrome_slices("odd") if row[0] == "kernel"]
+        self.assertEqual((len(slices), sum(row[2] for row in slices)), (len(kernels), total))
+        self.assertIn(HOSTILE, {name for _, name, _ in slices})
+        tracks, _ = read_pftrace(self.folder / "odd.pftrace")
+        times = [time for kind, _, _, time, _ in tracks if kind == "kernel"]
+        self.assertEqual((len(times), sum(times)), (len(kernels), total))
+        self.assertIn(HOSTILE, {row[1] for row in tracks})
+        rows = [row for row in self.csv_rows("odd") if row["type"] == "kernel"]
+        self.assertEqual(sum(int(row["duration_ns"]) for row in rows), total)
+        self.assertNotIn("\x1b", (self.folder / "odd.csv").read_text(encoding="utf-8"))
+        self.assertIn(HOSTILE, {frames[-1] for frames, _ in self.stacks("odd")})
+        every = sum(duration for _, _, duration in self.gpu_work("odd"))
+        self.assertEqual(sum(time for _, time in self.folded("odd")), every)
+
+    def test_files(self):
+        kept = self.folder / "kept.json"
+        kept.write_text('{"mine": 1}')
+        profile = "vector_add.sqlite"
+        self.gpuprof("export", profile, "-o", kept.name, code=21)
+        self.gpuprof("export", profile, "-f", "-o", kept.name, code=21)
+        self.assertEqual(kept.read_text(), '{"mine": 1}')
+        self.gpuprof("export", profile, "-f", "-o", profile, "--format", "csv", code=21)
+        self.gpuprof("export", profile, "-o", "unknown.ending", code=5)
+        self.gpuprof("export", profile, "-o", "by_name", "--format", "chrome")
+        self.assertTrue(read_chrome(self.folder / "by_name")["traceEvents"])
+        self.gpuprof("export", "missing.sqlite", "-o", "x.json", code=20)
+        self.gpuprof("export", profile, "-o", "x.json", "--process", "a", code=5)
+        self.gpuprof("export", profile, "-o", "x.json", "--for", "nvprof", "--kernels", "a", code=5)
+        self.assertFalse((self.folder / "x.json").exists())
+        self.assertEqual(os.stat(self.folder / "by_name").st_mode & 0o777, 0o600)
+
+    def test_profiles_of_nvprof(self):
+        for case in sorted((SOURCE / "tests/golden/nvprof").glob("*.json")):
+            golden = json.loads(case.read_text(encoding="utf-8"))
+            if "database_sql" not in golden:
+                continue
+            path = self.folder / "old.sqlite"
+            path.unlink(missing_ok=True)
+            made = sqlite3.connect(path)
+            made.executescript(golden["database_sql"])
+            made.commit()
+            count = 0
+            for kind in ("KERNEL", "CONCURRENT_KERNEL", "CDP_KERNEL", "MEMCPY", "MEMCPY2",
+                         "MEMSET"):  # fmt: skip
+                if made.execute("SELECT 1 FROM sqlite_master WHERE name = ?",
+                                (PREFIX + kind,)).fetchone():  # fmt: skip
+                    count += made.execute(
+                        f"SELECT count(*) FROM {PREFIX}{kind} WHERE start > 0 AND [end] >= start"
+                    ).fetchone()[0]
+            made.close()
+            with self.subTest(case=case.name):
+                self.export("old")
+                work = [row for row in self.csv_rows("old") if not row["thread_id"]
+                        and row["type"] in ("kernel", "memcpy", "memset")]  # fmt: skip
+                self.assertEqual(len(work), count)
+
+
+if __name__ == "__main__":
+    unittest.main()
