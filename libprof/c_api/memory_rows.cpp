@@ -16,7 +16,7 @@ namespace {
               ExitCode::bad_option);
 }
 
-Kind kind_of(memory::Type type) {
+Kind arrow_kind(memory::Type type) {
   switch (type) {
     case memory::Type::real: return Kind::float64;
     case memory::Type::text: return Kind::text;
@@ -78,7 +78,7 @@ std::vector<ArrowColumn> read_memory(store::Database& database, const MemoryRequ
   const memory::Table& table = **found;
   std::vector<ArrowColumn> columns;
   for (const memory::Column& column : table.columns) {
-    columns.emplace_back(column.name, kind_of(column.type));
+    columns.emplace_back(column.name, arrow_kind(column.type));
   }
   for (const auto& row : table.rows) {
     for (std::size_t i = 0; i < columns.size(); ++i) add_memory_value(columns[i], row[i]);
