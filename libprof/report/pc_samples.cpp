@@ -7,35 +7,6 @@
 
 namespace gpuprof::report {
 
-std::size_t most_rows(const Session& session) {
-  constexpr std::size_t usual = 10;
-  const int top = session.options().top;
-  return top > 0 ? static_cast<std::size_t>(top) : usual;
-}
-
-void say_of_the_rest(Output& output, std::size_t count, std::string_view what) {
-  output.line("  and " + std::to_string(count) + " more " + std::string(what) + " (--top N)");
-}
-
-SampledFunctions::SampledFunctions(Session& session) : session_(session) {
-  auto rows = session.select("FUNCTION", {"processId", "id", "name"});
-  while (rows.step()) names_[{rows.integer(0), rows.integer(1)}] = rows.integer(2);
-  const std::string& kernels = session.options().filter.kernels;
-  if (!kernels.empty()) pattern_.emplace(kernels);
-}
-
-std::int64_t SampledFunctions::name(std::int64_t process, std::int64_t function) const {
-  const auto found = names_.find({process, function});
-  return found == names_.end() ? 0 : found->second;
-}
-
-bool SampledFunctions::wanted(std::int64_t name) {
-  if (!pattern_) return true;
-  const auto [place, is_new] = wanted_.try_emplace(name);
-  if (is_new) place->second = pattern_->found_in(session_.names().kernel(name));
-  return place->second;
-}
-
 void SampleCounts::add(std::int64_t more, std::int64_t more_not_issued) {
   samples = saturating_add(samples, more);
   not_issued = saturating_add(not_issued, more_not_issued);
@@ -66,14 +37,8 @@ SampledLines::SampledLines(Session& session) {
   constexpr std::string_view kind = "PC_SAMPLING";
   session.output().progress("reading CUPTI_ACTIVITY_KIND_PC_SAMPLING");
   read_reasons(session);
-  SampledFunctions functions(session);
-  std::map<std::int64_t, std::pair<std::int64_t, std::int64_t>> locators;  // file and line, by id
-  auto lines = session.select("SOURCE_LOCATOR", {"id", "fileName", "lineNumber"});
-  while (lines.step()) {
-    if (lines.integer(1) > 0 && lines.integer(2) > 0) {
-      locators[lines.integer(0)] = {lines.integer(1), lines.integer(2)};
-    }
-  }
+  FunctionNames functions(session);
+  const SourcePlaces places(session);
   const bool ours = session.has_column(kind, "stallReasonId");
   std::map<std::pair<std::int64_t, std::int64_t>, SampledFunction> found;  // by device and name
   auto rows = session.select(kind,
@@ -92,13 +57,7 @@ SampledLines::SampledLines(Session& session) {
     SampledFunction& function = found[{device, name}];
     function.device = device;
     function.name = name;
-    SourcePlace place;
-    if (const auto line = locators.find(rows.integer(3)); line != locators.end()) {
-      place.file = line->second.first;
-      place.line = line->second.second;
-    } else {
-      place.pc = rows.integer(4);
-    }
+    const SourcePlace place = places.find(rows.integer(3), rows.integer(4));
     function.places[place].add(rows.integer(5), samples, rows.integer(7));
     function.all.add(rows.integer(5), samples, rows.integer(7));
     samples_ = saturating_add(samples_, samples);

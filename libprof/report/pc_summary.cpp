@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "libprof/base/saturating.hpp"
+#include "libprof/report/code_places.hpp"
 #include "libprof/report/measured_kernels.hpp"
 #include "libprof/report/pc_samples.hpp"
 #include "libprof/report/report_table.hpp"
@@ -88,7 +89,7 @@ Result read_launches(Session& session) {
 // All launches of a function together, those of the functions with the most samples first.
 Result read_functions(Session& session) {
   Result result;
-  SampledFunctions functions(session);
+  FunctionNames functions(session);
   std::map<std::pair<std::int64_t, std::int64_t>, Launch> found;  // by device and name
   auto rows = session.select("PC_SAMPLING",
                              {"deviceId", "processId", "functionId", "stallReason", "samples",

@@ -200,6 +200,7 @@ Collected collected_for(const Options& options) {
     all.dependencies |= report->collected.dependencies;
     all.pc_samples |= report->collected.pc_samples;
     all.pm_samples |= report->collected.pm_samples;
+    all.sass_metrics |= report->collected.sass_metrics;
   }
   return all;
 }

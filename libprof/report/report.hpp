@@ -56,6 +56,7 @@ struct Collected {
   bool dependencies = false;  // synchronizations and CUDA events
   bool pc_samples = false;
   bool pm_samples = false;
+  bool sass_metrics = false;
 };
 
 struct Report {

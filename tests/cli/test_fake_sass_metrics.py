@@ -4,6 +4,7 @@
 
 import json
 import pathlib
+import re
 import subprocess
 import unittest
 
@@ -154,6 +155,31 @@ class Counts(SassMetricsTest):
         self.assertEqual(answer("bank_conflicts"), [[5, 8 * warps, warps, 8.0]])
         self.assertEqual(answer("divergent_branches"), [[7, warps // 2, warps]])
 
+    def test_report_of_a_run(self):
+        # The report asks for all of them.
+        run = self.profile(
+            "modules", KERNEL, 10, options=("--print-sass-metrics",), FAKE_CUDA_CUBIN=CUBIN, check=0
+        )
+        warps = 2 * PAIRS * 10
+        report = run.stderr
+        for line, *numbers in (
+            (8, "40.00%", 2 * warps, "32.00"),
+            (7, "50.00%", warps // 2, warps),
+            (8, "8.00", 32 * warps, 4 * warps),
+            (5, "8.00", 8 * warps, warps),
+        ):
+            place = rf"/examples/strided\.cu:{line}\n"
+            self.assertRegex(report, r" +".join(re.escape(str(n)) for n in numbers) + " +" + place)
+        self.assertIn("SASS metrics by source line:\nstrided(", report)
+
+    def test_report_of_what_was_asked_for(self):
+        self.profile(
+            "modules", KERNEL, 2, options=("--print-sass-metrics", "-a", "branch"), check=0
+        )
+        database = self.database()
+        counts = [database.count(t) for t in ("BRANCH", "GLOBAL_ACCESS", "SHARED_ACCESS")]
+        self.assertEqual(counts, [1, 0, 0])
+
     def test_only_what_is_asked_for(self):
         _, database = self.count("modules", "first", 2, analyses="branch")
         self.assertEqual(
@@ -255,7 +281,12 @@ class Trouble(SassMetricsTest):
 
 class Options(FakeTest):
     def test_not_with_what_measures_kernels(self):
-        for options in (("--pc-sampling",), ("--metrics", "blocks"), ("-a", "pc_sampling")):
+        for options in (
+            ("--pc-sampling",),
+            ("--metrics", "blocks"),
+            ("-a", "pc_sampling"),
+            ("--print-pc-sampling", "--print-sass-metrics"),
+        ):
             run = self.profile("hello", options=("-a", "branch", *options))
             self.assertEqual(run.code, 5)
             self.assertIn("--source-level-analysis changes the code", run.stderr)

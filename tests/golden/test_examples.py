@@ -4,6 +4,7 @@ GPUPROF is the path of the gpuprof binary. The pandas file is skipped where pand
 """
 
 import importlib.util
+import json
 import lzma
 import os
 import pathlib
@@ -100,6 +101,44 @@ class Examples(unittest.TestCase):
                 "uniform_loop": (3 * warps // 2, 32 * 3 * warps // 2, 0),
             },
         )
+
+    def test_report_of_lines_of_an_h200(self):
+        """nvprof's tables and the report agree; the file has no names of source files."""
+        run = subprocess.run(
+            [GPUPROF, "-i", self.folder / "count_lines.sqlite", "--print-sass-metrics", "--json"],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        tables = {table["table"]: table["rows"] for table in json.loads(run.stdout)["tables"]}
+        for table, kind, columns, keys in (
+            (
+                "sass_instructions",
+                "INSTRUCTION_EXECUTION",
+                ("executed", "threadsExecuted", "notPredOffThreadsExecuted"),
+                ("executed", "threads", "threads_predicate_true"),
+            ),
+            ("sass_branches", "BRANCH", ("executed", "diverged"), ("branches", "diverged")),
+            (
+                "sass_global_accesses",
+                "GLOBAL_ACCESS",
+                ("l2_transactions", "theoreticalL2Transactions"),
+                ("sectors", "sectors_ideal"),
+            ),
+            (
+                "sass_shared_accesses",
+                "SHARED_ACCESS",
+                ("sharedTransactions", "theoreticalSharedTransactions"),
+                ("wavefronts", "wavefronts_ideal"),
+            ),
+        ):
+            with self.subTest(table=table):
+                sums = ", ".join(f"sum({column})" for column in columns)
+                wanted = self.databases["count_lines"].execute(
+                    f"""SELECT lineNumber, {sums} FROM CUPTI_ACTIVITY_KIND_{kind} AS t
+                        JOIN CUPTI_ACTIVITY_KIND_SOURCE_LOCATOR AS l ON l.id = t.sourceLocatorId
+                        GROUP BY functionId, lineNumber"""
+                )
+                rows = [tuple(row[key] for key in ("line", *keys)) for row in tables[table]]
+                self.assertEqual(sorted(rows), sorted(wanted))
 
     def test_each_query_says_what_it_answers(self):
         for file in QUERIES.glob("*.sql"):

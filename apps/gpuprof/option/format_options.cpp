@@ -93,7 +93,7 @@ std::vector<Option> format_options() {
        .set = number(1, INT_MAX, [](Options& o) -> int& { return o.reports.top; })},
       {.name = "source",
        .group = G::format,
-       .help = "The source text of lines in --print-pc-sampling\n"
+       .help = "The source text of lines in --print-pc-sampling and --print-sass-metrics\n"
                "The files are those that the profile names: not for profiles of strangers whose "
                "reports you pass on. Only files that are called as source files are read.",
        .ours = true,

@@ -35,8 +35,7 @@ std::string names_of_analyses() {
   return names + "pc_sampling";
 }
 
-// nvprof's way to ask for either.
-std::optional<Refusal> set_analysis(Options& options, const std::string& value) {
+void turn_on(Options& options, const schema::SourceAnalysis& analysis) {
   const auto count = [&](std::span<const std::string_view> metrics) {
     for (const std::string_view metric : metrics) {
       if (std::ranges::find(options.sass.metrics, metric) == options.sass.metrics.end()) {
@@ -44,15 +43,20 @@ std::optional<Refusal> set_analysis(Options& options, const std::string& value) 
       }
     }
   };
+  options.trace.modules = true;
+  count(schema::sass::every);
+  count(analysis.metrics);
+}
+
+// nvprof's way to ask for either.
+std::optional<Refusal> set_analysis(Options& options, const std::string& value) {
   for (const std::string& word : split(value, ',')) {
     const auto analysis =
         std::ranges::find(schema::source_analyses, word, &schema::SourceAnalysis::name);
     if (word == "pc_sampling") {
       turn_pc_sampling_on(options);
     } else if (analysis != schema::source_analyses.end()) {
-      options.trace.modules = true;
-      count(schema::sass::every);
-      count(analysis->metrics);
+      turn_on(options, *analysis);
     } else {
       return Refusal{.takes = names_of_analyses()};
     }
@@ -65,6 +69,11 @@ std::optional<Refusal> set_analysis(Options& options, const std::string& value) 
 void turn_pc_sampling_on(Options& options) {
   options.pc_sampling.on = true;
   options.trace.modules = true;
+}
+
+void turn_sass_metrics_on(Options& options) {
+  if (!options.sass.metrics.empty()) return;
+  for (const schema::SourceAnalysis& analysis : schema::source_analyses) turn_on(options, analysis);
 }
 
 std::vector<Option> pc_sampling_options() {

@@ -27,6 +27,8 @@ std::vector<Option> program_options();
 
 // With what it needs of tracing.
 void turn_pc_sampling_on(Options& options);
+// All of them, unless some were asked for.
+void turn_sass_metrics_on(Options& options);
 
 template <class Number>
 std::optional<Number> parse(std::string_view text) {

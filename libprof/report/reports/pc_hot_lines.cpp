@@ -1,37 +1,12 @@
 // --print-pc-sampling: nvprof's table, and the source lines at which the samples are.
-#include <cstdio>
-#include <optional>
-
 #include "libprof/report/bars.hpp"
 #include "libprof/report/pc_samples.hpp"
 #include "libprof/report/pc_summary.hpp"
 #include "libprof/report/report.hpp"
 #include "libprof/report/report_table.hpp"
-#include "libprof/report/source_text.hpp"
 
 namespace gpuprof::report {
 namespace {
-
-double percent(std::int64_t part, std::int64_t all) {
-  return all > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(all) : 0;
-}
-
-std::string address(std::int64_t pc) {
-  char text[24];
-  std::snprintf(text, sizeof text, "+0x%llx", static_cast<unsigned long long>(pc));
-  return text;
-}
-
-std::optional<SourceText> source_text(Session& session) {
-  const Options& options = session.options();
-  if (!options.source) return {};
-  std::int64_t began = 0;
-  store::Database& database = session.database();
-  if (database.has_column("RUN", "key") && database.has_column("RUN", "value")) {
-    began = database.integer("SELECT value FROM RUN WHERE key = 't0_realtime_ns'").value_or(0);
-  }
-  return std::optional<SourceText>(std::in_place, options.source_root, began);
-}
 
 std::string device_of(Session& session, const SampledFunction& function) {
   return session.names().device(function.device);
@@ -41,8 +16,8 @@ std::string device_of(Session& session, const SampledFunction& function) {
 
 class Text {
  public:
-  Text(Session& session, const SampledLines& samples, SourceText* source)
-      : session_(session), samples_(samples), source_(source), most_(most_rows(session)) {}
+  Text(Session& session, const SampledLines& samples, PlacePrinter& places)
+      : session_(session), samples_(samples), places_(places), most_(most_rows(session)) {}
 
   void print() {
     Output& output = session_.output();
@@ -82,16 +57,11 @@ class Text {
   void print(const std::pair<const SourcePlace, SampledPlace>& entry, std::int64_t of) {
     const auto& [place, counts] = entry;
     Output& output = session_.output();
-    const std::string file = place.file > 0 ? session_.names().text(place.file) : "";
     output.line(right_aligned(format_percent(percent(counts.all.samples, of)), 11) + "  " +
                 right_aligned(std::to_string(counts.all.samples), 10) + "  " +
                 right_aligned(std::to_string(counts.all.not_issued), 10) + "  " +
-                (place.file > 0 ? file + ":" + std::to_string(place.line) : address(place.pc)));
-    if (source_ && place.file > 0) {
-      if (const auto text = source_->line(file, place.line)) {
-        output.line(std::string(indent, ' ') + "| " + *text);
-      }
-    }
+                places_.text(place));
+    places_.print_source(place, indent);
     print_reasons(counts, line_reasons, 20, std::string(indent, ' '));
   }
 
@@ -113,26 +83,23 @@ class Text {
 
   Session& session_;
   const SampledLines& samples_;
-  SourceText* source_;
+  PlacePrinter& places_;
   const std::size_t most_;
 };
 
 // ---- CSV and JSON: a row for each place and reason
 
-void print_rows(Session& session, const SampledLines& samples, SourceText* source) {
-  Output& output = session.output();
-  std::vector<Column> columns{
-      {.heading = "Device", .key = "device"},
-      {.heading = "Function", .key = "function"},
-      {.heading = "File", .key = "file"},
-      {.heading = "Line", .quantity = Quantity::count, .key = "line"},
-      {.heading = "PC", .quantity = Quantity::count, .key = "pc_offset_bytes"},
-      {.heading = "Stall reason", .key = "stall_reason"},
-      {.heading = "Samples(%)", .quantity = Quantity::percent, .key = "samples_percent"},
-      {.heading = "Samples", .quantity = Quantity::count, .key = "samples"},
-      {.heading = "Not issued", .quantity = Quantity::count, .key = "not_issued"}};
-  if (source) columns.push_back({.heading = "Source", .key = "source"});
-  Table table(output, "pc_samples", std::move(columns));
+void print_rows(Session& session, const SampledLines& samples, PlacePrinter& places) {
+  std::vector<Column> columns{{.heading = "Device", .key = "device"},
+                              {.heading = "Function", .key = "function"}};
+  PlacePrinter::add_columns(columns);
+  columns.push_back({.heading = "Stall reason", .key = "stall_reason"});
+  columns.push_back(
+      {.heading = "Samples(%)", .quantity = Quantity::percent, .key = "samples_percent"});
+  columns.push_back({.heading = "Samples", .quantity = Quantity::count, .key = "samples"});
+  columns.push_back({.heading = "Not issued", .quantity = Quantity::count, .key = "not_issued"});
+  places.add_source_column(columns);
+  Table table(session.output(), "pc_samples", std::move(columns));
   table.without_units();
   table.heading();
   std::size_t left = session.options().top > 0 ? most_rows(session) : samples.functions().size();
@@ -140,23 +107,15 @@ void print_rows(Session& session, const SampledLines& samples, SourceText* sourc
     if (left-- == 0) break;
     for (const auto* entry : function.order()) {
       const auto& [place, counts] = *entry;
-      const bool known = place.file > 0;
-      const std::string file = known ? session.names().text(place.file) : "";
       for (const std::int64_t number : counts.order()) {
         const SampleCounts& of = counts.reasons.at(number);
-        std::vector<Cell> row{device_of(session, function),
-                              session.names().kernel(function.name),
-                              known ? Cell(file) : Cell(),
-                              known ? Cell(place.line) : Cell(),
-                              known ? Cell() : Cell(place.pc),
-                              samples.reason(number),
-                              percent(of.samples, samples.samples()),
-                              of.samples,
-                              of.not_issued};
-        if (source) {
-          const auto text = known ? source->line(file, place.line) : std::nullopt;
-          row.push_back(text ? Cell(*text) : Cell());
-        }
+        std::vector<Cell> row{device_of(session, function), session.names().kernel(function.name)};
+        places.add_cells(row, place);
+        row.emplace_back(samples.reason(number));
+        row.emplace_back(percent(of.samples, samples.samples()));
+        row.emplace_back(of.samples);
+        row.emplace_back(of.not_issued);
+        places.add_source_cell(row, place);
         table.row(row);
       }
     }
@@ -174,13 +133,9 @@ void print(Session& session) {
   }
   print_pc_summary(session, true);
   const SampledLines samples(session);
-  std::optional<SourceText> source = source_text(session);
-  SourceText* text = source ? &*source : nullptr;
-  output.text() ? Text(session, samples, text).print() : print_rows(session, samples, text);
-  if (!text) return;
-  for (const std::string& file : text->changed()) {
-    output.warning(file + " was changed after the run began: its lines may be others by now.");
-  }
+  PlacePrinter places(session);
+  output.text() ? Text(session, samples, places).print() : print_rows(session, samples, places);
+  places.say_changed();
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "libprof/report/bars.hpp"
-#include "libprof/report/pc_samples.hpp"
+#include "libprof/report/code_places.hpp"
 #include "libprof/report/pm_samples.hpp"
 #include "libprof/report/report.hpp"
 #include "libprof/report/report_table.hpp"

@@ -1,4 +1,4 @@
-// Behind other reports: how many PM and PC samples there are, and what prints them.
+// Behind other reports: which samples and counts of instructions there are, and what prints them.
 #include "libprof/base/saturating.hpp"
 #include "libprof/report/all_reports.hpp"
 #include "libprof/report/pm_samples.hpp"
@@ -19,6 +19,10 @@ void print(Session& session) {
     output.heading(std::to_string(counters) + (counters == 1 ? " PM sample, " : " PM samples, ") +
                    (gaps == 0 ? "no" : std::to_string(gaps)) + (gaps == 1 ? " gap" : " gaps") +
                    ": --" + std::string(pm_sampling.option));
+  }
+  if (!session.chosen(sass_metrics.option) && database.has_table("SASS_VALUE") &&
+      database.integer("SELECT 1 FROM SASS_VALUE LIMIT 1")) {
+    output.heading("SASS metrics by source line: --" + std::string(sass_metrics.option));
   }
   // In files of nvprof the whole summary of PC samples is printed.
   if (!session.has_column("PC_SAMPLING", "stallReasonId")) return;

@@ -1,0 +1,90 @@
+// Where in the code something was sampled or counted: functions, source lines and addresses.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "libprof/base/pattern.hpp"
+#include "libprof/report/report_table.hpp"
+#include "libprof/report/session.hpp"
+#include "libprof/report/source_text.hpp"
+
+namespace gpuprof::report {
+
+// Rows of a list in text: --top, or 10.
+std::size_t most_rows(const Session& session);
+// "… and 7 more functions: --top N".
+void say_of_the_rest(Output& output, std::size_t count, std::string_view what);
+
+// Of 100; 0 of nothing.
+double percent(std::int64_t part, std::int64_t all);
+
+// The functions of table FUNCTION, by their names.
+class FunctionNames {
+ public:
+  explicit FunctionNames(Session& session);
+
+  // String id; 0: not known.
+  std::int64_t name(std::int64_t process, std::int64_t function) const;
+  // Whether --kernels chose it.
+  bool wanted(std::int64_t name);
+
+ private:
+  Session& session_;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> names_;  // by process and id
+  std::optional<Pattern> pattern_;                                       // nothing: all are wanted
+  std::map<std::int64_t, bool> wanted_;
+};
+
+// A line where one is known, else an address.
+struct SourcePlace {
+  std::int64_t file = 0;  // string id; 0: not known
+  std::int64_t line = 0;  // 0: not known
+  std::int64_t pc = 0;    // [bytes] from the function's beginning; 0 where there is a line
+
+  auto operator<=>(const SourcePlace&) const = default;
+};
+
+// The lines of table SOURCE_LOCATOR.
+class SourcePlaces {
+ public:
+  explicit SourcePlaces(Session& session);
+
+  SourcePlace find(std::int64_t locator, std::int64_t pc) const;
+
+ private:
+  std::map<std::int64_t, std::pair<std::int64_t, std::int64_t>> lines_;  // file and line, by id
+};
+
+// Prints places, with their source text where the user asked for it.
+class PlacePrinter {
+ public:
+  explicit PlacePrinter(Session& session);
+
+  // "/src/a.cu:12", "line 12", "+0x40".
+  std::string text(const SourcePlace& place);
+  // A line of text with the source behind `indent` blanks, if there is one.
+  void print_source(const SourcePlace& place, std::size_t indent);
+  // Columns of a place; its source text is a column at the end.
+  static void add_columns(std::vector<Column>& columns);
+  void add_cells(std::vector<Cell>& row, const SourcePlace& place);
+  void add_source_column(std::vector<Column>& columns) const;
+  void add_source_cell(std::vector<Cell>& row, const SourcePlace& place);
+  // Warns of files that were changed after the run.
+  void say_changed();
+
+ private:
+  std::string file(const SourcePlace& place);
+  std::optional<std::string> source(const SourcePlace& place);
+
+  Session& session_;
+  std::optional<SourceText> source_;
+};
+
+}  // namespace gpuprof::report
