@@ -77,10 +77,6 @@ std::string bytes_text(std::int64_t bytes) {
   return format_size(bytes < 0 ? 0 : static_cast<std::uint64_t>(bytes));
 }
 
-std::string time_text(std::int64_t ns) {
-  return (ns < 0 ? "-" : "") + format_time(static_cast<std::uint64_t>(ns < 0 ? -(ns + 1) : ns));
-}
-
 std::string counted(std::int64_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
@@ -109,12 +105,12 @@ class MemoryText {
     each(account_.devices, [&](const Reading& row) {
       output_.line("  device " + row.text("device") + ": " + bytes_text(row.number("peak_bytes")) +
                    " (" + counted(row.number("peak_bytes"), "byte") + ") at " +
-                   time_text(row.number("relative_peak_time_ns")) + ", of all processes");
+                   format_moment(row.number("relative_peak_time_ns")) + ", of all processes");
     });
     heading({"Peak", "Bytes", "At", "Allocations", "Allocated", "In the end"}, "Memory");
     each(account_.peaks, [&](const Reading& row) {
       line({bytes_text(row.number("peak_bytes")), std::to_string(row.number("peak_bytes")),
-            time_text(row.number("relative_peak_time_ns")),
+            format_moment(row.number("relative_peak_time_ns")),
             std::to_string(row.number("allocations")), bytes_text(row.number("allocated_bytes")),
             bytes_text(row.number("end_bytes"))},
            place_name(row));
@@ -182,8 +178,8 @@ class MemoryText {
       each(table, [&](const Reading& row) {
         line({bytes_text(row.number("bytes")), std::to_string(row.number("allocations")),
               bytes_text(row.number("allocation_bytes")),
-              time_text(row.number("relative_first_time_ns")),
-              time_text(row.number("relative_last_time_ns"))},
+              format_moment(row.number("relative_first_time_ns")),
+              format_moment(row.number("relative_last_time_ns"))},
              row.text("class") + ": " + owner_name(row, row.text("by")) + "  [" + place_name(row) +
                  "]");
       });
@@ -210,7 +206,7 @@ class MemoryText {
       const Reading row(account_.failures, each);
       say("process " + std::to_string(row.number("process_id")) + ": " + row.text("function") +
           " found no memory " + counted(row.number("failures"), "time") + ", first at " +
-          time_text(row.number("relative_first_time_ns")) + ", when the process had " +
+          format_moment(row.number("relative_first_time_ns")) + ", when the process had " +
           bytes_text(row.number("in_use_bytes")) + " of device memory");
     }
     for (const Row& each : account_.steps.rows) {
@@ -247,8 +243,8 @@ class MemoryText {
   }
 
   void timeline() {
-    begin("Over time, from " + time_text(account_.first - account_.zero) + " to " +
-          time_text(account_.last - account_.zero));
+    begin("Over time, from " + format_moment(account_.first - account_.zero) + " to " +
+          format_moment(account_.last - account_.zero));
     const memory::Table& table = account_.timeline;
     std::size_t told = 0;
     for (std::size_t start = 0; start < table.rows.size(); start += chart_points) {
@@ -319,7 +315,7 @@ class MemoryText {
         highest = std::max(highest, Reading(table, table.rows[start + k]).number("most_bytes"));
       }
       const Reading row(table, table.rows[start + i]);
-      line({time_text(row.number("relative_time_ns")), bytes_text(row.number("bytes")),
+      line({format_moment(row.number("relative_time_ns")), bytes_text(row.number("bytes")),
             bytes_text(highest)},
            "");
     }

@@ -110,6 +110,11 @@ std::string format_time(std::uint64_t nanoseconds, NumberFormat format) {
   return automatic(nanoseconds, time_scale(nanoseconds), format);
 }
 
+std::string format_moment(std::int64_t nanoseconds) {
+  const auto magnitude = static_cast<std::uint64_t>(nanoseconds);
+  return nanoseconds < 0 ? "-" + format_time(-magnitude) : format_time(magnitude);
+}
+
 std::string format_size(std::uint64_t bytes, NumberFormat format) {
   return automatic(bytes, size_scale(bytes), format);
 }

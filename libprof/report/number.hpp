@@ -54,6 +54,8 @@ std::string format_whole(std::uint64_t value, int width,
 // 1024, where nvprof goes to the next unit at 1000, so that 1000 B are 0.9766KB.
 std::string format_time(std::uint64_t nanoseconds, NumberFormat format = time_format);
 std::string format_size(std::uint64_t bytes, NumberFormat format = size_format);
+// A time after another one, or before it: "-1.5000ms".
+std::string format_moment(std::int64_t nanoseconds);
 std::string format_speed(std::uint64_t bytes_per_second);
 
 // In a column's unit, without it: "4.10e-03". Small values of the base unit stay whole: "900".

@@ -39,11 +39,6 @@ std::string share(double value) {
   return value > 0 && value < 0.01 ? "   <1 % " : text;
 }
 
-std::string time_text(std::int64_t ns) {
-  const auto magnitude = static_cast<std::uint64_t>(ns);
-  return (ns < 0 ? "-" : "") + report::format_time(ns < 0 ? -magnitude : magnitude);
-}
-
 // Where time begins, and three more times.
 std::string axis(const Timeline& timeline, std::size_t columns) {
   std::string line(label_width + share_width, ' ');
@@ -53,7 +48,7 @@ std::string axis(const Timeline& timeline, std::size_t columns) {
     const std::size_t column = columns * mark / marks;
     if (times.size() < column) times.resize(column, ' ');
     times += "|" +
-             time_text(saturating_add(
+             report::format_moment(saturating_add(
                  timeline.begin,
                  saturating_multiply(static_cast<std::int64_t>(column), timeline.column))) +
              " ";
@@ -100,9 +95,10 @@ std::size_t margin() { return label_width + share_width; }
 std::string text(const Timeline& timeline, bool blocks) {
   if (timeline.gpus.empty()) return "No GPU work has times here.\n";
   std::string text;
-  add_line(text, time_text(saturating_subtract(timeline.end, timeline.begin)) + " from " +
-                     time_text(timeline.begin) + " after the run's first record on, " +
-                     time_text(timeline.column) + " a character");
+  add_line(text, report::format_moment(saturating_subtract(timeline.end, timeline.begin)) +
+                     " from " + report::format_moment(timeline.begin) +
+                     " after the run's first record on, " + report::format_moment(timeline.column) +
+                     " a character");
   add_line(text, axis(timeline, timeline.gpus[0].all.busy.size()));
   for (const Gpu& gpu : timeline.gpus) {
     add_line(text, line_of(gpu.name, 0, gpu.all, blocks));

@@ -2,6 +2,7 @@
 
 #include "libprof/report/number.hpp"
 
+using gpuprof::report::format_moment;
 using gpuprof::report::format_number;
 using gpuprof::report::format_percent;
 using gpuprof::report::format_size;
@@ -12,6 +13,7 @@ TEST_CASE("times fill eight characters with their unit") {
   CHECK(format_time(0) == "0ns");
   CHECK(format_time(999) == "999ns");
   CHECK(format_time(1000) == "1.0000us");
+  CHECK(format_moment(-1000) == "-1.0000us");
   CHECK(format_time(1333) == "1.3330us");
   CHECK(format_time(80'123) == "80.123us");
   CHECK(format_time(403'185) == "403.19us");

@@ -5,9 +5,9 @@
 #include "apps/gpuprof/command/progress.hpp"
 #include "apps/gpuprof/command/standard_output.hpp"
 #include "apps/gpuprof/commands.hpp"
+#include "apps/gpuprof/option/setters.hpp"
 #include "apps/gpuprof/run/log.hpp"
 #include "libprof/base/error.hpp"
-#include "libprof/base/printable.hpp"
 #include "libprof/read/profile_file.hpp"
 #include "libprof/report/memory.hpp"
 
@@ -45,9 +45,7 @@ int print_account(MemoryArguments& arguments) {
   if (arguments.json) options.layout = report::Layout::json;
   if (arguments.csv) options.layout = report::Layout::plain_csv;
   if (!arguments.top.empty()) {
-    const bool number = arguments.top.size() < 9 &&
-                        arguments.top.find_first_not_of("0123456789") == std::string::npos;
-    options.top = number ? std::stoi(arguments.top) : 0;
+    options.top = parse<int>(arguments.top).value_or(0);
     if (options.top < 1) throw Error("--top takes a number from 1 on", "", ExitCode::bad_option);
   }
   memory::Questions questions;
@@ -69,10 +67,7 @@ int print_account(MemoryArguments& arguments) {
   const int code = print_to_standard_output(
       [&] { print_memory(account, std::cout, arguments.sections, options); });
   if (code != 0) return code;
-  for (const std::string& note : file.notes()) {
-    std::cerr << "gpuprof: " << printable_lines(note) << '\n';
-  }
-  return file.damaged() ? static_cast<int>(ExitCode::import_failed) : 0;
+  return tell_notes(file);
 }
 
 std::function<int()> declare(Grammar& grammar) {

@@ -8,7 +8,6 @@
 #include "apps/gpuprof/command/standard_output.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "libprof/base/error.hpp"
-#include "libprof/base/printable.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/metrics/nearest.hpp"
 #include "libprof/read/profile_file.hpp"
@@ -116,10 +115,7 @@ int answer(Arguments& arguments) {
     if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
     return 128 + Progress::interrupted();
   }
-  for (const std::string& note : file.notes()) {
-    std::cerr << "gpuprof: " << printable_lines(note) << '\n';
-  }
-  return file.damaged() ? static_cast<int>(ExitCode::import_failed) : 0;
+  return tell_notes(file);
 }
 
 std::function<int()> declare(Grammar& grammar) {

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "apps/gpuprof/command/new_profile.hpp"
+#include "apps/gpuprof/command/window_words.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "libprof/base/shell.hpp"
 
@@ -10,34 +11,21 @@ namespace {
 
 struct Slice {
   ExcerptJob job;
-  std::string from, to, nvtx;
+  WindowWords words;
 };
-
-reading::Moment parse_time(const char* name, const std::string& value) {
-  if (value.empty()) return {};
-  const auto moment = reading::parse_moment(value);
-  if (moment) return *moment;
-  throw Error("--" + std::string(name) + " takes " + std::string(reading::moment_words), "",
-              ExitCode::bad_option);
-}
 
 int slice(Slice& slice) {
   ExcerptJob& job = slice.job;
   exporting::ExcerptOptions& window = job.options;
-  if (!slice.nvtx.empty()) slice.from = slice.to = "nvtx:" + slice.nvtx;
-  window.from = parse_time("from", slice.from);
-  window.to = parse_time("to", slice.to);
-  if (slice.from.empty() && slice.to.empty() && !window.anonymise) {
+  if (!slice.words.given() && !window.anonymise) {
     throw Error("there is no time window", "give --from, --to, both, or --nvtx",
                 ExitCode::bad_option);
   }
-  if (window.from.ns && window.to.ns && *window.from.ns >= *window.to.ns) {
-    throw Error("--from is not before --to", "", ExitCode::bad_option);
-  }
+  slice.words.parse(window.from, window.to);
   std::vector<std::string> words{"gpuprof", "slice"};
   words.push_back(window.anonymise ? "--anonymise" : job.input);
-  if (!slice.from.empty()) words.insert(words.end(), {"--from", slice.from});
-  if (!slice.to.empty()) words.insert(words.end(), {"--to", slice.to});
+  if (!slice.words.from.empty()) words.insert(words.end(), {"--from", slice.words.from});
+  if (!slice.words.to.empty()) words.insert(words.end(), {"--to", slice.words.to});
   window.command = shell_line(words);
   return write_excerpt(job);
 }
@@ -51,17 +39,17 @@ std::function<int()> declare(Grammar& grammar) {
                 .placeholder = "FILE",
                 .required = true});
   grammar.take({.name = "--from",
-                .to = &arguments->from,
+                .to = &arguments->words.from,
                 .help = "Records that begin at this time or later; times count from the run's "
                         "first record: 1.5 or 1.5s, 20ms, 7us, 12ns; nvtx:NAME: where the first "
                         "NVTX range of that name begins, and behind --to where it ends",
                 .placeholder = "TIME"});
   grammar.take({.name = "--to",
-                .to = &arguments->to,
+                .to = &arguments->words.to,
                 .help = "Records that begin before this time",
                 .placeholder = "TIME"});
   grammar.take({.name = "--nvtx",
-                .to = &arguments->nvtx,
+                .to = &arguments->words.nvtx,
                 .help = "The same as --from nvtx:NAME --to nvtx:NAME",
                 .placeholder = "NAME"});
   grammar.take({.name = "--anonymise",

@@ -8,6 +8,8 @@
 #include <string>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/printable.hpp"
+#include "libprof/read/profile_file.hpp"
 
 namespace gpuprof::app {
 
@@ -26,6 +28,13 @@ int print_to_standard_output(const std::function<void()>& print) {
   }
   std::cout.exceptions(std::ios::goodbit);
   return 0;
+}
+
+int tell_notes(const reading::ProfileFile& file) {
+  for (const std::string& note : file.notes()) {
+    std::cerr << "gpuprof: " << printable_lines(note) << '\n';
+  }
+  return file.damaged() ? static_cast<int>(ExitCode::import_failed) : 0;
 }
 
 }  // namespace gpuprof::app

@@ -3,17 +3,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iostream>
 #include <memory>
-#include <optional>
 
 #include "apps/gpuprof/command/progress.hpp"
 #include "apps/gpuprof/command/standard_output.hpp"
+#include "apps/gpuprof/command/window_words.hpp"
 #include "apps/gpuprof/commands.hpp"
+#include "apps/gpuprof/option/setters.hpp"
 #include "apps/gpuprof/run/log.hpp"
 #include "libprof/base/error.hpp"
-#include "libprof/base/printable.hpp"
 #include "libprof/read/profile_file.hpp"
 #include "libprof/timeline/timeline.hpp"
 
@@ -24,32 +23,18 @@ constexpr std::size_t narrowest = 60, widest = 1000;
 
 struct Arguments {
   std::string file;
-  std::string from, to, nvtx;
+  WindowWords words;
   std::string width, streams;
   bool ascii = false;
 };
 
-Error wrong_value(const std::string& option, const std::string& takes) {
-  return Error(option + " takes " + takes, "", ExitCode::bad_option);
-}
-
 std::size_t number(const std::string& option, const std::string& value, std::size_t least,
                    std::size_t most) {
-  std::size_t parsed = 0;
-  const char* end = value.data() + value.size();
-  const auto [stop, failed] = std::from_chars(value.data(), end, parsed);
-  if (failed != std::errc() || stop != end || parsed < least || parsed > most) {
-    throw wrong_value(option,
-                      "a number from " + std::to_string(least) + " to " + std::to_string(most));
-  }
-  return parsed;
-}
-
-reading::Moment moment(const std::string& option, const std::string& value) {
-  if (value.empty()) return {};
-  const auto parsed = reading::parse_moment(value);
-  if (!parsed) throw wrong_value(option, std::string(reading::moment_words));
-  return *parsed;
+  const auto parsed = parse<std::size_t>(value);
+  if (parsed && *parsed >= least && *parsed <= most) return *parsed;
+  throw Error(
+      option + " takes a number from " + std::to_string(least) + " to " + std::to_string(most), "",
+      ExitCode::bad_option);
 }
 
 std::size_t terminal_width() {
@@ -59,12 +44,8 @@ std::size_t terminal_width() {
 }
 
 int show(Arguments arguments) {
-  if (!arguments.nvtx.empty()) arguments.from = arguments.to = "nvtx:" + arguments.nvtx;
-  timeline::Options options{.from = moment("--from", arguments.from),
-                            .to = moment("--to", arguments.to)};
-  if (options.from.ns && options.to.ns && *options.from.ns >= *options.to.ns) {
-    throw Error("--from is not before --to", "", ExitCode::bad_option);
-  }
+  timeline::Options options;
+  arguments.words.parse(options.from, options.to);
   if (!arguments.streams.empty()) options.streams = number("--streams", arguments.streams, 0, 256);
   const std::size_t width = arguments.width.empty()
                                 ? terminal_width()
@@ -94,10 +75,7 @@ int show(Arguments arguments) {
   const int code = print_to_standard_output(
       [&] { std::cout << timeline::text(timeline, has_unicode() && !arguments.ascii); });
   if (code != 0) return code;
-  for (const std::string& note : file.notes()) {
-    std::cerr << "gpuprof: " << printable_lines(note) << '\n';
-  }
-  return file.damaged() ? static_cast<int>(ExitCode::import_failed) : 0;
+  return tell_notes(file);
 }
 
 std::function<int()> declare(Grammar& grammar) {
@@ -108,17 +86,17 @@ std::function<int()> declare(Grammar& grammar) {
                 .placeholder = "FILE",
                 .required = true});
   grammar.take({.name = "--from",
-                .to = &arguments->from,
+                .to = &arguments->words.from,
                 .help = "Show the time from here on, counted from the run's first record: 1.5 or "
                         "1.5s, 20ms, 7us, 12ns; nvtx:NAME: where the first NVTX range of that name "
                         "begins, and behind --to where it ends",
                 .placeholder = "TIME"});
   grammar.take({.name = "--to",
-                .to = &arguments->to,
+                .to = &arguments->words.to,
                 .help = "Show the time before this",
                 .placeholder = "TIME"});
   grammar.take({.name = "--nvtx",
-                .to = &arguments->nvtx,
+                .to = &arguments->words.nvtx,
                 .help = "The same as --from nvtx:NAME --to nvtx:NAME",
                 .placeholder = "NAME"});
   grammar.take({.name = "--streams",
