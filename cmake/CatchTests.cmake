@@ -133,7 +133,7 @@ function(gpuprof_python_tests folder)
     if(GPUPROF_SANITIZE STREQUAL "thread")
       set(_cost 20)
     endif()
-    set_tests_properties(${_name} PROPERTIES LABELS "${_labels}" TIMEOUT 300 COST ${_cost}
+    set_tests_properties(${_name} PROPERTIES LABELS "${_labels}" TIMEOUT 900 COST ${_cost}
                          ENVIRONMENT "${GPUPROF_PYTHON_TEST_ENVIRONMENT}" SKIP_RETURN_CODE 77)
   endforeach()
 endfunction()

@@ -56,19 +56,17 @@ bool Run::wait_for_a_process() {
 }
 
 void Run::wait_for_the_others() {
-  constexpr milliseconds quiet_for{2000};
+  // Counted in steps: on a machine that stood still no time has passed.
+  constexpr milliseconds step{20};
+  constexpr int quiet_steps = 2000 / 20;
   // A Ctrl-C that the program got as well counts as the first of two.
   common_.ends.listen(common_.ended_by_user() ? 1 : 2);
-  const auto since = steady_clock::now();
-  bool told = !common_.waits;
   const int before = common_.ends.asked();
   listener_.settle();
-  while (listener_.active() > 0) {
+  for (int steps = 0; listener_.active() > 0; ++steps) {
     if (common_.ends.asked() > before) return;
-    std::this_thread::sleep_for(milliseconds(20));
-    if (told || steady_clock::now() - since < quiet_for) continue;
-    told = true;
-    common_.waits(listener_.active_processes());
+    std::this_thread::sleep_for(step);
+    if (steps == quiet_steps && common_.waits) common_.waits(listener_.active_processes());
   }
 }
 

@@ -25,8 +25,13 @@ FAKE = BUILD / "tests" / "fake"
 CUPTI = FAKE / "libcupti.so.13"
 BARE_CUPTI = FAKE / "bare" / "libcupti.so.12"
 SANITIZED = bool(os.environ.get("GPUPROF_SANITIZE"))
-# A sanitizer multiplies every wait.
-PATIENCE = 120 if SANITIZED else 60
+# A test fails of what is wrong, never of a machine that stands still for a while.
+PATIENCE = 300 if SANITIZED else 120
+# What gpuprof tells where something takes long.
+SLOW_NOTICES = (
+    "the program has ended; waiting for its process",
+    "another process holds the lock of the database",
+)
 
 KIND = {
     "MEMCPY": 1, "MEMSET": 2, "DRIVER": 4, "RUNTIME": 5, "DEVICE": 8, "CONTEXT": 9,
@@ -35,11 +40,16 @@ KIND = {
 }  # fmt: skip
 
 
+def without_slow_notices(stderr):
+    lines = stderr.splitlines(keepends=True)
+    return "".join(x for x in lines if not any(notice in x for notice in SLOW_NOTICES))
+
+
 class Run:
-    """A finished run: exit code, what went to stdout and stderr."""
+    """A finished run: exit code, what went to stdout and stderr (but for slow machines' notices)."""
 
     def __init__(self, code, stdout, stderr):
-        self.code, self.stdout, self.stderr = code, stdout, stderr
+        self.code, self.stdout, self.stderr = code, stdout, without_slow_notices(stderr)
 
 
 @unittest.skipUnless(GPUPROF and CUPTI.exists(), "GPUPROF is not set, or there are no stand-ins")
@@ -170,7 +180,7 @@ class FakeTest(unittest.TestCase):
             [],
         )  # fmt: skip
 
-    def wait_for(self, what, seconds=10):
+    def wait_for(self, what, seconds=PATIENCE):
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             value = what()

@@ -6,7 +6,7 @@ import os
 import signal
 import unittest
 
-from fake_run import PREFIX, FakeTest, pids_of
+from fake_run import PATIENCE, PREFIX, FakeTest, pids_of
 
 
 class Endings(FakeTest):
@@ -127,7 +127,7 @@ class FromOutside(FakeTest):
         self.wait_for(lambda: self.output.exists() and self.rows_so_far() > 500)
         (target,) = pids_of(process.pid, "steady")
         os.kill(target, number)
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 128 + number)
         database = self.database()
         # One thread may be between writing a record and counting it.

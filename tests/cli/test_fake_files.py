@@ -11,7 +11,7 @@ import subprocess
 import sys
 import unittest
 
-from fake_run import FAKE, GPUPROF, FakeTest, Profile
+from fake_run import FAKE, GPUPROF, PATIENCE, FakeTest, Profile
 
 
 class FilesTest(FakeTest):
@@ -59,7 +59,7 @@ class FilesTest(FakeTest):
 
     def go_on(self, process, go):
         go.touch()
-        _, stderr = process.communicate(timeout=60)
+        _, stderr = process.communicate(timeout=PATIENCE)
         go.unlink()
         return stderr.decode()
 
@@ -141,7 +141,7 @@ class TheOldFile(FilesTest):
         process = self.start("steady", 2, 5, options=["-f"])
         process.stdout.readline()
         self.wait_for(lambda: "never" not in self.gpuprof("-i", self.output))
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
         database = self.database()
         self.assertEqual(database.one("SELECT count(*) FROM PROCESS"), 1)
         self.assertEqual(database.run()["finished"], 1)
@@ -175,7 +175,7 @@ class TheOldFile(FilesTest):
         self.wait_for(self.kernels)
         self.assertEqual(reader.execute(count).fetchone(), (11,))
         reader.close()
-        launches = int(process.communicate(timeout=60)[0])
+        launches = int(process.communicate(timeout=PATIENCE)[0])
         self.assertEqual(self.kernels(), launches)
 
 
@@ -401,7 +401,7 @@ for number in range(3):
                 text = self.folder / f"run-{pid}-2.sqlite"
                 text.write_text("precious")
                 before = old.read_bytes()
-                _, stderr = process.communicate(b"\n", timeout=60)
+                _, stderr = process.communicate(b"\n", timeout=PATIENCE)
                 self.assertEqual(process.returncode, 0, stderr)
                 self.assertEqual(text.read_text(), "precious")
                 new = old if replaced else self.folder / f"run-{pid}-3.sqlite"

@@ -21,7 +21,7 @@ class Signals(FakeTest):
         return process
 
     def finish(self, process):
-        stdout, stderr = process.communicate(timeout=30)
+        stdout, stderr = process.communicate(timeout=PATIENCE)
         return process.returncode, stdout, stderr.decode()
 
     def test_interrupt_to_the_group_ends_the_target(self):
@@ -244,14 +244,14 @@ class OtherUsersOfTheFile(FakeTest):
         process = self.start("sh", "-c", script, FAKE_CUPTI_LEDGER=self.folder / "ledger")
         process.stdout.readline()
         self.wait_for(self.output.exists)
-        other = sqlite3.connect(self.output, isolation_level=None, timeout=60)
+        other = sqlite3.connect(self.output, isolation_level=None, timeout=PATIENCE)
         other.execute("BEGIN IMMEDIATE")
         go.touch()
         self.assertIn(b"holds the lock", process.stderr.readline())  # for 5 s
         time.sleep(7)
         other.execute("COMMIT")
         other.close()
-        _, stderr = process.communicate(timeout=60)
+        _, stderr = process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 5, stderr)
         self.assertEqual(len(stderr.splitlines()), 1, stderr)
         self.assertIn(b"nothing lost", stderr)
@@ -265,7 +265,7 @@ class OtherUsersOfTheFile(FakeTest):
         process.stdout.readline()
         self.wait_for(self.output.exists)
         remove()
-        stdout, stderr = process.communicate(timeout=60)
+        stdout, stderr = process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 21, stderr)
         self.assertGreater(int(stdout), 0)  # the program ran to its end
         self.assertEqual(len(stderr.splitlines()), 1, stderr)
@@ -297,7 +297,7 @@ class OtherUsersOfTheFile(FakeTest):
             lambda: (lambda all: len(all) == 2 and all)(list(self.folder.glob("run-*.sqlite")))
         )
         files[0].unlink()
-        stdout, stderr = process.communicate(timeout=60)
+        stdout, stderr = process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 21, stderr)
         self.assertIn(f"{files[0]}: somebody removed or replaced it", stderr.decode())
         last = stderr.decode().splitlines()[-1]

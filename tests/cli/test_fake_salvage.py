@@ -9,7 +9,7 @@ import sys
 import time
 import unittest
 
-from fake_run import CUPTI, FakeTest, pids_of
+from fake_run import CUPTI, PATIENCE, FakeTest, pids_of
 
 HERE = pathlib.Path(__file__).parent
 NOBODY = 65534
@@ -132,7 +132,7 @@ time.sleep(0.2)
         self.assertIn(b"waiting for its process", process.stderr.readline())
         (salvage,) = pids_of(process.pid, "gpuprof-salvage"[:15])
         os.kill(process.pid, signal.SIGINT)
-        _, stderr = process.communicate(timeout=30)
+        _, stderr = process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 0, stderr)
         self.failed_in(stderr.decode())
         self.wait_for(lambda: not pathlib.Path(f"/proc/{salvage}/fd").exists())

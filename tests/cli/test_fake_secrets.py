@@ -10,7 +10,7 @@ import stat
 import subprocess
 import unittest
 
-from fake_run import FAKE, GPUPROF, FakeTest
+from fake_run import FAKE, GPUPROF, PATIENCE, FakeTest
 
 PREFIX = "CUPTI_ACTIVITY_KIND_"
 
@@ -99,7 +99,7 @@ class Modes(SecretsTest):
                 self.wait_for((self.folder / name).exists)
                 self.assertEqual(self.mode(name), mode, name)
             process.terminate()
-            process.communicate(timeout=60)
+            process.communicate(timeout=PATIENCE)
 
 
 class CommandLines(SecretsTest):

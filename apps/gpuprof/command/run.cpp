@@ -141,8 +141,9 @@ void wait_for_target(launch::Target& target, const Options& options, Log& log) {
 }
 
 std::string waiting_for(const std::vector<std::int64_t>& processes) {
-  std::string text = std::string("the program has ended; waiting for its process") +
-                     (processes.size() == 1 ? "" : "es");
+  std::string text = "the program has ended; waiting for its process";
+  if (processes.empty()) text += ", which has not said its number";
+  if (processes.size() > 1) text += "es";
   for (const std::int64_t process : processes) text += " " + std::to_string(process);
   return text + " (Ctrl-C: wait no longer)";
 }
