@@ -100,9 +100,12 @@ class Signals(FakeTest):
 
 class Growing(FakeTest):
     def test_rows_come_while_the_target_runs(self):
-        process = self.start("steady", 2, 10)
+        over = self.folder / "over"
+        process = self.start("steady", PATIENCE, 10, over)
         counts, unfinished = [], 0
         while process.poll() is None:
+            if len(set(counts)) >= 4 and unfinished >= 4:
+                over.touch()
             if self.output.exists():
                 reader = sqlite3.connect(f"file:{self.output}?mode=ro", uri=True)
                 try:
@@ -176,9 +179,9 @@ class Growing(FakeTest):
         self.assertEqual(self.database().one("PRAGMA journal_mode"), "delete")
 
     def test_views_during_the_run(self):
-        process = self.start("steady", 1, 10)
-        process.stdout.readline()
-        time.sleep(0.7)
+        over = self.folder / "over"
+        process = self.start("steady", PATIENCE, 10, over)
+        self.wait_for_rows("kernels")
         reader = sqlite3.connect(f"file:{self.output}?mode=ro", uri=True)
         self.assertGreater(reader.execute("SELECT count(*) FROM kernels").fetchone()[0], 0)
         self.assertEqual(
@@ -186,6 +189,7 @@ class Growing(FakeTest):
         )
         self.assertEqual(reader.execute("SELECT count(*) FROM processes").fetchone()[0], 1)
         reader.close()
+        over.touch()
         process.communicate()
 
 
@@ -201,7 +205,7 @@ class KilledLauncher(FakeTest):
 
     def test_the_target_runs_on_and_the_file_is_sound(self):
         done = self.folder / "done"
-        script = f'"$0" 5 10; echo $? > {done}'
+        script = f'"$0" 15 10; echo $? > {done}'
         self.program = lambda name: shutil.which(name) or name
         process = self.start("sh", "-c", script, BUILD / "tests" / "fake" / "steady")
         process.stdout.readline()
