@@ -268,7 +268,9 @@ void Collector::on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resou
       if (metrics_) metrics_->context_ends(resource.context);
       for (const auto& each : by_context_) each->context_ends(resource.context);
       return contexts_.destroyed(resource.context);
-    case CUPTI_CBID_RESOURCE_MODULE_LOADED: return buffers_.add_module(resource);
+    case CUPTI_CBID_RESOURCE_MODULE_LOADED:
+      for (const auto& each : by_context_) each->module_begins(resource.context);
+      return buffers_.add_module(resource);
     case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
       for (const auto& each : by_context_) each->module_ends(resource.context);
       return;

@@ -24,6 +24,7 @@ class ContextCollector {
   // In CUPTI's callbacks.
   virtual void context_created(CUcontext context) = 0;
   virtual void context_ends(CUcontext context) = 0;
+  virtual void module_begins(CUcontext context) = 0;
   virtual void module_ends(CUcontext context) = 0;
 
   // From the own thread, now and then.
@@ -39,7 +40,8 @@ struct KnownContext {
   std::uint32_t id = 0;
   std::uint32_t device = 0;
   std::atomic<bool> ended{false};
-  int attempts = 0;  // to begin; under calls_
+  int attempts = 0;     // to begin; under calls_
+  std::string not_yet;  // why the last of them failed, if there are to be more; under calls_
 
   std::string in_words() const {
     return "context " + std::to_string(id) + " on device " + std::to_string(device);
@@ -47,7 +49,7 @@ struct KnownContext {
 };
 
 // When the contexts begin and end, and who calls CUPTI meanwhile. `Context`: KnownContext and what
-// is known besides.
+// is known besides: a State, which is waiting at first.
 template <class Context>
 class CollectorOf : public ContextCollector {
  public:
@@ -70,8 +72,16 @@ class CollectorOf : public ContextCollector {
   void context_ends(CUcontext handle) final {
     Context* const context = find(handle);
     if (!context) return;
-    if (const std::unique_lock lock(calls_, patience); lock) end(*context);
+    if (const std::unique_lock lock(calls_, patience); lock) end_or_tell(*context);
     context->ended.store(true);
+  }
+
+  // A context of the driver API is not current yet when it is made, which CUPTI can want.
+  void module_begins(CUcontext handle) final {
+    Context* const context = find(handle);
+    if (!context) return;
+    const std::unique_lock lock(calls_, patience);
+    if (lock && context->state == Context::State::waiting) begin(*context);
   }
 
   void module_ends(CUcontext handle) final { read_of(handle); }
@@ -79,7 +89,7 @@ class CollectorOf : public ContextCollector {
   void finish() final {
     for (Context* const context : all()) {
       const std::unique_lock lock(calls_, patience);
-      if (lock && !context->ended.exchange(true)) end(*context);
+      if (lock && !context->ended.exchange(true)) end_or_tell(*context);
     }
   }
 
@@ -91,6 +101,8 @@ class CollectorOf : public ContextCollector {
   virtual void begin(Context& context) = 0;
   virtual void read(Context& context) = 0;
   virtual void end(Context& context) = 0;
+  // Nothing is collected of it, for a reason that is told.
+  virtual void refuse(Context& context, const std::string& why) = 0;
 
   void read_of(CUcontext handle) {
     Context* const context = find(handle);
@@ -111,6 +123,12 @@ class CollectorOf : public ContextCollector {
 
  private:
   static constexpr std::chrono::milliseconds patience{1000};
+
+  void end_or_tell(Context& context) {
+    const bool waiting = context.state == Context::State::waiting;
+    if (waiting && !context.not_yet.empty()) return refuse(context, context.not_yet);
+    end(context);
+  }
 
   // Null: it is not in here, or has ended.
   Context* find(CUcontext handle) const {

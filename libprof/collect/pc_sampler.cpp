@@ -102,9 +102,10 @@ void PcSampler::begin(Context& context) {
   }
   ++context.attempts;
   const CUptiResult enabled = enable(context);
-  if (enabled == CUPTI_ERROR_INVALID_OPERATION && context.attempts < most_attempts) return;
   if (enabled != CUPTI_SUCCESS) {
-    return refuse(context, why_refused(cupti_, "cuptiPCSamplingEnable", enabled));
+    context.not_yet = why_refused(cupti_, "cuptiPCSamplingEnable", enabled);
+    if (enabled == CUPTI_ERROR_INVALID_OPERATION && context.attempts < most_attempts) return;
+    return refuse(context, context.not_yet);
   }
   context.state = State::sampled;
   const auto reasons = stall_reasons(context);

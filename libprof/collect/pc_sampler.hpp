@@ -92,7 +92,7 @@ class PcSampler : public CollectorOf<PcContext> {
   int period_of(const Context& context);
   bool configure(Context& context, const std::vector<wire::StallReason>& reasons,
                  std::uint64_t& period);
-  void refuse(Context& context, const std::string& why);
+  void refuse(Context& context, const std::string& why) override;
   // Samples that were not read when a module ends could be taken for those of a module that comes
   // to the same place.
   void read(Context& context) override;

@@ -73,9 +73,10 @@ void SassCounter::begin(Context& context) {
   const bool not_now = result.code == CUPTI_ERROR_INVALID_OPERATION ||
                        result.code == CUPTI_ERROR_INVALID_CONTEXT ||
                        result.code == CUPTI_ERROR_NOT_INITIALIZED;
-  if (not_now && context.attempts < most_attempts) return;
   if (result.code != CUPTI_SUCCESS) {
-    return refuse(context, why_refused(cupti_, result.function, result.code));
+    context.not_yet = why_refused(cupti_, result.function, result.code);
+    if (not_now && context.attempts < most_attempts) return;
+    return refuse(context, context.not_yet);
   }
   context.state = State::counted;
   wire::Encoder encoder;

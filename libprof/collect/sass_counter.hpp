@@ -75,7 +75,7 @@ class SassCounter : public CollectorOf<SassContext> {
   void begin(Context& context) override;
   Result find_metrics(const Context& context, Device& device);
   Result start(const Context& context, Device& device);
-  void refuse(Context& context, const std::string& why);
+  void refuse(Context& context, const std::string& why) override;
   void read(Context& context) override;
   void end(Context& context) override;
   void send(const Context& context, const Device& device,

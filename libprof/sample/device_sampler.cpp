@@ -24,8 +24,9 @@ constexpr milliseconds shortest_rest{2};
 constexpr std::size_t image_bytes = std::size_t{48} << 20;
 constexpr std::uint32_t most_samples = 1024;
 constexpr std::size_t spare_images = 3;
-// What evaluating a sample of the default metrics was seen to take, with room.
-constexpr std::uint64_t evaluation_ns = 40'000;
+// Twice what evaluating a sample of the default metrics was seen to take: who evaluates too slowly
+// keeps the images, and one that gets full meanwhile has lost half of its samples.
+constexpr std::uint64_t evaluation_ns = 80'000;
 constexpr std::size_t most_evaluators = 4;
 
 }  // namespace

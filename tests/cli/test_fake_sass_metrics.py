@@ -265,6 +265,16 @@ class Trouble(SassMetricsTest):
         self.assertNotIn(b"no SASS metrics", process.communicate(timeout=PATIENCE)[1])
         self.assertGreater(len(self.values(self.database())), 0)
 
+    def test_refused_until_the_context_is_current(self):
+        """As it is when a program of the driver API loads a module."""
+        _, database = self.count("modules", "first", 20, FAKE_CUPTI_SASS_REFUSE=1)
+        self.assertEqual(self.values(database), self.expected(20))
+
+    def test_refused_to_the_end(self):
+        run, database = self.count("modules", "first", 5, FAKE_CUPTI_SASS_REFUSE=1000)
+        self.assertEqual(run.stderr.count("no SASS metrics"), 1, run.stderr)
+        self.assertEqual(self.values(database), [])
+
     def test_bare(self):
         run, _ = self.count("modules", "first", 5, cupti=BARE_CUPTI)
         self.assertIn("no SASS metrics", run.stderr)
