@@ -56,3 +56,16 @@ function(gpuprof_embed_sql output)
     COMMENT "Embedding SQL: ${arg_FUNCTION}"
     VERBATIM)
 endfunction()
+
+# gpuprof_embed_files(output.cpp FILES a.js…): see embed_files.cmake.
+function(gpuprof_embed_files output)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FILES")
+  set(_script ${PROJECT_SOURCE_DIR}/cmake/embed_files.cmake)
+  string(REPLACE ";" "|" _files "${arg_FILES}")
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} "-DFILES=${_files}" -P ${_script}
+    DEPENDS ${arg_FILES} ${_script}
+    COMMENT "Embedding the viewer's page"
+    VERBATIM)
+endfunction()

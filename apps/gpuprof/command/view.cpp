@@ -1,0 +1,130 @@
+// gpuprof view: a run as a timeline in a browser.
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include "apps/gpuprof/command/progress.hpp"
+#include "apps/gpuprof/command/standard_output.hpp"
+#include "apps/gpuprof/commands.hpp"
+#include "apps/gpuprof/option/setters.hpp"
+#include "libprof/base/error.hpp"
+#include "libprof/base/printable.hpp"
+#include "libprof/read/profile_file.hpp"
+#include "libprof/view/server.hpp"
+
+extern char** environ;
+
+namespace gpuprof::app {
+namespace {
+
+struct Arguments {
+  std::string file, port;
+  bool no_browser = false;
+};
+
+std::uint16_t parse_port(const std::string& word) {
+  if (word.empty()) return 0;
+  const auto port = parse<std::uint16_t>(word);
+  if (port && *port > 0) return *port;
+  throw Error("--port takes a number from 1 to 65535", "", ExitCode::bad_option);
+}
+
+bool has_display() {
+  for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY"}) {
+    const char* value = std::getenv(name);
+    if (value && *value) return true;
+  }
+  return false;
+}
+
+// Where there is none, the address that was printed is enough.
+pid_t open_browser(const std::string& address) {
+  std::string program = "xdg-open", argument = address;
+  char* const words[] = {program.data(), argument.data(), nullptr};
+  pid_t child = 0;
+  return posix_spawnp(&child, "xdg-open", nullptr, nullptr, words, environ) == 0 ? child : 0;
+}
+
+void print_address(const view::Listener& listener) {
+  const std::string port = std::to_string(listener.port());
+  char host[256] = "HOST";
+  gethostname(host, sizeof host - 1);
+  std::printf("%s\n", listener.address().c_str());
+  std::printf(
+      "From another machine: ssh -L %s:127.0.0.1:%s %s, then open the same address there.\n",
+      port.c_str(), port.c_str(), printable(host).c_str());
+  std::printf("Ctrl-C ends it.\n");
+  std::fflush(stdout);
+}
+
+int serve(const Arguments& arguments) {
+  const std::uint16_t port = parse_port(arguments.port);
+  reading::ProfileFile file(arguments.file);
+  if (file.problem()) throw Error(*file.problem());
+  Progress progress;
+  const auto show = [&](std::string_view what) { progress.show(what); };
+  bool served = false;
+  try {
+    file.read(
+        [&](store::Database& database) {
+          database.watch([] { return Progress::interrupted() != 0; });
+          const view::Model model = view::read_model(database, [&](std::string_view what) {
+            show(what);
+            database.check_watch();
+          });
+          progress.clear();
+          tell_notes(file);
+          view::Listener listener(port);
+          const std::string title = std::filesystem::path(arguments.file).filename();
+          const view::Answers answers(model, database, title, file.notes());
+          print_address(listener);
+          served = true;
+          const pid_t browser =
+              !arguments.no_browser && has_display() ? open_browser(listener.address()) : 0;
+          listener.serve(answers, [] { return Progress::interrupted() != 0; });
+          if (browser > 0) waitpid(browser, nullptr, WNOHANG);
+        },
+        show);
+  } catch (const store::DatabaseError& error) {
+    if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
+    if (!served) return 128 + Progress::interrupted();
+  }
+  return 0;
+}
+
+std::function<int()> declare(Grammar& grammar) {
+  auto arguments = std::make_shared<Arguments>();
+  grammar.take({.name = "file",
+                .to = &arguments->file,
+                .help = "A profile, also one that is being written or is damaged",
+                .placeholder = "FILE",
+                .required = true});
+  grammar.take({.name = "--port",
+                .to = &arguments->port,
+                .help = "Port of 127.0.0.1; one that is free unless given",
+                .placeholder = "N"});
+  grammar.take({.name = "--no-browser",
+                .to = &arguments->no_browser,
+                .help = "Open no browser; none is opened either where there is no display"});
+  grammar.footer(
+      "\nThe address that is printed has a random part: who does not know it gets nothing. Nothing "
+      "leaves\nthis machine, and the file is never changed. docs/view.md has keys and what is "
+      "drawn.");
+  return [arguments] { return serve(*arguments); };
+}
+
+}  // namespace
+
+extern const Subcommand view_command{
+    .name = "view",
+    .usage = "FILE [--port N] [--no-browser]",
+    .help = "Show a run as a timeline in a browser",
+    .declare = declare,
+};
+
+}  // namespace gpuprof::app

@@ -1,0 +1,207 @@
+#include "libprof/view/answers.hpp"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "libprof/base/saturating.hpp"
+#include "libprof/base/utf8.hpp"
+
+namespace gpuprof::view {
+namespace {
+
+using nlohmann::json;
+
+// Numbers with commas between.
+class Numbers {
+ public:
+  explicit Numbers(std::string& text) : text_(text) {}
+  void open() {
+    separate();
+    text_ += '[';
+    first_ = true;
+  }
+  void close() {
+    text_ += ']';
+    first_ = false;
+  }
+  template <class Number>
+  void add(Number number) {
+    separate();
+    char digits[32];
+    const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+    text_.append(digits, end);
+  }
+
+ private:
+  void separate() {
+    if (!first_) text_ += ',';
+    first_ = false;
+  }
+  std::string& text_;
+  bool first_ = true;
+};
+
+// JSON has no infinity and no NaN.
+void add_real(Numbers& numbers, double value) { numbers.add(value - value == 0 ? value : 0.0); }
+
+// client/tiles.js reads them.
+void add_pieces(Numbers& numbers, const Row& row, const std::vector<Piece>& pieces) {
+  numbers.open();
+  if (!pieces.empty()) numbers.add(pieces.front().first);
+  std::int64_t x = 0;
+  for (const Piece& piece : pieces) {
+    // Most are one pixel beside another.
+    if (piece.x == x && piece.x_end == x + 1) {
+      numbers.add(-std::int64_t{piece.count});
+    } else {
+      numbers.add(piece.x - x + 1);
+      numbers.add(piece.x_end - piece.x);
+      numbers.add(piece.count);
+    }
+    numbers.add(row.name(piece.longest));
+    numbers.add(intervals::length(row.begin(piece.longest), row.end(piece.longest)));
+    if (piece.count > 1) numbers.add(piece.busy);
+    x = piece.x_end;
+  }
+  numbers.close();
+}
+
+std::string dumped(const json& document) {
+  return document.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string run_answer(const Model& model, std::string_view title,
+                       std::span<const std::string> notes) {
+  json tracks = json::array();
+  for (const Track& track : model.tracks) {
+    json path = json::array();
+    for (const std::string& part : track.path) path.push_back(valid_utf8(part));
+    tracks.push_back({{"kind", name_of(track.kind)},
+                      {"noun", noun_of(track.kind)},
+                      {"path", std::move(path)},
+                      {"rows", track.rows.size()},
+                      {"records", track.records},
+                      {"unit", valid_utf8(track.counter.unit)}});
+  }
+  return dumped({{"title", valid_utf8(title)},
+                 {"begin", saturating_subtract(model.begin, model.zero)},
+                 {"end", saturating_subtract(model.end, model.zero)},
+                 {"records", model.records},
+                 {"tracks", std::move(tracks)},
+                 {"losses", model.losses},
+                 {"notes", std::vector<std::string>(notes.begin(), notes.end())}});
+}
+
+std::string tiles_answer(const Model& model, std::span<const std::uint32_t> tracks,
+                         std::int64_t from, std::int64_t to, std::uint32_t width) {
+  std::string text = "{\"tracks\":";
+  Numbers numbers(text);
+  numbers.open();
+  for (const std::uint32_t number : tracks) {
+    if (number >= model.tracks.size()) continue;
+    const Track& track = model.tracks[number];
+    const Tile tile = make_tile(track, from, to, width);
+    numbers.open();
+    numbers.add(number);
+    numbers.open();
+    for (std::size_t i = 0; i < tile.rows.size(); ++i) {
+      add_pieces(numbers, track.rows[i], tile.rows[i]);
+    }
+    numbers.close();
+    numbers.open();
+    if (track.kind == TrackKind::counter && tile.before) {
+      numbers.add(-1);
+      for (int i = 0; i < 3; ++i) add_real(numbers, *tile.before);
+    }
+    for (const PointRange& point : tile.points) {
+      numbers.add(point.x);
+      add_real(numbers, point.least);
+      add_real(numbers, point.most);
+      add_real(numbers, point.last);
+    }
+    numbers.close();
+    numbers.close();
+  }
+  numbers.close();
+  return text + "}";
+}
+
+std::string names_answer(const Model& model, std::span<const std::uint32_t> names) {
+  json answer = json::object();
+  for (const std::uint32_t name : names) {
+    if (name >= model.names.size()) continue;
+    const Name& known = model.names[name];
+    answer[std::to_string(name)] = {valid_utf8(known.label), valid_utf8(known.text)};
+  }
+  return dumped({{"names", std::move(answer)}});
+}
+
+std::string statistics_answer(const Model& model, std::int64_t from, std::int64_t to,
+                              std::size_t most) {
+  const Statistics all = statistics(model, from, to);
+  json work = json::object(), devices = json::array(), counts = json::object();
+  for (const Statistics::Work& each : all.work) {
+    const std::string kind(name_of(each.kind));
+    const std::size_t names = counts.value(kind, std::size_t{0});
+    counts[kind] = names + 1;
+    if (names >= most) continue;
+    work[kind].push_back({{"name", valid_utf8(model.names[each.name].text)},
+                          {"label", valid_utf8(model.names[each.name].label)},
+                          {"count", each.count},
+                          {"time", each.time},
+                          {"longest", each.longest}});
+  }
+  for (const Statistics::Device& each : all.devices) {
+    devices.push_back({{"name", valid_utf8(each.name)},
+                       {"records", each.records},
+                       {"busy", each.busy},
+                       {"compute", each.compute},
+                       {"copies", each.copies},
+                       {"both", each.both}});
+  }
+  return dumped({{"from", saturating_subtract(from, model.zero)},
+                 {"to", saturating_subtract(to, model.zero)},
+                 {"devices", std::move(devices)},
+                 {"work", std::move(work)},
+                 {"names", std::move(counts)}});
+}
+
+namespace {
+
+json place_of(const Model& model, const Place& place, const Item& item) {
+  return {{"track", place.track},
+          {"row", place.row},
+          {"item", place.item},
+          {"name", item.name},
+          {"begin", saturating_subtract(item.begin, model.zero)},
+          {"end", saturating_subtract(item.end, model.zero)}};
+}
+
+}  // namespace
+
+std::string found_answer(const Model& model, const Found& found) {
+  json answer = {{"count", found.count}, {"around", found.around}};
+  if (found.next) {
+    if (const auto item = item_at(model, *found.next)) {
+      answer["next"] = place_of(model, *found.next, *item);
+    }
+  }
+  return dumped(answer);
+}
+
+std::string details_answer(const Model& model, const Place& place, const Item& item,
+                           std::span<const Detail> details) {
+  json rows = json::array();
+  for (const Detail& detail : details) {
+    rows.push_back({valid_utf8(detail.name), valid_utf8(detail.value)});
+  }
+  return dumped({{"place", place_of(model, place, item)}, {"details", std::move(rows)}});
+}
+
+std::string error_answer(std::string_view message) {
+  return dumped({{"error", valid_utf8(message)}});
+}
+
+}  // namespace gpuprof::view

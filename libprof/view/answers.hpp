@@ -1,0 +1,33 @@
+// What the viewer's page is told, as JSON. Times are ns after the run's zero; texts are UTF-8.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libprof/view/model.hpp"
+
+namespace gpuprof::view {
+
+// The tracks, the run's window, what is lost. `notes`: what the reader of the file should know.
+std::string run_answer(const Model& model, std::string_view title,
+                       std::span<const std::string> notes);
+// Tiles of these tracks: [track, rows, points] of each. A row has the place of its first record;
+// the pieces follow, each with the records behind those of the one before: pixels since the end of
+// that one and 1, its pixels, how many records; or, right behind it and one pixel wide, the
+// negative of how many. Then the name and the length of the longest, and of a bucket the time in
+// which it was busy, ns. A counter has for each point: pixel (-1: before the window), least, most
+// and last value.
+std::string tiles_answer(const Model& model, std::span<const std::uint32_t> tracks,
+                         std::int64_t from, std::int64_t to, std::uint32_t width);
+std::string names_answer(const Model& model, std::span<const std::uint32_t> names);
+std::string statistics_answer(const Model& model, std::int64_t from, std::int64_t to,
+                              std::size_t most);
+std::string found_answer(const Model& model, const Found& found);
+std::string details_answer(const Model& model, const Place& place, const Item& item,
+                           std::span<const Detail> details);
+std::string error_answer(std::string_view message);
+
+}  // namespace gpuprof::view

@@ -1,0 +1,392 @@
+// The viewer: state, events, and which tiles are wanted.
+import {count, moment, percent, time, value} from './format.js';
+import {Painter, counterHeight, groupHeight, labels, rowHeight, ruler} from './draw.js';
+import {lowerBound} from './tiles.js';
+import {openSource} from './source.js';
+import {keys, list, make, statistics} from './panel.js';
+import {showSummary} from './summary.js';
+
+const get = id => document.getElementById(id);
+const source = openSource();
+const painter = new Painter(get('canvas'));
+const names = new Map();
+const wantedNames = new Set();
+const closed = new Set();
+const tiles = new Map();  // track: the newest
+const whole = new Map();  // track: of the whole run, for what the newest has not
+const ranges = new Map(); // track: least and most of a counter
+const marks = {range: null, selected: null};
+let run, view, items = [], standing = '', asking = false, drawn = false, pointer = null, drag = null;
+
+function nameOf(id) {
+  const known = names.get(id);
+  if (known) return known;
+  wantedNames.add(id);
+  return ['\u2026', '\u2026'];
+}
+
+async function fetchNames() {
+  const ids = [...wantedNames].slice(0, 200);
+  wantedNames.clear();
+  if (ids.length === 0) return;
+  for (const [id, texts] of Object.entries(await source.names(ids))) names.set(Number(id), texts);
+  redraw();
+}
+
+function layout() {
+  items = [];
+  let top = 0, group = null;
+  run.tracks.forEach((track, number) => {
+    const above = track.path.slice(0, -1).join(' \u203a ');
+    if (above !== group) {
+      group = above;
+      items.push({group, closed: closed.has(group), top, height: groupHeight, track: -1});
+      top += groupHeight;
+    }
+    if (closed.has(group)) return;
+    const label = track.path.at(-1);
+    if (track.kind === 'counter') {
+      const range = () => ranges.get(number) ?? [0, 1];
+      items.push({label, track: number, row: 0, top, height: counterHeight, counter: true, unit: track.unit,
+                  least: () => range()[0], most: () => range()[1]});
+      top += counterHeight;
+      return;
+    }
+    for (let row = 0; row < track.rows; ++row) {
+      items.push({label: row === 0 ? label : '', track: number, row, top, height: rowHeight, noun: track.noun});
+      top += rowHeight;
+    }
+  });
+  get('height').style.height = `${top + ruler}px`;
+}
+
+function visibleTracks() {
+  const scroll = get('scroll').scrollTop, height = painter.height / painter.ratio;
+  const result = new Set();
+  for (const item of items) {
+    if (item.track >= 0 && item.top + item.height > scroll - height && item.top < scroll + 2 * height) result.add(item.track);
+  }
+  return [...result].slice(0, 512);
+}
+
+function pixels() { return Math.max(1, painter.width - Math.round(labels * painter.ratio)); }
+
+function isGood(tile) {
+  const asked = pixels() / (view.to - view.from);
+  const has = tile.width / (tile.to - tile.from);
+  return tile.covers(Math.max(view.from, run.begin), Math.min(view.to, run.end)) && Math.abs(has / asked - 1) < 0.01;
+}
+
+// One request at a time; when it is there, the newest view is asked for.
+async function ask() {
+  if (asking) return;
+  const wanted = visibleTracks().filter(track => !tiles.has(track) || !isGood(tiles.get(track)));
+  if (wanted.length === 0) return;
+  asking = true;
+  const span = view.to - view.from, margin = Math.min(0.5, (8192 / pixels() - 1) / 2);
+  const from = Math.floor(view.from - margin * span), to = Math.max(from + 1, Math.ceil(view.to + margin * span));
+  const width = Math.max(1, Math.min(8192, Math.round((to - from) * pixels() / span)));
+  try {
+    const answer = await source.tiles(wanted, from, to, width);
+    for (const [track, tile] of answer) {
+      tiles.set(track, tile);
+      if (!whole.has(track) || tile.covers(run.begin, run.end)) whole.set(track, tile);
+      if (run.tracks[track].kind === 'counter') widen(track, tile.points);
+    }
+    get('status').textContent = standing;
+  } catch (error) {
+    get('status').textContent = `${error.message}. Is gpuprof view still running?`;
+    await new Promise(done => setTimeout(done, 1000));
+  }
+  asking = false;
+  redraw();
+}
+
+function widen(track, points) {
+  const range = ranges.get(track) ?? [0, 0];
+  for (let i = 0; i < points.length; i += 4) {
+    range[0] = Math.min(range[0], points[i + 1]);
+    range[1] = Math.max(range[1], points[i + 2]);
+  }
+  ranges.set(track, range);
+}
+
+function tilesOf(track) {
+  const newest = tiles.get(track), all = whole.get(track);
+  if (!newest) return all ? [all] : [];
+  return all && all !== newest && !newest.covers(Math.max(view.from, run.begin), Math.min(view.to, run.end)) ? [all, newest] : [newest];
+}
+
+function redraw() {
+  if (drawn) return;
+  drawn = true;
+  requestAnimationFrame(() => {
+    drawn = false;
+    painter.draw(view, items, get('scroll').scrollTop, tilesOf, nameOf, marks);
+    const step = (view.to - view.from) / 1000;
+    get('window').textContent = `${moment(view.from, step)} to ${moment(view.to, step)}: ${time(view.to - view.from)}`;
+    if (!document.body.dataset.drawn && tiles.size > 0) document.body.dataset.drawn = 'yes';
+    ask();
+    fetchNames();
+  });
+}
+
+function remember() {
+  const state = new URLSearchParams({from: Math.round(view.from), to: Math.round(view.to)});
+  if (marks.selected) state.set('at', [marks.selected.track, marks.selected.row, marks.selected.item].join());
+  if (get('text').value) state.set('text', get('text').value);
+  history.replaceState(null, '', `#${state}`);
+}
+
+let remembering = 0;
+function show(from, to) {
+  const least = 20, most = (run.end - run.begin) * 1.2 + 100;
+  let span = Math.min(Math.max(to - from, least), most);
+  const middle = (from + to) / 2;
+  from = Math.min(Math.max(middle - span / 2, run.begin - span * 0.9), run.end - span * 0.1);
+  view = {from, to: from + span};
+  clearTimeout(remembering);
+  remembering = setTimeout(remember, 200);
+  redraw();
+}
+
+function zoom(factor, at = (view.from + view.to) / 2) {
+  show(at - (at - view.from) * factor, at + (view.to - at) * factor);
+}
+function move(part) {
+  const by = (view.to - view.from) * part;
+  show(view.from + by, view.to + by);
+}
+function showAll() {
+  const margin = (run.end - run.begin) * 0.01;
+  show(run.begin - margin, run.end + margin);
+}
+function fit() {
+  const target = marks.range ?? (marks.selected && {from: marks.selected.begin, to: marks.selected.end});
+  if (!target) return showAll();
+  const margin = Math.max((target.to - target.from) * 0.3, 10);
+  show(target.from - margin, target.to + margin);
+}
+
+function timeAt(x) { return view.from + (x - labels) / (painter.width / painter.ratio - labels) * (view.to - view.from); }
+
+function itemAt(y) {
+  const place = y - ruler + get('scroll').scrollTop;
+  return items.find(item => place >= item.top && place < item.top + item.height);
+}
+
+// What is drawn at a point: a record or a bucket.
+function pieceAt(x, y) {
+  const item = x >= labels && y >= ruler ? itemAt(y) : null;
+  if (!item || item.group) return null;
+  const tile = tilesOf(item.track).at(-1);
+  if (!tile) return null;
+  const at = tile.pixel(timeAt(x)), slack = tile.pixel(timeAt(x + 2)) - at;
+  if (item.counter) {
+    let i = 0;
+    while (i + 4 < tile.points.length && tile.points[i + 4] <= at) i += 4;
+    return tile.points.length ? {item, point: tile.points[i + 3]} : null;
+  }
+  const row = tile.rows[item.row];
+  if (!row) return null;
+  const i = lowerBound(row.end, at - slack);
+  if (i === row.length || row.x[i] > at + slack) return null;
+  return {item, row, i, tile};
+}
+
+// Of the pixels that a bucket is drawn in.
+function busyShare(row, i, tile) {
+  return percent(row.busy[i], tile.time(row.end[i]) - tile.time(row.x[i]));
+}
+
+function describe({item, row, i, tile, point}) {
+  if (row === undefined) return `${item.label}\n${value(point, item.unit)}`;
+  const [, full] = nameOf(row.name[i]);
+  if (row.count[i] === 1) return `${full}\n${time(row.longest[i])}`;
+  return `${count(row.count[i])} ${item.noun}, longest ${full} (${time(row.longest[i])}), ` +
+    `${busyShare(row, i, tile)} busy\nZoom in to see them apart.`;
+}
+
+function hint() {
+  const element = get('hint'), piece = pointer && !drag && pieceAt(pointer.x, pointer.y);
+  element.hidden = !piece;
+  if (!piece) return;
+  element.textContent = describe(piece);
+  const box = get('canvas').getBoundingClientRect();
+  const left = pointer.x > box.width * 0.6;
+  element.style.left = left ? 'auto' : `${pointer.x + 12}px`;
+  element.style.right = left ? `${box.width - pointer.x + 12}px` : 'auto';
+  element.style.top = pointer.y > box.height * 0.7 ? 'auto' : `${pointer.y + 14}px`;
+  element.style.bottom = pointer.y > box.height * 0.7 ? `${box.height - pointer.y + 8}px` : 'auto';
+}
+
+function panel(title, parts) {
+  get('panel').replaceChildren(make('h2', title), ...parts);
+}
+
+async function tell(title, promise, render) {
+  try {
+    panel(title, render(await promise));
+  } catch (error) {
+    panel(title, [make('p', error.message)]);
+  }
+}
+
+function select(place) {
+  marks.selected = place;
+  marks.range = null;
+  remember();
+  redraw();
+  return tell('Record', source.details({track: place.track, row: place.row, item: place.item}),
+              answer => [list(answer.details)]);
+}
+
+function selectRange(range) {
+  marks.range = range;
+  marks.selected = null;
+  redraw();
+  const from = Math.floor(range.from), to = Math.max(Math.ceil(range.to), from + 1);
+  return tell(`${time(range.to - range.from)} from ${time(range.from)} on`, source.statistics(from, to),
+              answer => statistics(answer, 20));
+}
+
+function clickAt(x, y) {
+  const item = itemAt(y);
+  if (item?.group && y >= ruler) {
+    if (!closed.delete(item.group)) closed.add(item.group);
+    layout();
+    return redraw();
+  }
+  const piece = pieceAt(x, y);
+  if (!piece?.row) return;
+  const {row, i, tile} = piece;
+  const place = {track: item.track, row: item.row, item: row.first[i],
+                 begin: tile.time(row.x[i]), end: tile.time(row.end[i])};
+  if (row.count[i] === 1) return select(place);
+  marks.selected = place;
+  marks.range = null;
+  redraw();
+  panel('A bucket', [make('p', describe(piece))]);
+}
+
+async function search() {
+  const text = get('text').value;
+  if (!text) return;
+  try {
+    const after = marks.selected ? Math.floor(marks.selected.begin) : Math.floor(run.begin) - 1;
+    const found = await source.search(text, after);
+    get('found').textContent = `${found.atLeast ? 'at least ' : ''}${count(found.count)} found${found.around && found.count ? ', from the start' : ''}`;
+    if (!found.next) return;
+    const {begin, end, track} = found.next;
+    const span = Math.min(view.to - view.from, Math.max((end - begin) * 20, 1000));
+    show((begin + end - span) / 2, (begin + end + span) / 2);
+    const item = items.find(each => each.track === track && each.row === found.next.row);
+    if (item) get('scroll').scrollTop = Math.max(0, item.top - 100);
+    select(found.next);
+  } catch (error) {
+    get('found').textContent = error.message;
+  }
+}
+
+const actions = {
+  w: () => zoom(0.7), s: () => zoom(1 / 0.7), a: () => move(-0.2), d: () => move(0.2),
+  ArrowLeft: () => move(-0.2), ArrowRight: () => move(0.2),
+  ArrowUp: () => { get('scroll').scrollTop -= 3 * rowHeight; }, ArrowDown: () => { get('scroll').scrollTop += 3 * rowHeight; },
+  '+': () => zoom(0.7), '-': () => zoom(1 / 0.7), f: fit, 0: showAll,
+  '/': () => get('text').focus(), '?': () => panel('Keys', [list(keys)]),
+  Escape: () => { marks.selected = marks.range = null; remember(); redraw(); },
+};
+
+function listen() {
+  const canvas = get('canvas');
+  const at = event => {
+    const box = canvas.getBoundingClientRect();
+    return {x: event.clientX - box.left, y: event.clientY - box.top};
+  };
+  canvas.addEventListener('wheel', event => {
+    event.preventDefault();
+    const by = event.deltaMode === 1 ? 16 : 1;
+    if (event.ctrlKey) get('scroll').scrollTop += event.deltaY * by;
+    else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) move((event.deltaX || event.deltaY) * by / 1000);
+    else zoom(1.0016 ** (event.deltaY * by), timeAt(Math.max(at(event).x, labels)));
+  }, {passive: false});
+  canvas.addEventListener('pointerdown', event => {
+    canvas.setPointerCapture(event.pointerId);
+    drag = {...at(event), view, scroll: get('scroll').scrollTop, range: event.shiftKey, moved: false};
+  });
+  canvas.addEventListener('pointermove', event => {
+    pointer = at(event);
+    if (drag && Math.abs(pointer.x - drag.x) + Math.abs(pointer.y - drag.y) > 4) drag.moved = true;
+    if (drag?.moved && drag.range) {
+      const ends = [timeAt(drag.x), timeAt(pointer.x)].sort((a, b) => a - b);
+      marks.range = {from: ends[0], to: ends[1]};
+      redraw();
+    } else if (drag?.moved) {
+      const by = (drag.x - pointer.x) / (painter.width / painter.ratio - labels) * (drag.view.to - drag.view.from);
+      get('scroll').scrollTop = drag.scroll + drag.y - pointer.y;
+      show(drag.view.from + by, drag.view.to + by);
+    }
+    hint();
+  });
+  canvas.addEventListener('pointerup', () => {
+    const ended = drag;
+    drag = null;
+    if (ended?.moved && ended.range) selectRange(marks.range);
+    else if (ended && !ended.moved) clickAt(ended.x, ended.y);
+  });
+  canvas.addEventListener('pointercancel', () => { drag = null; });
+  canvas.addEventListener('pointerleave', () => { pointer = null; hint(); });
+  get('scroll').addEventListener('scroll', redraw);
+  window.addEventListener('keydown', event => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target === get('text')) {
+      if (event.key === 'Escape') canvas.focus();
+      return;
+    }
+    const action = actions[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  });
+  get('search').addEventListener('submit', event => { event.preventDefault(); search(); });
+  get('whole').addEventListener('click', showAll);
+  get('help').addEventListener('click', () => panel('Keys', [list(keys)]));
+  new ResizeObserver(() => { painter.resize(); redraw(); }).observe(canvas);
+  window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { painter.theme(); redraw(); });
+}
+
+async function start() {
+  run = await source.run();
+  document.title = `${run.title} \u2013 gpuprof`;
+  get('title').textContent = run.title;
+  const lost = get('losses');
+  lost.hidden = run.losses.length === 0;
+  lost.replaceChildren(...run.losses.map(text => make('p', text)));
+  standing = [`${count(run.records)} records`, ...run.notes].join(' \u00b7 ');
+  get('status').textContent = standing;
+  painter.resize();
+  layout();
+  listen();
+  const state = new URLSearchParams(location.hash.slice(1));
+  const from = Number(state.get('from')), to = Number(state.get('to'));
+  if (run.records === 0) {
+    view = {from: 0, to: 1};
+    panel('Nothing to draw', [make('p', 'No record of this run has a time.')]);
+    return;
+  }
+  showAll();
+  if (to > from) show(from, to);
+  if (state.get('text')) get('text').value = state.get('text');
+  const at = (state.get('at') ?? '').split(',').map(Number);
+  showSummary(source, run);
+  if (at.length === 3) {
+    const answer = await source.details({track: at[0], row: at[1], item: at[2]});
+    marks.selected = answer.place;
+    panel('Record', [list(answer.details)]);
+    redraw();
+  } else if (!document.getElementById('data')) {
+    tell('The whole run', source.statistics(Math.floor(run.begin), Math.ceil(run.end)), answer => statistics(answer, 10));
+  }
+}
+
+start().catch(error => { get('status').textContent = error.message; });

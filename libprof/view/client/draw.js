@@ -1,0 +1,262 @@
+// The picture: rows as pixels of our own, which takes as long on any machine; labels on top.
+import {cut, moment, percent, value} from './format.js';
+import {lowerBound} from './tiles.js';
+
+export const labels = 230, ruler = 22, rowHeight = 18, groupHeight = 22, counterHeight = 44;
+const shown = rowHeight - 3;  // of a row; the rest is space
+const letter = 6.7;           // pixels, of the font below
+const font = '11px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace';
+
+const hues = [210, 25, 140, 275, 50, 330, 175, 95, 245, 5, 295, 70];
+
+function rgb(hue, saturation, light) {
+  const a = saturation * Math.min(light, 1 - light);
+  const part = n => {
+    const k = (n + hue / 30) % 12;
+    return Math.round(255 * (light - a * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
+  };
+  return (255 << 24 | part(4) << 16 | part(8) << 8 | part(0)) >>> 0;
+}
+
+function parse(color) {
+  const [r, g, b] = [1, 3, 5].map(at => parseInt(color.slice(at, at + 2), 16));
+  return (255 << 24 | b << 16 | g << 8 | r) >>> 0;
+}
+
+export class Painter {
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.context = canvas.getContext('2d', {alpha: false});
+    this.theme();
+  }
+
+  theme() {
+    const style = getComputedStyle(document.documentElement);
+    const get = name => style.getPropertyValue(name).trim();
+    this.colors = {ground: get('--ground'), raised: get('--raised'), text: get('--text'),
+                   faint: get('--faint'), line: get('--line'), accent: get('--accent')};
+    const dark = parseInt(this.colors.ground.slice(1, 3), 16) < 128;
+    this.label = dark ? '#f4f6f8' : '#10151b';
+    this.fill = hues.map(hue => rgb(hue, 0.45, dark ? 0.36 : 0.72));
+    this.hatch = hues.map(hue => rgb(hue, 0.45, dark ? 0.22 : 0.88));
+    this.edge = hues.map(hue => rgb(hue, 0.5, dark ? 0.52 : 0.52));
+    this.groundPixel = parse(this.colors.ground);
+    this.counterPixel = parse(this.colors.accent);
+  }
+
+  resize() {
+    const ratio = window.devicePixelRatio || 1;
+    const box = this.canvas.getBoundingClientRect();
+    this.ratio = ratio;
+    this.width = Math.max(1, Math.round(box.width * ratio));
+    this.height = Math.max(1, Math.round(box.height * ratio));
+    if (this.canvas.width !== this.width) this.canvas.width = this.width;
+    if (this.canvas.height !== this.height) this.canvas.height = this.height;
+    this.image = this.context.createImageData(this.width, this.height);
+    this.pixels = new Uint32Array(this.image.data.buffer);
+    this.lines = [0, 1, 2, 3].map(() => new Uint32Array(this.width));
+  }
+
+  // `view`: from, to. `items`: what stands where, of the layout. `tileOf(track)`: tiles, the best last.
+  draw(view, items, scroll, tilesOf, nameOf, marks) {
+    const {ratio, context} = this;
+    this.left = Math.round(labels * ratio);
+    this.scale = (this.width - this.left) / (view.to - view.from);
+    this.pixels.fill(this.groundPixel);
+    const texts = [];
+    for (const item of items) {
+      const top = ruler + item.top - scroll;
+      if (top > this.height / ratio || top + item.height < ruler || item.group) continue;
+      for (const tile of tilesOf(item.track)) {
+        if (item.counter) this.counter(view, tile, item, top);
+        else this.row(view, tile, item, top, nameOf, texts);
+      }
+    }
+    context.putImageData(this.image, 0, 0);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.font = font;
+    context.textBaseline = 'middle';
+    context.fillStyle = this.label;
+    for (const [text, x, y, ground] of texts) {
+      if (ground) {
+        context.fillStyle = this.colors.ground;
+        context.fillRect(x - 2, y - shown / 2 + 1, context.measureText(text).width + 4, shown - 3);
+        context.fillStyle = this.label;
+      }
+      context.fillText(text, x, y);
+    }
+    this.marks(view, marks, items, scroll);
+    this.side(items, scroll);
+    this.axis(view);
+    context.setTransform(1, 0, 0, 1, 0, 0);
+  }
+
+  x(view, time) { return this.left + (time - view.from) * this.scale; }
+
+  row(view, tile, item, top, nameOf, texts) {
+    const row = tile.rows[item.row];
+    if (!row) return;
+    const y = Math.round(top * this.ratio), high = Math.round(shown * this.ratio);
+    if (y < 0 && y + high < 0) return;
+    const {lines, left, width} = this;
+    for (const line of lines) line.fill(this.groundPixel, left);
+    const step = (tile.to - tile.from) / tile.width * this.scale;
+    const zero = this.x(view, tile.from);
+    let at = Math.max(0, lowerBound(row.end, (left - zero) / step) - 1);
+    let runFrom = 0, runTo = -1, runCount = 0, runBusy = 0, runLongest = -1, runName = 0;
+    const label = (text, from, to, ground) => {
+      const begin = Math.max(from, left) / this.ratio + 3;
+      const room = Math.floor((Math.min(to, width) / this.ratio - begin - 2) / letter);
+      if (room >= 3) texts.push([cut(text, room), begin, top + shown / 2 + 0.5, ground]);
+    };
+    const endRun = () => {
+      if (runCount > 1 && runTo - runFrom > 90 * this.ratio) {
+        const busy = percent(runBusy, (runTo - runFrom) / this.scale);
+        label(`${runCount.toLocaleString('en-US')} ${item.noun}, longest ${nameOf(runName)[0]}, ${busy} busy`, runFrom, runTo, true);
+      }
+      runCount = 0;
+    };
+    for (; at < row.length; ++at) {
+      const from = zero + row.x[at] * step, to = zero + row.end[at] * step;
+      if (from >= width) break;
+      if (to <= left) continue;
+      const a = Math.max(left, Math.floor(from + 0.001));
+      const b = Math.min(width, Math.max(a + 1, Math.floor(to + 0.001)));
+      const color = row.name[at] % hues.length;
+      if (row.count[at] === 1 && to - from >= 4) {
+        endRun();
+        for (const line of lines) {
+          line.fill(this.fill[color], a, b);
+          if (from >= left) line[a] = this.edge[color];
+        }
+        if (to - from > 24 * this.ratio) label(nameOf(row.name[at])[0], from, to);
+        continue;
+      }
+      const bucket = row.count[at] > 1;
+      for (let i = 0; i < 4; ++i) {
+        if (!bucket) lines[i].fill(this.fill[color], a, b);
+        else for (let x = a; x < b; ++x) lines[i][x] = (x + i) % 4 < 2 ? this.edge[color] : this.hatch[color];
+      }
+      if (runCount === 0 || from > runTo + 3 * this.ratio) {
+        endRun();
+        runFrom = from;
+        runBusy = 0;
+        runLongest = -1;
+      }
+      runTo = Math.max(to, from + 1);
+      runCount += row.count[at];
+      runBusy += row.busy[at];
+      if (row.longest[at] > runLongest) {
+        runLongest = row.longest[at];
+        runName = row.name[at];
+      }
+    }
+    endRun();
+    // Where a better tile ends, what is below stays.
+    const first = Math.max(left, Math.floor(zero)), end = Math.min(width, Math.ceil(zero + tile.width * step));
+    if (end <= first) return;
+    for (let i = 0; i < high; ++i) {
+      const line = y + i;
+      if (line < ruler * this.ratio || line >= this.height) continue;
+      this.pixels.set(lines[line & 3].subarray(first, end), line * width + first);
+    }
+  }
+
+  counter(view, tile, item, top) {
+    const {width, left} = this;
+    const points = tile.points;
+    const low = Math.min(0, item.least()), high = Math.max(item.most(), low + 1e-9);
+    const y = Math.round(top * this.ratio), tall = Math.round((counterHeight - 6) * this.ratio);
+    const level = value => y + tall - 1 - Math.round((value - low) / (high - low) * (tall - 1));
+    const step = (tile.to - tile.from) / tile.width * this.scale;
+    const zero = this.x(view, tile.from);
+    const column = (x, from, to, pixel) => {
+      for (let line = Math.max(from, Math.round(ruler * this.ratio)); line <= to && line < this.height; ++line) {
+        this.pixels[line * width + x] = pixel;
+      }
+    };
+    const pale = this.hatch[0];
+    const first = Math.max(left, Math.floor(zero)), end = Math.min(width, Math.ceil(zero + tile.width * step));
+    let at = 0, held = null;
+    for (let x = first; x < end; ++x) {
+      let least = held, most = held;
+      while (at < points.length && zero + points[at] * step < x + 1) {
+        if (points[at] < 0) {
+          least = most = points[at + 3];
+        } else {
+          least = least === null ? points[at + 1] : Math.min(least, points[at + 1]);
+          most = most === null ? points[at + 2] : Math.max(most, points[at + 2]);
+        }
+        held = points[at + 3];
+        at += 4;
+      }
+      column(x, y, y + tall, this.groundPixel);
+      if (most === null) continue;
+      column(x, level(most), level(low), pale);
+      column(x, level(most), Math.max(level(least), level(most) + 1), this.counterPixel);
+    }
+  }
+
+  marks(view, marks, items, scroll) {
+    const {context, ratio} = this;
+    if (marks.range) {
+      const from = this.x(view, marks.range.from) / ratio, to = this.x(view, marks.range.to) / ratio;
+      context.globalAlpha = 0.18;
+      context.fillStyle = this.colors.accent;
+      context.fillRect(from, ruler, to - from, this.height / ratio);
+      context.globalAlpha = 1;
+    }
+    if (!marks.selected) return;
+    const place = marks.selected;
+    const item = items.find(each => each.track === place.track && each.row === place.row);
+    if (!item) return;
+    const from = Math.max(this.x(view, place.begin) / ratio, labels - 2);
+    const to = Math.max(from + 2, this.x(view, place.end) / ratio);
+    context.strokeStyle = this.colors.accent;
+    context.lineWidth = 2;
+    context.strokeRect(from, ruler + item.top - scroll - 1, to - from, shown + 2);
+  }
+
+  side(items, scroll) {
+    const {context} = this;
+    const height = this.height / this.ratio;
+    context.fillStyle = this.colors.ground;
+    context.fillRect(0, ruler, labels, height);
+    context.fillStyle = this.colors.line;
+    context.fillRect(labels - 1, ruler, 1, height);
+    for (const item of items) {
+      const top = ruler + item.top - scroll;
+      if (top > height || top + item.height < ruler) continue;
+      if (item.group) {
+        context.fillStyle = this.colors.raised;
+        context.fillRect(0, top, this.width, groupHeight - 2);
+        context.fillStyle = this.colors.text;
+        context.fillText(`${item.closed ? '\u25b8' : '\u25be'} ${item.group}`, 6, top + groupHeight / 2 - 1);
+      } else if (item.label) {
+        context.fillStyle = this.colors.text;
+        context.fillText(cut(item.label, Math.floor((labels - 26) / letter)), 16, top + shown / 2 + 0.5);
+        if (item.counter) {
+          context.fillStyle = this.colors.faint;
+          context.fillText(cut(`${value(item.least(), item.unit)} to ${value(item.most(), item.unit)}`,
+                               Math.floor((labels - 26) / letter)), 16, top + shown * 1.5 + 4);
+        }
+      }
+    }
+  }
+
+  axis(view) {
+    const {context, ratio} = this;
+    const width = this.width / ratio - labels;
+    context.fillStyle = this.colors.raised;
+    context.fillRect(0, 0, this.width, ruler);
+    const span = view.to - view.from;
+    let step = 10 ** Math.floor(Math.log10(Math.max(span / (width / 120), 1)));
+    for (const factor of [2, 2.5, 2]) if (span / step > width / 110) step *= factor;
+    context.fillStyle = this.colors.faint;
+    for (let time = Math.ceil(view.from / step) * step; time <= view.to; time += step) {
+      const x = labels + (time - view.from) / span * width;
+      context.fillRect(x, ruler - 6, 1, 6);
+      context.fillText(moment(time, step), x + 3, ruler / 2);
+    }
+  }
+}

@@ -1,0 +1,62 @@
+// Numbers and names as people read them.
+
+const units = [['s', 1e9], ['ms', 1e6], ['\u00b5s', 1e3], ['ns', 1]];
+
+export function time(ns) {
+  const size = Math.abs(ns);
+  for (const [name, unit] of units) {
+    if (size >= unit || unit === 1) {
+      const value = ns / unit;
+      return `${unit === 1 ? value : value.toPrecision(Math.max(4, String(Math.trunc(Math.abs(value))).length))} ${name}`;
+    }
+  }
+  return '';
+}
+
+// As many digits as `step` has.
+export function moment(ns, step) {
+  for (const [name, unit] of units) {
+    if (Math.max(Math.abs(ns), step) >= unit || unit === 1) {
+      const digits = Math.max(0, Math.ceil(Math.log10(unit / step)));
+      return `${(ns / unit).toFixed(Math.min(digits, 9))} ${name}`;
+    }
+  }
+  return '';
+}
+
+export function count(number) {
+  return Math.round(number).toLocaleString('en-US');
+}
+
+export function share(part, whole) {
+  return whole > 0 ? `${(100 * part / whole).toFixed(1)} %` : '';
+}
+
+export function percent(part, whole) {
+  const share = 100 * part / whole;
+  return share > 0 && share < 1 ? 'less than 1 %' : `${Math.min(100, Math.round(share))} %`;
+}
+
+export function bytes(number) {
+  const names = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let at = 0;
+  while (Math.abs(number) >= 1024 && at + 1 < names.length) {
+    number /= 1024;
+    ++at;
+  }
+  return `${at === 0 ? number : number.toPrecision(4)} ${names[at]}`;
+}
+
+export function value(number, unit) {
+  if (unit === 'bytes') return bytes(number);
+  const text = Math.abs(number) >= 1e6 || Number.isInteger(number) ? count(number) : number.toPrecision(4);
+  return unit ? `${text} ${unit}` : text;
+}
+
+// Ends tell names apart, so the middle goes.
+export function cut(text, most) {
+  if (text.length <= most) return text;
+  if (most < 3) return '';
+  const head = Math.ceil((most - 1) * 0.6);
+  return `${text.slice(0, head)}\u2026${text.slice(text.length - (most - 1 - head))}`;
+}

@@ -1,0 +1,90 @@
+// What stands beside the picture. Texts of the profile become text nodes and nothing else.
+import {count, cut, share, time} from './format.js';
+
+export function make(tag, text, name) {
+  const element = document.createElement(tag);
+  if (text !== undefined) element.textContent = text;
+  if (name) element.className = name;
+  return element;
+}
+
+export function list(pairs) {
+  const element = make('dl');
+  for (const [name, value] of pairs) element.append(make('dt', name), make('dd', value));
+  return element;
+}
+
+export function table(heads, rows) {
+  const element = make('table'), head = make('tr');
+  heads.forEach((text, i) => head.append(make('th', text, i > 0 ? 'number' : '')));
+  element.append(head);
+  for (const row of rows) {
+    const line = make('tr');
+    row.forEach((text, i) => {
+      const cell = make('td', i > 0 ? text : cut(text, 44), i > 0 ? 'number' : 'name');
+      if (i === 0) cell.title = text;
+      line.append(cell);
+    });
+    element.append(line);
+  }
+  return element;
+}
+
+// Parts of a whole: [name, size, color].
+export function bar(parts, whole) {
+  const element = make('div', undefined, 'bar');
+  const space = 'http://www.w3.org/2000/svg';
+  const picture = document.createElementNS(space, 'svg');
+  picture.setAttribute('viewBox', '0 0 1000 10');
+  picture.setAttribute('preserveAspectRatio', 'none');
+  picture.setAttribute('role', 'img');
+  picture.setAttribute('aria-label', parts.map(([name, size]) => `${name} ${share(size, whole)}`).join(', '));
+  let x = 0;
+  for (const [, size, color] of parts) {
+    const width = whole > 0 ? 1000 * size / whole : 0;
+    const part = document.createElementNS(space, 'rect');
+    for (const [key, value] of Object.entries({x, y: 0, width, height: 10, fill: color})) {
+      part.setAttribute(key, value);
+    }
+    picture.append(part);
+    x += width;
+  }
+  element.append(picture);
+  return element;
+}
+
+const titles = {
+  stream: 'GPU work', range: 'NVTX ranges', range_on_gpu: 'NVTX ranges on the GPU',
+  api: 'CUDA API', synchronization: 'Synchronizations',
+};
+
+// Of the answer `statistics`, as elements.
+export function statistics(answer, most) {
+  const parts = [], span = answer.to - answer.from;
+  for (const device of answer.devices) {
+    const idle = span - device.busy;
+    const pieces = [
+      ['kernels alone', device.compute - device.both, '#3b82c4'], ['kernels and copies', device.both, '#7a5bb0'],
+      ['copies alone', device.copies - device.both, '#d08a2e'], ['idle', idle, '#8b949e'],
+    ];
+    parts.push(make('h2', device.name), bar(pieces, span),
+               list(pieces.map(([name, size]) => [name, `${share(size, span)}   ${time(size)}`])));
+  }
+  for (const kind of ['stream', 'range_on_gpu', 'range', 'api', 'synchronization']) {
+    const work = answer.work[kind];
+    if (!work) continue;
+    parts.push(make('h2', titles[kind]), table(['name', 'time', 'count', 'longest'],
+      work.slice(0, most).map(each => [each.label, time(each.time), count(each.count), time(each.longest)])));
+    const more = answer.names[kind] - Math.min(most, work.length);
+    if (more > 0) parts.push(make('p', `and ${count(more)} more names`, 'key'));
+  }
+  if (parts.length === 0) parts.push(make('p', 'Nothing happened in this time.'));
+  return parts;
+}
+
+export const keys = [
+  ['w s', 'zoom in and out'], ['a d', 'move'], ['\u2190 \u2192 \u2191 \u2193', 'move'], ['f', 'fit what is selected'],
+  ['0', 'the whole run'], ['/', 'search'], ['Enter', 'next in the search'], ['Escape', 'select nothing'],
+  ['wheel', 'zoom at the pointer; with shift or ctrl: move or scroll'], ['drag', 'move'],
+  ['shift and drag', 'statistics of a range of time'], ['click', 'details'],
+];

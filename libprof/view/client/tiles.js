@@ -1,0 +1,71 @@
+// What the server draws of a window, and how it is shown in another one.
+
+// A row as columns. The server's answers.hpp says what the numbers are.
+export class Row {
+  constructor(numbers) {
+    this.x = [];
+    this.end = [];
+    this.first = [];
+    this.count = [];
+    this.name = [];
+    this.longest = [];
+    this.busy = [];
+    let x = 0, first = numbers[0];
+    for (let at = 1; at < numbers.length;) {
+      let count = -numbers[at], wide = 1;
+      if (count > 0) {
+        at += 1;
+      } else {
+        x += numbers[at] - 1;
+        wide = numbers[at + 1];
+        count = numbers[at + 2];
+        at += 3;
+      }
+      this.x.push(x);
+      x += wide;
+      this.end.push(x);
+      this.first.push(first);
+      first += count;
+      this.count.push(count);
+      this.name.push(numbers[at]);
+      this.longest.push(numbers[at + 1]);
+      this.busy.push(count > 1 ? numbers[at + 2] : numbers[at + 1]);
+      at += count > 1 ? 3 : 2;
+    }
+  }
+
+  get length() { return this.x.length; }
+}
+
+export class Tile {
+  constructor(from, to, width, rows, points) {
+    this.from = from;
+    this.to = to;
+    this.width = width;
+    this.rows = rows;
+    this.points = points;
+  }
+
+  time(x) { return this.from + x * (this.to - this.from) / this.width; }
+  pixel(time) { return (time - this.from) * this.width / (this.to - this.from); }
+  covers(from, to) { return this.from <= from && this.to >= to; }
+}
+
+export function decode(answer, from, to, width) {
+  const tiles = new Map();
+  for (const [track, rows, points] of answer.tracks) {
+    tiles.set(track, new Tile(from, to, width, rows.map(row => new Row(row)), points));
+  }
+  return tiles;
+}
+
+// The first place in `sorted` whose value is `least` or more.
+export function lowerBound(sorted, least) {
+  let low = 0, high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle] < least) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

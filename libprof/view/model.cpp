@@ -1,0 +1,126 @@
+#include "libprof/view/model.hpp"
+
+#include <algorithm>
+
+#include "libprof/base/error.hpp"
+#include "libprof/read/window.hpp"
+#include "libprof/view/reading.hpp"
+
+namespace gpuprof::view {
+namespace {
+
+void find_losses(Reading& reading) {
+  Model& model = reading.model;
+  if (reading.tables.has("STATISTIC", "severity") && reading.tables.has("STATISTIC", "processId")) {
+    auto rows = reading.database.prepare(
+        "SELECT s.value, s.name, s.kind, d.help FROM main.STATISTIC AS s "
+        "LEFT JOIN main.STATISTIC_DOC AS d ON d.name = s.name "
+        "WHERE s.value > 0 AND s.severity IN ('data_loss', 'error') LIMIT 100");
+    while (rows.step()) {
+      std::string text = std::to_string(rows.integer(0)) + " " + std::string(rows.text(1));
+      if (!rows.text(2).empty()) text += " of " + std::string(rows.text(2));
+      if (!rows.text(3).empty()) text += ": " + std::string(rows.text(3));
+      model.losses.push_back(std::move(text));
+    }
+  }
+  if (model.without_times > 0) {
+    model.losses.push_back(std::to_string(model.without_times) +
+                           " records of GPU work have no times and are not drawn");
+  }
+  if (model.ranges_missing) {
+    model.losses.emplace_back("NVTX ranges are not drawn: the file has nothing but their ends");
+  }
+  for (const Track& track : model.tracks) {
+    if (track.left_out == 0) continue;
+    model.losses.push_back(std::to_string(track.left_out) + " " + std::string(noun_of(track.kind)) +
+                           " of " + track.path.back() +
+                           " overlap with too many others to be drawn");
+  }
+}
+
+void find_window(Model& model) {
+  bool any = false;
+  const auto take = [&](std::int64_t begin, std::int64_t end) {
+    model.begin = any ? std::min(model.begin, begin) : begin;
+    model.end = any ? std::max(model.end, end) : end;
+    any = true;
+  };
+  for (const Track& track : model.tracks) {
+    model.records += track.records;
+    for (const Row& row : track.rows) {
+      if (row.size() > 0) take(row.begin(0), row.end(row.size() - 1));
+    }
+    if (!track.counter.time.empty()) take(track.counter.time.front(), track.counter.time.back());
+  }
+  if (any && model.end == model.begin) ++model.end;
+}
+
+}  // namespace
+
+std::string_view name_of(TrackKind kind) {
+  switch (kind) {
+    case TrackKind::stream: return "stream";
+    case TrackKind::range_on_gpu: return "range_on_gpu";
+    case TrackKind::counter: return "counter";
+    case TrackKind::range: return "range";
+    case TrackKind::api: return "api";
+    case TrackKind::synchronization: return "synchronization";
+  }
+  return "";
+}
+
+std::string_view noun_of(TrackKind kind) {
+  switch (kind) {
+    case TrackKind::stream: return "records of GPU work";
+    case TrackKind::range_on_gpu:
+    case TrackKind::range: return "ranges";
+    case TrackKind::counter: return "values";
+    case TrackKind::api: return "calls";
+    case TrackKind::synchronization: return "synchronizations";
+  }
+  return "";
+}
+
+std::uint32_t Reading::name(const std::string& text, const std::string& label) {
+  const auto [place, is_new] =
+      known_.try_emplace(text, static_cast<std::uint32_t>(model.names.size()));
+  if (is_new) model.names.push_back({text, label.empty() ? text : label});
+  return place->second;
+}
+
+std::uint32_t Reading::range_name(std::int64_t id) {
+  return name(id ? names.text(id) : std::string("<unnamed>"));
+}
+
+std::uint8_t Reading::table(const std::string& name, bool computes) {
+  const auto found = std::ranges::find(model.tables, name);
+  if (found != model.tables.end()) {
+    return static_cast<std::uint8_t>(found - model.tables.begin());
+  }
+  model.tables.push_back(name);
+  model.compute.push_back(computes);
+  return static_cast<std::uint8_t>(model.tables.size() - 1);
+}
+
+std::string Reading::thread(std::int64_t id) const {
+  const std::string* given = names.thread(id);
+  return given ? *given : "thread " + std::to_string(id);
+}
+
+Model read_model(store::Database& database, const std::function<void(std::string_view)>& check) {
+  Model model;
+  Reading reading(database, model, check);
+  model.zero = reading::zero_of_run(reading.tables).value_or(0);
+  read_gpu_tracks(reading);
+  read_counters(reading);
+  read_call_tracks(reading);
+  read_range_tracks(reading);
+  find_window(model);
+  find_losses(reading);
+  std::ranges::stable_sort(model.tracks, {}, [](const Track& track) {
+    return std::pair(track.device < 0, static_cast<int>(track.kind) * (track.device < 0));
+  });
+  return model;
+}
+
+}  // namespace gpuprof::view

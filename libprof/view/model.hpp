@@ -1,0 +1,124 @@
+// A run as tracks: what the viewer draws, and what it can be asked.
+//
+// Built once, then read by any thread. Times are ns on CUPTI's clock.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libprof/store/sqlite.hpp"
+#include "libprof/view/row.hpp"
+
+namespace gpuprof::view {
+
+// What its records are, in the order in which tracks are shown.
+enum class TrackKind { stream, range_on_gpu, counter, range, api, synchronization };
+std::string_view name_of(TrackKind kind);  // "stream"
+std::string_view noun_of(TrackKind kind);  // "records", "calls"
+
+// A value over time, which holds until the next.
+struct Counter {
+  std::string unit;  // empty: a plain number
+  std::vector<std::int64_t> time;
+  std::vector<double> value;
+};
+
+struct Track {
+  TrackKind kind{};
+  std::vector<std::string> path;  // "NVIDIA H200 (0)", "process 7", "stream 7"
+  std::int64_t device = -1;       // -1: of none
+  std::vector<Row> rows;          // of a counter none
+  Counter counter;
+  std::int64_t records = 0;
+  // Records that overlap with so many others that they have no row: they are counted and named.
+  std::int64_t left_out = 0;
+};
+
+// A row for each that overlaps with one above it, and no more rows than this.
+inline constexpr std::size_t most_rows = 128;
+
+struct Name {
+  std::string text;
+  std::string label;  // shorter, where the file has one; else the text
+};
+
+struct Model {
+  std::vector<Track> tracks;
+  std::vector<Name> names;
+  std::vector<std::string> tables;  // of records
+  std::vector<bool> compute;        // by table: kernels and graphs
+  std::int64_t begin = 0, end = 0;  // of all that has a time; the same: nothing has one
+  std::int64_t zero = 0;            // what shown times count from
+  std::int64_t records = 0;
+  std::int64_t without_times = 0;   // GPU work; not drawn
+  bool ranges_missing = false;      // NVTX markers are there, but were never put together
+  std::vector<std::string> losses;  // a sentence each
+};
+
+// `check` is called now and then and may throw. Memory: 30 bytes for each record, and 30 more for
+// each of the largest track while it is put in order.
+Model read_model(store::Database& database, const std::function<void(std::string_view)>& check);
+
+// Records in the order of begins, outer ones first, as rows. For read_model() and tests.
+void make_rows(std::vector<Item>& items, Track& track);
+
+struct PointRange {
+  std::uint32_t x = 0;
+  double least = 0, most = 0, last = 0;  // of the values that begin in the pixel
+};
+
+struct Tile {
+  std::vector<std::vector<Piece>> rows;
+  std::vector<PointRange> points;  // of a counter
+  std::optional<double> before;    // its value where the window begins
+};
+// `from` is before `to`, `width` at least 1.
+Tile make_tile(const Track& track, std::int64_t from, std::int64_t to, std::uint32_t width);
+
+// Of all records that are open in a window, of each the part inside it.
+struct Statistics {
+  struct Work {
+    TrackKind kind{};
+    std::uint32_t name = 0;
+    std::int64_t count = 0;
+    std::uint64_t time = 0;     // ns, their sum
+    std::uint64_t longest = 0;  // ns
+  };
+  struct Device {
+    std::int64_t device = 0;
+    std::string name;
+    // ns: any work; kernels and graphs; copies, sets and the like; both at a time.
+    std::uint64_t busy = 0, compute = 0, copies = 0, both = 0;
+    std::int64_t records = 0;
+  };
+  std::vector<Work> work;  // most time first
+  std::vector<Device> devices;
+};
+Statistics statistics(const Model& model, std::int64_t from, std::int64_t to);
+
+struct Place {
+  std::uint32_t track = 0, row = 0, item = 0;
+};
+
+// Records whose name has `text` in it, in any case of letters.
+struct Found {
+  std::int64_t count = 0;
+  std::optional<Place> next;  // the first that begins behind `after`
+  bool around = false;        // none does, so it is the first of all
+};
+Found search(const Model& model, std::string_view text, std::int64_t after);
+
+// nullopt: there is no such record.
+std::optional<Item> item_at(const Model& model, const Place& place);
+
+// What the file says of a record: names and values, for people.
+struct Detail {
+  std::string name, value;
+};
+std::vector<Detail> details(store::Database& database, const Model& model, const Item& item);
+
+}  // namespace gpuprof::view

@@ -1,0 +1,98 @@
+// The paths that the page asks for.
+#include <algorithm>
+
+#include "libprof/base/saturating.hpp"
+#include "libprof/base/text.hpp"
+#include "libprof/view/answers.hpp"
+#include "libprof/view/pages.hpp"
+#include "libprof/view/server.hpp"
+
+namespace gpuprof::view {
+namespace {
+
+constexpr std::size_t most_numbers = 1024;  // of a list in a request
+constexpr std::int64_t widest = 8192;       // pixels
+constexpr std::size_t most_names = 200;     // of a kind, in statistics
+
+Response bad(std::string_view why) { return {.status = 400, .body = error_answer(why)}; }
+
+// "0,1,5"
+std::vector<std::uint32_t> numbers(std::string_view text) {
+  std::vector<std::uint32_t> result;
+  for (const std::string& word : split(text, ',')) {
+    Request one;
+    one.query["n"] = word;
+    const auto number = one.number("n");
+    if (number && *number >= 0 && *number <= UINT32_MAX && result.size() < most_numbers) {
+      result.push_back(static_cast<std::uint32_t>(*number));
+    }
+  }
+  return result;
+}
+
+struct Asked {
+  std::int64_t from = 0, to = 0;
+};
+
+std::optional<Asked> window(const Model& model, const Request& request) {
+  const auto from = request.number("from"), to = request.number("to");
+  if (!from || !to) return std::nullopt;
+  const Asked asked{saturating_add(*from, model.zero), saturating_add(*to, model.zero)};
+  if (asked.from >= asked.to) return std::nullopt;
+  return asked;
+}
+
+}  // namespace
+
+Response Answers::operator()(const Request& request) const {
+  std::string_view name = request.path;
+  if (name.starts_with("api/")) return api(request);
+  if (name.empty()) name = "index.html";
+  if (const Page* page = find_page(name)) {
+    return {.type = type_of(name), .body = std::string(page->text)};
+  }
+  return {.status = 404, .body = error_answer("there is no such page")};
+}
+
+Response Answers::api(const Request& request) const {
+  const std::string_view what = std::string_view(request.path).substr(4);
+  if (what == "run") return {.body = run_answer(model_, title_, notes_)};
+  if (what == "names") return {.body = names_answer(model_, numbers(request.text("ids")))};
+  if (what == "details") return details(request);
+  if (what == "search") {
+    const auto after = request.number("after");
+    if (request.text("text").empty() || !after) return bad("text and after are needed");
+    const Found found = search(model_, request.text("text"), saturating_add(*after, model_.zero));
+    return {.body = found_answer(model_, found)};
+  }
+  if (what != "tiles" && what != "statistics") {
+    return {.status = 404, .body = error_answer("there is no such question")};
+  }
+  const auto asked = window(model_, request);
+  if (!asked) return bad("from and to are needed, and from before to");
+  if (what == "statistics") {
+    return {.body = statistics_answer(model_, asked->from, asked->to, most_names)};
+  }
+  const auto width = request.number("width");
+  if (!width || *width < 1 || *width > widest) return bad("width is from 1 to 8192");
+  return {.body = tiles_answer(model_, numbers(request.text("tracks")), asked->from, asked->to,
+                               static_cast<std::uint32_t>(*width))};
+}
+
+Response Answers::details(const Request& request) const {
+  const auto track = request.number("track"), row = request.number("row");
+  const auto number = request.number("item");
+  const auto fits = [](const auto& value) { return value && *value >= 0 && *value <= UINT32_MAX; };
+  if (!fits(track) || !fits(row) || !fits(number)) return bad("track, row and item are needed");
+  const Place place{static_cast<std::uint32_t>(*track), static_cast<std::uint32_t>(*row),
+                    static_cast<std::uint32_t>(*number)};
+  const auto item = item_at(model_, place);
+  if (!item) return {.status = 404, .body = error_answer("there is no such record")};
+  try {
+    return {.body = details_answer(model_, place, *item, view::details(database_, model_, *item))};
+  } catch (const store::DatabaseError& error) {
+    return {.status = 500, .body = error_answer(error.what())};
+  }
+}
+
+}  // namespace gpuprof::view

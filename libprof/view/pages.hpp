@@ -1,0 +1,18 @@
+// The viewer's page: the files of client/, as CMake embeds them.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace gpuprof::view {
+
+struct Page {
+  std::string_view name;  // "app.js"
+  std::string_view text;
+};
+
+std::span<const Page> pages();
+const Page* find_page(std::string_view name);     // null: there is none
+std::string_view type_of(std::string_view page);  // "text/javascript"
+
+}  // namespace gpuprof::view

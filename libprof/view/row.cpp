@@ -1,0 +1,159 @@
+#include "libprof/view/row.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpuprof::view {
+namespace {
+
+using Wide = unsigned __int128;
+
+constexpr std::size_t fan_out = 16;
+
+std::uint64_t distance(std::int64_t from, std::int64_t to) {
+  return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
+}
+
+// When it is over, for the order of those that take no time.
+std::int64_t over(std::int64_t begin, std::int64_t end) { return begin == end ? begin + 1 : end; }
+
+}  // namespace
+
+std::uint32_t Scale::pixel(std::int64_t time) const {
+  if (time <= from_) return 0;
+  if (time >= to_) return width_ - 1;
+  return static_cast<std::uint32_t>(Wide{distance(from_, time)} * width_ / span_);
+}
+
+std::uint32_t Scale::last_pixel(std::int64_t end) const {
+  if (end <= from_) return 0;
+  if (end >= to_) return width_ - 1;
+  return static_cast<std::uint32_t>((Wide{distance(from_, end)} * width_ - 1) / span_);
+}
+
+std::int64_t Scale::begin_of(std::uint32_t pixel) const {
+  const Wide offset = (Wide{pixel} * span_ + width_ - 1) / width_;
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(from_) +
+                                   static_cast<std::uint64_t>(offset));
+}
+
+bool Scale::is_wide(std::int64_t begin, std::int64_t end) const {
+  return Wide{distance(begin, end)} * width_ >= span_;
+}
+
+void Row::add(const Item& item) {
+  begin_.push_back(item.begin);
+  end_.push_back(item.end);
+  id_.push_back(item.id);
+  name_.push_back(item.name);
+  table_.push_back(item.table);
+}
+
+void Row::finish() {
+  begin_.shrink_to_fit();
+  end_.shrink_to_fit();
+  id_.shrink_to_fit();
+  name_.shrink_to_fit();
+  table_.shrink_to_fit();
+  const auto longer = [&](std::uint32_t a, std::uint32_t b) {
+    return distance(begin_[b], end_[b]) > distance(begin_[a], end_[a]) ? b : a;
+  };
+  std::size_t below = size();
+  while (below > fan_out) {
+    Level level;
+    for (std::size_t first = 0; first < below; first += fan_out) {
+      const std::size_t end = std::min(first + fan_out, below);
+      std::uint32_t longest = 0;
+      std::uint64_t busy = 0;
+      for (std::size_t i = first; i < end; ++i) {
+        const bool records = levels_.empty();
+        const auto candidate = records ? static_cast<std::uint32_t>(i) : levels_.back().longest[i];
+        longest = i == first ? candidate : longer(longest, candidate);
+        busy += records ? distance(begin_[i], end_[i]) : levels_.back().busy[i];
+      }
+      level.longest.push_back(longest);
+      level.busy.push_back(busy);
+    }
+    below = level.longest.size();
+    levels_.push_back(std::move(level));
+  }
+}
+
+Row::Places Row::within(std::int64_t from, std::int64_t to) const {
+  std::size_t low = 0, high = size();
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    if (over(begin_[middle], end_[middle]) <= from) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  const auto end =
+      std::lower_bound(begin_.begin() + static_cast<std::ptrdiff_t>(low), begin_.end(), to);
+  return {low, static_cast<std::size_t>(end - begin_.begin())};
+}
+
+// The first from `place` on that begins at `time` or later. It is mostly near.
+std::size_t Row::first_from(std::size_t place, std::int64_t time) const {
+  std::size_t step = 1, end = place;
+  while (end < size() && begin_[end] < time) {
+    place = end + 1;
+    end = std::min(size(), end + step);
+    step *= 2;
+  }
+  const auto found = std::lower_bound(begin_.begin() + static_cast<std::ptrdiff_t>(place),
+                                      begin_.begin() + static_cast<std::ptrdiff_t>(end), time);
+  return static_cast<std::size_t>(found - begin_.begin());
+}
+
+Piece Row::bucket(std::size_t first, std::size_t end) const {
+  Piece piece{.first = static_cast<std::uint32_t>(first),
+              .count = static_cast<std::uint32_t>(end - first),
+              .longest = static_cast<std::uint32_t>(first)};
+  const auto take = [&](std::uint32_t longest, std::uint64_t busy) {
+    piece.busy += busy;
+    const std::uint64_t now = distance(begin_[piece.longest], end_[piece.longest]);
+    const std::uint64_t its = distance(begin_[longest], end_[longest]);
+    // The first of equal ones, in whatever order they come here.
+    if (its > now || (its == now && longest < piece.longest)) piece.longest = longest;
+  };
+  const auto take_one = [&](std::size_t level, std::size_t place) {
+    if (level == 0) {
+      take(static_cast<std::uint32_t>(place), distance(begin_[place], end_[place]));
+    } else {
+      take(levels_[level - 1].longest[place], levels_[level - 1].busy[place]);
+    }
+  };
+  for (std::size_t level = 0; first < end; ++level) {
+    if (level == levels_.size()) {
+      for (; first < end; ++first) take_one(level, first);
+      break;
+    }
+    for (; first < end && first % fan_out != 0; ++first) take_one(level, first);
+    for (; first < end && end % fan_out != 0; --end) take_one(level, end - 1);
+    first /= fan_out;
+    end /= fan_out;
+  }
+  return piece;
+}
+
+void Row::draw(const Scale& scale, std::vector<Piece>& pieces) const {
+  const Places places = within(scale.from(), scale.to());
+  for (std::size_t i = places.first; i < places.end;) {
+    const std::uint32_t x = scale.pixel(begin_[i]);
+    std::size_t end = i + 1;
+    if (!scale.is_wide(begin_[i], end_[i])) {
+      end = std::min(first_from(end, scale.begin_of(x + 1)), places.end);
+      // What comes behind a wide one begins in a later pixel.
+      if (end > i + 1 && scale.is_wide(begin_[end - 1], end_[end - 1])) --end;
+    }
+    Piece piece = bucket(i, end);
+    piece.x = x;
+    piece.x_end = std::max(x, scale.last_pixel(end_[end - 1])) + 1;
+    pieces.push_back(piece);
+    i = end;
+  }
+}
+
+}  // namespace gpuprof::view

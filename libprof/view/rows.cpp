@@ -1,0 +1,85 @@
+// Records into rows.
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <thread>
+#include <utility>
+
+#include "libprof/view/reading.hpp"
+
+namespace gpuprof::view {
+namespace {
+
+bool before(const Item& a, const Item& b) {
+  return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
+}
+
+using Iterator = std::vector<Item>::iterator;
+
+// What is nearly in order takes little more than a look at each.
+void sort_run(Iterator first, Iterator end) {
+  auto moves = 4 * (end - first);
+  for (Iterator at = first; at != end; ++at) {
+    if (at == first || !before(*at, *(at - 1))) continue;
+    const Iterator place = std::upper_bound(first, at, *at, before);
+    moves -= at - place;
+    if (moves < 0) {
+      std::stable_sort(first, end, before);
+      return;
+    }
+    std::rotate(place, at, at + 1);
+  }
+}
+
+// Records of one table stand together.
+void sort(std::vector<Item>& items) {
+  Iterator sorted = items.begin();
+  while (sorted != items.end()) {
+    const Iterator end = std::find_if(
+        sorted, items.end(), [&](const Item& item) { return item.table != sorted->table; });
+    sort_run(sorted, end);
+    if (sorted != items.begin()) std::inplace_merge(items.begin(), sorted, end, before);
+    sorted = end;
+  }
+}
+
+}  // namespace
+
+void make_rows(std::vector<Item>& items, Track& track) {
+  sort(items);
+  std::vector<std::int64_t> ends;
+  for (const Item& item : items) {
+    std::size_t row = 0;
+    while (row < ends.size() && ends[row] > item.begin) ++row;
+    if (row == most_rows) {
+      ++track.left_out;
+      continue;
+    }
+    if (row == ends.size()) {
+      ends.push_back(0);
+      track.rows.emplace_back();
+    }
+    ends[row] = item.end;
+    track.rows[row].add(item);
+  }
+  track.records = static_cast<std::int64_t>(items.size());
+  items = {};
+  for (Row& row : track.rows) row.finish();
+}
+
+void make_all_rows(std::vector<RowsJob>& jobs) {
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < jobs.size(); i = next++)
+      make_rows(*jobs[i].items, *jobs[i].track);
+  };
+  const std::size_t most = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 8);
+  std::vector<std::future<void>> others;
+  for (std::size_t i = 1; i < std::min(most, jobs.size()); ++i) {
+    others.push_back(std::async(std::launch::async, work));
+  }
+  work();
+  for (std::future<void>& other : others) other.get();
+}
+
+}  // namespace gpuprof::view

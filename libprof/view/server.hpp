@@ -1,0 +1,68 @@
+// Answers the viewer's page, on this machine alone.
+//
+// It knows one address, with a token that nobody can guess: whoever lacks it, and pages of other
+// sites that were given our address by their own name (DNS rebinding), get nothing. It only takes
+// GET, and changes nothing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "libprof/view/model.hpp"
+#include "libprof/view/request.hpp"
+
+namespace gpuprof::view {
+
+// A listening socket on 127.0.0.1. One thread.
+class Listener {
+ public:
+  // 0: any port that is free. Throws Error.
+  explicit Listener(std::uint16_t port);
+  ~Listener();
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  std::uint16_t port() const { return port_; }
+  const std::string& token() const { return token_; }
+  std::string address() const;  // "http://127.0.0.1:8123/TOKEN/"
+
+  // Answers until stop() is true, which is asked some times a second and after each signal.
+  // `answer` gets requests that have the token, with the path behind it.
+  void serve(const std::function<Response(const Request&)>& answer,
+             const std::function<bool()>& stop);
+
+  // What is said to a request; answer() if it is to be heard.
+  Response respond(const Request& request,
+                   const std::function<Response(const Request&)>& answer) const;
+
+ private:
+  struct Connection;
+  bool read(Connection& connection, const std::function<Response(const Request&)>& answer) const;
+
+  int socket_ = -1;
+  std::uint16_t port_ = 0;
+  std::string token_;
+};
+
+// What the page asks, answered out of a model. The database is the one it was read from.
+class Answers {
+ public:
+  Answers(const Model& model, store::Database& database, std::string title,
+          std::vector<std::string> notes)
+      : model_(model), database_(database), title_(std::move(title)), notes_(std::move(notes)) {}
+
+  Response operator()(const Request& request) const;
+
+ private:
+  Response api(const Request& request) const;
+  Response details(const Request& request) const;
+
+  const Model& model_;
+  store::Database& database_;
+  std::string title_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace gpuprof::view

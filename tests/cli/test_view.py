@@ -1,0 +1,470 @@
+"""gpuprof view: what its server answers, and to whom; what is drawn is what SQL finds."""
+
+import contextlib
+import hashlib
+import http.client
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import tempfile
+import unittest
+
+GPUPROF = os.environ.get("GPUPROF", "")
+BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD", "build"))
+SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
+CLIENT = SOURCE / "libprof/view/client"
+CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER"
+WORK = {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
+        "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMCPY2", "CUPTI_ACTIVITY_KIND_MEMSET",
+        "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "CUPTI_ACTIVITY_KIND_MEM_DECOMPRESS"}  # fmt: skip
+
+
+def captures():
+    found = [
+        *(SOURCE / "tests/captures").glob("*.gpcap"),
+        *(BUILD / "tests/captures").glob("*.gpcap"),
+    ]
+    return sorted(found)
+
+
+class Server:
+    """A running `gpuprof view`."""
+
+    def __init__(self, profile, *options, environment=None):
+        self.process = subprocess.Popen(
+            [GPUPROF, "view", profile, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True, env={**os.environ, "DISPLAY": "", "WAYLAND_DISPLAY": "", **(environment or {})},
+        )  # fmt: skip
+        self.address = self.process.stdout.readline().strip()
+        self.second_line = self.process.stdout.readline().strip()
+        if not self.address.startswith("http://127.0.0.1:"):
+            self.process.kill()
+            raise AssertionError(f"no address: {self.address}\n{self.process.communicate()[1]}")
+        self.port = int(self.address.split(":")[2].split("/")[0])
+        self.token = self.address.split("/")[3]
+        self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+
+    def ask(self, path, method="GET", headers=None, fresh=False):
+        connection = self.connection
+        if fresh:
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        connection.request(method, path, headers=headers or {})
+        response = connection.getresponse()
+        body = response.read()
+        if fresh:
+            connection.close()
+        return response.status, body, response.headers
+
+    def get(self, question, **parameters):
+        words = "&".join(f"{name}={value}" for name, value in parameters.items())
+        status, body, _ = self.ask(f"/{self.token}/api/{question}?{words}")
+        if status != 200:
+            raise AssertionError(f"{question} {words}: {status} {body[:500]}")
+        return json.loads(body)
+
+    def end(self, signal_number=signal.SIGINT):
+        self.connection.close()
+        self.process.send_signal(signal_number)
+        _, errors = self.process.communicate(timeout=120)
+        return self.process.returncode, errors
+
+
+@contextlib.contextmanager
+def serving(profile, *options, **more):
+    server = Server(profile, *options, **more)
+    try:
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.connection.close()
+            server.process.kill()
+            server.process.communicate()
+
+
+def decode(row):
+    """As client/tiles.js does it: x, end, first, count, name, longest, busy."""
+    pieces, x, at = [], 0, 1
+    first = row[0] if row else 0
+    while at < len(row):
+        count, wide = -row[at], 1
+        at += 1
+        if count <= 0:
+            x, wide, count = x - count - 1, *row[at : at + 2]
+            at += 2
+        name, longest = row[at : at + 2]
+        pieces.append(
+            (x, x + wide, first, count, name, longest, row[at + 2] if count > 1 else longest)
+        )
+        x, first = x + wide, first + count
+        at += 3 if count > 1 else 2
+    return pieces
+
+
+def touched(records, start, end, width):
+    pixels = set()
+    for first, last in records:
+        if first >= end or (last <= start and first < start) or last < start:
+            continue
+        begin, over = (max(first, start) - start) * width, (min(last, end) - start) * width
+        pixel = begin // (end - start)
+        pixels.add(pixel)
+        while (pixel + 1) * (end - start) < over:
+            pixel += 1
+            pixels.add(pixel)
+    return pixels
+
+
+def union(records, start, end):
+    busy, until = 0, start
+    for first, last in sorted(records):
+        first, last = max(first, until), min(last, end)
+        busy += max(last - first, 0)
+        until = max(until, last)
+    return busy
+
+
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+class Profiles(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="view-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.profiles = {}
+        for capture in captures():
+            profile = cls.folder / f"{capture.stem}.sqlite"
+            subprocess.run([GPUPROF, "replay", "-q", "-o", profile, capture], check=True)
+            cls.profiles[capture.stem] = profile
+
+
+@unittest.skipUnless(GPUPROF, "GPUPROF is not set")
+class View(Profiles):
+    def test_who_is_answered(self):
+        with serving(self.profiles["vector_add"]) as server:
+            root = f"/{server.token}/"
+            self.assertIn(f"ssh -L {server.port}:127.0.0.1:{server.port} ", server.second_line)
+            for path in ("/", "/api/run", f"/{server.token}", f"/{server.token[:-1]}0x/api/run",
+                         f"/{'0' * 32}/", f"//{server.token}/", f"/x/{server.token}/api/run",
+                         f"/%2e%2e/{server.token}/api/run"):  # fmt: skip
+                with self.subTest(path):
+                    self.assertEqual(server.ask(path, fresh=True)[0], 403)
+            for host in (
+                "evil.example",
+                f"evil.example:{server.port}",
+                "127.0.0.1.evil.example",
+                "",
+                "[::1]",
+            ):
+                with self.subTest(host=host):
+                    self.assertEqual(server.ask(root, headers={"Host": host}, fresh=True)[0], 403)
+            for host in (f"localhost:{server.port}", "127.0.0.1:9999"):
+                self.assertEqual(server.ask(root, headers={"Host": host}, fresh=True)[0], 200)
+            for method in ("POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "get"):
+                with self.subTest(method):
+                    self.assertEqual(server.ask(root, method, fresh=True)[0], 405)
+            status, _, headers = server.ask(root)
+            self.assertEqual(status, 200)
+            policy = headers["Content-Security-Policy"]
+            self.assertIn("default-src 'none'", policy)
+            self.assertNotIn("unsafe", policy)
+            self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
+            self.assertNotIn("Access-Control-Allow-Origin", headers)
+
+    def test_page(self):
+        files = sorted(CLIENT.iterdir())
+        self.assertLessEqual(sum(file.stat().st_size for file in files), 150_000)
+        with serving(self.profiles["vector_add"]) as server:
+            for file in files:
+                with self.subTest(file.name):
+                    status, body, headers = server.ask(f"/{server.token}/{file.name}")
+                    self.assertEqual((status, body), (200, file.read_bytes()))
+                    kind = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}
+                    self.assertTrue(headers["Content-Type"].startswith(kind[file.suffix]))
+        # Texts of a profile come into the page as text, never as markup.
+        for file in CLIENT.glob("*.js"):
+            for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
+                self.assertNotIn(word, file.read_text(), file.name)
+
+    def test_scripts_are_sound(self):
+        node = shutil.which("node")
+        if not node:
+            self.skipTest("node is not installed")
+        for file in CLIENT.glob("*.js"):
+            copy = self.folder / f"{file.stem}.mjs"  # as a module, wherever it is
+            copy.write_text(file.read_text())
+            ran = subprocess.run(
+                [node, "--check", copy], capture_output=True, text=True, check=False
+            )
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+
+    def test_paths_of_all_kinds(self):
+        chance = random.Random(17)
+        pieces = ["api", "run", "tiles", "details", "names", "search", "..", ".", "", "%2e%2e", "%00",
+                  "etc/passwd", "app.js", "index.html", "\\", "%", "a" * 3000, "%C3%BC%FF",
+                  "api/tiles?from=0&to=1&width=1&tracks=" + "9," * 2000, "?", "&&&==", "?from=x&to=1"]  # fmt: skip
+        numbers = [
+            "",
+            "-1",
+            "0",
+            "1",
+            "9" * 30,
+            "-9223372036854775808",
+            "9223372036854775807",
+            "1e9",
+            "0x1",
+            " 1",
+            "%31",
+        ]
+        with serving(self.profiles["streams_graph"]) as server:
+            for _ in range(300):
+                path = "/".join(chance.choices(pieces, k=chance.randint(1, 4))).replace(" ", "%20")
+                self.assertIn(
+                    server.ask(f"/{server.token}/{path}", fresh=True)[0], (200, 400, 404), path
+                )
+            for question in ("tiles", "details", "statistics", "search", "names"):
+                for _ in range(60):
+                    words = {name: chance.choice(numbers).replace(" ", "%20") for name in
+                             ("from", "to", "width", "tracks", "track", "row", "item", "ids", "after", "text")}  # fmt: skip
+                    query = "&".join(f"{name}={value}" for name, value in words.items())
+                    path = f"/{server.token}/api/{question}?{query}"
+                    status, body, _ = server.ask(path)
+                    self.assertIn(status, (200, 400, 404), path)
+                    json.loads(body)
+            for raw in (
+                b"\r\n\r\n",
+                b"GET\r\n\r\n",
+                b"GET / HTTP/9\r\n\r\n",
+                b"\0" * 100 + b"\r\n\r\n",
+                b"x" * 70_000,
+            ):
+                connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
+                connection.connect()
+                connection.sock.sendall(raw)
+                self.assertIn(b" 400 ", connection.sock.recv(100))
+                connection.close()
+            self.assertEqual(server.get("run")["title"], "streams_graph.sqlite")
+
+    def test_ends_and_changes_nothing(self):
+        profile = self.profiles["torch_step"]
+        before, folder = digest(profile), sorted(os.listdir(self.folder))
+        with serving(profile) as server:
+            run = server.get("run")
+            server.get("statistics", **{"from": run["begin"], "to": run["end"]})
+            server.get("details", track=0, row=0, item=0)
+            self.assertEqual(server.end(), (0, ""))
+        with serving(profile) as server:
+            self.assertEqual(server.end(signal.SIGTERM), (0, ""))
+        self.assertEqual(digest(profile), before)
+        self.assertEqual(sorted(os.listdir(self.folder)), folder)
+
+    def test_browser(self):
+        programs = self.folder / "programs"
+        programs.mkdir()
+        told = self.folder / "told"
+        os.mkfifo(told)
+        (programs / "xdg-open").write_text(f'#!/bin/sh\necho "$1" > "{told}"\n')
+        (programs / "xdg-open").chmod(0o755)
+        path = {"PATH": f"{programs}:{os.environ['PATH']}"}
+        with serving(self.profiles["vector_add"], environment={**path, "DISPLAY": ":7"}) as server:
+            self.assertEqual(told.read_text().strip(), server.address)
+        told.unlink()
+        told.touch()
+        for options, environment in ((["--no-browser"], {"DISPLAY": ":7"}), ([], {})):
+            with serving(
+                self.profiles["vector_add"], *options, environment={**path, **environment}
+            ) as server:
+                server.get("run")
+                self.assertEqual(server.end()[0], 0)
+        self.assertEqual(told.read_text(), "")
+
+    def test_what_is_refused(self):
+        for code, words in ((5, ["--port", "0"]), (5, ["--port", "70000"]), (5, ["--port", "x"])):
+            ran = subprocess.run([GPUPROF, "view", self.profiles["vector_add"], *words],
+                                 capture_output=True, text=True, timeout=120, check=False)  # fmt: skip
+            self.assertEqual(ran.returncode, code, ran.stderr)
+        with serving(self.profiles["vector_add"]) as server:
+            ran = subprocess.run([GPUPROF, "view", self.profiles["vector_add"], "--port", str(server.port)],
+                                 capture_output=True, text=True, timeout=120, check=False)  # fmt: skip
+            self.assertIn("cannot be had", ran.stderr)
+            self.assertNotEqual(ran.returncode, 0)
+        ran = subprocess.run([GPUPROF, "view", self.folder / "nothing"], capture_output=True, text=True,
+                             timeout=120, check=False)  # fmt: skip
+        self.assertNotEqual(ran.returncode, 0)
+
+    def test_damaged_file(self):
+        damaged = self.folder / "damaged.db"
+        whole = self.profiles["torch_step"].read_bytes()
+        damaged.write_bytes(whole[: len(whole) * 2 // 3])
+        with serving(damaged) as server:
+            run = server.get("run")
+            self.assertTrue(run["notes"])
+            code, errors = server.end()
+            self.assertEqual(code, 0)
+            self.assertIn("gpuprof: ", errors)
+
+    def test_growing_file(self):
+        growing = self.folder / "growing.db"
+        shutil.copy(self.profiles["streams_graph"], growing)
+        writer = sqlite3.connect(growing)
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("INSERT INTO StringTable(value) VALUES('more')")
+        writer.commit()
+        with serving(growing) as server:
+            self.assertGreater(server.get("run")["records"], 0)
+            # The writer is not held up, nor its log.
+            writer.execute("INSERT INTO StringTable(value) VALUES('yet more')")
+            writer.commit()
+            busy, pages, moved = writer.execute("PRAGMA wal_checkpoint(FULL)").fetchone()
+            self.assertEqual((busy, pages), (0, moved))
+        writer.close()
+
+
+@unittest.skipUnless(GPUPROF, "GPUPROF is not set")
+class Truth(Profiles):
+    """What is drawn of random windows, against SQL."""
+
+    def times(self, database, track, tables):
+        zero = database.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()[0]
+        records = []
+        for table in sorted(tables):
+            records += database.execute(
+                f'SELECT start - ?1, "end" - ?1 FROM {table} WHERE start > 0 AND "end" >= start {track}',
+                (zero,),
+            )
+        return records
+
+    def test_drawn_is_what_sql_finds(self):
+        chance = random.Random(18)
+        windows = checked = 0
+        for name, profile in self.profiles.items():
+            database = sqlite3.connect(profile)
+            with serving(profile) as server:
+                run = server.get("run")
+                for number, track in enumerate(run["tracks"]):
+                    records = self.records_of(database, track, run)
+                    if records is None:
+                        continue
+                    self.assertEqual(track["records"], len(records), (name, track))
+                    checked += 1
+                    for _ in range(25):
+                        first, last = sorted(
+                            chance.uniform(run["begin"] - 1000, run["end"] + 1000) for _ in "ab"
+                        )
+                        if chance.random() < 0.5 and records:
+                            middle = chance.choice(records)[0]
+                            first, last = (
+                                middle - chance.randint(1, 10 ** chance.randint(1, 8)),
+                                middle + chance.randint(1, 10**6),
+                            )
+                        start, end, width = int(first), int(last) + 1, chance.randint(1, 2000)
+                        answer = server.get(
+                            "tiles", tracks=number, width=width, **{"from": start, "to": end}
+                        )
+                        [[_, rows, _]] = answer["tracks"]
+                        pieces = [piece for row in rows for piece in decode(row)]
+                        drawn = {x for piece in pieces for x in range(piece[0], piece[1])}
+                        self.assertEqual(
+                            drawn,
+                            touched(records, start, end, width),
+                            (name, track, start, end, width),
+                        )
+                        inside = [
+                            r for r in records if r[0] < end and (r[1] > start or r[0] >= start)
+                        ]
+                        self.assertEqual(sum(piece[3] for piece in pieces), len(inside))
+                        self.assertEqual(
+                            sum(piece[6] for piece in pieces), sum(b - a for a, b in inside)
+                        )
+                        wide = sum((b - a) * width >= end - start for a, b in inside)
+                        self.assertGreaterEqual(sum(piece[3] == 1 for piece in pieces), wide)
+                        windows += 1
+                self.check_statistics(server, database, run, chance)
+            database.close()
+        self.assertGreater(checked, 20)
+        self.assertGreater(windows, 500)
+
+    def records_of(self, database, track, run):
+        last = track["path"][-1].split()
+        process = next(
+            (part.split()[1] for part in track["path"] if part.startswith("process ")), None
+        )
+        if track["kind"] == "api" and last[-2] == "thread":
+            where = f"AND processId = {int(process)} AND threadId = {int(last[-1])}"
+            return self.times(database, where, CALLS)
+        same_path = sum(each["path"] == track["path"] for each in run["tracks"])
+        if (
+            track["kind"] == "stream"
+            and last[0] == "stream"
+            and last[1].isdigit()
+            and same_path == 1
+        ):
+            where = (
+                f'AND streamId = {int(last[1])} AND processId = {int(process)} AND "end" > start'
+            )
+            device = track["path"][0].split("(")[-1].rstrip(")")
+            if device.isdigit():
+                return self.times(
+                    database, f"{where} AND deviceId = {int(device)}", self.work(database)
+                )
+        return None
+
+    def work(self, database):
+        return WORK & {row[0] for row in database.execute("SELECT name FROM sqlite_master")}
+
+    def check_statistics(self, server, database, run, chance):
+        devices = {track["path"][0] for track in run["tracks"] if track["kind"] == "stream"}
+        for _ in range(5):
+            start, end = sorted(
+                chance.randint(int(run["begin"]), int(run["end"]) + 1) for _ in "ab"
+            )
+            end = max(end, start + 1)
+            answer = server.get("statistics", **{"from": start, "to": end})
+            for device in answer["devices"]:
+                self.assertIn(device["name"], devices)
+                number = device["name"].split("(")[-1].rstrip(")")
+                if not number.isdigit():
+                    continue
+                where = f'AND deviceId = {int(number)} AND "end" > start'
+                tables = self.work(database)
+                copies = {table for table in tables if "MEM" in table}
+                both = union(self.times(database, where, tables), start, end)
+                self.assertEqual(device["busy"], both)
+                compute = union(self.times(database, where, tables - copies), start, end)
+                copying = union(self.times(database, where, copies), start, end)
+                self.assertEqual((device["compute"], device["copies"]), (compute, copying))
+                self.assertEqual(device["both"], compute + copying - both)
+            spent = sum(work["time"] for work in answer["work"].get("stream", []))
+            every = self.times(database, 'AND "end" > start', self.work(database))
+            self.assertEqual(spent, sum(max(0, min(b, end) - max(a, start)) for a, b in every))
+
+    def test_search_and_details(self):
+        with serving(self.profiles["torch_step"]) as server:
+            database = sqlite3.connect(self.profiles["torch_step"])
+            [[expected]] = database.execute("SELECT count(*) FROM kernels WHERE name LIKE '%gemm%'")
+            begins, after = [], -(10**12)
+            while len(begins) <= expected:
+                found = server.get("search", text="GEMM", after=after)
+                if found["around"]:
+                    break
+                begins.append(found["next"]["begin"])
+                after = begins[-1]
+                place = {key: found["next"][key] for key in ("track", "row", "item")}
+                facts = dict(server.get("details", **place)["details"])
+                self.assertIn("gemm", facts["name"])
+                [[range_path]] = database.execute(
+                    "SELECT range_path FROM kernels WHERE correlation_id = ?", (int(facts["correlationId"]),))  # fmt: skip
+                self.assertEqual(facts["NVTX path"], range_path)
+                self.assertTrue(facts["launched by"].startswith("cu"))
+            self.assertEqual((len(begins), found["count"]), (expected, expected))
+            database.close()
+
+
+if __name__ == "__main__":
+    unittest.main()
