@@ -84,6 +84,9 @@ inline constexpr std::array statistics{
     StatisticInfo{"not_profiled", Severity::error,
                   "1 = collecting in this process did not work or ended early. DIAGNOSTIC may say "
                   "why."},
+    StatisticInfo{"begun_late", Severity::notice,
+                  "1 = CUDA was at work in the process before gpuprof.trace() began. What was "
+                  "allocated, loaded, captured in graphs or named before is not in this file."},
     StatisticInfo{"kind_unavailable", Severity::notice,
                   "1 = the running CUPTI or the device does not deliver this kind, so its table is "
                   "empty."},

@@ -9,9 +9,13 @@
 // An OpenACC runtime loads what ACC_PROFLIB names and calls acc_register_library; an OpenMP runtime
 // with OMPT loads what OMP_TOOL_LIBRARIES names and calls ompt_start_tool. gpuprof sets these two
 // where their constructs are wanted.
+//
+// A process that traces itself, gpuprof.trace() of the Python package, loads the library and calls
+// gpuprof_collector_begin and gpuprof_collector_end, one thread at a time.
 #include <Openmp/omp-tools.h>
 
 #include <cstdlib>
+#include <string>
 
 #include "libprof/collect/collector.hpp"
 
@@ -80,6 +84,17 @@ int InitializeInjectionNvtx2(void* get_export_table) {
 int InitializeInjectionNvtx(void* get_export_table) {
   return hand_on("cuptiNvtxInitialize", get_export_table);
 }
+
+// Null: the process is traced from now on. Else why not, until the next call.
+const char* gpuprof_collector_begin(const char* socket_path) {
+  static std::string* const why_not = new std::string;
+  auto answer = Collector::instance().begin(socket_path);
+  if (!answer) return nullptr;
+  why_not->swap(*answer);
+  return why_not->c_str();
+}
+
+void gpuprof_collector_end() { Collector::instance().end(); }
 
 int InitializeInjectionNvtxExtension(void* module) {
   return hand_on("cuptiNvtxExtensionInitialize", module);

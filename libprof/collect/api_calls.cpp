@@ -44,6 +44,8 @@ std::vector<wire::ApiName> api_names(CheckedApi& cupti) {
 }
 
 void ApiCalls::find_queries(bool trace_them, Stream& stream) {
+  runtime_queries_.clear();
+  driver_queries_.clear();
   std::set<std::string_view> functions;
   const auto find = [&](CUpti_CallbackDomain domain, std::uint32_t size, auto trace_one,
                         std::vector<CUpti_CallbackId>& found) {

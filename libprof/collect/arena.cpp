@@ -226,6 +226,22 @@ void Arena::give_back(std::uint32_t index, std::size_t used) {
   push_free(index);
 }
 
+void Arena::reset() {
+  for (std::uint32_t i = 0; i < slot_count(); ++i) {
+    const SlotState state = slot_headers_[i].state.load(std::memory_order_acquire);
+    if (state != SlotState::free && state != SlotState::lent) give_back(i, slot_size());
+  }
+  for (const StringTable& table : {strings(), launch_names()}) {
+    std::memset(static_cast<void*>(table.entries.data()), 0, table.entries.size_bytes());
+  }
+  for (auto& launch : launches()) launch.store(0, std::memory_order_relaxed);
+  for (auto& thread : own_threads()) thread.store(0, std::memory_order_relaxed);
+  for (auto& count : ledger().counted) count.store(0);
+  for (auto& count : ledger().discarded) count.store(0);
+  ledger().ended.store(0);
+  last_turn_ = 0;
+}
+
 void Arena::push_free(std::uint32_t index) {
   std::uint64_t head = header_->free_list.load(std::memory_order_acquire);
   std::uint64_t next;

@@ -154,6 +154,9 @@ class Arena {
   }
 
   int file() const { return file_; }
+  // Counts, texts and ids of threads as create() left them, for another launcher; slots that wait
+  // for the last one are free. Nobody may use any of that meanwhile; CUPTI keeps what it was lent.
+  void reset();
   // For the child of a fork: private, empty memory takes the arena's place, so that what CUPTI may
   // still write there harms nobody. Nothing but lend() may be called afterwards; it gives null.
   void abandon();

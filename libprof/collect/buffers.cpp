@@ -26,7 +26,16 @@ std::optional<std::string> Buffers::create(const wire::Fields& config,
   const auto slots = std::clamp<std::int64_t>(config.integer("slots", default_slots), 4, 1 << 16);
   const auto slot_bytes =
       std::clamp<std::int64_t>(config.integer("slot_bytes", default_slot_bytes), 1 << 16, 1 << 26);
-  if (!arena_.create(static_cast<std::uint32_t>(slots), static_cast<std::size_t>(slot_bytes))) {
+  std::unique_lock packing(packing_);
+  if (launch_names_) {
+    arena_.reset();
+    launch_names_->start_over();
+    cubins_.clear();
+    functions_ = 0;
+  } else if (arena_.create(static_cast<std::uint32_t>(slots),
+                           static_cast<std::size_t>(slot_bytes))) {
+    launch_names_ = std::make_unique<LaunchNames>(arena_);
+  } else {
     return std::string("no shared memory for activity buffers: ") + std::strerror(errno);
   }
   cupti_.count_in(arena_.ledger());
@@ -35,12 +44,12 @@ std::optional<std::string> Buffers::create(const wire::Fields& config,
   packer_->leave_out_threads(arena_);
   delivery_ =
       std::make_unique<Delivery>(arena_, channel_, *packer_, cupti_.cuptiActivityGetNextRecord);
-  launch_names_ = std::make_unique<LaunchNames>(arena_);
   payload_schemas_ = std::make_unique<PayloadSchemas>(
       cupti_, [this](const wire::PayloadSchema& schema) { stream_.describe(schema); });
   packer_->on_payload([this](std::uint32_t domain, std::uint64_t schema) {
     payload_schemas_->seen(domain, schema);
   });
+  packing.unlock();
   if (cupti_.cuptiActivitySetAttribute) {
     // Slots are zeroed by us, after packing, so CUPTI need not do it in the target's threads. Where
     // the attribute is unknown CUPTI zeroes them once more, and nothing else changes.
@@ -80,6 +89,11 @@ void Buffers::completed(const std::byte* buffer, std::size_t used) {
                   cupti_.cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped))) {
     ledger.add(wire::Count::records_dropped_by_cupti, dropped);
   }
+}
+
+void Buffers::unwanted(const std::byte* buffer, std::size_t used) {
+  const std::lock_guard lock(packing_);
+  arena_.give_back(arena_.completed(buffer), used);
 }
 
 void Buffers::flush(std::uint32_t flags) {

@@ -35,7 +35,8 @@ class Buffers {
       : cupti_(cupti), channel_(channel), stream_(stream) {}
 
   // Makes the arena as the launcher wants it, and all that takes records out of it, and has CUPTI
-  // call `on_request` and `on_complete`. Nothing: it works; else why not.
+  // call `on_request` and `on_complete`. Nothing: it works; else why not. Again for another
+  // launcher: the arena stays, as large as the first one wanted it.
   std::optional<std::string> create(const wire::Fields& config,
                                     CUpti_BuffersCallbackRequestFunc on_request,
                                     CUpti_BuffersCallbackCompleteFunc on_complete);
@@ -51,6 +52,8 @@ class Buffers {
   std::byte* lend();
   // It comes back with `used` bytes of records: they are packed and sent.
   void completed(const std::byte* buffer, std::size_t used);
+  // It comes back when nobody wants its records.
+  void unwanted(const std::byte* buffer, std::size_t used);
   // Has CUPTI give back what it has. One at a time: CUPTI waits for the buffers of this flush to be
   // delivered and not for those of another, and the last flush must not overtake one that our
   // thread began.

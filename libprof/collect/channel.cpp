@@ -100,6 +100,7 @@ bool Channel::connect(const char* path) {
   address.sun_family = AF_UNIX;
   if (std::strlen(path) >= sizeof address.sun_path) return false;
   std::strcpy(address.sun_path, path);
+  start_over();
   const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (socket < 0) return false;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limits_.patience);
@@ -110,6 +111,17 @@ bool Channel::connect(const char* path) {
     return false;
   }
   return adopt(socket);
+}
+
+void Channel::start_over() {
+  const std::lock_guard lock(sending_);
+  const int before = shut_socket_.exchange(-1);
+  if (before >= 0 && still_ours(before)) close(before);
+  waiting_.clear();
+  waiting_bytes_ = 0;
+  incoming_ = wire::FrameAssembler();
+  stalled_.store(false);
+  closed_by_target_.store(false);
 }
 
 bool Channel::adopt(int socket) {
@@ -317,12 +329,14 @@ bool Channel::receive(wire::Frame& frame, int timeout_ms) {
   return true;
 }
 
-// The descriptor stays open until the process ends: another thread may be using it, and a number
-// given to somebody else in the meantime would be worse than one left over.
+// The descriptor stays open until the process ends or connects again: another thread may be using
+// it, and a number given to somebody else in the meantime would be worse than one left over.
 void Channel::shut() {
   const int socket = socket_.load();
   if (socket < 0 || !still_ours(socket)) return;
-  if (socket_.exchange(-1) >= 0) shutdown(socket, SHUT_RDWR);
+  if (socket_.exchange(-1) < 0) return;
+  shut_socket_.store(socket);
+  shutdown(socket, SHUT_RDWR);
 }
 
 void Channel::abandon() {

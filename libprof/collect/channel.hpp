@@ -53,7 +53,8 @@ class Channel {
   explicit Channel(Limits limits) : limits_(limits) {}
   ~Channel() { shut(); }
 
-  // Waits as long as for a frame where the launcher's queue of connections is full.
+  // Waits as long as for a frame where the launcher's queue of connections is full. Once more after
+  // shut(), when no other thread listens any more: what waited then is forgotten.
   bool connect(const char* path);
   bool adopt(int socket);  // one that is connected already
   // The target closed the socket under us. The launcher lives, and reads the arena in the end.
@@ -107,9 +108,11 @@ class Channel {
   ssize_t push(int socket, std::span<iovec> pieces, int file);
   void put_off(std::span<const iovec> pieces, int file, Ticket ticket);
   bool still_ours(int socket);
+  void start_over();
 
   const Limits limits_;
   std::atomic<int> socket_{-1};
+  std::atomic<int> shut_socket_{-1};
   std::atomic<bool> closed_by_target_{false};
   std::atomic<bool> stalled_{false};
   std::uint64_t inode_ = 0;

@@ -23,6 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds exit_patience{5000};  // for the GPU, and then for the launcher
+constexpr std::chrono::minutes end_patience{1};           // for the GPU, of one who asked for it
 // The first flushes follow one another quickly, so that a target that dies young leaves finished
 // records: from 2 ms to the usual interval in the first two seconds of CUDA. While the driver is
 // still starting there is little to flush.
@@ -50,35 +51,107 @@ void Collector::start(const char* socket_path) noexcept {
     const std::lock_guard lock(starting_);
     if (state_.load() != State::idle) return;
     state_.store(State::stopped);
-    auto config = stream_.greet(process_facts(), socket_path);
-    if (!config) return;
-    config_ = std::move(*config);
-    if (!subscribe() || !make_buffers()) return;
-    tracing_.choose(config_);
-    prepare_metrics();
-    prepare_pc_sampling();
-    prepare_sass_metrics();
-    subscription_.want({.modules = tracing_.wants(schema::Module::info.id),
-                        .module_ends = !by_context_.empty(),
-                        .graph_launches = tracing_.serial() || metrics_,
-                        .captures = metrics_ != nullptr,
-                        .nvtx_ranges = metrics_ && metrics_->wants_nvtx()});
-    subscription_.enable(false);
-    send_definitions();
-    state_.store(State::running);
-    tracing_.begin();
-    if (tracing_.wants(schema::ExternalCorrelation::info.id)) receive_external_correlation();
-    pthread_atfork(&before_fork, &after_fork, &forked);
-    std::atexit(&exit_handler);
-    std::at_quick_exit(&exit_handler);
-    start_thread(&thread_entry, this);
+    set_up(socket_path);
   } catch (...) {
     state_.store(State::stopped);
     channel_.shut();
   }
 }
 
+std::optional<std::string> Collector::begin(const char* socket_path) noexcept {
+  const KeepErrno keep;
+  try {
+    const std::lock_guard lock(starting_);
+    switch (state_.load()) {
+      case State::running: return "gpuprof records this process already";
+      case State::stopped:
+        return "gpuprof cannot record this process any more: it was forked, or CUPTI failed in it";
+      case State::idle:
+      case State::resting: break;
+    }
+    {
+      const std::lock_guard loader(loader_);
+      find_driver();
+    }
+    // Before anything is traced: these calls are ours.
+    begun_late_ = subscription_.is_open() ? contexts_.any_seen() : contexts_.find_existing();
+    try {
+      if (set_up(socket_path)) return std::nullopt;
+    } catch (const std::exception& error) {
+      give_up(error.what());
+    }
+    state_.store(subscription_.is_open() ? State::resting : State::idle);
+    return why_not_;
+  } catch (...) {
+    return "there is no memory left";
+  }
+}
+
+bool Collector::set_up(const char* socket_path) {
+  auto config = stream_.greet(process_facts(), socket_path);
+  if (!config) {
+    why_not_ = "gpuprof does not answer";
+    return false;
+  }
+  config_ = std::move(*config);
+  if (!subscribe() || !make_buffers()) return false;
+  tracing_.choose(config_);
+  prepare_metrics();
+  prepare_pc_sampling();
+  prepare_sass_metrics();
+  subscription_.want({.modules = tracing_.wants(schema::Module::info.id),
+                      .module_ends = !by_context_.empty(),
+                      .graph_launches = tracing_.serial() || metrics_,
+                      .captures = metrics_ != nullptr,
+                      .nvtx_ranges = metrics_ && metrics_->wants_nvtx()});
+  subscription_.enable(contexts_.any_seen());
+  send_definitions();
+  {
+    const std::lock_guard lock(attributes_);
+    attributes_done_ = false;
+  }
+  state_.store(State::running);
+  tracing_.begin();
+  if (contexts_.any_seen()) buffers_.keep_device_names();
+  if (tracing_.wants(schema::ExternalCorrelation::info.id)) receive_external_correlation();
+  if (!std::exchange(handlers_, true)) {
+    pthread_atfork(&before_fork, &after_fork, &forked);
+    std::atexit(&exit_handler);
+    std::at_quick_exit(&exit_handler);
+  }
+  thread_runs_.store(true);
+  if (!start_thread(&thread_entry, this)) thread_runs_.store(false);
+  return true;
+}
+
+void Collector::end() noexcept {
+  const KeepErrno keep;
+  try {
+    const std::lock_guard lock(starting_);
+    if (!running()) return;
+    finish_driver_work(end_patience);
+    buffers_.flush(0);
+    tracing_.end();
+    buffers_.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    send_statistics(true);
+    stream_.clock(wire::Clock::Moment::last, cupti_.cuptiGetTimestamp);
+    // Without this the launcher waits for the end of the process.
+    stream_.tell("detached", "1");
+    stream_.goodbye();
+    buffers_.process_ends();
+    buffers_.wait_until_sent(exit_patience);
+    leave_second_clients_alone();
+    state_.store(State::resting);
+    subscription_.rest();
+  } catch (...) {
+    state_.store(State::stopped);
+  }
+  channel_.shut();  // which wakes our thread
+  thread_runs_.wait(true);
+}
+
 bool Collector::subscribe() {
+  if (subscription_.is_open()) return true;
   const auto refusal = subscription_.open(config_.text("cupti"), &called_back);
   if (!refusal) return true;
   if (refusal->second_client) {
@@ -167,15 +240,16 @@ void Collector::receive_external_correlation() {
 void Collector::driver_starts() noexcept {
   try {
     const std::lock_guard lock(starting_);
-    if (running()) subscription_.enable(true);
+    if (running() || resting()) subscription_.enable(true);
   } catch (...) {
   }
 }
 
 void Collector::give_up(const std::string& why) {
+  why_not_ = why;
   state_.store(State::stopped);
   leave_second_clients_alone();
-  tracing_.give_up();
+  tracing_.end();
   subscription_.end();
   stream_.tell("error", why);
   channel_.shut();
@@ -196,8 +270,11 @@ void Collector::buffer_completed(CUcontext, std::uint32_t, std::uint8_t* buffer,
   const KeepErrno keep;
   try {
     Collector& self = instance();
-    if (buffer && self.running()) {
+    if (!buffer) return;
+    if (self.running()) {
       self.buffers_.completed(reinterpret_cast<std::byte*>(buffer), used);
+    } else if (self.resting()) {
+      self.buffers_.unwanted(reinterpret_cast<std::byte*>(buffer), used);
     }
   } catch (...) {
     // Out of memory while packing: the slot stays ours, and salvage finds it.
@@ -215,7 +292,10 @@ void Collector::called_back(void*, CUpti_CallbackDomain domain, CUpti_CallbackId
       return self.on_launch(id, *static_cast<const CUpti_CallbackData*>(data));
     }
     const KeepErrno keep;
-    if (self.running()) self.on_callback(domain, id, data);
+    if (self.running()) return self.on_callback(domain, id, data);
+    if (self.resting() && domain == CUPTI_CB_DOMAIN_RESOURCE) {
+      self.note_context(id, static_cast<const CUpti_ResourceData*>(data)->context);
+    }
   } catch (...) {
   }
 }
@@ -256,10 +336,7 @@ void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, co
 void Collector::on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource) {
   switch (id) {
     case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
-      // What was registered last runs first: before the driver takes itself down, also when NVTX
-      // had us registered before the driver was there.
-      if (!contexts_.any_seen()) std::atexit(&exit_handler);
-      contexts_.created(resource.context);
+      note_context(id, resource.context);
       if (metrics_) metrics_->context_created(resource.context);
       for (const auto& each : by_context_) each->context_created(resource.context);
       buffers_.keep_device_names();
@@ -267,7 +344,7 @@ void Collector::on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resou
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
       if (metrics_) metrics_->context_ends(resource.context);
       for (const auto& each : by_context_) each->context_ends(resource.context);
-      return contexts_.destroyed(resource.context);
+      return note_context(id, resource.context);
     case CUPTI_CBID_RESOURCE_MODULE_LOADED:
       for (const auto& each : by_context_) each->module_begins(resource.context);
       return buffers_.add_module(resource);
@@ -276,6 +353,15 @@ void Collector::on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resou
       return;
     default: return;
   }
+}
+
+void Collector::note_context(CUpti_CallbackId id, CUcontext context) {
+  if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) return contexts_.destroyed(context);
+  if (id != CUPTI_CBID_RESOURCE_CONTEXT_CREATED) return;
+  // What was registered last runs first: before the driver takes itself down, also when NVTX had us
+  // registered before the driver was there.
+  if (!contexts_.any_seen()) std::atexit(&exit_handler);
+  contexts_.created(context);
 }
 
 void Collector::on_profiler_call(bool starts, const CUpti_CallbackData& call) {
@@ -287,11 +373,14 @@ void Collector::on_profiler_call(bool starts, const CUpti_CallbackData& call) {
 
 // --- the own thread
 
-void* Collector::thread_entry(void* self) noexcept {
+void* Collector::thread_entry(void* argument) noexcept {
+  auto& self = *static_cast<Collector*>(argument);
   try {
-    static_cast<Collector*>(self)->thread_main();
+    self.thread_main();
   } catch (...) {
   }
+  self.thread_runs_.store(false);
+  self.thread_runs_.notify_all();
   return nullptr;
 }
 
@@ -378,6 +467,7 @@ void Collector::send_statistics(bool last) {
   cupti_.tell_unexpected(stream_);
   stream_.statistics(last, [this] {
     std::vector<wire::Statistic> all = buffers_.statistics();
+    if (begun_late_) all.push_back({"", "begun_late", 1});
     if (metrics_) std::ranges::move(metrics_->statistics(), std::back_inserter(all));
     for (const auto& each : by_context_) {
       std::ranges::move(each->statistics(), std::back_inserter(all));
@@ -417,7 +507,7 @@ void Collector::at_exit() {
   tracing_.process_ends();
   if (metrics_) metrics_->finish();
   // CUPTI waits for a GPU that is at work.
-  if (finish_driver_work()) {
+  if (finish_driver_work(exit_patience)) {
     for (const auto& each : by_context_) each->finish();
   }
   buffers_.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
@@ -434,10 +524,10 @@ void Collector::at_exit() {
 // ends early the device attributes. Both need calls to the driver, which must not be taken for the
 // target's: so they are made on a thread of ours. The target did not ask for this wait: no record
 // of it.
-bool Collector::finish_driver_work() {
+bool Collector::finish_driver_work(std::chrono::milliseconds patience) {
   bool idle = false;
-  tracing_.leave_out(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, [this, &idle] {
-    idle = contexts_.synchronize(exit_patience, [] {
+  tracing_.leave_out(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, [this, &idle, patience] {
+    idle = contexts_.synchronize(patience, [] {
       instance().buffers_.leave_out_this_thread();
       instance().record_device_attributes();
     });

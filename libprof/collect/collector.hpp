@@ -1,7 +1,9 @@
 // The collector: what runs inside the target.
 //
 // One per process. start() does everything once, whichever entry point comes first; after that
-// CUPTI calls back. No exception and no signal handler of ours, nothing on the target's descriptors
+// CUPTI calls back. A process that traces itself calls begin() and end() instead, as often as it
+// likes: in between the collector rests, subscribed to CUPTI, and minds only which contexts there
+// are. No exception and no signal handler of ours, nothing on the target's descriptors
 // 0 to 2: what there is to say goes to the launcher. On the first unexpected CUPTI error at the
 // start collecting ends, the launcher is told, and the target goes on.
 //
@@ -14,10 +16,12 @@
 #include <cupti.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,18 +47,33 @@ class Collector {
   // Without a launcher at `socket_path` nothing is done at all.
   void start(const char* socket_path) noexcept;
 
+  // start() for a process that traces itself, with an answer: nothing, or why it is not traced. Not
+  // from a CUPTI callback; again after end().
+  std::optional<std::string> begin(const char* socket_path) noexcept;
+  // Waits for the GPU, sends what there is, and takes leave of the launcher. Nothing is traced when
+  // it returns.
+  void end() noexcept;
+
   // The CUDA driver is starting: it called the injection entry point. After start(); any thread.
   void driver_starts() noexcept;
 
   // CUPTI's own entry points for NVTX, OpenACC and OpenMP, to be called after start(); null without
   // CUPTI.
-  void* cupti_symbol(const char* name) const { return running() ? cupti_.symbol(name) : nullptr; }
+  void* cupti_symbol(const char* name) const {
+    return running() || resting() ? cupti_.symbol(name) : nullptr;
+  }
 
  private:
-  enum class State { idle, running, stopped };
+  enum class State {
+    idle,
+    running,
+    resting,  // between end() and begin()
+    stopped,
+  };
 
   Collector() = default;
   bool running() const { return state_.load(std::memory_order_acquire) == State::running; }
+  bool resting() const { return state_.load(std::memory_order_acquire) == State::resting; }
 
   // What CUPTI and libc call. Nothing may leave these by exception.
   static void CUPTIAPI buffer_requested(std::uint8_t** buffer, std::size_t* size,
@@ -70,7 +89,9 @@ class Collector {
   static void exit_handler() noexcept;
   static void* thread_entry(void* self) noexcept;
 
-  // Steps of start(), in order. false: not going to work, the launcher has been told why.
+  // false: it does not work, and why_not_ says why.
+  bool set_up(const char* socket_path);
+  // Steps of that, in order. false: not going to work, the launcher has been told why.
   bool subscribe();
   bool make_buffers();
   void prepare_metrics();
@@ -85,6 +106,7 @@ class Collector {
   void on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call);
   void on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
   void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource);
+  void note_context(CUpti_CallbackId id, CUcontext context);
   void on_profiler_call(bool starts, const CUpti_CallbackData& call);
 
   // The own thread: flushes at intervals, fills what CUPTI gives no records for.
@@ -97,10 +119,14 @@ class Collector {
 
   void at_exit();
   // false: the GPU is not idle after all.
-  bool finish_driver_work();
+  bool finish_driver_work(std::chrono::milliseconds patience);
 
   std::atomic<State> state_{State::idle};
   std::mutex starting_;
+  std::string why_not_;      // guarded by starting_
+  bool handlers_ = false;    // of fork and exit are registered
+  bool begun_late_ = false;  // CUDA was at work before this trace
+  std::atomic<bool> thread_runs_{false};
   std::mutex loader_;  // held while a thread of ours uses the dynamic loader; no fork then
   Channel channel_;
   wire::Fields config_;

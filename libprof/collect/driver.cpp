@@ -16,6 +16,10 @@ struct Driver {
   decltype(&::cuDeviceGetAttribute) cuDeviceGetAttribute = nullptr;
   decltype(&::cuDriverGetVersion) cuDriverGetVersion = nullptr;
   decltype(&::cuCtxSetCurrent) cuCtxSetCurrent = nullptr;
+  decltype(&::cuCtxGetCurrent) cuCtxGetCurrent = nullptr;
+  decltype(&::cuDevicePrimaryCtxGetState) cuDevicePrimaryCtxGetState = nullptr;
+  decltype(&::cuDevicePrimaryCtxRetain) cuDevicePrimaryCtxRetain = nullptr;
+  CUresult (*release_primary)(CUdevice) = nullptr;
   CUresult (*synchronize)() = nullptr;  // later headers make a macro of its name
 };
 
@@ -59,6 +63,10 @@ void find_driver() {
   look_up(found.cuDeviceGetAttribute, "cuDeviceGetAttribute");
   look_up(found.cuDriverGetVersion, "cuDriverGetVersion");
   look_up(found.cuCtxSetCurrent, "cuCtxSetCurrent");
+  look_up(found.cuCtxGetCurrent, "cuCtxGetCurrent");
+  look_up(found.cuDevicePrimaryCtxGetState, "cuDevicePrimaryCtxGetState");
+  look_up(found.cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
+  look_up(found.release_primary, "cuDevicePrimaryCtxRelease_v2");
   look_up(found.synchronize, "cuCtxSynchronize");
   driver.store(&found);
 }
@@ -80,6 +88,31 @@ void Contexts::created(CUcontext context) {
   const std::lock_guard lock(mutex_);
   contexts_.insert(context);
   seen_.store(true, std::memory_order_release);
+}
+
+bool Contexts::find_existing() {
+  const Driver* const cuda = driver.load();
+  int devices = 0;
+  if (!cuda || !cuda->cuDeviceGetCount || cuda->cuDeviceGetCount(&devices) != CUDA_SUCCESS) {
+    return false;
+  }
+  CUcontext context = nullptr;
+  if (cuda->cuCtxGetCurrent && cuda->cuCtxGetCurrent(&context) == CUDA_SUCCESS && context) {
+    created(context);
+  }
+  const bool primary =
+      cuda->cuDevicePrimaryCtxGetState && cuda->cuDevicePrimaryCtxRetain && cuda->release_primary;
+  for (int device = 0; primary && device < devices; ++device) {
+    unsigned flags = 0;
+    int active = 0;
+    if (cuda->cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || !active ||
+        cuda->cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS) {
+      continue;
+    }
+    created(context);
+    cuda->release_primary(device);
+  }
+  return any_seen();
 }
 
 void Contexts::destroyed(CUcontext context) {

@@ -23,6 +23,9 @@ bool start_thread(void* (*body)(void*), void* argument);
 class Contexts {
  public:
   void created(CUcontext context);
+  // Those that are there although nobody told of them: the primary ones, and the calling thread's.
+  // false: there are none, or the driver is not up yet. After find_driver().
+  bool find_existing();
   void destroyed(CUcontext context);
   bool any_seen() const { return seen_.load(std::memory_order_acquire); }
 

@@ -33,6 +33,8 @@ bool Stream::send(wire::FrameType type, const Message& message) {
 std::optional<wire::Fields> Stream::greet(const wire::Fields& facts,
                                           const std::string& socket_path) {
   if (!channel_.connect(socket_path.c_str())) return std::nullopt;
+  answer_is_due_ = false;
+  last_statistics_.clear();
   wire::Encoder hello;
   hello.integer(wire::version).fields(facts);
   std::optional<wire::Fields> config;

@@ -30,7 +30,7 @@ class Stream {
 
   // Says who this process is, and waits for what the launcher wants of it. A launcher that stands
   // still has written that down beside its socket. Nothing: it is not to be had, and the channel is
-  // shut.
+  // shut. Again once that is shut, by one thread that no other speaks beside.
   std::optional<wire::Fields> greet(const wire::Fields& facts, const std::string& socket_path);
   // What the launcher answered when it was no longer waited for. Nothing: `frame` is something
   // else. One thread.

@@ -71,6 +71,12 @@ void LaunchNames::note(const char* name, std::uint32_t correlation_id) {
                                                            std::memory_order_relaxed);
 }
 
+void LaunchNames::start_over() {
+  const std::lock_guard lock(adding_);
+  used_entries_ = 0;
+  used_text_ = 0;
+}
+
 const StringEntry* LaunchNames::add(const char* name) {
   const std::lock_guard lock(adding_);
   StringEntry* entry = table_.find(reinterpret_cast<std::uint64_t>(name));

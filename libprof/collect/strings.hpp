@@ -123,6 +123,8 @@ class LaunchNames {
       : table_(arena.launch_names()), launches_(arena.launches()) {}
 
   void note(const char* name, std::uint32_t correlation_id);
+  // The arena was reset.
+  void start_over();
 
  private:
   const StringEntry* add(const char* name);

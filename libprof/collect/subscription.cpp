@@ -55,6 +55,7 @@ std::optional<Subscription::Refusal> Subscription::open(std::string_view copies,
 }
 
 void Subscription::want(Wanted wanted) {
+  wanted_.clear();
   add(CUPTI_CB_DOMAIN_RESOURCE, context_events);
   if (wanted.modules) add(CUPTI_CB_DOMAIN_RESOURCE, module_events);
   if (wanted.module_ends) add(CUPTI_CB_DOMAIN_RESOURCE, module_ends);
@@ -81,6 +82,14 @@ void Subscription::enable(bool driver_up) {
     // Older versions have fewer domains and functions.
     if (driver_up) cupti_.try_("cuptiEnableCallback", result, {CUPTI_ERROR_INVALID_PARAMETER});
   }
+}
+
+void Subscription::rest() {
+  for (const auto& [domain, id] : std::exchange(wanted_, {})) {
+    cupti_.cuptiEnableCallback(0, subscriber_, domain, id);
+  }
+  add(CUPTI_CB_DOMAIN_RESOURCE, context_events);
+  enable(false);
 }
 
 void Subscription::end() {

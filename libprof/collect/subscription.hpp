@@ -29,6 +29,8 @@ class Subscription {
   // the target has loaded. Nothing: that is the copy we have, and we have subscribed.
   std::optional<Refusal> open(std::string_view copies, CUpti_CallbackFunc callback);
 
+  bool is_open() const { return subscriber_ != nullptr; }
+
   // What enable() will ask for: launches of kernels, contexts, cuProfilerStart and Stop, CUPTI's
   // own end, and what is wanted besides.
   struct Wanted {
@@ -42,6 +44,8 @@ class Subscription {
   // `driver_up`: CUPTI has a driver to pass it on to; otherwise it is asked for again later, so
   // that a refusal means nothing yet.
   void enable(bool driver_up);
+  // Callbacks of contexts alone.
+  void rest();
   // No callbacks any more.
   void end();
 

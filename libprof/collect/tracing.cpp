@@ -50,6 +50,7 @@ constexpr std::initializer_list<CUptiResult> not_to_be_had = {
 }  // namespace
 
 void Tracing::choose(const wire::Fields& config) {
+  kinds_.clear();
   for (const std::uint32_t kind : config.numbers("kinds")) {
     kinds_.push_back(static_cast<int>(kind));
   }
@@ -74,7 +75,10 @@ void Tracing::choose_details(const wire::Fields& config) {
     if (!wanted) return;
     if (!function) return stream_.tell("warning", std::string(what) + ": this libcupti is too old");
     const CUptiResult result = function(1);
-    if (result == CUPTI_SUCCESS) return;
+    if (result == CUPTI_SUCCESS) {
+      details_off_.emplace_back([this, function, what] { cupti_.try_(what, function(0)); });
+      return;
+    }
     stream_.tell("warning", std::string(what) + ": " + cupti_.text(result));
   };
   choose(config.integer("latency_timestamps", 0), cupti_.cuptiActivityEnableLatencyTimestamps,
@@ -267,9 +271,16 @@ void Tracing::leave_out(CUpti_ActivityKind kind, const std::function<void()>& f)
   if (traced) cupti_.try_("cuptiActivityEnable", cupti_.cuptiActivityEnable(kind));
 }
 
-void Tracing::give_up() {
+void Tracing::end() {
+  const std::lock_guard lock(enabling_);
+  if (launch_calls_only_ && !enabled_.empty()) calls_.trace_launches(false);
   for (const int kind : enabled_) disable(cupti_kind(kind));
   enabled_.clear();
+  for (const auto& off : std::exchange(details_off_, {})) off();
+  waiting_kinds_.clear();
+  kinds_wait_.store(false);
+  kernels_left_out_ = false;
+  graph_launches_ = 0;
 }
 
 }  // namespace gpuprof::collect

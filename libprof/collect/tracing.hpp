@@ -24,7 +24,8 @@ class Tracing {
   Tracing(CheckedApi& cupti, Stream& stream, Buffers& buffers, const Contexts& contexts)
       : cupti_(cupti), stream_(stream), buffers_(buffers), contexts_(contexts), calls_(cupti) {}
 
-  // What the launcher asks for, and what CUPTI is to be told before the driver is up.
+  // What the launcher asks for, and what CUPTI is to be told before the driver is up. Again after
+  // end().
   void choose(const wire::Fields& config);
   bool wants(int kind) const;
   // Metrics are measured beside it, which takes kernels that are traced one at a time if
@@ -51,8 +52,8 @@ class Tracing {
   void process_ends() { ends_.store(true); }
   // No kernels from now on, whoever asks: CUPTI does something else instead.
   void leave_kernels_out();
-  // For a collector that gives CUPTI up.
-  void give_up();
+  // Nothing is traced from now on.
+  void end();
 
  private:
   void choose_details(const wire::Fields& config);
@@ -85,6 +86,7 @@ class Tracing {
   std::set<int> enabled_;  // CUPTI is collecting
   std::vector<int> waiting_kinds_;
   bool kernels_left_out_ = false;
+  std::vector<std::function<void()>> details_off_;  // takes back what choose_details() told CUPTI
   int graph_launches_ = 0;  // calls that have not returned; counted while serial_
 };
 

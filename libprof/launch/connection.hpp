@@ -51,6 +51,7 @@ struct Connection {
   bool gave_up = false;        // collecting failed: there is nothing to salvage
   bool broken = false;         // what came could not be read any further
   bool said_goodbye = false;
+  bool detached = false;   // its process lives on, and there is nothing left in its arena
   bool unwatched = false;  // its process may live, and cannot be waited for
   bool measured = false;   // CUPTI's range profiler was at work
   // The socket is closed and the process lives: `socket` is its pidfd. What is in its arena is read

@@ -321,6 +321,7 @@ void Listener::take(Connection& connection, wire::Frame frame) {
         if (text && options_.message) options_.message(connection.process_id, std::string(*text));
         connection.gave_up |= text && what == std::string_view("error");
       }
+      connection.detached |= fields.find("detached").has_value();
       for (const auto& [name, text] : fields) {
         if (options_.metrics_notice && name.starts_with("metrics_")) {
           options_.metrics_notice(connection.process_id, name, text);
@@ -394,7 +395,7 @@ void Listener::over(std::unique_ptr<Connection> connection) {
           connection->broken ? not_to_the_end : connection->salvage->problem();
       if (!problem.empty()) accounts_.add_unsalvaged(*connection, problem);
     } else {
-      const bool arena = !connection->gave_up && connection->arena >= 0;
+      const bool arena = !connection->gave_up && !connection->detached && connection->arena >= 0;
       if (arena && !connection->lingers && connection->linger()) {
         return connections_.push_back(std::move(connection));
       }

@@ -62,6 +62,8 @@ class Run {
   void start(launch::Target::Output output);
   // Waits for the target's first process that uses CUDA. False: the target has ended.
   bool wait_for_a_process();
+  // A process was there, and all have gone.
+  bool is_over() const { return listener_.seen() > 0 && listener_.active() == 0; }
   // When the target has ended: waits for processes of the run that outlive it, for they belong to
   // it. Ctrl-C ends that.
   void wait_for_the_others();

@@ -7,6 +7,7 @@ namespace gpuprof::app {
 // In the order in which help shows them; those without a line of help are not shown.
 #define GPUPROF_COMMANDS(X) \
   X(sample_command)         \
+  X(listen_command)         \
   X(replay_command)         \
   X(info_command)           \
   X(query_command)          \

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,13 +13,13 @@
 #include "apps/gpuprof/command/outcome.hpp"
 #include "apps/gpuprof/command/progress.hpp"
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/option/given_names.hpp"
 #include "apps/gpuprof/option/option_table.hpp"
 #include "apps/gpuprof/run/log.hpp"
 #include "apps/gpuprof/run/measured_runs.hpp"
 #include "apps/gpuprof/run/metric_session.hpp"
 #include "apps/gpuprof/run/not_started.hpp"
 #include "apps/gpuprof/run/pm_sampling.hpp"
+#include "apps/gpuprof/run/recording.hpp"
 #include "apps/gpuprof/run/run_output.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/path.hpp"
@@ -36,41 +35,6 @@
 
 namespace gpuprof::app {
 namespace {
-
-std::string collector_library() {
-  const auto path = launch::library_folder() / "libgpuprof_collector.so";
-  if (!std::filesystem::exists(path)) {
-    throw Error(
-        "the collector is missing: " + path.string(),
-        "this gpuprof was built without CUPTI's headers; run scripts/setup and build again");
-  }
-  return path.string();
-}
-
-wire::Fields collector_config(const Options& options, const record::TraceSelection& selection,
-                              const std::string& cupti) {
-  wire::Fields config;
-  std::string kinds;
-  for (const int kind : selection.kinds) kinds += (kinds.empty() ? "" : ",") + std::to_string(kind);
-  config.set("kinds", kinds);
-  config.set("launch_calls_only", static_cast<std::int64_t>(selection.launch_calls_only));
-  config.set("queries", static_cast<std::int64_t>(selection.queries));
-  config.set("allocation_source", static_cast<std::int64_t>(selection.allocation_source));
-  config.set("latency_timestamps", static_cast<std::int64_t>(options.kernel_latency_timestamps));
-  config.set("from_start", static_cast<std::int64_t>(options.profile_from_start));
-  config.set("flush_ms", static_cast<std::int64_t>(options.flush_ms));
-  config.set("cupti", cupti);
-  if (options.pc_sampling.on) {
-    config.set("pc_sampling", std::int64_t{1});
-    config.set("pc_period", std::int64_t{options.pc_sampling.period});
-    config.set("pc_reasons", options.pc_sampling.reasons);
-    config.set("pc_serialize", std::int64_t{options.pc_sampling.serialize});
-    config.set("pc_buffer_mb", std::int64_t{options.pc_sampling.buffer_mb});
-  }
-  if (!options.sass.metrics.empty()) config.set("sass_metrics", joined(options.sass.metrics, ","));
-  if (options.slots > 0) config.set("slots", static_cast<std::int64_t>(options.slots));
-  return config;
-}
 
 // Null: none were asked for, or none can be had and the run goes on without them.
 std::unique_ptr<MetricSession> prepare_metrics(const Options& options, Log& log) {
@@ -96,36 +60,6 @@ int show_plan(const Options& options) {
   const std::string plan = MetricSession(options).plan_text();
   std::fputs(plan.c_str(), stdout);
   return 0;
-}
-
-record::Recorder::Options recorder_options(const Options& options, const std::string& output,
-                                           Log& log, const launch::EndRequests& ends,
-                                           const record::Say& say,
-                                           std::function<void(std::string_view)> progress) {
-  return {.output = output,
-          .files = {.overwrite = options.overwrite, .mode = options.file_mode},
-          .loader = {.live = true,
-                     .indexes = options.indexes,
-                     .when_locked = record::wait_for_the_lock(say, ends),
-                     .message = [&log](std::int64_t process,
-                                       const std::string& text) { log.say_of(process, text); },
-                     .hurried = [&ends] { return ends.hurried(); },
-                     .progress = std::move(progress),
-                     .object_names = given_names(options)},
-          .capture = options.save_capture,
-          .say = say};
-}
-
-record::RunInfo run_info(const Options& options, const record::TraceSelection& selection) {
-  record::RunInfo info{.application = {},
-                       .command_line = {},
-                       .trace_groups = selection.groups,
-                       .step = options.step};
-  if (options.store_command_line) {
-    info.application = options.application;
-    info.command_line = options.command_line;
-  }
-  return info;
 }
 
 // Until the target has ended, which it gets a signal for when its time is over.
@@ -266,7 +200,7 @@ void Recording::start() {
       listener_options(selection_, launch::library_folder() / "gpuprof-salvage");
   if (sampling_) sampling_->listen(listening);
   run_.emplace(common_, std::move(listening));
-  run_->push(record::begin_of_run(run_info(options_, selection_)));
+  run_->push(record::begin_of_run(run_info(options_, selection_, options_.application)));
   if (metrics_) {
     run_->push(metrics_->description());
     metrics_->set_tell_collector(

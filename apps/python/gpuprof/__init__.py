@@ -11,5 +11,17 @@ docs/python.md of gpuprof tells the rest.
 from ._library import Error, FileError, QuestionError
 from ._run import Run, open
 from ._table import Answer, Rows, Table
+from ._trace import Trace, trace
 
-__all__ = ["Answer", "Error", "FileError", "QuestionError", "Rows", "Run", "Table", "open"]
+__all__ = [
+    "Answer",
+    "Error",
+    "FileError",
+    "QuestionError",
+    "Rows",
+    "Run",
+    "Table",
+    "Trace",
+    "open",
+    "trace",
+]

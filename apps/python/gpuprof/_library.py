@@ -59,6 +59,15 @@ def _load():
     )
 
 
+def program():
+    """The path of the program gpuprof that belongs to the library."""
+    for place in _places():
+        path = os.path.normpath(os.path.join(os.path.dirname(place), "..", "..", "bin", "gpuprof"))
+        if os.path.exists(path):
+            return path
+    raise Error("the program gpuprof is missing", "libgpuprof.so is in lib/gpuprof beside bin")
+
+
 _lock = threading.Lock()
 _library = None
 

@@ -334,8 +334,20 @@ extern "C" {
 
 bool fake_cuda_set_hooks(const fake::Hooks* table) {
   const fake::Hooks* none = nullptr;
-  if (table) return driver().hooks.compare_exchange_strong(none, table);
-  driver().hooks.store(nullptr);
+  if (!table) {
+    driver().hooks.store(nullptr);
+    return true;
+  }
+  if (!driver().hooks.compare_exchange_strong(none, table)) return false;
+  if (!driver().up.load()) return true;
+  // CUPTI knows what is there when it is loaded late.
+  for (int device = 0; device < device_count(); ++device) {
+    table->device(static_cast<std::uint32_t>(device));
+  }
+  const std::lock_guard lock(driver().mutex);
+  for (const auto& context : driver().contexts) {
+    table->context_created(context.get(), context->id, context->device);
+  }
   return true;
 }
 
@@ -373,6 +385,56 @@ int cuCtxSetCurrent(void* context) {
   DRIVER_CALL(cuCtxSetCurrent);
   if (state() == success) current_context = static_cast<Context*>(context);
   return call.fail(state());
+}
+
+int cuCtxGetCurrent(void** context) {
+  DRIVER_CALL(cuCtxGetCurrent);
+  *context = state() != success ? nullptr
+             : current_context  ? current_context
+                                : driver().devices[current_device].primary.load();
+  return call.fail(state());
+}
+
+int cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) {
+  DRIVER_CALL(cuDevicePrimaryCtxGetState);
+  *flags = 0;
+  *active = driver().devices[device].primary.load() != nullptr;
+  return call.fail(state());
+}
+
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+  DRIVER_CALL(cuDevicePrimaryCtxRetain);
+  *context = driver().devices[device].primary.load();
+  return call.fail(state());
+}
+
+int cuDevicePrimaryCtxRelease_v2(int) {
+  DRIVER_CALL(cuDevicePrimaryCtxRelease_v2);
+  return call.fail(state());
+}
+
+int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
+  DRIVER_CALL(cuMemAlloc_v2);
+  if (state() != success) return call.fail(state());
+  const std::lock_guard lock(driver().mutex);
+  *address = driver().next_address;
+  driver().next_address += (bytes + 511) / 512 * 512;
+  return success;
+}
+
+int cuMemFree_v2(std::uint64_t) {
+  DRIVER_CALL(cuMemFree_v2);
+  return call.fail(state());
+}
+
+int cuMemsetD8_v2(std::uint64_t, unsigned char, std::size_t bytes) {
+  DRIVER_CALL(cuMemsetD8_v2);
+  if (state() != success) return call.fail(state());
+  fake::Work work = work_of(call);
+  work.bytes = bytes;
+  schedule(work, 300);
+  if (const auto* table = hooks()) table->set(work);
+  return success;
 }
 
 int cuCtxSynchronize() {

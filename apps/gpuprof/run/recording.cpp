@@ -1,0 +1,75 @@
+#include "apps/gpuprof/run/recording.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <utility>
+
+#include "apps/gpuprof/option/given_names.hpp"
+#include "libprof/base/error.hpp"
+#include "libprof/base/text.hpp"
+#include "libprof/launch/installation.hpp"
+
+namespace gpuprof::app {
+
+std::string collector_library() {
+  const auto path = launch::library_folder() / "libgpuprof_collector.so";
+  if (!std::filesystem::exists(path)) {
+    throw Error(
+        "the collector is missing: " + path.string(),
+        "this gpuprof was built without CUPTI's headers; run scripts/setup and build again");
+  }
+  return path.string();
+}
+
+wire::Fields collector_config(const Options& options, const record::TraceSelection& selection,
+                              const std::string& cupti) {
+  wire::Fields config;
+  std::string kinds;
+  for (const int kind : selection.kinds) kinds += (kinds.empty() ? "" : ",") + std::to_string(kind);
+  config.set("kinds", kinds);
+  config.set("launch_calls_only", static_cast<std::int64_t>(selection.launch_calls_only));
+  config.set("queries", static_cast<std::int64_t>(selection.queries));
+  config.set("allocation_source", static_cast<std::int64_t>(selection.allocation_source));
+  config.set("latency_timestamps", static_cast<std::int64_t>(options.kernel_latency_timestamps));
+  config.set("from_start", static_cast<std::int64_t>(options.profile_from_start));
+  config.set("flush_ms", static_cast<std::int64_t>(options.flush_ms));
+  config.set("cupti", cupti);
+  if (options.pc_sampling.on) {
+    config.set("pc_sampling", std::int64_t{1});
+    config.set("pc_period", std::int64_t{options.pc_sampling.period});
+    config.set("pc_reasons", options.pc_sampling.reasons);
+    config.set("pc_serialize", std::int64_t{options.pc_sampling.serialize});
+    config.set("pc_buffer_mb", std::int64_t{options.pc_sampling.buffer_mb});
+  }
+  if (!options.sass.metrics.empty()) config.set("sass_metrics", joined(options.sass.metrics, ","));
+  if (options.slots > 0) config.set("slots", static_cast<std::int64_t>(options.slots));
+  return config;
+}
+
+record::Recorder::Options recorder_options(const Options& options, const std::string& output,
+                                           Log& log, const launch::EndRequests& ends,
+                                           const record::Say& say,
+                                           std::function<void(std::string_view)> progress) {
+  return {.output = output,
+          .files = {.overwrite = options.overwrite, .mode = options.file_mode},
+          .loader = {.live = true,
+                     .indexes = options.indexes,
+                     .when_locked = record::wait_for_the_lock(say, ends),
+                     .message = [&log](std::int64_t process,
+                                       const std::string& text) { log.say_of(process, text); },
+                     .hurried = [&ends] { return ends.hurried(); },
+                     .progress = std::move(progress),
+                     .object_names = given_names(options)},
+          .capture = options.save_capture,
+          .say = say};
+}
+
+record::RunInfo run_info(const Options& options, const record::TraceSelection& selection,
+                         const std::vector<std::string>& application) {
+  return {.application = options.store_command_line ? application : std::vector<std::string>(),
+          .command_line = options.store_command_line ? options.command_line : "",
+          .trace_groups = selection.groups,
+          .step = options.step};
+}
+
+}  // namespace gpuprof::app

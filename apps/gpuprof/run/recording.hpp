@@ -1,0 +1,36 @@
+// What the options mean to those who record a process: run, and listen.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apps/gpuprof/option/command_line.hpp"
+#include "apps/gpuprof/run/log.hpp"
+#include "libprof/launch/end_requests.hpp"
+#include "libprof/record/loading_thread.hpp"
+#include "libprof/record/recorder.hpp"
+#include "libprof/record/run_info.hpp"
+#include "libprof/record/trace_selection.hpp"
+#include "libprof/wire/codec.hpp"
+
+namespace gpuprof::app {
+
+// The collector's path. Throws gpuprof::Error where there is none.
+std::string collector_library();
+
+// What a collector is told. `cupti`: the copies to try, one a line.
+wire::Fields collector_config(const Options& options, const record::TraceSelection& selection,
+                              const std::string& cupti);
+
+record::Recorder::Options recorder_options(const Options& options, const std::string& output,
+                                           Log& log, const launch::EndRequests& ends,
+                                           const record::Say& say,
+                                           std::function<void(std::string_view)> progress);
+
+// `application`: the command that is recorded.
+record::RunInfo run_info(const Options& options, const record::TraceSelection& selection,
+                         const std::vector<std::string>& application);
+
+}  // namespace gpuprof::app

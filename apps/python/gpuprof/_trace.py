@@ -1,0 +1,214 @@
+"""trace(): records what this process does on GPUs. A helper process, `gpuprof listen`, writes the
+file; the collector is loaded into this process and sends it the records, from threads of its own."""
+
+import ctypes
+import os
+import threading
+import warnings
+
+from . import _library
+from ._library import Error
+
+_lock = threading.Lock()
+_active = None  # the Trace that this process is in
+_collector = None
+
+_INJECTION = {"CUDA_INJECTION64_PATH": "with", "NVTX_INJECTION64_PATH": "process"}
+
+
+def _load(path):
+    """The collector stays loaded: the CUDA driver and CUPTI call it until the process ends."""
+    global _collector
+    if _collector is None:
+        loaded = ctypes.CDLL(path)
+        loaded.gpuprof_collector_begin.restype = ctypes.c_char_p
+        loaded.gpuprof_collector_begin.argtypes = [ctypes.c_char_p]
+        loaded.gpuprof_collector_end.restype = None
+        loaded.gpuprof_collector_end.argtypes = []
+        _collector = loaded
+    return _collector
+
+
+class Trace:
+    """A process that is being recorded, as a context manager; trace() makes it.
+
+    path      the file
+    run       the opened profile, after the end of `with`
+    losses    what is missing in it, as dicts; empty: nothing
+    messages  what gpuprof said, as lines
+    """
+
+    def __init__(self, path, trace, overwrite, cupti, options):
+        self.path = os.path.abspath(os.fsdecode(os.fspath(path)))
+        self.messages = []
+        words = [] if trace is None else ["--trace=" + trace]
+        words += ["--force-overwrite"] * bool(overwrite)
+        words += [] if cupti is None else ["--cupti", os.fsdecode(os.fspath(cupti))]
+        self._words = words + [str(word) for word in options]
+        self._state = "not begun"
+        self._process = None
+        self._helper = None
+        self._run = None
+
+    def __enter__(self):
+        global _active
+        with _lock:
+            if _active is not None and _active._process == os.getpid():
+                raise Error(
+                    f"this process is being traced already, into {_active.path}",
+                    "end that trace first",
+                )
+            if self._state != "not begun":
+                raise Error(
+                    "a trace is used once", "gpuprof.trace() with another name makes another"
+                )
+            if os.environ.get("GPUPROF_SOCKET"):
+                raise Error(
+                    "the program gpuprof records this process already",
+                    "start it without gpuprof, or leave gpuprof.trace() out",
+                )
+            self._process = os.getpid()
+            self._begin()
+            _active = self
+        return self
+
+    def _begin(self):
+        import json
+        import subprocess
+        import tempfile
+
+        self._state = "failed"
+        program = _library.program()
+        self._log = tempfile.TemporaryFile(prefix="gpuprof-")
+        # In a session of its own: what ends this process, Ctrl-C say, leaves it to write the file.
+        try:
+            self._helper = subprocess.Popen(
+                [program, "listen", "-o", self.path.replace("%", "%%"), *self._words,
+                 str(self._process)],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log,
+                start_new_session=True)  # fmt: skip
+        except OSError as error:
+            raise Error(f"{program} cannot be run: {error.strerror}") from None
+        places = self._helper.stdout.readline()
+        if not places:
+            self._fail(None)
+        places = json.loads(places)
+        try:
+            self._why_not = self._connect(places)
+        except OSError as error:
+            self._why_not = str(error)
+        if self._why_not:
+            self._fail(self._why_not)
+        try:
+            self._helper.stdin.write(b"connected\n")
+            self._helper.stdin.flush()
+        except BrokenPipeError:
+            self._disconnect()
+            self._fail(None)
+        self._state = "recording"
+
+    def _connect(self, places):
+        """None, or why the collector does not work."""
+        self._before = {name: os.environ.get(name) for name in _INJECTION}
+        for name, value in self._before.items():
+            if not value:
+                os.environ[name] = places["collector"]
+        why_not = _load(places["collector"]).gpuprof_collector_begin(places["socket"].encode())
+        if why_not is not None:
+            self._restore(_INJECTION)
+            return why_not.decode(errors="replace")
+        return None
+
+    def _restore(self, names):
+        for name in names:
+            if self._before[name] is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = self._before[name]
+
+    def _disconnect(self):
+        _collector.gpuprof_collector_end()
+        # A library asks for the other one at its first NVTX call only.
+        self._restore(name for name, until in _INJECTION.items() if until == "with")
+
+    def _fail(self, why):
+        """Ends the helper, which makes no file, and raises what it said."""
+        code = self._end_helper()
+        if why is None:
+            why = self.messages[-1] if self.messages else f"gpuprof listen ended with {code}"
+        raise Error(why, "", code if code > 0 else 4)
+
+    def _end_helper(self):
+        self._helper.stdin.close()
+        self._helper.stdout.close()
+        code = self._helper.wait()
+        self._log.seek(0)
+        text = self._log.read().decode(errors="replace")
+        self._log.close()
+        for line in text.splitlines():
+            if line.startswith(" ") and self.messages:
+                self.messages[-1] += " (" + line.strip() + ")"
+            elif line:
+                self.messages.append(line[9:] if line.startswith("gpuprof: ") else line)
+        return code
+
+    def __exit__(self, kind, error, where):
+        global _active
+        if os.getpid() != self._process or self._state != "recording":
+            return False  # the child of a fork: nothing of it is recorded
+        with _lock:
+            self._state = "failed"
+            self._disconnect()
+            _active = None
+        code = self._end_helper()
+        if code:
+            why = self.messages[-1] if self.messages else f"gpuprof listen ended with {code}"
+            if kind is None:
+                raise Error(why, "", code if code > 0 else 4)
+            warnings.warn(why, RuntimeWarning, stacklevel=2)
+            return False
+        self._state = "complete"
+        for message in self.messages[:-1]:  # the last is the outcome
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
+        return False
+
+    @property
+    def run(self):
+        if self._state != "complete":
+            raise Error(f"{self.path}: the trace is {self._state}", "it is there after `with`")
+        if self._run is None:
+            from ._run import open as open_run
+
+            self._run = open_run(self.path)
+        return self._run
+
+    @property
+    def losses(self):
+        rows = list(self.run.losses.dicts())
+        late = self.run.sql("SELECT name, value FROM STATISTIC WHERE name = 'begun_late'")
+        for row in late.dicts():
+            rows.append({**row, "severity": "notice", "reason": _LATE})
+        return rows
+
+    def __repr__(self):
+        outcome = f": {self.messages[-1]}" if self._state == "complete" and self.messages else ""
+        return f"<gpuprof trace {self.path}: {self._state}{outcome}>"
+
+
+_LATE = (
+    "CUDA was at work in this process before the trace began: what was allocated, loaded, captured "
+    "in graphs or named before is not in the file"
+)
+
+
+def trace(path, trace=None, *, overwrite=False, cupti=None, options=()):
+    """Records what this process does on GPUs inside of `with`, into the file `path`.
+
+    trace      what to record, as the program's --trace takes it: "gpu,api,nvtx"
+    overwrite  whether the file may be there already
+    cupti      the libcupti to use, if not the one that gpuprof finds
+    options    further options of `gpuprof listen`
+
+    The file grows meanwhile and is complete when `with` ends. One trace at a time; one after the
+    other as often as you like."""
+    return Trace(path, trace, overwrite, cupti, options)
