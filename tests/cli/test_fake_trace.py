@@ -9,52 +9,17 @@ import pathlib
 import re
 import signal
 import subprocess
-import sys
-import textwrap
 import unittest
 
-from fake_run import BUILD, CUPTI, FAKE, PATIENCE, FakeTest
+from fake_run import CUPTI, FAKE, PATIENCE
+from fake_trace import ScriptTest
 
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
-
-# What scripts begin with: `trace` with the stand-in CUPTI, and work for it.
-HEAD = f"""
-import ctypes, gc, json, os, signal, sys, threading, warnings
-import gpuprof
-cuda = ctypes.CDLL({str(FAKE / "libcuda.so.1")!r}, mode=ctypes.RTLD_GLOBAL)
-
-def trace(path, *words, **more):
-    return gpuprof.trace(path, *words, cupti={str(CUPTI)!r}, **more)
-
-def work(launches):
-    cuda.fake_nvtx_push(b"step")
-    cuda.fake_launch(b"kernel", launches)
-    cuda.fake_synchronize()
-    cuda.fake_nvtx_pop()
-"""
 
 PR_SET_CHILD_SUBREAPER = 36
 
 
-class Trace(FakeTest):
-    def start_script(self, script, **environment):
-        process = subprocess.Popen(
-            [sys.executable, "-c", HEAD + textwrap.dedent(script)], cwd=self.folder,
-            env=self.environment({"PYTHONPATH": BUILD / "share" / "gpuprof" / "python",
-                                  **environment}),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            start_new_session=True, text=True)  # fmt: skip
-        self.addCleanup(self.end, process)
-        return process
-
-    def run_script(self, script, **environment):
-        """What it says on standard output, where gpuprof says nothing."""
-        process = self.start_script(script, **environment)
-        out, err = process.communicate(timeout=PATIENCE)
-        self.assertEqual(process.returncode, 0, err)
-        self.stderr = err
-        return out
-
+class Trace(ScriptTest):
     def kernels(self, name="run.sqlite"):
         return self.database(self.folder / name).count("CONCURRENT_KERNEL")
 
@@ -287,7 +252,7 @@ class Trace(FakeTest):
                 work(5)
                 child = os.fork()
                 if child == 0:
-                    assert t.__exit__(None, None, None) is False
+                    assert t.__exit__(None, None, None) is None
                     try:
                         trace("child.sqlite").__enter__()
                     except gpuprof.Error as error:

@@ -242,11 +242,12 @@ class Docs(unittest.TestCase):
         self.assertGreater(found, 10)
 
     def test_options_in_the_text(self):
-        """`--option` is one of gpuprof's, or of a script."""
+        """`--option` is one of gpuprof's, of a script, or of the Python package."""
         known = set(OPTION.findall(output_of("--help", "all")))
         for name in SUBCOMMANDS:
             known.update(OPTION.findall(output_of(name, "--help")))
-        for script in (ROOT / "scripts").iterdir():
+        package = (ROOT / "apps" / "python" / "gpuprof").glob("*.py")
+        for script in [*(ROOT / "scripts").iterdir(), *package]:
             known.update(OPTION.findall(script.read_text(encoding="utf-8")))
         for page in PAGES:
             text = FENCE.sub("", page.read_text(encoding="utf-8"))

@@ -1,12 +1,20 @@
-"""Profiles of gpuprof and nvprof as columns.
+"""Profiles of gpuprof and nvprof as columns, and what this process does on GPUs as a profile.
 
     import gpuprof
 
     run = gpuprof.open("run.sqlite")
     run.kernels.where(name="gemm").columns("name", "duration").pandas()
 
-docs/python.md of gpuprof tells the rest.
+    with gpuprof.trace("run.sqlite") as t:
+        step()
+    gpuprof.bench(step).median_ns
+
+docs/python.md and docs/recording-from-python.md of gpuprof tell the rest.
 """
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._bench import Bench, bench
 
 from ._library import Error, FileError, QuestionError
 from ._run import Run, open
@@ -15,6 +23,7 @@ from ._trace import Trace, trace
 
 __all__ = [
     "Answer",
+    "Bench",
     "Error",
     "FileError",
     "QuestionError",
@@ -22,6 +31,27 @@ __all__ = [
     "Run",
     "Table",
     "Trace",
+    "bench",
     "open",
     "trace",
 ]
+
+
+def __getattr__(name: str):
+    """What takes longer to load, when it is asked for."""
+    if name in ("Bench", "bench"):
+        from . import _bench
+
+        return getattr(_bench, name)
+    raise AttributeError(f"module 'gpuprof' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})
+
+
+def load_ipython_extension(ipython):
+    """%load_ext gpuprof"""
+    from . import _notebook
+
+    _notebook.load(ipython)

@@ -1,6 +1,8 @@
 """trace(): records what this process does on GPUs. A helper process, `gpuprof listen`, writes the
 file; the collector is loaded into this process and sends it the records, from threads of its own."""
 
+from __future__ import annotations
+
 import ctypes
 import os
 import threading
@@ -8,6 +10,15 @@ import warnings
 
 from . import _library
 from ._library import Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from os import PathLike
+    from typing import Any, Dict, List, Optional, Sequence, Union
+
+    from ._run import Run
+
+    Path = Union[str, bytes, PathLike[str], PathLike[bytes]]
 
 _lock = threading.Lock()
 _active = None  # the Trace that this process is in
@@ -38,19 +49,26 @@ class Trace:
     messages  what gpuprof said, as lines
     """
 
-    def __init__(self, path, trace, overwrite, cupti, options):
+    def __init__(
+        self,
+        path: Path,
+        trace: Optional[str],
+        overwrite: bool,
+        cupti: Optional[Path],
+        options: Sequence[object],
+    ):
         self.path = os.path.abspath(os.fsdecode(os.fspath(path)))
-        self.messages = []
+        self.messages: List[str] = []
         words = [] if trace is None else ["--trace=" + trace]
         words += ["--force-overwrite"] * bool(overwrite)
         words += [] if cupti is None else ["--cupti", os.fsdecode(os.fspath(cupti))]
         self._words = words + [str(word) for word in options]
         self._state = "not begun"
-        self._process = None
+        self._process: Optional[int] = None
         self._helper = None
-        self._run = None
+        self._run: Optional[Run] = None
 
-    def __enter__(self):
+    def __enter__(self) -> Trace:
         global _active
         with _lock:
             if _active is not None and _active._process == os.getpid():
@@ -152,10 +170,10 @@ class Trace:
                 self.messages.append(line[9:] if line.startswith("gpuprof: ") else line)
         return code
 
-    def __exit__(self, kind, error, where):
+    def __exit__(self, kind: Any, error: Any, where: Any) -> None:
         global _active
         if os.getpid() != self._process or self._state != "recording":
-            return False  # the child of a fork: nothing of it is recorded
+            return  # the child of a fork: nothing of it is recorded
         with _lock:
             self._state = "failed"
             self._disconnect()
@@ -166,14 +184,13 @@ class Trace:
             if kind is None:
                 raise Error(why, "", code if code > 0 else 4)
             warnings.warn(why, RuntimeWarning, stacklevel=2)
-            return False
+            return
         self._state = "complete"
         for message in self.messages[:-1]:  # the last is the outcome
             warnings.warn(message, RuntimeWarning, stacklevel=2)
-        return False
 
     @property
-    def run(self):
+    def run(self) -> Run:
         if self._state != "complete":
             raise Error(f"{self.path}: the trace is {self._state}", "it is there after `with`")
         if self._run is None:
@@ -183,14 +200,14 @@ class Trace:
         return self._run
 
     @property
-    def losses(self):
+    def losses(self) -> List[Dict[str, Any]]:
         rows = list(self.run.losses.dicts())
         late = self.run.sql("SELECT name, value FROM STATISTIC WHERE name = 'begun_late'")
         for row in late.dicts():
             rows.append({**row, "severity": "notice", "reason": _LATE})
         return rows
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         outcome = f": {self.messages[-1]}" if self._state == "complete" and self.messages else ""
         return f"<gpuprof trace {self.path}: {self._state}{outcome}>"
 
@@ -201,7 +218,14 @@ _LATE = (
 )
 
 
-def trace(path, trace=None, *, overwrite=False, cupti=None, options=()):
+def trace(
+    path: Path,
+    trace: Optional[str] = None,
+    *,
+    overwrite: bool = False,
+    cupti: Optional[Path] = None,
+    options: Sequence[object] = (),
+) -> Trace:
     """Records what this process does on GPUs inside of `with`, into the file `path`.
 
     trace      what to record, as the program's --trace takes it: "gpu,api,nvtx"

@@ -395,6 +395,12 @@ int cuCtxGetCurrent(void** context) {
   return call.fail(state());
 }
 
+int cuCtxGetDevice(int* device) {
+  DRIVER_CALL(cuCtxGetDevice);
+  if (state() == success) *device = static_cast<int>(current()->device);
+  return call.fail(state());
+}
+
 int cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) {
   DRIVER_CALL(cuDevicePrimaryCtxGetState);
   *flags = 0;

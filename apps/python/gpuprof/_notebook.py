@@ -1,0 +1,69 @@
+"""%load_ext gpuprof: the magic %%gpuprof records a cell."""
+
+import argparse
+import os
+import shlex
+import subprocess
+import tempfile
+
+from ._library import Error, program
+from ._trace import trace
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message):
+        raise Error(f"%%{self.prog}: {message}", self.format_usage().strip())
+
+    def exit(self, status=0, message=None):
+        raise Error(message or self.format_help())
+
+
+def _parser():
+    parser = _Parser(prog="gpuprof", description="Records what the cell does on GPUs.")
+    parser.add_argument("-o", "--output", metavar="FILE", help="keep the profile, also over an old one")
+    parser.add_argument("--trace", metavar="LIST", help="what to record, as the program's --trace")
+    parser.add_argument("--cupti", metavar="PATH", help="the libcupti to use")
+    parser.add_argument("--width", type=int, default=120, help="of the timeline, in characters (120)")
+    return parser
+
+
+class Cell:
+    """What a cell did, as summary and timeline. run is the opened profile."""
+
+    def __init__(self, recorded, width, folder):
+        self.path = recorded.path
+        self.run = recorded.run
+        self.losses = recorded.losses
+        self.messages = recorded.messages
+        self.summary = self.run.summary()
+        self.timeline = self._draw(width)
+        self._folder = folder  # removed with this, if it is a temporary one
+
+    def _draw(self, width):
+        ran = subprocess.run(
+            [program(), "timeline", "--width", str(width), self.path],
+            stdin=subprocess.DEVNULL, capture_output=True, check=False)  # fmt: skip
+        return (ran.stdout or ran.stderr).decode(errors="replace")
+
+    def __repr__(self):
+        lost = [f"{row['name']} {row['value']}: {row['reason']}" for row in self.losses]
+        return "\n".join([self.summary.rstrip(), "", self.timeline.rstrip(), *lost])
+
+
+def load(ipython):
+    parser = _parser()
+
+    def gpuprof(line, cell):
+        """Records the cell: %%gpuprof [-o FILE] [--trace LIST] [--cupti PATH] [--width N]. The value is
+        its summary and its timeline, and has the profile as run."""
+        options = parser.parse_args(shlex.split(line))
+        folder = None
+        path = options.output
+        if path is None:
+            folder = tempfile.TemporaryDirectory(prefix="gpuprof-cell-")
+            path = os.path.join(folder.name, "cell.sqlite")
+        with trace(path, options.trace, overwrite=True, cupti=options.cupti) as recorded:
+            ipython.run_cell(cell)  # which shows its own error, if it has one
+        return Cell(recorded, options.width, folder)
+
+    ipython.register_magic_function(gpuprof, "cell", "gpuprof")

@@ -1,0 +1,109 @@
+"""The pytest plug-in: profiles of tests, and limits for what they do on GPUs."""
+
+import os
+import re
+import zlib
+
+import pytest
+
+MARK = """gpuprof(max_gpu_ms=None, max_idle=None, max_memory_mb=None): the test fails when its GPUs work \
+longer than max_gpu_ms together, when one of them is idle for more than this share (0 to 1) of the time \
+between its first work and its last, or when more than so many MB (1,000,000 bytes) of device memory \
+that the test allocated are in use on one GPU at a time."""
+
+LIMITS = ("max_gpu_ms", "max_idle", "max_memory_mb")
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("gpuprof")
+    group.addoption(
+        "--gpuprof", nargs="?", const="gpuprof-profiles", metavar="FOLDER",
+        help="keep a profile of each test that uses a GPU, in FOLDER (gpuprof-profiles)")  # fmt: skip
+    group.addoption(
+        "--gpuprof-trace", metavar="LIST", help="what to record, as the program's --trace")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", MARK)
+
+
+def _limits(item):
+    """What the marks of the test say, the nearest first; None: it has none."""
+    marks = list(item.iter_markers("gpuprof"))
+    limits = {}
+    for mark in marks:
+        unknown = [name for name in mark.kwargs if name not in LIMITS]
+        if mark.args or unknown:
+            what = ", ".join([*map(repr, mark.args), *unknown])
+            pytest.fail(f"the mark gpuprof takes {', '.join(LIMITS)}, not {what}", pytrace=False)
+        for name, value in mark.kwargs.items():
+            limits.setdefault(name, value)
+    return limits if marks else None
+
+
+def _file_name(nodeid):
+    """As readable as a file's name can be, and another one for each test."""
+    name = re.sub(r"[^A-Za-z0-9_.=-]+", "-", nodeid)
+    if name != nodeid:
+        name = f"{name[:150]}-{zlib.crc32(nodeid.encode()):08x}"
+    return name + ".sqlite"
+
+
+def _measured(run):
+    """What the limits are for. Nothing was done: zeros."""
+    devices = list(run.gpu_utilization.dicts())
+    memory = {}
+    for row in run.memory_peak.dicts():
+        if row["memory"] == "Device":
+            memory[row["device_id"]] = memory.get(row["device_id"], 0) + row["bytes"]
+    return {
+        "max_gpu_ms": sum(row["busy_ms"] for row in devices),
+        "max_idle": max((1 - row["busy_share"] for row in devices if row["span_ms"]), default=0),
+        "max_memory_mb": max(memory.values(), default=0) / 1e6,
+    }
+
+
+_WORDS = {
+    "max_gpu_ms": "GPUs worked {0:.3f} ms",
+    "max_idle": "a GPU was idle for {0:.3f} of its time",
+    "max_memory_mb": "{0:.3f} MB of device memory were in use",
+}
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item):
+    folder = item.config.getoption("--gpuprof")
+    limits = _limits(item)
+    if folder is None and limits is None:
+        yield
+        return
+
+    import tempfile
+
+    from ._trace import trace
+
+    with tempfile.TemporaryDirectory(prefix="gpuprof-pytest-") as temporary:
+        if folder is not None:
+            os.makedirs(folder, exist_ok=True)
+        path = os.path.join(folder if folder is not None else temporary, _file_name(item.nodeid))
+        kinds = item.config.getoption("--gpuprof-trace")
+        if kinds is None and folder is None:
+            kinds = "gpu,memory"
+        with trace(path, kinds, overwrite=True) as t:
+            outcome = yield
+        with t.run as run:
+            measured = _measured(run)
+            empty = len(run.gpu_activities) == 0 and len(run.api_calls) == 0
+        if empty and folder is not None:
+            os.unlink(path)
+    text = "; ".join(words.format(measured[name]) for name, words in _WORDS.items())
+    item.add_report_section("call", "gpuprof", text if empty or folder is None else f"{text}\n{path}")
+    for name, value in measured.items():
+        item.user_properties.append(("gpuprof_" + name[4:], round(value, 6)))
+    broken = [
+        f"gpuprof: {_WORDS[name].format(measured[name])}; {name} is {limit:g}"
+        for name, limit in (limits or {}).items()
+        if limit is not None and measured[name] > limit
+    ]
+    if broken and outcome.excinfo is None:
+        outcome.force_exception(pytest.fail.Exception("\n".join(broken), pytrace=False))
