@@ -100,7 +100,6 @@ bool Channel::connect(const char* path) {
   address.sun_family = AF_UNIX;
   if (std::strlen(path) >= sizeof address.sun_path) return false;
   std::strcpy(address.sun_path, path);
-  start_over();
   const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (socket < 0) return false;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limits_.patience);
@@ -125,6 +124,7 @@ void Channel::start_over() {
 }
 
 bool Channel::adopt(int socket) {
+  start_over();
   // Keep clear of the low numbers, which targets close and expect to get again. Where the limit on
   // descriptors does not allow it, any but the standard ones must do.
   for (const int lowest : {lowest_descriptor, 3}) {

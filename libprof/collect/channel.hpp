@@ -56,7 +56,8 @@ class Channel {
   // Waits as long as for a frame where the launcher's queue of connections is full. Once more after
   // shut(), when no other thread listens any more: what waited then is forgotten.
   bool connect(const char* path);
-  bool adopt(int socket);  // one that is connected already
+  // The same with a socket that is connected already.
+  bool adopt(int socket);
   // The target closed the socket under us. The launcher lives, and reads the arena in the end.
   bool closed_by_target() const { return closed_by_target_.load(std::memory_order_relaxed); }
   bool alive() const { return socket_.load(std::memory_order_relaxed) >= 0; }

@@ -94,7 +94,7 @@ void Tracing::choose_details(const wire::Fields& config) {
 
 void Tracing::measured_beside(bool trace_serially) {
   measured_ = true;
-  serial_ |= trace_serially && wants(schema::ConcurrentKernel::info.id);
+  if (trace_serially && wants(schema::ConcurrentKernel::info.id)) serial_.store(true);
 }
 
 void Tracing::begin() {

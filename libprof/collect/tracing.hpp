@@ -33,7 +33,7 @@ class Tracing {
   void measured_beside(bool trace_serially);
   // Kernels are traced one at a time, those of graphs excepted: it is to be told of the calls that
   // launch graphs.
-  bool serial() const { return serial_; }
+  bool serial() const { return serial_.load(std::memory_order_relaxed); }
 
   // At the target's start. What describes the machine is traced from then on, the rest too unless
   // it is to wait for cudaProfilerStart.
@@ -72,12 +72,12 @@ class Tracing {
   const Contexts& contexts_;
 
   // From the set-up on as they are.
-  std::vector<int> kinds_;          // asked for
-  bool queries_ = true;             // calls that only ask are traced too
-  bool launch_calls_only_ = false;  // runtime and driver calls have no rows
-  bool from_start_ = true;          // not only from cudaProfilerStart on
-  bool measured_ = false;           // metrics are measured beside
-  bool serial_ = false;             // kernels are traced one at a time
+  std::vector<int> kinds_;           // asked for
+  bool queries_ = true;              // calls that only ask are traced too
+  bool launch_calls_only_ = false;   // runtime and driver calls have no rows
+  bool from_start_ = true;           // not only from cudaProfilerStart on
+  bool measured_ = false;            // metrics are measured beside
+  std::atomic<bool> serial_{false};  // kernels are traced one at a time
 
   std::atomic<bool> ends_{false};
   std::atomic<bool> kinds_wait_{false};  // for a driver that is up

@@ -57,6 +57,8 @@ class Wheel(unittest.TestCase):
             names = wheel.namelist()
             (metadata,) = [name for name in names if name.endswith("/METADATA")]
             self.assertIn(b"Requires-Dist: nvidia-cuda-cupti", wheel.read(metadata))
+            (entries,) = [name for name in names if name.endswith("/entry_points.txt")]
+            self.assertEqual(wheel.read(entries), b"[pytest11]\ngpuprof = gpuprof._pytest\n")
         self.assertIn("gpuprof/lib/gpuprof/libgpuprof.so", names)
         self.assertIn("gpuprof/py.typed", names)
         self.assertEqual([name for name in names if "cupti.so" in name or "nvperf" in name], [])
@@ -82,6 +84,14 @@ class Wheel(unittest.TestCase):
                        FAKE / "hello")  # fmt: skip
         script = "import gpuprof; print(len(gpuprof.open('fake.sqlite').kernels) > 0)"
         self.assertEqual(self.run_there(self.python, "-c", script).stdout, "True\n")
+        # A process that records itself, with what the wheel brought.
+        script = (
+            f"import ctypes; cuda = ctypes.CDLL({str(FAKE / 'libcuda.so.1')!r}); import gpuprof\n"
+            "with gpuprof.trace('own.sqlite') as t:\n"
+            "    cuda.fake_launch(b'kernel', 3)\n"
+            "print(len(t.run.kernels))"
+        )
+        self.assertEqual(self.run_there(self.python, "-c", script).stdout, "3\n")
 
 
 if __name__ == "__main__":

@@ -171,3 +171,23 @@ TEST_CASE("nothing waits for a launcher that has gone") {
   CHECK(channel.send(wire::FrameType::info, numbered(1, 500)) == Sent::refused);
   CHECK(!channel.send_later(wire::FrameType::batch, first, 2));
 }
+
+TEST_CASE("a channel that was shut begins anew with another launcher") {
+  test::LauncherEnd first, second;
+  Channel channel({.patience = std::chrono::milliseconds(1)});
+  const int before = first.collectors_end();
+  REQUIRE(channel.adopt(before));
+  std::vector<std::byte> bytes;
+  stall(channel, bytes);
+  channel.shut();
+  CHECK(!channel.alive());
+  REQUIRE(channel.adopt(second.collectors_end()));
+  CHECK(channel.flows());
+  auto next = numbered(7, large);
+  CHECK(channel.send(wire::FrameType::batch, next) != Sent::refused);
+  Tickets done;
+  const auto frames = second.read_all([&] { return channel.resume(done); });
+  REQUIRE(frames.size() == 1);
+  CHECK(is_numbered(frames[0], 7));
+  CHECK(done.empty());
+}

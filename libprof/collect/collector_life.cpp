@@ -1,0 +1,296 @@
+// The collector's begin and its end: of the process, and of what a process records of itself.
+#include <pthread.h>
+
+#include <cstdlib>
+#include <exception>
+#include <span>
+#include <utility>
+
+#include "libprof/collect/collector.hpp"
+#include "libprof/collect/driver.hpp"
+#include "libprof/collect/keep_errno.hpp"
+#include "libprof/collect/process_facts.hpp"
+#include "libprof/collect/second_client.hpp"
+#include "schema/activity/all.hpp"
+
+namespace gpuprof::collect {
+namespace {
+
+constexpr std::chrono::milliseconds exit_patience{5000};  // for the GPU, and then for the launcher
+constexpr std::chrono::minutes end_patience{1};           // for the GPU, of one who asked for it
+
+}  // namespace
+
+// --- start
+
+void Collector::start(const char* socket_path) noexcept {
+  if (!socket_path || !*socket_path) return;
+  const KeepErrno keep;
+  try {
+    const std::lock_guard lock(starting_);
+    if (state_.load() != State::idle) return;
+    state_.store(State::stopped);
+    set_up(socket_path);
+  } catch (...) {
+    state_.store(State::stopped);
+    channel_.shut();
+  }
+}
+
+std::optional<std::string> Collector::begin(const char* socket_path) noexcept {
+  const KeepErrno keep;
+  try {
+    const std::lock_guard lock(starting_);
+    switch (state_.load()) {
+      case State::running: return "gpuprof records this process already";
+      case State::stopped:
+        return "gpuprof cannot record this process any more: it was forked, or CUPTI failed in it";
+      case State::idle:
+      case State::resting: break;
+    }
+    {
+      const std::lock_guard loader(loader_);
+      find_driver();
+    }
+    // Before anything is traced: these calls are ours.
+    begun_late_ = subscription_.is_open() ? contexts_.any_seen() : contexts_.find_existing();
+    try {
+      if (set_up(socket_path)) return std::nullopt;
+    } catch (const std::exception& error) {
+      give_up(error.what());
+    }
+    state_.store(subscription_.is_open() ? State::resting : State::idle);
+    return why_not_;
+  } catch (...) {
+    return "there is no memory left";
+  }
+}
+
+bool Collector::set_up(const char* socket_path) {
+  auto config = stream_.greet(process_facts(), socket_path);
+  if (!config) {
+    why_not_ = "gpuprof does not answer";
+    return false;
+  }
+  config_ = std::move(*config);
+  if (!subscribe() || !make_buffers()) return false;
+  tracing_.choose(config_);
+  prepare_metrics();
+  prepare_pc_sampling();
+  prepare_sass_metrics();
+  subscription_.want({.modules = tracing_.wants(schema::Module::info.id),
+                      .module_ends = !by_context_.empty(),
+                      .graph_launches = tracing_.serial() || metrics_,
+                      .captures = metrics_ != nullptr,
+                      .nvtx_ranges = metrics_ && metrics_->wants_nvtx()});
+  subscription_.enable(contexts_.any_seen());
+  send_definitions();
+  {
+    const std::lock_guard lock(attributes_);
+    attributes_done_ = false;
+  }
+  state_.store(State::running);
+  tracing_.begin();
+  if (contexts_.any_seen()) buffers_.keep_device_names();
+  if (tracing_.wants(schema::ExternalCorrelation::info.id)) receive_external_correlation();
+  if (!std::exchange(handlers_, true)) {
+    pthread_atfork(&before_fork, &after_fork, &forked);
+    std::atexit(&exit_handler);
+    std::at_quick_exit(&exit_handler);
+  }
+  thread_runs_.store(true);
+  if (!start_thread(&thread_entry, this)) thread_runs_.store(false);
+  return true;
+}
+
+void Collector::end() noexcept {
+  const KeepErrno keep;
+  try {
+    const std::lock_guard lock(starting_);
+    if (!running()) return;
+    finish_driver_work(end_patience);
+    buffers_.flush(0);
+    tracing_.end();
+    buffers_.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    send_statistics(true);
+    stream_.clock(wire::Clock::Moment::last, cupti_.cuptiGetTimestamp);
+    // Without this the launcher waits for the end of the process.
+    stream_.tell("detached", "1");
+    stream_.goodbye();
+    buffers_.process_ends();
+    buffers_.wait_until_sent(exit_patience);
+    leave_second_clients_alone();
+    state_.store(State::resting);
+    subscription_.rest();
+  } catch (...) {
+    state_.store(State::stopped);
+  }
+  channel_.shut();  // which wakes our thread
+  thread_runs_.wait(true);
+}
+
+bool Collector::subscribe() {
+  if (subscription_.is_open()) return true;
+  const auto refusal = subscription_.open(config_.text("cupti"), &called_back);
+  if (!refusal) return true;
+  if (refusal->second_client) {
+    stream_.statistics(false, [] {
+      return std::vector<wire::Statistic>{{"", "cupti_second_client", 1}};
+    });
+  }
+  give_up(refusal->why);
+  return false;
+}
+
+bool Collector::make_buffers() {
+  const auto why_not = buffers_.create(config_, &buffer_requested, &buffer_completed);
+  if (why_not) give_up(*why_not);
+  return !why_not;
+}
+
+void Collector::prepare_metrics() {
+  const std::string_view wanted = config_.text("metrics");
+  if (wanted.empty()) return;
+  auto config = wire::decode_collect_config(std::as_bytes(std::span(wanted)));
+  if (!config) return;
+  if (!cupti_.has_range_profiling()) {
+    stream_.tell("metrics_error", cupti_.path + " has no range profiler; CUDA 12.6 has the first");
+    return;
+  }
+  load_perfworks(cupti_);
+  tracing_.measured_beside(config->trace_serially);
+  metrics_ = std::make_unique<RangeProfiler>(
+      cupti_, channel_, *config,
+      [this](std::string_view what, std::string_view text) { stream_.tell(what, text); });
+  buffers_.leave_out_profiler();
+}
+
+void Collector::prepare_pc_sampling() {
+  auto settings = PcSampler::wanted(config_);
+  if (!settings) return;
+  if (!cupti_.has_pc_sampling() || cupti_.version < PcSampler::first_version) {
+    stream_.tell("warning", "no PC samples: " + cupti_.path +
+                                " cannot take them beside tracing; the libcupti of CUDA 12.8 "
+                                "Update 1 is the first that can");
+    return;
+  }
+  load_perfworks(cupti_);
+  auto sampler =
+      std::make_unique<PcSampler>(cupti_, channel_, std::move(*settings),
+                                  [this](std::string_view text) { stream_.tell("warning", text); });
+  if (sampler->serialized()) serialized_sampler_ = sampler.get();
+  by_context_.push_back(std::move(sampler));
+}
+
+void Collector::prepare_sass_metrics() {
+  auto wanted = SassCounter::wanted(config_);
+  if (!wanted) return;
+  if (!cupti_.has_sass_metrics()) {
+    return stream_.tell("warning", "no SASS metrics: " + cupti_.path + " has none");
+  }
+  load_perfworks(cupti_);
+  // Beside CONCURRENT_KERNEL nothing is counted, and CUPTI does not say so (13.5, H200).
+  tracing_.measured_beside(true);
+  by_context_.push_back(std::make_unique<SassCounter>(
+      cupti_, channel_, std::move(*wanted), [this] { tracing_.leave_kernels_out(); },
+      [this](std::string_view text) { stream_.tell("warning", text); }));
+}
+
+void Collector::send_definitions() {
+  stream_.tell("cupti_path", cupti_.path);
+  stream_.tell("cupti_version", std::to_string(cupti_.version));
+  const Arena& arena = buffers_.arena();
+  stream_.hand_over_arena(arena.slot_count(), arena.slot_size(), arena.file());
+  stream_.define(wire_tables(cupti_.version));
+  stream_.name_functions(api_names(cupti_));
+  stream_.clock(wire::Clock::Moment::first, cupti_.cuptiGetTimestamp);
+}
+
+// From the first call on, also of a program that has its own libcupti. Libraries that come later
+// are found by our thread.
+void Collector::receive_external_correlation() {
+  take_external_correlation(cupti_.cuptiActivityPushExternalCorrelationId,
+                            cupti_.cuptiActivityPopExternalCorrelationId);
+  look_for_second_clients();
+}
+
+// When NVTX came first, there was no driver yet to take the callbacks: CUPTI 13.0 and 13.5 then
+// deliver none (measured).
+void Collector::driver_starts() noexcept {
+  try {
+    const std::lock_guard lock(starting_);
+    if (running() || resting()) subscription_.enable(true);
+  } catch (...) {
+  }
+}
+
+void Collector::give_up(const std::string& why) {
+  why_not_ = why;
+  state_.store(State::stopped);
+  leave_second_clients_alone();
+  tracing_.end();
+  subscription_.end();
+  stream_.tell("error", why);
+  channel_.shut();
+}
+
+// --- fork
+
+// The loader's lock must not be held by a thread of ours while another forks: the child would find
+// it locked for ever, and needs it to throw an exception, say.
+void Collector::before_fork() noexcept { instance().loader_.lock(); }
+void Collector::after_fork() noexcept { instance().loader_.unlock(); }
+
+// CUDA does not survive a fork, and nothing of ours may touch what the parent still uses.
+void Collector::forked() noexcept {
+  Collector& self = instance();
+  self.loader_.unlock();
+  self.state_.store(State::stopped);
+  self.channel_.abandon();
+  self.buffers_.abandon();
+}
+
+// --- exit
+
+void Collector::exit_handler() noexcept {
+  try {
+    instance().at_exit();
+  } catch (...) {
+  }
+}
+
+void Collector::at_exit() {
+  if (!running()) return;
+  if (exiting_.exchange(true)) return buffers_.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  tracing_.process_ends();
+  if (metrics_) metrics_->finish();
+  // CUPTI waits for a GPU that is at work.
+  if (finish_driver_work(exit_patience)) {
+    for (const auto& each : by_context_) each->finish();
+  }
+  buffers_.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  send_statistics(true);
+  stream_.clock(wire::Clock::Moment::last, cupti_.cuptiGetTimestamp);
+  stream_.goodbye();
+  buffers_.process_ends();
+  buffers_.wait_until_sent(exit_patience);
+  // Still running: destructors that come after us may make CUDA calls, and their records are taken
+  // as before, by completed buffers or by salvage.
+}
+
+// A target that ends without waiting for its last kernels would lose their records, and one that
+// ends early the device attributes. Both need calls to the driver, which must not be taken for the
+// target's: so they are made on a thread of ours. The target did not ask for this wait: no record
+// of it.
+bool Collector::finish_driver_work(std::chrono::milliseconds patience) {
+  bool idle = false;
+  tracing_.leave_out(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, [this, &idle, patience] {
+    idle = contexts_.synchronize(patience, [] {
+      instance().buffers_.leave_out_this_thread();
+      instance().record_device_attributes();
+    });
+  });
+  return idle;
+}
+
+}  // namespace gpuprof::collect
