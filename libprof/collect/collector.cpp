@@ -219,9 +219,8 @@ void Collector::look_for_second_clients() {
 
 void Collector::second_client(const char* library) noexcept {
   Collector& self = instance();
-  static std::atomic<bool> told{false};
   self.buffers_.count(wire::Count::clients_turned_away);
-  if (told.exchange(true)) return;
+  if (self.client_told_.exchange(true)) return;
   try {
     self.stream_.tell("warning", std::string(library) +
                                      " asked for CUPTI, which only one profiler can have: gpuprof "

@@ -143,6 +143,7 @@ class Collector {
   std::mutex attributes_;  // held while they are read
   bool attributes_done_ = false;
   std::atomic<bool> exiting_{false};
+  std::atomic<bool> client_told_{false};  // of this launcher, that CUPTI has a second one
 };
 
 }  // namespace gpuprof::collect

@@ -88,6 +88,7 @@ bool Collector::set_up(const char* socket_path) {
   {
     const std::lock_guard lock(attributes_);
     attributes_done_ = false;
+    client_told_.store(false);
   }
   state_.store(State::running);
   tracing_.begin();

@@ -86,7 +86,11 @@ class Trace:
                     "start it without gpuprof, or leave gpuprof.trace() out",
                 )
             self._process = os.getpid()
-            self._begin()
+            try:
+                self._begin()
+            except BaseException:  # Ctrl-C too
+                self._take_back()
+                raise
             _active = self
         return self
 
@@ -124,6 +128,13 @@ class Trace:
             self._disconnect()
             self._fail(None)
         self._state = "recording"
+
+    def _take_back(self):
+        if _collector is not None:
+            _collector.gpuprof_collector_end()
+        if self._helper is not None:
+            for stream in (self._helper.stdin, self._helper.stdout):
+                stream.close()
 
     def _connect(self, places):
         """None, or why the collector does not work."""
@@ -176,13 +187,19 @@ class Trace:
             return  # the child of a fork: nothing of it is recorded
         with _lock:
             self._state = "failed"
-            self._disconnect()
-            _active = None
+            try:
+                self._disconnect()
+            finally:
+                _active = None
         code = self._end_helper()
         if code:
-            why = self.messages[-1] if self.messages else f"gpuprof listen ended with {code}"
+            if code < 0:
+                why = f"gpuprof listen was ended by signal {-code}; {self.path} is not complete"
+                hint = "gpuprof finish FILE completes it with what there is"
+            else:
+                why, hint = self.messages[-1] if self.messages else f"gpuprof listen: {code}", ""
             if kind is None:
-                raise Error(why, "", code if code > 0 else 4)
+                raise Error(why, hint, code if code > 0 else 4)
             warnings.warn(why, RuntimeWarning, stacklevel=2)
             return
         self._state = "complete"
