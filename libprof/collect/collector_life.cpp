@@ -17,7 +17,7 @@ namespace gpuprof::collect {
 namespace {
 
 constexpr std::chrono::milliseconds exit_patience{5000};  // for the GPU, and then for the launcher
-constexpr std::chrono::minutes end_patience{1};           // for the GPU, of one who asked for it
+constexpr std::chrono::minutes leave_patience{1};         // for the GPU, of one who asked for it
 
 }  // namespace
 
@@ -109,7 +109,7 @@ void Collector::end() noexcept {
   try {
     const std::lock_guard lock(starting_);
     if (!running()) return;
-    finish_driver_work(end_patience);
+    finish_driver_work(leave_patience);
     buffers_.flush(0);
     tracing_.end();
     buffers_.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
