@@ -26,6 +26,13 @@ std::string double_quoted(std::string_view text) {
   return '"' + replaced_all(std::string(text), "\"", "\"\"") + '"';
 }
 
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r\n\f\v";
+  const std::size_t first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) + 1 - first);
+}
+
 std::string lower(std::string_view text) {
   std::string result(text);
   std::ranges::transform(result, result.begin(), [](char c) { return lower(c); });

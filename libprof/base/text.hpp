@@ -29,6 +29,9 @@ std::string alternatives(const std::vector<std::string>& words);
 // In double quotes, with those in it doubled, as SQL has names and CSV has fields.
 std::string double_quoted(std::string_view text);
 
+// Without blanks at both ends.
+std::string_view trimmed(std::string_view text);
+
 // Letters of ASCII only, as SQLite compares names.
 std::string lower(std::string_view text);
 

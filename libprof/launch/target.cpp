@@ -67,17 +67,18 @@ bool asks_for_an_end(int signal) {
 
 }  // namespace
 
-void look_up(const std::string& program) {
+std::string look_up(const std::string& program) {
   if (program.find('/') != program.npos) {
     if (const int why = why_not_executed(program)) throw not_started(program, why);
-    return;
+    return program;
   }
   int why = ENOENT;
   const char* variable = std::getenv("PATH");
   std::istringstream folders(std::string(variable ? variable : "/bin:/usr/bin") + ":");
   for (std::string folder; std::getline(folders, folder, ':');) {
-    const int refused = why_not_executed(folder.empty() ? program : folder + "/" + program);
-    if (refused == 0) return;
+    const std::string path = folder.empty() ? program : folder + "/" + program;
+    const int refused = why_not_executed(path);
+    if (refused == 0) return path;
     if (refused == EACCES) why = EACCES;
   }
   throw not_started(program, why);

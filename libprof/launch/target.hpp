@@ -9,9 +9,9 @@
 
 namespace gpuprof::launch {
 
-// Looks for a program as exec does. Throws gpuprof::Error when there is none of that name, as
-// Target::start() would.
-void look_up(const std::string& program);
+// The path of a program, looked for as exec does. Throws gpuprof::Error when there is none of that
+// name, as Target::start() would.
+std::string look_up(const std::string& program);
 
 // How a target is started and how it ended. Belongs to the main thread.
 //

@@ -3,8 +3,6 @@
 GPUPROF is the path of the gpuprof binary. After a change on purpose: tests/captures/make_expected.
 """
 
-import importlib.machinery
-import importlib.util
 import os
 import pathlib
 import shutil
@@ -14,18 +12,12 @@ import sys
 import tempfile
 import unittest
 
-CAPTURES = pathlib.Path(__file__).resolve().parent.parent / "captures"
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS / "support"))
+from scripts import load_script  # noqa: E402
+
+CAPTURES = TESTS / "captures"
 GPUPROF = os.environ.get("GPUPROF")
-
-
-def load_script(path):
-    """A Python script without the ending .py, as a module."""
-    sys.dont_write_bytecode = True
-    loader = importlib.machinery.SourceFileLoader(path.stem, str(path))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(path.stem, loader))
-    loader.exec_module(module)
-    return module
-
 
 make_expected = load_script(CAPTURES / "make_expected")
 

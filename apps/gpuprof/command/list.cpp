@@ -13,6 +13,7 @@ namespace gpuprof::app {
   X(query_command)          \
   X(memory_command)         \
   X(timeline_command)       \
+  X(annotate_command)       \
   X(view_command)           \
   X(slice_command)          \
   X(truncate_command)       \
