@@ -73,29 +73,36 @@ std::string dumped(const json& document) {
 }  // namespace
 
 std::string run_answer(const Model& model, std::string_view title,
-                       std::span<const std::string> notes) {
-  json tracks = json::array();
+                       std::span<const std::string> notes, std::size_t most_tracks) {
+  constexpr std::size_t longest = 200;  // of a part of a path
+  json tracks = json::array(), losses = json::array();
+  for (const std::string& loss : model.losses) losses.push_back(shortened(loss, 4 * longest));
+  if (model.tracks.size() > most_tracks) {
+    losses.push_back(std::to_string(model.tracks.size() - most_tracks) + " tracks are not drawn");
+  }
   for (const Track& track : model.tracks) {
+    if (tracks.size() == most_tracks) break;
     json path = json::array();
-    for (const std::string& part : track.path) path.push_back(valid_utf8(part));
+    for (const std::string& part : track.path) path.push_back(shortened(part, longest));
     tracks.push_back({{"kind", name_of(track.kind)},
                       {"noun", noun_of(track.kind)},
                       {"path", std::move(path)},
                       {"rows", track.rows.size()},
                       {"records", track.records},
-                      {"unit", valid_utf8(track.counter.unit)}});
+                      {"unit", shortened(track.counter.unit, longest)}});
   }
-  return dumped({{"title", valid_utf8(title)},
+  return dumped({{"title", shortened(title, longest)},
                  {"begin", saturating_subtract(model.begin, model.zero)},
                  {"end", saturating_subtract(model.end, model.zero)},
                  {"records", model.records},
                  {"tracks", std::move(tracks)},
-                 {"losses", model.losses},
+                 {"losses", std::move(losses)},
                  {"notes", std::vector<std::string>(notes.begin(), notes.end())}});
 }
 
 std::string tiles_answer(const Model& model, std::span<const std::uint32_t> tracks,
-                         std::int64_t from, std::int64_t to, std::uint32_t width) {
+                         std::int64_t from, std::int64_t to, std::uint32_t width,
+                         std::vector<bool>* used_names) {
   std::string text = "{\"tracks\":";
   Numbers numbers(text);
   numbers.open();
@@ -108,6 +115,10 @@ std::string tiles_answer(const Model& model, std::span<const std::uint32_t> trac
     numbers.open();
     for (std::size_t i = 0; i < tile.rows.size(); ++i) {
       add_pieces(numbers, track.rows[i], tile.rows[i]);
+      if (!used_names) continue;
+      for (const Piece& piece : tile.rows[i]) {
+        (*used_names)[track.rows[i].name(piece.longest)] = true;
+      }
     }
     numbers.close();
     numbers.open();
@@ -198,6 +209,22 @@ std::string details_answer(const Model& model, const Place& place, const Item& i
     rows.push_back({valid_utf8(detail.name), valid_utf8(detail.value)});
   }
   return dumped({{"place", place_of(model, place, item)}, {"details", std::move(rows)}});
+}
+
+std::string shortened(std::string_view text, std::size_t most) {
+  std::string valid = valid_utf8(text);
+  if (valid.size() <= most) return valid;
+  const auto inside = [&](std::size_t at) {
+    return (static_cast<unsigned char>(valid[at]) & 0xc0) == 0x80;
+  };
+  constexpr std::string_view gap = "…";
+  std::size_t head = (most - gap.size()) / 2;
+  std::size_t tail = valid.size() - (most - gap.size() - head);
+  while (head > 0 && inside(head)) --head;
+  while (tail < valid.size() && inside(tail)) ++tail;
+  std::string result = valid.substr(0, head);
+  result += gap;
+  return result += valid.substr(tail);
 }
 
 std::string error_answer(std::string_view message) {

@@ -11,9 +11,10 @@
 
 namespace gpuprof::view {
 
-// The tracks, the run's window, what is lost. `notes`: what the reader of the file should know.
+// The run's tracks (the first so many), its window, what is lost. `notes`: what the reader of the
+// file should know.
 std::string run_answer(const Model& model, std::string_view title,
-                       std::span<const std::string> notes);
+                       std::span<const std::string> notes, std::size_t most_tracks = 4096);
 // Tiles of these tracks: [track, rows, points] of each. A row has the place of its first record;
 // the pieces follow, each with the records behind those of the one before: pixels since the end of
 // that one and 1, its pixels, how many records; or, right behind it and one pixel wide, the
@@ -21,13 +22,16 @@ std::string run_answer(const Model& model, std::string_view title,
 // which it was busy, ns. A counter has for each point: pixel (-1: before the window), least, most
 // and last value.
 std::string tiles_answer(const Model& model, std::span<const std::uint32_t> tracks,
-                         std::int64_t from, std::int64_t to, std::uint32_t width);
+                         std::int64_t from, std::int64_t to, std::uint32_t width,
+                         std::vector<bool>* used_names = nullptr);
 std::string names_answer(const Model& model, std::span<const std::uint32_t> names);
 std::string statistics_answer(const Model& model, std::int64_t from, std::int64_t to,
                               std::size_t most);
 std::string found_answer(const Model& model, const Found& found);
 std::string details_answer(const Model& model, const Place& place, const Item& item,
                            std::span<const Detail> details);
+// No longer than so many bytes: the middle goes. UTF-8.
+std::string shortened(std::string_view text, std::size_t most);
 std::string error_answer(std::string_view message);
 
 }  // namespace gpuprof::view

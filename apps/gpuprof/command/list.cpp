@@ -15,6 +15,7 @@ namespace gpuprof::app {
   X(timeline_command)       \
   X(annotate_command)       \
   X(view_command)           \
+  X(report_command)         \
   X(slice_command)          \
   X(truncate_command)       \
   X(finish_command)         \

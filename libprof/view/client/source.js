@@ -1,5 +1,6 @@
 // Where answers come from: the server, or what a report has in it.
-import {decode} from './tiles.js';
+import {time} from './format.js';
+import {decode, lowerBound} from './tiles.js';
 
 class ServerSource {
   async ask(question, parameters = {}) {
@@ -32,7 +33,13 @@ class ReportSource {
   async names(ids) {
     return Object.fromEntries(ids.map(id => [id, this.data.names[id] ?? ['', '']]));
   }
-  async details() { throw new Error(notHere); }
+  async details({track, row, item}) {
+    const tile = this.all.get(track), pieces = tile.rows[row];
+    const i = lowerBound(pieces.first, item), begin = tile.time(pieces.x[i]);
+    const place = {track, row, item, name: pieces.name[i], begin, end: tile.time(pieces.end[i])};
+    const texts = this.data.names[pieces.name[i]] ?? ['', ''];
+    return {place, details: [['name', texts[1]], ['start', `about ${time(begin)}`], ['duration', time(pieces.longest[i])], ['', notHere]]};
+  }
   async statistics(from, to) {
     if (from <= this.data.run.begin && to >= this.data.run.end) return this.data.statistics;
     throw new Error(notHere);

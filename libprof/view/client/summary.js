@@ -15,7 +15,7 @@ export function showSummary(source, run) {
   work.append(...statistics(only(['stream']), 10));
   if (data.gaps.length) {
     rest.append(make('h2', 'Longest times without GPU work'),
-                table(['behind it', 'time', 'at', 'host in'], data.gaps.map(gap => [gap.behind, time(gap.time), time(gap.at), gap.call])));
+                table(['before', 'time', 'at', 'host in'], data.gaps.slice(0, 6).map(gap => [gap.behind, time(gap.time), time(gap.at), gap.call])));
   }
   const other = only(['range_on_gpu', 'api']);
   if (Object.keys(other.work).length) rest.append(...statistics(other, 8));

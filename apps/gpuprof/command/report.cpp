@@ -1,0 +1,126 @@
+// gpuprof report: a run on one page that can be mailed.
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "apps/gpuprof/command/progress.hpp"
+#include "apps/gpuprof/command/standard_output.hpp"
+#include "apps/gpuprof/commands.hpp"
+#include "apps/gpuprof/option/setters.hpp"
+#include "libprof/base/error.hpp"
+#include "libprof/launch/file_name.hpp"
+#include "libprof/read/profile_file.hpp"
+#include "libprof/record/output_file.hpp"
+#include "libprof/view/report.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+struct Arguments {
+  std::string file, html, markdown;
+  Options output;
+};
+
+void write(const std::string& name, std::string_view begins, const std::string& text,
+           const Arguments& arguments) {
+  record::OutputFile made(launch::expand_name(name, getpid()),
+                          {.overwrite = arguments.output.overwrite,
+                           .mode = arguments.output.file_mode,
+                           .begins = begins});
+  std::ofstream file(made.path(), std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) {
+    throw Error(made.name() + " cannot be written", "is there room?", ExitCode::output_failed);
+  }
+  made.place();
+  if (!arguments.output.quiet) {
+    std::fprintf(stderr, "gpuprof: %s: %zu bytes\n", made.name().c_str(), text.size());
+  }
+}
+
+int report(const Arguments& arguments) {
+  if (arguments.html.empty() && arguments.markdown.empty()) {
+    throw Error("--html FILE or --markdown FILE is needed", "", ExitCode::bad_option);
+  }
+  for (const std::string& name : {arguments.html, arguments.markdown}) {
+    std::error_code ignored;
+    if (!name.empty() && std::filesystem::equivalent(name, arguments.file, ignored)) {
+      throw Error("the report would have the name of the file that is read", "choose another name",
+                  ExitCode::output_failed);
+    }
+  }
+  reading::ProfileFile file(arguments.file);
+  if (file.problem()) throw Error(*file.problem());
+  std::optional<Progress> progress(std::in_place);
+  const auto show = [&](std::string_view what) { progress->show(what); };
+  std::string html, markdown;
+  try {
+    file.read(
+        [&](store::Database& database) {
+          database.watch([] { return Progress::interrupted() != 0; });
+          const view::Model model = view::read_model(database, [&](std::string_view what) {
+            show(what);
+            database.check_watch();
+          });
+          const view::RunSummary summary = view::summarize(
+              database, model, std::filesystem::path(arguments.file).filename(), file.notes());
+          if (!arguments.html.empty()) html = view::html_report(model, summary);
+          if (!arguments.markdown.empty()) markdown = view::markdown_report(model, summary);
+        },
+        show);
+  } catch (const store::DatabaseError& error) {
+    if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
+    return 128 + Progress::interrupted();
+  }
+  progress.reset();
+  if (!arguments.html.empty()) write(arguments.html, view::html_begins, html, arguments);
+  if (arguments.markdown == "-") {
+    const int code = print_to_standard_output([&] { std::cout << markdown; });
+    if (code != 0) return code;
+  } else if (!arguments.markdown.empty()) {
+    write(arguments.markdown, view::markdown_begins, markdown, arguments);
+  }
+  return tell_notes(file);
+}
+
+std::function<int()> declare(Grammar& grammar) {
+  auto arguments = std::make_shared<Arguments>();
+  grammar.take({.name = "file",
+                .to = &arguments->file,
+                .help = "A profile",
+                .placeholder = "FILE",
+                .required = true});
+  grammar.take({.name = "--html",
+                .to = &arguments->html,
+                .help =
+                    "Write one file for a browser: what ran, where the time went, what took most "
+                    "of it, and the timeline of gpuprof view; at most 5 MB, and it asks for "
+                    "nothing from a network",
+                .placeholder = "FILE"});
+  grammar.take({.name = "--markdown",
+                .to = &arguments->markdown,
+                .help = "Write the same without the timeline, at most 60 KB; -: to standard output",
+                .placeholder = "FILE"});
+  grammar.take_options(arguments->output, {"force-overwrite", "umask", "quiet"});
+  grammar.footer(
+      "\nOf a long run the timeline has buckets of records in place of each: gpuprof view has them "
+      "all.\n-f replaces a report of before, too.");
+  return [arguments] { return report(*arguments); };
+}
+
+}  // namespace
+
+extern const Subcommand report_command{
+    .name = "report",
+    .usage = "FILE --html FILE | --markdown FILE",
+    .help = "Write a run as one page that can be mailed, or for a pull request",
+    .declare = declare,
+};
+
+}  // namespace gpuprof::app

@@ -1,0 +1,42 @@
+// A run on one page that can be mailed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libprof/view/model.hpp"
+
+namespace gpuprof::view {
+
+// A time in which a device had no work.
+struct Gap {
+  std::int64_t begin = 0;  // ns after the run's zero
+  std::int64_t time = 0;
+  std::string behind;  // the work that ended it
+  std::string call;    // that took most of it on the host; empty: none that is known
+};
+
+struct RunSummary {
+  std::string title;
+  std::vector<Detail> facts;       // what ran, where, with what
+  std::vector<Gap> gaps;           // the longest
+  std::vector<std::string> notes;  // of the file
+};
+RunSummary summarize(store::Database& database, const Model& model, std::string title,
+                     std::span<const std::string> notes);
+
+// How files begin that these two make.
+inline constexpr std::string_view html_begins = "<!doctype html>\n<!-- gpuprof report -->";
+inline constexpr std::string_view markdown_begins = "<!-- gpuprof report -->";
+
+constexpr std::size_t most_html_bytes = 5'000'000, most_markdown_bytes = 60'000;
+
+// The viewer's page with its data in it: the whole run in as many pixels as find room. It asks for
+// nothing from anywhere.
+std::string html_report(const Model& model, const RunSummary& summary);
+std::string markdown_report(const Model& model, const RunSummary& summary);
+
+}  // namespace gpuprof::view

@@ -1,0 +1,190 @@
+"""gpuprof report: one page of a run, for a browser and as Markdown."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+import unittest
+
+GPUPROF = os.environ.get("GPUPROF", "")
+SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
+BROWSER = os.environ.get("GPUPROF_BROWSER", "")  # a chromium, to try the page in
+HOSTILE = "</script><img src=x onerror=alert(1)><!--<script>`|\x1b[31m\n\u202e\"'&"
+
+
+def run(*words):
+    return subprocess.run([GPUPROF, "report", *map(str, words)], capture_output=True, text=True,
+                          encoding="utf-8", timeout=300, check=False)  # fmt: skip
+
+
+def data_of(page):
+    return json.loads(
+        re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[1]
+    )
+
+
+@unittest.skipUnless(GPUPROF, "GPUPROF is not set")
+class Report(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="report-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.profiles = {}
+        for name in ("torch_step", "two_processes", "streams_graph"):
+            cls.profiles[name] = cls.folder / f"{name}.sqlite"
+            capture = SOURCE / f"tests/captures/{name}.gpcap"
+            subprocess.run([GPUPROF, "replay", "-q", "-o", cls.profiles[name], capture], check=True)
+
+    def page(self, profile, name):
+        html, markdown = self.folder / f"{name}.html", self.folder / f"{name}.md"
+        ran = run(profile, "--html", html, "--markdown", markdown, "-f", "-q")
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        self.assertLessEqual(html.stat().st_size, 5_000_000)
+        self.assertLessEqual(markdown.stat().st_size, 60_000)
+        return html.read_text(encoding="utf-8"), markdown.read_text(encoding="utf-8")
+
+    def test_numbers_are_those_of_sql(self):
+        for name, profile in self.profiles.items():
+            with self.subTest(name):
+                html, markdown = self.page(profile, name)
+                data = data_of(html)
+                database = sqlite3.connect(profile)
+                kernels = dict(
+                    database.execute('SELECT name, sum("end" - start) FROM kernels GROUP BY 1')
+                )
+                shown = {
+                    each["name"]: each["time"] for each in data["statistics"]["work"]["stream"]
+                }
+                for kernel, time in kernels.items():
+                    self.assertEqual(shown[kernel], time)
+                [command] = database.execute(
+                    "SELECT value FROM RUN WHERE key = 'command_line'"
+                ).fetchone()
+                self.assertIn(["command", command], data["facts"])
+                self.assertIn(f"| command | `` {command} `` |", markdown)
+                [longest] = database.execute("SELECT max(duration) FROM gpu_gaps").fetchone()
+                self.assertEqual(data["gaps"][0]["time"], longest)
+                records = sum(row[0] for row in database.execute(
+                    "SELECT count(*) FROM api_calls UNION ALL SELECT count(*) FROM gpu_activities"))  # fmt: skip
+                self.assertGreaterEqual(data["run"]["records"], records)
+                database.close()
+
+    def test_all_records_are_in_a_small_one(self):
+        data = data_of(self.page(self.profiles["torch_step"], "small")[0])
+        for number, rows, _ in data["tiles"]["tracks"]:
+            count = 0
+            for row in rows:
+                at = 1
+                while at < len(row):
+                    pieces, at = (-row[at], at + 1) if row[at] < 0 else (row[at + 2], at + 3)
+                    count += pieces
+                    at += 3 if pieces > 1 else 2
+            if rows:
+                self.assertEqual(count, data["run"]["tracks"][number]["records"])
+
+    def test_nothing_comes_from_elsewhere(self):
+        html, _ = self.page(self.profiles["torch_step"], "alone")
+        self.assertTrue(html.startswith("<!doctype html>\n<!-- gpuprof report -->"))
+        self.assertIn("default-src 'none'", html)
+        without_data = re.sub(r'<script type="application/json".*?</script>', "", html, flags=re.S)
+        addresses = set(re.findall(r"\w+://[^\s'\"]*", without_data))
+        self.assertEqual(addresses, {"http://www.w3.org/2000/svg"})
+        self.assertNotRegex(without_data, r"(?m)^(import|export) ")
+        self.assertNotRegex(without_data, r'(src|href)="(?!data:)')
+
+    def hostile(self):
+        profile = self.folder / "hostile.sqlite"
+        shutil.copy(self.profiles["torch_step"], profile)
+        database = sqlite3.connect(profile)
+        database.execute("UPDATE StringTable SET value = ?1 || _id_, demangled = ?1 || _id_, short = ?1, display = ?1",
+                         (HOSTILE,))  # fmt: skip
+        database.execute(
+            "UPDATE RUN SET value = ?1 WHERE key IN ('command_line', 'host_name')",
+            (HOSTILE * 3000,),
+        )
+        database.execute(
+            "UPDATE CUPTI_ACTIVITY_KIND_DEVICE SET name = ?1 WHERE typeof(name) = 'text'",
+            (HOSTILE,),
+        )
+        database.commit()
+        database.close()
+        return profile
+
+    def test_texts_of_a_profile_stay_texts(self):
+        html, markdown = self.page(self.hostile(), "hostile")
+        self.assertEqual(html.count("<script"), 2)
+        self.assertEqual(html.count("</script"), 2)
+        self.assertNotIn("<img", html)
+        self.assertNotIn("\x1b", html)
+        self.assertIn("onerror", json.dumps(data_of(html)))
+        for letter in ("\x1b", "\u202e"):
+            self.assertNotIn(letter, markdown)
+        for line in markdown.splitlines():
+            for text in re.sub(r"`` .*? ``", "", line).split("``"):
+                self.assertNotIn("onerror", text)
+
+    def test_what_is_there_stays(self):
+        profile = self.profiles["two_processes"]
+        other = self.folder / "other.html"
+        other.write_text("<!doctype html>mine")
+        for words in ([], ["-f"]):
+            ran = run(profile, "--html", other, *words)
+            self.assertNotEqual(ran.returncode, 0)
+            self.assertEqual(other.read_text(), "<!doctype html>mine")
+        ours = self.folder / "ours.html"
+        self.assertEqual(run(profile, "--html", ours).returncode, 0)
+        first = ours.read_bytes()
+        self.assertNotEqual(run(profile, "--html", ours).returncode, 0)
+        self.assertEqual(run(self.profiles["torch_step"], "--html", ours, "-f").returncode, 0)
+        self.assertNotEqual(ours.read_bytes(), first)
+        before = profile.read_bytes()
+        self.assertNotEqual(run(profile, "--html", profile, "-f").returncode, 0)
+        self.assertEqual(profile.read_bytes(), before)
+        self.assertEqual(run(profile).returncode, 5)
+        self.assertNotEqual(
+            run(self.folder / "none", "--html", self.folder / "none.html").returncode, 0
+        )
+        self.assertFalse((self.folder / "none.html").exists())
+
+    def test_markdown_to_standard_output(self):
+        ran = run(self.profiles["torch_step"], "--markdown", "-")
+        self.assertEqual(ran.returncode, 0)
+        self.assertEqual(ran.stdout, self.page(self.profiles["torch_step"], "out")[1])
+        for title in ("Where the time went", "GPU work", "NVTX ranges on the GPU", "CUDA API"):
+            self.assertIn(f"### {title}\n", ran.stdout)
+
+    def test_script_is_sound(self):
+        node = shutil.which("node")
+        if not node:
+            self.skipTest("node is not installed")
+        html, _ = self.page(self.profiles["torch_step"], "script")
+        script = self.folder / "script.mjs"
+        script.write_text(re.search(r'<script type="module">(.*?)</script>', html, re.S)[1])
+        ran = subprocess.run([node, "--check", script], capture_output=True, text=True, check=False)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+
+    @unittest.skipUnless(BROWSER, "GPUPROF_BROWSER names no browser")
+    def test_in_a_browser(self):
+        for profile, word in (
+            (self.profiles["torch_step"], "reduce_kernel"),
+            (self.hostile(), "onerror"),
+        ):
+            self.page(profile, "browser")
+            shown = subprocess.run(
+                [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
+                 "--disable-background-networking", "--virtual-time-budget=20000", "--dump-dom",
+                 f"file://{self.folder}/browser.html"],
+                capture_output=True, text=True, timeout=600, check=True).stdout  # fmt: skip
+            self.assertIn('data-drawn="yes"', shown)
+            self.assertIn("Longest times without GPU work", shown)
+            body = shown[shown.index("<body") :]
+            self.assertIn(word, body)
+            self.assertNotIn("<img", body)
+
+
+if __name__ == "__main__":
+    unittest.main()
