@@ -39,8 +39,17 @@ class Finder {
         database_.prepare("SELECT * FROM main." + store::quoted_name(table) + " WHERE _id_ = ?1");
     if (!info || !row.bind(1, item.id).step()) return std::move(details_);
     std::int64_t correlation = 0;
+    bool same = true;
     for (int i = 0; i < row.column_count(); ++i) {
       if (row.column_name(i) == "correlationId") correlation = row.integer(i);
+      // A range on the GPU begins when its first work does.
+      if (row.column_name(i) == "start" && table != "NVTX_RANGE") {
+        same = row.integer(i) == item.begin;
+      }
+    }
+    if (!same) {
+      add("", "the file has another record there by now");
+      return std::move(details_);
     }
     const std::string_view kind = reading::kind_of(table);
     if (correlation != 0 && schema::is_gpu_kind(kind)) add_launch(item, correlation);

@@ -89,8 +89,8 @@ Response Answers::details(const Request& request) const {
   const auto item = item_at(model_, place);
   if (!item) return {.status = 404, .body = error_answer("there is no such record")};
   try {
-    return {.body = details_answer(model_, place, *item, view::details(database_, model_, *item))};
-  } catch (const store::DatabaseError& error) {
+    return {.body = details_answer(model_, place, *item, find_details_(*item))};
+  } catch (const Error& error) {
     return {.status = 500, .body = error_answer(error.what())};
   }
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "libprof/view/model.hpp"
@@ -46,12 +47,17 @@ class Listener {
   std::string token_;
 };
 
-// What the page asks, answered out of a model. The database is the one it was read from.
+// What the page asks, answered out of a model.
 class Answers {
  public:
-  Answers(const Model& model, store::Database& database, std::string title,
+  // Asks the file; may throw Error.
+  using FindDetails = std::function<std::vector<Detail>(const Item&)>;
+  Answers(const Model& model, FindDetails find_details, std::string title,
           std::vector<std::string> notes)
-      : model_(model), database_(database), title_(std::move(title)), notes_(std::move(notes)) {}
+      : model_(model),
+        find_details_(std::move(find_details)),
+        title_(std::move(title)),
+        notes_(std::move(notes)) {}
 
   Response operator()(const Request& request) const;
 
@@ -60,7 +66,7 @@ class Answers {
   Response details(const Request& request) const;
 
   const Model& model_;
-  store::Database& database_;
+  FindDetails find_details_;
   std::string title_;
   std::vector<std::string> notes_;
 };

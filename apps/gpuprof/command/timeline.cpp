@@ -120,7 +120,7 @@ std::function<int()> declare(Grammar& grammar) {
 
 extern const Subcommand timeline_command{
     .name = "timeline",
-    .usage = "FILE [--from TIME] [--to TIME] [--nvtx NAME]",
+    .usage = "FILE [--nvtx NAME]",
     .help = "Draw in the terminal how busy GPUs and streams were over time",
     .declare = declare,
 };

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "apps/gpuprof/command/progress.hpp"
-#include "apps/gpuprof/command/standard_output.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/option/setters.hpp"
 #include "libprof/base/error.hpp"
@@ -62,38 +62,60 @@ void print_address(const view::Listener& listener) {
   std::fflush(stdout);
 }
 
+void answer(const Arguments& arguments, std::uint16_t port, const view::Model& model,
+            const std::vector<std::string>& notes, view::Answers::FindDetails details) {
+  for (const std::string& note : notes) {
+    std::fprintf(stderr, "gpuprof: %s\n", printable_lines(note).c_str());
+  }
+  view::Listener listener(port);
+  const std::string title = std::filesystem::path(arguments.file).filename();
+  print_address(listener);
+  const pid_t browser =
+      !arguments.no_browser && has_display() ? open_browser(listener.address()) : 0;
+  listener.serve(view::Answers(model, std::move(details), title, notes),
+                 [] { return Progress::interrupted() != 0; });
+  if (browser > 0) waitpid(browser, nullptr, WNOHANG);
+}
+
+// The file is let go of once it has been read: who writes to it cannot end while another has it
+// open. Details open it again.
 int serve(const Arguments& arguments) {
   const std::uint16_t port = parse_port(arguments.port);
-  reading::ProfileFile file(arguments.file);
-  if (file.problem()) throw Error(*file.problem());
+  auto file = std::make_unique<reading::ProfileFile>(arguments.file);
+  if (file->problem()) throw Error(*file->problem());
   Progress progress;
   const auto show = [&](std::string_view what) { progress.show(what); };
+  std::optional<view::Model> model;
   bool served = false;
   try {
-    file.read(
+    file->read(
         [&](store::Database& database) {
           database.watch([] { return Progress::interrupted() != 0; });
-          const view::Model model = view::read_model(database, [&](std::string_view what) {
+          model = view::read_model(database, [&](std::string_view what) {
             show(what);
             database.check_watch();
           });
           progress.clear();
-          tell_notes(file);
-          view::Listener listener(port);
-          const std::string title = std::filesystem::path(arguments.file).filename();
-          const view::Answers answers(model, database, title, file.notes());
-          print_address(listener);
+          if (!file->damaged()) return;
+          // What could be read of it is in a copy that lives no longer than this.
           served = true;
-          const pid_t browser =
-              !arguments.no_browser && has_display() ? open_browser(listener.address()) : 0;
-          listener.serve(answers, [] { return Progress::interrupted() != 0; });
-          if (browser > 0) waitpid(browser, nullptr, WNOHANG);
+          answer(arguments, port, *model, file->notes(),
+                 [&](const view::Item& item) { return view::details(database, *model, item); });
         },
         show);
   } catch (const store::DatabaseError& error) {
     if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
-    if (!served) return 128 + Progress::interrupted();
+    return served ? 0 : 128 + Progress::interrupted();
   }
+  if (served) return 0;
+  const std::vector<std::string> notes = file->notes();
+  file.reset();
+  answer(arguments, port, *model, notes, [&](const view::Item& item) {
+    std::vector<view::Detail> details;
+    reading::ProfileFile again(arguments.file);
+    again.read([&](store::Database& database) { details = view::details(database, *model, item); });
+    return details;
+  });
   return 0;
 }
 
@@ -122,7 +144,7 @@ std::function<int()> declare(Grammar& grammar) {
 
 extern const Subcommand view_command{
     .name = "view",
-    .usage = "FILE [--port N] [--no-browser]",
+    .usage = "FILE [--no-browser]",
     .help = "Show a run as a timeline in a browser",
     .declare = declare,
 };
