@@ -16,6 +16,7 @@ namespace gpuprof::app {
   X(annotate_command)       \
   X(view_command)           \
   X(report_command)         \
+  X(top_command)            \
   X(slice_command)          \
   X(truncate_command)       \
   X(finish_command)         \
