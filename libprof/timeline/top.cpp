@@ -1,6 +1,7 @@
 #include "libprof/timeline/top.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "libprof/base/printable.hpp"
@@ -14,7 +15,7 @@ namespace {
 
 std::string rate(std::int64_t count, double seconds) {
   if (seconds <= 0) return "-";
-  return std::to_string(static_cast<std::int64_t>(static_cast<double>(count) / seconds + 0.5));
+  return std::to_string(std::llround(static_cast<double>(count) / seconds));
 }
 
 std::string duration(double ns) {

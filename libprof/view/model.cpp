@@ -1,6 +1,8 @@
 #include "libprof/view/model.hpp"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "libprof/base/error.hpp"
 #include "libprof/read/window.hpp"
@@ -53,6 +55,18 @@ void find_window(Model& model) {
     if (!track.counter.time.empty()) take(track.counter.time.front(), track.counter.time.back());
   }
   if (any && model.end == model.begin) ++model.end;
+}
+
+// Devices first; what is of one device and process, or of one process, stands together.
+void put_in_order(std::vector<Track>& tracks) {
+  std::map<std::vector<std::string>, std::size_t> groups;
+  for (const Track& track : tracks) {
+    groups.try_emplace({track.path.begin(), track.path.end() - 1}, groups.size());
+  }
+  std::ranges::stable_sort(tracks, {}, [&](const Track& track) {
+    const std::vector<std::string> group(track.path.begin(), track.path.end() - 1);
+    return std::tuple(track.device < 0, groups.at(group), track.kind);
+  });
 }
 
 }  // namespace
@@ -117,9 +131,7 @@ Model read_model(store::Database& database, const std::function<void(std::string
   read_range_tracks(reading);
   find_window(model);
   find_losses(reading);
-  std::ranges::stable_sort(model.tracks, {}, [](const Track& track) {
-    return std::pair(track.device < 0, static_cast<int>(track.kind) * (track.device < 0));
-  });
+  put_in_order(model.tracks);
   return model;
 }
 

@@ -404,6 +404,14 @@ class Truth(Profiles):
         if track["kind"] == "api" and last[-2] == "thread":
             where = f"AND processId = {int(process)} AND threadId = {int(last[-1])}"
             return self.times(database, where, CALLS)
+        if track["kind"] == "range" and last[1] == "thread" and last[2].rstrip(",").isdigit():
+            domain = track["path"][-1].partition(", ")[2].partition(", ")[2]
+            zero = database.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()[0]
+            return database.execute(
+                'SELECT start - ?1, "end" - ?1 FROM nvtx_ranges WHERE process_id = ?2 AND thread_id = ?3'
+                " AND coalesce(domain, '') = ?4",
+                (zero, int(process), int(last[2].rstrip(",")), domain),
+            ).fetchall()
         same_path = sum(each["path"] == track["path"] for each in run["tracks"])
         if (
             track["kind"] == "stream"
@@ -449,6 +457,38 @@ class Truth(Profiles):
             spent = sum(work["time"] for work in answer["work"].get("stream", []))
             every = self.times(database, 'AND "end" > start', self.work(database))
             self.assertEqual(spent, sum(max(0, min(b, end) - max(a, start)) for a, b in every))
+
+    def test_memory_is_what_sql_finds(self):
+        chance = random.Random(19)
+        database = sqlite3.connect(self.profiles["torch_step"])
+        with serving(self.profiles["torch_step"]) as server:
+            run = server.get("run")
+            number = next(
+                i for i, track in enumerate(run["tracks"]) if track["path"][-1] == "Device memory"
+            )
+            zero = database.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()[0]
+            values = database.execute(
+                "SELECT time - ?, in_use FROM memory_timeline WHERE memory = 'Device' AND pool_type IS NULL"
+                " ORDER BY time, operation_id", (zero,)).fetchall()  # fmt: skip
+            self.assertEqual(len(values), run["tracks"][number]["records"])
+            for _ in range(50):
+                start = chance.randint(int(run["begin"]), int(run["end"]))
+                end, width = start + chance.randint(1, 10**9), chance.randint(1, 500)
+                answer = server.get(
+                    "tiles", tracks=number, width=width, **{"from": start, "to": end}
+                )
+                [[_, _, points]] = answer["tracks"]
+                drawn = {points[i]: points[i + 1 : i + 4] for i in range(0, len(points), 4)}
+                expected = {}
+                for time, value in values:
+                    if time < start:
+                        expected[-1] = [value] * 3
+                    elif time < end:
+                        x = (time - start) * width // (end - start)
+                        least, most, _ = expected.get(x, [value] * 3)
+                        expected[x] = [min(least, value), max(most, value), value]
+                self.assertEqual(drawn, expected)
+        database.close()
 
     def test_search_and_details(self):
         with serving(self.profiles["torch_step"]) as server:
