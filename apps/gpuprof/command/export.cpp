@@ -174,7 +174,7 @@ std::function<int()> declare(Grammar& grammar) {
 extern const Subcommand export_command{
     .name = "export",
     .usage = "FILE [--format FORMAT | --for nvprof] -o FILE",
-    .help = "Write a profile for Perfetto, Chrome, speedscope, flame graphs, as CSV, for nvprof",
+    .help = "Write a profile for Perfetto, Chrome, nvprof, as CSV and more",
     .declare = declare,
     .values = [](std::string_view name) -> std::vector<std::string> {
       if (name.ends_with("for")) return {"nvprof"};

@@ -118,7 +118,7 @@ std::function<int()> declare(Grammar& grammar) {
 
 extern const Subcommand report_command{
     .name = "report",
-    .usage = "FILE --html FILE | --markdown FILE",
+    .usage = "FILE --html FILE",
     .help = "Write a run as one page, to be mailed or for a pull request",
     .declare = declare,
 };
