@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import sqlite3
@@ -126,6 +127,54 @@ class Report(unittest.TestCase):
         for line in markdown.splitlines():
             for text in re.sub(r"`` .*? ``", "", line).split("``"):
                 self.assertNotIn("onerror", text)
+
+    def test_forged_values(self):
+        chance = random.Random(5)
+        values = [0, -1, 2**63 - 1, -(2**63), 2**62, 10**18, "text", None, 1.5, b"x" * 20, 2**32]
+        forged = self.folder / "forged.db"
+        for _ in range(20):
+            shutil.copy(self.profiles["torch_step"], forged)
+            database = sqlite3.connect(forged)
+            tables = [row[0] for row in database.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND (name LIKE 'CUPTI%' OR name IN"
+                " ('NVTX_RANGE', 'RANGE_TIME', 'MEMORY_USE', 'GPU_GAP', 'RUN', 'STATISTIC'))")]  # fmt: skip
+            for table in chance.sample(tables, 12):
+                columns = [
+                    row[1] for row in database.execute(f"PRAGMA table_info({table})") if row[5] == 0
+                ]
+                database.execute(f'UPDATE OR IGNORE {table} SET "{chance.choice(columns)}" = ? WHERE rowid % 2'
+                                 if table != "RANGE_TIME" else "UPDATE RANGE_TIME SET first = ?",
+                                 (chance.choice(values),))  # fmt: skip
+            database.commit()
+            database.close()
+            ran = run(forged, "--html", self.folder / "forged.html", "-f")
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            data_of((self.folder / "forged.html").read_text(encoding="utf-8"))
+
+    def test_overlap_and_streams_without_end(self):
+        forged = self.folder / "crowded.db"
+        shutil.copy(self.profiles["torch_step"], forged)
+        database = sqlite3.connect(forged)
+        table = "CUPTI_ACTIVITY_KIND_KERNEL"
+        if database.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,):
+            table = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"
+        columns = ", ".join(
+            f'"{row[1]}"'
+            for row in database.execute(f"PRAGMA table_info({table})")
+            if row[1] != "_id_"
+        )
+        for _ in range(10):
+            database.execute(f"INSERT INTO {table}({columns}) SELECT {columns} FROM {table}")
+        database.execute(f"UPDATE {table} SET streamId = _id_ % 4001 WHERE _id_ % 2")
+        database.execute(
+            f'UPDATE {table} SET start = start + _id_ % 1000, "end" = "end" + 10000000'
+        )
+        database.commit()
+        database.close()
+        html, _ = self.page(forged, "crowded")
+        losses = " ".join(data_of(html)["run"]["losses"])
+        for words in ("overlap with too many others", "too many streams", "tracks are not drawn"):
+            self.assertIn(words, losses)
 
     def test_what_is_there_stays(self):
         profile = self.profiles["two_processes"]
