@@ -171,6 +171,130 @@ GPUPROF_EXPORT int gpuprof_report(gpuprof_run* run, const char* names, const cha
 /* What a reader of the file should know of it, a line each. */
 GPUPROF_EXPORT int gpuprof_notes(gpuprof_run* run, const char** text);
 
+/* ---- Metrics of a chip: CUPTI's host API ----
+ *
+ * A gpuprof_host answers for one chip, or for none. CUPTI is loaded when it is opened: the one that
+ * is named, else that of this installation (of the Python package: of nvidia-cuda-cupti), else what
+ * the loader finds. Without a driver only some versions of CUPTI answer. Any thread may call; calls
+ * with the same handle wait for one another. */
+typedef struct gpuprof_host gpuprof_host;
+
+/* `request`: a JSON object, whose members may all be missing:
+ *
+ *   "chip": "GH100"             as CUPTI calls it
+ *   "device": 0                 the chip of that device, and what it can count; needs a driver
+ *   "profiler": "samples"       metrics of PM sampling; of ranges, if it is missing
+ *   "set": "..."                a single-pass set that all metrics are of
+ *   "cupti": "/.../libcupti.so.13"
+ *
+ * *host is a host also when this fails, to ask what is wrong; NULL: there is no memory. */
+GPUPROF_EXPORT int gpuprof_host_open(const char* request, gpuprof_host** host);
+GPUPROF_EXPORT void gpuprof_host_close(gpuprof_host* host);
+
+/* As gpuprof_error() and gpuprof_hint(); and the CUptiResult behind it, 0 if there is none. */
+GPUPROF_EXPORT const char* gpuprof_host_error(const gpuprof_host* host);
+GPUPROF_EXPORT const char* gpuprof_host_hint(const gpuprof_host* host);
+GPUPROF_EXPORT int gpuprof_host_cupti_result(const gpuprof_host* host);
+
+/* Answers a question; *text is JSON and belongs to the host until its next call.
+ *
+ *   {"ask": "chips"}                                    ["GV100", ...]
+ *   {"ask": "chip"}                                     "GH100": the host's
+ *   {"ask": "sets"}                                     single-pass sets of the chip
+ *   {"ask": "metrics_in_set", "set": "..."}
+ *   {"ask": "most_per_pass"}                            a number
+ *   {"ask": "base_metrics", "type": 0}                  0 counters, 1 ratios, 2 throughputs
+ *   {"ask": "sub_metrics", "metric": "dram__bytes_read", "type": 0}    [".sum", ...]
+ *   {"ask": "properties", "metric": "..."}              {"description", "hw_unit", "dim_unit",
+ *                                                        "type", "device_level"} */
+GPUPROF_EXPORT int gpuprof_host_ask(gpuprof_host* host, const char* request, const char** text);
+
+/* The configuration that collects metrics (a JSON array of full names). *image belongs to the host
+ * until its next call. */
+GPUPROF_EXPORT int gpuprof_host_config_image(gpuprof_host* host, const char* metrics,
+                                             const uint8_t** image, int64_t* size);
+
+/* How many passes a configuration takes. */
+GPUPROF_EXPORT int gpuprof_host_passes(gpuprof_host* host, const uint8_t* image, int64_t size,
+                                       int64_t* passes);
+
+/* The values of `metrics` (a JSON array) of `count` samples or ranges of a counter data image, those
+ * at `places` in it: values[i * number of metrics + m], NaN where there is none. Several threads for
+ * many. A host evaluates images of one device: of a second one CUPTI gives no values. */
+GPUPROF_EXPORT int gpuprof_host_evaluate(gpuprof_host* host, const uint8_t* image, int64_t size,
+                                         const int64_t* places, int64_t count, const char* metrics,
+                                         double* values);
+
+/* ---- PM sampling: counters of a whole device over time ----
+ *
+ * While it is started CUPTI locks the GPU's clocks. A device has one session in a process, which all
+ * who open it share, and which counts the metrics of all that have started: together they have to
+ * fit into one pass, at one interval. Another process cannot have it meanwhile.
+ *
+ * Any thread may call; calls with the same handle wait for one another, all but gpuprof_pm_wait(). */
+typedef struct gpuprof_pm gpuprof_pm;
+typedef struct gpuprof_samples gpuprof_samples;
+
+/* `request`: {"device": 0, "cupti": "..."}, both may be missing. The libcupti that the first one is
+ * opened with is used for all that come. As gpuprof_host_open(). gpuprof_pm_close() stops, and ends
+ * the session if nobody shares it. */
+GPUPROF_EXPORT int gpuprof_pm_open(const char* request, gpuprof_pm** pm);
+GPUPROF_EXPORT void gpuprof_pm_close(gpuprof_pm* pm);
+GPUPROF_EXPORT const char* gpuprof_pm_error(const gpuprof_pm* pm);
+GPUPROF_EXPORT const char* gpuprof_pm_hint(const gpuprof_pm* pm);
+GPUPROF_EXPORT int gpuprof_pm_cupti_result(const gpuprof_pm* pm);
+
+/* What is sampled; again and again, while it is stopped. `request`:
+ *
+ *   "metrics": ["dram__bytes_read.sum", ...]
+ *   "interval": 10000            ns, or cycles of the system clock where
+ *   "cycles": true
+ *   "buffer_bytes": 536870912    on the GPU
+ *   "keep_latest": true          a full buffer loses the oldest samples and not the session
+ *   "set": "..."                 a single-pass set
+ *
+ * Metrics that do not fit into one pass are refused with sets of them that do. */
+GPUPROF_EXPORT int gpuprof_pm_configure(gpuprof_pm* pm, const char* request);
+
+/* `ring`: a thread of the library's decodes and evaluates from now on, and keeps the last so many
+ * samples for gpuprof_pm_take(). 0: gpuprof_pm_take() decodes. */
+GPUPROF_EXPORT int gpuprof_pm_start(gpuprof_pm* pm, int64_t ring);
+GPUPROF_EXPORT int gpuprof_pm_stop(gpuprof_pm* pm);
+
+/* Until there is a sample in the ring or none will come, at most so long. */
+GPUPROF_EXPORT void gpuprof_pm_wait(gpuprof_pm* pm, int64_t milliseconds);
+
+/* The next samples, at most so many. The first one after a start is not among them: it begins before
+ * the start. */
+GPUPROF_EXPORT int gpuprof_pm_take(gpuprof_pm* pm, int64_t most, gpuprof_samples** samples);
+
+/* Bytes of a counter data image with room for so many samples of metrics (a JSON array). */
+GPUPROF_EXPORT int gpuprof_pm_image_bytes(gpuprof_pm* pm, const char* metrics, int64_t samples,
+                                          int64_t* bytes);
+
+/* *text: {"chip", "consumers", "samples", "lost", "overflows", "problem"}. It belongs to the handle
+ * until its next call. */
+GPUPROF_EXPORT int gpuprof_pm_state(gpuprof_pm* pm, const char** text);
+
+/* Samples that were taken. They belong to who took them, and outlive the handle; nothing about them
+ * changes any more. */
+GPUPROF_EXPORT void gpuprof_samples_close(gpuprof_samples* samples);
+GPUPROF_EXPORT int64_t gpuprof_samples_count(const gpuprof_samples* samples);
+/* With those that are not whole, and the first one. */
+GPUPROF_EXPORT int64_t gpuprof_samples_populated(const gpuprof_samples* samples);
+/* When each began and ended, ns on CUPTI's clock. */
+GPUPROF_EXPORT const uint64_t* gpuprof_samples_starts(const gpuprof_samples* samples);
+GPUPROF_EXPORT const uint64_t* gpuprof_samples_ends(const gpuprof_samples* samples);
+/* Values of a ring's samples, as gpuprof_host_evaluate() gives them; NULL: they are in images. */
+GPUPROF_EXPORT const double* gpuprof_samples_values(const gpuprof_samples* samples);
+/* Counter data images in the order of time, and where in each the samples are. */
+GPUPROF_EXPORT int64_t gpuprof_samples_images(const gpuprof_samples* samples);
+GPUPROF_EXPORT const uint8_t* gpuprof_samples_image(const gpuprof_samples* samples, int64_t number,
+                                                    int64_t* size, const int64_t** places,
+                                                    int64_t* count);
+/* The same moment on CUPTI's clock, on CLOCK_REALTIME and on CLOCK_MONOTONIC, ns. */
+GPUPROF_EXPORT void gpuprof_samples_clocks(const gpuprof_samples* samples, int64_t clocks[3]);
+
 #ifdef __cplusplus
 }
 #endif

@@ -33,31 +33,34 @@ namespace gpuprof::cupti {
   X(cuptiActivityGetNumDroppedRecords) \
   X(cuptiGetTimestamp)
 
-#define GPUPROF_CUPTI_OPTIONAL(X)                 \
-  X(cuptiActivityEnableAndDump)                   \
-  X(cuptiActivityEnableDriverApi)                 \
-  X(cuptiActivityEnableRuntimeApi)                \
-  X(cuptiActivityEnableLatencyTimestamps)         \
-  X(cuptiActivityEnableAllocationSource)          \
-  X(cuptiActivityEnableDeviceGraph)               \
-  X(cuptiActivityPushExternalCorrelationId)       \
-  X(cuptiActivityPopExternalCorrelationId)        \
-  X(cuptiActivityEnableCudaEventDeviceTimestamps) \
-  X(cuptiActivitySetAttribute)                    \
-  X(cuptiActivityConfigureUnifiedMemoryCounter)   \
-  X(cuptiSetThreadIdType)                         \
-  X(cuptiGetCallbackName)                         \
-  X(cuptiGetContextId)                            \
-  X(cuptiGetStreamIdEx)                           \
-  X(cuptiGetDeviceId)                             \
-  X(cuptiDeviceGetChipName)                       \
-  X(cuptiProfilerInitialize)                      \
-  X(cuptiProfilerDeviceSupported)                 \
-  X(cuptiGetCubinCrc)                             \
-  GPUPROF_CUPTI_PC_SAMPLING(X)                    \
-  GPUPROF_CUPTI_SASS_METRICS(X)                   \
-  GPUPROF_CUPTI_RANGE(X)                          \
-  GPUPROF_CUPTI_PM(X)                             \
+#define GPUPROF_CUPTI_OPTIONAL(X)                     \
+  X(cuptiActivityEnableAndDump)                       \
+  X(cuptiActivityEnableDriverApi)                     \
+  X(cuptiActivityEnableRuntimeApi)                    \
+  X(cuptiActivityEnableLatencyTimestamps)             \
+  X(cuptiActivityEnableAllocationSource)              \
+  X(cuptiActivityEnableDeviceGraph)                   \
+  X(cuptiActivityPushExternalCorrelationId)           \
+  X(cuptiActivityPopExternalCorrelationId)            \
+  X(cuptiActivityEnableCudaEventDeviceTimestamps)     \
+  X(cuptiActivitySetAttribute)                        \
+  X(cuptiActivityConfigureUnifiedMemoryCounter)       \
+  X(cuptiSetThreadIdType)                             \
+  X(cuptiGetCallbackName)                             \
+  X(cuptiGetContextId)                                \
+  X(cuptiGetStreamIdEx)                               \
+  X(cuptiGetDeviceId)                                 \
+  X(cuptiDeviceGetChipName)                           \
+  X(cuptiProfilerInitialize)                          \
+  X(cuptiProfilerDeviceSupported)                     \
+  X(cuptiGetCubinCrc)                                 \
+  X(cuptiProfilerHostGetMaxNumHardwareMetricsPerPass) \
+  X(cuptiProfilerHostGetSinglePassSets)               \
+  X(cuptiProfilerHostGetMetricsInSinglePassSet)       \
+  GPUPROF_CUPTI_PC_SAMPLING(X)                        \
+  GPUPROF_CUPTI_SASS_METRICS(X)                       \
+  GPUPROF_CUPTI_RANGE(X)                              \
+  GPUPROF_CUPTI_PM(X)                                 \
   GPUPROF_CUPTI_HOST(X)
 
 // All there or none.

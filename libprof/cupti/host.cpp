@@ -2,9 +2,11 @@
 
 #include <cupti_profiler_host.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/cupti/api.hpp"
 
 namespace gpuprof::cupti {
@@ -48,8 +50,86 @@ std::vector<std::string> HostLibrary::chips() const {
   return texts(params.ppChipNames, params.numChips);
 }
 
+namespace {
+
+CUpti_ProfilerType profiler_of(Counting counting) {
+  return counting == Counting::samples ? CUPTI_PROFILER_TYPE_PM_SAMPLING
+                                       : CUPTI_PROFILER_TYPE_RANGE_PROFILER;
+}
+
+[[noreturn]] void throw_unknown(const HostLibrary& library, const std::string& chip) {
+  std::string known;
+  for (const std::string& name : library.chips()) known += " " + name;
+  throw Error("CUPTI knows no chip " + chip, "it knows" + known, ExitCode::bad_option);
+}
+
+void insist(const HostLibrary& library, const void* function, const char* what, const char* since) {
+  if (function) return;
+  throw Error(library.path() + " cannot say " + what + ", which came with CUDA " + since,
+              "pip install -U nvidia-cuda-cupti, or name another libcupti", ExitCode::no_metrics);
+}
+
+}  // namespace
+
+std::vector<std::string> HostLibrary::single_pass_sets(const std::string& chip) const {
+  insist(*this, reinterpret_cast<const void*>(api_->cuptiProfilerHostGetSinglePassSets),
+         "which sets of metrics fit into one pass", "13.2");
+  auto params = sized<CUpti_Profiler_Host_GetSinglePassSets_Params>(
+      CUpti_Profiler_Host_GetSinglePassSets_Params_STRUCT_SIZE);
+  params.pChipName = chip.c_str();
+  if (api_->cuptiProfilerHostGetSinglePassSets(&params) != CUPTI_SUCCESS) {
+    throw_unknown(*this, chip);
+  }
+  std::vector<const char*> names(params.numOfSinglePassSets);
+  params.ppSinglePassSets = names.data();
+  if (names.empty() || api_->cuptiProfilerHostGetSinglePassSets(&params) != CUPTI_SUCCESS)
+    return {};
+  return texts(names.data(), names.size());
+}
+
+std::vector<std::string> HostLibrary::metrics_in_set(const std::string& chip,
+                                                     const std::string& set) const {
+  const std::vector<std::string> sets = single_pass_sets(chip);
+  const auto refuse = [&] {
+    throw Error(chip + " has no single-pass set " + set, "it has " + joined(sets, ", "),
+                ExitCode::bad_option);
+  };
+  if (std::ranges::find(sets, set) == sets.end()) refuse();
+  auto params = sized<CUpti_Profiler_Host_GetMetricsInSinglePassSet_Params>(
+      CUpti_Profiler_Host_GetMetricsInSinglePassSet_Params_STRUCT_SIZE);
+  params.pChipName = chip.c_str();
+  params.pSinglePassSetName = set.c_str();
+  const auto ask = api_->cuptiProfilerHostGetMetricsInSinglePassSet;
+  if (ask(&params) != CUPTI_SUCCESS) refuse();
+  std::vector<std::size_t> places(params.numOfMetricsInSinglePassSet);
+  std::vector<std::uint8_t> text(params.metricsBufferSize + 1);  // with a 0 at its end
+  params.pMetricsIndicesBuffer = places.data();
+  params.pMetricsBuffer = text.data();
+  if (places.empty() || ask(&params) != CUPTI_SUCCESS) return {};
+  std::vector<std::string> names;
+  for (const std::size_t place : places) {
+    if (place < text.size()) names.emplace_back(reinterpret_cast<const char*>(&text[place]));
+  }
+  return names;
+}
+
+std::size_t HostLibrary::most_per_pass(const std::string& chip, Counting counting) const {
+  insist(*this,
+         reinterpret_cast<const void*>(api_->cuptiProfilerHostGetMaxNumHardwareMetricsPerPass),
+         "how many metrics fit into a pass", "12.6");
+  auto params = sized<CUpti_Profiler_Host_GetMaxNumHardwareMetricsPerPass_Params>(
+      CUpti_Profiler_Host_GetMaxNumHardwareMetricsPerPass_Params_STRUCT_SIZE);
+  params.profilerType = profiler_of(counting);
+  params.pChipName = chip.c_str();
+  if (api_->cuptiProfilerHostGetMaxNumHardwareMetricsPerPass(&params) != CUPTI_SUCCESS) {
+    throw_unknown(*this, chip);
+  }
+  return params.maxMetricsPerPass;
+}
+
 struct HostChip::Object {
-  Object(const Api& functions, const std::string& chip, Counting counting, const Image& available)
+  Object(const Api& functions, const std::string& chip, Counting counting, const Image& available,
+         const std::string& set)
       : api(functions) {
     // The last member came with 13.1, and older versions refuse what they do not know. Which
     // version runs cannot be asked without a driver.
@@ -57,10 +137,13 @@ struct HostChip::Object {
          {CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE,
           CUPTI_PROFILER_STRUCT_SIZE(CUpti_Profiler_Host_Initialize_Params, pHostObject)}) {
       auto params = sized<CUpti_Profiler_Host_Initialize_Params>(size);
-      params.profilerType = counting == Counting::samples ? CUPTI_PROFILER_TYPE_PM_SAMPLING
-                                                          : CUPTI_PROFILER_TYPE_RANGE_PROFILER;
+      params.profilerType = profiler_of(counting);
       params.pChipName = chip.c_str();
       if (!available.empty()) params.pCounterAvailabilityImage = available.data();
+      if (!set.empty()) {
+        if (size < CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE) return;
+        params.pSinglePassMetricSetName = set.c_str();
+      }
       const CUptiResult result = api.cuptiProfilerHostInitialize(&params);
       if (result == CUPTI_SUCCESS) host = params.pHostObject;
       if (result != CUPTI_ERROR_INVALID_PARAMETER) return;
@@ -83,16 +166,16 @@ struct HostChip::Object {
 };
 
 HostChip::HostChip(std::shared_ptr<const HostLibrary> library, std::string chip, Counting counting,
-                   Image available)
+                   Image available, std::string set)
     : library_(std::move(library)),
       chip_(std::move(chip)),
       counting_(counting),
       available_(std::move(available)),
-      object_(std::make_unique<Object>(library_->api(), chip_, counting_, available_)) {
+      set_(std::move(set)),
+      object_(std::make_unique<Object>(library_->api(), chip_, counting_, available_, set_)) {
   if (object_->host) return;
-  std::string known;
-  for (const std::string& name : library_->chips()) known += " " + name;
-  throw Error("CUPTI knows no chip " + chip_, "it knows" + known, ExitCode::bad_option);
+  if (!set_.empty()) library_->metrics_in_set(chip_, set_);
+  throw_unknown(*library_, chip_);
 }
 
 HostChip::~HostChip() = default;
@@ -141,7 +224,7 @@ std::optional<MetricProperties> HostChip::properties(const std::string& name) co
 
 std::optional<Image> HostChip::config_image(std::span<const std::string> metrics) const {
   // An object's configuration only grows, so each image takes one of its own.
-  const Object object(library_->api(), chip_, counting_, available_);
+  const Object object(library_->api(), chip_, counting_, available_, set_);
   std::vector<const char*> names;
   for (const std::string& metric : metrics) names.push_back(metric.c_str());
   auto add = sized<CUpti_Profiler_Host_ConfigAddMetrics_Params>(

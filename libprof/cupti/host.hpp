@@ -15,6 +15,12 @@ namespace gpuprof::cupti {
 
 struct Api;
 
+// How counters are read, which decides which metrics there are.
+enum class Counting {
+  ranges,   // over kernels and ranges of the program
+  samples,  // over time, of the whole device
+};
+
 enum class MetricType { counter, ratio, throughput };
 
 struct MetricProperties {
@@ -36,6 +42,12 @@ class HostLibrary {
 
   // Names as in GH100. In CUPTI's order.
   std::vector<std::string> chips() const;
+  // Sets of metrics that fit into one pass, for samples, and what is in one; from CUDA 13.2 on.
+  // Throw gpuprof::Error for a chip or set that CUPTI does not know, and where it has none.
+  std::vector<std::string> single_pass_sets(const std::string& chip) const;
+  std::vector<std::string> metrics_in_set(const std::string& chip, const std::string& set) const;
+  // How many metrics that the hardware counts fit into a pass at best. Throws gpuprof::Error.
+  std::size_t most_per_pass(const std::string& chip, Counting counting) const;
   const Api& api() const { return *api_; }
   std::string path() const;
 
@@ -43,19 +55,14 @@ class HostLibrary {
   std::unique_ptr<Api> api_;
 };
 
-// How counters are read, which decides which metrics there are.
-enum class Counting {
-  ranges,   // over kernels and ranges of the program
-  samples,  // over time, of the whole device
-};
-
 // The metrics of one chip. Belongs to one thread at a time.
 class HostChip {
  public:
   // `available`: what a device says it can count; empty: what its chip can. Throws gpuprof::Error
-  // for a chip that CUPTI does not know.
+  // for a chip that CUPTI does not know. `set`: a single-pass set, which all metrics are of; none:
+  // empty.
   HostChip(std::shared_ptr<const HostLibrary> library, std::string chip,
-           Counting counting = Counting::ranges, Image available = {});
+           Counting counting = Counting::ranges, Image available = {}, std::string set = {});
   ~HostChip();
   HostChip(const HostChip&) = delete;
   HostChip& operator=(const HostChip&) = delete;
@@ -90,6 +97,7 @@ class HostChip {
   std::string chip_;
   Counting counting_;
   Image available_;
+  std::string set_;
   std::unique_ptr<Object> object_;
 };
 

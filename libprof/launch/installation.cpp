@@ -7,8 +7,7 @@ namespace {
 
 // PREFIX/lib/gpuprof/libcupti.so.13. Where PREFIX is the Python package, which has none, that of
 // the package nvidia-cuda-cupti beside it.
-std::string own_cupti() {
-  const std::filesystem::path folder = library_folder();
+std::string own_cupti(const std::filesystem::path& folder) {
   const std::filesystem::path package = folder.parent_path().parent_path();
   std::error_code error;
   const bool is_package = std::filesystem::exists(package / "__init__.py", error);
@@ -26,13 +25,14 @@ std::filesystem::path library_folder() {
 
 std::vector<std::string> collector_cupti_candidates(const std::string& chosen) {
   if (!chosen.empty()) return {std::filesystem::absolute(chosen).string()};
-  return {own_cupti(), "mapped", "libcupti.so.13", "libcupti.so.12"};
+  return {own_cupti(library_folder()), "mapped", "libcupti.so.13", "libcupti.so.12"};
 }
 
-std::vector<std::string> host_cupti_candidates(const std::string& chosen) {
+std::vector<std::string> host_cupti_candidates(const std::string& chosen,
+                                               const std::filesystem::path& folder) {
   if (!chosen.empty()) return {std::filesystem::absolute(chosen).string()};
   const std::string ours =
-      driver_found() ? own_cupti() : (library_folder() / "host" / "libcupti.so.13").string();
+      driver_found() ? own_cupti(folder) : (folder / "host" / "libcupti.so.13").string();
   return {ours, "libcupti.so.13", "libcupti.so.12"};
 }
 

@@ -107,6 +107,10 @@ namespace {
 
 }  // namespace
 
+void check_one_pass(const cupti::HostChip& chip, std::span<const Metric> metrics) {
+  if (!fits(chip, counters_of(metrics))) throw_too_many(chip, {metrics.begin(), metrics.end()});
+}
+
 SampledMetrics checked_samples(const cupti::HostChip& chip, const std::vector<std::string>& names) {
   const Catalogue catalogue(chip);
   std::vector<Metric> metrics;
@@ -127,7 +131,7 @@ SampledMetrics checked_samples(const cupti::HostChip& chip, const std::vector<st
     for (const std::string& each : usual.names) whole &= add(each);
     result.optional = whole ? usual.optional : 0;
   }
-  if (!fits(chip, counters_of(metrics))) throw_too_many(chip, std::move(metrics));
+  check_one_pass(chip, metrics);
   return result;
 }
 

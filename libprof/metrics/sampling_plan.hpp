@@ -34,6 +34,9 @@ std::vector<Metric> that_fit(const cupti::HostChip& chip, std::span<const Metric
 // message has sets of them that do, the first as large as can be with the metrics in this order.
 SampledMetrics checked_samples(const cupti::HostChip& chip, const std::vector<std::string>& names);
 
+// Throws as checked_samples() where they do not fit into one pass.
+void check_one_pass(const cupti::HostChip& chip, std::span<const Metric> metrics);
+
 // Every counter of these once.
 std::vector<std::string> counters_of(std::span<const Metric> metrics);
 

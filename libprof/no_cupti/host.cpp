@@ -15,9 +15,14 @@ HostLibrary::HostLibrary(const std::vector<std::string>&) {
 HostLibrary::~HostLibrary() = default;
 std::vector<std::string> HostLibrary::chips() const { return {}; }
 std::string HostLibrary::path() const { return {}; }
+std::vector<std::string> HostLibrary::single_pass_sets(const std::string&) const { return {}; }
+std::vector<std::string> HostLibrary::metrics_in_set(const std::string&, const std::string&) const {
+  return {};
+}
+std::size_t HostLibrary::most_per_pass(const std::string&, Counting) const { return 0; }
 
 // There is no library, so nobody gets here.
-HostChip::HostChip(std::shared_ptr<const HostLibrary>, std::string, Counting, Image) {}
+HostChip::HostChip(std::shared_ptr<const HostLibrary>, std::string, Counting, Image, std::string) {}
 HostChip::~HostChip() = default;
 std::vector<std::string> HostChip::base_metrics(MetricType) const { return {}; }
 std::vector<std::string> HostChip::sub_metrics(const std::string&, MetricType) const { return {}; }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "libprof/base/error.hpp"
+#include "libprof/cupti/refused.hpp"
 
 namespace gpuprof::sample {
 namespace {
@@ -12,11 +12,11 @@ using cupti::sized;
 
 }  // namespace
 
-#define CHECKED(function, params)                                                               \
-  if (const CUptiResult answer = api_.function(&(params)); answer != CUPTI_SUCCESS) {           \
-    throw Error(                                                                                \
-        cupti::explained(api_, answer) + " (" #function " " + std::to_string(answer) + ")", "", \
-        ExitCode::no_metrics);                                                                  \
+#define CHECKED(function, params)                                                           \
+  if (const CUptiResult answer = api_.function(&(params)); answer != CUPTI_SUCCESS) {       \
+    throw cupti::Refused(                                                                   \
+        cupti::explained(api_, answer) + " (" #function " " + std::to_string(answer) + ")", \
+        answer);                                                                            \
   }
 
 PmSession::PmSession(const cupti::Driver& driver, int device) : api_(driver.api) {
@@ -27,8 +27,7 @@ PmSession::PmSession(const cupti::Driver& driver, int device) : api_(driver.api)
     const std::string why = result == CUPTI_ERROR_INVALID_OPERATION
                                 ? cupti::explained(api_, CUPTI_ERROR_HARDWARE_BUSY)
                                 : cupti::explained(api_, result);
-    throw Error(why + " (cuptiPmSamplingEnable " + std::to_string(result) + ")", "",
-                ExitCode::no_metrics);
+    throw cupti::Refused(why + " (cuptiPmSamplingEnable " + std::to_string(result) + ")", result);
   }
   object_ = params.pPmSamplingObject;
 }
@@ -108,9 +107,9 @@ PmSession::Decoded PmSession::decode(std::vector<std::uint8_t>& image) {
   const CUptiResult result = api_.cuptiPmSamplingDecodeData(&params);
   // A full buffer is told by either.
   if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_OUT_OF_MEMORY) {
-    throw Error(cupti::explained(api_, result) + " (cuptiPmSamplingDecodeData " +
-                    std::to_string(result) + ")",
-                "", ExitCode::no_metrics);
+    throw cupti::Refused(cupti::explained(api_, result) + " (cuptiPmSamplingDecodeData " +
+                             std::to_string(result) + ")",
+                         result);
   }
   Decoded decoded{.image_full = params.decodeStopReason ==
                                 CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL,

@@ -1,7 +1,7 @@
 // CUPTI's PM sampling of one device: a buffer on the GPU fills with samples, and is decoded into
 // counter data images.
 //
-// One thread. What CUPTI refuses is thrown as gpuprof::Error, with what that means; the session may
+// One thread. What CUPTI refuses is thrown as cupti::Refused, with what that means; the session may
 // be tried again with other metrics.
 #pragma once
 

@@ -2,9 +2,11 @@
 #include <cupti.h>
 #include <cupti_profiler_host.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,8 +17,27 @@
 
 #ifndef FAKE_CUPTI_BARE
 
+namespace {
+
+// Of each chip, for samples.
+struct SinglePassSet {
+  const char* name;
+  std::vector<const char*> metrics;
+};
+const std::vector<SinglePassSet> single_pass_sets{
+    {"Memory", {"dram__bytes_read", "dram__bytes_write"}},
+    {"Compute", {"sm__cycles_active", "sm__inst_executed", "sm__warps_active"}}};
+
+const SinglePassSet* find_set(std::string_view name) {
+  const auto found = std::ranges::find(single_pass_sets, name, &SinglePassSet::name);
+  return found == single_pass_sets.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
 struct CUpti_Profiler_Host_Object {
   std::uint32_t chip = 0;
+  const SinglePassSet* set = nullptr;
   fake::Plan plan;
   bool spoiled = false;                 // by a metric that could not be added
   std::optional<std::uint32_t> device;  // of the first image that was evaluated
@@ -44,6 +65,62 @@ CUptiResult cuptiProfilerHostGetSupportedChips(
   return CUPTI_SUCCESS;
 }
 
+CUptiResult cuptiProfilerHostGetMaxNumHardwareMetricsPerPass(
+    CUpti_Profiler_Host_GetMaxNumHardwareMetricsPerPass_Params* params) {
+  TROUBLE_IF_TOLD();
+  EXPECT_SIZE(CUpti_Profiler_Host_GetMaxNumHardwareMetricsPerPass_Params);
+  if (!params->pChipName || !find_chip(params->pChipName) ||
+      params->profilerType >= CUPTI_PROFILER_TYPE_PROFILER_INVALID) {
+    return CUPTI_ERROR_INVALID_PARAMETER;
+  }
+  params->maxMetricsPerPass = params->profilerType == CUPTI_PROFILER_TYPE_PM_SAMPLING ? 8 : 16;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiProfilerHostGetSinglePassSets(
+    CUpti_Profiler_Host_GetSinglePassSets_Params* params) {
+  TROUBLE_IF_TOLD();
+  EXPECT_SIZE(CUpti_Profiler_Host_GetSinglePassSets_Params);
+  if (!params->pChipName || !find_chip(params->pChipName)) return CUPTI_ERROR_INVALID_PARAMETER;
+  if (params->ppSinglePassSets && params->numOfSinglePassSets < single_pass_sets.size()) {
+    return CUPTI_ERROR_INVALID_PARAMETER;
+  }
+  for (std::size_t i = 0; params->ppSinglePassSets && i < single_pass_sets.size(); ++i) {
+    params->ppSinglePassSets[i] = single_pass_sets[i].name;
+  }
+  params->numOfSinglePassSets = single_pass_sets.size();
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiProfilerHostGetMetricsInSinglePassSet(
+    CUpti_Profiler_Host_GetMetricsInSinglePassSet_Params* params) {
+  TROUBLE_IF_TOLD();
+  EXPECT_SIZE(CUpti_Profiler_Host_GetMetricsInSinglePassSet_Params);
+  if (!params->pChipName || !find_chip(params->pChipName) || !params->pSinglePassSetName ||
+      !params->pMetricsBuffer != !params->pMetricsIndicesBuffer) {
+    return CUPTI_ERROR_INVALID_PARAMETER;
+  }
+  const auto* set = find_set(params->pSinglePassSetName);
+  if (!set) return CUPTI_ERROR_INVALID_PARAMETER;
+  std::string text;
+  std::vector<std::size_t> places;
+  for (const char* metric : set->metrics) {
+    places.push_back(text.size());
+    text.append(metric).push_back('\0');
+  }
+  if (params->pMetricsBuffer) {
+    if (params->numOfMetricsInSinglePassSet < places.size() ||
+        params->metricsBufferSize < text.size()) {
+      return CUPTI_ERROR_INVALID_PARAMETER;
+    }
+    std::memcpy(params->pMetricsBuffer, text.data(), text.size());
+    std::memcpy(params->pMetricsIndicesBuffer, places.data(), places.size() * sizeof places[0]);
+  }
+  params->numOfMetricsInSinglePassSet = places.size();
+  params->metricsBufferSize = text.size();
+  return CUPTI_SUCCESS;
+}
+
 CUptiResult cuptiProfilerHostInitialize(CUpti_Profiler_Host_Initialize_Params* params) {
   TROUBLE_IF_TOLD();
   using Params = CUpti_Profiler_Host_Initialize_Params;
@@ -55,8 +132,11 @@ CUptiResult cuptiProfilerHostInitialize(CUpti_Profiler_Host_Initialize_Params* p
   }
   const auto chip = find_chip(params->pChipName);
   if (!chip) return CUPTI_ERROR_INVALID_CHIP_NAME;
+  const char* set = params->structSize >= size ? params->pSinglePassMetricSetName : nullptr;
+  if (set && !find_set(set)) return CUPTI_ERROR_INVALID_PARAMETER;
   params->pHostObject = new CUpti_Profiler_Host_Object;
   params->pHostObject->chip = *chip;
+  params->pHostObject->set = set ? find_set(set) : nullptr;
   return CUPTI_SUCCESS;
 }
 
@@ -129,6 +209,16 @@ CUptiResult cuptiProfilerHostConfigAddMetrics(CUpti_Profiler_Host_ConfigAddMetri
   CUpti_Profiler_Host_Object* object = params->pHostObject;
   if (!object || !params->ppMetricNames) return CUPTI_ERROR_INVALID_PARAMETER;
   if (object->spoiled) return CUPTI_ERROR_UNKNOWN;
+  const auto in_set = [&](const char* name) {
+    return std::ranges::any_of(object->set->metrics, [&](const char* base) {
+      return std::string_view(name).starts_with(std::string(base) + ".");
+    });
+  };
+  if (object->set &&
+      !std::all_of(params->ppMetricNames, params->ppMetricNames + params->numMetrics, in_set)) {
+    object->spoiled = true;
+    return CUPTI_ERROR_INVALID_PARAMETER;
+  }
   if (!add(object->plan, object->chip, {params->ppMetricNames, params->numMetrics})) {
     object->spoiled = true;
     return CUPTI_ERROR_INVALID_PARAMETER;

@@ -27,6 +27,7 @@
 //   FAKE_CUPTI_SASS_ALONE=1       instructions are not counted while kernels are traced
 //   FAKE_CUPTI_SASS_REFUSE=n      a context's instructions are counted at the n-th wish only
 //   FAKE_CUDA_CUBIN               the file that fake_module_load loads
+//   FAKE_CUDA_NAME                what the devices are called (Stand-in GPU)
 //   FAKE_CUDA_CHIPS               "FAKE1,FAKE2": the chip of each device, of the last for those
 //                                 behind (FAKE1); see metrics.hpp
 #pragma once

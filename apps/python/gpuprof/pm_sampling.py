@@ -1,0 +1,479 @@
+"""PM sampling: counters of a whole GPU over time, of all processes, from inside a program.
+
+Names, parameters, defaults and exceptions are those of cupti.pm_sampling in cupti-python 13.4.0. Beyond
+it: collectors of one device share a session; passes() and buffer_size_for() tell beforehand;
+start(background=True) decodes in a thread of the library's; CounterData.to_numpy(), to_pandas() and
+to_arrow() evaluate all samples in one call, on a clock of your choice; the first sample after a start,
+which begins before it, is left out; disable() ends nothing of others.
+
+While a collector is started CUPTI locks the GPU's clocks.
+"""
+
+from __future__ import annotations
+
+import atexit
+import bisect
+import ctypes
+import sys
+import threading
+import typing
+import weakref
+from dataclasses import dataclass
+
+from . import _counters
+from ._counters import (
+    DecodeStopReason,
+    HardwareBufferAppendMode,
+    TriggerMode,
+    WrongState,
+    WrongValue,
+    cuptiError,
+    metrics_to_c_array,
+    names,
+)
+
+if typing.TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import numpy
+
+HardwareBuffer_AppendMode = HardwareBufferAppendMode
+
+__all__ = [
+    "Collector",
+    "CounterData",
+    "DecodeStopReason",
+    "HardwareBufferAppendMode",
+    "HardwareBuffer_AppendMode",
+    "Sample",
+    "TriggerMode",
+    "cuptiError",
+    "metrics_to_c_array",
+    "passes",
+]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """ns on CUPTI's clock, and a value for each metric of the CounterData."""
+
+    start_timestamp: int
+    end_timestamp: int
+    metric_values: list[float]
+
+
+# Hosts that evaluate, by chip and device: of images of two devices one host gives values for the
+# first only, and making one takes long.
+_hosts = {}
+_hosts_lock = threading.Lock()
+
+
+def _host(chip, device):
+    with _hosts_lock:
+        if (chip, device) not in _hosts:
+            _hosts[chip, device] = _counters.Host(chip=chip, profiler="samples")
+        return _hosts[chip, device]
+
+
+class _Part:
+    """A counter data image, and where in it samples are. Pickles its bytes."""
+
+    def __init__(self, image, places, owner=None):
+        self.image, self.places, self.owner = image, places, owner
+
+    def __getstate__(self):
+        return {"image": self.image.copy(), "places": self.places.copy(), "owner": None}
+
+
+def _view(address, dtype, count, owner):
+    """Memory of samples as an array that keeps them alive."""
+    import numpy
+
+    if not address or not count:
+        return numpy.empty(0, dtype)
+    size = count * numpy.dtype(dtype).itemsize
+    memory = (ctypes.c_char * size).from_address(address)
+    memory.owner = owner
+    return numpy.frombuffer(memory, dtype)
+
+
+class _Taken:
+    """A gpuprof_samples."""
+
+    def __init__(self, library, handle):
+        self._library, self._handle = library, handle
+
+    def __del__(self):
+        self._library.gpuprof_samples_close(self._handle)
+
+
+class CounterData:
+    """Samples in the order of time. len(), an index or a slice, and iteration give Samples; all are
+    evaluated in one call when the first is asked for. Pickles."""
+
+    def __init__(
+        self,
+        *,
+        image: numpy.ndarray,
+        metrics: list[str],
+        chip_name: str,
+        num_total_samples: int,
+        num_populated_samples: int,
+        num_completed_samples: int,
+        start_timestamps: list[int],
+        end_timestamps: list[int],
+    ) -> None:
+        import numpy
+
+        image = numpy.ascontiguousarray(image).view(numpy.uint8)
+        self._fill(
+            [_Part(image, numpy.arange(num_completed_samples))],
+            None,
+            metrics,
+            chip_name,
+            (num_total_samples, num_populated_samples, num_completed_samples),
+            numpy.asarray(start_timestamps[:num_completed_samples], numpy.int64),
+            numpy.asarray(end_timestamps[:num_completed_samples], numpy.int64),
+        )
+
+    def _fill(self, parts, values, metrics, chip, counts, starts, ends, device=None, clocks=None):
+        self._parts, self._values = parts, values
+        self.metrics = list(metrics)
+        self._chip_name = chip
+        self.num_total_samples, self.num_populated_samples, self.num_completed_samples = counts
+        self._starts, self._ends = starts, ends
+        self._device, self._clocks = device, clocks
+
+    @classmethod
+    def _of(cls, library, handle, metrics, chip, device, most):
+        import numpy
+
+        owner = _Taken(library, handle)
+        count = library.gpuprof_samples_count(handle)
+        starts = _view(library.gpuprof_samples_starts(handle), numpy.int64, count, owner)
+        ends = _view(library.gpuprof_samples_ends(handle), numpy.int64, count, owner)
+        address = library.gpuprof_samples_values(handle)
+        values = _view(address, numpy.float64, count * len(metrics), owner) if address else None
+        parts = []
+        for number in range(library.gpuprof_samples_images(handle)):
+            size, places, inside = ctypes.c_int64(), ctypes.c_void_p(), ctypes.c_int64()
+            image = library.gpuprof_samples_image(
+                handle, number, ctypes.byref(size), ctypes.byref(places), ctypes.byref(inside)
+            )
+            parts.append(
+                _Part(
+                    _view(image, numpy.uint8, size.value, owner),
+                    _view(places.value, numpy.int64, inside.value, owner),
+                )
+            )
+        clocks = (ctypes.c_int64 * 3)()
+        library.gpuprof_samples_clocks(handle, clocks)
+        if values is None and count == 0:
+            values = numpy.empty(0)
+        if values is not None:
+            values = values.reshape(count, len(metrics))
+        data = cls.__new__(cls)
+        populated = library.gpuprof_samples_populated(handle)
+        counts = (most, populated, count)
+        data._fill(parts, values, metrics, chip, counts, starts, ends, device, tuple(clocks))
+        return data
+
+    def __getstate__(self) -> dict:
+        state = dict(self.__dict__)
+        # Of a device, and maybe of another machine: of images that nobody shares.
+        state["_starts"], state["_ends"] = self._starts.copy(), self._ends.copy()
+        if self._values is not None:
+            state["_values"], state["_parts"] = self._values.copy(), []
+        return state
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} PM samples of {len(self.metrics)} metrics, {self._chip_name}>"
+
+    def __len__(self) -> int:
+        return self.num_completed_samples
+
+    def to_numpy(self) -> numpy.ndarray:
+        """float64 of shape (samples, metrics), in the order of `metrics`; NaN where there is no value.
+        Read-only: more calls give the same."""
+        import numpy
+
+        if self._values is None:
+            values = numpy.full((len(self), len(self.metrics)), numpy.nan)
+            host = _counters.Host(chip=self._chip_name, profiler="samples") \
+                if self._device is None else _host(self._chip_name, self._device)  # fmt: skip
+            row = 0
+            for part in self._parts:
+                after = row + len(part.places)
+                host.evaluate(part.image.ctypes.data, part.image.nbytes, part.places, self.metrics,
+                              values[row:after])  # fmt: skip
+                row = after
+            self._values = values
+            self._values.flags.writeable = False
+        return self._values
+
+    def timestamps(self, clock: str = "cupti") -> numpy.ndarray:
+        """int64 of shape (samples, 2): when each began and ended, ns. `clock`: "cupti" as CUPTI has it
+        and gpuprof's files have it, "unix" since 1970 as time.time_ns() has it, "monotonic" as
+        time.monotonic_ns() has it. The clocks were compared when the samples were decoded."""
+        import numpy
+
+        clocks = ("cupti", "unix", "monotonic")
+        if clock not in clocks:
+            raise WrongValue(f"there is no clock {clock!r}", "cupti, unix or monotonic")
+        if clock != "cupti" and self._clocks is None:
+            raise WrongValue("only samples of a Collector know other clocks than CUPTI's")
+        moved = self._clocks[clocks.index(clock)] - self._clocks[0] if clock != "cupti" else 0
+        return numpy.stack([self._starts, self._ends], axis=1) + moved
+
+    def _columns(self, clock):
+        times, values = self.timestamps(clock), self.to_numpy()
+        columns = {"start": times[:, 0], "end": times[:, 1]}
+        columns.update((name, values[:, i]) for i, name in enumerate(self.metrics))
+        return columns
+
+    def to_pandas(self, clock: str = "cupti"):
+        """A pandas.DataFrame: start and end in ns, and a column for each metric."""
+        import pandas
+
+        return pandas.DataFrame(self._columns(clock))
+
+    def to_arrow(self, clock: str = "cupti"):
+        """A pyarrow.Table with the columns of to_pandas()."""
+        import pyarrow
+
+        return pyarrow.table(self._columns(clock))
+
+    def __iter__(self) -> Iterator[Sample]:
+        for start, end, row in zip(self._starts.tolist(), self._ends.tolist(), self.to_numpy()):
+            yield Sample(start, end, row.tolist())
+
+    def __getitem__(self, index: int | slice):
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        place = index + len(self) if index < 0 else index
+        if not 0 <= place < len(self):
+            raise IndexError(f"there are {len(self)} samples, and none {index}")
+        row = self.to_numpy()[place].tolist()
+        return Sample(int(self._starts[place]), int(self._ends[place]), row)
+
+    def at(self, timestamp: int, clock: str = "cupti") -> Sample | None:
+        """The sample that was being taken then; None: there is none."""
+        times = self.timestamps(clock)
+        place = bisect.bisect_right(times[:, 0], timestamp) - 1
+        return self[place] if place >= 0 and timestamp < times[place, 1] else None
+
+
+# Those that are enabled when the process ends: CUPTI has to be left before it goes.
+_enabled = weakref.WeakSet()
+
+
+@atexit.register
+def _disable_all():
+    for collector in list(_enabled):
+        collector.disable()
+
+
+class Collector:
+    """PM sampling of one device. Collectors of the same device in a process share its session: it
+    counts the metrics of all that are started, which together have to fit into one pass at one
+    interval. When one with other metrics starts, there is a gap in the samples of the others.
+
+    enable(), configure(), start(), decode() again and again, stop(), disable(); or `with`, which
+    enables and disables. The GPU's clocks are locked from start() to stop()."""
+
+    def __init__(self, device_index: int = 0) -> None:
+        self._device_index = device_index
+        self._pm = None
+        self._metrics = []
+        self._thread = None
+        self._started = False
+
+    def __enter__(self) -> Collector:
+        self.enable()
+        return self
+
+    def __exit__(self, *error) -> None:
+        self.disable()
+
+    def __repr__(self) -> str:
+        state = "disabled"
+        if self._pm:
+            state = "sampling; the GPU's clocks are locked" if self._started else "enabled"
+        return f"<Collector of device {self._device_index}: {state}>"
+
+    def enable(self) -> None:
+        """Takes the device's counters, or shares them with collectors of this process.
+
+        ValueError: there is no such device. PermissionError: the driver keeps the counters to
+        administrators. RuntimeError: it is enabled already, another process has the counters, or there
+        is no driver or no CUPTI. cuptiError: CUPTI does not sample this device. Messages say what to
+        do."""
+        if self._pm:
+            raise WrongState("the collector is enabled already")
+        self._pm = _counters.Handle("pm", device=self._device_index)
+        _enabled.add(self)
+
+    def _ready(self):
+        if not self._pm:
+            raise WrongState("the collector is not enabled", "enable() comes first")
+        return self._pm
+
+    def configure(
+        self,
+        *,
+        metrics: list[str],
+        hardware_buffer_size: int = 536870912,
+        sampling_interval: int = 10000,
+        trigger_mode: TriggerMode = TriggerMode.GPU_TIME_INTERVAL,
+        hw_buffer_append_mode: HardwareBufferAppendMode = HardwareBufferAppendMode.KEEP_OLDEST,
+        single_pass_metric_set_name: str | None = None,
+    ) -> None:
+        """What is sampled, again and again while it is stopped. `sampling_interval` is ns, or cycles
+        with TriggerMode.GPU_SYSCLK_INTERVAL, which Turing and GA100 need.
+
+        ValueError: a metric that the device does not have, metrics that take more than one pass (the
+        message has sets that do not), a number that is not positive, or what another collector of the
+        device that is started does not agree with."""
+        pm = self._ready()
+        for name, value in (
+            ("hardware_buffer_size", hardware_buffer_size),
+            ("sampling_interval", sampling_interval),
+        ):
+            if not isinstance(value, int) or value <= 0:
+                raise WrongValue(f"{name} is a positive number, not {value!r}")
+        if trigger_mode not in (TriggerMode.GPU_SYSCLK_INTERVAL, TriggerMode.GPU_TIME_INTERVAL):
+            raise WrongValue(f"{trigger_mode!r} is no TriggerMode")
+        if hw_buffer_append_mode not in tuple(HardwareBufferAppendMode):
+            raise WrongValue(f"{hw_buffer_append_mode!r} is no HardwareBufferAppendMode")
+        names(metrics)
+        pm.call(
+            "configure",
+            _counters.request(
+                metrics=list(metrics),
+                interval=sampling_interval,
+                cycles=trigger_mode == TriggerMode.GPU_SYSCLK_INTERVAL,
+                buffer_bytes=hardware_buffer_size,
+                keep_latest=hw_buffer_append_mode == HardwareBufferAppendMode.KEEP_LATEST,
+                set=single_pass_metric_set_name,
+            ),
+        )
+        self._metrics = list(metrics)
+
+    def start(
+        self,
+        *,
+        background: bool = False,
+        ring: int = 100_000,
+        on_samples: Callable[[CounterData], object] | None = None,
+    ) -> None:
+        """Begins to sample, and locks the GPU's clocks.
+
+        background: a thread of the library's decodes and evaluates, so that the GPU's buffer does not
+        overflow; decode() gives what it has, the last `ring` samples that were not given yet.
+        on_samples: called with each CounterData, in a thread of its own, until stop(); decode() gives
+        nothing then. An exception of it goes to sys.excepthook, and later samples still come."""
+        pm = self._ready()
+        if ring <= 0:
+            raise WrongValue(f"ring is a positive number, not {ring!r}")
+        pm.call("start", ring if background or on_samples else 0)
+        self._started = True
+        if on_samples:
+            self._thread = threading.Thread(
+                target=self._call_back, args=(on_samples,), name="gpuprof pm_sampling", daemon=True
+            )
+            self._ended = threading.Event()
+            self._thread.start()
+
+    def _call_back(self, on_samples):
+        pm = self._pm
+        while pm._handle:  # on_samples may disable()
+            last = self._ended.is_set()
+            if not last:
+                pm._library.gpuprof_pm_wait(pm._handle, 50)
+            try:
+                data = self._take(pm, 10_000)
+                while len(data):
+                    on_samples(data)
+                    if not pm._handle:
+                        return
+                    data = self._take(pm, 10_000)
+            except Exception:
+                sys.excepthook(*sys.exc_info())
+                if not pm._handle or pm.text("state")["problem"]:
+                    return
+                continue
+            if last:
+                return
+
+    def stop(self) -> None:
+        """Ends sampling. What was sampled can still be decoded."""
+        self._ready().call("stop")
+        self._started = False
+        self._join()
+
+    def _join(self):
+        thread, self._thread = self._thread, None
+        if thread:
+            self._ended.set()
+            if thread is not threading.current_thread():
+                thread.join()
+
+    def _take(self, pm, most):
+        taken = ctypes.c_void_p()
+        pm.call("take", most, ctypes.byref(taken))
+        chip = pm.text("state")["chip"]
+        library = pm._library
+        return CounterData._of(library, taken, self._metrics, chip, self._device_index, most)
+
+    def decode(self, max_samples: int = 10000) -> CounterData:
+        """The next samples, at most so many: what there is by now.
+
+        MemoryError: the GPU's buffer was full, and what was in it is lost. Sampling goes on."""
+        pm = self._ready()
+        if not isinstance(max_samples, int) or max_samples <= 0:
+            raise WrongValue(f"max_samples is a positive number, not {max_samples!r}")
+        if self._thread and self._thread is not threading.current_thread():
+            raise WrongState("the samples go to on_samples", "stop() it first")
+        return self._take(pm, max_samples)
+
+    def buffer_size_for(self, metrics: Sequence[str], max_samples: int = 10000) -> int:
+        """Bytes of memory that decode(max_samples) takes for these metrics."""
+        size = ctypes.c_int64()
+        self._ready().call("image_bytes", names(metrics), max_samples, ctypes.byref(size))
+        return size.value
+
+    def state(self) -> dict:
+        """chip; consumers (collectors of the device in this process); samples, which this one got;
+        lost (torn, or dropped from a full ring); overflows of the GPU's buffer; problem, for which
+        decoding in the background ended."""
+        return self._ready().text("state")
+
+    def disable(self) -> None:
+        """Stops, and ends the session if nobody shares it. Others go on. Once more does nothing."""
+        pm, thread = self._pm, self._thread
+        if pm and self._started:
+            self._started = False
+            try:
+                pm.call("stop")
+            except _counters.Error:
+                pass  # it ends in any case
+        if thread:
+            self._join()
+        self._pm = None
+        _enabled.discard(self)
+        if pm:
+            pm.close()
+
+
+def passes(metrics: Sequence[str], chip: str | None = None, device_index: int = 0) -> int:
+    """How many passes these metrics take; PM sampling needs 1. Of a chip by its name, else of the
+    device. Not in cupti-python."""
+    import numpy
+
+    host = _counters.Host(
+        chip=chip, profiler="samples", device=None if chip is not None else device_index
+    )
+    return host.passes(numpy.frombuffer(host.config_image(metrics), numpy.uint8))

@@ -1,0 +1,114 @@
+// One device's PM sampling in this process, for all consumers of it.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "libprof/cupti/driver.hpp"
+#include "libprof/cupti/host.hpp"
+#include "libprof/sample/consumer.hpp"
+#include "libprof/sample/pm_session.hpp"
+
+namespace gpuprof::sample {
+
+// The driver and the libcupti of this process. Both stay until it ends.
+struct Platform {
+  cupti::Driver driver;
+  std::shared_ptr<const cupti::HostLibrary> library;
+};
+
+// A sample of an image.
+struct PlacedSample {
+  std::int64_t place = 0;
+  SampleTime time;
+};
+
+class SharedDevice {
+ public:
+  // Who gets samples. Its functions are called with the device's mutex held.
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    virtual void receive(const std::shared_ptr<const cupti::Image>& image,
+                         const std::vector<PlacedSample>& samples, std::size_t populated,
+                         std::size_t lost) = 0;
+    virtual void overflowed() = 0;
+    virtual void fail(const char* why) = 0;
+
+    // The device's.
+    std::optional<ConsumerSettings> settings;
+    bool started = false;
+    bool background = false;
+    bool listens = false;  // also when it has stopped, while there is something left for it
+  };
+
+  // Takes the counters. Throws cupti::Refused.
+  SharedDevice(const Platform& platform, int device);
+  // Nobody listens any more.
+  ~SharedDevice();
+  SharedDevice(const SharedDevice&) = delete;
+  SharedDevice& operator=(const SharedDevice&) = delete;
+
+  void join(Listener& listener);
+  void leave(Listener& listener);
+  void configure(Listener& listener, const ConsumerSettings& settings);
+  void start(Listener& listener, bool background);
+  void stop(Listener& listener);
+  // Gives it, and the others, what the GPU has: at most so many samples.
+  void decode_for(Listener& listener, std::uint32_t most);
+  std::size_t image_bytes(const std::vector<std::string>& metrics, std::uint32_t samples);
+
+  const Platform& platform() const { return platform_; }
+  int device() const { return device_; }
+  const std::string& chip() const { return chip_; }
+  const cupti::Image& available() const { return available_; }
+  std::size_t listeners();
+
+ private:
+  // With the mutex held.
+  std::vector<std::string> metrics_with(const Listener& listener) const;
+  void check(const ConsumerSettings& settings, const std::vector<std::string>& metrics) const;
+  void insist_on_agreement(const Listener& listener, const ConsumerSettings& settings) const;
+  void set_up(const std::vector<std::string>& metrics, const ConsumerSettings& settings);
+  void restart_with(const std::vector<std::string>& metrics, const ConsumerSettings& settings);
+  void start_session();
+  void end_session();
+  void start_over();
+  PmSession& session();
+  PmSession::Decoded pump(std::uint32_t most);
+  void drain();
+  void stop_locked(Listener& listener);
+  bool anybody_started() const;
+  bool anybody_listens() const;
+  std::uint32_t usual_samples();
+  std::chrono::milliseconds rest() const;
+  void decode_in_background();
+
+  const Platform& platform_;
+  const int device_;
+  const std::string chip_;
+  const cupti::Image available_;
+
+  std::mutex mutex_;  // guards the rest
+  std::condition_variable changed_;
+  std::unique_ptr<PmSession> session_;
+  std::vector<Listener*> listeners_;
+  std::vector<std::string> metrics_;          // that the session counts; none: it is not set up
+  std::optional<ConsumerSettings> settings_;  // of the session
+  bool running_ = false;
+  bool first_sample_ = false;  // the next one is the first since the session's start
+  cupti::Image empty_;         // with room for usual_samples_
+  std::uint32_t usual_samples_ = 0;
+  std::shared_ptr<cupti::Image> spare_;
+  std::uint64_t sample_ns_ = 0;  // of the last one
+  bool closing_ = false;
+  std::thread thread_;  // once somebody wanted samples in the background
+};
+
+}  // namespace gpuprof::sample
