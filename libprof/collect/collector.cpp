@@ -86,8 +86,11 @@ void Collector::on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   if (!running()) return;
   const bool enters = call.callbackSite == CUPTI_API_ENTER;
   if (enters && call.symbolName) buffers_.note_launch(call.symbolName, call.correlationId);
-  if (!metrics_ && !tracing_.serial() && !serialized_sampler_) return;
+  if (!metrics_ && !tracing_.serial() && by_context_.empty()) return;
   const KeepErrno keep;
+  if (enters) {
+    for (const auto& each : by_context_) each->launch_begins(call.context);
+  }
   if (metrics_) metrics_->driver_call(id, call);
   if (tracing_.serial() && is_graph_launch(id)) {
     tracing_.graph_launch(enters, metrics_ && metrics_->measures_a_range());
@@ -126,9 +129,7 @@ void Collector::on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resou
       if (metrics_) metrics_->context_ends(resource.context);
       for (const auto& each : by_context_) each->context_ends(resource.context);
       return note_context(id, resource.context);
-    case CUPTI_CBID_RESOURCE_MODULE_LOADED:
-      for (const auto& each : by_context_) each->module_begins(resource.context);
-      return buffers_.add_module(resource);
+    case CUPTI_CBID_RESOURCE_MODULE_LOADED: return buffers_.add_module(resource);
     case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
       for (const auto& each : by_context_) each->module_ends(resource.context);
       return;

@@ -3,6 +3,7 @@
 
 #include <cupti.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -24,7 +25,8 @@ class ContextCollector {
   // In CUPTI's callbacks.
   virtual void context_created(CUcontext context) = 0;
   virtual void context_ends(CUcontext context) = 0;
-  virtual void module_begins(CUcontext context) = 0;
+  // A kernel is about to be launched, on its thread.
+  virtual void launch_begins(CUcontext context) = 0;
   virtual void module_ends(CUcontext context) = 0;
 
   // From the own thread, now and then.
@@ -67,6 +69,7 @@ class CollectorOf : public ContextCollector {
     }
     // At once, so that nothing of what is launched first is missed.
     if (const std::unique_lock lock(calls_, patience); lock) begin(context);
+    waiting_.store(true);
   }
 
   void context_ends(CUcontext handle) final {
@@ -76,12 +79,18 @@ class CollectorOf : public ContextCollector {
     context->ended.store(true);
   }
 
-  // A context of the driver API is not current yet when it is made, which CUPTI can want.
-  void module_begins(CUcontext handle) final {
+  // A context of the driver API is not current yet when it is made, which CUPTI can want; here it
+  // is.
+  void launch_begins(CUcontext handle) final {
+    if (!waiting_.load(std::memory_order_relaxed)) return;
     Context* const context = find(handle);
-    if (!context) return;
     const std::unique_lock lock(calls_, patience);
-    if (lock && context->state == Context::State::waiting) begin(*context);
+    if (!lock) return;
+    if (context && context->state == Context::State::waiting) begin(*context);
+    const std::vector<Context*> contexts = all();
+    waiting_.store(std::ranges::any_of(contexts, [](const Context* each) {
+      return !each->ended.load() && each->state == Context::State::waiting;
+    }));
   }
 
   void module_ends(CUcontext handle) final { read_of(handle); }
@@ -138,6 +147,7 @@ class CollectorOf : public ContextCollector {
     return nullptr;
   }
 
+  std::atomic<bool> waiting_{false};   // a context may be
   mutable std::mutex contexts_mutex_;  // held for no call of CUPTI's
   std::vector<std::unique_ptr<Context>> contexts_;
 };

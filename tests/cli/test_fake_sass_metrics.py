@@ -266,7 +266,7 @@ class Trouble(SassMetricsTest):
         self.assertGreater(len(self.values(self.database())), 0)
 
     def test_refused_until_the_context_is_current(self):
-        """As it is when a program of the driver API loads a module."""
+        """As it is when a program of the driver API launches."""
         _, database = self.count("modules", "first", 20, FAKE_CUPTI_SASS_REFUSE=1)
         self.assertEqual(self.values(database), self.expected(20))
 
