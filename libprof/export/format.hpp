@@ -29,6 +29,8 @@ struct FileFormat {
   std::string_view name;    // of --format
   std::string_view ending;  // ".json"
   std::string_view begins;  // with what each file of it begins, so that -f knows it again
+  // Looks closer where that says too little.
+  bool (*is_one)(const std::string& path) = nullptr;
   std::string_view help;
   std::unique_ptr<FormatWriter> (*make)(TextFile& file, reading::Profile& profile);
 };

@@ -5,13 +5,14 @@
 
 namespace gpuprof::exporting {
 
-extern const FileFormat chrome_format, csv_format, folded_format, perfetto_format,
+extern const FileFormat chrome_format, csv_format, folded_format, perfetto_format, pprof_format,
     speedscope_format;
 
 namespace {
 
-constexpr std::array<const FileFormat*, 5> all_formats{
-    &perfetto_format, &chrome_format, &speedscope_format, &folded_format, &csv_format};
+constexpr std::array<const FileFormat*, 6> all_formats{&perfetto_format,   &chrome_format,
+                                                       &speedscope_format, &folded_format,
+                                                       &pprof_format,      &csv_format};
 
 }  // namespace
 

@@ -66,9 +66,12 @@ std::string beginning(const std::string& path) {
 constexpr char only_profiles[] = "-f replaces profiles, captures and empty files";
 
 // A file whose kind and size are known.
-std::optional<Error> why_not_replaced(const std::string& path, std::string_view begins) {
+std::optional<Error> why_not_replaced(const std::string& path, const FileRules& rules) {
   const std::string head = beginning(path);
-  if (!begins.empty() && head.starts_with(begins)) return std::nullopt;
+  if (!rules.begins.empty() && head.starts_with(rules.begins) &&
+      (!rules.is_one || rules.is_one(path))) {
+    return std::nullopt;
+  }
   if (head.starts_with(wire::capture_magic)) return std::nullopt;
   if (!head.starts_with("SQLite format 3")) {
     return refusal(path + " is neither a profile nor a capture", only_profiles);
@@ -124,7 +127,7 @@ std::optional<Error> why_not_written(const std::string& path, const FileRules& r
       return refusal(path + " exists", "choose another name, or replace it with -f");
     }
     if (status.st_size > 0) {
-      if (auto why = why_not_replaced(path, rules.begins)) return why;
+      if (auto why = why_not_replaced(path, rules)) return why;
     }
   }
   for (const std::string_view suffix : companions) {

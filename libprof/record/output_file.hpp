@@ -19,6 +19,7 @@ struct FileRules {
   bool numbered = false;  // where the name cannot be had: "x-2.sqlite" for "x.sqlite", and so on
   // What `overwrite` may replace besides: files that begin so. Empty: none.
   std::string_view begins = {};
+  bool (*is_one)(const std::string& path) = nullptr;  // and that this says yes of
 };
 
 // A file that is made in a private folder beside its place, takes the place when it is told to, and

@@ -5,6 +5,7 @@ finds in the profile.
 
 import collections
 import csv
+import gzip
 import json
 import os
 import pathlib
@@ -19,7 +20,7 @@ GPUPROF = os.environ.get("GPUPROF", "")
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 CAPTURES = ("vector_add", "torch_step", "two_processes", "streams_graph", "nvtx_threads", "die")
 PREFIX = "CUPTI_ACTIVITY_KIND_"
-ENDINGS = ("json", "pftrace", "speedscope.json", "folded", "csv")
+ENDINGS = ("json", "pftrace", "speedscope.json", "folded", "pb.gz", "csv")
 HOSTILE = 'q"uo\\te;\x01\n\x1b[31m / \u202e' + "x" * 65536
 
 
@@ -201,6 +202,32 @@ class Formats(unittest.TestCase):
             stack, time = line.rsplit(" ", 1)
             yield stack.split(";"), int(time)
 
+    def pprof(self, name):
+        """Of each sample: frames, time, count, labels."""
+        profile = gzip.decompress((self.folder / f"{name}.pb.gz").read_bytes())
+        every = collections.defaultdict(list)
+        for number, value in fields(profile):
+            every[number].append(value)
+        strings = [text.decode("utf-8") for text in every[6]]
+        self.assertEqual(strings[0], "")
+        self.assertEqual(len(set(strings)), len(strings))
+        types = [(strings[one(kind, 1)], strings[one(kind, 2)]) for kind in every[1]]
+        self.assertEqual(types, [("gpu_work", "count"), ("gpu_time", "nanoseconds")])
+        self.assertEqual([strings[number] for number in every[14]], ["gpu_time"])
+        functions = {one(entry, 1): strings[one(entry, 2)] for entry in every[5]}
+        places = {one(entry, 1): functions[one(one(entry, 4), 1)] for entry in every[4]}
+        self.assertEqual(len(places), len(every[4]))
+        self.assertNotIn(0, places)
+        for sample in every[2]:
+            frames = [places[value] for field, value in fields(sample) if field == 1]
+            count, time = (value for field, value in fields(sample) if field == 2)
+            labels = {
+                strings[one(label, 1)]: strings[one(label, 2)]
+                for field, label in fields(sample)
+                if field == 3
+            }
+            yield frames[::-1], time, count, labels
+
     def check_all(self, name):
         work, calls = self.gpu_work(name), self.calls(name)
         kinds = {kind for kind, _, _ in work} | {kind for kind, _, _ in calls}
@@ -224,11 +251,20 @@ class Formats(unittest.TestCase):
         by_name = collections.Counter()
         for _, text, duration in work:
             by_name[text] += duration
-        for stacks in (self.stacks(name), self.folded(name)):
+        samples = list(self.pprof(name))
+        pprof = [(frames, time) for frames, time, _, _ in samples]
+        for stacks in (self.stacks(name), self.folded(name), pprof):
             found = collections.Counter()
             for frames, time in stacks:
                 found[frames[-1]] += time
             self.assertEqual(found, by_name)
+        counts = collections.Counter()
+        for frames, _, count, labels in samples:
+            counts[frames[-1]] += count
+            self.assertLessEqual({"device", "stream"}, set(labels))
+        self.assertEqual(counts, collections.Counter(text for _, text, _ in work))
+        self.assertEqual(sorted((frames, time) for frames, time in self.stacks(name)),
+                         sorted(pprof))  # fmt: skip
         bytes_of = self.rows(
             name,
             "SELECT (SELECT sum(bytes) FROM memcpys WHERE start > 0), "
@@ -360,6 +396,7 @@ class Formats(unittest.TestCase):
         self.assertEqual(sum(int(row["duration_ns"]) for row in rows), total)
         self.assertNotIn("\x1b", (self.folder / "odd.csv").read_text(encoding="utf-8"))
         self.assertIn(HOSTILE, {frames[-1] for frames, _ in self.stacks("odd")})
+        self.assertIn(HOSTILE, {frames[-1] for frames, _, _, _ in self.pprof("odd")})
         every = sum(duration for _, _, duration in self.gpu_work("odd"))
         self.assertEqual(sum(time for _, time in self.folded("odd")), every)
 
@@ -379,6 +416,35 @@ class Formats(unittest.TestCase):
         self.gpuprof("export", profile, "-o", "x.json", "--for", "nvprof", "--kernels", "a", code=5)
         self.assertFalse((self.folder / "x.json").exists())
         self.assertEqual(os.stat(self.folder / "by_name").st_mode & 0o777, 0o600)
+
+    def test_only_own_stacks_are_replaced(self):
+        own = self.folder / "vector_add.folded"
+        written = own.read_bytes()
+        self.assertTrue(written)
+        foreign = (
+            b"GPU notes of mine\n",
+            b"GPU 0;a 5",
+            b"GPU 0;a b\n",
+            b"GPU x;a 5\n",
+            b"GPU 0 5\n",
+            written + b"mine\n",
+            written + b"GPU 0;cut",
+            b"GPU 0;a 5\n\n",
+        )
+        file = self.folder / "foreign.folded"
+        for text in foreign:
+            with self.subTest(text=text[-20:]):
+                file.write_bytes(text)
+                self.gpuprof("export", "vector_add.sqlite", "-f", "-o", file.name, code=21)
+                self.assertEqual(file.read_bytes(), text)
+        file.write_bytes(b"GPU 3;range of mine;kernel<int, 2> 12\n")
+        self.gpuprof("export", "vector_add.sqlite", "-f", "-o", file.name)
+        self.assertEqual(file.read_bytes(), written)
+        other = self.folder / "foreign.pb.gz"
+        other.write_bytes(gzip.compress(b"mine"))
+        kept = other.read_bytes()
+        self.gpuprof("export", "vector_add.sqlite", "-f", "-o", other.name, code=21)
+        self.assertEqual(other.read_bytes(), kept)
 
     def test_profiles_of_nvprof(self):
         for case in sorted((SOURCE / "tests/golden/nvprof").glob("*.json")):

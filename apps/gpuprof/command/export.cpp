@@ -82,8 +82,10 @@ int write_file(Arguments& arguments) {
   }
   reading::ProfileFile file(input);
   if (file.problem()) throw Error(*file.problem());
-  const record::FileRules rules{
-      .overwrite = file_options.overwrite, .mode = file_options.file_mode, .begins = format.begins};
+  const record::FileRules rules{.overwrite = file_options.overwrite,
+                                .mode = file_options.file_mode,
+                                .begins = format.begins,
+                                .is_one = format.is_one};
   Progress progress;
   std::optional<record::OutputFile> made(std::in_place, output, rules);
   const auto show = [&](std::string_view what) { progress.show(what); };
