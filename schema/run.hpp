@@ -66,8 +66,8 @@ inline constexpr Column process_columns[]{
     stored("number", Type::integer,
            "counts the processes of the run from 0; high 32 bits of its correlation ids. A process "
            "whose ids outgrow 32 bits goes on with a number that no row here has"),
-    stored("parentProcessId", Type::i64, "process that made it"),
-    stored("executable", Type::text, "path of the program"),
+    stored("parentProcessId", Type::i64, "process that made it; NULL = not known"),
+    stored("executable", Type::text, "path of the program; NULL = not known"),
     stored("command_line", Type::text,
            "program and arguments, quoted for a shell; NULL with --no-command-line"),
     stored("cupti_version", Type::i64,
@@ -197,6 +197,9 @@ inline constexpr std::array run_keys{
            "what times of the run count from, ns on CUPTI's clock: those of --from and --to, and "
            "relative times of JSON; the earliest kernel, copy, set, API call or NVTX marker, "
            "and where there is none the first sample"},
+    KeyDoc{"imported_from",
+           "the file of another tool that this one was made of by gpuprof import; absent in a "
+           "recording"},
     KeyDoc{"derived_from", "command that took this part out of a file; absent in a recording"},
 };
 

@@ -165,6 +165,15 @@ inline constexpr std::array statistics{
     StatisticInfo{"sass_instructions_lost", Severity::data_loss,
                   "Instructions whose SASS metrics were thrown away because gpuprof did not read "
                   "for so long."},
+    StatisticInfo{"import_unreadable", Severity::data_loss,
+                  "Rows and events of the file that was imported which make no sense: they lack a "
+                  "time, a process or a name, or are more than are kept."},
+    StatisticInfo{"import_values_unreadable", Severity::data_loss,
+                  "Values of the file that was imported which do not fit. They are NULL; the rest "
+                  "of their rows is there."},
+    StatisticInfo{"import_left_out", Severity::notice,
+                  "Rows and events of the file that was imported for which gpuprof has no table, "
+                  "or knows no meaning. DIAGNOSTIC says of what."},
     StatisticInfo{"metrics_overhead_permille", Severity::info,
                   "Share of the run that was spent on metrics, as it was measured, in 1/1000."},
 };

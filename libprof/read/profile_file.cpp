@@ -286,8 +286,9 @@ void ProfileFile::identify() {
   } else if (!has("Version") && (has("StringIds") || has("ENUM_NSYS_EVENT_TYPE") ||
                                  has("META_DATA_EXPORT") || has("TARGET_INFO_GPU"))) {
     format_ = Format::nsight_systems;
-    return fail(path_ + " is an Nsight Systems export, which gpuprof cannot report yet",
-                "\"nsys stats " + path_ + "\" prints its reports");
+    if (damaged_) return fail(path_ + " is an Nsight Systems export, and damaged");
+    return fail(path_ + " is an Nsight Systems export, not a profile of gpuprof or nvprof",
+                "gpuprof import " + path_ + " -o FILE makes a profile of it");
   } else if (kinds > 0) {
     format_ = Format::nvprof;
   } else {
@@ -348,6 +349,10 @@ std::string ProfileFile::description() const {
     case Format::no_database: return "not a database";
   }
   return "";
+}
+
+Database* ProfileFile::nsys_export() {
+  return format_ == Format::nsight_systems && !damaged_ ? &*database_ : nullptr;
 }
 
 Database& ProfileFile::database() {

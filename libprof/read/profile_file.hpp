@@ -63,6 +63,9 @@ class ProfileFile {
 
   // The database as it is. Throws problem().
   store::Database& database();
+  // The same of an export of Nsight Systems, of which nothing can be reported. Null: it is none, or
+  // damaged.
+  store::Database* nsys_export();
 
  private:
   std::string beside(const char* suffix) const;

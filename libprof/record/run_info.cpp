@@ -86,6 +86,14 @@ wire::Frame step_of_run(const std::string& expression) {
   return run_frame(fields);
 }
 
+wire::Frame import_of_run(const std::string& file) {
+  wire::Fields fields;
+  fields.set("gpuprof_version", version);
+  fields.set("wire_version", std::int64_t{wire::version});
+  fields.set("imported_from", file);
+  return run_frame(fields);
+}
+
 wire::Frame end_of_run(pid_t target, int status) {
   wire::Fields fields;
   fields.set("target_process_id", static_cast<std::int64_t>(target));

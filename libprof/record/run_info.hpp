@@ -24,6 +24,8 @@ wire::Frame begin_of_run(const RunInfo& info);
 wire::Frame step_of_run(const std::string& expression);
 // How the target ended; `status` as from waitpid.
 wire::Frame end_of_run(pid_t target, int status);
+// Of a run that another tool recorded in this file. Nothing of this machine is told.
+wire::Frame import_of_run(const std::string& file);
 // Of a run without a target.
 wire::Frame end_of_run();
 

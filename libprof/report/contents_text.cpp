@@ -65,11 +65,14 @@ class Text {
     print_run();
     print_processes();
     for (const Json& device : info_["devices"]) {
-      line("device " + plain(device["id"]),
-           plain(device["name"]) + ", compute capability " + plain(device["compute_capability"]) +
-               ", " +
-               bytes(device["memory_bytes"].is_number() ? device["memory_bytes"].get<std::int64_t>()
-                                                        : 0));
+      std::string text = plain(device["name"]);
+      if (const Json& version = device["compute_capability"]; !version.is_null()) {
+        text += ", compute capability " + plain(version);
+      }
+      if (const Json& memory = device["memory_bytes"]; memory.is_number()) {
+        text += ", " + bytes(memory.get<std::int64_t>());
+      }
+      line("device " + plain(device["id"]), text);
     }
     print_records();
     for (const Json& loss : info_["losses"]) {
@@ -107,6 +110,7 @@ class Text {
 
   void print_run() const {
     line("command", run("command_line"));
+    line("imported", run("imported_from"));
     line("part", run("derived_from"));
     const std::string host = run("host_name"), system = run("operating_system");
     line(host.empty() ? "system" : "host",

@@ -13,10 +13,9 @@ void ProcessWriter::insert(std::int64_t process_id, std::int64_t number,
       "INSERT INTO PROCESS(processId, number, parentProcessId, executable, command_line, "
       "goodbye, salvaged, rank, worldSize, localRank, jobLauncher, job) "
       "VALUES(?1, ?2, ?3, ?4, ?5, 0, 0, ?6, ?7, ?8, ?9, nullif(?10, ''))");
-  insert.bind(1, process_id)
-      .bind(2, number)
-      .bind(3, hello.integer("parent_process_id"))
-      .bind(4, hello.text("executable"));
+  insert.bind(1, process_id).bind(2, number);
+  if (hello.find("parent_process_id")) insert.bind(3, hello.integer("parent_process_id"));
+  if (const auto executable = hello.find("executable")) insert.bind(4, *executable);
   if (const auto command_line = hello.find("command_line")) insert.bind(5, *command_line);
   if (const auto job = wire::job_of(hello)) {
     insert.bind(6, job->rank).bind(9, job->launcher).bind(10, job->id);

@@ -20,6 +20,7 @@ REASONS = {
     "GRAPH_TRACE": {
         "schema/legacy.hpp": "nvprof has an index of the table",
         "libprof/collect/tracing.cpp": "graphs launched by kernels come with it",
+        "libprof/import/nsys.cpp": "a table of Nsight Systems has its name",
     },
     "MEM_DECOMPRESS": {"libprof/collect/tracing.cpp": "spoils kernels that are traced serially"},
 }

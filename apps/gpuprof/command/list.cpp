@@ -21,6 +21,7 @@ namespace gpuprof::app {
   X(truncate_command)       \
   X(finish_command)         \
   X(export_command)         \
+  X(import_file_command)    \
   X(schema_command)         \
   X(help_command)           \
   X(completion_command)     \

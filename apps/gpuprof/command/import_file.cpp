@@ -1,0 +1,98 @@
+// gpuprof import: a profile out of another tool's file.
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+
+#include "apps/gpuprof/command/outcome.hpp"
+#include "apps/gpuprof/command/progress.hpp"
+#include "apps/gpuprof/commands.hpp"
+#include "apps/gpuprof/run/log.hpp"
+#include "libprof/base/printable.hpp"
+#include "libprof/import/import.hpp"
+#include "libprof/launch/file_name.hpp"
+#include "libprof/record/recorder.hpp"
+#include "libprof/record/run_info.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+// Counts in the file, and says, what is not in it.
+void tell(record::Recorder& recorder, Log& log, schema::StatisticName statistic,
+          const importing::Tally& tally, const std::string& what) {
+  if (tally.total() == 0) return;
+  recorder.count(statistic, tally.total());
+  const std::string text = what + ": " + tally.text();
+  recorder.explain(statistic, text);
+  log.say(text);
+}
+
+int import_file(const Options& options) {
+  std::error_code ignored;
+  const std::string output = launch::expand_name(options.output, getpid());
+  if (std::filesystem::equivalent(output, options.input, ignored)) {
+    throw Error("-o names the file that is read", "choose another name", ExitCode::output_failed);
+  }
+  Log log(options, true, getpid());
+  Progress progress;
+  const auto show = [&](std::string_view what) { progress.show(what); };
+  const auto stop = [] { return Progress::interrupted() != 0; };
+  record::Recorder recorder(
+      {.output = output,
+       .files = {.overwrite = options.overwrite, .mode = options.file_mode},
+       .loader = {.live = false,
+                  .indexes = options.indexes,
+                  .message = [&log](std::int64_t process,
+                                    const std::string& text) { log.say_of(process, text); },
+                  .hurried = stop,
+                  .progress = show},
+       .capture = {}});
+  recorder.take(record::import_of_run(options.input));
+  if (!options.step.empty()) recorder.take(record::step_of_run(options.step));
+  importing::NotImported missing;
+  try {
+    missing =
+        importing::import_file({.path = options.input,
+                                .take = [&](wire::Frame frame) { recorder.take(std::move(frame)); },
+                                .progress = show,
+                                .stop = stop});
+  } catch (const importing::Stopped&) {
+    return 128 + Progress::interrupted();
+  }
+  tell(recorder, log, "import_unreadable", missing.unreadable, "left out, as it makes no sense");
+  tell(recorder, log, "import_values_unreadable", missing.values, "values that do not fit");
+  tell(recorder, log, "import_left_out", missing.left_out, "left out, as there is no table for it");
+  recorder.finish();
+  progress.clear();
+  if (!options.quiet) print_outcome(recorder, log);
+  return 0;
+}
+
+std::function<int()> declare(Grammar& grammar) {
+  auto options = std::make_shared<Options>();
+  grammar.take({.name = "file",
+                .to = &options->input,
+                .help = "An SQLite file that \"nsys export --type sqlite\" wrote",
+                .placeholder = "FILE",
+                .required = true});
+  grammar.take_output_options(*options);
+  grammar.require("export-profile");
+  grammar.footer(
+      "\n"
+      "What the file does not tell is NULL in the profile. What makes no sense, and what gpuprof\n"
+      "has no table for, is counted and said. docs/import.md lists what is read.");
+  return [options] { return import_file(*options); };
+}
+
+}  // namespace
+
+extern const Subcommand import_file_command{
+    .name = "import",
+    .usage = "FILE -o FILE",
+    .help = "Make a profile of an export of Nsight Systems",
+    .declare = declare,
+};
+
+}  // namespace gpuprof::app

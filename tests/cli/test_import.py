@@ -1,0 +1,280 @@
+"""gpuprof import: other tools' files become profiles that say the same."""
+# ctest-labels: plain
+
+import contextlib
+import os
+import pathlib
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from nsys_file import BEGIN, PREFIX, NsysFile, global_id, of_profile  # noqa: E402
+
+GPUPROF = os.environ.get("GPUPROF", "")
+SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
+CAPTURES = ("vector_add", "torch_step", "two_processes", "streams_graph", "nvtx_threads")
+
+# What a run is, by its views.
+GPU_WORK = (
+    'SELECT type, name, count(*), sum(duration), sum(bytes), min(start), max("end"), device_id, '
+    "stream_id, process_id FROM gpu_activities WHERE start IS NOT NULL "
+    "GROUP BY type, name, device_id, stream_id, process_id ORDER BY 1, 2, 8, 9, 10"
+)
+API_CALLS = (
+    "SELECT domain, name, count(*), sum(duration), min(start), thread_id, process_id FROM api_calls "
+    "GROUP BY domain, name, thread_id, process_id ORDER BY 1, 2, 6, 7"
+)
+LAUNCHES = (
+    "SELECT a.name, k.name, count(*) FROM kernels AS k JOIN api_calls AS a "
+    "ON a.correlation_id = k.correlation_id WHERE k.start IS NOT NULL AND a.domain = 'runtime' "
+    "GROUP BY 1, 2 ORDER BY 1, 2"
+)
+RANGES = (
+    'SELECT name, domain, kind, depth, start, "end", thread_id, process_id FROM nvtx_ranges '
+    'ORDER BY process_id, start, "end", name, depth, domain'
+)
+
+
+class Import(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+
+    def gpuprof(self, *words, code=0):
+        ran = subprocess.run([GPUPROF, *map(str, words)], cwd=self.folder, text=True,
+                             capture_output=True, timeout=300, check=False)  # fmt: skip
+        self.assertEqual(ran.returncode, code, f"{words}\n{ran.stdout}{ran.stderr}")
+        return ran
+
+    def replay(self, capture):
+        self.gpuprof("replay", SOURCE / f"tests/captures/{capture}.gpcap", "-o",
+                     f"{capture}.sqlite")  # fmt: skip
+
+    def query(self, file, query):
+        with contextlib.closing(sqlite3.connect(self.folder / file)) as connection:
+            return connection.execute(query).fetchall()
+
+    def imported(self, file, **options):
+        ran = self.gpuprof("import", file, "-f", "-o", "run.sqlite", **options)
+        self.assertEqual(self.query("run.sqlite", "PRAGMA integrity_check"), [("ok",)])
+        return ran
+
+
+class Nsys(Import):
+    def file(self):
+        return NsysFile(self.folder / "other.sqlite")
+
+    def kernel(self, file, **values):
+        name = file.string("_Z3foov")
+        row = {"start": 100, "end": 300, "deviceId": 0, "contextId": 1, "streamId": 7,
+               "correlationId": 5, "globalPid": global_id(77), "mangledName": name,
+               "demangledName": name, "shortName": name, "registersPerThread": 32,
+               "gridX": 1, "gridY": 2, "gridZ": 3, "blockX": 4, "blockY": 5, "blockZ": 6,
+               "staticSharedMemory": 8, "dynamicSharedMemory": 16, "localMemoryPerThread": 0,
+               "localMemoryTotal": 0, "gridId": 9}  # fmt: skip
+        file.add(f"{PREFIX}KERNEL", **{**row, **values})
+
+    def test_round_trip(self):
+        for capture in CAPTURES:
+            with self.subTest(capture=capture):
+                self.replay(capture)
+                (self.folder / "other.sqlite").unlink(missing_ok=True)
+                of_profile(self.folder / "other.sqlite", self.folder / f"{capture}.sqlite")
+                ran = self.imported("other.sqlite")
+                self.assertIn("nothing lost", ran.stderr)
+                for query in (GPU_WORK, API_CALLS, LAUNCHES, RANGES):
+                    expected = self.query(f"{capture}.sqlite", query)
+                    self.assertEqual(self.query("run.sqlite", query), expected)
+                self.assertTrue(self.query("run.sqlite", GPU_WORK))
+                for query in (
+                    "SELECT grid, block, registers, static_shared_memory, "
+                    "dynamic_shared_memory, short_name FROM kernels ORDER BY start",
+                    "SELECT kind, src_memory, dst_memory, bytes, start FROM memcpys ORDER BY start",
+                    "SELECT type, duration, stream_id FROM synchronizations ORDER BY start",
+                    "SELECT name, multiprocessors, memory, memory_bandwidth, core_clock, uuid, "
+                    "compute_capability FROM devices ORDER BY device_id, process_id",
+                    "SELECT process_id, executable FROM processes ORDER BY process_id",
+                ):
+                    self.assertEqual(self.query("run.sqlite", query),
+                                     self.query(f"{capture}.sqlite", query))  # fmt: skip
+
+    def test_reports_and_exports(self):
+        self.replay("torch_step")
+        of_profile(self.folder / "other.sqlite", self.folder / "torch_step.sqlite")
+        self.imported("other.sqlite")
+        own = self.gpuprof("-i", "torch_step.sqlite", "--csv").stdout
+        self.assertEqual(self.gpuprof("-i", "run.sqlite", "--csv").stdout.splitlines()[3:],
+                         own.splitlines()[3:])  # fmt: skip
+        self.assertIn("imported", self.gpuprof("info", "run.sqlite").stdout)
+        for ending in ("pftrace", "json", "folded", "pb.gz"):
+            self.gpuprof("export", "run.sqlite", "-o", f"run.{ending}")
+        self.gpuprof("timeline", "run.sqlite")
+        self.gpuprof("slice", "run.sqlite", "--to", "1s", "-o", "part.sqlite")
+
+    def test_what_is_missing_is_null(self):
+        file = self.file()
+        file.connection.executescript(
+            "DROP TABLE TARGET_INFO_SESSION_START_TIME; DROP TABLE ThreadNames;"
+            "DROP TABLE PROCESSES; DROP TABLE NVTX_EVENTS; DROP TABLE TARGET_INFO_GPU;"
+            f"ALTER TABLE {PREFIX}KERNEL DROP COLUMN registersPerThread;"
+        )
+        with contextlib.closing(file.connection.execute("PRAGMA foreign_keys")):
+            pass
+        name = file.string("foo")
+        file.add(f"{PREFIX}KERNEL", start=0, end=10, deviceId=0, contextId=1, streamId=7,
+                 globalPid=global_id(7), demangledName=name, shortName=name, gridX=1, gridY=1,
+                 gridZ=1, blockX=1, blockY=1, blockZ=1, staticSharedMemory=0,
+                 dynamicSharedMemory=0, localMemoryPerThread=0, localMemoryTotal=0,
+                 gridId=1)  # fmt: skip
+        file.close()
+        self.imported("other.sqlite")
+        self.assertEqual(
+            self.query("run.sqlite",
+                       "SELECT name, duration, registers, correlation_id, priority, "
+                       "start > 0 FROM kernels"),
+            [("foo", 10, None, None, None, 1)],
+        )  # fmt: skip
+        self.assertEqual(self.query("run.sqlite", "SELECT count(*) FROM CLOCK"), [(0,)])
+        self.assertEqual(
+            self.query("run.sqlite", "SELECT executable, parent_process_id FROM processes"),
+            [(None, None)],
+        )
+        self.assertEqual(self.query("run.sqlite", "SELECT key FROM RUN WHERE key IN ('host_name', "
+                                    "'environment', 't0_realtime_ns')"), [])  # fmt: skip
+
+    def test_time_of_day(self):
+        file = self.file()
+        file.add("TARGET_INFO_SESSION_START_TIME", utcEpochNs=BEGIN)
+        self.kernel(file)
+        file.close()
+        self.imported("other.sqlite")
+        self.assertEqual(self.query("run.sqlite", "SELECT start FROM kernels"), [(BEGIN + 100,)])
+        self.assertEqual(self.query("run.sqlite", "SELECT realtime - cupti FROM CLOCK"), [(0,)])
+
+    def test_nesting(self):
+        """Ranges that begin or end at the same moment, in whatever order they stand."""
+        file = self.file()
+        thread = global_id(7, 8)
+        spans = [("inner", 0, 5), ("outer", 0, 10), ("last", 5, 10), ("empty", 5, 5),
+                 ("open", 20, None)]  # fmt: skip
+        for name, start, end in spans:
+            file.add("NVTX_EVENTS", start=start, end=end, eventType=59, text=name,
+                     globalTid=thread)  # fmt: skip
+        file.add("NVTX_EVENTS", start=3, end=30, eventType=60, text="long", globalTid=thread,
+                 endGlobalTid=global_id(7, 9))  # fmt: skip
+        file.add("NVTX_EVENTS", start=4, eventType=34, text="mark", globalTid=thread)
+        file.close()
+        self.imported("other.sqlite")
+        found = self.query("run.sqlite", 'SELECT name, kind, depth, "end" - start FROM nvtx_ranges')
+        self.assertEqual(
+            sorted(found, key=str),
+            sorted([("inner", "push_pop", 1, 5), ("outer", "push_pop", 0, 10),
+                    ("last", "push_pop", 1, 5), ("empty", "push_pop", 2, 0),
+                    ("open", "push_pop", 0, None), ("long", "start_end", None, 27)],
+                   key=str),
+        )  # fmt: skip
+        self.assertEqual(self.query("run.sqlite", "SELECT name FROM nvtx_marks"), [("mark",)])
+
+    def test_forged(self):
+        file = self.file()
+        big = 2**63 - 1
+        self.kernel(file)
+        self.kernel(file, start=-5_000_000_000)
+        self.kernel(file, start=300, end=100)
+        self.kernel(file, start="100")  # SQLite makes a number of it
+        self.kernel(file, start=10, end=big)
+        self.kernel(file, end=2.5)
+        self.kernel(file, globalPid="x")
+        self.kernel(file, globalPid=None)
+        self.kernel(file, globalPid=-1)
+        self.kernel(file, deviceId=big, streamId=-7, correlationId=2**40, gridX=2**31,
+                    registersPerThread="many", mangledName=-1, demangledName=2**50,
+                    shortName=b"x")  # fmt: skip
+        copy = {"start": 1, "end": 2, "deviceId": 0, "contextId": 1, "streamId": 7,
+                "globalPid": global_id(77), "bytes": 1}  # fmt: skip
+        file.add(f"{PREFIX}MEMCPY", **copy, copyKind=1, srcKind=99, dstKind=-1)
+        file.add(f"{PREFIX}MEMCPY", **copy, copyKind=11)
+        file.add(f"{PREFIX}RUNTIME", start=1, end=2, eventClass=0, nameId=12345, returnValue=0)
+        file.add(f"{PREFIX}RUNTIME", start=1, end=2, eventClass=0, globalTid=global_id(77, 1),
+                 nameId=file.string("cuda" + "x" * 200), returnValue=0)  # fmt: skip
+        file.add(f"{PREFIX}RUNTIME", start=1, end=2, eventClass=0, globalTid=global_id(77, 1),
+                 nameId=file.string("\x1b[31mcublas"), returnValue=0)  # fmt: skip
+        file.add("NVTX_EVENTS", start=5, end=1, eventType=59, globalTid=global_id(77, 1))
+        file.add("NVTX_EVENTS", start=5, end="x", eventType=59, globalTid=global_id(77, 1))
+        file.add("NVTX_EVENTS", start=5, end=6, eventType="y", globalTid=global_id(77, 1),
+                 text=b"\xff\x00")  # fmt: skip
+        file.add("TARGET_INFO_GPU", vmId=0, id="x", name="a")
+        file.add("TARGET_INFO_GPU", vmId=0, id=2**40, name=5, uuid="GPU-xyz", smCount=-1)
+        for i in range(5000):
+            self.kernel(file, globalPid=global_id(1000 + i))
+        file.close()
+        ran = self.imported("other.sqlite")
+        self.assertNotIn("\x1b", ran.stderr)
+        self.assertIn(f"of {PREFIX}KERNEL", ran.stderr)
+        self.assertIn("1 of unified memory migration", ran.stderr)
+        counts = dict(self.query("run.sqlite",
+                                 "SELECT name, value FROM STATISTIC WHERE name LIKE 'import%'"))  # fmt: skip
+        kernels = self.query("run.sqlite", "SELECT count(*) FROM kernels")[0][0]
+        self.assertEqual(kernels, 3 + 4095)
+        self.assertEqual(counts["import_unreadable"], 7 + (5000 - 4095) + 2 + 2 + 1)
+        self.assertEqual(counts["import_left_out"], 2)
+        self.assertGreater(counts["import_values_unreadable"], 8)
+        odd = self.query("run.sqlite", "SELECT device_id, stream_id, correlation_id, "
+                         "registers FROM kernels WHERE device_id IS NULL")  # fmt: skip
+        self.assertEqual(odd, [(None, None, None, None)])
+        self.gpuprof("-i", "run.sqlite", "--print-gpu-trace")
+        self.assertIn("import_unreadable", str(self.query("run.sqlite", "SELECT * FROM losses")))
+
+    def test_its_sql_is_not_run(self):
+        file = self.file()
+        self.kernel(file)
+        file.connection.execute(f"DROP TABLE {PREFIX}MEMSET")
+        file.connection.execute(
+            f"CREATE VIEW {PREFIX}MEMSET AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 "
+            "FROM n) SELECT i AS start, i AS end, 1 AS globalPid FROM n"
+        )
+        file.close()
+        self.gpuprof("import", "other.sqlite", "-o", "run.sqlite", code=20)
+        self.assertFalse((self.folder / "run.sqlite").exists())
+
+    def test_other_files(self):
+        self.replay("vector_add")
+        ran = self.gpuprof("import", "vector_add.sqlite", "-o", "run.sqlite", code=20)
+        self.assertIn("needs no import", ran.stderr)
+        (self.folder / "a.nsys-rep").write_bytes(b"x")
+        ran = self.gpuprof("import", "a.nsys-rep", "-o", "run.sqlite", code=20)
+        self.assertIn("nsys export --type sqlite a.nsys-rep", ran.stderr)
+        self.gpuprof("import", "missing.sqlite", "-o", "run.sqlite", code=20)
+        self.assertEqual(self.gpuprof("import", "a.nsys-rep", code=5).stdout, "")
+        self.assertFalse((self.folder / "run.sqlite").exists())
+
+    def test_files_are_kept(self):
+        file = self.file()
+        self.kernel(file)
+        file.close()
+        before = (self.folder / "other.sqlite").read_bytes()
+        self.gpuprof("import", "other.sqlite", "-f", "-o", "other.sqlite", code=21)
+        kept = self.folder / "run.sqlite"
+        kept.write_text("mine")
+        self.gpuprof("import", "other.sqlite", "-o", "run.sqlite", code=21)
+        self.gpuprof("import", "other.sqlite", "-f", "-o", "run.sqlite", code=21)
+        self.assertEqual(kept.read_text(), "mine")
+        kept.unlink()
+        self.gpuprof("import", "other.sqlite", "-o", "run.sqlite")
+        self.assertEqual(kept.stat().st_mode & 0o777, 0o600)
+        self.assertEqual((self.folder / "other.sqlite").read_bytes(), before)
+        ran = self.gpuprof("-i", "other.sqlite", code=20)
+        self.assertIn("gpuprof import other.sqlite", ran.stderr)
+        size = len(before)
+        (self.folder / "other.sqlite").write_bytes(before[: size // 2])
+        self.gpuprof("import", "other.sqlite", "-f", "-o", "run.sqlite", code=20)
+
+
+if __name__ == "__main__":
+    unittest.main()
