@@ -66,5 +66,6 @@ TEST_CASE("of the run stays what tells of no person and no place") {
     if (condition.find("'" + std::string(key.key) + "'") == condition.npos) go.emplace(key.key);
   }
   CHECK(go == std::set<std::string>{"command_line", "gpuprof_command_line", "working_directory",
-                                    "host_name", "boot_id", "environment", "derived_from"});
+                                    "host_name", "boot_id", "environment", "imported_from",
+                                    "derived_from"});
 }
