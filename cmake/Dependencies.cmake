@@ -47,6 +47,17 @@ add_library(gpuprof_iberty INTERFACE)
 target_include_directories(gpuprof_iberty SYSTEM INTERFACE ${GPUPROF_IBERTY_INCLUDE})
 target_link_libraries(gpuprof_iberty INTERFACE ${GPUPROF_IBERTY_LIBRARY})
 
+# zlib unpacks traces of other tools.
+gpuprof_find_header(GPUPROF_ZLIB_INCLUDE zlib.h)
+gpuprof_find_header(GPUPROF_ZLIB_CONFIG_INCLUDE zconf.h)
+find_library(GPUPROF_ZLIB_LIBRARY NAMES libz.a z)
+if(NOT GPUPROF_ZLIB_INCLUDE OR NOT GPUPROF_ZLIB_CONFIG_INCLUDE OR NOT GPUPROF_ZLIB_LIBRARY)
+  message(FATAL_ERROR "zlib is missing: install zlib1g-dev, or run scripts/setup")
+endif()
+add_library(gpuprof_zlib INTERFACE)
+target_include_directories(gpuprof_zlib SYSTEM INTERFACE ${GPUPROF_ZLIB_INCLUDE})
+target_link_libraries(gpuprof_zlib INTERFACE ${GPUPROF_ZLIB_LIBRARY})
+
 gpuprof_find_header(GPUPROF_CLI11_INCLUDE CLI/CLI.hpp)
 if(NOT GPUPROF_CLI11_INCLUDE)
   message(FATAL_ERROR "CLI11 is missing: install libcli11-dev, or run scripts/setup")

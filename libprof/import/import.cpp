@@ -1,10 +1,32 @@
 #include "libprof/import/import.hpp"
 
+#include <string>
+#include <string_view>
+
 #include "libprof/base/error.hpp"
+#include "libprof/import/kineto.hpp"
 #include "libprof/import/nsys.hpp"
+#include "libprof/import/text_stream.hpp"
 #include "libprof/read/profile_file.hpp"
 
 namespace gpuprof::importing {
+namespace {
+
+// Of a file that cannot be opened: no, and whoever reads it says why.
+bool is_json(const std::string& path) {
+  try {
+    TextStream text(path);
+    std::string_view begins = text.beginning();
+    constexpr std::string_view mark = "\xef\xbb\xbf";
+    if (begins.starts_with(mark)) begins.remove_prefix(mark.size());
+    const std::size_t first = begins.find_first_not_of(" \t\r\n");
+    return first != std::string_view::npos && (begins[first] == '{' || begins[first] == '[');
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
 
 NotImported import_file(const Job& job) {
   if (job.path.ends_with(".nsys-rep") || job.path.ends_with(".qdrep")) {
@@ -12,6 +34,7 @@ NotImported import_file(const Job& job) {
                 "nsys export --type sqlite " + job.path + " writes a file that can be imported",
                 ExitCode::import_failed);
   }
+  if (is_json(job.path)) return import_kineto(job);
   reading::ProfileFile file(job.path);
   if (store::Database* database = file.nsys_export()) return import_nsys(*database, job);
   if (file.problem()) throw Error(*file.problem());

@@ -12,7 +12,7 @@
 -- max_blocks_per_multiprocessor INTEGER [count]: blocks on a multiprocessor, at most
 -- max_registers_per_multiprocessor INTEGER [count]: 32-bit registers of a multiprocessor
 -- max_shared_memory_per_multiprocessor INTEGER [bytes]: shared memory of a multiprocessor, at most
--- uuid TEXT: UUID as nvidia-smi prints it
+-- uuid TEXT: UUID as nvidia-smi prints it; NULL = not known
 -- is_mig INTEGER: 1 = cut into MIG instances
 -- is_visible INTEGER: 1 = CUDA_VISIBLE_DEVICES lets the process see it
 -- process_id INTEGER: process that saw it
@@ -29,9 +29,10 @@ SELECT d.id AS device_id,
        d.maxBlocksPerMultiprocessor AS max_blocks_per_multiprocessor,
        d.maxRegistersPerMultiprocessor AS max_registers_per_multiprocessor,
        d.maxSharedMemoryPerMultiprocessor AS max_shared_memory_per_multiprocessor,
+       CASE WHEN d.uuid IS NOT NULL THEN
        'GPU-' || lower(substr(hex(d.uuid), 1, 8) || '-' || substr(hex(d.uuid), 9, 4) || '-' ||
                        substr(hex(d.uuid), 13, 4) || '-' || substr(hex(d.uuid), 17, 4) || '-' ||
-                       substr(hex(d.uuid), 21)) AS uuid,
+                       substr(hex(d.uuid), 21)) END AS uuid,
        d.isMigEnabled AS is_mig,
        d.isCudaVisible AS is_visible,
        d.processId AS process_id

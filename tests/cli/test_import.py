@@ -2,8 +2,11 @@
 # ctest-labels: plain
 
 import contextlib
+import gzip
+import json
 import os
 import pathlib
+import random
 import sqlite3
 import subprocess
 import sys
@@ -35,6 +38,11 @@ LAUNCHES = (
 RANGES = (
     'SELECT name, domain, kind, depth, start, "end", thread_id, process_id FROM nvtx_ranges '
     'ORDER BY process_id, start, "end", name, depth, domain'
+)
+# A trace has no place for ranges that were never closed, and tells no kinds.
+CLOSED_RANGES = (
+    'SELECT name, domain, start, "end", thread_id, process_id FROM nvtx_ranges '
+    'WHERE "end" IS NOT NULL ORDER BY process_id, start, "end", name, domain'
 )
 
 
@@ -274,6 +282,234 @@ class Nsys(Import):
         size = len(before)
         (self.folder / "other.sqlite").write_bytes(before[: size // 2])
         self.gpuprof("import", "other.sqlite", "-f", "-o", "run.sqlite", code=20)
+
+
+class Kineto(Import):
+    """Traces of PyTorch's profiler."""
+
+    maxDiff = None
+
+    def trace(self, events, name="trace.json", **head):
+        base = {"schemaVersion": 1, "displayTimeUnit": "ms", "baseTimeNanoseconds": BEGIN}
+        text = json.dumps({**base, **head, "traceEvents": events}).encode()
+        (self.folder / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+
+    def call(self, **values):
+        return {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 4242,
+                "tid": 4243, "ts": 10.125, "dur": 5.5,
+                "args": {"External id": 1, "cbid": 211, "correlation": 7}, **values}  # fmt: skip
+
+    def kernel(self, args=None, **values):
+        return {"ph": "X", "cat": "kernel", "name": "void foo<int>(int)", "pid": 0, "tid": 7,
+                "ts": 20.001, "dur": 3.25,
+                "args": {"External id": 1, "queued": 0, "device": 0, "context": 1, "stream": 7,
+                         "correlation": 7, "registers per thread": 32, "shared memory": 16,
+                         "blocks per SM": 0.5, "warps per SM": 2, "grid": [1, 2, 3],
+                         "block": [32, 1, 1], "est. achieved occupancy %": 3,
+                         **(args or {})},
+                **values}  # fmt: skip
+
+    def test_round_trip(self):
+        for capture in CAPTURES:
+            with self.subTest(capture=capture):
+                self.replay(capture)
+                self.gpuprof("export", f"{capture}.sqlite", "-f", "-o", "trace.json")
+                text = (self.folder / "trace.json").read_bytes()
+                (self.folder / "trace.json.gz").write_bytes(gzip.compress(text))
+                for name in ("trace.json", "trace.json.gz"):
+                    ran = self.imported(name)
+                    self.assertIn("nothing lost", ran.stderr)
+                    for query in (GPU_WORK, API_CALLS, LAUNCHES, CLOSED_RANGES):
+                        expected = self.query(f"{capture}.sqlite", query)
+                        self.assertEqual(self.query("run.sqlite", query), expected)
+                    for query in (
+                        "SELECT grid, block, registers FROM kernels ORDER BY start",
+                        "SELECT kind, bytes, start FROM memcpys ORDER BY start",
+                        "SELECT type, start, duration, stream_id FROM synchronizations "
+                        "ORDER BY start, duration",
+                    ):
+                        self.assertEqual(self.query("run.sqlite", query),
+                                         self.query(f"{capture}.sqlite", query))  # fmt: skip
+
+    def test_fields(self):
+        copy = {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD (Pageable -> Device)",
+                "pid": 0, "tid": 7, "ts": 30, "dur": 1.5,
+                "args": {"device": 0, "context": 1, "stream": 7, "correlation": 8,
+                         "bytes": 4096, "memory bandwidth (GB/s)": 2.7}}  # fmt: skip
+        fill = {**copy, "cat": "gpu_memset", "name": "Memset (Device)", "ts": 32}
+        wait = {"ph": "X", "cat": "cuda_sync", "name": "Stream Sync", "pid": 0, "tid": 7,
+                "ts": 33, "dur": 2, "args": {"cuda_sync_kind": "Stream Sync", "stream": -1,
+                                             "correlation": 9, "device": 0, "context": 1}}  # fmt: skip
+        self.trace(
+            [
+                {"ph": "M", "name": "process_name", "pid": 4242, "args": {"name": "python"}},
+                self.kernel(),  # before any event says which process it is
+                copy, fill, wait,
+                {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 4242,
+                 "tid": 4243, "ts": 1, "dur": 100, "args": {}},
+                {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 4242, "tid": 4243, "ts": 1,
+                 "dur": 50, "args": {"Input Dims": [[1, 2], [3]], "Sequence number": 4}},
+                {"ph": "X", "cat": "cpu_op", "name": "aten::inner", "pid": 4242, "tid": 4243,
+                 "ts": 1, "dur": 50},
+                self.call(),
+                self.call(cat="cuda_driver", name="cuLaunchKernel", args={"cbid": 307}),
+                self.call(name="cudaNewCall", ts=11, args={"cbid": 211, "correlation": 70}),
+                {"ph": "s", "id": 7, "pid": 4242, "tid": 4243, "ts": 10, "cat": "ac2g",
+                 "name": "ac2g"},
+                {"ph": "X", "cat": "gpu_user_annotation", "name": "x", "pid": 0, "tid": 7,
+                 "ts": 1, "dur": 1},
+                {"ph": "X", "cat": "Trace", "ts": 1, "dur": 200, "pid": "Spans", "tid": "x",
+                 "name": "PyTorch Profiler (0)"},
+                {"ph": "i", "s": "t", "name": "[memory]", "cat": "cpu_instant_event", "pid": 4242,
+                 "tid": 1, "ts": 3, "args": {"Bytes": 5}},
+            ],
+            deviceProperties=[{"id": 0, "name": "NVIDIA H100", "totalGlobalMem": 80 << 30,
+                               "computeMajor": 9, "computeMinor": 0, "numSms": 132,
+                               "warpSize": 32, "maxThreadsPerBlock": 1024}],
+            distributedInfo={"backend": "nccl", "rank": 3, "world_size": 8},
+        )  # fmt: skip
+        ran = self.imported("trace.json")
+        self.assertEqual(
+            self.query("run.sqlite",
+                       "SELECT name, start, duration, grid, block, registers, static_shared_memory, "
+                       "device_id, context_id, stream_id, process_id FROM kernels"),
+            [("void foo<int>(int)", BEGIN + 20001, 3250, "(1,2,3)", "(32,1,1)", 32, None, 0, 1, 7,
+              4242)],
+        )  # fmt: skip
+        self.assertEqual(
+            self.query("run.sqlite",
+                       "SELECT kind, src_memory, dst_memory, bytes, start, is_async FROM memcpys"),
+            [("HtoD", "Pageable", "Device", 4096, BEGIN + 30000, None)],
+        )  # fmt: skip
+        self.assertEqual(self.query("run.sqlite", "SELECT bytes, memory, value FROM memsets"),
+                         [(4096, "Device", None)])  # fmt: skip
+        self.assertEqual(
+            self.query("run.sqlite", "SELECT type, stream_id, duration FROM synchronizations"),
+            [("stream synchronize", None, 2000)],
+        )
+        self.assertEqual(
+            self.query("run.sqlite", "SELECT name, domain, depth, thread_id FROM nvtx_ranges "
+                       "ORDER BY domain, depth, name"),
+            [("ProfilerStep#1", None, 0, 4243), ("aten::mm", "cpu_op", 0, 4243),
+             ("aten::inner", "cpu_op", 1, 4243)],
+        )  # fmt: skip
+        calls = self.query("run.sqlite", "SELECT domain, name, cbid, correlation_id, return_value "
+                           "FROM api_calls ORDER BY start, domain")  # fmt: skip
+        self.assertEqual(calls[0], ("driver", "cuLaunchKernel", 307, None, None))
+        self.assertEqual(calls[1], ("runtime", "cudaLaunchKernel", 211, 7, None))
+        self.assertEqual(calls[2][:2], ("runtime", "cudaNewCall"))
+        self.assertNotEqual(calls[2][2], 211)
+        self.assertEqual(self.query("run.sqlite", "SELECT name, multiprocessors, memory, uuid, "
+                                    "compute_capability FROM devices"),
+                         [("NVIDIA H100", 132, 80 << 30, None, "9.0")])  # fmt: skip
+        self.assertEqual(self.query("run.sqlite", "SELECT rank, world_size FROM processes"),
+                         [(3, 8)])  # fmt: skip
+        self.assertEqual(self.query("run.sqlite", "SELECT realtime - cupti FROM CLOCK"), [(0,)])
+        for left_out in ("gpu_user_annotation", "Trace", "cpu_instant_event"):
+            self.assertIn(f"1 of {left_out}", ran.stderr)
+        self.assertNotIn("ac2g", ran.stderr)
+        self.assertIn("nothing lost", ran.stderr)
+        self.gpuprof("-i", "run.sqlite", "--print-gpu-trace", "--print-nvtx-summary")
+
+    def test_old_traces(self):
+        """Without a base, in an array, with times of day or from zero."""
+        text = json.dumps([self.kernel(cat="Kernel", ts="@", pid=1)])
+        text = "\ufeff " + text.replace('"@"', "1700000000000001.125")
+        (self.folder / "trace.json").write_text(text, encoding="utf-8")
+        self.imported("trace.json")
+        self.assertEqual(self.query("run.sqlite", "SELECT start FROM kernels"),
+                         [(1700000000000001125,)])  # fmt: skip
+        text = json.dumps([self.kernel(ts="@"), self.call(ts=0)]).replace('"@"', "1.7e0")
+        (self.folder / "trace.json").write_text(text)
+        self.imported("trace.json")
+        (kernel,), (call,) = (self.query("run.sqlite", f"SELECT start FROM {table}")[0]
+                              for table in ("kernels", "api_calls"))  # fmt: skip
+        self.assertEqual(kernel - call, 1700)
+        self.assertEqual(self.query("run.sqlite", "SELECT * FROM CLOCK"), [])
+
+    def test_forged(self):
+        big = 10**30
+        odd = [
+            self.kernel(ts=-(10**9) * 10**9), self.kernel(dur=-1), self.kernel(ts="x"),
+            self.kernel(ts=None), self.kernel(dur=big), self.kernel(ts=True), self.call(pid="x"),
+            self.call(pid=-5), self.call(pid=2**40), self.call(name=""), self.call(name="x" * 500),
+            self.kernel({"process": -1}),
+        ]  # fmt: skip
+        values = [
+            self.kernel({"device": big, "stream": "seven", "correlation": -3, "grid": [1, "x"],
+                         "block": [True, 2.5, 2**40, 5, 6], "registers per thread": {"a": 1}}),
+            self.call(tid=2**63, args={"cbid": -1, "correlation": 2**50}),
+            self.call(tid="x", args=[1, [2]]),
+        ]  # fmt: skip
+        other = [{"ph": "X", "cat": f"\x1b[31m{i}"} for i in range(1000)]
+        other += [{}, {"ph": 5, "cat": None, "args": None}, {"ph": "X", "cat": ["kernel"]}, []]
+        self.trace([*odd, *values, *other, 7, "x", None], deviceProperties=[{"id": "x"}, 5, {}])
+        ran = self.imported("trace.json")
+        self.assertNotIn("\x1b", ran.stderr)
+        self.assertLess(len(ran.stderr), 5000)
+        counts = dict(self.query("run.sqlite",
+                                 "SELECT name, value FROM STATISTIC WHERE name LIKE 'import%'"))  # fmt: skip
+        self.assertEqual(counts["import_unreadable"], len(odd))
+        self.assertEqual(counts["import_left_out"], 1003)
+        self.assertGreaterEqual(counts["import_values_unreadable"], 10)
+        self.assertEqual(self.query("run.sqlite", "SELECT grid_x, block_x, block_y, block_z, "
+                                    "device_id FROM kernels"),
+                         [(1, None, None, None, None)])  # fmt: skip
+        self.gpuprof("-i", "run.sqlite", "--print-gpu-trace", "--print-api-trace")
+
+    def test_bad_texts(self):
+        self.trace([self.kernel(), self.call()], "whole.json.gz")
+        packed = (self.folder / "whole.json.gz").read_bytes()
+        text = gzip.decompress(packed)
+        self.imported("whole.json.gz")
+        cases = {
+            "cut.json.gz": (packed[: len(packed) // 2], "cut off"),
+            "head.json.gz": (packed[:12], None),
+            "damaged.json.gz": (packed[:40] + b"\xff" * 40 + packed[80:], None),
+            "sum.json.gz": (packed[:-6] + b"\0\0" + packed[-4:], "damaged"),
+            "behind.json.gz": (packed + b"\x1f\x8b", None),
+            "cut.json": (text[:-20], "cut off"),
+            "comma.json": (text[:-2] + b",,}", "no JSON from byte"),
+            "bytes.json": (text.replace(b"void", b"\xff\xfe"), "no JSON from byte"),
+            "deep.json": (b"[" * 100_000, "nests deeper"),
+            "deep_args.json": (b'[{"args":' + b'{"a":' * 100_000, "nests deeper"),
+            "long.json": (b'{"a":"' + b"x" * (17 << 20) + b'"}', "16 MiB"),
+            "number.json": (b"[" + b"1" * (17 << 20) + b"]", "16 MiB"),
+            "infinite.json": (b'[{"ts":1e999}]', "no JSON"),
+            "empty.json": (b"{}", "no traceEvents"),
+            "other.json": (b'{"traceEvents": {"a": 1}}', "no traceEvents"),
+        }
+        for name, (content, words) in cases.items():
+            with self.subTest(name=name):
+                (self.folder / name).write_bytes(content)
+                (self.folder / "run.sqlite").unlink(missing_ok=True)
+                ran = self.gpuprof("import", name, "-o", "run.sqlite", code=20)
+                self.assertIn(words or name, ran.stderr)
+                self.assertFalse((self.folder / "run.sqlite").exists())
+        # Several files of gzip in a row are one.
+        half = len(text) // 2
+        (self.folder / "two.json.gz").write_bytes(gzip.compress(text[:half])
+                                                  + gzip.compress(text[half:]))  # fmt: skip
+        self.imported("two.json.gz")
+        self.assertEqual(self.query("run.sqlite", "SELECT count(*) FROM kernels"), [(1,)])
+
+    def test_random_damage(self):
+        """Whatever bytes are changed: an error or a sound profile."""
+        self.trace([self.kernel(), self.call(), self.kernel(ts=50)])
+        text = (self.folder / "trace.json").read_bytes()
+        choice = random.Random(7)
+        for _ in range(60):
+            damaged = bytearray(text)
+            for _ in range(choice.randint(1, 4)):
+                damaged[choice.randrange(len(damaged))] = choice.choice(b'"{}[],:0-9.eE\\x')
+            (self.folder / "damaged.json").write_bytes(damaged)
+            ran = subprocess.run([GPUPROF, "import", "damaged.json", "-f", "-o", "run.sqlite"],
+                                 cwd=self.folder, capture_output=True, text=True, timeout=300,
+                                 check=False)  # fmt: skip
+            self.assertIn(ran.returncode, (0, 20), f"{bytes(damaged)}\n{ran.stderr}")
+            if ran.returncode == 0:
+                found = self.query("run.sqlite", "PRAGMA integrity_check")
+                self.assertEqual(found, [("ok",)])
 
 
 if __name__ == "__main__":

@@ -72,11 +72,12 @@ int import_file(const Options& options) {
 
 std::function<int()> declare(Grammar& grammar) {
   auto options = std::make_shared<Options>();
-  grammar.take({.name = "file",
-                .to = &options->input,
-                .help = "An SQLite file that \"nsys export --type sqlite\" wrote",
-                .placeholder = "FILE",
-                .required = true});
+  grammar.take(
+      {.name = "file",
+       .to = &options->input,
+       .help = "What \"nsys export --type sqlite\" or PyTorch's profiler (.json, .json.gz) wrote",
+       .placeholder = "FILE",
+       .required = true});
   grammar.take_output_options(*options);
   grammar.require("export-profile");
   grammar.footer(
@@ -91,7 +92,7 @@ std::function<int()> declare(Grammar& grammar) {
 extern const Subcommand import_file_command{
     .name = "import",
     .usage = "FILE -o FILE",
-    .help = "Make a profile of an export of Nsight Systems",
+    .help = "Make a profile of a file of Nsight Systems or PyTorch",
     .declare = declare,
 };
 

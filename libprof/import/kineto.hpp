@@ -1,0 +1,10 @@
+// A trace of PyTorch's profiler (Kineto), or one that gpuprof export wrote like it.
+#pragma once
+
+#include "libprof/import/import.hpp"
+
+namespace gpuprof::importing {
+
+NotImported import_kineto(const Job& job);
+
+}  // namespace gpuprof::importing

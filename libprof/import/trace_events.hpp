@@ -1,0 +1,51 @@
+// Traces in Chrome's format, as PyTorch's profiler writes them: JSON, event by event.
+//
+// Nothing is kept of an event when the next one comes. Numbers are read by their digits: a double
+// holds no ns since 1970.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libprof/import/text_stream.hpp"
+
+namespace gpuprof::importing {
+
+struct TraceEvent {
+  std::string phase, category, name;
+  std::optional<std::int64_t> start, duration;  // ns
+  std::optional<std::int64_t> process, thread;
+  // Arguments.
+  std::optional<std::int64_t> device, context, stream, correlation, bytes, registers, callback,
+      graph, graph_node, of_process;
+  std::array<std::optional<std::int64_t>, 3> grid, block;
+  std::string domain, wait;
+  std::uint32_t odd_values = 0;  // that are no numbers where one has to be
+};
+
+struct TraceDevice {
+  std::string name;
+  std::optional<std::int64_t> id, memory, major, minor, threads_per_block, registers_per_block,
+      warp_size, shared_memory_per_block, multiprocessors, registers, shared_memory;
+};
+
+// What stands around the events. In a trace of Kineto it comes before them.
+struct TraceHead {
+  std::optional<std::int64_t> base, rank, world_size;
+  std::vector<TraceDevice> devices;
+  std::string made_by;
+};
+
+// Calls `take` for each event until it says false. What is wrong with the text; empty: nothing.
+std::string read_trace_events(TextStream& text, TraceHead& head,
+                              const std::function<bool(TraceEvent&)>& take);
+
+// "12.345" us -> 12345 ns, by its digits. Nothing: it is no number, or too large.
+std::optional<std::int64_t> nanoseconds(std::string_view microseconds);
+
+}  // namespace gpuprof::importing
