@@ -23,7 +23,7 @@ constexpr std::int64_t unknown_base = 1'000'000'000;
 // Old traces have times since 1970. No run takes three years.
 constexpr std::int64_t since_1970 = 100'000'000'000'000'000;
 // In traces of gpuprof, small process ids are moved out of the way of devices' numbers.
-constexpr std::int64_t moved = 1'000'000'000, most_devices = 1024;
+constexpr std::int64_t moved = 1'000'000'000, most_moved = 1024;
 constexpr std::string_view own_name = "gpuprof";
 
 enum class Kind { kernel, copy, set, graph, runtime, driver, wait, range, other };
@@ -139,7 +139,7 @@ class Kineto {
 
   std::optional<std::int64_t> host_of(std::optional<std::int64_t> id) const {
     if (!id || *id < 0 || *id > UINT32_MAX) return std::nullopt;
-    const bool was_moved = head_.made_by == own_name && *id >= moved && *id < moved + most_devices;
+    const bool was_moved = head_.made_by == own_name && *id >= moved && *id < moved + most_moved;
     return was_moved ? *id - moved : *id;
   }
 

@@ -33,7 +33,7 @@ constexpr std::int64_t thread_of(std::int64_t global) { return global & 0xffffff
 constexpr std::int64_t nvtx_mark = 34, nvtx_push_pop = 59, nvtx_start_end = 60, nvtx_domain = 75;
 // CUPTI_ACTIVITY_KIND_MEMCPY.copyKind: from here on, pages of unified memory that moved.
 constexpr std::int64_t first_unified_copy = 11;
-constexpr std::int64_t most_devices = 1024;
+constexpr std::int64_t most_gpus = 1024;
 
 // `first` are columns that have no one of theirs.
 template <class Kind>
@@ -377,7 +377,7 @@ void Nsys::read_devices() {
   std::vector<std::string_view> theirs{"id", "cuDevice"};
   for (const Column& column : nsys::device_columns) theirs.push_back(column.theirs);
   NsysRows rows(database_, table, theirs);
-  for (std::int64_t i = 0; i < most_devices && rows.step(); ++i) {
+  for (std::int64_t i = 0; i < most_gpus && rows.step(); ++i) {
     const auto gpu = rows.number(0);
     if (!gpu) {
       not_imported_.unreadable.add(table);

@@ -22,42 +22,42 @@ Error unreadable(const std::string& path, const std::string& why) {
   return Error(path + ": " + why, "", ExitCode::import_failed);
 }
 
-// How long the words and quoted texts of JSON are.
-class WordLength {
- public:
-  // False: one is too long.
-  bool takes(std::string_view text) {
-    for (const char c : text) {
-      if (quoted_) {
-        if (escaped_) {
-          escaped_ = false;
-        } else if (c == '\\') {
-          escaped_ = true;
-        } else if (c == '"') {
-          quoted_ = false;
-        }
-        if (++length_ > TextStream::longest_word) return false;
-      } else if (c == '"') {
-        quoted_ = true;
-        length_ = 0;
-      } else if (c == ',' || c == ':' || c == '{' || c == '}' || c == '[' || c == ']' || c == ' ' ||
-                 c == '\n') {
-        length_ = 0;
-      } else if (++length_ > TextStream::longest_word) {
-        return false;
-      }
-    }
-    return true;
-  }
-
- private:
-  bool quoted_ = false, escaped_ = false;
-  std::size_t length_ = 0;
-};
-
 }  // namespace
 
 class TextStream::Buffer : public std::streambuf {
+  // How long the words and quoted texts of JSON are.
+  class WordLength {
+   public:
+    // False: one is too long.
+    bool takes(std::string_view text) {
+      for (const char c : text) {
+        if (quoted_) {
+          if (escaped_) {
+            escaped_ = false;
+          } else if (c == '\\') {
+            escaped_ = true;
+          } else if (c == '"') {
+            quoted_ = false;
+          }
+          if (++length_ > TextStream::longest_word) return false;
+        } else if (c == '"') {
+          quoted_ = true;
+          length_ = 0;
+        } else if (c == ',' || c == ':' || c == '{' || c == '}' || c == '[' || c == ']' ||
+                   c == ' ' || c == '\n') {
+          length_ = 0;
+        } else if (++length_ > TextStream::longest_word) {
+          return false;
+        }
+      }
+      return true;
+    }
+
+   private:
+    bool quoted_ = false, escaped_ = false;
+    std::size_t length_ = 0;
+  };
+
  public:
   explicit Buffer(const std::string& path)
       : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
