@@ -88,8 +88,11 @@ void Collector::on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   if (enters && call.symbolName) buffers_.note_launch(call.symbolName, call.correlationId);
   if (!metrics_ && !tracing_.serial() && by_context_.empty()) return;
   const KeepErrno keep;
-  if (enters) {
-    for (const auto& each : by_context_) each->launch_begins(call.context);
+  if (is_module_unload(id)) {
+    for (const auto& each : by_context_) {
+      if (enters) each->module_ends(call.context);
+    }
+    return;
   }
   if (metrics_) metrics_->driver_call(id, call);
   if (tracing_.serial() && is_graph_launch(id)) {

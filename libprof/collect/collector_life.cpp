@@ -190,10 +190,12 @@ void Collector::prepare_sass_metrics() {
     return stream_.tell("warning", "no SASS metrics: " + cupti_.path + " has none");
   }
   load_perfworks(cupti_);
-  // Beside CONCURRENT_KERNEL nothing is counted, and CUPTI does not say so (13.5, H200).
-  tracing_.measured_beside(true);
+  {
+    const std::lock_guard lock(loader_);
+    find_driver();
+  }
   by_context_.push_back(std::make_unique<SassCounter>(
-      cupti_, channel_, std::move(*wanted), [this] { tracing_.leave_kernels_out(); },
+      cupti_, channel_, std::move(*wanted),
       [this](std::string_view text) { stream_.tell("warning", text); }));
 }
 

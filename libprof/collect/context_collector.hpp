@@ -3,7 +3,6 @@
 
 #include <cupti.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -25,12 +24,12 @@ class ContextCollector {
   // In CUPTI's callbacks.
   virtual void context_created(CUcontext context) = 0;
   virtual void context_ends(CUcontext context) = 0;
-  // A kernel is about to be launched, on its thread.
-  virtual void launch_begins(CUcontext context) = 0;
+  // A module is to be unloaded, or is being: when CUPTI tells of the latter, some of what it had is
+  // gone.
   virtual void module_ends(CUcontext context) = 0;
 
   // From the own thread, now and then.
-  virtual void watch() = 0;
+  virtual void watch() {}
   // When the GPU is idle. The target may go on, and nothing more is collected of it.
   virtual void finish() = 0;
 
@@ -42,8 +41,7 @@ struct KnownContext {
   std::uint32_t id = 0;
   std::uint32_t device = 0;
   std::atomic<bool> ended{false};
-  int attempts = 0;     // to begin; under calls_
-  std::string not_yet;  // why the last of them failed, if there are to be more; under calls_
+  std::string not_yet;  // why it has not begun, though it was to; under calls_
 
   std::string in_words() const {
     return "context " + std::to_string(id) + " on device " + std::to_string(device);
@@ -69,7 +67,6 @@ class CollectorOf : public ContextCollector {
     }
     // At once, so that nothing of what is launched first is missed.
     if (const std::unique_lock lock(calls_, patience); lock) begin(context);
-    waiting_.store(true);
   }
 
   void context_ends(CUcontext handle) final {
@@ -77,20 +74,6 @@ class CollectorOf : public ContextCollector {
     if (!context) return;
     if (const std::unique_lock lock(calls_, patience); lock) end_or_tell(*context);
     context->ended.store(true);
-  }
-
-  // A context of the driver API is not current yet when it is made, which CUPTI can want; here it
-  // is.
-  void launch_begins(CUcontext handle) final {
-    if (!waiting_.load(std::memory_order_relaxed)) return;
-    Context* const context = find(handle);
-    const std::unique_lock lock(calls_, patience);
-    if (!lock) return;
-    if (context && context->state == Context::State::waiting) begin(*context);
-    const std::vector<Context*> contexts = all();
-    waiting_.store(std::ranges::any_of(contexts, [](const Context* each) {
-      return !each->ended.load() && each->state == Context::State::waiting;
-    }));
   }
 
   void module_ends(CUcontext handle) final { read_of(handle); }
@@ -103,9 +86,6 @@ class CollectorOf : public ContextCollector {
   }
 
  protected:
-  // CUPTI refuses some calls in a callback; then our own thread makes them.
-  static constexpr int most_attempts = 10;
-
   // All of these under calls_.
   virtual void begin(Context& context) = 0;
   virtual void read(Context& context) = 0;
@@ -147,7 +127,6 @@ class CollectorOf : public ContextCollector {
     return nullptr;
   }
 
-  std::atomic<bool> waiting_{false};   // a context may be
   mutable std::mutex contexts_mutex_;  // held for no call of CUPTI's
   std::vector<std::unique_ptr<Context>> contexts_;
 };

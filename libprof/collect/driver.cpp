@@ -135,6 +135,19 @@ bool Contexts::synchronize(std::chrono::milliseconds patience, void (*on_thread)
   return wait->changed.wait_for(lock, patience, [&] { return wait->done; });
 }
 
+Current::Current(CUcontext context) {
+  const Driver* const cuda = driver.load();
+  if (!cuda || !cuda->cuCtxSetCurrent || !cuda->cuCtxGetCurrent ||
+      cuda->cuCtxGetCurrent(&before_) != CUDA_SUCCESS || before_ == context) {
+    return;
+  }
+  changed_ = cuda->cuCtxSetCurrent(context) == CUDA_SUCCESS;
+}
+
+Current::~Current() {
+  if (changed_) driver.load()->cuCtxSetCurrent(before_);
+}
+
 std::vector<CUpti_ActivityDeviceAttribute> device_attributes() {
   std::vector<CUpti_ActivityDeviceAttribute> records;
   const Driver* const cuda = driver.load();

@@ -1,5 +1,5 @@
-// What the collector asks of the CUDA driver itself. Never from a CUPTI callback, where CUDA calls
-// would hang, and only from threads whose calls the packer leaves out.
+// What the collector asks of the CUDA driver itself. But for Current never from a CUPTI callback,
+// where CUDA calls would hang, and only from threads whose calls the packer leaves out.
 #pragma once
 
 #include <cupti.h>
@@ -37,6 +37,19 @@ class Contexts {
   mutable std::mutex mutex_;
   std::set<CUcontext> contexts_;
   std::atomic<bool> seen_{false};
+};
+
+// Makes a context the calling thread's while it lives. Does nothing before find_driver().
+class Current {
+ public:
+  explicit Current(CUcontext context);
+  ~Current();
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+
+ private:
+  CUcontext before_ = nullptr;
+  bool changed_ = false;
 };
 
 // Attributes of all devices, as the records CUPTI declares and does not deliver.

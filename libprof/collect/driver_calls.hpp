@@ -28,6 +28,13 @@ inline bool is_graph_launch(CUpti_CallbackId id) {
   return id == graph_launches[0] || id == graph_launches[1];
 }
 
+inline constexpr std::array<CUpti_CallbackId, 2> module_unloads{
+    CUPTI_DRIVER_TRACE_CBID_cuModuleUnload, CUPTI_DRIVER_TRACE_CBID_cuLibraryUnload};
+
+inline bool is_module_unload(CUpti_CallbackId id) {
+  return id == module_unloads[0] || id == module_unloads[1];
+}
+
 // Stream capture.
 inline constexpr std::array<CUpti_CallbackId, 6> capture_begins{
     CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture,

@@ -13,6 +13,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// CUPTI refuses to begin in some callbacks; then our own thread does it.
+constexpr int most_attempts = 10;
 // Instructions in one reading: with 40 reasons 1.5 MB.
 constexpr std::size_t places_at_once = 4096;
 // In one go: CUPTI may never come to the end of a busy device.

@@ -51,6 +51,7 @@ class PcData {
 struct PcContext : KnownContext {
   enum class State { waiting, sampled, refused };
   State state = State::waiting;
+  int attempts = 0;              // to begin
   std::unique_ptr<PcData> read;  // for each reading
   std::unique_ptr<PcData> rest;  // what CUPTI has left at the end
 };

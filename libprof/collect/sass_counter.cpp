@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "libprof/base/text.hpp"
+#include "libprof/collect/driver.hpp"
 #include "libprof/collect/profiler_calls.hpp"
 
 namespace gpuprof::collect {
@@ -29,20 +30,8 @@ std::optional<std::vector<std::string>> SassCounter::wanted(const wire::Fields& 
 }
 
 SassCounter::SassCounter(CheckedApi& cupti, Channel& channel, std::vector<std::string> metrics,
-                         std::function<void()> without_kernels,
                          std::function<void(std::string_view)> tell)
-    : CollectorOf(cupti),
-      channel_(channel),
-      wanted_(std::move(metrics)),
-      without_kernels_(std::move(without_kernels)),
-      tell_(std::move(tell)) {}
-
-void SassCounter::watch() {
-  for (Context* const context : all()) {
-    const std::lock_guard lock(calls_);
-    if (!context->ended.load() && context->state == State::waiting) begin(*context);
-  }
-}
+    : CollectorOf(cupti), channel_(channel), wanted_(std::move(metrics)), tell_(std::move(tell)) {}
 
 std::vector<wire::Statistic> SassCounter::statistics() const {
   std::vector<wire::Statistic> all;
@@ -57,7 +46,7 @@ std::vector<wire::Statistic> SassCounter::statistics() const {
 // --- on and off
 
 void SassCounter::begin(Context& context) {
-  ++context.attempts;
+  const Current current(context.handle);
   Device& device = devices_[context.device];
   Result result = find_metrics(context, device);
   if (result.code == CUPTI_SUCCESS && device.metrics.empty()) {
@@ -65,18 +54,8 @@ void SassCounter::begin(Context& context) {
                                " has none of those that were asked for");
   }
   if (result.code == CUPTI_SUCCESS) result = start(context, device);
-  if (result.code == CUPTI_ERROR_NOT_COMPATIBLE && !std::exchange(alone_, true)) {
-    without_kernels_();
-    tell_("kernels are not traced: CUPTI does not count what instructions do beside that");
-    result = start(context, device);
-  }
-  const bool not_now = result.code == CUPTI_ERROR_INVALID_OPERATION ||
-                       result.code == CUPTI_ERROR_INVALID_CONTEXT ||
-                       result.code == CUPTI_ERROR_NOT_INITIALIZED;
   if (result.code != CUPTI_SUCCESS) {
-    context.not_yet = why_refused(cupti_, result.function, result.code);
-    if (not_now && context.attempts < most_attempts) return;
-    return refuse(context, context.not_yet);
+    return refuse(context, why_refused(cupti_, result.function, result.code));
   }
   context.state = State::counted;
   wire::Encoder encoder;

@@ -6,9 +6,11 @@
 // module is unloaded, before the context ends, and when the process does. Not in between: CUPTI
 // keeps them on the device, nothing is won by reading them early, and launches may hang behind it.
 //
-// Contexts and modules are heard of in CUPTI's callbacks, on the target's threads. Calls of CUPTI's
-// are made one at a time; a callback waits for another thread's only for `patience`. What CUPTI
-// refuses is told once, and the context is traced without.
+// Contexts and modules are heard of in CUPTI's callbacks, on the target's threads. Counting begins
+// as the context is made: CUPTI wants it to be current then, which the driver API's are not yet,
+// and from a thread of ours the target hung (13.5, H200). Calls of CUPTI's are made one at a time;
+// a callback waits for another thread's only for `patience`. What CUPTI refuses is told once, and
+// the context is traced without.
 #pragma once
 
 #include <cupti.h>
@@ -38,22 +40,21 @@ namespace gpuprof::collect {
 // All under calls_.
 struct SassContext : KnownContext {
   enum class State { waiting, counted, refused };
+  SassContext() { not_yet = "CUPTI was busy with another context"; }
   State state = State::waiting;
   bool whole = true;  // what was read so far
 };
 
 class SassCounter : public CollectorOf<SassContext> {
  public:
-  // The metrics to count, as CUPTI calls them. Nothing: none are wanted.
+  // The metrics to count, as CUPTI calls them. Nothing: none are wanted. What may be
+  // traced beside: record/trace_selection.hpp, only_calls.
   static std::optional<std::vector<std::string>> wanted(const wire::Fields& config);
 
-  // `without_kernels` ends the tracing of kernels, where CUPTI does not count beside it. `tell`
-  // passes on what the user is to know.
+  // `tell` passes on what the user is to know.
   SassCounter(CheckedApi& cupti, Channel& channel, std::vector<std::string> metrics,
-              std::function<void()> without_kernels,
               std::function<void(std::string_view text)> tell);
 
-  void watch() override;
   std::vector<wire::Statistic> statistics() const override;
 
  private:
@@ -83,13 +84,11 @@ class SassCounter : public CollectorOf<SassContext> {
 
   Channel& channel_;
   const std::vector<std::string> wanted_;
-  const std::function<void()> without_kernels_;
   const std::function<void(std::string_view)> tell_;
 
   // Under calls_.
   std::map<std::uint32_t, Device> devices_;
-  bool alone_ = false;  // kernels are not traced
-  bool told_ = false;   // why a context is not counted
+  bool told_ = false;  // why a context is not counted
   std::atomic<std::uint64_t> dropped_{0};
   std::atomic<std::uint64_t> lost_{0};
 };

@@ -61,6 +61,7 @@ void Subscription::want(Wanted wanted) {
   if (wanted.module_ends) add(CUPTI_CB_DOMAIN_RESOURCE, module_ends);
   add(CUPTI_CB_DOMAIN_DRIVER_API, profiler_calls);
   add(CUPTI_CB_DOMAIN_DRIVER_API, kernel_launches);
+  if (wanted.module_ends) add(CUPTI_CB_DOMAIN_DRIVER_API, module_unloads);
   if (wanted.graph_launches) add(CUPTI_CB_DOMAIN_DRIVER_API, graph_launches);
   if (wanted.captures) {
     add(CUPTI_CB_DOMAIN_DRIVER_API, capture_begins);

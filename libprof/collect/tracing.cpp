@@ -109,18 +109,6 @@ void Tracing::begin() {
   if (from_start_) enable_all();
 }
 
-void Tracing::leave_kernels_out() {
-  const std::lock_guard lock(enabling_);
-  kernels_left_out_ = true;
-  std::erase_if(enabled_, [this](int kind) {
-    if (!is_kernel(static_cast<std::size_t>(kind))) return false;
-    disable(cupti_kind(kind));
-    stream_.tell("unavailable",
-                 std::string(schema::find_kind(kind)->info->table) + ": " + why_not(kind));
-    return true;
-  });
-}
-
 void Tracing::driver_is_up() {
   if (!kinds_wait_.exchange(false)) return;
   const std::lock_guard lock(enabling_);
@@ -198,9 +186,6 @@ void Tracing::disable(CUpti_ActivityKind kind) {
 
 // Kinds that CUPTI has, and that spoil what is wanted more (measured: docs/measurements.md).
 const char* Tracing::why_not(int kind) const {
-  if (kernels_left_out_ && is_kernel(static_cast<std::size_t>(kind))) {
-    return "CUPTI does not count what instructions do beside it";
-  }
   if (serial_ && (kind == schema::Jit::info.id || kind == schema::MemDecompress::info.id)) {
     // 13.4 and 13.5 trace kernels one at a time beside these, but cannot be switched to it again.
     return "not while kernels are traced one at a time";
@@ -279,7 +264,6 @@ void Tracing::end() {
   for (const auto& off : std::exchange(details_off_, {})) off();
   waiting_kinds_.clear();
   kinds_wait_.store(false);
-  kernels_left_out_ = false;
   graph_launches_ = 0;
 }
 

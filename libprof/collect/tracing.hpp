@@ -50,8 +50,6 @@ class Tracing {
   void leave_out(CUpti_ActivityKind kind, const std::function<void()>& f);
   // From now on graphs are traced as it comes.
   void process_ends() { ends_.store(true); }
-  // No kernels from now on, whoever asks: CUPTI does something else instead.
-  void leave_kernels_out();
   // Nothing is traced from now on.
   void end();
 
@@ -85,7 +83,6 @@ class Tracing {
   ApiCalls calls_;
   std::set<int> enabled_;  // CUPTI is collecting
   std::vector<int> waiting_kinds_;
-  bool kernels_left_out_ = false;
   std::vector<std::function<void()>> details_off_;  // takes back what choose_details() told CUPTI
   int graph_launches_ = 0;  // calls that have not returned; counted while serial_
 };

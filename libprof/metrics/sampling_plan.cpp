@@ -17,6 +17,7 @@ namespace {
 struct Choice {
   std::array<std::string_view, 2> names;
   std::string_view roll_up;
+  bool large = false;     // it adds much to a sample, and so to the time of decoding it
   bool optional = false;  // CUPTI may refuse it on a board without such a link
 };
 
@@ -26,21 +27,22 @@ constexpr std::string_view rate = ".sum.per_second";
 constexpr std::array choices{
     Choice{{"gr__cycles_active"}, share},
     Choice{{"sm__cycles_active"}, share},
-    Choice{{"sm__inst_executed_realtime"}, share},
-    Choice{{"sm__warps_active_realtime"}, share},
+    Choice{{"sm__inst_executed_realtime"}, share, true},
+    Choice{{"sm__warps_active_realtime"}, share, true},
     Choice{{"sm__pipe_tensor_cycles_active_realtime", "sm__pipe_tensor_cycles_active"}, share},
-    Choice{{"dram__read_throughput"}, share},
-    Choice{{"dram__write_throughput"}, share},
+    Choice{{"dram__read_throughput"}, share, true},
+    Choice{{"dram__write_throughput"}, share, true},
     Choice{{"dram__bytes_read", "dram__bytes_op_read"}, rate},
     Choice{{"dram__bytes_write", "dram__bytes_op_write"}, rate},
     Choice{{"lts__average_t_sector_hit_rate_realtime",
             "LTS.TriageCompute.lts__average_t_sector_hit_rate_realtime"},
-           ".pct"},
+           ".pct",
+           true},
     Choice{{"pcie__read_bytes"}, rate},
     Choice{{"pcie__write_bytes"}, rate},
     Choice{{"gpc__cycles_elapsed"}, ".avg.per_second"},
-    Choice{{"nvlrx__bytes"}, rate, true},
-    Choice{{"nvltx__bytes"}, rate, true},
+    Choice{{"nvlrx__bytes"}, rate, false, true},
+    Choice{{"nvltx__bytes"}, rate, false, true},
 };
 
 bool fits(const cupti::HostChip& chip, const std::vector<std::string>& counters) {
@@ -60,9 +62,10 @@ std::vector<std::string> counters_of(std::span<const Metric> metrics) {
   return counters;
 }
 
-SampledMetrics default_samples(const cupti::HostChip& chip) {
+SampledMetrics default_samples(const cupti::HostChip& chip, bool often) {
   SampledMetrics result;
   for (const Choice& choice : choices) {
+    if (often && choice.large) continue;
     for (const std::string_view name : choice.names) {
       if (name.empty()) continue;
       result.names.push_back(std::string(name) + std::string(choice.roll_up));
@@ -111,7 +114,8 @@ void check_one_pass(const cupti::HostChip& chip, std::span<const Metric> metrics
   if (!fits(chip, counters_of(metrics))) throw_too_many(chip, {metrics.begin(), metrics.end()});
 }
 
-SampledMetrics checked_samples(const cupti::HostChip& chip, const std::vector<std::string>& names) {
+SampledMetrics checked_samples(const cupti::HostChip& chip, const std::vector<std::string>& names,
+                               bool often) {
   const Catalogue catalogue(chip);
   std::vector<Metric> metrics;
   SampledMetrics result;
@@ -126,7 +130,7 @@ SampledMetrics checked_samples(const cupti::HostChip& chip, const std::vector<st
       if (add(name)) result.optional = 0;  // what was named is not left out
       continue;
     }
-    const SampledMetrics usual = default_samples(chip);
+    const SampledMetrics usual = default_samples(chip, often);
     bool whole = true;
     for (const std::string& each : usual.names) whole &= add(each);
     result.optional = whole ? usual.optional : 0;

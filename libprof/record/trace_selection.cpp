@@ -50,6 +50,10 @@ std::set<Group> chosen_groups(const TraceOptions& options) {
   if (options.dependencies) chosen.insert(Group::cuda_event);
   if (options.api == ApiTrace::none) chosen.erase(Group::api);
   if (!chosen.contains(Group::api)) chosen.erase(Group::queries);
+  if (options.only_calls) {
+    std::erase_if(chosen,
+                  [](Group group) { return group != Group::api && group != Group::queries; });
+  }
   chosen.insert(Group::topology);
   return chosen;
 }

@@ -110,11 +110,9 @@ void DeviceSampler::make_images() {
   samples_per_image_ = std::clamp(static_cast<std::uint32_t>(most_samples * std::min(fits, 1.0)),
                                   std::uint32_t{16}, most_samples);
   const std::size_t bytes = session_->image_bytes(counters_, samples_per_image_);
-  empty_.resize(bytes);
-  session_->clear(empty_);
   for (std::size_t i = 0; i < spare_images + evaluators(); ++i) {
     images_.push_back(std::make_unique<Image>());
-    images_.back()->bytes = empty_;
+    images_.back()->bytes.resize(bytes);
     free_.push_back(images_.back().get());
   }
   // Here and not on their threads: CUPTI makes them one after the other.
@@ -183,8 +181,8 @@ void DeviceSampler::read() {
   running_.fetch_sub(1);
 }
 
-// Until an image is a quarter full: to make it empty again costs the same for one sample as for
-// many, and one that gets full has samples at its end that lack counters.
+// Until an image is a quarter full: a call costs the same for one sample as for many, and one that
+// gets full has samples at its end that lack counters.
 milliseconds DeviceSampler::rest() const {
   if (!last_) return shortest_rest;
   const std::uint64_t ns = (last_->stop - last_->start) * (samples_per_image_ / 4);
@@ -195,6 +193,7 @@ milliseconds DeviceSampler::rest() const {
 PmSession::Decoded DeviceSampler::read_once() {
   Image* image = free_image();
   if (!image) return {};
+  session_->clear(image->bytes);
   const PmSession::Decoded decoded = session_->decode(image->bytes);
   progress_.fetch_add(1);
   lost_.fetch_add(decoded.torn);
@@ -213,6 +212,7 @@ void DeviceSampler::start_over() {
   end_session();
   session_ = std::make_unique<PmSession>(driver_, options_.device);
   session_->configure(config_, options_.settings);
+  session_->image_bytes(counters_, samples_per_image_);
   session_->start();
   first_sample_ = true;
   most_rest_ = std::max(shortest_rest, most_rest_ / 2);
@@ -228,9 +228,7 @@ void DeviceSampler::end_session() {
   session_.reset();
 }
 
-// Makes an image empty, for the next samples.
 void DeviceSampler::hand_back(Image* image) {
-  image->bytes = empty_;
   const std::lock_guard lock(mutex_);
   free_.push_back(image);
   changed_.notify_all();

@@ -109,7 +109,6 @@ class DeviceSampler {
   cupti::Image config_;                                  // what is counted
   std::vector<std::string> counters_;                    // of all metrics, each once
   std::vector<std::vector<std::size_t>> places_;         // of each metric's counters among these
-  std::vector<std::uint8_t> empty_;                      // an image without samples
   std::vector<std::unique_ptr<cupti::HostChip>> chips_;  // one for each thread that evaluates
   std::uint32_t samples_per_image_ = 0;
   std::unique_ptr<PmSession> session_;  // of the thread that reads, from start() on

@@ -121,6 +121,10 @@ PmSession::Decoded PmSession::decode(std::vector<std::uint8_t>& image) {
   CHECKED(cuptiPmSamplingGetCounterDataInfo, info);
   decoded.samples = info.numCompletedSamples;
   decoded.torn = info.numPopulatedSamples - std::min(info.numPopulatedSamples, decoded.samples);
+  // Once it is a good deal behind it may do so for ever (13.5, H200).
+  const bool nothing = decoded.image_full && info.numPopulatedSamples == 0;
+  given_nothing_ = nothing ? given_nothing_ + 1 : 0;
+  if (given_nothing_ > 1) decoded.overflow = true;
   return decoded;
 }
 

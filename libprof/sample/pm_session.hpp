@@ -35,7 +35,8 @@ class PmSession {
     std::size_t samples = 0;  // that are in the image, and whole
     std::size_t torn = 0;     // that are in the image, and are not
     bool image_full = false;  // there may be more at once
-    // The GPU's buffer was full. What was in it is lost, and nothing more comes of this session.
+    // The GPU's buffer was full, or CUPTI gives nothing out of it any more. What was in it is lost,
+    // and nothing more comes of this session.
     bool overflow = false;
   };
 
@@ -45,13 +46,15 @@ class PmSession {
   PmSession(const PmSession&) = delete;
   PmSession& operator=(const PmSession&) = delete;
 
+  // Once: of another configuration CUPTI gives samples without times, or crashes (13.5).
   void configure(cupti::Image config, const PmSettings& settings);
+  bool configured() const { return !config_.empty(); }
   void start();
   void stop();
 
   // Bytes of an image with room for so many samples of these counters.
   std::size_t image_bytes(const std::vector<std::string>& counters, std::uint32_t samples) const;
-  // Makes an image that is empty.
+  // Makes an image that is empty. After image_bytes() for it.
   void clear(std::vector<std::uint8_t>& image) const;
   Decoded decode(std::vector<std::uint8_t>& image);
   SampleTime time_of(const std::vector<std::uint8_t>& image, std::size_t sample) const;
@@ -61,6 +64,7 @@ class PmSession {
   CUpti_PmSampling_Object* object_ = nullptr;
   cupti::Image config_;  // CUPTI may look into it whenever it decodes
   bool started_ = false;
+  int given_nothing_ = 0;  // times in a row that an image was full with nothing in it
 };
 
 // What a device can count, as CUPTI's host library wants to know it. Empty: CUPTI does not tell, as

@@ -186,6 +186,7 @@ void SharedDevice::set_up(const std::vector<std::string>& metrics,
     throw Error("CUPTI makes no configuration of these metrics", "", ExitCode::bad_option);
   }
   metrics_.clear();
+  if (session().configured()) end_session();
   session().configure(std::move(*config),
                       {.interval_ns = settings.by_time ? settings.interval : 0,
                        .interval_cycles = settings.by_time ? 0 : settings.interval,
@@ -313,8 +314,7 @@ std::uint32_t SharedDevice::usual_samples() {
     usual_samples_ =
         std::clamp(static_cast<std::uint32_t>(most_usual_samples * std::min(fits, 1.0)),
                    least_usual_samples, most_usual_samples);
-    empty_.assign(session().image_bytes(metrics_, usual_samples_), 0);
-    session().clear(empty_);
+    spare_.reset();
   }
   return usual_samples_;
 }
@@ -322,13 +322,9 @@ std::uint32_t SharedDevice::usual_samples() {
 // Decodes once, for all that listen.
 PmSession::Decoded SharedDevice::pump(std::uint32_t most) {
   std::shared_ptr<cupti::Image> image;
-  if (most == usual_samples_) {
-    image = spare_ ? std::move(spare_) : std::make_shared<cupti::Image>();
-    *image = empty_;
-  } else {
-    image = std::make_shared<cupti::Image>(session().image_bytes(metrics_, most));
-    session().clear(*image);
-  }
+  if (most == usual_samples_) image = std::move(spare_);
+  if (!image) image = std::make_shared<cupti::Image>(session().image_bytes(metrics_, most));
+  session().clear(*image);
   const PmSession::Decoded decoded = session().decode(*image);
   std::vector<PlacedSample> samples;
   std::size_t lost = decoded.torn;

@@ -103,7 +103,6 @@ class SharedDevice {
   std::optional<ConsumerSettings> settings_;  // of the session
   bool running_ = false;
   bool first_sample_ = false;  // the next one is the first since the session's start
-  cupti::Image empty_;         // with room for usual_samples_
   std::uint32_t usual_samples_ = 0;
   std::shared_ptr<cupti::Image> spare_;
   std::uint64_t sample_ns_ = 0;  // of the last one

@@ -8,7 +8,7 @@ import re
 import subprocess
 import unittest
 
-from fake_run import BARE_CUPTI, GPUPROF, PATIENCE, FakeTest
+from fake_run import BARE_CUPTI, GPUPROF, FakeTest
 from profile_file import PREFIX
 
 CUBIN = pathlib.Path(__file__).resolve().parents[1] / "captures" / "strided.cubin"
@@ -64,6 +64,9 @@ class SassMetricsTest(FakeTest):
             if has(metric)
         )
 
+    def launches(self, database):
+        return database.rows("SELECT count(*) FROM api_calls WHERE name LIKE 'cudaLaunch%'")[0][0]
+
     def statistic(self, database, name):
         return sum(n for (_, counted), n in database.statistics().items() if counted == name)
 
@@ -73,7 +76,9 @@ class Counts(SassMetricsTest):
         run, database = self.count("modules", "first", 50)
         self.assertIn("nothing lost", run.stderr)
         self.assertEqual(self.values(database), self.expected(50))
-        self.assertEqual(database.count("CONCURRENT_KERNEL"), 50)
+        self.assertEqual(self.launches(database), 50)
+        self.assertEqual(database.count("CONCURRENT_KERNEL") + database.count("KERNEL"), 0)
+        self.assertIn("nothing but API calls is traced", run.stderr)
         self.assertEqual(self.statistic(database, "sass_instructions"), len(PER_PAIR))
         self.assertEqual(
             database.rows(f"""
@@ -196,12 +201,10 @@ class Counts(SassMetricsTest):
     def test_several_contexts(self):
         run, database = self.count("contexts")
         self.assertNotIn("no SASS metrics", run.stderr)
-        launches = dict(database.rows("SELECT name, count(*) FROM kernels GROUP BY name"))
-        self.assertEqual(set(launches), {"first", "second", "third"})
         counted = database.rows("""
             SELECT function, sum(value) FROM sass_metrics WHERE metric = 'inst_executed_op_branch'
             GROUP BY function""")
-        self.assertEqual(dict(counted), {name: 2 * PAIRS * n for name, n in launches.items()})
+        self.assertEqual(dict(counted), dict.fromkeys(("first", "second", "third"), 2 * PAIRS * 3))
 
 
 class Trouble(SassMetricsTest):
@@ -212,7 +215,7 @@ class Trouble(SassMetricsTest):
         self.assertEqual(len(lines), 1, run.stderr)
         for word in words:
             self.assertIn(word, lines[0])
-        self.assertEqual(database.count("CONCURRENT_KERNEL"), launches)
+        self.assertEqual(self.launches(database), launches)
         self.assertEqual(self.values(database), [])
         self.assertEqual(self.statistic(database, "sass_contexts_lost"), lost)
         database.close()
@@ -245,35 +248,8 @@ class Trouble(SassMetricsTest):
             database.rows(f"SELECT theoreticalL2Transactions FROM {PREFIX}GLOBAL_ACCESS"), [(0,)]
         )
 
-    def test_not_beside_kernels(self):
-        # Then it is counted without them, which is said.
-        run, database = self.count("modules", "first", 5, FAKE_CUPTI_SASS_ALONE=1)
-        self.assertNotIn("no SASS metrics", run.stderr)
-        self.assertEqual(self.values(database), self.expected(5))
-        self.assertEqual(database.count("CONCURRENT_KERNEL"), 0)
-        self.assertIn("kernels are not traced", run.stderr)
-
-    def test_refused_in_callbacks(self):
-        # Then our own thread does it.
-        process = self.start(
-            "steady", 60, 5, self.folder / "enough", FAKE_CUPTI_SASS_REFUSE=2,
-            options=("-a", "branch"),
-        )  # fmt: skip
-        self.assertEqual(process.stdout.readline().strip(), b"launching")
-        self.wait_for_rows("SASS_METRIC")
-        (self.folder / "enough").touch()
-        self.assertNotIn(b"no SASS metrics", process.communicate(timeout=PATIENCE)[1])
-        self.assertGreater(len(self.values(self.database())), 0)
-
-    def test_refused_until_the_context_is_current(self):
-        """As it is when a program of the driver API launches."""
-        _, database = self.count("modules", "first", 20, FAKE_CUPTI_SASS_REFUSE=1)
-        self.assertEqual(self.values(database), self.expected(20))
-
-    def test_refused_to_the_end(self):
-        run, database = self.count("modules", "first", 5, FAKE_CUPTI_SASS_REFUSE=1000)
-        self.assertEqual(run.stderr.count("no SASS metrics"), 1, run.stderr)
-        self.assertEqual(self.values(database), [])
+    def test_refused(self):
+        self.trouble("CUPTI_ERROR_INVALID_OPERATION", FAKE_CUPTI_SASS_REFUSE=1)
 
     def test_bare(self):
         run, _ = self.count("modules", "first", 5, cupti=BARE_CUPTI)
@@ -283,7 +259,7 @@ class Trouble(SassMetricsTest):
         # What was counted dies with it, which is counted; the trace does not.
         _, database = self.count("die", "sigkill", 100, check=None)
         self.assertEqual(self.values(database), [])
-        self.assertGreater(database.count("CONCURRENT_KERNEL"), 0)
+        self.assertGreater(self.launches(database), 0)
         self.assertEqual(
             database.rows("SELECT value FROM losses WHERE name = 'sass_contexts_lost'"), [(1,)]
         )

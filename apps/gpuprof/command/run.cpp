@@ -209,6 +209,11 @@ void Recording::start() {
   for (const Option* option : options_.without_effect) {
     if (!options_.quiet) log_.say("--" + option->name + ": " + remark(*option));
   }
+  if (options_.trace.only_calls && !options_.quiet) {
+    log_.say(
+        "what instructions do is counted, so nothing but API calls is traced: "
+        "beside more CUPTI counts nothing, or hangs");
+  }
   if (sampling_) {
     run_->begin();
     sampling_->start(*run_, ends_);

@@ -43,7 +43,7 @@ void turn_on(Options& options, const schema::SourceAnalysis& analysis) {
       }
     }
   };
-  options.trace.modules = true;
+  options.trace.modules = options.trace.only_calls = true;
   count(schema::sass::every);
   count(analysis.metrics);
 }

@@ -96,7 +96,8 @@ std::vector<Option> sampling_options() {
        .argument = "LIST",
        .group = G::metrics,
        .help = "Metrics to sample, with commas between (default)\n"
-               "All have to fit into one pass; the word default stands for the usual ones. "
+               "All have to fit into one pass; the word default stands for the usual ones, "
+               "and at intervals below 100us for half of them: more are not decoded in time. "
                "--query-metrics --pm lists what can be sampled. Turns --pm-sampling on.",
        .ours = true,
        .once = true,
@@ -107,7 +108,7 @@ std::vector<Option> sampling_options() {
        .argument = "TIME",
        .group = G::metrics,
        .help = "A sample each 50us, 1ms, 100000cycles of the system clock, or the like (200us)\n"
-               "A sample of the default metrics takes some 60 us of a processor core. GPUs of the "
+               "A sample of all default metrics takes 60 to 100 us of processor cores. GPUs of the "
                "Turing line and A100 "
                "count in cycles, 1.4 for each ns of a time.",
        .ours = true,

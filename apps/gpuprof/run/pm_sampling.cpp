@@ -52,9 +52,12 @@ PmSampling::PmSampling(const Options& options, record::Say say) : say_(std::move
   const auto add = [](std::vector<std::string>& names, const std::string& name) {
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   };
+  // One of the two is 0, and a cycle is not much shorter than 1 ns.
+  const bool often =
+      std::max(options.pm.interval_ns, options.pm.interval_cycles) < metrics::not_often_ns;
   for (const std::string& chip : all) {
     const auto taken = metrics::checked_samples(
-        cupti::HostChip(library, chip, cupti::Counting::samples), options.pm.metrics);
+        cupti::HostChip(library, chip, cupti::Counting::samples), options.pm.metrics, often);
     const std::size_t sure = taken.names.size() - taken.optional;
     for (std::size_t i = 0; i < taken.names.size(); ++i) {
       add(i < sure ? config_.metrics : optional, taken.names[i]);

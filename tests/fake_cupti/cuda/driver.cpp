@@ -622,6 +622,10 @@ int cuCtxCreate_v2(void** context, unsigned, int device) {
   return *context ? success : invalid_value;
 }
 
+int fake_has_current_context() {
+  return current_context || driver().devices[current_device].primary.load();
+}
+
 void fake_context_set(void* context) { cuCtxSetCurrent(context); }
 
 void fake_device_set(int device) {

@@ -51,6 +51,8 @@ void fake_device_set(int device);
 void* fake_context_create();  // on the thread's device; not made current
 // The thread's calls go to this context; null: to the primary one of its device.
 void fake_context_set(void* context);
+// Whether the context that the thread's calls go to is there already.
+int fake_has_current_context(void);
 void fake_context_destroy(void* context);
 // A module with kernels `first` and `second`, or the file that FAKE_CUDA_CUBIN names. Its number.
 std::uint32_t fake_module_load();

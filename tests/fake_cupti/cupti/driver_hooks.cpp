@@ -140,6 +140,7 @@ void on_module_loaded(void* context, std::uint32_t id, const void* cubin, std::s
 }
 
 void on_module_unloaded(void* context, std::uint32_t id) {
+  sass_module_unloaded(context);
   CUpti_ModuleResourceData module{};
   module.moduleId = id;
   CUpti_ResourceData data{};

@@ -2,6 +2,7 @@
 
 #include <cupti.h>
 #include <cupti_sass_metrics.h>
+#include <dlfcn.h>
 
 #include <array>
 #include <cstdlib>
@@ -89,7 +90,6 @@ struct Counter {
   std::uint32_t id = 0;
   std::uint32_t device = 0;
   bool enabled = false;
-  long refused = 0;
   std::map<Place, std::map<std::uint64_t, std::uint64_t>> waiting;
 };
 
@@ -121,9 +121,20 @@ void sass_context_destroyed(void* context) {
   state().contexts.erase(context);
 }
 
+// As on an H200 with CUPTI 13.5: nothing is left when that is told.
+void sass_module_unloaded(void* context) {
+  const std::lock_guard lock(state().mutex);
+  if (const auto found = state().contexts.find(context); found != state().contexts.end()) {
+    found->second.waiting.clear();
+  }
+}
+
 void count_instructions(const Work& work) {
-  // As on an H200 with CUPTI 13.5: it works, and there is nothing.
-  if (wants(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) return;
+  // As on an H200 with CUPTI 13.5, which hangs beside KERNEL.
+  for (const CUpti_ActivityKind kind : {CUPTI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+                                        CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL}) {
+    if (wants(kind)) return;
+  }
   const std::lock_guard lock(state().mutex);
   for (auto& [context, counter] : state().contexts) {
     if (!counter.enabled || counter.id != work.context) continue;
@@ -166,10 +177,11 @@ std::vector<Metric> there() {
   return all;
 }
 
-// CUPTI does not do both, if a test wants it so.
-bool disturbed() {
-  return setting("FAKE_CUPTI_SASS_ALONE", 0) != 0 &&
-         (wants(CUPTI_ACTIVITY_KIND_KERNEL) || wants(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+// As CUPTI 13.5 wants it.
+bool has_current_context() {
+  void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  void* const found = driver ? dlsym(driver, "fake_has_current_context") : nullptr;
+  return found && reinterpret_cast<int (*)()>(found)() != 0;
 }
 
 }  // namespace
@@ -200,6 +212,7 @@ CUptiResult cuptiSassMetricsGetMetrics(CUpti_SassMetrics_GetMetrics_Params* para
 CUptiResult cuptiSassMetricsSetConfig(CUpti_SassMetricsSetConfig_Params* params) {
   TROUBLE_IF_TOLD();
   EXPECT_SIZE(CUpti_SassMetricsSetConfig_Params);
+  if (!has_current_context()) return CUPTI_ERROR_INVALID_CONTEXT;
   const std::lock_guard lock(state().mutex);
   const auto [config, fresh] = state().configs.try_emplace(params->deviceIndex);
   if (!fresh) return CUPTI_ERROR_INVALID_OPERATION;
@@ -228,13 +241,12 @@ CUptiResult cuptiSassMetricsUnsetConfig(CUpti_SassMetricsUnsetConfig_Params* par
 CUptiResult cuptiSassMetricsEnable(CUpti_SassMetricsEnable_Params* params) {
   TROUBLE_IF_TOLD();
   EXPECT_SIZE(CUpti_SassMetricsEnable_Params);
-  if (disturbed()) return CUPTI_ERROR_NOT_COMPATIBLE;
   const std::lock_guard lock(state().mutex);
   const auto found = state().contexts.find(params->ctx);
   if (found == state().contexts.end()) return CUPTI_ERROR_INVALID_CONTEXT;
   Counter& counter = found->second;
-  const bool later = counter.refused++ < setting("FAKE_CUPTI_SASS_REFUSE", 0);
-  if (later || counter.enabled || !state().configs.contains(counter.device)) {
+  const bool refused = setting("FAKE_CUPTI_SASS_REFUSE", 0) != 0;
+  if (refused || counter.enabled || !state().configs.contains(counter.device)) {
     return CUPTI_ERROR_INVALID_OPERATION;
   }
   counter.enabled = true;

@@ -14,5 +14,6 @@ namespace [[gnu::visibility("hidden")]] fake {
 void count_instructions(const Work& work);
 void sass_context_created(void* context, std::uint32_t id, std::uint32_t device);
 void sass_context_destroyed(void* context);
+void sass_module_unloaded(void* context);
 
 }  // namespace gnu::visibility("hidden")]]fake

@@ -24,8 +24,7 @@
 //   FAKE_CUPTI_PC_FULL=n          at the n-th reading of PC samples the device's buffer is full
 //   FAKE_CUPTI_PC_REFUSE=n        a context is sampled at the n-th wish only
 //   FAKE_CUPTI_SASS_LACKS=text    metrics of instructions with this in their names are not there
-//   FAKE_CUPTI_SASS_ALONE=1       instructions are not counted while kernels are traced
-//   FAKE_CUPTI_SASS_REFUSE=n      a context's instructions are counted at the n-th wish only
+//   FAKE_CUPTI_SASS_REFUSE=1      instructions are not counted
 //   FAKE_CUDA_CUBIN               the file that fake_module_load loads
 //   FAKE_CUDA_NAME                what the devices are called (Stand-in GPU)
 //   FAKE_CUDA_CHIPS               "FAKE1,FAKE2": the chip of each device, of the last for those
