@@ -85,13 +85,13 @@ class GpuSource : public ActivitySource {
     row_.process = rows_.integer(6);
     row_.name = name(rows_.integer(7));
     row_.path = row_.correlation ? lookups_.path(row_.correlation) : std::string_view();
-    if (!work_.bytes.empty()) row_.bytes = rows_.integer(8);
+    if (!work_.bytes.empty()) row_.bytes = known(8);
     if (work_.is_kernel()) {
       row_.shape = {{rows_.integer(9), rows_.integer(10), rows_.integer(11)},
                     {rows_.integer(12), rows_.integer(13), rows_.integer(14)},
-                    rows_.integer(15),
-                    rows_.integer(16),
-                    rows_.integer(17)};
+                    known(15),
+                    known(16),
+                    known(17)};
     }
     return row_;
   }
@@ -108,6 +108,10 @@ class GpuSource : public ActivitySource {
   }
 
  private:
+  std::optional<std::int64_t> known(int column) const {
+    if (rows_.is_null(column)) return std::nullopt;
+    return rows_.integer(column);
+  }
   std::string_view name(std::int64_t id) {
     const auto [place, is_new] = names_.try_emplace(id);
     if (is_new) place->second = profile_.names().gpu_work(work_, id);

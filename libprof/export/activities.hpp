@@ -32,7 +32,7 @@ struct Activity {
   std::optional<std::int64_t> bytes;
   struct Shape {
     std::array<std::int64_t, 3> grid, block;
-    std::int64_t registers, static_memory, dynamic_memory;
+    std::optional<std::int64_t> registers, static_memory, dynamic_memory;  // nothing: not known
   };
   std::optional<Shape> shape;  // of a kernel
 

@@ -97,8 +97,11 @@ class ChromeWriter : public FormatWriter {
       };
       three("grid", shape->grid);
       three("block", shape->block);
-      file_ << ",\"registers per thread\":" << shape->registers
-            << ",\"shared memory\":" << saturating_add(shape->static_memory, shape->dynamic_memory);
+      if (shape->registers) file_ << ",\"registers per thread\":" << *shape->registers;
+      if (shape->static_memory && shape->dynamic_memory) {
+        file_ << ",\"shared memory\":"
+              << saturating_add(*shape->static_memory, *shape->dynamic_memory);
+      }
     }
   }
 

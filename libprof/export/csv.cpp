@@ -34,8 +34,10 @@ class CsvWriter : public FormatWriter {
     if (const auto& shape = activity.shape) {
       for (const std::int64_t size : shape->grid) file_ << "," << size;
       for (const std::int64_t size : shape->block) file_ << "," << size;
-      file_ << "," << shape->registers << "," << shape->static_memory << ","
-            << shape->dynamic_memory;
+      for (const auto& value : {shape->registers, shape->static_memory, shape->dynamic_memory}) {
+        file_ << ",";
+        if (value) file_ << *value;
+      }
     } else {
       file_ << ",,,,,,,,,";
     }

@@ -25,6 +25,13 @@ class FormatWriter {
   virtual void finish() = 0;
 };
 
+struct FileJob {
+  std::string path;  // of an empty file
+  std::string name;  // as messages call it
+  reading::Window window;
+  std::vector<std::int64_t> processes;  // empty: all
+};
+
 struct FileFormat {
   std::string_view name;    // of --format
   std::string_view ending;  // ".json"
@@ -32,7 +39,9 @@ struct FileFormat {
   // Looks closer where that says too little.
   bool (*is_one)(const std::string& path) = nullptr;
   std::string_view help;
-  std::unique_ptr<FormatWriter> (*make)(TextFile& file, reading::Profile& profile);
+  std::unique_ptr<FormatWriter> (*make)(TextFile& file, reading::Profile& profile) = nullptr;
+  // In place of `make`: for files that are not written from their beginning to their end.
+  Visited (*write)(reading::Profile& profile, const FileJob& job) = nullptr;
 };
 
 std::span<const FileFormat* const> file_formats();

@@ -5,14 +5,14 @@
 
 namespace gpuprof::exporting {
 
-extern const FileFormat chrome_format, csv_format, folded_format, perfetto_format, pprof_format,
-    speedscope_format;
+extern const FileFormat chrome_format, csv_format, folded_format, nsys_format, perfetto_format,
+    pprof_format, speedscope_format;
 
 namespace {
 
-constexpr std::array<const FileFormat*, 6> all_formats{&perfetto_format,   &chrome_format,
-                                                       &speedscope_format, &folded_format,
-                                                       &pprof_format,      &csv_format};
+constexpr std::array<const FileFormat*, 7> all_formats{
+    &perfetto_format,   &chrome_format, &nsys_format, &folded_format,
+    &speedscope_format, &pprof_format,  &csv_format};
 
 }  // namespace
 
@@ -41,12 +41,19 @@ Visited write_format(store::Database& source, const std::string& path, const Fil
   reading::Tables tables(source);
   const reading::Window window = reading::find_window(
       tables, options.filter.from, options.filter.to, [&] { return profile.zero(); });
-  TextFile file(path, options.name);
-  const auto writer = format.make(file, profile);
-  const Visited visited = visit_activities(
-      profile, window, options.processes, [&](const Activity& activity) { writer->add(activity); });
-  writer->finish();
-  file.finish();
+  Visited visited;
+  if (format.write) {
+    visited = format.write(
+        profile,
+        {.path = path, .name = options.name, .window = window, .processes = options.processes});
+  } else {
+    TextFile file(path, options.name);
+    const auto writer = format.make(file, profile);
+    visited = visit_activities(profile, window, options.processes,
+                               [&](const Activity& activity) { writer->add(activity); });
+    writer->finish();
+    file.finish();
+  }
   source.watch({});
   return visited;
 }

@@ -124,9 +124,9 @@ class PerfettoWriter : public FormatWriter {
       };
       text("grid", three(shape->grid));
       text("block", three(shape->block));
-      integer("registers_per_thread", shape->registers);
-      integer("static_shared_bytes", shape->static_memory);
-      integer("dynamic_shared_bytes", shape->dynamic_memory);
+      if (shape->registers) integer("registers_per_thread", *shape->registers);
+      if (shape->static_memory) integer("static_shared_bytes", *shape->static_memory);
+      if (shape->dynamic_memory) integer("dynamic_shared_bytes", *shape->dynamic_memory);
     }
   }
 

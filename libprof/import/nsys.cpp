@@ -77,7 +77,7 @@ class Nsys {
 
   // Null: there is none, or there are too many.
   Process* process(std::optional<std::int64_t> global) {
-    if (!global || *global <= 0) return nullptr;
+    if (!global || *global < 0) return nullptr;
     const std::int64_t id = process_of(*global);
     const auto known = met_.find(id);
     if (known != met_.end()) return known->second;

@@ -20,15 +20,16 @@ GPUPROF = os.environ.get("GPUPROF", "")
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 CAPTURES = ("vector_add", "torch_step", "two_processes", "streams_graph", "nvtx_threads")
 
-# What a run is, by its views.
+# What a run is, by its views. ZERO is what its times count from.
 GPU_WORK = (
-    'SELECT type, name, count(*), sum(duration), sum(bytes), min(start), max("end"), device_id, '
+    "SELECT type, name, count(*), sum(duration), sum(bytes), min(start) - ZERO, "
+    'max("end") - ZERO, device_id, '
     "stream_id, process_id FROM gpu_activities WHERE start IS NOT NULL "
     "GROUP BY type, name, device_id, stream_id, process_id ORDER BY 1, 2, 8, 9, 10"
 )
 API_CALLS = (
-    "SELECT domain, name, count(*), sum(duration), min(start), thread_id, process_id FROM api_calls "
-    "GROUP BY domain, name, thread_id, process_id ORDER BY 1, 2, 6, 7"
+    "SELECT domain, name, count(*), sum(duration), min(start) - ZERO, thread_id, process_id "
+    "FROM api_calls GROUP BY domain, name, thread_id, process_id ORDER BY 1, 2, 6, 7"
 )
 LAUNCHES = (
     "SELECT a.name, k.name, count(*) FROM kernels AS k JOIN api_calls AS a "
@@ -36,12 +37,13 @@ LAUNCHES = (
     "GROUP BY 1, 2 ORDER BY 1, 2"
 )
 RANGES = (
-    'SELECT name, domain, kind, depth, start, "end", thread_id, process_id FROM nvtx_ranges '
+    'SELECT name, domain, kind, depth, start - ZERO, "end" - ZERO, thread_id, process_id '
+    "FROM nvtx_ranges "
     'ORDER BY process_id, start, "end", name, depth, domain'
 )
 # A trace has no place for ranges that were never closed, and tells no kinds.
 CLOSED_RANGES = (
-    'SELECT name, domain, start, "end", thread_id, process_id FROM nvtx_ranges '
+    'SELECT name, domain, start - ZERO, "end" - ZERO, thread_id, process_id FROM nvtx_ranges '
     'WHERE "end" IS NOT NULL ORDER BY process_id, start, "end", name, domain'
 )
 
@@ -65,6 +67,7 @@ class Import(unittest.TestCase):
                      f"{capture}.sqlite")  # fmt: skip
 
     def query(self, file, query):
+        query = query.replace("ZERO", "(SELECT value FROM RUN WHERE key = 'zero_ns')")
         with contextlib.closing(sqlite3.connect(self.folder / file)) as connection:
             return connection.execute(query).fetchall()
 
@@ -124,6 +127,98 @@ class Nsys(Import):
             self.gpuprof("export", "run.sqlite", "-o", f"run.{ending}")
         self.gpuprof("timeline", "run.sqlite")
         self.gpuprof("slice", "run.sqlite", "--to", "1s", "-o", "part.sqlite")
+
+    def test_export_and_back(self):
+        """gpuprof export -o x.nsys.sqlite, read by import and by SQL that knows nsys' tables."""
+        for capture in (*CAPTURES, "die"):
+            with self.subTest(capture=capture):
+                self.replay(capture)
+                self.gpuprof("export", f"{capture}.sqlite", "-o", f"{capture}.nsys.sqlite")
+                ran = self.imported(f"{capture}.nsys.sqlite")
+                self.assertIn("nothing lost", ran.stderr)
+                for query in (
+                    GPU_WORK,
+                    API_CALLS,
+                    LAUNCHES,
+                    RANGES,
+                    "SELECT grid, block, registers, static_shared_memory, graph_node_id, "
+                    "mangled_name FROM kernels WHERE start IS NOT NULL ORDER BY start, name",
+                    "SELECT kind, src_memory, dst_memory, bytes, start - ZERO FROM memcpys "
+                    "WHERE start IS NOT NULL ORDER BY start, bytes",
+                    "SELECT value, memory, start - ZERO FROM memsets WHERE start IS NOT NULL "
+                    "ORDER BY start",
+                    "SELECT type, start - ZERO, duration, stream_id, event_id FROM synchronizations "
+                    "ORDER BY start, duration",
+                    "SELECT name, domain, time - ZERO, thread_id FROM nvtx_marks ORDER BY time, name",
+                    "SELECT name, thread_id FROM threads WHERE name IS NOT NULL ORDER BY 1, 2",
+                    "SELECT name, uuid, memory, core_clock, max_threads_per_multiprocessor, "
+                    "process_id, device_id FROM devices ORDER BY process_id, device_id",
+                    "SELECT process_id, executable FROM processes ORDER BY process_id",
+                ):
+                    self.assertEqual(self.query("run.sqlite", query),
+                                     self.query(f"{capture}.sqlite", query))  # fmt: skip
+                self.assertEqual(
+                    self.query(f"{capture}.nsys.sqlite",
+                               "SELECT s.value, count(*), sum(k.end - k.start) "
+                               f"FROM {PREFIX}KERNEL AS k JOIN StringIds AS s "
+                               "ON s.id = k.demangledName GROUP BY 1 ORDER BY 1"),
+                    self.query(f"{capture}.sqlite",
+                               "SELECT name, count(*), sum(duration) FROM kernels "
+                               "WHERE start IS NOT NULL GROUP BY 1 ORDER BY 1"),
+                )  # fmt: skip
+                self.assertEqual(
+                    self.query(f"{capture}.nsys.sqlite",
+                               "SELECT label, count(*), sum(bytes) "
+                               f"FROM {PREFIX}MEMCPY JOIN ENUM_CUDA_MEMCPY_OPER ON id = copyKind "
+                               "WHERE copyKind = 1 GROUP BY 1"),
+                    self.query(f"{capture}.sqlite",
+                               "SELECT 'Host-to-Device', count(*), sum(bytes) FROM memcpys "
+                               "WHERE kind = 'HtoD' AND start IS NOT NULL HAVING count(*) > 0"),
+                )  # fmt: skip
+
+    def test_export_of_a_part(self):
+        self.replay("two_processes")
+        ((process,), _) = self.query("two_processes.sqlite", "SELECT process_id FROM processes")
+        self.gpuprof("export", "two_processes.sqlite", "--process", process, "-o",
+                     "part.nsys.sqlite")  # fmt: skip
+        self.imported("part.nsys.sqlite")
+        self.assertEqual(self.query("run.sqlite", "SELECT DISTINCT process_id FROM gpu_activities"),
+                         [(process,)])  # fmt: skip
+        self.replay("torch_step")
+        self.gpuprof("export", "torch_step.sqlite", "--kernels", "gemm", "--from", "1s", "-o",
+                     "part", "--format", "nsys")  # fmt: skip
+        self.imported("part")
+        expected = self.query("torch_step.sqlite", "SELECT name, duration FROM kernels WHERE name "
+                              "LIKE '%gemm%' AND start >= ZERO + 1000000000 ORDER BY start")  # fmt: skip
+        self.assertTrue(expected)
+        found = self.query("run.sqlite", "SELECT name, duration FROM kernels ORDER BY start")
+        self.assertEqual(found, expected)
+
+    def test_only_own_exports_are_replaced(self):
+        self.replay("vector_add")
+        self.gpuprof("export", "vector_add.sqlite", "-o", "x.nsys.sqlite")
+        self.gpuprof("export", "vector_add.sqlite", "-o", "x.nsys.sqlite", code=21)
+        self.gpuprof("export", "vector_add.sqlite", "-f", "-o", "x.nsys.sqlite")
+        file = self.file()
+        self.kernel(file)
+        file.close()
+        foreign = self.folder / "y.nsys.sqlite"
+        (self.folder / "other.sqlite").rename(foreign)
+        before = foreign.read_bytes()
+        self.gpuprof("export", "vector_add.sqlite", "-f", "-o", foreign.name, code=21)
+        self.assertEqual(foreign.read_bytes(), before)
+
+    def test_export_of_files_of_nvprof(self):
+        case = json.loads((SOURCE / "tests/golden/nvprof/basic.json").read_text(encoding="utf-8"))
+        with contextlib.closing(sqlite3.connect(self.folder / "old.sqlite")) as made:
+            made.executescript(case["database_sql"])
+            kernels = made.execute(
+                f"SELECT count(*), sum([end] - start) FROM {PREFIX}CONCURRENT_KERNEL").fetchall()  # fmt: skip
+        self.assertTrue(kernels[0][0])
+        self.gpuprof("export", "old.sqlite", "-o", "old.nsys.sqlite")
+        self.imported("old.nsys.sqlite")
+        self.assertEqual(self.query("run.sqlite", "SELECT count(*), sum(duration) FROM kernels"),
+                         kernels)  # fmt: skip
 
     def test_what_is_missing_is_null(self):
         file = self.file()

@@ -21,6 +21,8 @@ REASONS = {
         "schema/legacy.hpp": "nvprof has an index of the table",
         "libprof/collect/tracing.cpp": "graphs launched by kernels come with it",
         "libprof/import/nsys.cpp": "a table of Nsight Systems has its name",
+        "libprof/export/nsys.cpp": "a table of Nsight Systems has its name",
+        "libprof/export/nsys_tables.hpp": "a table of Nsight Systems has its name",
         "libprof/import/kineto.cpp": "traces of gpuprof name it otherwise",
     },
     "MEM_DECOMPRESS": {"libprof/collect/tracing.cpp": "spoils kernels that are traced serially"},
