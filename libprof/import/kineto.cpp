@@ -81,7 +81,8 @@ std::int64_t number_of(std::span<const schema::EnumValue> values, std::string_vi
 
 // "Memcpy HtoD (Pageable -> Device)", "Memset (Device)", "[CUDA memcpy HtoD]".
 struct MemoryName {
-  std::int64_t copy = 0, from = 0, to = 0;
+  std::int64_t copy = 0;
+  std::optional<std::int64_t> from, to;  // nothing: not told
 };
 MemoryName memory_name(std::string_view name) {
   MemoryName found;
@@ -89,7 +90,8 @@ MemoryName memory_name(std::string_view name) {
   for (const schema::EnumValue& value : schema::enums::CUpti_ActivityMemcpyKind) {
     if (name.substr(0, opens).find(value.name) != std::string_view::npos) found.copy = value.value;
   }
-  std::string_view kinds = name.substr(opens);
+  const std::string_view kinds = name.substr(opens);
+  if (kinds.empty()) return found;
   const std::size_t arrow = std::min(kinds.find("->"), kinds.size());
   found.from = number_of(schema::enums::CUpti_ActivityMemoryKind, kinds.substr(0, arrow));
   found.to = number_of(schema::enums::CUpti_ActivityMemoryKind, kinds.substr(arrow));
@@ -321,8 +323,8 @@ void Kineto::work(const TraceEvent& event, Kind kind, const std::array<std::int6
     const MemoryName name = memory_name(event.name);
     set(row, next++, event.bytes, "bytes");
     if (kind == Kind::copy) row.set(next++, name.copy);
-    row.set(next++, name.from);
-    if (kind == Kind::copy) row.set(next++, name.to);
+    set(row, next++, name.from, "kind of memory");
+    if (kind == Kind::copy) set(row, next++, name.to, "kind of memory");
   }
   set(row, next++, event.graph, "graph id");
   set(row, next++, event.graph_node, "graph node id");

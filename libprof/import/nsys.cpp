@@ -53,6 +53,7 @@ class Nsys {
     read_names_of_processes();
     read_gpu_work();
     read_api_calls();
+    read_allocations();
     read_nvtx();
     // Of the processes that were met.
     read_thread_names();
@@ -185,6 +186,7 @@ class Nsys {
   void read_names_of_processes();
   void read_gpu_work();
   void read_api_calls();
+  void read_allocations();
   void read_nvtx();
   void read_thread_names();
   void read_devices();
@@ -281,6 +283,33 @@ void Nsys::read_api_calls() {
     row.set(4, number);
     for (std::size_t i = 0; i < std::size(nsys::api_columns); ++i) {
       put(row, 5 + i, nsys::api_columns[i], rows, 4 + static_cast<int>(i), *process, table);
+    }
+  }
+}
+
+void Nsys::read_allocations() {
+  constexpr std::string_view table = "CUDA_GPU_MEMORY_USAGE_EVENTS";
+  if (!has(table)) return;
+  const Layout operations = layout<schema::Memory2>(
+      std::array<std::string_view, 3>{"timestamp", "processId", "memoryOperationType"},
+      nsys::memory_columns);
+  std::vector<std::string_view> theirs{"start", "globalPid", "memoryOperationType"};
+  for (const Column& column : nsys::memory_columns) theirs.push_back(column.theirs);
+  NsysRows rows(database_, table, theirs);
+  while (rows.step()) {
+    tick(table);
+    const auto when = time(rows.number(0)), what = rows.number(2);
+    Process* process = when && (what == 0 || what == 1) ? this->process(rows.number(1)) : nullptr;
+    if (!process) {
+      not_imported_.unreadable.add(table);
+      continue;
+    }
+    Row row = process->add(operations);
+    row.set(0, *when);
+    row.set(1, process->id());
+    row.set(2, *what + 1);  // CUPTI's begin with "invalid"
+    for (std::size_t i = 0; i < std::size(nsys::memory_columns); ++i) {
+      put(row, 3 + i, nsys::memory_columns[i], rows, 3 + static_cast<int>(i), *process, table);
     }
   }
 }

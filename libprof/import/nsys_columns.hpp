@@ -79,6 +79,21 @@ inline constexpr Column wait_columns[]{
     {"contextId", "contextId"}, {"streamId", "streamId"},   {"correlationId", "correlationId"},
     {"type", "syncType"},       {"cudaEventId", "eventId"},
 };
+inline constexpr Column memory_columns[]{
+    {"deviceId", "deviceId"},
+    {"contextId", "contextId"},
+    {"streamId", "streamId"},
+    {"correlationId", "correlationId"},
+    {"address", "address"},
+    {"bytes", "bytes"},
+    {"PC", "pc"},
+    {"memoryKind", "memKind", How::memory_kind},
+    {"name", "name", How::text},
+    {"poolAddress", "localMemoryPoolAddress"},
+    {"poolReleaseThreshold", "localMemoryPoolReleaseThreshold"},
+    {"poolSize", "localMemoryPoolSize"},
+    {"poolUtilizedSize", "localMemoryPoolUtilizedSize"},
+};
 inline constexpr Column device_columns[]{
     {"name", "name", How::text},
     {"uuid", "uuid", How::uuid},

@@ -45,6 +45,13 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start INTEGER NOT NULL, end INTEGER
   deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, streamId INTEGER NOT NULL,
   correlationId INTEGER, globalPid INTEGER, graphId INTEGER NOT NULL,
   graphExecId INTEGER NOT NULL);
+CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS(start INTEGER NOT NULL, globalPid INTEGER NOT NULL,
+  deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, address INTEGER NOT NULL,
+  pc INTEGER NOT NULL, bytes INTEGER NOT NULL, memKind INTEGER NOT NULL,
+  memoryOperationType INTEGER NOT NULL, name TEXT, correlationId INTEGER, streamId INTEGER,
+  localMemoryPoolAddress INTEGER, localMemoryPoolReleaseThreshold INTEGER,
+  localMemoryPoolSize INTEGER, localMemoryPoolUtilizedSize INTEGER,
+  importedMemoryPoolAddress INTEGER, importedMemoryPoolProcessId INTEGER);
 CREATE TABLE NVTX_EVENTS(start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL,
   rangeId INTEGER, category INTEGER, color INTEGER, text TEXT, globalTid INTEGER,
   endGlobalTid INTEGER, textId INTEGER, domainId INTEGER, uint64Value INTEGER,

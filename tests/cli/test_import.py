@@ -251,6 +251,29 @@ class Nsys(Import):
         self.assertEqual(self.query("run.sqlite", "SELECT key FROM RUN WHERE key IN ('host_name', "
                                     "'environment', 't0_realtime_ns')"), [])  # fmt: skip
 
+    def test_allocations(self):
+        file = self.file()
+        row = {"globalPid": global_id(77), "deviceId": 0, "contextId": 1, "address": 0x7F00,
+               "pc": 0, "bytes": 1 << 20, "memKind": 2, "correlationId": 5}  # fmt: skip
+        table = "CUDA_GPU_MEMORY_USAGE_EVENTS"
+        file.add(table, **row, start=100, memoryOperationType=0)
+        file.add(table, **{**row, "address": 0x8F00, "name": "table_of_mine"}, start=150,
+                 memoryOperationType=0)  # fmt: skip
+        file.add(table, **row, start=200, memoryOperationType=1)
+        file.add(table, **row, start=200, memoryOperationType=7)
+        file.add(table, **row, start="x", memoryOperationType=0)
+        file.close()
+        ran = self.imported("other.sqlite")
+        self.assertIn(f"2 of {table}", ran.stderr)
+        self.assertEqual(
+            self.query("run.sqlite", "SELECT operation, memory, bytes, address, variable, "
+                       "pool_address, time - 1000000000 FROM allocations ORDER BY time"),
+            [("allocation", "Device", 1 << 20, 0x7F00, None, None, 100),
+             ("allocation", "Device", 1 << 20, 0x8F00, "table_of_mine", None, 150),
+             ("release", "Device", 1 << 20, 0x7F00, None, None, 200)],
+        )  # fmt: skip
+        self.assertIn("2.0000MB", self.gpuprof("memory", "run.sqlite").stdout)
+
     def test_time_of_day(self):
         file = self.file()
         file.add("TARGET_INFO_SESSION_START_TIME", utcEpochNs=BEGIN)
@@ -420,6 +443,8 @@ class Kineto(Import):
                     for query in (
                         "SELECT grid, block, registers FROM kernels ORDER BY start",
                         "SELECT kind, bytes, start FROM memcpys ORDER BY start",
+                        "SELECT bytes, start, NULL FROM memsets WHERE start IS NOT NULL "
+                        "ORDER BY start",
                         "SELECT type, start, duration, stream_id FROM synchronizations "
                         "ORDER BY start, duration",
                     ):
@@ -504,7 +529,8 @@ class Kineto(Import):
             self.assertIn(f"1 of {left_out}", ran.stderr)
         self.assertNotIn("ac2g", ran.stderr)
         self.assertIn("nothing lost", ran.stderr)
-        self.gpuprof("-i", "run.sqlite", "--print-gpu-trace", "--print-nvtx-summary")
+        ran = self.gpuprof("-i", "run.sqlite", "--print-gpu-trace", "--print-nvtx-summary")
+        self.assertRegex(ran.stderr, r"\(1 2 3\) +\(32 1 1\) +32 +- +- +- ")
 
     def test_old_traces(self):
         """Without a base, in an array, with times of day or from zero."""

@@ -49,9 +49,9 @@ class KernelSource : public TraceSource {
     duration(rows_.integer(1));
     dimensions(TraceField::grid, 2);
     dimensions(TraceField::block, 5);
-    number(TraceField::registers, rows_.integer(8));
-    number(TraceField::static_memory, rows_.integer(9));
-    number(TraceField::dynamic_memory, rows_.integer(10));
+    known(TraceField::registers, 8);
+    known(TraceField::static_memory, 9);
+    known(TraceField::dynamic_memory, 10);
     place(11);
     process(rows_.integer(15));
     number(TraceField::grid_id, rows_.integer(17));

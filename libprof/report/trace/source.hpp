@@ -90,6 +90,10 @@ class TraceSource : public reading::Source {
   void number(TraceField field, std::int64_t value) {
     if (Cell* cell = this->cell(field)) *cell = value;
   }
+  // Nothing where the column is NULL.
+  void known(TraceField field, int column) {
+    rows_.is_null(column) ? nothing(field) : number(field, rows_.integer(column));
+  }
   void dimensions(TraceField field, int column) {
     if (Cell* cell = this->cell(field)) {
       *cell =
