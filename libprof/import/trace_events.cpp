@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <utility>
 
 #include "libprof/base/saturating.hpp"
@@ -140,9 +141,12 @@ class Handler : public Json::json_sax_t {
   static Place whole(std::string_view digits) {
     double value = 0;
     const char* end = digits.data() + digits.size();
-    const bool read = std::from_chars(digits.data(), end, value).ptr == end;
+    const auto [read_to, failed] = std::from_chars(digits.data(), end, value);
     constexpr double most = 9e15;
-    if (!read || std::abs(value) > most || value != std::floor(value)) return std::nullopt;
+    if (failed != std::errc() || read_to != end || std::abs(value) > most ||
+        value != std::floor(value)) {
+      return std::nullopt;
+    }
     return static_cast<std::int64_t>(value);
   }
   // A value that is no number. Where a process or thread is named so, it is none.
@@ -241,7 +245,8 @@ std::optional<std::int64_t> nanoseconds(std::string_view text) {
       double number = 0;
       const char* end = text.data() + text.size();
       constexpr double most = 9e15;
-      if (std::from_chars(text.data(), end, number).ptr != end || !(std::abs(number) < most)) {
+      const auto [read_to, failed] = std::from_chars(text.data(), end, number);
+      if (failed != std::errc() || read_to != end || !(std::abs(number) < most)) {
         return std::nullopt;
       }
       return static_cast<std::int64_t>(number * 1000);
