@@ -58,8 +58,8 @@ else()
   set(GPUPROF_STATIC_RUNTIME -static-libstdc++ -static-libgcc)
 endif()
 
-# For what takes longer to compile than to run: tests, and with a sanitizer the front
-# door.
+# For what takes longer to compile than to run: tests, and with a sanitizer the front door and what
+# people look at.
 set(GPUPROF_QUICK_TO_COMPILE -O0)
 if(GPUPROF_SANITIZE STREQUAL "address")
   list(APPEND GPUPROF_QUICK_TO_COMPILE -fno-sanitize=alignment)
