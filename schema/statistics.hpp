@@ -174,6 +174,9 @@ inline constexpr std::array statistics{
     StatisticInfo{"import_left_out", Severity::notice,
                   "Rows and events of the file that was imported for which gpuprof has no table, "
                   "or knows no meaning. DIAGNOSTIC says of what."},
+    StatisticInfo{"memory_calls_lost", Severity::data_loss,
+                  "Rows of MEMORY_CALL and DEVICE_MEMORY that were thrown away because gpuprof did "
+                  "not read for so long, or the program called faster than they were sent."},
     StatisticInfo{"metrics_overhead_permille", Severity::info,
                   "Share of the run that was spent on metrics, as it was measured, in 1/1000."},
 };

@@ -11,6 +11,7 @@
 #include "schema/derived.hpp"
 #include "schema/legacy.hpp"
 #include "schema/measured.hpp"
+#include "schema/memory_calls.hpp"
 #include "schema/nvtx.hpp"
 #include "schema/pc_sampling.hpp"
 #include "schema/run.hpp"
@@ -62,6 +63,8 @@ inline constexpr std::array own_tables{
     &PmSample::table,
     &PmGap::table,
     &tables::pm_kernel,
+    &MemoryCall::table,
+    &DeviceMemory::table,
     &tables::pc_sampling,
     &tables::pc_sampling_record_info,
     &tables::source_locator,

@@ -96,7 +96,7 @@ struct ArenaHeader {
   std::uint64_t launches_offset;
   std::uint64_t launch_count;  // a power of two
   // Ids of the collector's own threads, whose driver calls are not the target's. 0 = none yet.
-  std::array<std::atomic<std::uint32_t>, 4> own_threads;
+  std::array<std::atomic<std::uint32_t>, 6> own_threads;
   std::atomic<std::uint64_t> free_list;  // low half: slot + 1, high half: a tag against ABA
 };
 
@@ -148,7 +148,7 @@ class Arena {
   StringTable launch_names() const;
   std::span<std::atomic<std::uint64_t>> launches() const;
 
-  std::array<std::atomic<std::uint32_t>, 4>& own_threads() const { return header_->own_threads; }
+  std::array<std::atomic<std::uint32_t>, 6>& own_threads() const { return header_->own_threads; }
   wire::Ledger& ledger() const {
     return *reinterpret_cast<wire::Ledger*>(base_ + wire::ledger_offset);
   }

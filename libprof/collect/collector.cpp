@@ -73,7 +73,12 @@ void Collector::called_back(void*, CUpti_CallbackDomain domain, CUpti_CallbackId
       return self.on_launch(id, *static_cast<const CUpti_CallbackData*>(data));
     }
     const KeepErrno keep;
-    if (self.running()) return self.on_callback(domain, id, data);
+    if (self.running()) {
+      if (domain != CUPTI_CB_DOMAIN_RUNTIME_API) return self.on_callback(domain, id, data);
+      if (!self.memory_) return;
+      self.memory_->call(domain, id, *static_cast<const CUpti_CallbackData*>(data));
+      return;
+    }
     if (self.resting() && domain == CUPTI_CB_DOMAIN_RESOURCE) {
       self.note_context(id, static_cast<const CUpti_ResourceData*>(data)->context);
     }
@@ -86,8 +91,9 @@ void Collector::on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   if (!running()) return;
   const bool enters = call.callbackSite == CUPTI_API_ENTER;
   if (enters && call.symbolName) buffers_.note_launch(call.symbolName, call.correlationId);
-  if (!metrics_ && !tracing_.serial() && by_context_.empty()) return;
+  if (!metrics_ && !tracing_.serial() && by_context_.empty() && !memory_) return;
   const KeepErrno keep;
+  if (memory_ && memory_->call(CUPTI_CB_DOMAIN_DRIVER_API, id, call)) return;
   if (is_module_unload(id)) {
     for (const auto& each : by_context_) {
       if (enters) each->module_ends(call.context);
@@ -126,13 +132,18 @@ void Collector::on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resou
       note_context(id, resource.context);
       if (metrics_) metrics_->context_created(resource.context);
       for (const auto& each : by_context_) each->context_created(resource.context);
+      if (memory_) memory_->context_created(resource.context);
       buffers_.keep_device_names();
       return tracing_.driver_is_up();
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
       if (metrics_) metrics_->context_ends(resource.context);
       for (const auto& each : by_context_) each->context_ends(resource.context);
+      if (memory_) memory_->context_ends(resource.context);
       return note_context(id, resource.context);
-    case CUPTI_CBID_RESOURCE_MODULE_LOADED: return buffers_.add_module(resource);
+    case CUPTI_CBID_RESOURCE_MODULE_LOADED:
+      if (memory_) memory_->module_loaded();
+      if (tracing_.wants(schema::Module::info.id)) buffers_.add_module(resource);
+      return;
     case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
       for (const auto& each : by_context_) each->module_ends(resource.context);
       return;
@@ -253,6 +264,7 @@ void Collector::send_statistics(bool last) {
     std::vector<wire::Statistic> all = buffers_.statistics();
     if (begun_late_) all.push_back({"", "begun_late", 1});
     if (metrics_) std::ranges::move(metrics_->statistics(), std::back_inserter(all));
+    if (memory_) std::ranges::move(memory_->statistics(), std::back_inserter(all));
     for (const auto& each : by_context_) {
       std::ranges::move(each->statistics(), std::back_inserter(all));
     }

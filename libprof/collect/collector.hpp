@@ -9,7 +9,7 @@
 //
 // The work is done by its parts, each with its own locks: Stream speaks with the launcher, Tracing
 // says what CUPTI collects, Buffers takes the records, RangeProfiler measures, PcSampler samples,
-// SassCounter counts.
+// SassCounter counts, MemoryTracker follows memory.
 // What is here is who does what when: start, CUPTI's callbacks, our own thread, fork and exit.
 #pragma once
 
@@ -29,6 +29,7 @@
 #include "libprof/collect/channel.hpp"
 #include "libprof/collect/checked_api.hpp"
 #include "libprof/collect/driver.hpp"
+#include "libprof/collect/memory_tracker.hpp"
 #include "libprof/collect/pc_sampler.hpp"
 #include "libprof/collect/range_profiler.hpp"
 #include "libprof/collect/sass_counter.hpp"
@@ -97,6 +98,7 @@ class Collector {
   void prepare_metrics();
   void prepare_pc_sampling();
   void prepare_sass_metrics();
+  void prepare_memory_tracking();
   void send_definitions();
   void receive_external_correlation();
   // The launcher is told why, and nothing is collected.
@@ -139,6 +141,9 @@ class Collector {
   std::unique_ptr<RangeProfiler> metrics_;  // null: none are wanted, or none can be had
   std::vector<std::unique_ptr<ContextCollector>> by_context_;
   PcSampler* serialized_sampler_ = nullptr;  // in by_context_; null: none that serializes
+
+  std::unique_ptr<MemoryTracker> tracker_;  // once it was wanted
+  MemoryTracker* memory_ = nullptr;         // null: not wanted in this trace
 
   std::mutex attributes_;  // held while they are read
   bool attributes_done_ = false;

@@ -78,11 +78,13 @@ bool Collector::set_up(const char* socket_path) {
   prepare_metrics();
   prepare_pc_sampling();
   prepare_sass_metrics();
-  subscription_.want({.modules = tracing_.wants(schema::Module::info.id),
+  prepare_memory_tracking();
+  subscription_.want({.modules = tracing_.wants(schema::Module::info.id) || memory_,
                       .module_ends = !by_context_.empty(),
                       .graph_launches = tracing_.serial() || metrics_,
                       .captures = metrics_ != nullptr,
-                      .nvtx_ranges = metrics_ && metrics_->wants_nvtx()});
+                      .nvtx_ranges = metrics_ && metrics_->wants_nvtx(),
+                      .memory_calls = memory_ != nullptr});
   subscription_.enable(contexts_.any_seen());
   send_definitions();
   {
@@ -91,6 +93,7 @@ bool Collector::set_up(const char* socket_path) {
     client_told_.store(false);
   }
   state_.store(State::running);
+  if (memory_) memory_->begin(contexts_.all());
   tracing_.begin();
   if (contexts_.any_seen()) buffers_.keep_device_names();
   if (tracing_.wants(schema::ExternalCorrelation::info.id)) receive_external_correlation();
@@ -109,6 +112,7 @@ void Collector::end() noexcept {
   try {
     const std::lock_guard lock(starting_);
     if (!running()) return;
+    if (memory_) memory_->finish();
     finish_driver_work(leave_patience);
     buffers_.flush(0);
     tracing_.end();
@@ -128,6 +132,7 @@ void Collector::end() noexcept {
   }
   channel_.shut();  // which wakes our thread
   thread_runs_.wait(true);
+  if (tracker_) tracker_->stop();
 }
 
 bool Collector::subscribe() {
@@ -199,12 +204,27 @@ void Collector::prepare_sass_metrics() {
       [this](std::string_view text) { stream_.tell("warning", text); }));
 }
 
+void Collector::prepare_memory_tracking() {
+  memory_ = nullptr;
+  if (config_.integer("track_memory", 0) == 0) return;
+  if (!tracker_) {
+    tracker_ = std::make_unique<MemoryTracker>(
+        cupti_, channel_, [this] { buffers_.leave_out_this_thread(); },
+        [this] {
+          const std::lock_guard lock(loader_);
+          find_driver();
+        });
+  }
+  memory_ = tracker_.get();
+}
+
 void Collector::send_definitions() {
   stream_.tell("cupti_path", cupti_.path);
   stream_.tell("cupti_version", std::to_string(cupti_.version));
   const Arena& arena = buffers_.arena();
   stream_.hand_over_arena(arena.slot_count(), arena.slot_size(), arena.file());
   stream_.define(wire_tables(cupti_.version));
+  if (memory_) stream_.define(MemoryTracker::tables());
   stream_.name_functions(api_names(cupti_));
   stream_.clock(wire::Clock::Moment::first, cupti_.cuptiGetTimestamp);
 }
@@ -264,8 +284,12 @@ void Collector::exit_handler() noexcept {
 
 void Collector::at_exit() {
   if (!running()) return;
-  if (exiting_.exchange(true)) return buffers_.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  if (exiting_.exchange(true)) {
+    if (memory_) memory_->finish();
+    return buffers_.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  }
   tracing_.process_ends();
+  if (memory_) memory_->finish();
   if (metrics_) metrics_->finish();
   // CUPTI waits for a GPU that is at work.
   if (finish_driver_work(exit_patience)) {

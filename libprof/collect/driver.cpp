@@ -20,6 +20,7 @@ struct Driver {
   decltype(&::cuDevicePrimaryCtxGetState) cuDevicePrimaryCtxGetState = nullptr;
   decltype(&::cuDevicePrimaryCtxRetain) cuDevicePrimaryCtxRetain = nullptr;
   CUresult (*release_primary)(CUdevice) = nullptr;
+  CUresult (*memory)(std::size_t*, std::size_t*) = nullptr;
   CUresult (*synchronize)() = nullptr;  // later headers make a macro of its name
 };
 
@@ -67,6 +68,7 @@ void find_driver() {
   look_up(found.cuDevicePrimaryCtxGetState, "cuDevicePrimaryCtxGetState");
   look_up(found.cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
   look_up(found.release_primary, "cuDevicePrimaryCtxRelease_v2");
+  look_up(found.memory, "cuMemGetInfo_v2");
   look_up(found.synchronize, "cuCtxSynchronize");
   driver.store(&found);
 }
@@ -120,6 +122,11 @@ void Contexts::destroyed(CUcontext context) {
   contexts_.erase(context);
 }
 
+std::vector<CUcontext> Contexts::all() const {
+  const std::lock_guard lock(mutex_);
+  return {contexts_.begin(), contexts_.end()};
+}
+
 bool Contexts::synchronize(std::chrono::milliseconds patience, void (*on_thread)()) const {
   if (!any_seen()) return true;
   auto wait = std::make_shared<Wait>();
@@ -171,6 +178,18 @@ std::vector<CUpti_ActivityDeviceAttribute> device_attributes() {
     }
   }
   return records;
+}
+
+bool device_memory(CUcontext context, std::uint64_t& free, std::uint64_t& total) {
+  const Driver* const cuda = driver.load();
+  if (!cuda || !cuda->cuCtxSetCurrent || !cuda->memory) return false;
+  if (cuda->cuCtxSetCurrent(context) != CUDA_SUCCESS) return false;
+  std::size_t free_bytes = 0, total_bytes = 0;
+  const bool told = cuda->memory(&free_bytes, &total_bytes) == CUDA_SUCCESS;
+  cuda->cuCtxSetCurrent(nullptr);
+  free = free_bytes;
+  total = total_bytes;
+  return told;
 }
 
 int driver_version() {

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <mutex>
 #include <set>
 #include <vector>
@@ -27,6 +28,7 @@ class Contexts {
   // false: there are none, or the driver is not up yet. After find_driver().
   bool find_existing();
   void destroyed(CUcontext context);
+  std::vector<CUcontext> all() const;
   bool any_seen() const { return seen_.load(std::memory_order_acquire); }
 
   // Waits for the work in all of them, but no longer than `patience`: a kernel that never ends must
@@ -54,6 +56,10 @@ class Current {
 
 // Attributes of all devices, as the records CUPTI declares and does not deliver.
 std::vector<CUpti_ActivityDeviceAttribute> device_attributes();
+
+// Free and total bytes of the context's device. The calling thread, one of ours, has no context
+// before and after. false: the driver does not say.
+bool device_memory(CUcontext context, std::uint64_t& free, std::uint64_t& total);
 
 // CUDA version of the driver, 13000 for 13.0; 0 when there is none.
 int driver_version();

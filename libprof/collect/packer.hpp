@@ -79,7 +79,7 @@ class Packer {
   Records records_kind_;
   std::array<Rows, kind_limit> rows_;
   std::array<bool, kind_limit> wanted_{};
-  const std::array<std::atomic<std::uint32_t>, 4>* own_threads_ = nullptr;
+  const std::array<std::atomic<std::uint32_t>, 6>* own_threads_ = nullptr;
   bool beside_profiler_ = false;
   std::function<void(std::uint32_t, std::uint64_t)> payload_schemas_;
   std::uint64_t profiler_kernels_ = 0;

@@ -39,6 +39,7 @@ class Subscription {
     bool graph_launches = false;
     bool captures = false;  // of streams
     bool nvtx_ranges = false;
+    bool memory_calls = false;
   };
   void want(Wanted wanted);
   // `driver_up`: CUPTI has a driver to pass it on to; otherwise it is asked for again later, so

@@ -179,6 +179,18 @@ void read_operations(store::Snapshot& snapshot, By by, Recorded& recorded,
       }
     }
   });
+  recorded.calls = read_memory_calls(
+      snapshot,
+      [&](const Operation& operation, const MemoryCall& call) {
+        recorded.any = true;
+        if (by == By::nvtx && operation.what == What::allocation && call.correlation != 0) {
+          wanted.add(call.correlation);
+          asked.add({call.correlation, operation});
+        } else {
+          recorded.operations.add(operation);
+        }
+      },
+      check);
   if (by == By::nvtx) join_ranges(snapshot, asked, wanted, recorded.operations, check);
   read_pools(snapshot, recorded.operations, check);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "libprof/derive/sorted.hpp"
+#include "libprof/memory/driver_memory.hpp"
 #include "libprof/memory/sweep.hpp"
 #include "libprof/store/scan.hpp"
 
@@ -21,12 +22,13 @@ struct Recorded {
   derive::Sorted<Operation> operations;
   bool any = false;
   bool any_library = false;  // some allocation has one
+  CallsRead calls;           // of --track-memory
 };
 
-// Fills `recorded` with MEMORY2 and MEMORY_POOL. An owner is a StringTable id, with By::pool the
-// address of a pool; 0: none. `check` is called now and then and may throw. Throws Error where
-// ranges are asked for and the file's are not computed. Memory: what Sorted takes, and with ranges
-// 80 bytes for each of those.
+// Fills `recorded` with MEMORY2, MEMORY_POOL and MEMORY_CALL. An owner is a StringTable id, with
+// By::pool the address of a pool; 0: none. `check` is called now and then and may throw. Throws
+// Error where ranges are asked for and the file's are not computed. Memory: what Sorted takes, and
+// with ranges 80 bytes for each of those.
 void read_operations(store::Snapshot& snapshot, By by, Recorded& recorded,
                      const std::function<void()>& check);
 

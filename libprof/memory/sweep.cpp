@@ -120,6 +120,17 @@ class Pools {
     }
   }
 
+  // What is reserved and not used.
+  std::int64_t unused(std::int64_t device) const {
+    std::int64_t bytes = 0;
+    for (const auto& [key, pool] : pools_) {
+      if (pool.device == device && pool.used >= 0 && pool.reserved > pool.used) {
+        bytes = saturating_add(bytes, saturating_subtract(pool.reserved, pool.used));
+      }
+    }
+    return bytes;
+  }
+
   std::vector<PoolUse> take() const {
     std::vector<PoolUse> all;
     for (const auto& [key, pool] : pools_) all.push_back(pool);
@@ -228,12 +239,34 @@ class Count {
   void change_device(const Place& place, std::int64_t change) {
     std::int64_t& of_process = processes_[place.process][place.device];
     of_process = saturating_add(of_process, change);
+    if (place.kind == managed_kind) {
+      std::int64_t& managed = managed_[place.process][place.device];
+      managed = saturating_add(managed, change);
+    }
     std::int64_t& of_device = devices_[place.device].in_use;
     of_device = saturating_add(of_device, change);
   }
 
+  // It may lie on the host, and what of it is on the device nobody says.
+  std::int64_t managed(std::int64_t device) const {
+    std::int64_t bytes = 0;
+    for (const auto& [process, devices] : managed_) {
+      const auto found = devices.find(device);
+      if (found != devices.end()) bytes = saturating_add(bytes, found->second);
+    }
+    return bytes;
+  }
+
   void tell_moment() {
     std::int64_t in_use = 0;
+    if (const std::int64_t device = request_.moments[next_moment_].device; device >= 0) {
+      const auto its = devices_.find(device);
+      if (its != devices_.end()) in_use = its->second.in_use;
+      in_use = saturating_add(saturating_subtract(in_use, managed(device)), pools_.unused(device));
+      result_.moments.push_back(in_use);
+      ++next_moment_;
+      return;
+    }
     const auto found = processes_.find(request_.moments[next_moment_].process);
     if (found != processes_.end()) {
       for (const auto& [number, bytes] : found->second) in_use = saturating_add(in_use, bytes);
@@ -244,6 +277,7 @@ class Count {
 
   // The driver takes back what it had.
   void end_process(std::int64_t process) {
+    managed_.erase(process);
     for (auto& [number, bytes] : processes_[process]) {
       std::int64_t& of_device = devices_[number].in_use;
       of_device = saturating_subtract(of_device, bytes);
@@ -278,14 +312,15 @@ class Count {
   std::map<std::pair<std::size_t, std::int64_t>, OwnerUse> owners_;
   std::map<std::int64_t, DeviceUse> devices_;
   // Device memory in use, by process and device.
-  std::map<std::int64_t, std::map<std::int64_t, std::int64_t>> processes_;
+  std::map<std::int64_t, std::map<std::int64_t, std::int64_t>> processes_, managed_;
   std::size_t next_moment_ = 0, next_end_ = 0;
 };
 
 // The second pass: whose memory it was at each peak, and the curves.
 class Look {
  public:
-  Look(const Request& request, Result& result) : result_(result), states_(result.uses.size()) {
+  Look(const Request& request, Result& result)
+      : request_(request), result_(result), states_(result.uses.size()) {
     for (std::size_t i = 0; i < result.owners.size(); ++i) {
       const OwnerUse& owner = result.owners[i];
       owners_[{owner.use, owner.owner}] = i;
@@ -294,6 +329,10 @@ class Look {
   }
 
   void apply(const Operation& operation) {
+    while (result_.looks.size() < request_.looks.size() &&
+           request_.looks[result_.looks.size()].time < operation.time) {
+      look_around();
+    }
     if (!is_of_memory(operation)) return;
     const Change change = live_.apply(operation);
     const std::int64_t came = change.came ? change.came->bytes : 0;
@@ -314,6 +353,7 @@ class Look {
   }
 
   void finish() {
+    while (result_.looks.size() < request_.looks.size()) look_around();
     for (std::size_t use = 0; use < states_.size(); ++use) {
       if (states_[use].curve) fill(states_[use], INT64_MAX);
     }
@@ -329,6 +369,25 @@ class Look {
     Curve* curve = nullptr;
     std::size_t part = 0;  // that it has come to
   };
+
+  void look_around() {
+    const std::int64_t process = request_.looks[result_.looks.size()].process;
+    std::map<std::pair<std::size_t, std::int64_t>, OwnerShare> shares;
+    for (std::size_t use = 0; use < live_.places().size(); ++use) {
+      const Place& place = live_.places()[use];
+      if (place.process != process || !on_device(place.kind)) continue;
+      live_.for_each(use, [&](const Held& held) {
+        OwnerShare& share = shares[{use, held.owner}];
+        share.use = use;
+        share.owner = held.owner;
+        share.bytes = saturating_add(share.bytes, held.bytes);
+        ++share.live;
+      });
+    }
+    std::vector<OwnerShare>& look = result_.looks.emplace_back();
+    for (const auto& [key, share] : shares) look.push_back(share);
+    std::ranges::stable_sort(look, std::ranges::greater(), &OwnerShare::bytes);
+  }
 
   void choose_curves(const Request& request) {
     if (request.points == 0) return;
@@ -372,6 +431,7 @@ class Look {
     point.last = state.in_use;
   }
 
+  const Request& request_;
   Result& result_;
   Live live_;
   std::vector<State> states_;
@@ -381,7 +441,8 @@ class Look {
 }  // namespace
 
 bool on_device(std::int32_t kind) {
-  return kind == device_kind || kind == array_kind || kind == managed_kind || is_static(kind);
+  return kind == device_kind || kind == array_kind || kind == managed_kind ||
+         kind == created_kind || is_static(kind);
 }
 
 bool is_static(std::int32_t kind) {

@@ -12,6 +12,11 @@
 
 namespace gpuprof::memory {
 
+// Kinds of memory beside CUpti_ActivityMemoryKind's.
+inline constexpr std::int32_t created_kind = 1001;     // by cuMemCreate
+inline constexpr std::int32_t registered_kind = 1002;  // of the host, by cuMemHostRegister
+inline constexpr std::int32_t opened_kind = 1003;      // of another process; its size is not told
+
 // As they are in MEMORY2 and MEMORY_POOL. Trivially copyable, to be sorted on disk.
 struct Operation {
   enum class What : std::int32_t {
@@ -115,14 +120,24 @@ struct Curve {
   std::vector<Point> points;
 };
 
-// When somebody wants to know how much device memory a process has; or when it ended.
+// When somebody wants to know how much device memory a process has; or when it ended. With a device
+// what all processes have of that: pools with what they reserve, managed memory left out.
 struct Moment {
   std::int64_t time = 0, process = 0;
+  std::int64_t device = -1;  // -1: all devices
+};
+
+// Device memory that a process has at a moment, by owner.
+struct OwnerShare {
+  std::size_t use = 0;
+  std::int64_t owner = 0;
+  std::int64_t bytes = 0, live = 0;
 };
 
 struct Request {
   std::vector<Moment> moments = {};  // in the order of time
   std::vector<Moment> ends = {};     // of processes, in the order of time
+  std::vector<Moment> looks = {};    // whose memory it was; in the order of time
   struct Steady {
     std::int64_t begin = 0, end = 0;
   };
@@ -142,7 +157,8 @@ struct Result {
   std::vector<DeviceUse> devices;
   std::vector<PoolUse> pools;
   std::vector<Curve> curves;
-  std::vector<std::int64_t> moments;  // as asked for
+  std::vector<std::int64_t> moments;           // as asked for
+  std::vector<std::vector<OwnerShare>> looks;  // as asked for, those with most first
 };
 
 // `for_each` gives all operations in the order of time, and is called twice. Memory: what is

@@ -6,11 +6,13 @@
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/saturating.hpp"
+#include "libprof/memory/tracked_tables.hpp"
 
 namespace gpuprof::memory {
 namespace {
 
 constexpr std::size_t most_points = 100'000;
+constexpr std::size_t most_looks = 8;    // at whose memory it was when a call found none
 constexpr std::size_t fewest_steps = 4;  // that say whether memory grows
 
 std::string hexadecimal(std::int64_t number) {
@@ -44,7 +46,12 @@ class Words {
     any_ = true;
   }
 
-  std::string kind(std::int32_t kind) { return of("CUpti_ActivityMemoryKind", kind); }
+  std::string kind(std::int32_t kind) {
+    if (kind == created_kind) return "Created";
+    if (kind == registered_kind) return "Registered";
+    if (kind == opened_kind) return "Opened";
+    return of("CUpti_ActivityMemoryKind", kind);
+  }
   Value pool_type(std::int32_t type) {
     return type == 0 ? Value() : Value(of("CUpti_ActivityMemoryPoolType", type));
   }
@@ -74,8 +81,9 @@ class Words {
 class Maker {
  public:
   Maker(reading::Profile& profile, const Questions& questions, const Surroundings& around,
-        const Result& result)
-      : words_(profile),
+        const Result& result, const std::vector<Moment>& looks)
+      : looks_(looks),
+        words_(profile),
         profile_(profile),
         by_(questions.by),
         around_(around),
@@ -92,6 +100,7 @@ class Maker {
     make_failures(account.failures);
     make_processes(account.processes);
     make_timeline(account.timeline);
+    make_failure_owners(account.failure_owners);
   }
 
  private:
@@ -222,6 +231,24 @@ class Maker {
   void make_steps(Table& made);
   void make_failures(Table& made);
 
+  void make_failure_owners(Table& made) {
+    made = table("memory_failure_owners", true,
+                 {{"time_ns"},
+                  {"by", Type::text},
+                  {"owner", Type::text},
+                  {"bytes", Type::bytes},
+                  {"allocations"}});
+    for (std::size_t i = 0; i < result_.looks.size(); ++i) {
+      for (const OwnerShare& share : result_.looks[i]) {
+        auto row = place(share.use);
+        add(row,
+            {looks_[i].time, std::string(name_of(by_)),
+             words_.owner(by_, result_.uses[share.use], share.owner), share.bytes, share.live});
+        made.rows.push_back(std::move(row));
+      }
+    }
+  }
+
   void make_processes(Table& made) {
     made =
         table("memory_processes", false,
@@ -255,9 +282,13 @@ class Maker {
   }
 
  public:
+  // Device memory at the ends of steps, and when a function first found none.
+  std::vector<std::int64_t> step_bytes, failure_bytes;
+
   static constexpr const char* unknown_process = "the file does not say how the process ended";
 
  private:
+  const std::vector<Moment>& looks_;
   Words words_;
   reading::Profile& profile_;
   By by_;
@@ -266,30 +297,41 @@ class Maker {
   std::int64_t zero_;
 };
 
-// The moments that steps and failures ask for, in the order of time, with where each came from.
+// The moments that tables ask for, in the order of time, with where each came from.
+enum class Of { step, failure, failed_call, reading };
+
 struct AskedMoment {
   Moment moment;
-  bool of_step = false;
+  Of of{};
   std::size_t index = 0;
 };
 
-std::vector<AskedMoment> asked_moments(const Surroundings& around) {
+std::vector<AskedMoment> asked_moments(const Surroundings& around, const CallsRead& calls,
+                                       const std::vector<DeviceReading>& readings) {
   std::vector<AskedMoment> all;
   for (std::size_t i = 0; i < around.steps.size(); ++i) {
-    all.push_back({{around.steps[i].end, around.steps[i].process}, true, i});
+    all.push_back({{around.steps[i].end, around.steps[i].process}, Of::step, i});
   }
   for (std::size_t i = 0; i < around.failures.size(); ++i) {
-    all.push_back({{around.failures[i].first, around.failures[i].process}, false, i});
+    all.push_back({{around.failures[i].first, around.failures[i].process}, Of::failure, i});
+  }
+  for (std::size_t i = 0; i < calls.failed.size(); ++i) {
+    all.push_back({{calls.failed[i].time, calls.failed[i].process}, Of::failed_call, i});
+  }
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    all.push_back({{readings[i].time, 0, readings[i].device}, Of::reading, i});
   }
   std::ranges::stable_sort(all, {}, [](const AskedMoment& each) { return each.moment.time; });
   return all;
 }
 
-std::vector<std::int64_t> answers(const Surroundings& around, const Result& result, bool of_steps) {
-  std::vector<std::int64_t> in_use(of_steps ? around.steps.size() : around.failures.size());
-  const auto all = asked_moments(around);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i].of_step == of_steps) in_use[all[i].index] = result.moments[i];
+std::vector<std::int64_t> answers(const std::vector<AskedMoment>& asked, const Result& result,
+                                  Of of) {
+  const auto count =
+      std::ranges::count_if(asked, [&](const AskedMoment& each) { return each.of == of; });
+  std::vector<std::int64_t> in_use(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    if (asked[i].of == of) in_use[asked[i].index] = result.moments[i];
   }
   return in_use;
 }
@@ -305,7 +347,7 @@ void Maker::make_steps(Table& made) {
                 {"grows"},
                 {"steady_allocations"},
                 {"steady_bytes", Type::bytes}});
-  const auto in_use = answers(around_, result_, true);
+  const auto& in_use = step_bytes;
   std::map<std::int64_t, std::pair<std::int64_t, std::int64_t>> steady;
   for (const Use& use : result_.uses) {
     auto& [count, bytes] = steady[use.place.process];
@@ -337,7 +379,7 @@ void Maker::make_failures(Table& made) {
                 {"first_time_ns"},
                 {"relative_first_time_ns"},
                 {"in_use_bytes", Type::bytes}});
-  const auto in_use = answers(around_, result_, false);
+  const auto& in_use = failure_bytes;
   for (std::size_t i = 0; i < around_.failures.size(); ++i) {
     const Surroundings::Failure& failure = around_.failures[i];
     const auto domain = failure.runtime ? reading::ApiDomain::runtime : reading::ApiDomain::driver;
@@ -390,7 +432,9 @@ std::size_t Table::place(std::string_view column) const {
 }
 
 std::vector<const Table*> Account::all() const {
-  return {&devices, &peaks, &owners, &leaks, &pools, &steps, &failures, &processes, &timeline};
+  return {&devices,      &peaks,          &owners,    &leaks,      &pools,
+          &steps,        &failures,       &processes, &timeline,   &virtual_memory,
+          &failed_calls, &failure_owners, &readings,  &unaccounted};
 }
 
 By parse_by(std::string_view word) {
@@ -421,7 +465,12 @@ Account account(reading::Profile& profile, const Questions& questions,
   }
   const Surroundings around = read_surroundings(profile.snapshot(), check);
   Request request{.points = std::min(questions.points, most_points)};
-  for (const AskedMoment& asked : asked_moments(around)) request.moments.push_back(asked.moment);
+  const std::vector<DeviceReading> readings = read_device_memory(profile.snapshot(), check);
+  const auto asked = asked_moments(around, recorded.calls, readings);
+  for (const AskedMoment& each : asked) request.moments.push_back(each.moment);
+  for (const FailedCall& call : recorded.calls.failed) {
+    if (request.looks.size() < most_looks) request.looks.push_back({call.time, call.process});
+  }
   for (const auto& [id, process] : around.processes) {
     if (process.end != 0) request.ends.push_back({process.end, id});
   }
@@ -445,7 +494,16 @@ Account account(reading::Profile& profile, const Questions& questions,
   account.zero = profile.zero();
   account.first = result.first;
   account.last = result.last;
-  Maker(profile, questions, around, result).make(account);
+  Maker maker(profile, questions, around, result, request.looks);
+  maker.step_bytes = answers(asked, result, Of::step);
+  maker.failure_bytes = answers(asked, result, Of::failure);
+  maker.make(account);
+  const auto known = answers(asked, result, Of::reading);
+  make_virtual_memory(recorded.calls.uses, account.virtual_memory);
+  make_failed_calls(profile, recorded.calls, answers(asked, result, Of::failed_call), readings,
+                    account.failed_calls);
+  make_readings(profile, readings, known, account.readings);
+  make_unaccounted(profile, readings, known, account.unaccounted, check);
   return account;
 }
 

@@ -38,6 +38,8 @@ struct Questions {
 struct Account {
   // Each has the columns that docs/memory.md lists.
   Table devices, peaks, owners, leaks, pools, steps, failures, processes, timeline;
+  // Of --track-memory.
+  Table virtual_memory, failed_calls, failure_owners, readings, unaccounted;
   bool any = false;                  // the file has allocations
   bool any_library = false;          // … and says of some which library asked
   std::int64_t zero = 0;             // what relative times count from, ns

@@ -46,6 +46,7 @@ std::set<Group> chosen_groups(const TraceOptions& options) {
       chosen.erase(group);
     }
   }
+  if (options.memory) chosen.insert({Group::memory, Group::allocation_source});
   // Without them it does not know what a wait for an event waits for.
   if (options.dependencies) chosen.insert(Group::cuda_event);
   if (options.api == ApiTrace::none) chosen.erase(Group::api);

@@ -77,6 +77,16 @@ std::string bytes_text(std::int64_t bytes) {
   return format_size(bytes < 0 ? 0 : static_cast<std::uint64_t>(bytes));
 }
 
+std::string difference_text(std::int64_t bytes) {
+  return (bytes < 0 ? std::string("-") : std::string())
+      .append(bytes_text(bytes < 0 ? -bytes : bytes));
+}
+
+std::string bytes_or_none(const Reading& row, std::string_view column) {
+  return std::holds_alternative<std::monostate>(row.value(column)) ? "-"
+                                                                   : bytes_text(row.number(column));
+}
+
 std::string counted(std::int64_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
@@ -195,6 +205,66 @@ class MemoryText {
     rest(told);
   }
 
+  void failed_calls() {
+    const memory::Table& table = account_.failed_calls;
+    if (table.rows.empty()) return;
+    begin("Calls that found no memory");
+    heading({"Size", "Bytes", "At", "Process had", "Device free"}, "Function");
+    each(table, [&](const Reading& row) {
+      const bool sized = !std::holds_alternative<std::monostate>(row.value("bytes"));
+      line({bytes_or_none(row, "bytes"), sized ? std::to_string(row.number("bytes")) : "-",
+            format_moment(row.number("relative_time_ns")), bytes_text(row.number("in_use_bytes")),
+            bytes_or_none(row, "device_free_bytes")},
+           row.text("function") + "  [process " + std::to_string(row.number("process_id")) + "]");
+    });
+    const memory::Table& owners = account_.failure_owners;
+    if (owners.rows.empty()) return;
+    const Reading first(owners, owners.rows.front());
+    const std::string by = first.text("by");
+    output_.line("  Whose memory it was at the first, by " + by + ":");
+    std::size_t told = 0;
+    for (const Row& each : owners.rows) {
+      const Reading row(owners, each);
+      if (row.number("time_ns") != first.number("time_ns") ||
+          row.number("process_id") != first.number("process_id") || ++told > most_) {
+        continue;
+      }
+      line({bytes_text(row.number("bytes"))}, owner_name(row, by) + "  [" + place_name(row) + "]");
+    }
+    rest(told);
+  }
+
+  void unaccounted() {
+    const memory::Table& table = account_.readings;
+    if (table.rows.empty()) return;
+    begin("What no record accounts for");
+    std::map<std::int64_t, std::size_t> most;  // rows by device
+    for (std::size_t i = 0; i < table.rows.size(); ++i) {
+      const Reading row(table, table.rows[i]);
+      const auto [found, is_new] = most.try_emplace(row.number("device_id"), i);
+      const Reading before(table, table.rows[found->second]);
+      if (row.number("used_bytes") > before.number("used_bytes")) found->second = i;
+    }
+    heading({"Unaccounted", "Used", "Known", "Of", "At"}, "Device, when most of it was in use");
+    for (const auto& [device, place] : most) {
+      const Reading row(table, table.rows[place]);
+      line({difference_text(row.number("unaccounted_bytes")), bytes_text(row.number("used_bytes")),
+            bytes_text(row.number("known_bytes")), bytes_text(row.number("total_bytes")),
+            format_moment(row.number("relative_time_ns"))},
+           std::to_string(device));
+    }
+    if (account_.unaccounted.rows.empty()) return;
+    heading({"Appeared", "Until", "Of a call of"}, "The longest call meanwhile");
+    each(account_.unaccounted, [&](const Reading& row) {
+      const std::string function = row.text("function");
+      line({bytes_text(row.number("bytes")), format_moment(row.number("relative_time_ns")),
+            function.empty() ? "-" : format_moment(row.number("function_ns"))},
+           function.empty() ? "(none is recorded)"
+                            : function + "  [process " + std::to_string(row.number("process_id")) +
+                                  ", device " + std::to_string(row.number("device_id")) + "]");
+    });
+  }
+
   void patterns() {
     begin("What stands out");
     bool any = false;
@@ -202,7 +272,16 @@ class MemoryText {
       any = true;
       output_.line("  " + text);
     };
+    for (const Row& each : account_.virtual_memory.rows) {
+      const Reading row(account_.virtual_memory, each);
+      say("process " + std::to_string(row.number("process_id")) + ", device " +
+          std::to_string(row.number("device_id")) + ": cuMemCreate made at most " +
+          bytes_text(row.number("made_peak_bytes")) + ", mapped " +
+          bytes_text(row.number("mapped_peak_bytes")) + ", made and not mapped " +
+          bytes_text(row.number("unmapped_peak_bytes")));
+    }
     for (const Row& each : account_.failures.rows) {
+      if (!account_.failed_calls.rows.empty()) break;  // told with their sizes
       const Reading row(account_.failures, each);
       say("process " + std::to_string(row.number("process_id")) + ": " + row.text("function") +
           " found no memory " + counted(row.number("failures"), "time") + ", first at " +
@@ -335,6 +414,36 @@ std::size_t points_of(const MemorySections& sections, Layout layout) {
   return sections.timeline || sections.none() ? keyed_points : 0;
 }
 
+std::string out_of_memory_text(const Account& account) {
+  constexpr std::size_t most_owners = 3;
+  const memory::Table& calls = account.failed_calls;
+  if (calls.rows.empty()) return {};
+  const Reading call(calls, calls.rows.front());
+  std::string text = "out of memory: " + call.text("function") + " in process " +
+                     std::to_string(call.number("process_id"));
+  if (!std::holds_alternative<std::monostate>(call.value("bytes"))) {
+    text += " asked for " + std::to_string(call.number("bytes")) + " bytes";
+  }
+  text += " when the process had " + bytes_text(call.number("in_use_bytes"));
+  const memory::Table& owners = account.failure_owners;
+  std::string names;
+  std::size_t told = 0;
+  for (const Row& each : owners.rows) {
+    const Reading row(owners, each);
+    if (row.number("time_ns") != call.number("time_ns") || told == most_owners) continue;
+    ++told;
+    const std::string owner = row.text("owner");
+    names += (names.empty() ? " (" : ", ") + bytes_text(row.number("bytes")) + " " +
+             (owner.empty() ? row.text("memory") : owner);
+  }
+  text += names.empty() ? "" : names + ")";
+  if (calls.rows.size() > 1) {
+    text += "; " + counted(static_cast<std::int64_t>(calls.rows.size() - 1), "call") +
+            " more found none";
+  }
+  return text;
+}
+
 void print_memory(const Account& account, std::ostream& out, const MemorySections& sections,
                   const Options& options) {
   Output output(out, options);
@@ -347,7 +456,9 @@ void print_memory(const Account& account, std::ostream& out, const MemorySection
     add(sections.peak, {&account.devices, &account.peaks});
     add(sections.peak || sections.owners, {&account.owners});
     add(sections.leaks, {&account.leaks, &account.processes});
-    add(false, {&account.pools, &account.steps, &account.failures});
+    add(false,
+        {&account.pools, &account.steps, &account.failures, &account.virtual_memory,
+         &account.failed_calls, &account.failure_owners, &account.readings, &account.unaccounted});
     add(sections.timeline, {&account.timeline});
     for (const memory::Table* table : tables) print_keyed(output, *table);
   } else if (!account.any) {
@@ -357,6 +468,8 @@ void print_memory(const Account& account, std::ostream& out, const MemorySection
     if (all || sections.peak) text.peak();
     if (all || sections.peak || sections.owners) text.owners();
     if (all || sections.leaks) text.leaks();
+    if (all) text.failed_calls();
+    if (all) text.unaccounted();
     if (all) text.patterns();
     if (sections.timeline) text.timeline();
   }

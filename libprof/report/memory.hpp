@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ostream>
+#include <string>
 
 #include "libprof/memory/tables.hpp"
 #include "libprof/report/options.hpp"
@@ -17,6 +18,9 @@ struct MemorySections {
 
 // How many points a timeline needs.
 std::size_t points_of(const MemorySections& sections, Layout layout);
+
+// A line about the first call that found no memory, with whose it was then; empty: there is none.
+std::string out_of_memory_text(const memory::Account& account);
 
 void print_memory(const memory::Account& account, std::ostream& out, const MemorySections& sections,
                   const Options& options);

@@ -49,6 +49,10 @@ const schema::Table* own_table(std::string_view name) {
   return found == schema::all_tables.end() ? nullptr : *found;
 }
 
+bool is_collected(const schema::Table& table) {
+  return std::ranges::find(schema::collected_tables, &table) != schema::collected_tables.end();
+}
+
 }  // namespace
 
 // All that is in the database by now, save for tables of activity kinds; and what SQLite knows
@@ -61,6 +65,7 @@ StreamTables::StreamTables(Database& database) : database_(database) {
   for (const schema::Table* table : schema::all_tables) {
     if (schema::takes_records(*table)) reserved_.erase(lower(table->name));
   }
+  for (const schema::Table* table : schema::collected_tables) reserved_.erase(lower(table->name));
 }
 
 bool StreamTables::takes_own_rows(std::string_view table) {
@@ -176,7 +181,8 @@ StreamTables::Writer* StreamTables::writer_for(const wire::WireTable& table,
     offset += column.width;
     if (column.role == schema::Role::number) {
       // Of other tables SQLite numbers the rows: a number could leave it none behind.
-      if (numbered && own && own->origin == schema::Origin::own) writer->source.cells[0] = cell;
+      if (numbered && own && own->origin == schema::Origin::own && !is_collected(*own))
+        writer->source.cells[0] = cell;
       continue;
     }
     if (!there.contains(name)) {

@@ -16,6 +16,23 @@
 
 namespace gpuprof::wire {
 
+// The definition of T::table.
+template <class T>
+WireTable definition_of() {
+  WireTable made{.id = T::id,
+                 .name = std::string(T::table.name),
+                 .doc = std::string(T::table.doc),
+                 .columns = {}};
+  for (const auto& field : T::fields) {
+    made.columns.push_back({.name = std::string(field.column.name),
+                            .type = field.column.type,
+                            .role = field.column.role,
+                            .width = field.column.width,
+                            .doc = schema::written_doc(field.column)});
+  }
+  return made;
+}
+
 class RowSender {
  public:
   // A row of T::table.
@@ -60,20 +77,7 @@ class RowSender {
 
   template <class T>
   static const WireTable& definition() {
-    static const WireTable table = [] {
-      WireTable made{.id = T::id,
-                     .name = std::string(T::table.name),
-                     .doc = std::string(T::table.doc),
-                     .columns = {}};
-      for (const auto& field : T::fields) {
-        made.columns.push_back({.name = std::string(field.column.name),
-                                .type = field.column.type,
-                                .role = field.column.role,
-                                .width = field.column.width,
-                                .doc = schema::written_doc(field.column)});
-      }
-      return made;
-    }();
+    static const WireTable table = definition_of<T>();
     return table;
   }
   // What was added becomes a payload.

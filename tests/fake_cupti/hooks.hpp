@@ -23,6 +23,13 @@ struct Launch {
   std::uint32_t stream = 0;
 };
 
+// What a call for memory is given, and where it writes what it has got.
+struct Memory {
+  std::uint64_t* written = nullptr;
+  std::uint64_t address = 0, handle = 0, bytes = 0;
+  std::uint32_t device = 0;
+};
+
 // A call of the CUDA API, from enter to exit.
 struct ApiCall {
   bool runtime = false;          // else driver
@@ -33,6 +40,7 @@ struct ApiCall {
   const char* function = nullptr;
   const char* symbol = nullptr;    // kernel's name, as in CUpti_CallbackData::symbolName
   const Launch* launch = nullptr;  // of a kernel or a graph
+  const Memory* memory = nullptr;
   void* context = nullptr;
   std::uint64_t start = 0;
   std::uint32_t correlation = 0;

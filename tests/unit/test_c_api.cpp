@@ -107,6 +107,14 @@ class Fixture {
     }
     return drained(stream);
   }
+  std::string memory(const std::string& request) {
+    ArrowArrayStream stream;
+    if (const int code = gpuprof_memory(run(), request.c_str(), &stream)) {
+      CHECK(!stream.release);
+      return std::to_string(code) + " " + gpuprof_error(run());
+    }
+    return drained(stream);
+  }
   const std::string& path() const { return path_; }
 
  private:
@@ -172,6 +180,34 @@ TEST_CASE("c_api: names and enums are texts, or raw; what does not fit is NULL")
     CHECK(file.table(R"({"table": "RUN", "from": 3})").starts_with("5 rows of the table RUN"));
     CHECK(file.table("{").starts_with("5 "));
   }
+}
+
+TEST_CASE("c_api: where the memory went") {
+  Fixture file;
+  file.change(
+      "DELETE FROM CUPTI_ACTIVITY_KIND_MEMORY2; DELETE FROM CUPTI_ACTIVITY_KIND_MEMORY_POOL;"
+      "INSERT INTO StringTable(_id_, value) VALUES(900, 'libfirst.so');"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_MEMORY2(timestamp, processId, deviceId, address, bytes, "
+      "memoryKind, memoryOperationType, source, poolType) VALUES"
+      "(1000, 77, 0, 16, 100, 3, 1, 900, 0), (2000, 77, 0, 32, 50, 3, 1, 0, 0), "
+      "(3000, 77, 0, 16, 100, 3, 2, 900, 0), (4000, 77, 0, 48, 20, 2, 1, 0, 0)");
+  const std::string peaks = file.memory(R"({"table": "memory_peaks"})");
+  CHECK(peaks.starts_with("process_id:l device_id:l memory:t pool_type:t peak_bytes:l"));
+  CHECK(peaks.find("77|0|Device|-|150|2|2000|") != peaks.npos);
+  CHECK(peaks.find("77|0|Pinned|-|20|1|4000|") != peaks.npos);
+  INFO(peaks);
+  const std::string owners = file.memory(R"({"table": "memory_owners", "by": "library"})");
+  CHECK(owners.find("|library|libfirst.so|100|1|r0.666667|100|1|100|0|0") != owners.npos);
+  const std::string front =
+      file.memory(R"({"table": "memory_timeline", "points": 2, "front": [["rank", "int64", 3]]})");
+  CHECK(front.starts_with("rank:l process_id:l"));
+  CHECK(front.find("3|77|0|Device|-|2500|") != front.npos);
+  CHECK(file.memory(R"({"table": "memory_unaccounted"})").starts_with("device_id:l bytes:l"));
+  CHECK(file.memory(R"({"table": "nothing"})").starts_with("5 there is no table nothing"));
+  CHECK(file.memory(R"({"table": "memory_peaks", "by": "colour"})").starts_with("5 memory can be"));
+  CHECK(file.memory(R"({"table": "memory_peaks", "points": -1})").starts_with("5 the question"));
+  CHECK(file.memory(R"({"table": "memory_peaks", "wher": 1})").starts_with("5 the question"));
+  CHECK(file.memory("{").starts_with("5 "));
 }
 
 TEST_CASE("c_api: views and their conditions") {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "libprof/memory/driver_memory.hpp"
 #include "libprof/memory/sweep.hpp"
 
 using namespace gpuprof;
@@ -215,4 +216,130 @@ TEST_CASE("memory: sizes that no sum holds, and nothing at all") {
                               {.points = 5});
   CHECK(result.uses[0].peak == most);
   CHECK(swept({}, {.points = 5}).uses.empty());
+}
+
+namespace {
+
+using Call = MemoryCall;
+
+Call made(std::int64_t time, std::int64_t handle, std::int64_t bytes) {
+  return {.time = time,
+          .process = 7,
+          .device = 1,
+          .handle = handle,
+          .bytes = bytes,
+          .what = Call::What::create};
+}
+
+Call of(Call::What what, std::int64_t time, std::int64_t handle, std::int64_t address = 0,
+        std::int64_t bytes = 0) {
+  return {.time = time,
+          .process = 7,
+          .device = 1,
+          .address = address,
+          .handle = handle,
+          .bytes = bytes,
+          .what = what};
+}
+
+struct Applied {
+  std::vector<Operation> operations;
+  std::vector<VirtualUse> uses;
+};
+
+Applied applied(const std::vector<Call>& calls) {
+  Applied result;
+  DriverMemory memory(
+      [&](const Operation& operation, const Call&) { result.operations.push_back(operation); });
+  for (const Call& call : calls) memory.apply(call);
+  result.uses = memory.uses();
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("memory: what cuMemCreate made is there while it has a handle or is mapped") {
+  using enum Call::What;
+  const Applied all = applied({
+      made(10, 1, 64), made(20, 2, 32), of(map, 30, 1, 0x1000, 32), of(map, 31, 1, 0x1020, 32),
+      of(release, 40, 1), made(50, 1, 8),  // the handle is given again
+      of(unmap, 60, 0, 0x1000, 32), of(release, 70, 2),
+      of(unmap, 80, 0, 0x1020, 32),            // only now the 64 are gone
+      of(release, 90, 1), of(release, 95, 1),  // what nobody has
+  });
+  const Result result = swept(all.operations);
+  REQUIRE(result.uses.size() == 1);
+  const Use& use = result.uses[0];
+  CHECK(use.place.kind == created_kind);
+  CHECK(use.place.device == 1);
+  CHECK(use.peak == 104);
+  CHECK(use.peak_time == 50);
+  CHECK(use.in_use == 0);
+  CHECK(use.releases == 3);
+  CHECK(use.unknown_releases == 0);
+  REQUIRE(all.uses.size() == 1);
+  CHECK(all.uses[0].made_peak == 104);
+  CHECK(all.uses[0].mapped_peak == 64);
+  CHECK(all.uses[0].unmapped_peak == 96);
+  CHECK(all.uses[0].made == 0);
+  CHECK(all.uses[0].mapped == 0);
+  REQUIRE(result.devices.size() == 1);
+  CHECK(result.devices[0].peak == 104);
+}
+
+TEST_CASE("memory: a handle got from an address keeps memory as the first does") {
+  using enum Call::What;
+  const Applied all =
+      applied({made(10, 1, 64), of(map, 20, 1, 0x1000, 64), of(retain, 30, 1, 0x1010),
+               of(release, 40, 1), of(unmap, 50, 0, 0x1000, 64), of(release, 60, 1)});
+  REQUIRE(all.operations.size() == 2);
+  CHECK(all.operations[1].what == What::release);
+  CHECK(all.operations[1].time == 60);
+}
+
+TEST_CASE("memory: registered memory is the host's, and that of another process nobody's twice") {
+  using enum Call::What;
+  const Applied all = applied({of(register_host, 10, 0, 0x1000, 4096), of(open, 20, 0, 0x9000),
+                               of(close, 30, 0, 0x9000), of(unregister_host, 40, 0, 0x1000),
+                               of(unregister_host, 50, 0, 0x1000)});
+  const Result result = swept(all.operations);
+  CHECK(result.devices.empty());
+  REQUIRE(result.uses.size() == 2);
+  CHECK(result.uses[0].place.kind == registered_kind);
+  CHECK(result.uses[0].peak == 4096);
+  CHECK(result.uses[0].unknown_releases == 0);
+  CHECK(result.uses[1].place.kind == opened_kind);
+  CHECK(result.uses[1].allocations == 1);
+  CHECK(result.uses[1].peak == 0);
+}
+
+TEST_CASE("memory: what is known of a device at a moment is what all have, pools with the unused") {
+  Operation managed = allocated(15, 0x99, 1000);
+  managed.kind = 5;
+  Operation other = allocated(20, 0x10, 7);
+  other.process = 8;
+  const Result result =
+      swept({allocated(10, 0x10, 100), managed, other, in_pool(allocated(30, 0x20, 40), 512, 40),
+             released(50, 0x10)},
+            {.moments = {{5, 0, 0}, {12, 0, 0}, {25, 0, 0}, {40, 0, 0}, {60, 0, 0}, {60, 0, 3}}});
+  CHECK(result.moments == std::vector<std::int64_t>{0, 100, 107, 107 + 512, 7 + 512, 0});
+}
+
+TEST_CASE("memory: whose it was at a moment between the operations") {
+  const Result result = swept({allocated(10, 0x10, 100, 1), allocated(20, 0x20, 50, 2),
+                               released(30, 0x10), allocated(40, 0x30, 70, 2)},
+                              {.looks = {{25, 7}, {35, 7}, {35, 8}, {99, 7}}});
+  REQUIRE(result.looks.size() == 4);
+  const auto text = [&](std::size_t look) {
+    std::string all;
+    for (const OwnerShare& share : result.looks[look]) {
+      all += std::to_string(share.owner) + ":" + std::to_string(share.bytes) + "/" +
+             std::to_string(share.live) + " ";
+    }
+    return all;
+  };
+  CHECK(text(0) == "1:100/1 2:50/1 ");
+  CHECK(text(1) == "2:50/1 ");
+  CHECK(text(2).empty());
+  CHECK(text(3) == "2:120/2 ");
 }

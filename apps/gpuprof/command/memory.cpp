@@ -102,7 +102,7 @@ std::function<int()> declare(Grammar& grammar) {
   grammar.take({.name = "--json", .to = &arguments->json, .help = "One JSON document"});
   grammar.footer(
       "\n"
-      "  gpuprof --trace +allocation-source -o run.sqlite ./app\n"
+      "  gpuprof --track-memory -o run.sqlite ./app\n"
       "  gpuprof memory run.sqlite\n"
       "  gpuprof memory run.sqlite --leaks --by nvtx\n"
       "\n"

@@ -125,6 +125,14 @@ std::vector<Option> collect_options() {
        .group = G::collect,
        .help = "Page migrations and faults of managed memory (on)",
        .set = group(Group::unified_memory)},
+      {.name = "track-memory",
+       .group = G::collect,
+       .help = "Record who has the memory: all allocations with the library that asked, also those "
+               "of cuMemCreate, registered host memory and calls that found no memory, and what is "
+               "free on the devices\n"
+               "gpuprof memory FILE shows it.",
+       .ours = true,
+       .set = flag([](Options& options) { options.trace.memory = true; })},
       {.name = "track-memory-allocations",
        .argument = "on|off",
        .group = G::collect,

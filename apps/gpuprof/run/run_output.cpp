@@ -9,7 +9,10 @@
 
 #include "libprof/base/driver_library.hpp"
 #include "libprof/base/text.hpp"
+#include "libprof/memory/tables.hpp"
+#include "libprof/read/profile.hpp"
 #include "libprof/record/trace_selection.hpp"
+#include "libprof/report/memory.hpp"
 
 namespace gpuprof::app {
 
@@ -98,12 +101,26 @@ void print_metrics(const MetricSession& metrics, Recorder& recorder, Log& log) {
   log.say(text);
 }
 
+// Why the program may have failed, and whose the memory was.
+void print_out_of_memory(Recorder& recorder, Log& log) {
+  for (store::Loader* loader : recorder.loaders()) {
+    store::Database& database = loader->database();
+    if (!database.prepare("SELECT 1 FROM main.MEMORY_CALL WHERE result = 2 LIMIT 1").step()) {
+      continue;
+    }
+    reading::Profile profile(database, {}, reading::NameStyle::modern, [](std::string_view) {});
+    const std::string text = report::out_of_memory_text(memory::account(profile, {}, [] {}));
+    if (!text.empty()) log.say(text);
+  }
+}
+
 }  // namespace
 
 void print_results(const Results& results, const Options& options, Log& log) {
   const bool quiet = options.quiet;
   if (results.run.processes_seen() > 0) {
     if (!quiet) print_unavailable(results.recorder, log, options);
+    if (options.trace.memory && !quiet) print_out_of_memory(results.recorder, log);
     if (results.metrics && !quiet) print_metrics(*results.metrics, results.recorder, log);
     if (results.report) print_run(results.recorder, log, options, results.target.process);
   } else if (const std::size_t cut = results.run.processes_cut_off(); cut > 0) {

@@ -62,5 +62,26 @@ class Memory:
         """Calls that found no memory."""
         return self._rows("memory_failures")
 
+    def failed_calls(self):
+        """Calls that found no memory, each with the size it asked for. Of --track-memory."""
+        return self._rows("memory_failed_calls")
+
+    def failure_owners(self, by="library"):
+        """Whose the memory was when the first calls found none. Of --track-memory."""
+        return self._rows("memory_failure_owners", by=by)
+
+    def virtual(self):
+        """Memory of cuMemCreate: made, and mapped. Of --track-memory."""
+        return self._rows("memory_virtual")
+
+    def readings(self):
+        """What the driver says is in use of a device, and how much of it is known. Of --track-memory."""
+        return self._rows("memory_readings")
+
+    def unaccounted(self):
+        """When memory appeared that no record accounts for, and the longest call meanwhile. Of
+        --track-memory."""
+        return self._rows("memory_unaccounted")
+
     def __repr__(self):
         return "<gpuprof memory: peak(), by(what), leaks(), timeline(), pools(), steps(), ...>"

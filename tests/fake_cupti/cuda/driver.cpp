@@ -32,6 +32,7 @@ namespace {
 
 constexpr int success = 0;
 constexpr int invalid_value = 1;
+constexpr int out_of_memory = 2;
 constexpr int not_initialized = 3;
 constexpr int deinitialized = 4;
 
@@ -45,6 +46,18 @@ struct Device {
   std::once_flag once;
   std::atomic<Context*> primary{nullptr};
   std::uint64_t busy_until = 0;  // guarded by the driver's mutex
+  std::uint64_t used = 0;        // bytes; so is this
+};
+
+// What a context and a module take of the device.
+constexpr std::uint64_t context_bytes = 256 << 20;
+constexpr std::uint64_t module_bytes = 1 << 20;
+
+// Memory that cuMemCreate made: there while it has a handle or is mapped.
+struct Made {
+  std::uint64_t bytes = 0;
+  std::uint32_t device = 0;
+  int holders = 1;
 };
 
 // Never destroyed: threads outlive static destructors.
@@ -63,6 +76,9 @@ struct Driver {
   std::uint64_t kernel_time = 1000;
   std::uint64_t next_address = 0x7f0000000000;
   std::map<std::uint64_t, std::uint64_t> allocations;
+  std::uint64_t last_handle = 0;
+  std::map<std::uint64_t, Made> made;             // by handle
+  std::map<std::uint64_t, std::uint64_t> mapped;  // handles by address
   // Two texts of one name: the real ones are two as well.
   std::map<std::string, std::pair<const char*, const char*>, std::less<>> names;
   std::uint32_t graphs = 0;
@@ -108,7 +124,8 @@ thread_local fake::ApiCall* runtime_call = nullptr;
 class Call {
  public:
   Call(bool runtime, std::uint32_t cbid, const char* function, const char* symbol = nullptr,
-       const fake::Launch* launch = nullptr) {
+       const fake::Launch* launch = nullptr, const fake::Memory* memory = nullptr) {
+    call_.memory = memory;
     call_.runtime = runtime;
     call_.cbid = cbid;
     call_.function = function;
@@ -150,10 +167,27 @@ class Call {
 #define DRIVER_CALL(name) Call call(false, CUPTI_DRIVER_TRACE_CBID_##name, #name)
 #define DRIVER_CALL_INSIDE(name) Call inside(false, CUPTI_DRIVER_TRACE_CBID_##name, #name)
 
+#define MEMORY_CALL(runtime, cbid, name, memory) \
+  Call call(runtime, CUPTI_##cbid, name, nullptr, nullptr, &(memory))
+
+std::uint64_t device_bytes() {
+  const char* text = std::getenv("FAKE_CUDA_MEMORY");
+  return text ? std::strtoull(text, nullptr, 10) : std::uint64_t{80} << 30;
+}
+
+// Under the driver's mutex. false: the device has not so much.
+bool take(std::uint32_t device, std::uint64_t bytes) {
+  std::uint64_t& used = driver().devices[device].used;
+  if (bytes > device_bytes() - std::min(used, device_bytes())) return false;
+  used += bytes;
+  return true;
+}
+
 Context* create_context(std::uint32_t device) {
   Context* context;
   {
     const std::lock_guard lock(driver().mutex);
+    take(device, context_bytes);
     driver().contexts.push_back(
         std::make_unique<Context>(Context{++driver().last_context, device}));
     context = driver().contexts.back().get();
@@ -553,8 +587,22 @@ void fake_set(std::uint64_t bytes) {
 std::uint64_t fake_malloc(std::uint64_t bytes) {
   if (ready() != success) return 0;
   current();
-  RUNTIME_CALL(cudaMalloc, v3020);
-  std::uint64_t address;
+  std::uint64_t address = 0;
+  const fake::Memory memory{.written = &address, .bytes = bytes};
+  MEMORY_CALL(true, RUNTIME_TRACE_CBID_cudaMalloc_v3020, "cudaMalloc", memory);
+  bool there;
+  {
+    const std::lock_guard lock(driver().mutex);
+    there = take(current()->device, bytes);
+  }
+  if (!there) {
+    // The runtime asked the driver.
+    Call inside(false, CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, "cuMemAlloc_v2", nullptr, nullptr,
+                &memory);
+    inside.fail(out_of_memory);
+    call.fail(out_of_memory);
+    return 0;
+  }
   {
     const std::lock_guard lock(driver().mutex);
     address = driver().next_address;
@@ -576,10 +624,84 @@ void fake_free(std::uint64_t address) {
     const std::lock_guard lock(driver().mutex);
     bytes = driver().allocations[address];
     driver().allocations.erase(address);
+    driver().devices[current()->device].used -= bytes;
   }
   if (const auto* table = hooks()) {
     table->memory(true, address, bytes, call.correlation(), current()->id);
   }
+}
+
+int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  DRIVER_CALL(cuMemGetInfo_v2);
+  const std::uint32_t device = current()->device;
+  const std::lock_guard lock(driver().mutex);
+  *total = device_bytes();
+  *free = *total - std::min<std::size_t>(*total, driver().devices[device].used);
+  return success;
+}
+
+std::uint64_t fake_memory_create(std::uint64_t bytes) {
+  if (ready() != success) return 0;
+  std::uint64_t handle = 0;
+  const std::uint32_t device = current()->device;
+  const fake::Memory memory{.written = &handle, .bytes = bytes, .device = device};
+  MEMORY_CALL(false, DRIVER_TRACE_CBID_cuMemCreate, "cuMemCreate", memory);
+  const std::lock_guard lock(driver().mutex);
+  if (!take(device, bytes)) {
+    call.fail(out_of_memory);
+    return 0;
+  }
+  handle = ++driver().last_handle;
+  driver().made[handle] = {bytes, device, 1};
+  return handle;
+}
+
+// Under the driver's mutex.
+void let_go(std::uint64_t handle) {
+  Made& made = driver().made[handle];
+  if (--made.holders > 0) return;
+  driver().devices[made.device].used -= made.bytes;
+  driver().made.erase(handle);
+}
+
+void fake_memory_release(std::uint64_t handle) {
+  const fake::Memory memory{.handle = handle};
+  MEMORY_CALL(false, DRIVER_TRACE_CBID_cuMemRelease, "cuMemRelease", memory);
+  const std::lock_guard lock(driver().mutex);
+  let_go(handle);
+}
+
+void fake_memory_map(std::uint64_t address, std::uint64_t bytes, std::uint64_t handle) {
+  const fake::Memory memory{.address = address, .handle = handle, .bytes = bytes};
+  MEMORY_CALL(false, DRIVER_TRACE_CBID_cuMemMap, "cuMemMap", memory);
+  const std::lock_guard lock(driver().mutex);
+  driver().mapped[address] = handle;
+  ++driver().made[handle].holders;
+}
+
+void fake_memory_unmap(std::uint64_t address, std::uint64_t bytes) {
+  const fake::Memory memory{.address = address, .bytes = bytes};
+  MEMORY_CALL(false, DRIVER_TRACE_CBID_cuMemUnmap, "cuMemUnmap", memory);
+  const std::lock_guard lock(driver().mutex);
+  auto mapping = driver().mapped.lower_bound(address);
+  while (mapping != driver().mapped.end() && mapping->first < address + bytes) {
+    let_go(mapping->second);
+    mapping = driver().mapped.erase(mapping);
+  }
+}
+
+void fake_host_register(std::uint64_t address, std::uint64_t bytes) {
+  if (ready() != success) return;
+  current();
+  const fake::Memory memory{.address = address, .bytes = bytes};
+  MEMORY_CALL(true, RUNTIME_TRACE_CBID_cudaHostRegister_v4000, "cudaHostRegister", memory);
+  Call inside(false, CUPTI_DRIVER_TRACE_CBID_cuMemHostRegister_v2, "cuMemHostRegister_v2", nullptr,
+              nullptr, &memory);
+}
+
+void fake_host_unregister(std::uint64_t address) {
+  const fake::Memory memory{.address = address};
+  MEMORY_CALL(true, RUNTIME_TRACE_CBID_cudaHostUnregister_v4000, "cudaHostUnregister", memory);
 }
 
 void fake_ask() {
@@ -651,6 +773,7 @@ std::uint32_t fake_module_load() {
   {
     const std::lock_guard lock(driver().mutex);
     id = ++driver().last_module;
+    take(current()->device, module_bytes);
   }
   if (const auto* table = hooks()) {
     table->module_loaded(current(), id, cubin.data(), cubin.size());

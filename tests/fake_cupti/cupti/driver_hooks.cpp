@@ -12,6 +12,7 @@
 
 #include "tests/fake_cupti/cupti/buffers.hpp"
 #include "tests/fake_cupti/cupti/launch_params.hpp"
+#include "tests/fake_cupti/cupti/memory_params.hpp"
 #include "tests/fake_cupti/cupti/pc_sampling.hpp"
 #include "tests/fake_cupti/cupti/range_profiler.hpp"
 #include "tests/fake_cupti/cupti/sass_metrics.hpp"
@@ -33,6 +34,9 @@ void call_back_api(ApiCall& call, CUpti_ApiCallbackSite site, std::uint32_t* res
   data.correlationId = call.correlation;
   LaunchParams params;
   if (call.launch) data.functionParams = fill(params, call);
+  MemoryParams memory;
+  if (call.memory) data.functionParams = fill(memory, call);
+  if (call.context) data.contextUid = static_cast<const Context*>(call.context)->id;
   call_back(call.runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API, call.cbid,
             &data);
 }

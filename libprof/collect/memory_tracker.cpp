@@ -1,0 +1,285 @@
+#include "libprof/collect/memory_tracker.hpp"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "libprof/collect/driver.hpp"
+#include "libprof/collect/memory_calls.hpp"
+#include "libprof/collect/profiler_calls.hpp"
+#include "libprof/wire/row_sender.hpp"
+
+namespace gpuprof::collect {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto between_questions = 1s;
+constexpr auto between_sends = 200ms;
+constexpr auto between_modules = 20ms;  // many are loaded one behind the other
+constexpr auto context_patience = 1s;   // for a driver that does not answer
+constexpr auto answer_patience = 2s;
+
+constexpr std::uint32_t reason_bit(schema::DeviceMemory::Reason reason) {
+  return std::uint32_t{1} << static_cast<unsigned>(reason);
+}
+
+// Rows without texts.
+class Packed : public schema::RowSink {
+ public:
+  void bytes(std::span<const std::byte> value) override { all.raw(value); }
+  std::uint32_t name(std::string_view) override { return 0; }
+  std::uint32_t text(std::string_view) override { return 0; }
+
+  template <class Table>
+  void add(const typename Table::Row& row) {
+    for (const auto& field : Table::fields) field.write(row, *this);
+    ++rows;
+  }
+
+  wire::Encoder all;
+  std::uint32_t rows = 0;
+};
+
+void add_block(wire::Encoder& payload, std::uint32_t table, const Packed& packed) {
+  if (packed.rows == 0) return;
+  payload.integer(wire::BlockHeader{table, packed.rows, packed.all.bytes().size()});
+  payload.raw(packed.all.bytes());
+}
+
+}  // namespace
+
+MemoryTracker::MemoryTracker(CheckedApi& cupti, Channel& channel, std::function<void()> on_thread,
+                             std::function<void()> find_driver)
+    : cupti_(cupti),
+      channel_(channel),
+      on_thread_(std::move(on_thread)),
+      find_driver_(std::move(find_driver)) {}
+
+void MemoryTracker::begin(const std::vector<CUcontext>& contexts) {
+  stops_.store(false);
+  answered_.store(false);
+  {
+    const std::lock_guard lock(contexts_mutex_);
+    closed_ = false;
+    devices_.clear();
+    for (CUcontext context : contexts) devices_[context] = device_of(cupti_, context);
+  }
+  thread_runs_.store(true);
+  if (!start_thread(&thread_entry, this)) thread_runs_.store(false);
+  if (!contexts.empty()) ask(Reason::context);
+}
+
+void MemoryTracker::stop() {
+  stops_.store(true);
+  wake();
+  thread_runs_.wait(true);
+  // What came too late for this trace is not of the next.
+  const std::lock_guard lock(sending_);
+  for (schema::MemoryCall::Row call{}; calls_.pop(call);) {
+  }
+  answers_.clear();
+}
+
+std::vector<wire::WireTable> MemoryTracker::tables() {
+  return {wire::definition_of<schema::MemoryCall>(), wire::definition_of<schema::DeviceMemory>()};
+}
+
+// --- in the target's threads
+
+bool MemoryTracker::call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                         const CUpti_CallbackData& call) {
+  const auto known = memory_calls(domain);
+  if (std::ranges::find(known, id) == known.end()) return false;
+  if (call.callbackSite == CUPTI_API_ENTER) {
+    // Once an address is given back, another thread may get it.
+    if (call.correlationData) *call.correlationData = gives_back(domain, id) ? now() : 0;
+  } else if (call.functionReturnValue) {
+    add(domain, id, call);
+  }
+  return true;
+}
+
+void MemoryTracker::add(CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                        const CUpti_CallbackData& call) {
+  // Results of the runtime and of the driver are enums of four bytes.
+  const std::uint32_t result = *static_cast<const std::uint32_t*>(call.functionReturnValue);
+  if (result == 0 && has_record(domain, id)) return;
+  const bool runtime = domain == CUPTI_CB_DOMAIN_RUNTIME_API;
+  std::atomic<std::uint32_t>& told = told_[call.correlationId % told_.size()];
+  if (runtime && told.load(std::memory_order_relaxed) == call.correlationId) return;
+  if (!runtime) told.store(call.correlationId, std::memory_order_relaxed);
+
+  const MemoryFacts facts = facts_of(domain, id, call.functionParams, result == 0);
+  schema::MemoryCall::Row row{};
+  const std::uint64_t began = call.correlationData ? *call.correlationData : 0;
+  row.time = began != 0 ? began : now();
+  row.thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
+  row.runtime = runtime;
+  row.cbid = id;
+  row.address = facts.address;
+  row.handle = facts.handle;
+  row.bytes = facts.bytes;
+  row.device = facts.device;
+  if (!row.device && !facts.of_host && call.context) row.device = device_of(cupti_, call.context);
+  row.context = call.contextUid;
+  row.result = result;
+  row.correlation = call.correlationId;
+  if (!calls_.push(row)) lost_.fetch_add(1, std::memory_order_relaxed);
+  constexpr std::uint32_t no_memory = 2;  // cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY
+  if (result == no_memory) ask(Reason::failure);
+}
+
+void MemoryTracker::context_created(CUcontext context) {
+  const std::uint32_t device = device_of(cupti_, context);
+  {
+    const std::unique_lock lock(contexts_mutex_, context_patience);
+    if (!lock) return;
+    devices_[context] = device;
+  }
+  ask(Reason::context);
+}
+
+// A driver that does not answer our question must not hold up the target for ever.
+void MemoryTracker::context_ends(CUcontext context) {
+  const std::unique_lock lock(contexts_mutex_, context_patience);
+  if (lock) devices_.erase(context);
+}
+
+void MemoryTracker::ask(Reason reason) {
+  asked_.fetch_or(reason_bit(reason));
+  wake();
+}
+
+void MemoryTracker::wake() {
+  wakes_.fetch_add(1);
+  if (asleep_.load()) syscall(SYS_futex, &wakes_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+std::uint64_t MemoryTracker::now() {
+  std::uint64_t time = 0;
+  cupti_.try_("cuptiGetTimestamp", cupti_.cuptiGetTimestamp(&time));
+  return time;
+}
+
+// --- the thread
+
+void* MemoryTracker::thread_entry(void* argument) noexcept {
+  auto& self = *static_cast<MemoryTracker*>(argument);
+  try {
+    self.thread_main();
+  } catch (...) {
+  }
+  self.thread_runs_.store(false);
+  self.thread_runs_.notify_all();
+  return nullptr;
+}
+
+void MemoryTracker::sleep_until(Clock::time_point until) {
+  const std::uint32_t seen = wakes_.load();
+  if (asked_.load() != 0) return;
+  const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(until - Clock::now());
+  if (left <= 0ns) return;
+  const timespec time{static_cast<time_t>(left.count() / 1'000'000'000),
+                      static_cast<long>(left.count() % 1'000'000'000)};
+  asleep_.store(true);
+  if (wakes_.load() == seen) {
+    syscall(SYS_futex, &wakes_, FUTEX_WAIT_PRIVATE, seen, &time, nullptr, 0);
+  }
+  asleep_.store(false);
+}
+
+void MemoryTracker::thread_main() {
+  on_thread_();
+  auto next_question = Clock::now() + between_questions;
+  auto next_module = Clock::now();
+  while (channel_.alive() && !stops_.load()) {
+    sleep_until(std::min(Clock::now() + between_sends, next_question));
+    const std::uint32_t asked = asked_.exchange(0);
+    const auto is_asked = [&](Reason reason) { return (asked & reason_bit(reason)) != 0; };
+    if (is_asked(Reason::failure)) {
+      read_devices(Reason::failure);
+    } else if (is_asked(Reason::context)) {
+      read_devices(Reason::context);
+    } else if (is_asked(Reason::module) && Clock::now() >= next_module) {
+      read_devices(Reason::module);
+      next_module = Clock::now() + between_modules;
+    } else if (Clock::now() >= next_question) {
+      read_devices(Reason::interval);
+      next_question = Clock::now() + between_questions;
+    }
+    if (is_asked(Reason::end)) {
+      read_devices(Reason::end);
+      answered_.store(true);
+    }
+    send();
+  }
+}
+
+void MemoryTracker::read_devices(Reason reason) {
+  find_driver_();
+  std::vector<schema::DeviceMemory::Row> answers;
+  {
+    const std::lock_guard lock(contexts_mutex_);
+    if (closed_) return;
+    std::set<std::uint32_t> read;
+    for (const auto& [context, device] : devices_) {
+      if (!read.insert(device).second) continue;
+      schema::DeviceMemory::Row row{};
+      row.device = device;
+      row.reason = reason;
+      if (!device_memory(context, row.free, row.total)) continue;
+      row.time = now();
+      answers.push_back(row);
+    }
+  }
+  const std::lock_guard lock(sending_);
+  answers_.insert(answers_.end(), answers.begin(), answers.end());
+}
+
+void MemoryTracker::send() {
+  // Rows wait in the ring for a launcher that reads again.
+  if (channel_.stalled()) return;
+  const std::lock_guard lock(sending_);
+  Packed calls, answers;
+  schema::MemoryCall::Row call{};
+  while (calls.rows < ring_rows && calls_.pop(call)) calls.add<schema::MemoryCall>(call);
+  for (const auto& answer : std::exchange(answers_, {})) answers.add<schema::DeviceMemory>(answer);
+  const std::uint32_t blocks = (calls.rows > 0) + (answers.rows > 0);
+  if (blocks == 0) return;
+  wire::Encoder payload;
+  payload.integer(wire::BatchHeader{wire::no_slot, 0, blocks, 0});
+  add_block(payload, schema::MemoryCall::id, calls);
+  add_block(payload, schema::DeviceMemory::id, answers);
+  const auto sent = channel_.send(wire::FrameType::batch, payload.bytes());
+  if (sent == Channel::Sent::refused) lost_.fetch_add(calls.rows + answers.rows);
+}
+
+// --- the end
+
+void MemoryTracker::finish() {
+  if (!answered_.load()) {
+    ask(Reason::end);
+    const auto until = Clock::now() + answer_patience;
+    while (!answered_.load() && Clock::now() < until && channel_.alive()) {
+      const timespec time{0, 1'000'000};
+      nanosleep(&time, nullptr);
+    }
+    const std::unique_lock lock(contexts_mutex_, context_patience);
+    if (lock) closed_ = true;
+  }
+  send();
+}
+
+std::vector<wire::Statistic> MemoryTracker::statistics() const {
+  const std::uint64_t lost = lost_.load();
+  if (lost == 0) return {};
+  return {wire::Statistic("", "memory_calls_lost", lost)};
+}
+
+}  // namespace gpuprof::collect

@@ -1,0 +1,91 @@
+// What --track-memory adds to CUPTI's records: calls for memory that have none, calls that found no
+// memory, and what the driver says is free.
+//
+// The target's threads put rows in a ring and go on: no locks, no waiting. A thread of ours sends
+// them, and asks the driver.
+#pragma once
+
+#include <cupti.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "libprof/collect/channel.hpp"
+#include "libprof/collect/checked_api.hpp"
+#include "libprof/collect/ring.hpp"
+#include "libprof/wire/messages.hpp"
+#include "schema/memory_calls.hpp"
+
+namespace gpuprof::collect {
+
+class MemoryTracker {
+ public:
+  // `on_thread` is called first on the thread of ours, `find_driver` until there is a driver.
+  MemoryTracker(CheckedApi& cupti, Channel& channel, std::function<void()> on_thread,
+                std::function<void()> find_driver);
+
+  static std::vector<wire::WireTable> tables();
+
+  // Between stop() and begin() nothing is done. `contexts`: those that there are already.
+  void begin(const std::vector<CUcontext>& contexts);
+  void stop();
+
+  // In CUPTI's callbacks. Whether the call was one about memory.
+  bool call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call);
+  void context_created(CUcontext context);
+  void context_ends(CUcontext context);
+  void module_loaded() { ask(schema::DeviceMemory::Reason::module); }
+
+  // When the target or the trace ends: asks the driver once more, not again until begin(), and
+  // sends what there is. Later calls send what came since.
+  void finish();
+
+  std::vector<wire::Statistic> statistics() const;
+
+ private:
+  using Reason = schema::DeviceMemory::Reason;
+  using Clock = std::chrono::steady_clock;
+
+  void add(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call);
+  void ask(Reason reason);
+  void wake();
+  void sleep_until(Clock::time_point until);
+  std::uint64_t now();
+
+  static void* thread_entry(void* self) noexcept;
+  void thread_main();
+  void read_devices(Reason reason);
+  void send();
+
+  CheckedApi& cupti_;
+  Channel& channel_;
+  const std::function<void()> on_thread_, find_driver_;
+
+  static constexpr std::size_t ring_rows = 8192;
+  Ring<schema::MemoryCall::Row, ring_rows> calls_;
+  // Correlation ids of calls of the driver that have a row: the runtime's around them need none.
+  std::array<std::atomic<std::uint32_t>, 256> told_{};
+  std::atomic<std::uint64_t> lost_{0};
+
+  std::atomic<std::uint32_t> asked_{0};  // bits: reasons to ask the driver
+  std::atomic<std::uint32_t> wakes_{0};  // counts; what the thread sleeps on
+  std::atomic<bool> asleep_{false};
+  std::atomic<bool> answered_{false};  // what finish() asked for
+  std::atomic<bool> stops_{false};
+  std::atomic<bool> thread_runs_{false};
+
+  std::timed_mutex contexts_mutex_;             // held while the driver is asked
+  std::map<CUcontext, std::uint32_t> devices_;  // by context
+  bool closed_ = false;                         // the driver is asked no more
+  std::mutex sending_;  // held while rows are taken and sent; guards the next
+  std::vector<schema::DeviceMemory::Row> answers_;
+};
+
+}  // namespace gpuprof::collect

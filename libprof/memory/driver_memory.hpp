@@ -1,0 +1,124 @@
+// What --track-memory recorded besides CUPTI's records (schema/memory_calls.hpp), as operations of
+// the sweep.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "libprof/memory/sweep.hpp"
+#include "libprof/store/scan.hpp"
+
+namespace gpuprof::memory {
+
+// A call for memory. Trivially copyable, to be sorted on disk.
+struct MemoryCall {
+  enum class What : std::int32_t {
+    other,
+    create,
+    release,
+    map,
+    unmap,
+    retain,
+    import_handle,
+    register_host,
+    unregister_host,
+    open,
+    close,
+  };
+
+  std::int64_t time = 0, process = 0, device = 0;
+  std::int64_t address = 0, handle = 0, bytes = 0;
+  std::int64_t correlation = 0, owner = 0;
+  What what = What::other;
+
+  bool operator<(const MemoryCall& other) const { return time < other.time; }
+};
+
+// Memory of cuMemCreate, which is there while a handle or a mapping of it is.
+struct VirtualUse {
+  std::int64_t process = 0, device = 0;
+  std::int64_t made = 0, mapped = 0;            // bytes; in the end
+  std::int64_t made_peak = 0, mapped_peak = 0;  // bytes
+  std::int64_t unmapped_peak = 0;               // the most that was made and not mapped
+  std::int64_t allocations = 0;
+};
+
+// From calls in the order of time to what they allocate and release. Knows nothing of files.
+class DriverMemory {
+ public:
+  // `call`: which one the operation is of.
+  using Emit = std::function<void(const Operation& operation, const MemoryCall& call)>;
+
+  explicit DriverMemory(Emit emit) : emit_(std::move(emit)) {}
+
+  void apply(const MemoryCall& call);
+  // Mapped memory is counted with its allocation: what was mapped twice is there once.
+  std::vector<VirtualUse> uses() const;
+
+ private:
+  struct Object {
+    std::int64_t process = 0, device = 0;
+    std::int64_t bytes = 0, mapped = 0;
+    std::int64_t handles = 0, mappings = 0;
+  };
+  struct Mapping {
+    std::int64_t object = 0, bytes = 0;
+  };
+
+  void make(const MemoryCall& call);
+  void unmap(const MemoryCall& call);
+  void let_go(std::int64_t object, const MemoryCall& call);
+  void change(const Object& object, std::int64_t made, std::int64_t mapped);
+
+  Emit emit_;
+  std::int64_t last_object_ = 0;
+  std::map<std::int64_t, Object> objects_;
+  using Key = std::pair<std::int64_t, std::int64_t>;  // process, and handle or address
+  std::map<Key, std::int64_t> handles_;               // objects
+  std::map<Key, Mapping> mappings_;
+  std::map<Key, std::int64_t> registered_;  // bytes
+  std::map<Key, VirtualUse> uses_;          // by process and device
+};
+
+struct FailedCall {
+  bool runtime = false;
+  std::int64_t cbid = 0, process = 0, time = 0;
+  std::optional<std::int64_t> bytes, device;
+};
+
+struct CallsRead {
+  bool any = false;  // the file has such calls, or --track-memory's answers
+  std::vector<VirtualUse> uses;
+  std::vector<FailedCall> failed;  // found no memory; the first of them
+  std::int64_t failures = 0;       // all
+};
+
+CallsRead read_memory_calls(store::Snapshot& snapshot, const DriverMemory::Emit& emit,
+                            const std::function<void()>& check);
+
+// What the driver said is in use.
+struct DeviceReading {
+  std::int64_t time = 0, device = 0, used = 0, total = 0;
+  std::int64_t reason = 0;
+};
+// In the order of time; of a long run not all, but those with most and those of failures.
+std::vector<DeviceReading> read_device_memory(store::Snapshot& snapshot,
+                                              const std::function<void()>& check);
+
+// A time in which memory appeared, and the call that took most of it.
+struct Appeared {
+  std::int64_t from = 0, to = 0, device = 0, bytes = 0;
+  bool runtime = false;
+  std::int64_t cbid = -1, process = 0;  // -1: there was no call
+  std::int64_t overlap = 0;             // ns
+};
+void find_calls(store::Snapshot& snapshot, std::vector<Appeared>& appeared,
+                const std::function<void()>& check);
+
+}  // namespace gpuprof::memory

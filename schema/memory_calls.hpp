@@ -1,0 +1,103 @@
+// Tables of --track-memory: packed rows (schema/rows.hpp) that collectors send.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "schema/column.hpp"
+#include "schema/rows.hpp"
+
+namespace gpuprof::schema {
+
+struct MemoryCall {
+  struct Row {
+    std::uint64_t time;
+    std::uint32_t thread;
+    bool runtime;
+    std::uint32_t cbid;
+    std::uint64_t address, handle;
+    std::optional<std::uint64_t> bytes;
+    std::optional<std::uint32_t> device;
+    std::uint32_t context;
+    std::uint32_t result;
+    std::uint32_t correlation;
+    std::optional<std::int64_t> stack;
+  };
+
+  static constexpr std::array fields{
+      field<Row>("timestamp",
+                 "[ns] when memory was there, or when giving it back began, on CUPTI's clock",
+                 [](const Row& row) { return row.time; }),
+      field<Row>("threadId", "thread that called", [](const Row& row) { return row.thread; }),
+      field<Row>("runtime", "1 = a function of the CUDA runtime, 0 = of the driver",
+                 [](const Row& row) { return std::uint8_t{row.runtime}; }),
+      field<Row>("cbid", "which function: API_NAME.cbid", [](const Row& row) { return row.cbid; }),
+      field<Row>("address", "address of the memory; 0 = it has none",
+                 [](const Row& row) { return row.address; }),
+      field<Row>("handle", "handle of memory that cuMemCreate made; 0 = none",
+                 [](const Row& row) { return row.handle; }),
+      field<Row>("bytes", "[bytes] the size asked for; NULL = the function takes none",
+                 [](const Row& row) { return row.bytes; }),
+      field<Row>("deviceId", "device; NULL = memory of the host, or not told",
+                 [](const Row& row) { return row.device; }),
+      field<Row>("contextId", "context; 0 = none", [](const Row& row) { return row.context; }),
+      field<Row>("result", "what the function returned; 0 = success, 2 = there is no memory",
+                 [](const Row& row) { return row.result; }),
+      field<Row>("correlationId", "joins the API call",
+                 [](const Row& row) { return Correlation{row.correlation}; }),
+      field<Row>("stack", "call stack: MEMORY_STACK.stack; NULL = not recorded",
+                 [](const Row& row) { return row.stack; }),
+  };
+  static constexpr auto& columns = columns_of_rows<fields>;
+  static constexpr Table table{
+      .name = "MEMORY_CALL",
+      .doc =
+          "With --track-memory: calls for memory that CUPTI has no records of, and calls that "
+          "found none. One row per call.",
+      .columns = columns,
+      .origin = Origin::own,
+      .row_doc = row_id_doc,
+      .with_process = true};
+  static constexpr std::uint32_t id = first_row_table + 8;
+};
+
+struct DeviceMemory {
+  // Why the driver was asked.
+  enum class Reason : std::uint8_t { interval, context, module, failure, end };
+
+  struct Row {
+    std::uint64_t time;
+    std::uint32_t device;
+    std::uint64_t free, total;
+    Reason reason;
+  };
+
+  static constexpr std::array fields{
+      field<Row>("timestamp", "[ns] when, on CUPTI's clock",
+                 [](const Row& row) { return row.time; }),
+      field<Row>("deviceId", "device", [](const Row& row) { return row.device; }),
+      field<Row>("freeBytes", "[bytes] what nobody on the device has",
+                 [](const Row& row) { return row.free; }),
+      field<Row>("totalBytes", "[bytes] what the device has",
+                 [](const Row& row) { return row.total; }),
+      field<Row>("reason",
+                 "why it was read: 0 = each second, 1 = a context was made, 2 = code was loaded, "
+                 "3 = a call found no memory, 4 = the process ends",
+                 [](const Row& row) { return static_cast<std::uint8_t>(row.reason); }),
+  };
+  static constexpr auto& columns = columns_of_rows<fields>;
+  static constexpr Table table{
+      .name = "DEVICE_MEMORY",
+      .doc = "With --track-memory: what the driver says is free on a device (cuMemGetInfo).",
+      .columns = columns,
+      .origin = Origin::own,
+      .row_doc = row_id_doc,
+      .with_process = true};
+  static constexpr std::uint32_t id = first_row_table + 9;
+};
+
+// What collectors may bring rows of, besides CUPTI's records.
+inline constexpr std::array collected_tables{&MemoryCall::table, &DeviceMemory::table};
+
+}  // namespace gpuprof::schema

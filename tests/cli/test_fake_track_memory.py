@@ -1,0 +1,165 @@
+# ctest-labels: tsan
+# ctest-requires: cupti
+"""--track-memory: calls for memory that CUPTI has no records of, calls that find none, and what the
+devices have."""
+
+import json
+import subprocess
+import unittest
+
+from fake_run import GPUPROF, FakeTest
+
+MIB = 1 << 20
+TIB = 1 << 40
+CONTEXT, MODULE = 256 * MIB, MIB  # what the stand-in takes for them
+
+
+class TrackMemory(FakeTest):
+    def track(self, *words, options=(), **environment):
+        return self.profile(
+            "memory", *words, options=["--track-memory", *options], check=0, **environment
+        )
+
+    def tables(self, *options):
+        ran = subprocess.run(
+            [GPUPROF, "memory", self.output, "--json", *options],
+            capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        return {table["table"]: table["rows"] for table in json.loads(ran.stdout)["tables"]}
+
+    def calls(self, where="1"):
+        return self.database().rows(f"""
+            SELECT a.name, m.bytes, m.deviceId, m.result FROM MEMORY_CALL AS m
+            JOIN API_NAME AS a ON a.cbid = m.cbid
+             AND a.domain = CASE m.runtime WHEN 1 THEN 'runtime' ELSE 'driver' END
+            WHERE {where} ORDER BY m.timestamp, m._id_""")
+
+    def test_each_call_is_a_row_with_its_size(self):
+        self.track()
+        self.assertEqual(
+            self.calls(),
+            [
+                ("cuMemCreate", 64 * MIB, 0, 0),
+                ("cuMemCreate", 32 * MIB, 0, 0),
+                ("cuMemMap", 32 * MIB, 0, 0),
+                ("cuMemMap", 32 * MIB, 0, 0),
+                ("cuMemRelease", None, 0, 0),
+                ("cuMemHostRegister_v2", 8 * MIB, None, 0),
+                ("cuMemUnmap", 64 * MIB, 0, 0),
+                ("cudaHostUnregister_v4000", None, None, 0),
+                ("cuMemRelease", None, 0, 0),
+            ],
+        )
+        # Each joins the call that the activity records have.
+        self.assertEqual(
+            self.database().one("""
+                SELECT count(*) FROM MEMORY_CALL AS m WHERE NOT EXISTS (
+                  SELECT 1 FROM api_calls AS c WHERE c.correlation_id = m.correlationId)"""),
+            0,
+        )
+
+    def test_peaks_are_exact_and_mapped_memory_outlives_its_handle(self):
+        self.track()
+        tables = self.tables()
+        peaks = {row["memory"]: row["peak_bytes"] for row in tables["memory_peaks"]}
+        self.assertEqual(peaks, {"Created": 96 * MIB, "Device": 16 * MIB, "Registered": 8 * MIB})
+        ends = {row["memory"]: row["end_bytes"] for row in tables["memory_peaks"]}
+        self.assertEqual(ends, {"Created": 0, "Device": 0, "Registered": 0})
+        (virtual,) = tables["memory_virtual"]
+        self.assertEqual(
+            (virtual["made_peak_bytes"], virtual["mapped_peak_bytes"], virtual["allocations"]),
+            (96 * MIB, 64 * MIB, 2),
+        )
+        (device,) = tables["memory_devices"]
+        self.assertEqual(device["peak_bytes"], (96 + 16) * MIB)
+
+    def test_a_call_that_finds_no_memory_has_its_size_and_whose_memory_it_was(self):
+        run = self.track(3)
+        self.assertEqual(
+            self.calls("m.result <> 0"),
+            [
+                ("cuMemAlloc_v2", TIB, 0, 2),  # and not cudaMalloc, which asked for it, once more
+                ("cuMemCreate", TIB + 1, 0, 2),
+                ("cuMemAlloc_v2", TIB + 2, 0, 2),
+            ],
+        )
+        tables = self.tables()
+        failed = tables["memory_failed_calls"]
+        self.assertEqual(
+            [(row["function"], row["bytes"], row["in_use_bytes"]) for row in failed],
+            [
+                ("cuMemAlloc", TIB, 112 * MIB),
+                ("cuMemCreate", TIB + 1, 112 * MIB),
+                ("cuMemAlloc", TIB + 2, 112 * MIB),
+            ],
+        )
+        first = [
+            (row["memory"], row["owner"], row["bytes"])
+            for row in tables["memory_failure_owners"]
+            if row["time_ns"] == failed[0]["time_ns"]
+        ]
+        self.assertEqual(
+            first, [("Created", None, 96 * MIB), ("Device", "libstandin.so", 16 * MIB)]
+        )
+        told = [line for line in run.stderr.splitlines() if "out of memory" in line]
+        self.assertEqual(len(told), 1, run.stderr)
+        self.assertIn(f"cuMemAlloc in process {failed[0]['process_id']} asked for {TIB} bytes "
+                      "when the process had 112.00MB (96.000MB Created, 16.000MB libstandin.so); "
+                      "2 calls more found none", told[0])  # fmt: skip
+        self.assertGreaterEqual(
+            self.database().one("SELECT count(*) FROM DEVICE_MEMORY WHERE reason = 3"), 1
+        )
+
+    def test_what_no_record_accounts_for_is_the_rest(self):
+        self.track(2)
+        tables = self.tables()
+        last = tables["memory_readings"][-1]
+        self.assertEqual(
+            (last["reason"], last["used_bytes"], last["known_bytes"], last["unaccounted_bytes"]),
+            ("end", CONTEXT + MODULE, 0, CONTEXT + MODULE),
+        )
+        self.assertEqual(last["total_bytes"], 80 << 30)
+        appeared = tables["memory_unaccounted"]
+        # Between readings memory may come and go.
+        self.assertGreaterEqual(sum(row["bytes"] for row in appeared), CONTEXT + MODULE)
+        for row in appeared:
+            self.assertIsNotNone(row["function"])
+
+    def test_its_own_questions_are_no_calls_of_the_program(self):
+        self.track(2)
+        self.assertEqual(
+            self.database().one("SELECT count(*) FROM api_calls WHERE name LIKE 'cuMemGetInfo%'"), 0
+        )
+        self.assertGreaterEqual(self.database().one("SELECT count(*) FROM DEVICE_MEMORY"), 1)
+
+    def test_calls_of_many_threads_at_once(self):
+        self.track(0, 8)
+        database = self.database()
+        made = database.one("""
+            SELECT count(*) FROM MEMORY_CALL WHERE bytes = 2097152 AND handle <> 0""")
+        lost = database.one("SELECT sum(value) FROM STATISTIC WHERE name = 'memory_calls_lost'")
+        self.assertEqual((made, lost), (1600, None))
+        peaks = {row["memory"]: row for row in self.tables()["memory_peaks"]}
+        self.assertEqual(peaks["Created"]["allocations"], 1602)
+        self.assertEqual(peaks["Created"]["end_bytes"], 0)
+        self.assertGreaterEqual(peaks["Created"]["peak_bytes"], 96 * MIB)
+        self.assertLessEqual(peaks["Created"]["peak_bytes"], (96 + 16) * MIB)
+
+    def test_without_it_there_is_none_of_this(self):
+        self.profile("memory", 2, check=0)
+        database = self.database()
+        self.assertEqual(database.one("SELECT count(*) FROM MEMORY_CALL"), 0)
+        self.assertEqual(database.one("SELECT count(*) FROM DEVICE_MEMORY"), 0)
+        tables = self.tables()
+        self.assertEqual(tables["memory_readings"], [])
+        self.assertEqual([row["memory"] for row in tables["memory_peaks"]], ["Device"])
+
+    def test_a_killed_process_leaves_what_was_sent(self):
+        self.profile("leaks", "sigkill", options=["--track-memory"], check=128 + 9)
+        tables = self.tables()
+        self.assertEqual({row["class"] for row in tables["memory_leaks"]}, {"alive"})
+
+
+if __name__ == "__main__":
+    unittest.main()
