@@ -26,7 +26,7 @@ struct MemoryCall {
   };
 
   static constexpr std::array fields{
-      field<Row>("timestamp",
+      field<Row>("time",
                  "[ns] when memory was there, or when giving it back began, on CUPTI's clock",
                  [](const Row& row) { return row.time; }),
       field<Row>("threadId", "thread that called", [](const Row& row) { return row.thread; }),
@@ -74,8 +74,7 @@ struct DeviceMemory {
   };
 
   static constexpr std::array fields{
-      field<Row>("timestamp", "[ns] when, on CUPTI's clock",
-                 [](const Row& row) { return row.time; }),
+      field<Row>("time", "[ns] when, on CUPTI's clock", [](const Row& row) { return row.time; }),
       field<Row>("deviceId", "device", [](const Row& row) { return row.device; }),
       field<Row>("freeBytes", "[bytes] what nobody on the device has",
                  [](const Row& row) { return row.free; }),

@@ -214,10 +214,10 @@ CallsRead read_memory_calls(store::Snapshot& snapshot, const DriverMemory::Emit&
   CallsRead result;
   const Meanings known = read_meanings(snapshot.database());
   derive::Sorted<MemoryCall> calls;
-  columns::Reader reader(
-      snapshot, {.table = "MEMORY_CALL",
-                 .columns = {"timestamp", "processId", "deviceId", "address", "handle", "bytes",
-                             "correlationId", "runtime", "cbid", "result"}});
+  columns::Reader reader(snapshot,
+                         {.table = "MEMORY_CALL",
+                          .columns = {"time", "processId", "deviceId", "address", "handle", "bytes",
+                                      "correlationId", "runtime", "cbid", "result"}});
   reader.read([&](const columns::Chunk& chunk) {
     check();
     for (std::size_t row = 0; row < chunk.rows(); ++row) {
@@ -277,9 +277,9 @@ std::vector<DeviceReading> read_device_memory(store::Snapshot& snapshot,
     std::ranges::stable_sort(readings, {}, &DeviceReading::time);
     if (readings.size() > most_readings) readings.resize(most_readings);
   };
-  columns::Reader reader(
-      snapshot, {.table = "DEVICE_MEMORY",
-                 .columns = {"timestamp", "deviceId", "freeBytes", "totalBytes", "reason"}});
+  columns::Reader reader(snapshot,
+                         {.table = "DEVICE_MEMORY",
+                          .columns = {"time", "deviceId", "freeBytes", "totalBytes", "reason"}});
   reader.read([&](const columns::Chunk& chunk) {
     check();
     for (std::size_t row = 0; row < chunk.rows(); ++row) {

@@ -33,7 +33,7 @@ class TrackMemory(FakeTest):
             SELECT a.name, m.bytes, m.deviceId, m.result FROM MEMORY_CALL AS m
             JOIN API_NAME AS a ON a.cbid = m.cbid
              AND a.domain = CASE m.runtime WHEN 1 THEN 'runtime' ELSE 'driver' END
-            WHERE {where} ORDER BY m.timestamp, m._id_""")
+            WHERE {where} ORDER BY m.time, m._id_""")
 
     def test_each_call_is_a_row_with_its_size(self):
         self.track()
