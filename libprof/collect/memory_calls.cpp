@@ -115,10 +115,10 @@ Facts of_driver_call(CUpti_CallbackId id, const void* given, bool succeeded) {
     return static_cast<const Params*>(given);
   };
 #define PARAMS(function) params(static_cast<const function##_params*>(nullptr))
-#define SIZED(function, place, size)                             \
-  case CUPTI_DRIVER_TRACE_CBID_##function:                       \
+#define SIZED(function, place, size)                                \
+  case CUPTI_DRIVER_TRACE_CBID_##function:                          \
     facts.address = written_to(PARAMS(function)->place, succeeded); \
-    facts.bytes = PARAMS(function)->size;                        \
+    facts.bytes = PARAMS(function)->size;                           \
     break;
   switch (id) {
     case CUPTI_DRIVER_TRACE_CBID_cuMemCreate: {
@@ -211,11 +211,11 @@ Facts of_runtime_call(CUpti_CallbackId id, const void* given, bool succeeded) {
   const auto params = [&]<class Params>(const Params*) {
     return static_cast<const Params*>(given);
   };
-#define SIZED(function, place, host)                             \
-  case CUPTI_RUNTIME_TRACE_CBID_##function:                      \
+#define SIZED(function, place, host)                                \
+  case CUPTI_RUNTIME_TRACE_CBID_##function:                         \
     facts.address = written_to(PARAMS(function)->place, succeeded); \
-    facts.bytes = PARAMS(function)->size;                        \
-    facts.of_host = host;                                        \
+    facts.bytes = PARAMS(function)->size;                           \
+    facts.of_host = host;                                           \
     break;
   switch (id) {
     SIZED(cudaMalloc_v3020, devPtr, false)

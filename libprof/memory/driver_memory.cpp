@@ -41,7 +41,8 @@ Meaning meaning_of(std::string_view function) {
   // Without the version: _v2, _v4000.
   const std::string_view name = function.substr(0, function.find("_v"));
   if (name == "cudaIpcCloseMemHandle") return Meaning::close;
-  const auto found = std::ranges::find(meanings, name, &std::pair<std::string_view, Meaning>::first);
+  const auto found =
+      std::ranges::find(meanings, name, &std::pair<std::string_view, Meaning>::first);
   return found == meanings.end() ? Meaning::other : found->second;
 }
 
