@@ -23,7 +23,7 @@ struct TraceOptions {
   // What instructions do is counted. Beside what is traced by default CUPTI (13.5, H200) counts
   // nothing, and where kernels are traced one at a time it hangs in a launch sooner or later.
   bool only_calls = false;
-  bool memory = false;        // all there is to know of allocations
+  bool memory = false;  // all there is to know of allocations
 };
 
 struct TraceSelection {
