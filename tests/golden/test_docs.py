@@ -5,8 +5,8 @@ GPUPROF is the path of the gpuprof binary, GPUPROF_SOURCE the root of the source
 
   python3 tests/golden/test_docs.py --write
 
-writes docs/schema.md, the options in docs/nvprof.md, the exit codes, the tables in docs/metrics.md and the output of
-README.md's queries anew.
+writes docs/schema.md, the Python package's list of tables, the options in docs/nvprof.md, the exit
+codes, the tables in docs/metrics.md and the output of README.md's queries anew.
 """
 # ctest-labels: plain
 
@@ -29,6 +29,7 @@ SCHEMA = ROOT / "docs/schema.md"
 README = ROOT / "README.md"
 NVPROF = ROOT / "docs/nvprof.md"
 METRICS = ROOT / "docs/metrics.md"
+TABLES = ROOT / "apps/python/gpuprof/_tables.pyi"
 
 PAGES = sorted(
     page
@@ -184,6 +185,12 @@ class Docs(unittest.TestCase):
             "python3 tests/golden/test_docs.py --write",
         )
 
+    def test_tables_of_the_python_package_are_up_to_date(self):
+        self.assertTrue(
+            TABLES.read_text(encoding="utf-8") == tables_of_python(output_of("schema")),
+            "run python3 tests/golden/test_docs.py --write",
+        )
+
     def test_options_are_up_to_date(self):
         text = NVPROF.read_text(encoding="utf-8")
         self.assertTrue(text == with_options(text), "run python3 tests/golden/test_docs.py --write")
@@ -269,6 +276,29 @@ class Docs(unittest.TestCase):
             self.assertEqual(self.replays.summary(name, expected.count("\n") - 1), expected)
 
 
+def tables_of_python(schema):
+    """_tables.pyi: what `gpuprof schema` says of each table and view, as an attribute of a run."""
+    lines = [
+        "# Written by tests/golden/test_docs.py --write. Change schema/ in place of this file.",
+        '"""The tables and views of gpuprof\'s files, for editors and type checkers."""',
+        "",
+        "from ._table import Table",
+        "",
+        "class Tables:",
+    ]
+    for section in re.split(r"^### ", schema, flags=re.MULTILINE)[1:]:
+        name, _, text = section.partition("\n")
+        text = re.split(r"^## ", text, flags=re.MULTILINE)[0]
+        doc = re.sub(r"\[(\w+)\]\(#\w+\)", r"\1", text.strip().partition("\n\n")[0])
+        columns = re.findall(r"^\| `(\w+)` \| \w* \| ([^|]*) \| (.*) \|$", text, re.MULTILINE)
+        lines += [f"    {name}: Table", f'    r"""{"" if doc.startswith("|") else doc}', ""]
+        for column, unit, meaning in columns:
+            unit = f" ({unit.strip()})" if unit.strip() else ""
+            lines.append(f"    {column}{unit}: {meaning}".rstrip().removesuffix(":"))
+        lines += ['    """']
+    return "".join(line + "\n" for line in lines)
+
+
 def with_exit_codes(text):
     return EXIT_CODES.sub(lambda block: block[1] + output_of("exit-codes") + block[2], text)
 
@@ -300,6 +330,7 @@ def with_metrics(text):
 
 def write():
     SCHEMA.write_text(output_of("schema"), encoding="utf-8")
+    TABLES.write_text(tables_of_python(output_of("schema")), encoding="utf-8")
     for page in (README, NVPROF):
         text = page.read_text(encoding="utf-8")
         page.write_text(with_exit_codes(with_options(text)), encoding="utf-8")

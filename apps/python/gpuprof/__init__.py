@@ -12,14 +12,18 @@
 docs/python.md and docs/recording-from-python.md of gpuprof tell the rest.
 """
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ._bench import Bench, bench
+from __future__ import annotations
 
 from ._library import Error, FileError, QuestionError
 from ._run import Run, open
 from ._table import Answer, Rows, Table
 from ._trace import Trace, trace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._bench import Bench, bench
 
 __all__ = [
     "Answer",
@@ -37,7 +41,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     """What takes longer to load, when it is asked for."""
     if name in ("Bench", "bench"):
         from . import _bench
@@ -46,11 +50,11 @@ def __getattr__(name: str):
     raise AttributeError(f"module 'gpuprof' has no attribute {name!r}")
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-def load_ipython_extension(ipython):
+def load_ipython_extension(ipython: Any) -> None:
     """%load_ext gpuprof"""
     from . import _notebook
 

@@ -3,7 +3,18 @@
 Nothing here needs numpy, pandas or pyarrow. Each has __arrow_c_stream__ from Rows where it wants it.
 """
 
+from __future__ import annotations
+
 import ctypes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, TypeAlias
+
+    import numpy
+
+    Array: TypeAlias = numpy.ndarray[Any, Any]
 
 
 class ArrowSchema(ctypes.Structure):
@@ -53,7 +64,7 @@ ArrowArrayStream._fields_ = [
 TYPES = {b"l": "int64", b"i": "int32", b"g": "float64", b"b": "bool", b"Z": "binary", b"n": ""}
 
 
-def release(struct):
+def release(struct: Any) -> None:
     """Ends what a struct holds; once more does nothing."""
     if struct.release:
         struct.release(ctypes.byref(struct))
@@ -62,10 +73,10 @@ def release(struct):
 class Held:
     """An ArrowArray of one chunk, ended when the last view of its memory is gone."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.array = ArrowArray()
 
-    def __del__(self):
+    def __del__(self) -> None:
         release(self.array)
 
 
@@ -73,33 +84,33 @@ class Column:
     """A column of one chunk: its memory as it is. Values of `data` are numbers, indices into `texts`
     (type "text"), a bit each (type "bool"), or the bytes behind `offsets` (type "binary")."""
 
-    def __init__(self, held, schema, array):
+    def __init__(self, held: Held, schema: Any, array: Any) -> None:
         self._held = held
         self._array = array
-        self.name = schema.name.decode()
-        self.type = "text" if schema.dictionary else TYPES[schema.format]
-        self.length = array.length
-        self.null_count = array.null_count
+        self.name: str = schema.name.decode()
+        self.type: str = "text" if schema.dictionary else TYPES[schema.format]
+        self.length: int = array.length
+        self.null_count: int = array.null_count
 
-    def _memory(self, array, index, size):
+    def _memory(self, array: Any, index: int, size: int) -> Any:
         """Read-only bytes that keep the chunk alive; None: there is no such buffer."""
         address = array.buffers[index] if index < array.n_buffers else None
         if not address:
             return None
-        memory = (ctypes.c_char * size).from_address(address)
+        memory: Any = (ctypes.c_char * size).from_address(address)
         memory.held = self._held
         return memoryview(memory).cast("B").toreadonly()
 
     @property
-    def validity(self):
+    def validity(self) -> Any:
         return self._memory(self._array, 0, (self.length + 7) // 8)
 
     @property
-    def offsets(self):
+    def offsets(self) -> Any:
         return self._memory(self._array, 1, 8 * (self.length + 1)).cast("q")
 
     @property
-    def data(self):
+    def data(self) -> Any:
         if self.type == "binary":
             return self._memory(self._array, 2, self.offsets[self.length])
         width = {"int64": 8, "float64": 8, "int32": 4, "text": 4}.get(self.type)
@@ -107,17 +118,15 @@ class Column:
         return self._memory(self._array, 1, size)
 
     @property
-    def texts(self):
+    def texts(self) -> list[str]:
         """The texts that indices mean."""
         dictionary = self._array.dictionary.contents
         offsets = self._memory(dictionary, 1, 8 * (dictionary.length + 1)).cast("q")
         last = offsets[dictionary.length]
         content = bytes(self._memory(dictionary, 2, last)) if last else b""
-        return [
-            content[offsets[i] : offsets[i + 1]].decode() for i in range(dictionary.length)
-        ]
+        return [content[offsets[i] : offsets[i + 1]].decode() for i in range(dictionary.length)]
 
-    def values(self):
+    def values(self) -> list[Any]:
         """Values as Python has them, None for NULL."""
         count = self.length
         if self.type == "":
@@ -130,7 +139,9 @@ class Column:
             values = [bool(data[i >> 3] >> (i & 7) & 1) for i in range(count)]
         elif self.type == "binary":
             offsets = self.offsets
-            values = [bytes(data[offsets[i] : offsets[i + 1]]) if data else b"" for i in range(count)]
+            values = [
+                bytes(data[offsets[i] : offsets[i + 1]]) if data else b"" for i in range(count)
+            ]
         else:
             values = data.cast({"int64": "q", "int32": "i", "float64": "d"}[self.type]).tolist()
         if self.null_count:
@@ -144,17 +155,17 @@ class Column:
 class Stream:
     """A stream that nobody has taken yet. Belongs to one thread at a time."""
 
-    def __init__(self):
-        self.struct = ArrowArrayStream()
+    def __init__(self) -> None:
+        self.struct: Any = ArrowArrayStream()
 
-    def __del__(self):
+    def __del__(self) -> None:
         self.close()
 
-    def close(self):
+    def close(self) -> None:
         if self.struct.release:
             self.struct.release(ctypes.addressof(self.struct))
 
-    def names_and_types(self):
+    def names_and_types(self) -> list[tuple[str, str]]:
         schema = ArrowSchema()
         self._check(self.struct.get_schema(ctypes.addressof(self.struct), ctypes.byref(schema)))
         try:
@@ -166,7 +177,7 @@ class Stream:
         finally:
             release(schema)
 
-    def chunks(self):
+    def chunks(self) -> Iterator[list[Column]]:
         """Lists of Columns."""
         schema = ArrowSchema()
         address = ctypes.addressof(self.struct)
@@ -184,11 +195,11 @@ class Stream:
         finally:
             release(schema)
 
-    def _check(self, result):
+    def _check(self, result: int) -> None:
         if result:
             raise MemoryError(self.struct.get_last_error(ctypes.addressof(self.struct)).decode())
 
-    def capsule(self):
+    def capsule(self) -> object:
         """Moves the stream into a PyCapsule, as __arrow_c_stream__ gives it."""
         size = ctypes.sizeof(ArrowArrayStream)
         place = _malloc(size)
@@ -210,16 +221,18 @@ _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
 _Destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
-_new_capsule = ctypes.PYFUNCTYPE(
-    ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, _Destructor
-)(("PyCapsule_New", ctypes.pythonapi))
+_new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, _Destructor)(
+    ("PyCapsule_New", ctypes.pythonapi)
+)
 
 
-@_Destructor
-def _end_capsule(capsule):
+def _end(capsule: int) -> None:
     """Of a stream that nobody took; who takes it leaves release empty."""
     place = _pointer(capsule, _NAME)
     stream = ArrowArrayStream.from_address(place)
     if stream.release:
         stream.release(place)
     _free(place)
+
+
+_end_capsule = _Destructor(_end)

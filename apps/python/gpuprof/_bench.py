@@ -12,9 +12,12 @@ from ._trace import trace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Optional
+    from collections.abc import Callable, Iterable
+    from typing import Any
 
-    from ._trace import Path
+    from ._run import Path
+
+    Work = list[tuple[int, int, str]]  # start, end, name
 
 _L2_CACHE_SIZE = 38  # CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE
 _SMALL = 4099  # bytes of a mark that flushes nothing: an odd number, that programs do not set
@@ -23,23 +26,23 @@ _SMALL = 4099  # bytes of a mark that flushes nothing: an odd number, that progr
 class _Driver:
     """The few calls of the CUDA driver that are needed, in the caller's context."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         try:
             self._cuda = ctypes.CDLL("libcuda.so.1")
         except OSError as error:
             raise Error(f"the CUDA driver cannot be loaded: {error}") from None
 
-    def call(self, name, *arguments):
+    def call(self, name: str, *arguments: Any) -> None:
         code = getattr(self._cuda, name)(*arguments)
         if code:
             raise Error(f"{name} failed with CUDA error {code}")
 
-    def has_context(self):
+    def has_context(self) -> bool:
         context = ctypes.c_void_p()
         code = self._cuda.cuCtxGetCurrent(ctypes.byref(context))
         return code == 0 and bool(context.value)
 
-    def l2_bytes(self):
+    def l2_bytes(self) -> int:
         device, size = ctypes.c_int(), ctypes.c_int()
         self.call("cuCtxGetDevice", ctypes.byref(device))
         self.call("cuDeviceGetAttribute", ctypes.byref(size), _L2_CACHE_SIZE, device)
@@ -49,20 +52,20 @@ class _Driver:
 class _Marks:
     """Sets of a buffer, between which runs lie: in the records a run is what is between two."""
 
-    def __init__(self, driver, size):
+    def __init__(self, driver: _Driver, size: int) -> None:
         self._driver = driver
         self.size = size
         self._buffer = ctypes.c_uint64()
         driver.call("cuMemAlloc_v2", ctypes.byref(self._buffer), ctypes.c_size_t(size))
 
-    def set(self):
+    def set(self) -> None:
         self._driver.call("cuCtxSynchronize")
         self._driver.call(
             "cuMemsetD8_v2", self._buffer, ctypes.c_ubyte(0), ctypes.c_size_t(self.size)
         )
         self._driver.call("cuCtxSynchronize")
 
-    def free(self):
+    def free(self) -> None:
         self._driver.call("cuMemFree_v2", self._buffer)
 
 
@@ -77,11 +80,11 @@ class Bench:
     def __init__(
         self,
         name: str,
-        times: List[int],
-        spans: List[int],
-        kernels: List[Dict[str, Any]],
+        times: list[int],
+        spans: list[int],
+        kernels: list[dict[str, Any]],
         flush_l2: bool,
-    ):
+    ) -> None:
         self.name = name
         self.samples_ns = times
         self.span_samples_ns = spans
@@ -104,14 +107,14 @@ class Bench:
         )
 
 
-def _text(ns):
+def _text(ns: float) -> str:
     for unit, factor in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
         if ns >= factor:
             return f"{ns / factor:.4g} {unit}"
     return f"{ns:.4g} ns"
 
 
-def _busy(work):
+def _busy(work: Work) -> int:
     """How long at least one of these, sorted by start, was at work."""
     busy, until = 0, 0
     for start, end, _ in work:
@@ -120,9 +123,11 @@ def _busy(work):
     return busy
 
 
-def _runs(rows, size, count):
+def _runs(rows: Iterable[tuple[Any, ...]], size: int, count: int) -> list[Work]:
     """What lies between marks, without what is before the second one."""
-    work, runs, marks = [], [], 0
+    work: Work = []
+    runs: list[Work] = []
+    marks = 0
     for type_, name, start, end, set_bytes in rows:
         if type_ == "memset" and set_bytes == size:
             if marks >= 2:
@@ -138,20 +143,20 @@ def _runs(rows, size, count):
     return runs
 
 
-def _of_kernels(runs):
+def _of_kernels(runs: list[Work]) -> list[dict[str, Any]]:
     taken = []
     for work in runs:
-        times = {}
+        times: dict[str, tuple[int, int]] = {}
         for start, end, name in work:
             count, time = times.get(name, (0, 0))
             times[name] = count + 1, time + end - start
         taken.append(times)
     kernels = []
     for name in {name for times in taken for name in times}:
-        counts, times = zip(*(each.get(name, (0, 0)) for each in taken))
+        counts, sums = zip(*(each.get(name, (0, 0)) for each in taken))
         kernels.append(
-            {"name": name, "count": statistics.median(counts), "median_ns": statistics.median(times),
-             "min_ns": min(times), "max_ns": max(times)})  # fmt: skip
+            {"name": name, "count": statistics.median(counts), "median_ns": statistics.median(sums),
+             "min_ns": min(sums), "max_ns": max(sums)})  # fmt: skip
     return sorted(kernels, key=lambda kernel: (-kernel["median_ns"], kernel["name"]))
 
 
@@ -161,7 +166,7 @@ def bench(
     runs: int = 50,
     warmup: int = 3,
     flush_l2: bool = True,
-    cupti: Optional[Path] = None,
+    cupti: Path | None = None,
     **kwargs: Any,
 ) -> Bench:
     """How long the GPU works for f(*args, **kwargs), as a Bench.
@@ -199,7 +204,9 @@ def bench(
     finally:
         marks.free()
     if not any(measured):
-        raise Error("the function gave the GPU nothing to do", "it may have failed, or uses no CUDA")
+        raise Error(
+            "the function gave the GPU nothing to do", "it may have failed, or uses no CUDA"
+        )
     spans = [
         max((end for _, end, _ in work), default=0) - (work[0][0] if work else 0)
         for work in measured

@@ -13,8 +13,12 @@ from ._counters import WrongValue
 
 if typing.TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
-    import numpy
+    import pandas
+    import pyarrow
+
+    from ._arrow import Array
 
 
 @dataclass(frozen=True)
@@ -28,11 +32,11 @@ class Sample:
 
 # Hosts that evaluate, by chip and device: of images of two devices one host gives values for the
 # first only, and making one takes long.
-_hosts = {}
+_hosts: dict[tuple[str, int], _counters.Host] = {}
 _hosts_lock = threading.Lock()
 
 
-def _host(chip, device):
+def _host(chip: str, device: int) -> _counters.Host:
     with _hosts_lock:
         if (chip, device) not in _hosts:
             _hosts[chip, device] = _counters.Host(chip=chip, profiler="samples")
@@ -42,21 +46,21 @@ def _host(chip, device):
 class _Part:
     """A counter data image, and where in it samples are. Pickles its bytes."""
 
-    def __init__(self, image, places, owner=None):
+    def __init__(self, image: Array, places: Array, owner: object = None) -> None:
         self.image, self.places, self.owner = image, places, owner
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {"image": self.image.copy(), "places": self.places.copy(), "owner": None}
 
 
-def _view(address, dtype, count, owner):
+def _view(address: int | None, dtype: Any, count: int, owner: object) -> Array:
     """Memory of samples as an array that keeps them alive."""
     import numpy
 
     if not address or not count:
         return numpy.empty(0, dtype)
     size = count * numpy.dtype(dtype).itemsize
-    memory = (ctypes.c_char * size).from_address(address)
+    memory: Any = (ctypes.c_char * size).from_address(address)
     memory.owner = owner
     return numpy.frombuffer(memory, dtype)
 
@@ -64,10 +68,10 @@ def _view(address, dtype, count, owner):
 class _Taken:
     """A gpuprof_samples."""
 
-    def __init__(self, library, handle):
+    def __init__(self, library: ctypes.CDLL, handle: ctypes.c_void_p) -> None:
         self._library, self._handle = library, handle
 
-    def __del__(self):
+    def __del__(self) -> None:
         self._library.gpuprof_samples_close(self._handle)
 
 
@@ -78,7 +82,7 @@ class CounterData:
     def __init__(
         self,
         *,
-        image: numpy.ndarray,
+        image: Array,
         metrics: list[str],
         chip_name: str,
         num_total_samples: int,
@@ -100,7 +104,18 @@ class CounterData:
             numpy.asarray(end_timestamps[:num_completed_samples], numpy.int64),
         )
 
-    def _fill(self, parts, values, metrics, chip, counts, starts, ends, device=None, clocks=None):
+    def _fill(
+        self,
+        parts: list[_Part],
+        values: Array | None,
+        metrics: list[str],
+        chip: str,
+        counts: tuple[int, int, int],
+        starts: Array,
+        ends: Array,
+        device: int | None = None,
+        clocks: tuple[int, ...] | None = None,
+    ) -> None:
         self._parts, self._values = parts, values
         self.metrics = list(metrics)
         self._chip_name = chip
@@ -109,7 +124,15 @@ class CounterData:
         self._device, self._clocks = device, clocks
 
     @classmethod
-    def _of(cls, library, handle, metrics, chip, device, most):
+    def _of(
+        cls,
+        library: ctypes.CDLL,
+        handle: ctypes.c_void_p,
+        metrics: list[str],
+        chip: str,
+        device: int,
+        most: int,
+    ) -> CounterData:
         import numpy
 
         owner = _Taken(library, handle)
@@ -142,7 +165,7 @@ class CounterData:
         data._fill(parts, values, metrics, chip, counts, starts, ends, device, tuple(clocks))
         return data
 
-    def __getstate__(self) -> dict:
+    def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
         # Of a device, and maybe of another machine: of images that nobody shares.
         state["_starts"], state["_ends"] = self._starts.copy(), self._ends.copy()
@@ -150,7 +173,7 @@ class CounterData:
             state["_values"], state["_parts"] = self._values.copy(), []
         return state
 
-    def __setstate__(self, state: dict) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
 
     def __repr__(self) -> str:
@@ -159,7 +182,7 @@ class CounterData:
     def __len__(self) -> int:
         return self.num_completed_samples
 
-    def to_numpy(self) -> numpy.ndarray:
+    def to_numpy(self) -> Array:
         """float64 of shape (samples, metrics), in the order of `metrics`; NaN where there is no value.
         Read-only: more calls give the same."""
         import numpy
@@ -178,7 +201,7 @@ class CounterData:
             self._values.flags.writeable = False
         return self._values
 
-    def timestamps(self, clock: str = "cupti") -> numpy.ndarray:
+    def timestamps(self, clock: str = "cupti") -> Array:
         """int64 of shape (samples, 2): when each began and ended, ns. `clock`: "cupti" as CUPTI has it
         and gpuprof's files have it, "unix" since 1970 as time.time_ns() has it, "monotonic" as
         time.monotonic_ns() has it. The clocks were compared when the samples were decoded."""
@@ -187,24 +210,26 @@ class CounterData:
         clocks = ("cupti", "unix", "monotonic")
         if clock not in clocks:
             raise WrongValue(f"there is no clock {clock!r}", "cupti, unix or monotonic")
-        if clock != "cupti" and self._clocks is None:
-            raise WrongValue("only samples of a Collector know other clocks than CUPTI's")
-        moved = self._clocks[clocks.index(clock)] - self._clocks[0] if clock != "cupti" else 0
+        moved = 0
+        if clock != "cupti":
+            if self._clocks is None:
+                raise WrongValue("only samples of a Collector know other clocks than CUPTI's")
+            moved = self._clocks[clocks.index(clock)] - self._clocks[0]
         return numpy.stack([self._starts, self._ends], axis=1) + moved
 
-    def _columns(self, clock):
+    def _columns(self, clock: str) -> dict[str, Array]:
         times, values = self.timestamps(clock), self.to_numpy()
         columns = {"start": times[:, 0], "end": times[:, 1]}
         columns.update((name, values[:, i]) for i, name in enumerate(self.metrics))
         return columns
 
-    def to_pandas(self, clock: str = "cupti"):
+    def to_pandas(self, clock: str = "cupti") -> pandas.DataFrame:
         """A pandas.DataFrame: start and end in ns, and a column for each metric."""
         import pandas
 
         return pandas.DataFrame(self._columns(clock))
 
-    def to_arrow(self, clock: str = "cupti"):
+    def to_arrow(self, clock: str = "cupti") -> pyarrow.Table:
         """A pyarrow.Table with the columns of to_pandas()."""
         import pyarrow
 
@@ -214,7 +239,13 @@ class CounterData:
         for start, end, row in zip(self._starts.tolist(), self._ends.tolist(), self.to_numpy()):
             yield Sample(start, end, row.tolist())
 
-    def __getitem__(self, index: int | slice):
+    @typing.overload
+    def __getitem__(self, index: int) -> Sample: ...
+
+    @typing.overload
+    def __getitem__(self, index: slice) -> list[Sample]: ...
+
+    def __getitem__(self, index: int | slice) -> Sample | list[Sample]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         place = index + len(self) if index < 0 else index

@@ -1,6 +1,8 @@
 """What pm_sampling and profiler_host have in common: CUPTI's enums, errors, and libgpuprof's functions
 for counters by ctypes. gpuprof.h documents those."""
 
+from __future__ import annotations
+
 import ctypes
 import enum
 import json
@@ -8,6 +10,11 @@ import os
 import threading
 
 from ._library import Error, library
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
 
 OUT_OF_MEMORY, INVALID_OPERATION = 8, 7
 INSUFFICIENT_PRIVILEGES, VIRTUALIZED_INSUFFICIENT_PRIVILEGES = 35, 40
@@ -17,7 +24,7 @@ WRONG_VALUE = 5
 class cuptiError(Error):
     """CUPTI refused, and no other exception says it better. `status` is its CUptiResult."""
 
-    def __init__(self, message, hint="", code=22, status=0):
+    def __init__(self, message: str, hint: str = "", code: int = 22, status: int = 0) -> None:
         super().__init__(message, hint, code)
         self.status = status
 
@@ -83,7 +90,7 @@ class MetricCollectionScope(enum.IntEnum):
     INVALID = 2
 
 
-def error(code, message, hint, status):
+def error(code: int, message: str, hint: str, status: int) -> Error:
     """The exception for what a function of libgpuprof answered."""
     if status in (INSUFFICIENT_PRIVILEGES, VIRTUALIZED_INSUFFICIENT_PRIVILEGES):
         return NotPermitted(message, hint, code)
@@ -101,7 +108,7 @@ def error(code, message, hint, status):
 _TEXT, _NUMBER, _HANDLE = ctypes.c_char_p, ctypes.c_int, ctypes.c_void_p
 _LONG, _BYTES = ctypes.c_int64, ctypes.c_void_p
 _OUT = ctypes.POINTER
-_FUNCTIONS = (
+_FUNCTIONS: tuple[Any, ...] = (
     ("host_open", _NUMBER, _TEXT, _OUT(_HANDLE)),
     ("host_close", None, _HANDLE),
     ("host_error", _TEXT, _HANDLE),
@@ -134,10 +141,10 @@ _FUNCTIONS = (
     ("samples_clocks", None, _HANDLE, _LONG * 3),
 )
 _lock = threading.Lock()
-_functions = None
+_functions: ctypes.CDLL | None = None
 
 
-def functions():
+def functions() -> ctypes.CDLL:
     global _functions
     with _lock:
         if _functions is None:
@@ -149,22 +156,22 @@ def functions():
         return _functions
 
 
-def request(**members):
+def request(**members: Any) -> bytes:
     """JSON of what is not None. GPUPROF_CUPTI names the libcupti, else the package's own is used."""
     return json.dumps({key: value for key, value in members.items() if value is not None}).encode()
 
 
-def cupti():
+def cupti() -> str | None:
     return os.environ.get("GPUPROF_CUPTI") or None
 
 
 class Handle:
     """A gpuprof_host or gpuprof_pm. Calls wait for one another, and let other threads of Python run."""
 
-    def __init__(self, kind, **members):
+    def __init__(self, kind: str, **members: Any) -> None:
         self._library = functions()
         self._kind = kind
-        self._handle = ctypes.c_void_p()
+        self._handle: ctypes.c_void_p | None = ctypes.c_void_p()
         self._lock = threading.RLock()
         opened = getattr(self._library, f"gpuprof_{kind}_open")
         code = opened(request(cupti=cupti(), **members), ctypes.byref(self._handle))
@@ -173,15 +180,15 @@ class Handle:
             self.close()
             raise wrong
 
-    def __del__(self):
+    def __del__(self) -> None:
         self.close()
 
-    def close(self):
+    def close(self) -> None:
         handle, self._handle = getattr(self, "_handle", None), None
         if handle:
             getattr(self._library, f"gpuprof_{self._kind}_close")(handle)
 
-    def _error(self, code):
+    def _error(self, code: int) -> Exception:
         if not self._handle:
             return MemoryError()
         ask = [
@@ -190,7 +197,7 @@ class Handle:
         ]
         return error(code, ask[0].decode(), ask[1].decode(), ask[2])
 
-    def call(self, name, *arguments):
+    def call(self, name: str, *arguments: Any) -> None:
         with self._lock:
             if not self._handle:
                 raise WrongState("it is closed")
@@ -199,40 +206,42 @@ class Handle:
             if code:
                 raise self._error(code)
 
-    def text(self, name, *arguments):
+    def text(self, name: str, *arguments: Any) -> Any:
         with self._lock:
             text = ctypes.c_char_p()
             self.call(name, *arguments, ctypes.byref(text))
-            return json.loads(text.value.decode())
+            return json.loads(text.value or b"null")
 
 
 class Host(Handle):
     """Answers about the metrics of a chip, or of none."""
 
-    def __init__(self, **members):
+    def __init__(self, **members: Any) -> None:
         super().__init__("host", **members)
 
-    def ask(self, question, **members):
+    def ask(self, question: str, **members: Any) -> Any:
         return self.text("ask", request(ask=question, **members))
 
-    def config_image(self, metrics):
+    def config_image(self, metrics: Iterable[str]) -> bytes:
         with self._lock:
             place, size = ctypes.c_void_p(), ctypes.c_int64()
             self.call("config_image", names(metrics), ctypes.byref(place), ctypes.byref(size))
             return ctypes.string_at(place, size.value)
 
-    def passes(self, image):
+    def passes(self, image: Any) -> int:
         count = ctypes.c_int64()
         self.call("passes", image.ctypes.data, image.nbytes, ctypes.byref(count))
         return count.value
 
-    def evaluate(self, address, size, places, metrics, values):
+    def evaluate(
+        self, address: int, size: int, places: Any, metrics: Iterable[str], values: Any
+    ) -> None:
         """`places` and `values` are arrays of numpy's."""
         self.call("evaluate", address, size, places.ctypes.data, len(places), names(metrics),
                   values.ctypes.data)  # fmt: skip
 
 
-def names(metrics):
+def names(metrics: Iterable[str]) -> bytes:
     if isinstance(metrics, (str, bytes)):
         raise WrongValue("metrics are a list of names, and this is one text")
     listed = list(metrics)
@@ -242,7 +251,7 @@ def names(metrics):
     return json.dumps(listed).encode()
 
 
-def metrics_to_c_array(metrics):
+def metrics_to_c_array(metrics: Sequence[str]) -> tuple[ctypes.Array[ctypes.c_char_p], int]:
     """The names as an array of char*, and how many they are, for calls of CUPTI's own."""
     encoded = [each.encode() for each in metrics]
     return (ctypes.c_char_p * len(encoded))(*encoded), len(encoded)

@@ -1,10 +1,17 @@
 """libgpuprof.so by ctypes: its functions, and what they say as exceptions. gpuprof.h documents them."""
 
+from __future__ import annotations
+
 import ctypes
 import os
 import threading
 
 from . import _arrow
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
 ABI = 1
 WRONG_QUESTION, UNREADABLE, STOPPED = 5, 20, 130
@@ -14,7 +21,7 @@ class Error(Exception):
     """What gpuprof cannot do. `hint` says what can be done about it, `code` is the exit code that the
     program gpuprof would end with."""
 
-    def __init__(self, message, hint="", code=4):
+    def __init__(self, message: str, hint: str = "", code: int = 4) -> None:
         super().__init__(message + (f" ({hint})" if hint else ""))
         self.hint = hint
         self.code = code
@@ -28,7 +35,7 @@ class QuestionError(Error, ValueError):
     """A table, column, condition, report or SQL statement that is not to be had."""
 
 
-def _places():
+def _places() -> list[str]:
     """Where libgpuprof.so may be: what the environment says, an installed package's own, a build's."""
     chosen = os.environ.get("GPUPROF_LIBRARY")
     if chosen:
@@ -41,7 +48,7 @@ def _places():
     ]
 
 
-def _load():
+def _load() -> ctypes.CDLL:
     places = _places()
     for place in places:
         if not os.path.exists(place):
@@ -59,7 +66,7 @@ def _load():
     )
 
 
-def program():
+def program() -> str:
     """The path of the program gpuprof that belongs to the library."""
     for place in _places():
         path = os.path.normpath(os.path.join(os.path.dirname(place), "..", "..", "bin", "gpuprof"))
@@ -69,10 +76,10 @@ def program():
 
 
 _lock = threading.Lock()
-_library = None
+_library: ctypes.CDLL | None = None
 
 
-def library():
+def library() -> ctypes.CDLL:
     """Loaded when it is needed first."""
     global _library
     with _lock:
@@ -105,10 +112,10 @@ def library():
 class Handle:
     """A gpuprof_run. Any thread may use it; they wait for one another."""
 
-    def __init__(self, path):
+    def __init__(self, path: str) -> None:
         self._library = library()
         self._lock = threading.Lock()
-        self._run = ctypes.c_void_p()
+        self._run: ctypes.c_void_p | None = ctypes.c_void_p()
         with self._lock:
             code = self._library.gpuprof_open(os.fsencode(path), ctypes.byref(self._run))
             if code:
@@ -116,23 +123,23 @@ class Handle:
                 self._close()
                 raise error
 
-    def __del__(self):
+    def __del__(self) -> None:
         self._close()
 
-    def close(self):
+    def close(self) -> None:
         with self._lock:
             self._close()
 
     @property
-    def closed(self):
+    def closed(self) -> bool:
         return not self._run
 
-    def _close(self):
+    def _close(self) -> None:
         run, self._run = getattr(self, "_run", None), None
         if run:
             self._library.gpuprof_close(run)
 
-    def _error(self, code):
+    def _error(self, code: int) -> Exception:
         if not self._run:
             return MemoryError()
         message = self._library.gpuprof_error(self._run).decode()
@@ -140,7 +147,7 @@ class Handle:
         kind = {WRONG_QUESTION: QuestionError, UNREADABLE: FileError}.get(code, Error)
         return kind(message, hint, code)
 
-    def _call(self, name, *arguments):
+    def _call(self, name: str, *arguments: Any) -> None:
         if not self._run:
             raise Error("the profile is closed", "gpuprof.open() opens it again")
         function = getattr(self._library, "gpuprof_" + name)
@@ -150,14 +157,15 @@ class Handle:
         if code:
             raise self._error(code)
 
-    def _interruptible(self, call):
+    def _interruptible(self, call: Callable[[], int]) -> int:
         """Python handles signals, Ctrl-C say, in its main thread, and not while that is in a library:
         another thread makes the call meanwhile."""
         if threading.current_thread() is not threading.main_thread():
             return call()
-        codes, done = [], threading.Lock()
+        codes: list[int] = []
+        done = threading.Lock()
 
-        def make():
+        def make() -> None:
             try:
                 codes.append(call())
             finally:
@@ -174,14 +182,14 @@ class Handle:
             raise
         return codes[0]
 
-    def text(self, name, *arguments):
+    def text(self, name: str, *arguments: Any) -> str:
         """Of contents, catalogue, report, notes."""
         with self._lock:
             text = ctypes.c_char_p()
             self._call(name, *arguments, ctypes.byref(text))
-            return text.value.decode()
+            return (text.value or b"").decode()
 
-    def stream(self, name, argument):
+    def stream(self, name: str, argument: str) -> _arrow.Stream:
         """Of table, sql and memory."""
         with self._lock:
             stream = _arrow.Stream()
@@ -189,7 +197,7 @@ class Handle:
             return stream
 
 
-def join(streams):
+def join(streams: Sequence[_arrow.Stream]) -> _arrow.Stream:
     """The chunks of all of them in one."""
     if len(streams) == 1:
         return streams[0]

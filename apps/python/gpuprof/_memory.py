@@ -1,9 +1,20 @@
 """Where the memory went: what `gpuprof memory` prints, as tables."""
 
+from __future__ import annotations
+
 import json
 
 from ._library import join
 from ._table import Answer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    from ._arrow import Stream
+    from ._table import Files
+
+    Owner = Literal["library", "nvtx", "kind", "pool"]
 
 
 class Memory:
@@ -13,11 +24,11 @@ class Memory:
 
     __slots__ = ("_files",)
 
-    def __init__(self, files):
+    def __init__(self, files: Files) -> None:
         self._files = files  # (handle, columns in front)
 
-    def _rows(self, table, **more):
-        def ask():
+    def _rows(self, table: str, **more: Any) -> Answer:
+        def ask() -> Stream:
             streams = []
             for handle, front in self._files:
                 request = {"table": table, **more, **({"front": front} if front else {})}
@@ -26,62 +37,62 @@ class Memory:
 
         return Answer(ask)
 
-    def peak(self):
+    def peak(self) -> Answer:
         """The most that was allocated at a time, by process, device and kind of memory."""
         return self._rows("memory_peaks")
 
-    def by(self, what="library"):
+    def by(self, what: Owner = "library") -> Answer:
         """Whose it was at each peak, and in all."""
         return self._rows("memory_owners", by=what)
 
-    def leaks(self, by="library"):
+    def leaks(self, by: Owner = "library") -> Answer:
         """What was never released, and whether that is a leak: the column class."""
         return self._rows("memory_leaks", by=by)
 
-    def processes(self):
+    def processes(self) -> Answer:
         """Whether leaks are known of a process, and why not."""
         return self._rows("memory_processes")
 
-    def timeline(self, points=1000):
+    def timeline(self, points: int = 1000) -> Answer:
         """How much was in use at the ends of equal parts of the time, and the most in each."""
         return self._rows("memory_timeline", points=points)
 
-    def devices(self):
+    def devices(self) -> Answer:
         """The most that all processes together had of a device."""
         return self._rows("memory_devices")
 
-    def pools(self):
+    def pools(self) -> Answer:
         """Pools: reserved, used, given back."""
         return self._rows("memory_pools")
 
-    def steps(self):
+    def steps(self) -> Answer:
         """Whether memory grows from step to step, and what is allocated in the steady state."""
         return self._rows("memory_steps")
 
-    def failures(self):
+    def failures(self) -> Answer:
         """Calls that found no memory."""
         return self._rows("memory_failures")
 
-    def failed_calls(self):
+    def failed_calls(self) -> Answer:
         """Calls that found no memory, each with the size it asked for. Of --track-memory."""
         return self._rows("memory_failed_calls")
 
-    def failure_owners(self, by="library"):
+    def failure_owners(self, by: Owner = "library") -> Answer:
         """Whose the memory was when the first calls found none. Of --track-memory."""
         return self._rows("memory_failure_owners", by=by)
 
-    def virtual(self):
+    def virtual(self) -> Answer:
         """Memory of cuMemCreate: made, and mapped. Of --track-memory."""
         return self._rows("memory_virtual")
 
-    def readings(self):
+    def readings(self) -> Answer:
         """What the driver says is in use of a device, and how much of it is known. Of --track-memory."""
         return self._rows("memory_readings")
 
-    def unaccounted(self):
+    def unaccounted(self) -> Answer:
         """When memory appeared that no record accounts for, and the longest call meanwhile. Of
         --track-memory."""
         return self._rows("memory_unaccounted")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "<gpuprof memory: peak(), by(what), leaks(), timeline(), pools(), steps(), ...>"

@@ -1,5 +1,7 @@
 """%load_ext gpuprof: the magic %%gpuprof records a cell."""
 
+from __future__ import annotations
+
 import argparse
 import os
 import shlex
@@ -9,28 +11,40 @@ import tempfile
 from ._library import Error, program
 from ._trace import trace
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+    from ._trace import Trace
+
 
 class _Parser(argparse.ArgumentParser):
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         raise Error(f"%%{self.prog}: {message}", self.format_usage().strip())
 
-    def exit(self, status=0, message=None):
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         raise Error(message or self.format_help())
 
 
-def _parser():
+def _parser() -> _Parser:
     parser = _Parser(prog="gpuprof", description="Records what the cell does on GPUs.")
-    parser.add_argument("-o", "--output", metavar="FILE", help="keep the profile, also over an old one")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="keep the profile, also over an old one"
+    )
     parser.add_argument("--trace", metavar="LIST", help="what to record, as the program's --trace")
     parser.add_argument("--cupti", metavar="PATH", help="the libcupti to use")
-    parser.add_argument("--width", type=int, default=120, help="of the timeline, in characters (120)")
+    parser.add_argument(
+        "--width", type=int, default=120, help="of the timeline, in characters (120)"
+    )
     return parser
 
 
 class Cell:
     """What a cell did, as summary and timeline. run is the opened profile."""
 
-    def __init__(self, recorded, width, folder):
+    def __init__(
+        self, recorded: Trace, width: int, folder: tempfile.TemporaryDirectory[str] | None
+    ) -> None:
         self.path = recorded.path
         self.run = recorded.run
         self.losses = recorded.losses
@@ -39,21 +53,21 @@ class Cell:
         self.timeline = self._draw(width)
         self._folder = folder  # removed with this, if it is a temporary one
 
-    def _draw(self, width):
+    def _draw(self, width: int) -> str:
         ran = subprocess.run(
             [program(), "timeline", "--width", str(width), self.path],
             stdin=subprocess.DEVNULL, capture_output=True, check=False)  # fmt: skip
         return (ran.stdout or ran.stderr).decode(errors="replace")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         lost = [f"{row['name']} {row['value']}: {row['reason']}" for row in self.losses]
         return "\n".join([self.summary.rstrip(), "", self.timeline.rstrip(), *lost])
 
 
-def load(ipython):
+def load(ipython: Any) -> None:
     parser = _parser()
 
-    def gpuprof(line, cell):
+    def gpuprof(line: str, cell: str) -> Cell:
         """Records the cell: %%gpuprof [-o FILE] [--trace LIST] [--cupti PATH] [--width N]. The value is
         its summary and its timeline, and has the profile as run."""
         options = parser.parse_args(shlex.split(line))

@@ -1,10 +1,19 @@
 """The pytest plug-in: profiles of tests, and limits for what they do on GPUs."""
 
+from __future__ import annotations
+
 import os
 import re
 import zlib
 
 import pytest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from typing import Any
+
+    from ._run import Run
 
 MARK = """gpuprof(max_gpu_ms=None, max_idle=None, max_memory_mb=None): the test fails when its GPUs work \
 longer than max_gpu_ms together, when one of them is idle for more than this share (0 to 1) of the time \
@@ -14,23 +23,24 @@ that the test allocated are in use on one GPU at a time."""
 LIMITS = ("max_gpu_ms", "max_idle", "max_memory_mb")
 
 
-def pytest_addoption(parser):
+def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("gpuprof")
     group.addoption(
         "--gpuprof", nargs="?", const="gpuprof-profiles", metavar="FOLDER",
         help="keep a profile of each test that uses a GPU, in FOLDER (gpuprof-profiles)")  # fmt: skip
     group.addoption(
-        "--gpuprof-trace", metavar="LIST", help="what to record, as the program's --trace")
+        "--gpuprof-trace", metavar="LIST", help="what to record, as the program's --trace"
+    )
 
 
-def pytest_configure(config):
+def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARK)
 
 
-def _limits(item):
+def _limits(item: pytest.Item) -> dict[str, float | None] | None:
     """What the marks of the test say, the nearest first; None: it has none."""
     marks = list(item.iter_markers("gpuprof"))
-    limits = {}
+    limits: dict[str, float | None] = {}
     for mark in marks:
         unknown = [name for name in mark.kwargs if name not in LIMITS]
         if mark.args or unknown:
@@ -41,7 +51,7 @@ def _limits(item):
     return limits if marks else None
 
 
-def _file_name(nodeid):
+def _file_name(nodeid: str) -> str:
     """As readable as a file's name can be, and another one for each test."""
     name = re.sub(r"[^A-Za-z0-9_.=-]+", "-", nodeid)
     if name != nodeid:
@@ -49,10 +59,10 @@ def _file_name(nodeid):
     return name + ".sqlite"
 
 
-def _measured(run):
+def _measured(run: Run) -> dict[str, float]:
     """What the limits are for. Nothing was done: zeros."""
     devices = list(run.gpu_utilization.dicts())
-    memory = {}
+    memory: dict[int, int] = {}
     for row in run.memory_peak.dicts():
         if row["memory"] == "Device":
             memory[row["device_id"]] = memory.get(row["device_id"], 0) + row["bytes"]
@@ -70,8 +80,8 @@ _WORDS = {
 }
 
 
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_call(item):
+@pytest.hookimpl(hookwrapper=True)  # type: ignore[untyped-decorator]
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, None]:
     folder = item.config.getoption("--gpuprof")
     limits = _limits(item)
     if folder is None and limits is None:
@@ -97,7 +107,9 @@ def pytest_runtest_call(item):
         if empty and folder is not None:
             os.unlink(path)
     text = "; ".join(words.format(measured[name]) for name, words in _WORDS.items())
-    item.add_report_section("call", "gpuprof", text if empty or folder is None else f"{text}\n{path}")
+    item.add_report_section(
+        "call", "gpuprof", text if empty or folder is None else f"{text}\n{path}"
+    )
     for name, value in measured.items():
         item.user_properties.append(("gpuprof_" + name[4:], round(value, 6)))
     broken = [

@@ -1,5 +1,7 @@
 """Profiles that are open."""
 
+from __future__ import annotations
+
 import glob
 import json
 import os
@@ -8,8 +10,20 @@ from ._library import FileError, Handle, QuestionError
 from ._memory import Memory
 from ._table import Answer, Table
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from os import PathLike
+    from typing import Any, Literal, Union
 
-class Run:
+    from ._tables import Tables
+
+    Path = Union[str, bytes, PathLike[str], PathLike[bytes]]
+else:
+    Tables = object
+
+
+class Run(Tables):
     """One profile, or several as one: `gpuprof.open()` makes it.
 
     Each table and view is an attribute: run.kernels, run.memcpys, run.CUPTI_ACTIVITY_KIND_DEVICE.
@@ -19,11 +33,11 @@ class Run:
     Any thread may use it. close() ends it, as the end of a with block does; what was read before
     stays."""
 
-    def __init__(self, paths):
+    def __init__(self, paths: Iterable[str | PathLike[str]]) -> None:
         self._paths = [os.fspath(path) for path in paths]
-        self._handles = []
-        self._catalogues = None
-        self._contents = None
+        self._handles: list[Handle] = []
+        self._catalogues: dict[str, Any] | None = None
+        self._contents: list[dict[str, Any]] | None = None
         try:
             for path in self._paths:
                 self._handles.append(Handle(path))
@@ -32,11 +46,11 @@ class Run:
             self.close()
             raise
 
-    def _fronts(self):
+    def _fronts(self) -> list[list[list[Any]]]:
         """The columns rank and host of each file, of one none."""
         if len(self._handles) == 1:
             return [[]]
-        fronts = []
+        fronts: list[list[list[Any]]] = []
         for contents in self.info():
             run = contents.get("run") or {}
             processes = self._first(self._handles[len(fronts)], "SELECT min(rank) FROM processes")
@@ -45,38 +59,39 @@ class Run:
         return fronts
 
     @staticmethod
-    def _first(handle, sql):
+    def _first(handle: Handle, sql: str) -> Any:
         try:
             for chunk in handle.stream("sql", sql).chunks():
                 return chunk[0].values()[0]
         except QuestionError:
-            return None
+            pass
+        return None
 
-    def close(self):
+    def close(self) -> None:
         for handle in self._handles:
             handle.close()
 
     @property
-    def closed(self):
+    def closed(self) -> bool:
         return all(handle.closed for handle in self._handles)
 
-    def __enter__(self):
+    def __enter__(self) -> Run:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def info(self):
+    def info(self) -> list[dict[str, Any]]:
         """What is in the files, as `gpuprof info --json` says it: a list with a dict for each."""
         if self._contents is None:
             self._contents = [json.loads(handle.text("contents")) for handle in self._handles]
         return self._contents
 
-    def notes(self):
+    def notes(self) -> list[str]:
         """What a reader of the files should know of them, a text each."""
         return [line for handle in self._handles for line in handle.text("notes").splitlines()]
 
-    def catalogue(self):
+    def catalogue(self) -> dict[str, dict[str, Any]]:
         """Tables and views by name: {"name", "doc", "view", "columns": [{"name", "type", "doc",
         "unit"}, ...]}. Of several files, those that all have."""
         if self._catalogues is None:
@@ -90,12 +105,12 @@ class Run:
             }
         return self._catalogues
 
-    def table(self, name):
+    def table(self, name: str) -> Table:
         """The table or view of that name, in any case of letters."""
         found = self.catalogue().get(name)
         if found is None:
             lower = {each.lower(): each for each in self.catalogue()}
-            found = self.catalogue().get(lower.get(name.lower()))
+            found = self.catalogue().get(lower.get(name.lower(), ""))
         if found is None:
             raise QuestionError(
                 f"{', '.join(self._paths)}: there is no table or view {name}",
@@ -106,41 +121,43 @@ class Run:
         counted = "start" if "start" in names else names[0] if names else None
         return Table(self._files, found["name"], _doc(found), counted)
 
-    def __getattr__(self, name):
-        if name.startswith("_"):
-            raise AttributeError(name)
-        try:
-            return self.table(name)
-        except QuestionError as error:
-            raise AttributeError(str(error)) from None
+    if not TYPE_CHECKING:  # _tables.pyi names them, so that a wrong name is found
 
-    def __dir__(self):
+        def __getattr__(self, name: str) -> Table:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            try:
+                return self.table(name)
+            except QuestionError as error:
+                raise AttributeError(str(error)) from None
+
+    def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.catalogue()]
 
-    def sql(self, sql):
+    def sql(self, sql: str) -> Answer:
         """Rows of a SELECT, or WITH ... SELECT. A column has the type that fits all its values."""
         return Answer(lambda: self._only("sql()").stream("sql", sql))
 
     @property
-    def memory(self):
+    def memory(self) -> Memory:
         """Where the memory went: run.memory.peak(), .leaks(), .by("nvtx") and others."""
         return Memory(self._files)
 
-    def _only(self, what):
+    def _only(self, what: str) -> Handle:
         if len(self._handles) != 1:
             raise QuestionError(f"{what} asks one file", "open each of them by itself")
         return self._handles[0]
 
-    def summary(self):
+    def summary(self) -> str:
         """What gpuprof prints after a run: time by kernel and call, as text."""
         return self.report("")
 
-    def report(self, *names, layout="text"):
+    def report(self, *names: str, layout: Literal["text", "csv", "json"] = "text") -> str:
         """Reports as text: report("gpu-trace") is what the option --print-gpu-trace prints. `layout`
         is text, csv or json."""
         return self._only("report()").text("report", ",".join(names).encode(), layout.encode())
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         if self.closed:
             return f"<gpuprof run {', '.join(self._paths)}: closed>"
         lines = []
@@ -149,7 +166,7 @@ class Run:
         return "\n".join(lines)
 
 
-def _described(path, contents):
+def _described(path: str, contents: dict[str, Any]) -> str:
     """What ran, records, losses."""
     processes = contents.get("processes") or []
     ran = processes[0].get("command_line") if processes else None
@@ -173,7 +190,7 @@ def _described(path, contents):
     return "\n".join(lines) + ">"
 
 
-def _doc(table):
+def _doc(table: dict[str, Any]) -> str:
     lines = [table["doc"], ""] if table["doc"] else []
     for column in table["columns"]:
         words = [word for word in (column["type"], column["unit"]) if word]
@@ -184,15 +201,14 @@ def _doc(table):
     return "\n".join(lines)
 
 
-def open(path):  # noqa: A001
+def open(path: Path | Sequence[Path]) -> Run:  # noqa: A001
     """Opens a profile to read it: of gpuprof, or of nvprof.
 
     `path` is a file, several in a list, or a pattern such as "rank*.sqlite"."""
-    paths = []
-    for each in path if isinstance(path, (list, tuple)) else [path]:
-        text = os.fspath(each)
-        if isinstance(text, bytes):
-            text = os.fsdecode(text)
+    paths: list[str] = []
+    named: Any = path if isinstance(path, (list, tuple)) else [path]
+    for each in named:
+        text = os.fsdecode(each)
         found = sorted(glob.glob(text)) if not os.path.exists(text) else [text]
         if not found and glob.has_magic(text):
             raise FileError(f"no file has a name like {text}", "", 20)

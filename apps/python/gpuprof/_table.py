@@ -1,9 +1,26 @@
 """A table or view of one or several profiles, read when it is asked for."""
 
+from __future__ import annotations
+
 import json
 import operator
 
 from ._library import QuestionError, join
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any, SupportsIndex
+
+    import numpy as np
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    from ._arrow import Stream
+    from ._library import Handle
+
+    Files = Sequence[tuple[Handle, list[list[Any]]]]
 
 
 class Rows:
@@ -12,26 +29,26 @@ class Rows:
 
     __slots__ = ()
 
-    def _stream(self):
+    def _stream(self) -> Stream:
         raise NotImplementedError
 
-    def __arrow_c_stream__(self, requested_schema=None):
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """For pyarrow, polars, DuckDB and all others that take Arrow's PyCapsules."""
         return self._stream().capsule()
 
-    def arrow(self):
+    def arrow(self) -> pa.Table:
         """A pyarrow.Table. Names and texts are dictionary-encoded."""
         import pyarrow
 
         return pyarrow.table(self)
 
-    def polars(self):
+    def polars(self) -> pl.DataFrame:
         """A polars.DataFrame. Names and texts are Categorical."""
         import polars
 
         return polars.DataFrame(self)
 
-    def pandas(self, categories=True):
+    def pandas(self, categories: bool = True) -> pd.DataFrame:
         """A pandas.DataFrame, in the memory that was read where there is one file.
 
         Whole numbers are int64 (or int32), without NULL, and Int64 with; truth is bool or boolean;
@@ -41,19 +58,19 @@ class Rows:
 
         return _pandas.frame(self._stream(), categories)
 
-    def numpy(self):
+    def numpy(self) -> dict[str, np.ndarray[Any, Any]]:
         """A dict of numpy arrays by column. Columns with NULL are masked arrays, names and texts
         arrays of str objects with None for NULL."""
         from . import _pandas
 
         return _pandas.arrays(self._stream())
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
         """Rows as tuples of plain values, None for NULL."""
         for chunk in self._stream().chunks():
             yield from zip(*[column.values() for column in chunk])
 
-    def dicts(self):
+    def dicts(self) -> Iterator[dict[str, Any]]:
         """Rows as dicts."""
         stream = self._stream()
         names = [name for name, _ in stream.names_and_types()]
@@ -61,12 +78,12 @@ class Rows:
             for row in zip(*[column.values() for column in chunk]):
                 yield dict(zip(names, row))
 
-    def schema(self):
+    def schema(self) -> dict[str, str]:
         """Names of the columns, and what they hold: int64, int32, float64, bool, text, binary, or ""
         where nothing is known."""
         return dict(self._stream().names_and_types())
 
-    def __len__(self):
+    def __len__(self) -> int:
         return sum(chunk[0].length for chunk in self._stream().chunks() if chunk)
 
 
@@ -75,14 +92,14 @@ class Answer(Rows):
 
     __slots__ = ("_ask",)
 
-    def __init__(self, ask):
+    def __init__(self, ask: Callable[[], Stream]) -> None:
         self._ask = ask
 
-    def _stream(self):
+    def _stream(self) -> Stream:
         return self._ask()
 
 
-def _moment(value, name):
+def _moment(value: SupportsIndex, name: str) -> int:
     try:
         return operator.index(value)  # numpy's integers too
     except TypeError:
@@ -91,7 +108,7 @@ def _moment(value, name):
         ) from None
 
 
-def _list(value):
+def _list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple, set, frozenset, range)) else [value]
 
 
@@ -101,29 +118,45 @@ class Table(Rows):
 
     __slots__ = ("__dict__", "_counted", "_files", "_request", "name")  # __dict__: for __doc__
 
-    def __init__(self, files, name, doc="", counted=None, request=None):
+    def __init__(
+        self,
+        files: Files,
+        name: str,
+        doc: str | None = "",
+        counted: str | None = None,
+        request: dict[str, Any] | None = None,
+    ) -> None:
         self._files = files  # (handle, columns in front)
         self._counted = counted  # the column that is read to count rows
         self.name = name
         self.__doc__ = doc
         self._request = request or {"table": name}
 
-    def _with(self, **changes):
+    def _with(self, **changes: Any) -> Table:
         request = {**self._request, **changes}
         return Table(self._files, self.name, self.__doc__, self._counted, request)
 
-    def columns(self, *names):
+    def columns(self, *names: str) -> Table:
         """These columns, in this order."""
         for name in names:
             if not isinstance(name, str):
                 raise QuestionError(f"a column is named by a text, not {name!r}")
         return self._with(columns=list(names))
 
-    def raw(self):
+    def raw(self) -> Table:
         """Ids of strings and numbers of enums as the file has them, in place of what they mean."""
         return self._with(raw=True)
 
-    def where(self, *, start=None, end=None, device=None, process=None, matching=None, **equal):
+    def where(
+        self,
+        *,
+        start: SupportsIndex | None = None,
+        end: SupportsIndex | None = None,
+        device: int | Sequence[int] | None = None,
+        process: int | Sequence[int] | None = None,
+        matching: Mapping[str, str] | None = None,
+        **equal: Any,
+    ) -> Table:
         """Rows that fulfil all of these, and what an earlier where() asked:
 
         start, end   begun at or after `start`, and before `end`, ns
@@ -133,7 +166,7 @@ class Table(Rows):
         matching     the same for other columns of text: {"column": "expression"}
         any column   has that value, or one of a list of them; None is NULL
         """
-        request = {}
+        request: dict[str, Any] = {}
         if start is not None:
             start = _moment(start, "start")
             request["from"] = max(start, self._request.get("from", start))
@@ -142,25 +175,23 @@ class Table(Rows):
             request["to"] = min(end, self._request.get("to", end))
         for key, value in (("devices", device), ("processes", process)):
             if value is not None:
-                value = _list(value)
                 before = self._request.get(key)
-                request[key] = [each for each in value if before is None or each in before]
+                request[key] = [each for each in _list(value) if before is None or each in before]
         matches = dict(matching or {})
         for key, column in (("name", "name"), ("nvtx", "range_path")):
             if isinstance(equal.get(key), str):
                 matches[column] = equal.pop(key)
-        for key, value in (("matches", matches), ("equals", equal)):
-            if key == "equals":
-                value = {column: _list(each) for column, each in value.items()}
+        equals = {column: _list(each) for column, each in equal.items()}
+        for key, asked in (("matches", matches), ("equals", equals)):
             before = self._request.get(key, {})
             for column in before:
-                if column in value:
+                if column in asked:
                     raise QuestionError(f"where() asks twice for {column}")
-            if value or before:
-                request[key] = {**before, **value}
+            if asked or before:
+                request[key] = {**before, **asked}
         return self._with(**request)
 
-    def _stream(self):
+    def _stream(self) -> Stream:
         streams = []
         for handle, front in self._files:
             request = {**self._request, "front": front} if front else self._request
@@ -170,11 +201,10 @@ class Table(Rows):
                 raise QuestionError(f"{self.name}: {error}") from None
         return join(streams)
 
-    def __len__(self):
+    def __len__(self) -> int:
         few = self._with(columns=[self._counted]) if self._counted else self
         return sum(chunk[0].length for chunk in few._stream().chunks() if chunk)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         asked = {key: value for key, value in self._request.items() if key != "table"}
         return f"<gpuprof table {self.name}{' ' + repr(asked) if asked else ''}>"
-

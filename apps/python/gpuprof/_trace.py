@@ -13,21 +13,19 @@ from ._library import Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from os import PathLike
-    from typing import Any, Dict, List, Optional, Sequence, Union
+    from collections.abc import Iterable, Sequence
+    from typing import Any, NoReturn
 
-    from ._run import Run
-
-    Path = Union[str, bytes, PathLike[str], PathLike[bytes]]
+    from ._run import Path, Run
 
 _lock = threading.Lock()
-_active = None  # the Trace that this process is in
-_collector = None
+_active: Trace | None = None  # the Trace that this process is in
+_collector: ctypes.CDLL | None = None
 
 _INJECTION = {"CUDA_INJECTION64_PATH": "with", "NVTX_INJECTION64_PATH": "process"}
 
 
-def _load(path):
+def _load(path: str) -> ctypes.CDLL:
     """The collector stays loaded: the CUDA driver and CUPTI call it until the process ends."""
     global _collector
     if _collector is None:
@@ -52,21 +50,21 @@ class Trace:
     def __init__(
         self,
         path: Path,
-        trace: Optional[str],
+        trace: str | None,
         overwrite: bool,
-        cupti: Optional[Path],
+        cupti: Path | None,
         options: Sequence[object],
-    ):
+    ) -> None:
         self.path = os.path.abspath(os.fsdecode(os.fspath(path)))
-        self.messages: List[str] = []
+        self.messages: list[str] = []
         words = [] if trace is None else ["--trace=" + trace]
         words += ["--force-overwrite"] * bool(overwrite)
         words += [] if cupti is None else ["--cupti", os.fsdecode(os.fspath(cupti))]
         self._words = words + [str(word) for word in options]
         self._state = "not begun"
-        self._process: Optional[int] = None
-        self._helper = None
-        self._run: Optional[Run] = None
+        self._process: int | None = None
+        self._helper: Any = None  # subprocess.Popen
+        self._run: Run | None = None
 
     def __enter__(self) -> Trace:
         global _active
@@ -94,7 +92,7 @@ class Trace:
             _active = self
         return self
 
-    def _begin(self):
+    def _begin(self) -> None:
         import json
         import subprocess
         import tempfile
@@ -129,14 +127,14 @@ class Trace:
             self._fail(None)
         self._state = "recording"
 
-    def _take_back(self):
+    def _take_back(self) -> None:
         if _collector is not None:
             _collector.gpuprof_collector_end()
         if self._helper is not None:
             for stream in (self._helper.stdin, self._helper.stdout):
                 stream.close()
 
-    def _connect(self, places):
+    def _connect(self, places: dict[str, str]) -> str | None:
         """None, or why the collector does not work."""
         self._before = {name: os.environ.get(name) for name in _INJECTION}
         for name, value in self._before.items():
@@ -145,32 +143,34 @@ class Trace:
         why_not = _load(places["collector"]).gpuprof_collector_begin(places["socket"].encode())
         if why_not is not None:
             self._restore(_INJECTION)
-            return why_not.decode(errors="replace")
+            return str(why_not, errors="replace")
         return None
 
-    def _restore(self, names):
+    def _restore(self, names: Iterable[str]) -> None:
         for name in names:
-            if self._before[name] is None:
+            before = self._before[name]
+            if before is None:
                 os.environ.pop(name, None)
             else:
-                os.environ[name] = self._before[name]
+                os.environ[name] = before
 
-    def _disconnect(self):
+    def _disconnect(self) -> None:
+        assert _collector is not None
         _collector.gpuprof_collector_end()
         # A library asks for the other one at its first NVTX call only.
         self._restore(name for name, until in _INJECTION.items() if until == "with")
 
-    def _fail(self, why):
+    def _fail(self, why: str | None) -> NoReturn:
         """Ends the helper, which makes no file, and raises what it said."""
         code = self._end_helper()
         if why is None:
             why = self.messages[-1] if self.messages else f"gpuprof listen ended with {code}"
         raise Error(why, "", code if code > 0 else 4)
 
-    def _end_helper(self):
+    def _end_helper(self) -> int:
         self._helper.stdin.close()
         self._helper.stdout.close()
-        code = self._helper.wait()
+        code: int = self._helper.wait()
         self._log.seek(0)
         text = self._log.read().decode(errors="replace")
         self._log.close()
@@ -217,7 +217,7 @@ class Trace:
         return self._run
 
     @property
-    def losses(self) -> List[Dict[str, Any]]:
+    def losses(self) -> list[dict[str, Any]]:
         rows = list(self.run.losses.dicts())
         late = self.run.sql("SELECT name, value FROM STATISTIC WHERE name = 'begun_late'")
         for row in late.dicts():
@@ -237,10 +237,10 @@ _LATE = (
 
 def trace(
     path: Path,
-    trace: Optional[str] = None,
+    trace: str | None = None,
     *,
     overwrite: bool = False,
-    cupti: Optional[Path] = None,
+    cupti: Path | None = None,
     options: Sequence[object] = (),
 ) -> Trace:
     """Records what this process does on GPUs inside of `with`, into the file `path`.

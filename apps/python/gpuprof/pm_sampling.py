@@ -30,9 +30,11 @@ from ._counters import (
     metrics_to_c_array,
     names,
 )
+from ._library import Error
 
 if typing.TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
 HardwareBuffer_AppendMode = HardwareBufferAppendMode
 
@@ -51,11 +53,11 @@ __all__ = [
 
 
 # Those that are enabled when the process ends: CUPTI has to be left before it goes.
-_enabled = weakref.WeakSet()
+_enabled: weakref.WeakSet[Collector] = weakref.WeakSet()
 
 
 @atexit.register
-def _disable_all():
+def _disable_all() -> None:
     for collector in list(_enabled):
         collector.disable()
 
@@ -70,16 +72,16 @@ class Collector:
 
     def __init__(self, device_index: int = 0) -> None:
         self._device_index = device_index
-        self._pm = None
-        self._metrics = []
-        self._thread = None
+        self._pm: _counters.Handle | None = None
+        self._metrics: list[str] = []
+        self._thread: threading.Thread | None = None
         self._started = False
 
     def __enter__(self) -> Collector:
         self.enable()
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         self.disable()
 
     def __repr__(self) -> str:
@@ -100,7 +102,7 @@ class Collector:
         self._pm = _counters.Handle("pm", device=self._device_index)
         _enabled.add(self)
 
-    def _ready(self):
+    def _ready(self) -> _counters.Handle:
         if not self._pm:
             raise WrongState("the collector is not enabled", "enable() comes first")
         return self._pm
@@ -171,8 +173,8 @@ class Collector:
             self._ended = threading.Event()
             self._thread.start()
 
-    def _call_back(self, on_samples):
-        pm = self._pm
+    def _call_back(self, on_samples: Callable[[CounterData], object]) -> None:
+        pm = self._ready()
         while pm._handle:  # on_samples may disable()
             last = self._ended.is_set()
             if not last:
@@ -198,14 +200,14 @@ class Collector:
         self._started = False
         self._join()
 
-    def _join(self):
+    def _join(self) -> None:
         thread, self._thread = self._thread, None
         if thread:
             self._ended.set()
             if thread is not threading.current_thread():
                 thread.join()
 
-    def _take(self, pm, most):
+    def _take(self, pm: _counters.Handle, most: int) -> CounterData:
         taken = ctypes.c_void_p()
         pm.call("take", most, ctypes.byref(taken))
         chip = pm.text("state")["chip"]
@@ -229,11 +231,12 @@ class Collector:
         self._ready().call("image_bytes", names(metrics), max_samples, ctypes.byref(size))
         return size.value
 
-    def state(self) -> dict:
+    def state(self) -> dict[str, Any]:
         """chip; consumers (collectors of the device in this process); samples, which this one got;
         lost (torn, or dropped from a full ring); overflows of the GPU's buffer; problem, for which
         decoding in the background ended."""
-        return self._ready().text("state")
+        state: dict[str, Any] = self._ready().text("state")
+        return state
 
     def disable(self) -> None:
         """Stops, and ends the session if nobody shares it. Others go on. Once more does nothing."""
@@ -242,7 +245,7 @@ class Collector:
             self._started = False
             try:
                 pm.call("stop")
-            except _counters.Error:
+            except Error:
                 pass  # it ends in any case
         if thread:
             self._join()

@@ -22,7 +22,9 @@ from ._counters import (
 )
 
 if typing.TYPE_CHECKING:
-    import numpy
+    from typing import Any
+
+    from ._arrow import Array
 
 __all__ = [
     "MetricCollectionScope",
@@ -51,14 +53,14 @@ class MetricProperties:
     metric_collection_scope: MetricCollectionScope
 
 
-def _checked(kind, value, what):
+def _checked(kind: Any, value: Any, what: str) -> Any:
     try:
         return kind(value)
     except ValueError:
         raise WrongValue(f"{value!r} is no {what}") from None
 
 
-def _checked_profiler(profiler_type):
+def _checked_profiler(profiler_type: ProfilerType) -> str | None:
     checked = _checked(ProfilerType, profiler_type, "ProfilerType")
     if checked == ProfilerType.PROFILER_INVALID:
         raise WrongValue("PROFILER_INVALID is no profiler")
@@ -77,13 +79,13 @@ class ProfilerHost:
         self._profiler = _checked_profiler(profiler_type)
         self._chip_name = chip_name
         self._set = single_pass_metric_set_name
-        self._host = None
+        self._host: _counters.Host | None = None
 
     def __enter__(self) -> ProfilerHost:
         self.initialize()
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         self.deinitialize()
 
     def initialize(self) -> None:
@@ -96,26 +98,26 @@ class ProfilerHost:
         if host:
             host.close()
 
-    def _ready(self):
+    def _ready(self) -> _counters.Host:
         if self._host is None:
             raise WrongState("the host is not initialized", "initialize() comes first")
         return self._host
 
-    def create_config_image(self, metrics: Sequence[str]) -> numpy.ndarray:
+    def create_config_image(self, metrics: Sequence[str]) -> Array:
         """uint8. ValueError names a metric that the chip does not have."""
         import numpy
 
         return numpy.frombuffer(bytearray(self._ready().config_image(metrics)), numpy.uint8)
 
     def evaluate_metric_values(
-        self, counter_data_image: numpy.ndarray, metrics: Sequence[str], index: int
-    ) -> numpy.ndarray:
+        self, counter_data_image: Array, metrics: Sequence[str], index: int
+    ) -> Array:
         """float64, one for each metric, of the sample or range at `index`."""
         return self.evaluate_samples(counter_data_image, metrics, [index])[0]
 
     def evaluate_samples(
-        self, counter_data_image: numpy.ndarray, metrics: Sequence[str], indices: Sequence[int]
-    ) -> numpy.ndarray:
+        self, counter_data_image: Array, metrics: Sequence[str], indices: Sequence[int]
+    ) -> Array:
         """float64 of shape (len(indices), len(metrics)), in one call. Not in cupti-python."""
         import numpy
 
@@ -132,12 +134,14 @@ class ProfilerHost:
     def get_base_metrics(self, metric_type: MetricType) -> list[str]:
         """Names without roll-up."""
         kind = _checked(MetricType, metric_type, "MetricType")
-        return self._ready().ask("base_metrics", type=int(kind))
+        found: list[str] = self._ready().ask("base_metrics", type=int(kind))
+        return found
 
     def get_sub_metrics(self, metric_name: str, metric_type: MetricType) -> list[str]:
         """What can stand behind the name, as CUPTI writes it."""
         kind = _checked(MetricType, metric_type, "MetricType")
-        return self._ready().ask("sub_metrics", metric=metric_name, type=int(kind))
+        found: list[str] = self._ready().ask("sub_metrics", metric=metric_name, type=int(kind))
+        return found
 
     def get_metric_properties(self, metric_name: str) -> MetricProperties:
         found = self._ready().ask("properties", metric=metric_name)
@@ -156,26 +160,31 @@ class ProfilerHost:
 
 def get_supported_chips() -> list[str]:
     """Names as in GH100."""
-    return _counters.Host().ask("chips")
+    found: list[str] = _counters.Host().ask("chips")
+    return found
 
 
 def get_single_pass_sets(chip_name: str) -> list[str]:
     """Sets of metrics that fit into one pass, for PM sampling. From CUDA 13.2 on."""
-    return _counters.Host(chip=chip_name, profiler="samples").ask("sets")
+    host = _counters.Host(chip=chip_name, profiler="samples")
+    found: list[str] = host.ask("sets")
+    return found
 
 
 def get_metrics_in_single_pass_set(chip_name: str, set_name: str) -> list[str]:
     host = _counters.Host(chip=chip_name, profiler="samples")
-    return host.ask("metrics_in_set", set=set_name)
+    found: list[str] = host.ask("metrics_in_set", set=set_name)
+    return found
 
 
 def get_max_num_hardware_metrics_per_pass(chip_name: str, profiler_type: ProfilerType) -> int:
     """At best: what fits depends on the units that the metrics are counted in."""
     profiler = _checked_profiler(profiler_type)
-    return _counters.Host(chip=chip_name, profiler=profiler).ask("most_per_pass")
+    most: int = _counters.Host(chip=chip_name, profiler=profiler).ask("most_per_pass")
+    return most
 
 
-def get_num_of_passes(config_image: numpy.ndarray) -> int:
+def get_num_of_passes(config_image: Array) -> int:
     """How often a kernel has to run to collect all that is configured; for PM sampling it has to be
     1."""
     import numpy
