@@ -23,6 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from . import plot
     from ._bench import Bench, bench
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Trace",
     "bench",
     "open",
+    "plot",
     "trace",
 ]
 
@@ -47,6 +49,10 @@ def __getattr__(name: str) -> Any:
         from . import _bench
 
         return getattr(_bench, name)
+    if name == "plot":
+        import importlib
+
+        return importlib.import_module(".plot", __name__)
     raise AttributeError(f"module 'gpuprof' has no attribute {name!r}")
 
 
