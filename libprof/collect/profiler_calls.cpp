@@ -32,11 +32,9 @@ std::string chip_of(CheckedApi& cupti, std::uint32_t device) {
 }
 
 std::string why_refused(const CheckedApi& cupti, const char* function, CUptiResult result) {
-  if (result == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES ||
-      result == CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES) {
-    return cupti.text(result) + ": the driver keeps the GPU's counters for administrators";
-  }
-  return std::string(function) + ": " + cupti.text(result);
+  const std::string text = cupti.text(result);
+  const std::string meaning = explained(cupti, result);
+  return meaning.empty() || meaning == text ? function + (": " + text) : text + ": " + meaning;
 }
 
 void initialize_profiler(CheckedApi& cupti) {

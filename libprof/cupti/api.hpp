@@ -171,4 +171,7 @@ Params sized(std::size_t size) {
   return params;
 }
 
+// What a refusal means, and what to do about it. CUPTI's own word where nothing is known.
+std::string explained(const Api& api, CUptiResult result);
+
 }  // namespace gpuprof::cupti

@@ -11,28 +11,6 @@
 
 namespace gpuprof::cupti {
 
-std::string explained(const Api& api, CUptiResult result) {
-  switch (result) {
-    case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
-      return "the driver lets only administrators read counters; run as root or with "
-             "CAP_SYS_ADMIN (docker run --cap-add=SYS_ADMIN), or load the nvidia module with "
-             "NVreg_RestrictProfilingToAdminUsers=0";
-    case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
-      return "the virtual GPU may not be profiled; its administrator can allow it "
-             "(enable_profiling)";
-    case CUPTI_ERROR_HARDWARE_BUSY:
-      return "another program is using the counters: DCGM (dcgmi profiling --pause), ncu, or "
-             "another gpuprof";
-    case CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED:
-      return "CUPTI does not profile this virtual GPU";
-    default: {
-      const char* text = "";
-      api.cuptiGetResultString(result, &text);
-      return text;
-    }
-  }
-}
-
 namespace {
 
 // Why CUPTI would refuse the device, as far as it knows without trying.

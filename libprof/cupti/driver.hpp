@@ -15,9 +15,6 @@ namespace gpuprof::cupti {
 inline constexpr char unknown_chip[] =
     "CUPTI does not know the chip; a newer one may (--cupti PATH)";
 
-// What a refusal means, and what to do about it.
-std::string explained(const Api& api, CUptiResult result);
-
 struct Driver {
   Api api;
   int devices = 0;

@@ -223,7 +223,17 @@ class Trouble(PcSamplingTest):
         return database
 
     def test_no_permission(self):
-        self.trouble("administrators", FAKE_CUPTI_FAIL="cuptiPCSamplingEnable=35")
+        for code, words in (
+            (26, "dcgmi profiling --pause"),
+            (33, "virtual GPU"),
+            (35, "NVreg_RestrictProfilingToAdminUsers"),
+            (40, "enable_profiling"),
+            (43, "a part of a GPU (MIG)"),
+        ):
+            with self.subTest(words):
+                self.trouble(
+                    words, FAKE_CUPTI_FAIL=f"cuptiPCSamplingEnable={code}", options=("-f",)
+                )
 
     def test_calls_that_fail(self):
         for call in (

@@ -221,7 +221,16 @@ class Trouble(SassMetricsTest):
         database.close()
 
     def test_no_permission(self):
-        self.trouble("administrators", FAKE_CUPTI_FAIL="cuptiSassMetricsSetConfig=35")
+        for code, words in (
+            (33, "virtual GPU"),
+            (35, "NVreg_RestrictProfilingToAdminUsers"),
+            (40, "enable_profiling"),
+            (43, "a part of a GPU (MIG)"),
+        ):
+            with self.subTest(words):
+                self.trouble(
+                    words, FAKE_CUPTI_FAIL=f"cuptiSassMetricsSetConfig={code}", options=("-f",)
+                )
 
     def test_calls_that_fail(self):
         for lost, calls in (
