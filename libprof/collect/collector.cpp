@@ -259,8 +259,9 @@ void Collector::record_device_attributes() {
 }
 
 void Collector::send_statistics(bool last) {
-  cupti_.tell_unexpected(stream_);
   stream_.statistics(last, [this] {
+    // Here, so that a process does not end while another thread is about to tell.
+    cupti_.tell_unexpected(stream_);
     std::vector<wire::Statistic> all = buffers_.statistics();
     if (begun_late_) all.push_back({"", "begun_late", 1});
     if (metrics_) std::ranges::move(metrics_->statistics(), std::back_inserter(all));
