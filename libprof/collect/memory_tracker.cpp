@@ -21,8 +21,8 @@ using namespace std::chrono_literals;
 
 constexpr auto between_questions = 1s;
 constexpr auto between_sends = 200ms;
-constexpr auto between_modules = 20ms;  // many are loaded one behind the other
-constexpr auto context_patience = 1s;   // for a driver that does not answer
+constexpr auto between_many = 20ms;    // modules that are loaded, and calls that fail, in a row
+constexpr auto context_patience = 1s;  // for a driver that does not answer
 constexpr auto answer_patience = 2s;
 
 constexpr std::uint32_t reason_bit(schema::DeviceMemory::Reason reason) {
@@ -64,6 +64,8 @@ MemoryTracker::MemoryTracker(CheckedApi& cupti, Channel& channel, std::function<
 void MemoryTracker::begin(const std::vector<CUcontext>& contexts) {
   stops_.store(false);
   answered_.store(false);
+  asked_.store(0);
+  lost_.store(0);
   {
     const std::lock_guard lock(contexts_mutex_);
     closed_ = false;
@@ -124,7 +126,8 @@ void MemoryTracker::add(CUpti_CallbackDomain domain, CUpti_CallbackId id,
   row.cbid = id;
   row.address = facts.address;
   row.handle = facts.handle;
-  row.bytes = facts.bytes;
+  // The file's integers have a sign.
+  if (facts.bytes) row.bytes = std::min<std::uint64_t>(*facts.bytes, INT64_MAX);
   row.device = facts.device;
   if (!row.device && !facts.of_host && call.context) row.device = device_of(cupti_, call.context);
   row.context = call.contextUid;
@@ -145,10 +148,14 @@ void MemoryTracker::context_created(CUcontext context) {
   ask(Reason::context);
 }
 
-// A driver that does not answer our question must not hold up the target for ever.
+// A driver that does not answer our question must not hold up the target for ever. It is asked no
+// more then, for nothing may be asked of a context that is gone.
 void MemoryTracker::context_ends(CUcontext context) {
+  ending_.fetch_add(1);
   const std::unique_lock lock(contexts_mutex_, context_patience);
-  if (lock) devices_.erase(context);
+  if (!lock) return;
+  devices_.erase(context);
+  ending_.fetch_sub(1);
 }
 
 void MemoryTracker::ask(Reason reason) {
@@ -197,18 +204,19 @@ void MemoryTracker::sleep_until(Clock::time_point until) {
 void MemoryTracker::thread_main() {
   on_thread_();
   auto next_question = Clock::now() + between_questions;
-  auto next_module = Clock::now();
+  auto next_module = Clock::now(), next_failure = Clock::now();
   while (channel_.alive() && !stops_.load()) {
     sleep_until(std::min(Clock::now() + between_sends, next_question));
     const std::uint32_t asked = asked_.exchange(0);
     const auto is_asked = [&](Reason reason) { return (asked & reason_bit(reason)) != 0; };
-    if (is_asked(Reason::failure)) {
+    if (is_asked(Reason::failure) && Clock::now() >= next_failure) {
       read_devices(Reason::failure);
+      next_failure = Clock::now() + between_many;
     } else if (is_asked(Reason::context)) {
       read_devices(Reason::context);
     } else if (is_asked(Reason::module) && Clock::now() >= next_module) {
       read_devices(Reason::module);
-      next_module = Clock::now() + between_modules;
+      next_module = Clock::now() + between_many;
     } else if (Clock::now() >= next_question) {
       read_devices(Reason::interval);
       next_question = Clock::now() + between_questions;
@@ -229,6 +237,7 @@ void MemoryTracker::read_devices(Reason reason) {
     if (closed_) return;
     std::set<std::uint32_t> read;
     for (const auto& [context, device] : devices_) {
+      if (ending_.load() > 0) break;
       if (!read.insert(device).second) continue;
       schema::DeviceMemory::Row row{};
       row.device = device;
@@ -274,6 +283,9 @@ void MemoryTracker::finish() {
     if (lock) closed_ = true;
   }
   send();
+  if (!channel_.stalled()) return;
+  const std::lock_guard lock(sending_);
+  for (schema::MemoryCall::Row call{}; calls_.pop(call);) lost_.fetch_add(1);
 }
 
 std::vector<wire::Statistic> MemoryTracker::statistics() const {

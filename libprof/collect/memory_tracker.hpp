@@ -82,6 +82,7 @@ class MemoryTracker {
   std::atomic<bool> thread_runs_{false};
 
   std::timed_mutex contexts_mutex_;             // held while the driver is asked
+  std::atomic<int> ending_{0};                  // contexts; stays where one ended unknown to us
   std::map<CUcontext, std::uint32_t> devices_;  // by context
   bool closed_ = false;                         // the driver is asked no more
   std::mutex sending_;  // held while rows are taken and sent; guards the next

@@ -19,7 +19,7 @@ using Meaning = MemoryCall::What;
 constexpr std::size_t most_failed_calls = 1000;
 constexpr std::size_t most_readings = 20'000;
 constexpr std::int64_t no_memory = 2;  // cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY
-constexpr auto failure_reason = static_cast<std::int64_t>(schema::DeviceMemory::Reason::failure);
+using Reason = schema::DeviceMemory::Reason;
 
 constexpr std::array<std::pair<std::string_view, Meaning>, 13> meanings{{
     {"cuMemCreate", Meaning::create},
@@ -147,9 +147,13 @@ void DriverMemory::apply(const MemoryCall& call) {
 void DriverMemory::make(const MemoryCall& call) {
   const std::int64_t number = ++last_object_;
   Object& object = objects_[number];
-  object = {.process = call.process, .device = call.device, .bytes = call.bytes, .handles = 1};
+  object = {.process = call.process,
+            .device = call.device,
+            .kind = call.of_host ? created_on_host_kind : created_kind,
+            .bytes = call.bytes,
+            .handles = 1};
   handles_[{call.process, call.handle}] = number;
-  ++uses_[{call.process, call.device}].allocations;
+  if (!call.of_host) ++uses_[{call.process, call.device}].allocations;
   change(object, call.bytes, 0);
   // Handles are given again while memory of theirs is still mapped: the number stands for it.
   emit_({.time = call.time,
@@ -158,7 +162,7 @@ void DriverMemory::make(const MemoryCall& call) {
          .address = number,
          .bytes = call.bytes,
          .owner = call.owner,
-         .kind = created_kind},
+         .kind = object.kind},
         call);
 }
 
@@ -186,12 +190,13 @@ void DriverMemory::let_go(std::int64_t number, const MemoryCall& call) {
          .process = object.process,
          .device = object.device,
          .address = number,
-         .kind = created_kind,
+         .kind = object.kind,
          .what = Operation::What::release},
         call);
 }
 
 void DriverMemory::change(const Object& object, std::int64_t made, std::int64_t mapped) {
+  if (object.kind != created_kind) return;
   VirtualUse& use = uses_[{object.process, object.device}];
   use.process = object.process;
   use.device = object.device;
@@ -244,7 +249,8 @@ CallsRead read_memory_calls(store::Snapshot& snapshot, const DriverMemory::Emit&
                  .handle = number_in(chunk[4], row),
                  .bytes = std::max<std::int64_t>(number_in(chunk[5], row), 0),
                  .correlation = number_in(chunk[6], row),
-                 .what = what->second});
+                 .what = what->second,
+                 .of_host = chunk[2].is_null(row)});
     }
   });
   std::ranges::stable_sort(result.failed, {}, &FailedCall::time);
@@ -258,16 +264,18 @@ CallsRead read_memory_calls(store::Snapshot& snapshot, const DriverMemory::Emit&
 std::vector<DeviceReading> read_device_memory(store::Snapshot& snapshot,
                                               const std::function<void()>& check) {
   std::vector<DeviceReading> readings;
-  const auto thin_out = [&] {
+  const auto thin_out = [&](bool all) {
     std::ranges::stable_sort(readings, {}, &DeviceReading::time);
     std::vector<DeviceReading> kept;
     // Of two of a device behind one another the one with more in use.
     std::map<std::int64_t, std::size_t> open;
     for (const DeviceReading& reading : readings) {
       const auto before = open.find(reading.device);
-      if (before == open.end() || reading.reason == failure_reason) {
+      const bool stays = !all && (reading.reason == static_cast<std::int64_t>(Reason::failure) ||
+                                  reading.reason == static_cast<std::int64_t>(Reason::end));
+      if (before == open.end() || stays) {
         kept.push_back(reading);
-        if (reading.reason != failure_reason) open[reading.device] = kept.size() - 1;
+        if (!stays) open[reading.device] = kept.size() - 1;
         continue;
       }
       DeviceReading& other = kept[before->second];
@@ -275,8 +283,13 @@ std::vector<DeviceReading> read_device_memory(store::Snapshot& snapshot,
       open.erase(before);
     }
     readings = std::move(kept);
-    std::ranges::stable_sort(readings, {}, &DeviceReading::time);
-    if (readings.size() > most_readings) readings.resize(most_readings);
+  };
+  // A good part of them goes each time, else this would be done for every row.
+  const auto make_room = [&] {
+    constexpr std::size_t enough = most_readings * 3 / 4;
+    thin_out(false);
+    if (readings.size() > enough) thin_out(true);
+    if (readings.size() > enough) readings.resize(enough);
   };
   columns::Reader reader(snapshot,
                          {.table = "DEVICE_MEMORY",
@@ -288,7 +301,7 @@ std::vector<DeviceReading> read_device_memory(store::Snapshot& snapshot,
       readings.push_back({number_in(chunk[0], row), number_in(chunk[1], row),
                           saturating_subtract(total, number_in(chunk[2], row)), total,
                           number_in(chunk[4], row)});
-      if (readings.size() > most_readings) thin_out();
+      if (readings.size() > most_readings) make_room();
     }
   });
   std::ranges::stable_sort(readings, {}, &DeviceReading::time);

@@ -36,11 +36,12 @@ struct MemoryCall {
   std::int64_t address = 0, handle = 0, bytes = 0;
   std::int64_t correlation = 0, owner = 0;
   What what = What::other;
+  bool of_host = false;
 
   bool operator<(const MemoryCall& other) const { return time < other.time; }
 };
 
-// Memory of cuMemCreate, which is there while a handle or a mapping of it is.
+// Memory of a device by cuMemCreate, which is there while a handle or a mapping of it is.
 struct VirtualUse {
   std::int64_t process = 0, device = 0;
   std::int64_t made = 0, mapped = 0;            // bytes; in the end
@@ -64,6 +65,7 @@ class DriverMemory {
  private:
   struct Object {
     std::int64_t process = 0, device = 0;
+    std::int32_t kind = 0;
     std::int64_t bytes = 0, mapped = 0;
     std::int64_t handles = 0, mappings = 0;
   };

@@ -13,9 +13,10 @@
 namespace gpuprof::memory {
 
 // Kinds of memory beside CUpti_ActivityMemoryKind's.
-inline constexpr std::int32_t created_kind = 1001;     // by cuMemCreate
-inline constexpr std::int32_t registered_kind = 1002;  // of the host, by cuMemHostRegister
-inline constexpr std::int32_t opened_kind = 1003;      // of another process; its size is not told
+inline constexpr std::int32_t created_kind = 1001;          // by cuMemCreate
+inline constexpr std::int32_t registered_kind = 1002;       // of the host, by cuMemHostRegister
+inline constexpr std::int32_t opened_kind = 1003;           // of another process, of unknown size
+inline constexpr std::int32_t created_on_host_kind = 1004;  // by cuMemCreate
 
 // As they are in MEMORY2 and MEMORY_POOL. Trivially copyable, to be sorted on disk.
 struct Operation {

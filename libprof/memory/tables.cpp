@@ -48,6 +48,7 @@ class Words {
 
   std::string kind(std::int32_t kind) {
     if (kind == created_kind) return "Created";
+    if (kind == created_on_host_kind) return "Created on the host";
     if (kind == registered_kind) return "Registered";
     if (kind == opened_kind) return "Opened";
     return of("CUpti_ActivityMemoryKind", kind);

@@ -313,6 +313,23 @@ TEST_CASE("memory: registered memory is the host's, and that of another process 
   CHECK(result.uses[1].peak == 0);
 }
 
+TEST_CASE("memory: what cuMemCreate made on the host is no device's") {
+  using enum Call::What;
+  Call call = made(10, 1, 64);
+  call.of_host = true;
+  const Applied all = applied({call, made(20, 2, 8), of(release, 30, 1), of(release, 40, 2)});
+  const Result result = swept(all.operations);
+  REQUIRE(result.uses.size() == 2);
+  CHECK(result.uses[0].place.kind == created_on_host_kind);
+  CHECK(result.uses[0].peak == 64);
+  CHECK(result.uses[0].in_use == 0);
+  REQUIRE(result.devices.size() == 1);
+  CHECK(result.devices[0].peak == 8);
+  REQUIRE(all.uses.size() == 1);
+  CHECK(all.uses[0].allocations == 1);
+  CHECK(all.uses[0].made_peak == 8);
+}
+
 TEST_CASE("memory: what is known of a device at a moment is what all have, pools with the unused") {
   Operation managed = allocated(15, 0x99, 1000);
   managed.kind = 5;
