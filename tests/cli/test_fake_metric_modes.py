@@ -1,6 +1,5 @@
 """Metrics in one run of the program, with the stand-ins: multiplexing and kernel replay."""
 # ctest-requires: cupti
-# ctest-labels: tsan
 
 import collections
 import re

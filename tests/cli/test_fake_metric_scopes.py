@@ -1,6 +1,5 @@
 """Which launches and ranges metrics are measured of, with the stand-ins."""
 # ctest-requires: cupti
-# ctest-labels: tsan
 
 import collections
 import unittest

@@ -1,5 +1,4 @@
 # ctest-requires: cupti
-# ctest-labels: tsan
 """Names are the program's to choose: long ones, and ones that are too much for a demangler."""
 
 import csv

@@ -1,5 +1,4 @@
 # ctest-requires: cupti
-# ctest-labels: tsan
 """Calls that fail, buffers and disks that are full: told in a line, and the target runs on."""
 
 import os
