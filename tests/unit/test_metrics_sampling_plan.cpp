@@ -1,0 +1,34 @@
+// What is sampled where nothing is named, over the libcupti that needs no driver.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "libprof/cupti/host.hpp"
+#include "libprof/metrics/sampling_plan.hpp"
+#include "tests/unit/host_library.hpp"
+
+using namespace gpuprof;
+
+TEST_CASE("fewer metrics are sampled by default where samples are taken often") {
+  const auto cupti = host_library();
+  if (!cupti) return;
+  const cupti::HostChip chip(cupti, "GH100", cupti::Counting::samples);
+  const std::vector<std::string> usual = metrics::default_samples(chip).names;
+  std::vector<std::string> few = usual;
+  for (const char* large :
+       {"sm__inst_executed_realtime", "sm__warps_active_realtime", "dram__read_throughput",
+        "dram__write_throughput", "lts__average_t_sector_hit_rate_realtime"}) {
+    INFO(large);
+    CHECK(std::erase_if(
+              few, [&](const std::string& name) { return name.find(large) != name.npos; }) == 1);
+  }
+  CHECK(metrics::default_samples(chip, true).names == few);
+  const std::vector<std::string> word{std::string(metrics::default_samples_word)};
+  CHECK(metrics::checked_samples(chip, word).names == usual);
+  CHECK(metrics::checked_samples(chip, word, true).names == few);
+  // What is named is taken, however large.
+  const auto named = metrics::checked_samples(chip, {"default", usual[2]}, true).names;
+  CHECK(named.size() == few.size() + 1);
+  CHECK(named.back() == usual[2]);
+}
