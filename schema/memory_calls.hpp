@@ -22,7 +22,6 @@ struct MemoryCall {
     std::uint32_t context;
     std::uint32_t result;
     std::uint32_t correlation;
-    std::optional<std::int64_t> stack;
   };
 
   static constexpr std::array fields{
@@ -46,8 +45,6 @@ struct MemoryCall {
                  [](const Row& row) { return row.result; }),
       field<Row>("correlationId", "joins the API call",
                  [](const Row& row) { return Correlation{row.correlation}; }),
-      field<Row>("stack", "call stack: MEMORY_STACK.stack; NULL = not recorded",
-                 [](const Row& row) { return row.stack; }),
   };
   static constexpr auto& columns = columns_of_rows<fields>;
   static constexpr Table table{

@@ -227,6 +227,11 @@ bool Collector::listen(int timeout_ms) {
   return true;
 }
 
+void Collector::look_for_driver() {
+  const std::lock_guard lock(loader_);
+  find_driver();
+}
+
 void Collector::look_for_second_clients() {
   const std::lock_guard lock(loader_);
   watch_for_second_clients(&second_client);
@@ -246,10 +251,7 @@ void Collector::second_client(const char* library) noexcept {
 
 // CUPTI declares DEVICE_ATTRIBUTE and delivers none. Done once; whoever comes second waits.
 void Collector::record_device_attributes() {
-  {
-    const std::lock_guard lock(loader_);
-    find_driver();
-  }
+  look_for_driver();
   const std::lock_guard once(attributes_);
   if (std::exchange(attributes_done_, true)) return;
   if (const int version = driver_version()) {

@@ -115,6 +115,7 @@ class Collector {
   void thread_main();
   // Waits for what the launcher says or takes, and minds it. false: nothing in this time.
   bool listen(int timeout_ms);
+  void look_for_driver();
   void look_for_second_clients();
   void record_device_attributes();
   void send_statistics(bool last);

@@ -48,10 +48,7 @@ std::optional<std::string> Collector::begin(const char* socket_path) noexcept {
       case State::idle:
       case State::resting: break;
     }
-    {
-      const std::lock_guard loader(loader_);
-      find_driver();
-    }
+    look_for_driver();
     // Before anything is traced: these calls are ours.
     begun_late_ = subscription_.is_open() ? contexts_.any_seen() : contexts_.find_existing();
     try {
@@ -195,10 +192,7 @@ void Collector::prepare_sass_metrics() {
     return stream_.tell("warning", "no SASS metrics: " + cupti_.path + " has none");
   }
   load_perfworks(cupti_);
-  {
-    const std::lock_guard lock(loader_);
-    find_driver();
-  }
+  look_for_driver();
   by_context_.push_back(std::make_unique<SassCounter>(
       cupti_, channel_, std::move(*wanted),
       [this](std::string_view text) { stream_.tell("warning", text); }));
@@ -210,10 +204,7 @@ void Collector::prepare_memory_tracking() {
   if (!tracker_) {
     tracker_ = std::make_unique<MemoryTracker>(
         cupti_, channel_, [this] { buffers_.leave_out_this_thread(); },
-        [this] {
-          const std::lock_guard lock(loader_);
-          find_driver();
-        });
+        [this] { look_for_driver(); });
   }
   memory_ = tracker_.get();
 }

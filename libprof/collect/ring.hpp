@@ -44,9 +44,6 @@ class Ring {
     return true;
   }
 
-  // About how many are in it. The thread that takes.
-  std::size_t size() const { return in_.load(std::memory_order_relaxed) - out_; }
-
  private:
   struct Cell {
     std::atomic<std::size_t> turn{0};

@@ -23,12 +23,6 @@ struct Arguments {
   bool disassemble = false;
 };
 
-void check_interrupted() {
-  if (Progress::interrupted() == 0) return;
-  throw store::DatabaseError("interrupted", "", ExitCode::import_failed,
-                             store::DatabaseError::Kind::interrupted);
-}
-
 // The assembly of the functions that will be shown.
 void disassemble(annotate::Listing& listing, reading::Profile& profile, const std::string& nvdisasm,
                  std::size_t most, Progress& progress) {
@@ -40,10 +34,8 @@ void disassemble(annotate::Listing& listing, reading::Profile& profile, const st
     const std::string cubin = annotate::code(profile, code);
     if (cubin.empty()) continue;
     progress.show("disassembling");
-    annotate::add(listing, code, annotate::disassemble(nvdisasm, cubin, [] {
-                    return Progress::interrupted() != 0;
-                  }));
-    check_interrupted();
+    annotate::add(listing, code, annotate::disassemble(nvdisasm, cubin, &Progress::is_interrupted));
+    profile.database().check_watch();
   }
 }
 
@@ -66,19 +58,18 @@ int show(const Arguments& arguments) {
   try {
     file.read(
         [&](store::Database& database) {
-          database.watch([] { return Progress::interrupted() != 0; });
+          database.watch(&Progress::is_interrupted);
           reading::Profile profile(database, {}, reading::NameStyle::modern,
                                    [&](std::string_view what) { progress.show(what); });
           listing = annotate::read(profile, arguments.kernels, [&] {
             progress.show("reading");
-            check_interrupted();
+            database.check_watch();
           });
           if (!nvdisasm.empty()) disassemble(listing, profile, nvdisasm, most, progress);
         },
         [&](std::string_view what) { progress.show(what); });
   } catch (const store::DatabaseError& error) {
-    if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
-    return 128 + Progress::interrupted();
+    return code_of_interrupted(error);
   }
   progress.clear();
   if (listing.functions.empty()) {

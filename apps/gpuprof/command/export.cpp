@@ -98,12 +98,11 @@ int write_file(Arguments& arguments) {
           made.emplace(output, rules);
           options.name = made->name();
           visited = exporting::write_format(database, made->path(), format, options, show,
-                                            [] { return Progress::interrupted() != 0; });
+                                            &Progress::is_interrupted);
         },
         show);
   } catch (const store::DatabaseError& error) {
-    if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
-    return 128 + Progress::interrupted();
+    return code_of_interrupted(error);
   }
   made->place();
   progress.clear();

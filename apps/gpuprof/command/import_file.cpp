@@ -38,7 +38,7 @@ int import_file(const Options& options) {
   Log log(options, true, getpid());
   Progress progress;
   const auto show = [&](std::string_view what) { progress.show(what); };
-  const auto stop = [] { return Progress::interrupted() != 0; };
+  const auto stop = &Progress::is_interrupted;
   record::Recorder recorder(
       {.output = output,
        .files = {.overwrite = options.overwrite, .mode = options.file_mode},

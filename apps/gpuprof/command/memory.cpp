@@ -27,7 +27,7 @@ memory::Account read_account(reading::ProfileFile& file, const memory::Questions
   memory::Account account;
   file.read(
       [&](store::Database& database) {
-        database.watch([] { return Progress::interrupted() != 0; });
+        database.watch(&Progress::is_interrupted);
         reading::Profile profile(database, {}, reading::NameStyle::modern,
                                  [&](std::string_view what) { progress.show(what); });
         account =
@@ -61,8 +61,7 @@ int print_account(MemoryArguments& arguments) {
   try {
     account = read_account(file, questions);
   } catch (const store::DatabaseError& error) {
-    if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
-    return 128 + Progress::interrupted();
+    return code_of_interrupted(error);
   }
   const int code = print_to_standard_output(
       [&] { print_memory(account, std::cout, arguments.sections, options); });

@@ -55,12 +55,11 @@ int write_excerpt(ExcerptJob job) {
           made.emplace(output, rules);
           job.options.name = made->name();
           excerpt = exporting::write_excerpt(database, made->path(), job.options, show,
-                                             [] { return Progress::interrupted() != 0; });
+                                             &Progress::is_interrupted);
         },
         show);
   } catch (const store::DatabaseError& error) {
-    if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
-    return 128 + Progress::interrupted();
+    return code_of_interrupted(error);
   }
   made->place();
   progress.clear();

@@ -45,4 +45,9 @@ Progress::~Progress() {
 
 int Progress::interrupted() { return last_signal; }
 
+int code_of_interrupted(const store::DatabaseError& error) {
+  if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
+  return 128 + Progress::interrupted();
+}
+
 }  // namespace gpuprof::app

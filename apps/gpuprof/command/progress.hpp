@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "libprof/store/sqlite.hpp"
+
 namespace gpuprof::app {
 
 // A line on stderr, on a terminal and a second after this was made, which goes away in the end.
@@ -25,14 +27,18 @@ class ProgressLine {
   std::chrono::steady_clock::time_point began_;
 };
 
-// The same, and while it lives Ctrl-C and SIGTERM make interrupted() true; the second one ends the
-// program.
+// The same, and while it lives Ctrl-C and SIGTERM interrupt; the second one ends the program.
 class Progress : public ProgressLine {
  public:
   Progress();
   ~Progress();
   // The signal; 0: none.
   static int interrupted();
+  static bool is_interrupted() { return interrupted() != 0; }
 };
+
+// In a handler of the error: what a command returns whose reading was interrupted. Another error is
+// thrown again.
+int code_of_interrupted(const store::DatabaseError& error);
 
 }  // namespace gpuprof::app

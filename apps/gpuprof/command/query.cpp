@@ -104,7 +104,7 @@ int answer(Arguments& arguments) {
       file.read(
           [&](store::Database& database) {
             progress.clear();
-            database.watch([] { return Progress::interrupted() != 0; });
+            database.watch(&Progress::is_interrupted);
             std::string view;
             print_query(database, std::cout, chosen(arguments, database, view));
           },
@@ -112,8 +112,7 @@ int answer(Arguments& arguments) {
     });
     if (code != 0) return code;
   } catch (const store::DatabaseError& error) {
-    if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
-    return 128 + Progress::interrupted();
+    return code_of_interrupted(error);
   }
   return tell_notes(file);
 }

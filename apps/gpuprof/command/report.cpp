@@ -63,7 +63,7 @@ int report(const Arguments& arguments) {
   try {
     file.read(
         [&](store::Database& database) {
-          database.watch([] { return Progress::interrupted() != 0; });
+          database.watch(&Progress::is_interrupted);
           const view::Model model = view::read_model(database, [&](std::string_view what) {
             show(what);
             database.check_watch();
@@ -75,8 +75,7 @@ int report(const Arguments& arguments) {
         },
         show);
   } catch (const store::DatabaseError& error) {
-    if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
-    return 128 + Progress::interrupted();
+    return code_of_interrupted(error);
   }
   progress.reset();
   if (!arguments.html.empty()) write(arguments.html, view::html_begins, html, arguments);

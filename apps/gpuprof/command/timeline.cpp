@@ -57,19 +57,15 @@ int show(Arguments arguments) {
   try {
     file.read(
         [&](store::Database& database) {
-          database.watch([] { return Progress::interrupted() != 0; });
+          database.watch(&Progress::is_interrupted);
           timeline = timeline::read(database, options, [&] {
             progress.show("reading");
-            if (Progress::interrupted() != 0) {
-              throw store::DatabaseError("interrupted", "", ExitCode::import_failed,
-                                         store::DatabaseError::Kind::interrupted);
-            }
+            database.check_watch();
           });
         },
         [&](std::string_view what) { progress.show(what); });
   } catch (const store::DatabaseError& error) {
-    if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
-    return 128 + Progress::interrupted();
+    return code_of_interrupted(error);
   }
   progress.clear();
   const int code = print_to_standard_output(

@@ -75,7 +75,7 @@ int follow(const Arguments& arguments) {
       file->read([&](store::Database& database) {
         // Of a copy after damage all is new.
         if (file->damaged()) top = {};
-        database.watch([] { return Progress::interrupted() != 0; });
+        database.watch(&Progress::is_interrupted);
         top.read(database, plan.rows);
       });
     } catch (const store::DatabaseError& error) {
@@ -99,7 +99,7 @@ int follow(const Arguments& arguments) {
     file.reset();
     const auto until = now + std::chrono::duration<double>(plan.every);
     while (Clock::now() < until) {
-      if (Progress::interrupted() != 0) return 0;
+      if (Progress::is_interrupted()) return 0;
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
   }

@@ -72,8 +72,7 @@ void answer(const Arguments& arguments, std::uint16_t port, const view::Model& m
   print_address(listener);
   const pid_t browser =
       !arguments.no_browser && has_display() ? open_browser(listener.address()) : 0;
-  listener.serve(view::Answers(model, std::move(details), title, notes),
-                 [] { return Progress::interrupted() != 0; });
+  listener.serve(view::Answers(model, std::move(details), title, notes), &Progress::is_interrupted);
   if (browser > 0) waitpid(browser, nullptr, WNOHANG);
 }
 
@@ -90,7 +89,7 @@ int serve(const Arguments& arguments) {
   try {
     file->read(
         [&](store::Database& database) {
-          database.watch([] { return Progress::interrupted() != 0; });
+          database.watch(&Progress::is_interrupted);
           model = view::read_model(database, [&](std::string_view what) {
             show(what);
             database.check_watch();

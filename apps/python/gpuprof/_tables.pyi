@@ -1880,7 +1880,6 @@ class Tables:
     contextId: context; 0 = none
     result: what the function returned; 0 = success, 2 = there is no memory
     correlationId: joins the API call
-    stack: call stack: MEMORY_STACK.stack; NULL = not recorded
     processId: process the row came from: PROCESS.processId
     """
     DEVICE_MEMORY: Table
