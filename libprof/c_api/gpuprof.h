@@ -153,6 +153,10 @@ GPUPROF_EXPORT int gpuprof_sql(gpuprof_run* run, const char* sql, struct ArrowAr
  *   "table": "memory_leaks"                the one member that has to be there
  *   "by": "nvtx"                           what owners are: library, nvtx, kind, pool (library)
  *   "points": 1000                         of memory_timeline (0)
+ *   "torch": "snapshot.pickle"             of torch_segments and torch_devices: what PyTorch's
+ *                                          torch.cuda.memory._dump_snapshot() wrote
+ *   "time": 1000, "process": 7             of these: when that was (ns, CUPTI's clock), and where
+ *                                          (worked out)
  *   "front": [["rank", "int64", 3]]        as above */
 GPUPROF_EXPORT int gpuprof_memory(gpuprof_run* run, const char* request,
                                   struct ArrowArrayStream* stream);

@@ -38,6 +38,27 @@ void add_memory_value(ArrowColumn& column, const memory::Value& value) {
   }
 }
 
+std::vector<ArrowColumn> columns_of(const std::vector<const memory::Table*>& tables,
+                                    const std::string& name) {
+  const auto found =
+      std::ranges::find_if(tables, [&](const auto* each) { return each->name == name; });
+  if (found == tables.end()) {
+    std::vector<std::string> names;
+    for (const memory::Table* each : tables) names.push_back(each->name);
+    throw Error("there is no table " + name, "there are " + joined(names, ", "),
+                ExitCode::bad_option);
+  }
+  const memory::Table& table = **found;
+  std::vector<ArrowColumn> columns;
+  for (const memory::Column& column : table.columns) {
+    columns.emplace_back(column.name, arrow_kind(column.type));
+  }
+  for (const auto& row : table.rows) {
+    for (std::size_t i = 0; i < columns.size(); ++i) add_memory_value(columns[i], row[i]);
+  }
+  return columns;
+}
+
 }  // namespace
 
 MemoryRequest read_memory_request(std::string_view json) {
@@ -53,8 +74,18 @@ MemoryRequest read_memory_request(std::string_view json) {
     if (!fits) refuse_memory("points are from 0 to 100000");
     wanted.questions.points = points->get<std::size_t>();
   }
-  all.erase("by");
-  all.erase("points");
+  if (const auto torch = all.find("torch"); torch != all.end()) {
+    if (!torch->is_string()) refuse_memory("torch wants a text");
+    wanted.torch = torch->get<std::string>();
+  }
+  for (const auto& [key, to] : {std::pair("time", &wanted.torch_question.time),
+                                std::pair("process", &wanted.torch_question.process)}) {
+    const auto value = all.find(key);
+    if (value == all.end() || value->is_null()) continue;
+    if (!value->is_number_integer()) refuse_memory(std::string(key) + " wants a whole number");
+    *to = value->get<std::int64_t>();
+  }
+  for (const char* key : {"by", "points", "torch", "time", "process"}) all.erase(key);
   for (const auto& [key, value] : all.items()) {
     if (key != "table" && key != "front") refuse_memory("there is no " + key);
   }
@@ -65,25 +96,13 @@ MemoryRequest read_memory_request(std::string_view json) {
 std::vector<ArrowColumn> read_memory(store::Database& database, const MemoryRequest& wanted,
                                      const std::function<void()>& check) {
   reading::Profile profile(database, {}, reading::NameStyle::modern, [](std::string_view) {});
+  if (wanted.torch) {
+    const auto tables = memory::torch_tables(
+        profile, memory::read_torch_snapshot(*wanted.torch, check), wanted.torch_question, check);
+    return columns_of({&tables.segments, &tables.devices}, wanted.request.table);
+  }
   const memory::Account account = memory::account(profile, wanted.questions, check);
-  const auto tables = account.all();
-  const auto found = std::ranges::find_if(
-      tables, [&](const auto* each) { return each->name == wanted.request.table; });
-  if (found == tables.end()) {
-    std::vector<std::string> names;
-    for (const memory::Table* each : tables) names.push_back(each->name);
-    throw Error("there is no table " + wanted.request.table, "there are " + joined(names, ", "),
-                ExitCode::bad_option);
-  }
-  const memory::Table& table = **found;
-  std::vector<ArrowColumn> columns;
-  for (const memory::Column& column : table.columns) {
-    columns.emplace_back(column.name, arrow_kind(column.type));
-  }
-  for (const auto& row : table.rows) {
-    for (std::size_t i = 0; i < columns.size(); ++i) add_memory_value(columns[i], row[i]);
-  }
-  return columns;
+  return columns_of(account.all(), wanted.request.table);
 }
 
 }  // namespace gpuprof::c_api

@@ -120,6 +120,7 @@ void DriverMemory::apply(const MemoryCall& call) {
         object.mapped = saturating_add(object.mapped, call.bytes);
         mappings_[address] = {found->second, call.bytes};
         change(object, 0, call.bytes);
+        tell_mapping(object, call.address, call.bytes, Operation::What::allocation, call);
       }
       return;
     case Meaning::unmap: return unmap(call);
@@ -171,8 +172,10 @@ void DriverMemory::unmap(const MemoryCall& call) {
   auto mapping = mappings_.lower_bound({call.process, call.address});
   while (mapping != mappings_.end() && mapping->first < end) {
     const Mapping gone = mapping->second;
+    const std::int64_t address = mapping->first.second;
     mapping = mappings_.erase(mapping);
     Object& object = objects_[gone.object];
+    tell_mapping(object, address, 0, Operation::What::release, call);
     --object.mappings;
     object.mapped = saturating_subtract(object.mapped, gone.bytes);
     change(object, 0, -gone.bytes);
@@ -193,6 +196,19 @@ void DriverMemory::let_go(std::int64_t number, const MemoryCall& call) {
          .kind = object.kind,
          .what = Operation::What::release},
         call);
+}
+
+void DriverMemory::tell_mapping(const Object& object, std::int64_t address, std::int64_t bytes,
+                                Operation::What what, const MemoryCall& call) {
+  if (!mapped_) return;
+  mapped_({.time = call.time,
+           .process = object.process,
+           .device = object.device,
+           .address = address,
+           .bytes = bytes,
+           .kind = object.kind,
+           .what = what},
+          call);
 }
 
 void DriverMemory::change(const Object& object, std::int64_t made, std::int64_t mapped) {
@@ -216,7 +232,7 @@ std::vector<VirtualUse> DriverMemory::uses() const {
 // --- from files
 
 CallsRead read_memory_calls(store::Snapshot& snapshot, const DriverMemory::Emit& emit,
-                            const std::function<void()>& check) {
+                            const std::function<void()>& check, const DriverMemory::Emit& mapped) {
   CallsRead result;
   const Meanings known = read_meanings(snapshot.database());
   derive::Sorted<MemoryCall> calls;
@@ -255,7 +271,7 @@ CallsRead read_memory_calls(store::Snapshot& snapshot, const DriverMemory::Emit&
   });
   std::ranges::stable_sort(result.failed, {}, &FailedCall::time);
   if (result.failed.size() > most_failed_calls) result.failed.resize(most_failed_calls);
-  DriverMemory memory(emit);
+  DriverMemory memory(emit, mapped);
   calls.for_each([&](const MemoryCall& call) { memory.apply(call); });
   result.uses = memory.uses();
   return result;

@@ -56,7 +56,9 @@ class DriverMemory {
   // `call`: which one the operation is of.
   using Emit = std::function<void(const Operation& operation, const MemoryCall& call)>;
 
-  explicit DriverMemory(Emit emit) : emit_(std::move(emit)) {}
+  // `mapped` gets addresses at which memory of cuMemCreate is mapped, and where it is no more.
+  explicit DriverMemory(Emit emit, Emit mapped = {})
+      : emit_(std::move(emit)), mapped_(std::move(mapped)) {}
 
   void apply(const MemoryCall& call);
   // Mapped memory is counted with its allocation: what was mapped twice is there once.
@@ -77,8 +79,10 @@ class DriverMemory {
   void unmap(const MemoryCall& call);
   void let_go(std::int64_t object, const MemoryCall& call);
   void change(const Object& object, std::int64_t made, std::int64_t mapped);
+  void tell_mapping(const Object& object, std::int64_t address, std::int64_t bytes,
+                    Operation::What what, const MemoryCall& call);
 
-  Emit emit_;
+  Emit emit_, mapped_;
   std::int64_t last_object_ = 0;
   std::map<std::int64_t, Object> objects_;
   using Key = std::pair<std::int64_t, std::int64_t>;  // process, and handle or address
@@ -102,7 +106,8 @@ struct CallsRead {
 };
 
 CallsRead read_memory_calls(store::Snapshot& snapshot, const DriverMemory::Emit& emit,
-                            const std::function<void()>& check);
+                            const std::function<void()>& check,
+                            const DriverMemory::Emit& mapped = {});
 
 // What the driver said is in use.
 struct DeviceReading {

@@ -135,7 +135,7 @@ void read_pools(store::Snapshot& snapshot, derive::Sorted<Operation>& operations
 }  // namespace
 
 void read_operations(store::Snapshot& snapshot, By by, Recorded& recorded,
-                     const std::function<void()>& check) {
+                     const std::function<void()>& check, const DriverMemory::Emit& mapped) {
   if (by == By::nvtx) refuse_uncomputed(snapshot.database());
   derive::Sorted<Asked> asked;
   derive::CorrelationSet wanted;
@@ -190,7 +190,7 @@ void read_operations(store::Snapshot& snapshot, By by, Recorded& recorded,
           recorded.operations.add(operation);
         }
       },
-      check);
+      check, mapped);
   if (by == By::nvtx) join_ranges(snapshot, asked, wanted, recorded.operations, check);
   read_pools(snapshot, recorded.operations, check);
 }

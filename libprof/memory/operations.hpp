@@ -28,9 +28,9 @@ struct Recorded {
 // Fills `recorded` with MEMORY2, MEMORY_POOL and MEMORY_CALL. An owner is a StringTable id, with
 // By::pool the address of a pool; 0: none. `check` is called now and then and may throw. Throws
 // Error where ranges are asked for and the file's are not computed. Memory: what Sorted takes, and
-// with ranges 80 bytes for each of those.
+// with ranges 80 bytes for each of those. `mapped`: see DriverMemory.
 void read_operations(store::Snapshot& snapshot, By by, Recorded& recorded,
-                     const std::function<void()>& check);
+                     const std::function<void()>& check, const DriverMemory::Emit& mapped = {});
 
 // What decides on leaks and on the steady state, by process.
 struct Surroundings {

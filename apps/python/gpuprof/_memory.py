@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import operator
+import os
 
-from ._library import join
+from ._library import QuestionError, join
 from ._table import Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from os import PathLike
     from typing import Any, Literal
 
     from ._arrow import Stream
@@ -32,7 +35,8 @@ class Memory:
             streams = []
             for handle, front in self._files:
                 request = {"table": table, **more, **({"front": front} if front else {})}
-                streams.append(handle.stream("memory", json.dumps(request)))
+                text = json.dumps(request, default=operator.index)
+                streams.append(handle.stream("memory", text))
             return join(streams)
 
         return Answer(ask)
@@ -94,5 +98,40 @@ class Memory:
         --track-memory."""
         return self._rows("memory_unaccounted")
 
+    def with_torch(
+        self, snapshot: str | PathLike[str], *, time: int | None = None, process: int | None = None
+    ) -> Torch:
+        """What PyTorch's allocator had, beside what the run has of the same memory. `snapshot` is a
+        file of torch.cuda.memory._dump_snapshot(), which is read and never run.
+
+        `time` says when that was, in ns on CUPTI's clock, and `process` which process it is of. Without
+        them it is when the snapshot says, if it has history, else when most of its segments were there
+        first, and the process that had most of them."""
+        if len(self._files) != 1:
+            raise QuestionError("with_torch() asks one file", "open each of them by itself")
+        return Torch(self, os.path.abspath(os.fsdecode(snapshot)), time, process)
+
     def __repr__(self) -> str:
         return "<gpuprof memory: peak(), by(what), leaks(), timeline(), pools(), steps(), ...>"
+
+
+class Torch:
+    """PyTorch's segments laid over a run: run.memory.with_torch() makes it. docs/memory.md says what
+    the columns are. The snapshot is read each time rows are asked for."""
+
+    __slots__ = ("_asked", "_memory")
+
+    def __init__(self, memory: Memory, path: str, time: int | None, process: int | None) -> None:
+        self._memory = memory
+        self._asked = {"torch": path, "time": time, "process": process}
+
+    def segments(self) -> Answer:
+        """Each segment that PyTorch had reserved, and the allocation that has it."""
+        return self._memory._rows("torch_segments", **self._asked)
+
+    def devices(self) -> Answer:
+        """By device: reserved, allocated, what the process had beside, and what the driver said."""
+        return self._memory._rows("torch_devices", **self._asked)
+
+    def __repr__(self) -> str:
+        return f"<gpuprof memory with {self._asked['torch']}: segments(), devices()>"
