@@ -219,6 +219,24 @@ inline constexpr Table memory_use{
     .origin = Origin::computed,
     .key = "operation"};
 
+inline constexpr Column process_memory_columns[]{
+    stored("processId", Type::i64, "process"),
+    stored("deviceId", Type::i64, "device"),
+    stored("time", Type::i64, "[ns] of an allocation or release, on CUPTI's clock"),
+    stored("inUse", Type::i64,
+           "[bytes] memory of the device, of whatever kind, that the process has allocated from "
+           "then on"),
+};
+inline constexpr Table process_memory{
+    .name = "PROCESS_MEMORY",
+    .doc =
+        "How much memory of a device a process has over time, out of MEMORY2: a row when it "
+        "changes. The view kernel_memory has it for each kernel.",
+    .columns = process_memory_columns,
+    .origin = Origin::computed,
+    .key = "processId, deviceId, time",
+    .without_rowid = true};
+
 inline constexpr Column memory_maximum_columns[]{
     stored("processId", Type::i64, "process"),
     stored("deviceId", Type::i64, "device"),
@@ -313,9 +331,9 @@ inline constexpr Table pm_kernel{
     .origin = Origin::computed,
     .row_doc = row_id_doc};
 
-inline constexpr std::array derived{&nvtx_path,    &launch_range, &range_time, &device_time,
-                                    &stream_time,  &gpu_gap,      &copy_time,  &launch_shape,
-                                    &kernel_time,  &api_time,     &memory_use, &memory_maximum,
-                                    &memory_owner, &step,         &pm_kernel};
+inline constexpr std::array derived{&nvtx_path,      &launch_range, &range_time, &device_time,
+                                    &stream_time,    &gpu_gap,      &copy_time,  &launch_shape,
+                                    &kernel_time,    &api_time,     &memory_use, &process_memory,
+                                    &memory_maximum, &memory_owner, &step,       &pm_kernel};
 
 }  // namespace gpuprof::schema::tables

@@ -49,6 +49,7 @@ inline constexpr std::array own_tables{
     &tables::kernel_time,
     &tables::api_time,
     &tables::memory_use,
+    &tables::process_memory,
     &tables::memory_maximum,
     &tables::memory_owner,
     &tables::step,

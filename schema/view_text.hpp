@@ -151,6 +151,17 @@ inline std::string select_shape(std::string_view column) {
          "          AND o.processId = k.processId)";
 }
 
+// The value of a metric, by any of these names, of the kernel k. Several groups may have measured
+// it.
+inline std::string select_measured(std::string_view names) {
+  return "(SELECT max(v.value) FROM METRIC_RANGE AS r\n"
+         "        JOIN METRIC_VALUE AS v ON v.range = r._id_\n"
+         "        WHERE r.correlationId = k.correlationId AND r.kind = 'kernel'\n"
+         "          AND coalesce(r.name, k.name) = k.name\n"
+         "          AND v.metric IN (SELECT _id_ FROM METRIC WHERE name IN (" +
+         std::string(names) + ")))";
+}
+
 // The column of NO_ROWS that is declared with the type.
 inline std::string column_of_type(std::string_view type) {
   return type == "TEXT" ? "text" : type == "INTEGER" ? "integer" : type == "REAL" ? "real" : "NULL";
@@ -171,6 +182,7 @@ inline std::string select_types(const ViewText& view) {
 // The CREATE VIEW of a file of schema/views. In braces stand
 //   {gpu_work}, {api_calls}   the tables of all kinds that have the trait,
 //   {shape column}            a column of the shape of the kernel k (LAUNCH_SHAPE),
+//   {measured names}          the value of a metric of the kernel k, by any of these names,
 //   {types}                   at the end, behind UNION ALL: the types of all columns,
 //   {INTEGER expression}      the expression as a column of that type, or TEXT, or REAL.
 // The last two are for those who ask SQLite for a column's type, which an expression has none of:
@@ -192,6 +204,7 @@ inline std::string create_view_sql(const ViewSql& view) {
     }
   };
   replace_all("shape", detail::select_shape);
+  replace_all("measured", detail::select_measured);
   for (const std::string_view type : {"INTEGER", "REAL", "TEXT"}) {
     replace_all(type, [&](const std::string& expression) {
       return "(SELECT x FROM (SELECT " + expression + " AS x UNION ALL SELECT " +

@@ -26,6 +26,7 @@ COMPUTED = (
     "KERNEL_TIME",
     "API_TIME",
     "MEMORY_USE",
+    "PROCESS_MEMORY",
     "MEMORY_MAXIMUM",
     "MEMORY_OWNER",
     "STEP",

@@ -37,7 +37,7 @@ class Memory(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="memory-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder)
-        for name in NAMES:
+        for name in (*NAMES, "metrics"):
             capture = SOURCE / f"tests/captures/{name}.gpcap"
             if not capture.exists():
                 capture = BUILD / f"tests/captures/{name}.gpcap"
@@ -145,6 +145,42 @@ class Memory(unittest.TestCase):
         self.assertEqual(owners["step 0 / forward"], expected["step 0 / forward"])
         self.assertEqual(sum(owners.values()), sum(expected.values()))
         self.assertEqual(owners["step 0 / backward"], 4)
+
+    def test_kernels_have_what_their_process_had_when_they_began(self):
+        for name in (*NAMES, "metrics"):
+            with self.subTest(capture=name):
+                operations = self.rows(name, "SELECT * FROM allocations ORDER BY time")
+                measured = {
+                    (row["correlation_id"], row["metric"]): row["value"]
+                    for row in self.rows(name, "SELECT * FROM kernel_metrics")
+                }
+                kernels = self.rows(name, "SELECT * FROM kernel_memory")
+                self.assertEqual(
+                    [len(kernels)],
+                    [row[0] for row in self.rows(name, "SELECT count(*) FROM kernels")],
+                )
+                for kernel in kernels[:500]:
+                    live, any_before = {}, False
+                    for row in operations:
+                        if (kernel["start"] is None or row["time"] > kernel["start"]
+                                or row["memory"] in ("Pageable", "Pinned")
+                                or (row["process_id"], row["device_id"])
+                                != (kernel["process_id"], kernel["device_id"])):  # fmt: skip
+                            continue
+                        any_before = True
+                        live[row["address"]] = row["bytes"] * (row["operation"] == "allocation")
+                    self.assertEqual(
+                        kernel["allocated_bytes"], sum(live.values()) if any_before else None
+                    )
+                    for column, metric in (
+                        ("read_bytes", "dram__bytes_read.sum"),
+                        ("l2_hit_rate", "lts__t_sector_hit_rate.pct"),
+                        ("written_bytes", "dram__bytes_write.sum"),
+                    ):
+                        value = measured.get((kernel["correlation_id"], metric))
+                        self.assertEqual(kernel[column], value)
+        self.assertTrue(any(row["read_bytes"] for row in kernels), "metrics has some")
+        self.assertTrue(any(row["allocated_bytes"] for row in kernels))
 
     def test_no_leaks_are_claimed_where_the_process_was_killed(self):
         tables = self.tables("die", "--leaks")

@@ -246,9 +246,9 @@ TEST_CASE(
     "views declare the types of their columns, large ones of those that may be NULL at first") {
   // In these a declared type costs: they are read row by row, and have most of a run's rows.
   const std::set<std::string> large{
-      "kernels",    "memcpys",       "memsets",        "gpu_activities", "launches",
-      "api_calls",  "kernel_pm",     "pm_samples",     "nvtx_gpu",       "nvtx_ranges",
-      "nvtx_marks", "nvtx_payloads", "kernel_metrics", "memory_timeline"};
+      "kernels",    "memcpys",       "memsets",        "gpu_activities",  "launches",
+      "api_calls",  "kernel_pm",     "pm_samples",     "nvtx_gpu",        "nvtx_ranges",
+      "nvtx_marks", "nvtx_payloads", "kernel_metrics", "memory_timeline", "kernel_memory"};
   // These are not NULL in the first row, but in the file of a target that was killed: start, end
   // and what is computed of them.
   const std::set<std::string> known{

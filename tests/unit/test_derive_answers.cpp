@@ -200,6 +200,67 @@ TEST_CASE("derive: memory in use, its peak, and whose it was then") {
         "torch|200|2|0.4|- nccl|300|1|0.6|- -|8|1|1.0|local");
 }
 
+TEST_CASE("derive: kernels have what was measured of them, and what their process had then") {
+  std::string sql =
+      "INSERT INTO StringTable(_id_, value) VALUES(1, 'add'), (2, 'mul');"
+      "INSERT INTO METRIC(_id_, name) VALUES(1, 'ipc'), (2, 'dram__bytes_read.sum'), "
+      "(3, 'l2_tex_hit_rate'), (4, 'dram_write_bytes'), (5, 'dram_read_bytes');";
+  const auto operation = [&](int time, int type, int kind, int address, int bytes, int process = 7,
+                             int device = 0) {
+    sql +=
+        "INSERT INTO CUPTI_ACTIVITY_KIND_MEMORY2(timestamp, memoryOperationType, memoryKind, "
+        "poolType, address, bytes, deviceId, processId) VALUES(" +
+        std::to_string(time) + ", " + std::to_string(type) + ", " + std::to_string(kind) + ", 0, " +
+        std::to_string(address) + ", " + std::to_string(bytes) + ", " + std::to_string(device) +
+        ", " + std::to_string(process) + ");";
+  };
+  constexpr int pinned = 2, of_device = 3, managed = 5;
+  operation(10, 1, of_device, 0x10, 100);
+  operation(20, 1, pinned, 0x20, 5000);        // the host's
+  operation(20, 1, of_device, 0x30, 7, 8);     // another process's
+  operation(20, 1, of_device, 0x30, 9, 7, 1);  // on another device
+  operation(30, 1, managed, 0x40, 50);
+  operation(40, 2, of_device, 0x99, 77);  // nobody saw it allocated
+  operation(50, 2, of_device, 0x10, 100);
+  operation(50, 1, of_device, 0x50, 1);
+  const auto kernel = [&](const char* table, int correlation, int name, int start) {
+    sql += "INSERT INTO CUPTI_ACTIVITY_KIND_" + std::string(table) +
+           "(correlationId, name, start, end, deviceId, processId) VALUES(" +
+           std::to_string(correlation) + ", " + std::to_string(name) + ", " +
+           std::to_string(start) + ", " + std::to_string(start + 3) + ", 0, 7);";
+  };
+  kernel("CONCURRENT_KERNEL", 1, 1, 9);
+  kernel("CONCURRENT_KERNEL", 2, 1, 10);
+  kernel("KERNEL", 3, 2, 45);
+  kernel("CONCURRENT_KERNEL", 4, 1, 0);  // without times
+  kernel("CONCURRENT_KERNEL", 5, 2, 60);
+  // Two groups of one, another kernel under its number, and a graph.
+  const auto measured = [&](int range, int correlation, const char* kind, const char* name,
+                            const char* values) {
+    sql += "INSERT INTO METRIC_RANGE(_id_, correlationId, kind, name) VALUES(" +
+           std::to_string(range) + ", " + std::to_string(correlation) + ", '" + kind + "', " +
+           name + ");";
+    if (*values) {
+      sql += "INSERT INTO METRIC_VALUE(range, metric, value) VALUES" + std::string(values) + ";";
+    }
+  };
+  measured(1, 2, "kernel", "1", "(1, 1, 9.5), (1, 2, 4096)");
+  measured(2, 2, "kernel", "1", "(2, 3, 87.5), (2, 4, 32)");
+  measured(3, 3, "kernel", "1", "(3, 2, 1)");
+  measured(4, 3, "kernel", "NULL", "(4, 5, 64)");
+  measured(5, 5, "graph", "NULL", "(5, 2, 1)");
+  measured(6, 4, "kernel", "1", "");
+  Database database = derived(sql);
+  CHECK(rows(database,
+             "SELECT correlation_id, name, read_bytes, written_bytes, l2_hit_rate, l1_hit_rate, "
+             "allocated_bytes FROM kernel_memory ORDER BY 1") ==
+        "1|add|-|-|-|-|- 2|add|4096.0|32.0|87.5|-|100 3|mul|64.0|-|-|-|150 4|add|-|-|-|-|- "
+        "5|mul|-|-|-|-|51");
+  // Each kernel's by index.
+  CHECK(rows(database, "EXPLAIN QUERY PLAN SELECT * FROM kernel_memory WHERE correlation_id = 2")
+            .find("SCAN METRIC_") == std::string::npos);
+}
+
 namespace {
 
 std::string work(int correlation, const char* table, int begin, int end) {

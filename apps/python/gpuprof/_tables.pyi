@@ -580,6 +580,25 @@ class Tables:
     value: of the time from start to end
     t_ms (ms): start, from the first of the run on
     """
+    kernel_memory: Table
+    r"""What each kernel read and wrote of its device's memory, and how much of that memory its process had allocated when it began: one row per kernel. Bytes and hit rates are of kernels that were measured with such metrics: dram_read_bytes, dram_write_bytes, l2_tex_hit_rate, tex_cache_hit_rate, or CUPTI's of which nvprof's are made.
+
+    name: demangled name
+    short_name: name of the function alone, without namespace, template arguments and parameters
+    start (ns): start on the GPU, on CUPTI's clock; NULL = not collected
+    end (ns): end on the GPU, on CUPTI's clock; NULL = not collected
+    duration (ns): from start to end; NULL = not collected
+    read_bytes (bytes): read from the device's memory; NULL = not measured
+    written_bytes (bytes): written to the device's memory; NULL = not measured
+    l2_hit_rate (%): sectors that were found in the L2 cache; NULL = not measured
+    l1_hit_rate (%): sectors that were found in the L1 cache; NULL = not measured
+    allocated_bytes (bytes): memory of the device, of whatever kind, that its process had allocated when it began, as in the view allocations; NULL = no allocation before is known, or the run is not over
+    device_id: device that ran it
+    context_id: context that ran it
+    stream_id: stream that ran it
+    process_id: process that launched it
+    correlation_id: joins kernels.correlation_id
+    """
     kernel_pm: Table
     r"""What the counters of the device said while a kernel ran, with --pm-sampling: one row per kernel and metric, of kernels that were long enough for samples. What else ran on the device counts too.
 
@@ -1670,6 +1689,14 @@ class Tables:
 
     operation: allocation or release: MEMORY2._id_
     inUse (bytes): what its process has then of that kind of memory, on that device, from pools of that type; below 0 where what is released was allocated before collection began
+    """
+    PROCESS_MEMORY: Table
+    r"""How much memory of a device a process has over time, out of MEMORY2: a row when it changes. The view kernel_memory has it for each kernel.
+
+    processId: process
+    deviceId: device
+    time (ns): of an allocation or release, on CUPTI's clock
+    inUse (bytes): memory of the device, of whatever kind, that the process has allocated from then on
     """
     MEMORY_MAXIMUM: Table
     r"""When most memory was allocated, by process, device, kind of memory and type of pool. The view memory_peak has it in words.
