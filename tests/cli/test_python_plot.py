@@ -10,6 +10,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 
@@ -48,6 +49,10 @@ class Files(unittest.TestCase):
         path = self.folder / f"{capture}.sqlite"
         if not path.exists():
             file = SOURCE / "tests" / "captures" / f"{capture}.gpcap"
+            if not file.exists():
+                with tarfile.open(file.with_suffix(".tar.xz")) as archive:
+                    file = self.folder / file.name
+                    file.write_bytes(archive.extractfile(file.name).read())
             subprocess.run([GPUPROF, "replay", file, "-q", "-o", path], check=True)
         return path
 
@@ -80,6 +85,8 @@ class Without(Files):
 
 @unittest.skipUnless(matplotlib, "there is no matplotlib")
 class Plots(Files):
+    ROOF = {"flops": ["flop_count_sp"], "traffic": ["dram__bytes_read.sum"]}  # of the capture
+
     def tearDown(self):
         matplotlib.pyplot.close("all")
 
@@ -282,12 +289,83 @@ class Plots(Files):
         self.assertIn("copying (ms)", (self.folder / "overlap.svg").read_text(encoding="utf-8"))
 
     def test_draws_into_the_axes_that_are_given(self):
-        run = self.open("vector_add")
+        more = {"roofline": self.open("metrics")}
         for name in gpuprof.plot.__all__:
             ax = matplotlib.pyplot.figure().add_subplot()
-            self.assertIs(getattr(gpuprof.plot, name)(run, ax=ax), ax)
+            words = self.ROOF if name == "roofline" else {}
+            drawn = getattr(gpuprof.plot, name)(
+                more.get(name) or self.open("vector_add"), ax=ax, **words
+            )
+            self.assertIs(drawn, ax)
         ax.figure.savefig(self.folder / "plot.png")
         self.assertGreater((self.folder / "plot.png").stat().st_size, 1000)
+
+    def test_roofline(self):
+        rows = self.select(
+            "metrics",
+            """SELECT k.name, sum(k.value), sum(b.value), sum(k.duration) FROM kernel_metrics AS k
+               JOIN kernel_metrics AS b USING (correlation_id, name)
+               WHERE k.metric = 'flop_count_sp' AND b.metric = 'dram__bytes_read.sum'
+               GROUP BY 1 HAVING sum(k.value) > 0 ORDER BY 4 DESC""",
+        )
+        self.assertGreater(len(rows), 2)
+        ((units, clock, rate),) = self.select(
+            "metrics", "SELECT multiprocessors * 128, core_clock, memory_bandwidth FROM devices"
+        )
+        peak = 2 * units * clock  # of an H200
+        for top in (1, 5):
+            ax = gpuprof.plot.roofline(self.open("metrics"), top=top, **self.ROOF)
+            points = [tuple(each.get_offsets()[0]) for each in ax.collections]
+            self.assertEqual(len(points), len(rows))
+            for (x, y), (_, done, moved, time) in zip(points, rows):
+                self.assertAlmostEqual(x, done / moved, delta=1e-9 * x)
+                self.assertAlmostEqual(y, done / time, delta=1e-9 * y)  # GFLOP/s is FLOP/ns
+                # What was measured is possible.
+                self.assertLess(y, min(peak, x * rate) / 1e9)
+            others = [f"{len(rows) - 1} others"] if top == 1 else []
+            self.assertEqual([text[:9] for text in self.texts(ax)],
+                             [name[:9] for name, *_ in rows[:top]] + [text[:9] for text in others])  # fmt: skip
+            slope, roof = ax.lines
+            (left, ridge), (low, high) = slope.get_data()
+            self.assertAlmostEqual(low, left * rate / 1e9, delta=1e-9 * low)
+            self.assertAlmostEqual(ridge, peak / rate, delta=1e-9 * ridge)
+            self.assertEqual(high, peak / 1e9)
+            self.assertEqual(list(roof.get_ydata()), [peak / 1e9] * 2)
+            self.assertEqual(roof.get_xdata()[0], ridge)
+            self.assertLess(left, min(x for x, _ in points))
+            self.assertGreater(roof.get_xdata()[1], max(x for x, _ in points))
+            self.assertEqual((ax.get_xscale(), ax.get_yscale()), ("log", "log"))
+
+    def test_roofline_with_peaks_of_ones_own(self):
+        run = self.open("metrics")
+        ax = gpuprof.plot.roofline(run, peak_flops=1e15, peak_bandwidth=4e12, **self.ROOF)
+        slope, roof = ax.lines
+        self.assertEqual((slope.get_xdata()[1], roof.get_ydata()[0]), (250, 1e6))
+        copy = self.folder / "unknown.sqlite"
+        copy.write_bytes(self.path("metrics").read_bytes())
+        with contextlib.closing(sqlite3.connect(copy)) as connection:
+            connection.execute("UPDATE CUPTI_ACTIVITY_KIND_DEVICE SET computeCapabilityMajor = 99")
+            connection.commit()
+        with gpuprof.open(copy) as other:  # the memory's bandwidth is known all the same
+            ax = gpuprof.plot.roofline(other, **self.ROOF)
+        self.assertEqual(len(ax.lines), 1)
+
+    def test_roofline_says_what_is_missing(self):
+        for capture, more, missing, hint in (
+            ("metrics", {}, "DRAM traffic", "flop_count_dp,dram_read_bytes,dram_write_bytes,gpu__"),
+            ("vector_add", {}, "floating-point operations and DRAM traffic", "flop_count_sp,"),
+            (
+                "metrics",
+                {**self.ROOF, "flops": ["a", "b"]},
+                "a and b",
+                " a,b,dram__bytes_read.sum,",
+            ),
+        ):
+            with self.subTest(capture=capture, more=more):
+                with self.assertRaises(gpuprof.Error) as caught:
+                    gpuprof.plot.roofline(self.open(capture), **more)
+                self.assertIn(f"no values of {missing} by kernel", str(caught.exception))
+                self.assertIn(hint, caught.exception.hint)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,17 @@ if TYPE_CHECKING:
     from ._run import Run
     from ._table import Table
 
-__all__ = ["kernel_histogram", "memory_curve", "overlap", "timeline"]
+__all__ = ["kernel_histogram", "memory_curve", "overlap", "roofline", "timeline"]
+
+# What roofline() needs, for --metrics: six metrics.
+ROOFLINE_METRICS = (
+    "flop_count_sp",
+    "flop_count_hp",
+    "flop_count_dp",
+    "dram_read_bytes",
+    "dram_write_bytes",
+    "gpu__time_duration.sum",
+)
 
 _COLORS = {"kernel": "C0", "graph": "C4", "memcpy": "C1", "memset": "C2"}
 _PARTS = 4000  # of a window: gaps that are shorter than one cannot be seen
@@ -222,5 +232,125 @@ def overlap(run: Run, *, ax: Axes | None = None) -> Axes:
     ax.set_yticks(places, labels)
     ax.invert_yaxis()
     ax.set(xlabel="copying (ms)")
+    _legend(ax)
+    return ax
+
+
+# FP32 units of a multiprocessor by compute capability (CUDA C++ Programming Guide, throughput of
+# arithmetic instructions). A multiply-add of each is two operations a cycle.
+_FP32_UNITS = {
+    "7.0": 64, "7.2": 64, "7.5": 64, "8.0": 64, "8.6": 128, "8.7": 128, "8.9": 128, "9.0": 128,
+    "10.0": 128, "12.0": 128,
+}  # fmt: skip
+_BYTES = (("dram__bytes.sum",), ("dram_read_bytes", "dram_write_bytes"),
+          ("dram__bytes_read.sum", "dram__bytes_write.sum"))  # fmt: skip
+_TIME = "gpu__time_duration.sum"
+
+
+def _peaks(run: Run) -> dict[tuple[Any, Any], tuple[float | None, float | None]]:
+    """By rank and device: operations and bytes of DRAM a second, where they are known."""
+    peaks: dict[tuple[Any, Any], tuple[float | None, float | None]] = {}
+    for row in run.table("devices").dicts():
+        units = _FP32_UNITS.get(row["compute_capability"])
+        clock = row["core_clock"]
+        flops = 2.0 * units * row["multiprocessors"] * clock if units and clock else None
+        peaks[row.get("rank"), row["device_id"]] = flops, row["memory_bandwidth"] or None
+    return peaks
+
+
+def _measured_kernels(run: Run) -> tuple[dict[tuple[Any, ...], dict[str, float]], set[str]]:
+    """Values by metric of each launch, with its time (ns) as `time`; and which metrics there are."""
+    launches: dict[tuple[Any, ...], dict[str, float]] = {}
+    metrics: set[str] = set()
+    for row in run.table("kernel_metrics").dicts():
+        key = tuple(row.get(name) for name in (
+            "rank", "process_id", "device_id", "context_id", "ordinal", "name"))  # fmt: skip
+        launch = launches.setdefault(key, {})
+        launch[row["metric"]] = row["value"]
+        metrics.add(row["metric"])
+        if row["duration"]:
+            launch.setdefault("time", row["duration"])
+    for launch in launches.values():
+        if _TIME in launch:
+            launch["time"] = launch[_TIME]
+    return launches, metrics
+
+
+def roofline(
+    run: Run,
+    *,
+    flops: Sequence[str] | None = None,
+    traffic: Sequence[str] | None = None,
+    peak_flops: float | None = None,
+    peak_bandwidth: float | None = None,
+    top: int = 5,
+    ax: Axes | None = None,
+) -> Axes:
+    """Each measured kernel as a point: floating-point operations a second (GFLOP/s) over operations for
+    each byte of DRAM traffic (FLOP/byte), both logarithmic, under the roof of what the device can do.
+
+        gpuprof --metrics flop_count_sp,flop_count_hp,flop_count_dp,dram_read_bytes,dram_write_bytes,\
+gpu__time_duration.sum -o run.sqlite ./app
+
+    A kernel's launches are added up. A point's area goes by its share of the time. Kernels without
+    floating-point operations or DRAM traffic have no place on such axes, and are left out.
+
+    flops           metrics of operations, to be added up; those of flop_count_sp, _hp and _dp that the
+                    run has. They leave out tensor cores: sm__ops_path_tensor_src_bf16_dst_fp32.sum and
+                    its kin count them
+    traffic         metrics of bytes, to be added up; those of DRAM that the run has
+    peak_flops      operations a second of the device. By default, of the FP32 units: 2 x units of a
+                    multiprocessor x multiprocessors x core clock, of the view devices
+    peak_bandwidth  bytes a second of what `traffic` is of. By default memory_bandwidth of the view
+                    devices, which is DRAM's
+    top             so many kernels, those that took most time, have a colour each; the others share one"""
+    ax = _axes(ax)
+    ax.set(xscale="log", yscale="log", xlabel="FLOP / byte", ylabel="GFLOP/s")
+    launches, metrics = _measured_kernels(run)
+    done_by = list(flops or [name for name in ROOFLINE_METRICS[:3] if name in metrics])
+    moved_by = list(traffic or next((names for names in _BYTES if metrics.issuperset(names)), ()))
+    missing = [name for name in done_by + moved_by if name not in metrics]
+    missing += [] if done_by else ["floating-point operations"]
+    missing += [] if moved_by else ["DRAM traffic"]
+    if missing:
+        wanted = [*(flops or ROOFLINE_METRICS[:3]), *(traffic or _BYTES[1]), _TIME]
+        raise Error(
+            f"the run has no values of {' and '.join(missing)} by kernel",
+            "record it with --metrics " + ",".join(wanted),
+        )
+    sums: dict[tuple[Any, ...], list[float]] = {}
+    for (rank, _, device, _, _, name), launch in launches.items():
+        if all(each in launch for each in ("time", *done_by, *moved_by)):
+            own = sums.setdefault((rank, device, name), [0.0, 0.0, 0.0])
+            own[0] += sum(launch[each] for each in done_by)
+            own[1] += sum(launch[each] for each in moved_by)
+            own[2] += launch["time"]
+    points = sorted(
+        (key for key, (done, moved, time) in sums.items() if min(done, moved, time) > 0),
+        key=lambda key: -sums[key][2],
+    )
+    whole = sum(sums[key][2] for key in points)
+    for place, key in enumerate(points):
+        done, moved, time = sums[key]
+        label = _shown(key[2] or "?") if place < top else "_others"
+        if place == top:
+            label = f"{len(points) - top} others"
+        color = f"C{place}" if place < top else "0.6"
+        ax.scatter(done / moved, done / time, s=20 + 400 * time / whole, color=color, label=label)
+    known = _peaks(run)
+    roofs = {
+        (peak_flops or own[0], peak_bandwidth or own[1])
+        for own in (known.get(key[:2], (None, None)) for key in points)
+    }
+    at = [sums[key][0] / sums[key][1] for key in points]
+    for most, rate in sorted(roofs, key=str):
+        ridge = most / rate if most and rate else None
+        left = min([*at, *([ridge] if ridge else [])]) / 4
+        right = max([*at, *([ridge] if ridge else [])]) * 4
+        if rate:
+            end = ridge or right
+            ax.plot([left, end], [left * rate / 1e9, end * rate / 1e9], color="0.3")
+        if most:
+            ax.plot([ridge or left, right], [most / 1e9] * 2, color="0.3")
     _legend(ax)
     return ax
