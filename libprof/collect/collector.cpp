@@ -101,6 +101,7 @@ void Collector::on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call) {
     return;
   }
   if (metrics_) metrics_->driver_call(id, call);
+  if (counter_) counter_->driver_call(id, call);
   if (tracing_.serial() && is_graph_launch(id)) {
     tracing_.graph_launch(enters, metrics_ && metrics_->measures_a_range());
   }
@@ -196,12 +197,12 @@ void Collector::thread_main() {
     wait_ms = std::min<double>(wait_ms * flush_growth, driver_up ? flush_ms : starting_flush_ms);
     // Buffers that wait for the launcher are to be full ones.
     if (channel_.stalled()) continue;
-    buffers_.flush(0);
+    flush(0);
     for (const auto& each : by_context_) each->watch();
     if (!driver_up && contexts_.any_seen()) {
       driver_up = true;
       wait_ms = first_flush_ms;
-      record_device_attributes();
+      between_launches([this] { record_device_attributes(); });
     }
     send_statistics(false);
     if (Clock::now() < next_clocks) continue;
@@ -211,6 +212,17 @@ void Collector::thread_main() {
   }
 }
 
+template <class Calls>
+void Collector::between_launches(Calls&& calls) {
+  std::unique_lock<std::timed_mutex> between;
+  if (counter_) between = counter_->between_launches();
+  if (!counter_ || between) calls();
+}
+
+void Collector::flush(std::uint32_t flags) {
+  between_launches([&] { buffers_.flush(flags); });
+}
+
 bool Collector::listen(int timeout_ms) {
   if (channel_.stalled()) {
     const bool some = channel_.wait_to_send(timeout_ms);
@@ -218,6 +230,7 @@ bool Collector::listen(int timeout_ms) {
     return some;
   }
   if (metrics_) return metrics_->listen(timeout_ms);
+  if (counter_) return counter_->listen(timeout_ms);
   wire::Frame frame;
   if (!channel_.receive(frame, timeout_ms)) return false;
   const auto late = stream_.late_answer(frame);

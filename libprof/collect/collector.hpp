@@ -113,6 +113,11 @@ class Collector {
 
   // The own thread: flushes at intervals, fills what CUPTI gives no records for.
   void thread_main();
+  // Calls of CUPTI's and the driver's, but not while a launch is counted by itself: those it would
+  // wait for.
+  template <class Calls>
+  void between_launches(Calls&& calls);
+  void flush(std::uint32_t flags);
   // Waits for what the launcher says or takes, and minds it. false: nothing in this time.
   bool listen(int timeout_ms);
   void look_for_driver();
@@ -141,7 +146,9 @@ class Collector {
   Tracing tracing_{cupti_, stream_, buffers_, contexts_};
   std::unique_ptr<RangeProfiler> metrics_;  // null: none are wanted, or none can be had
   std::vector<std::unique_ptr<ContextCollector>> by_context_;
-  PcSampler* serialized_sampler_ = nullptr;  // in by_context_; null: none that serializes
+  // In by_context_; null: there is none.
+  PcSampler* serialized_sampler_ = nullptr;
+  SassCounter* counter_ = nullptr;  // of launches by themselves
 
   std::unique_ptr<MemoryTracker> tracker_;  // once it was wanted
   MemoryTracker* memory_ = nullptr;         // null: not wanted in this trace

@@ -78,8 +78,8 @@ bool Collector::set_up(const char* socket_path) {
   prepare_memory_tracking();
   subscription_.want({.modules = tracing_.wants(schema::Module::info.id) || memory_,
                       .module_ends = !by_context_.empty(),
-                      .graph_launches = tracing_.serial() || metrics_,
-                      .captures = metrics_ != nullptr,
+                      .graph_launches = tracing_.serial() || metrics_ || counter_,
+                      .captures = metrics_ || counter_,
                       .nvtx_ranges = metrics_ && metrics_->wants_nvtx(),
                       .memory_calls = memory_ != nullptr});
   subscription_.enable(contexts_.any_seen());
@@ -111,9 +111,9 @@ void Collector::end() noexcept {
     if (!running()) return;
     if (memory_) memory_->finish();
     finish_driver_work(leave_patience);
-    buffers_.flush(0);
+    flush(0);
     tracing_.end();
-    buffers_.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     send_statistics(true);
     stream_.clock(wire::Clock::Moment::last, cupti_.cuptiGetTimestamp);
     // Without this the launcher waits for the end of the process.
@@ -191,11 +191,15 @@ void Collector::prepare_sass_metrics() {
   if (!cupti_.has_sass_metrics()) {
     return stream_.tell("warning", "no SASS metrics: " + cupti_.path + " has none");
   }
+  auto launches = ChosenLaunches::wanted(config_);
+  if (!launches && !config_.text("sass_launches").empty()) return;
   load_perfworks(cupti_);
   look_for_driver();
-  by_context_.push_back(std::make_unique<SassCounter>(
-      cupti_, channel_, std::move(*wanted),
-      [this](std::string_view text) { stream_.tell("warning", text); }));
+  auto counter = std::make_unique<SassCounter>(
+      cupti_, channel_, std::move(*wanted), std::move(launches),
+      [this](std::string_view text) { stream_.tell("warning", text); });
+  if (counter->by_launch()) counter_ = counter.get();
+  by_context_.push_back(std::move(counter));
 }
 
 void Collector::prepare_memory_tracking() {
@@ -277,7 +281,7 @@ void Collector::at_exit() {
   if (!running()) return;
   if (exiting_.exchange(true)) {
     if (memory_) memory_->finish();
-    return buffers_.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    return flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   }
   tracing_.process_ends();
   if (memory_) memory_->finish();
@@ -286,7 +290,7 @@ void Collector::at_exit() {
   if (finish_driver_work(exit_patience)) {
     for (const auto& each : by_context_) each->finish();
   }
-  buffers_.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   send_statistics(true);
   stream_.clock(wire::Clock::Moment::last, cupti_.cuptiGetTimestamp);
   stream_.goodbye();

@@ -107,24 +107,24 @@ class CollectorOf : public ContextCollector {
     return contexts;
   }
 
+  // Null: it is not in here, or has ended. Any thread.
+  Context* find(CUcontext handle) const {
+    const std::lock_guard lock(contexts_mutex_);
+    for (const auto& context : contexts_) {
+      if (context->handle == handle && !context->ended.load()) return context.get();
+    }
+    return nullptr;
+  }
+
+  static constexpr std::chrono::milliseconds patience{1000};
   CheckedApi& cupti_;
   std::timed_mutex calls_;  // held while CUPTI is called
 
  private:
-  static constexpr std::chrono::milliseconds patience{1000};
-
   void end_or_tell(Context& context) {
     const bool waiting = context.state == Context::State::waiting;
     if (waiting && !context.not_yet.empty()) return refuse(context, context.not_yet);
     end(context);
-  }
-
-  // Null: it is not in here, or has ended.
-  Context* find(CUcontext handle) const {
-    for (Context* const context : all()) {
-      if (context->handle == handle && !context->ended.load()) return context;
-    }
-    return nullptr;
   }
 
   mutable std::mutex contexts_mutex_;  // held for no call of CUPTI's

@@ -22,6 +22,15 @@ std::uint32_t device_of(CheckedApi& cupti, CUcontext context) {
   return device;
 }
 
+std::uint32_t stream_id(CheckedApi& cupti, CUcontext context, const Launch& launch) {
+  std::uint32_t stream = 0;
+  if (cupti.cuptiGetStreamIdEx) {
+    cupti.try_("cuptiGetStreamIdEx",
+               cupti.cuptiGetStreamIdEx(context, launch.stream, launch.per_thread_stream, &stream));
+  }
+  return stream;
+}
+
 std::string chip_of(CheckedApi& cupti, std::uint32_t device) {
   if (!cupti.cuptiDeviceGetChipName) return {};
   auto params =

@@ -8,12 +8,15 @@
 #include <string>
 
 #include "libprof/collect/checked_api.hpp"
+#include "libprof/collect/launch.hpp"
 
 namespace gpuprof::collect {
 
 // 0 where CUPTI does not say.
 std::uint32_t id_of(CheckedApi& cupti, CUcontext context);
 std::uint32_t device_of(CheckedApi& cupti, CUcontext context);
+// Of the stream of a launch.
+std::uint32_t stream_id(CheckedApi& cupti, CUcontext context, const Launch& launch);
 // Empty: not known.
 std::string chip_of(CheckedApi& cupti, std::uint32_t device);
 

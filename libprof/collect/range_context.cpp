@@ -63,13 +63,7 @@ void RangeContext::launched() {
 }
 
 std::uint32_t RangeContext::stream_id(const Launch& launch) {
-  CheckedApi& cupti = measuring_.cupti;
-  std::uint32_t stream = 0;
-  if (cupti.cuptiGetStreamIdEx) {
-    cupti.try_("cuptiGetStreamIdEx",
-               cupti.cuptiGetStreamIdEx(handle, launch.stream, launch.per_thread_stream, &stream));
-  }
-  return stream;
+  return collect::stream_id(measuring_.cupti, handle, launch);
 }
 
 std::int64_t RangeContext::cupti_now() {

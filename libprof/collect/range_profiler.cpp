@@ -86,26 +86,17 @@ void RangeProfiler::finish() {
 // --- launches
 
 void RangeProfiler::driver_call(CUpti_CallbackId id, const CUpti_CallbackData& call) {
-  const Capture capture = capture_of(id);
-  if (capture != Capture::none) return capture_call(capture == Capture::begins, call);
+  if (captures_.take(id, call, [this] { suspend_all(); })) return;
   call.callbackSite == CUPTI_API_ENTER ? enter(id, call) : exit(call);
 }
 
-void RangeProfiler::capture_call(bool begins, const CUpti_CallbackData& call) {
-  const bool enters = call.callbackSite == CUPTI_API_ENTER;
-  // Neither Start nor Stop may come while a stream is captured: they would break the capture.
-  if (begins && enters) {
-    const std::shared_lock lock(contexts_mutex_);
-    for (const auto& context : contexts_) {
-      if (context->dead.load()) continue;
-      const std::unique_lock one(context->mutex, end_patience);
-      if (one) context->suspend();
-    }
-  }
-  if (enters == begins) captures_.fetch_add(begins ? 1 : -1);
-  if (begins && !enters &&
-      *static_cast<const CUresult*>(call.functionReturnValue) != CUDA_SUCCESS) {
-    captures_.fetch_sub(1);
+// Neither Start nor Stop may come while a stream is captured: they would break the capture.
+void RangeProfiler::suspend_all() {
+  const std::shared_lock lock(contexts_mutex_);
+  for (const auto& context : contexts_) {
+    if (context->dead.load()) continue;
+    const std::unique_lock one(context->mutex, end_patience);
+    if (one) context->suspend();
   }
 }
 
@@ -135,7 +126,7 @@ void RangeProfiler::enter(CUpti_CallbackId id, const CUpti_CallbackData& call) {
     return;
   }
   context.launched();
-  const bool captured = captures_.load(std::memory_order_relaxed) > 0;
+  const bool captured = captures_.any();
   if (captured && !off && !failed) counts.capture.fetch_add(1, std::memory_order_relaxed);
   if (captured) return;
   const Launch launch(id, call);
@@ -288,7 +279,7 @@ void RangeProfiler::watch() {
       const std::unique_lock one(context->mutex, std::try_to_lock);
       if (!one || context->dead.load()) continue;
       context->send_list();
-      if (captures_.load() == 0) context->send_old();
+      if (!captures_.any()) context->send_old();
       continue;
     }
     if (now_ns() - since < std::int64_t{measuring_.config.hang_ms} * 1'000'000) continue;

@@ -25,6 +25,7 @@
 #include <string_view>
 #include <vector>
 
+#include "libprof/collect/captures.hpp"
 #include "libprof/collect/launch_selection.hpp"
 #include "libprof/collect/questions.hpp"
 #include "libprof/collect/range_context.hpp"
@@ -75,7 +76,7 @@ class RangeProfiler {
   bool measure(RangeContext& context, const Launch& launch, std::uint32_t correlation);
   Decision decide(RangeContext& context, const Launch& launch, const Shape& shape);
 
-  void capture_call(bool begins, const CUpti_CallbackData& call);
+  void suspend_all();
 
   bool user_ranges() const { return measuring_.config.mode == wire::ReplayMode::range; }
   // All under ranges_mutex_ but join_range.
@@ -95,7 +96,7 @@ class RangeProfiler {
   OpenRanges ranges_;
   std::string range_name_;  // of the one that is measured
 
-  std::atomic<int> captures_{0};  // streams being captured
+  Captures captures_;
   std::atomic<bool> off_{false};  // nothing is measured any more
 };
 

@@ -30,11 +30,14 @@ std::optional<std::vector<std::string>> SassCounter::wanted(const wire::Fields& 
 }
 
 SassCounter::SassCounter(CheckedApi& cupti, Channel& channel, std::vector<std::string> metrics,
+                         std::optional<wire::CollectConfig> launches,
                          std::function<void(std::string_view)> tell)
-    : CollectorOf(cupti), channel_(channel), wanted_(std::move(metrics)), tell_(std::move(tell)) {}
+    : CollectorOf(cupti), channel_(channel), wanted_(std::move(metrics)), tell_(std::move(tell)) {
+  if (launches) chosen_.emplace(channel, std::move(*launches));
+}
 
 std::vector<wire::Statistic> SassCounter::statistics() const {
-  std::vector<wire::Statistic> all;
+  auto all = chosen_ ? chosen_->statistics() : std::vector<wire::Statistic>();
   const auto add = [&](schema::StatisticName name, const std::atomic<std::uint64_t>& count) {
     if (const std::uint64_t value = count.load()) all.push_back({"", name, value});
   };
@@ -53,14 +56,16 @@ void SassCounter::begin(Context& context) {
     return refuse(context, "the chip " + chip_of(cupti_, context.device) +
                                " has none of those that were asked for");
   }
-  if (result.code == CUPTI_SUCCESS) result = start(context, device);
+  if (result.code == CUPTI_SUCCESS) result = configure(context, device);
+  if (result.code == CUPTI_SUCCESS && !chosen_) result = enable(context);
   if (result.code != CUPTI_SUCCESS) {
     return refuse(context, why_refused(cupti_, result.function, result.code));
   }
-  context.state = State::counted;
+  if (chosen_) context.launches.emplace(context.device, context.id);
   wire::Encoder encoder;
   encode(encoder, wire::SassMetrics{context.id, context.device, device.metrics});
   channel_.send(wire::FrameType::sass_metrics, encoder);
+  context.state.store(State::counted);
 }
 
 SassCounter::Result SassCounter::find_metrics(const Context& context, Device& device) {
@@ -87,43 +92,51 @@ SassCounter::Result SassCounter::find_metrics(const Context& context, Device& de
   return {"", CUPTI_SUCCESS};
 }
 
-SassCounter::Result SassCounter::start(const Context& context, Device& device) {
-  if (!device.configured) {
-    std::vector<CUpti_SassMetrics_Config> configs;
-    for (const std::uint64_t id : device.ids) {
-      configs.push_back({id, CUPTI_SASS_METRICS_OUTPUT_GRANULARITY_GPU});
-    }
-    auto config = GPUPROF_PARAMS(CUpti_SassMetricsSetConfig_Params);
-    config.numOfMetricConfig = configs.size();
-    config.pConfigs = configs.data();
-    config.deviceIndex = context.device;
-    const CUptiResult result = cupti_.cuptiSassMetricsSetConfig(&config);
-    if (result != CUPTI_SUCCESS) return {"cuptiSassMetricsSetConfig", result};
-    device.configured = true;
+SassCounter::Result SassCounter::configure(const Context& context, Device& device) {
+  if (device.configured) return {"", CUPTI_SUCCESS};
+  std::vector<CUpti_SassMetrics_Config> configs;
+  for (const std::uint64_t id : device.ids) {
+    configs.push_back({id, CUPTI_SASS_METRICS_OUTPUT_GRANULARITY_GPU});
   }
-  auto enable = GPUPROF_PARAMS(CUpti_SassMetricsEnable_Params);
-  enable.ctx = context.handle;
+  auto config = GPUPROF_PARAMS(CUpti_SassMetricsSetConfig_Params);
+  config.numOfMetricConfig = configs.size();
+  config.pConfigs = configs.data();
+  config.deviceIndex = context.device;
+  const CUptiResult result = cupti_.cuptiSassMetricsSetConfig(&config);
+  device.configured = result == CUPTI_SUCCESS;
+  return {"cuptiSassMetricsSetConfig", result};
+}
+
+SassCounter::Result SassCounter::enable(Context& context) {
+  auto params = GPUPROF_PARAMS(CUpti_SassMetricsEnable_Params);
+  params.ctx = context.handle;
   // Only kernels that are launched are patched, each when it is launched first.
-  enable.enableLazyPatching = 1;
-  return {"cuptiSassMetricsEnable", cupti_.cuptiSassMetricsEnable(&enable)};
+  params.enableLazyPatching = 1;
+  const CUptiResult result = cupti_.cuptiSassMetricsEnable(&params);
+  context.enabled = result == CUPTI_SUCCESS;
+  return {"cuptiSassMetricsEnable", result};
+}
+
+void SassCounter::disable(Context& context) {
+  if (!std::exchange(context.enabled, false)) return;
+  auto params = GPUPROF_PARAMS(CUpti_SassMetricsDisable_Params);
+  params.ctx = context.handle;
+  if (cupti_.try_("cuptiSassMetricsDisable", cupti_.cuptiSassMetricsDisable(&params))) {
+    dropped_.fetch_add(params.numOfDroppedRecords);
+  }
 }
 
 void SassCounter::refuse(Context& context, const std::string& why) {
-  context.state = State::refused;
+  context.state.store(State::refused);
   if (!std::exchange(told_, true)) {
     tell_("no SASS metrics of " + context.in_words() + ": " + why);
   }
 }
 
 void SassCounter::end(Context& context) {
-  if (context.state != State::counted) return;
-  read(context);
-  context.state = State::refused;
-  auto disable = GPUPROF_PARAMS(CUpti_SassMetricsDisable_Params);
-  disable.ctx = context.handle;
-  if (cupti_.try_("cuptiSassMetricsDisable", cupti_.cuptiSassMetricsDisable(&disable))) {
-    dropped_.fetch_add(disable.numOfDroppedRecords);
-  }
+  if (context.state.exchange(State::refused) != State::counted) return;
+  read(context, 0, !chosen_);
+  disable(context);
   if (context.whole) {
     wire::Encoder encoder;
     encode(encoder, wire::SassValues{context.id, 0, {}, {}, {}});
@@ -144,8 +157,13 @@ void SassCounter::end(Context& context) {
 
 // --- reading
 
+// Of chosen launches all was read as they ended.
 void SassCounter::read(Context& context) {
-  if (context.state != State::counted) return;
+  if (!chosen_ && context.state.load() == State::counted) read(context, 0, true);
+}
+
+void SassCounter::read(Context& context, std::uint32_t correlation, bool keep) {
+  if (!context.enabled) return;
   const Device& device = devices_[context.device];
   auto there = GPUPROF_PARAMS(CUpti_SassMetricsGetDataProperties_Params);
   there.ctx = context.handle;
@@ -181,9 +199,9 @@ void SassCounter::read(Context& context) {
     }
     return;
   }
-  for (std::size_t i = 0; i < count; i += places_at_once) {
+  for (std::size_t i = 0; keep && i < count; i += places_at_once) {
     send(context, device, std::span(instructions).subspan(i, std::min(places_at_once, count - i)),
-         most);
+         most, correlation);
   }
   // CUPTI leaves the names to us, as its sample shows.
   std::set<const char*> names;
@@ -194,9 +212,13 @@ void SassCounter::read(Context& context) {
 }
 
 void SassCounter::send(const Context& context, const Device& device,
-                       std::span<const CUpti_SassMetrics_Data> instructions, std::size_t values) {
-  wire::SassValues sent{
-      .context = context.id, .correlation = 0, .functions = {}, .places = {}, .values = {}};
+                       std::span<const CUpti_SassMetrics_Data> instructions, std::size_t values,
+                       std::uint32_t correlation) {
+  wire::SassValues sent{.context = context.id,
+                        .correlation = correlation,
+                        .functions = {},
+                        .places = {},
+                        .values = {}};
   std::map<std::pair<std::uint64_t, std::string_view>, std::uint32_t> functions;
   for (const CUpti_SassMetrics_Data& instruction : instructions) {
     wire::SassPlace place{.function = 0,
@@ -230,6 +252,63 @@ void SassCounter::send(const Context& context, const Device& device,
   if (channel_.send(wire::FrameType::sass_values, encoder) == Channel::Sent::refused) {
     lost_.fetch_add(sent.places.size());
   }
+}
+
+// --- chosen launches
+
+void SassCounter::driver_call(CUpti_CallbackId id, const CUpti_CallbackData& call) {
+  if (chosen_->capture_call(id, call, [this] { return launching(); })) return;
+  call.callbackSite == CUPTI_API_ENTER ? launch_begins(id, call) : launch_ends(call);
+}
+
+void SassCounter::launch_begins(CUpti_CallbackId id, const CUpti_CallbackData& call) {
+  *call.correlationData = 0;
+  Context* const context = find(call.context);
+  if (!context || context->state.load() != State::counted) return;
+  const Launch launch(id, call);
+  const Hold hold = chosen_->begins(
+      *context->launches, launch, [&] { return stream_id(cupti_, context->handle, launch); },
+      [&] {
+        const std::unique_lock lock(calls_, patience);
+        if (!lock || context->state.load() != State::counted) return false;
+        const Result result = enable(*context);
+        if (result.code == CUPTI_SUCCESS) return true;
+        refuse(*context, why_refused(cupti_, result.function, result.code));
+        return false;
+      });
+  if (hold == Hold::nothing) return;
+  *call.correlationData = reinterpret_cast<std::uint64_t>(context) | (hold == Hold::alone ? 1 : 0);
+}
+
+void SassCounter::launch_ends(const CUpti_CallbackData& call) {
+  const std::uint64_t held = *call.correlationData;
+  if (held == 0) return;
+  auto* const context = reinterpret_cast<Context*>(held & ~std::uint64_t{1});
+  chosen_->ends(*context->launches, held & 1 ? Hold::alone : Hold::shared, [&](bool sound) {
+    const std::unique_lock lock(calls_, patience);
+    if (!lock) return refuse(*context, "CUPTI was busy with another context");
+    read(*context, call.correlationId, sound);
+    disable(*context);
+  });
+}
+
+bool SassCounter::listen(int timeout_ms) { return chosen_->listen(timeout_ms); }
+
+void SassCounter::watch() {
+  if (!chosen_) return;
+  const char* const kernel = chosen_->hanging(launching());
+  if (!kernel) return;
+  tell_("the launch of " + std::string(kernel) +
+        " whose instructions are counted does not come to its end, maybe because it waits for "
+        "another; no more are counted (--metrics-exclude leaves kernels out)");
+}
+
+std::vector<ChosenLaunches::Context*> SassCounter::launching() const {
+  std::vector<ChosenLaunches::Context*> found;
+  for (Context* const context : all()) {
+    if (context->state.load() == State::counted) found.push_back(&*context->launches);
+  }
+  return found;
 }
 
 }  // namespace gpuprof::collect

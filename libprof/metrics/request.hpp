@@ -18,6 +18,12 @@ struct Request {
   std::string invocations = {};
   std::uint64_t skip = 0;   // launches of the scope
   std::uint64_t count = 0;  // 0: all
+
+  // Whether not all launches are meant.
+  bool chooses() const {
+    return !devices.empty() || !contexts.empty() || !streams.empty() || !kernels.empty() ||
+           !invocations.empty() || skip > 0 || count > 0;
+  }
 };
 
 enum class Replay { application, multiplex, kernel, range };

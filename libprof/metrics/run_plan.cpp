@@ -188,17 +188,6 @@ const PlannedGroup* RunPlan::group(std::uint32_t id) const {
   return id >= 1 && id <= groups_.size() ? &groups_[id - 1] : nullptr;
 }
 
-std::vector<Selection::Scope> RunPlan::patterns() const {
-  std::vector<Selection::Scope> patterns;
-  for (const Request& scope : scopes_) {
-    patterns.push_back({.contexts = scope.contexts,
-                        .streams = scope.streams,
-                        .kernels = scope.kernels,
-                        .invocations = scope.invocations});
-  }
-  return patterns;
-}
-
 std::string RunPlan::text() const {
   std::string text;
   char line[256];
@@ -249,14 +238,7 @@ wire::CollectConfig RunPlan::config(std::size_t run, std::uint64_t launches) con
   config.ranges = options_.range.empty()  ? wire::NvtxRanges::none
                   : options_.range == "." ? wire::NvtxRanges::all
                                           : wire::NvtxRanges::some;
-  for (const Request& scope : scopes_) {
-    config.scopes.push_back({.devices = scope.devices,
-                             .contexts = !scope.contexts.empty(),
-                             .streams = !scope.streams.empty(),
-                             .invocations = !scope.invocations.empty(),
-                             .skip = scope.skip,
-                             .count = scope.count});
-  }
+  config.scopes = scopes_of(scopes_);
   const bool one_by_one =
       options_.replay == Replay::application || options_.replay == Replay::range;
   // Passes of one group need the same batch, and one may be of the first run.

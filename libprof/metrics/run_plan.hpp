@@ -44,8 +44,7 @@ class RunPlan {
   std::string text() const;
   // For the database.
   wire::Frame description() const;
-  // What the scopes are about.
-  std::vector<Selection::Scope> patterns() const;
+  std::vector<Selection::Scope> patterns() const { return Selection::patterns_of(scopes_); }
   // Null: there is none of this id.
   const PlannedGroup* group(std::uint32_t id) const;
   // What a process is told that has as many launches; 0: not known. All but what is of the process.

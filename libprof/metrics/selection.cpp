@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "libprof/base/demangler.hpp"
-#include "libprof/wire/measures.hpp"
 
 namespace gpuprof::metrics {
 namespace {
@@ -14,9 +13,33 @@ std::unique_ptr<Pattern> pattern_of(const std::string& text) {
 
 }  // namespace
 
+std::vector<wire::CollectScope> scopes_of(const std::vector<Request>& requests) {
+  std::vector<wire::CollectScope> scopes;
+  for (const Request& request : requests) {
+    scopes.push_back({.devices = request.devices,
+                      .contexts = !request.contexts.empty(),
+                      .streams = !request.streams.empty(),
+                      .invocations = !request.invocations.empty(),
+                      .skip = request.skip,
+                      .count = request.count});
+  }
+  return scopes;
+}
+
 struct Selection::Patterns {
   std::unique_ptr<Pattern> contexts, streams, kernels, invocations;  // null: all
 };
+
+std::vector<Selection::Scope> Selection::patterns_of(const std::vector<Request>& requests) {
+  std::vector<Scope> patterns;
+  for (const Request& request : requests) {
+    patterns.push_back({.contexts = request.contexts,
+                        .streams = request.streams,
+                        .kernels = request.kernels,
+                        .invocations = request.invocations});
+  }
+  return patterns;
+}
 
 Selection::Selection(const std::vector<Scope>& scopes, const std::string& left_out,
                      const std::string& ranges)

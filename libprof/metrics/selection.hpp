@@ -12,9 +12,14 @@
 #include <vector>
 
 #include "libprof/base/pattern.hpp"
+#include "libprof/metrics/request.hpp"
 #include "libprof/wire/codec.hpp"
+#include "libprof/wire/measures.hpp"
 
 namespace gpuprof::metrics {
+
+// What collectors know of scopes themselves.
+std::vector<wire::CollectScope> scopes_of(const std::vector<Request>& requests);
 
 // Any thread.
 class Selection {
@@ -26,6 +31,7 @@ class Selection {
     std::string kernels = {};  // searched in readable names
     std::string invocations = {};
   };
+  static std::vector<Scope> patterns_of(const std::vector<Request>& requests);
   // `left_out`: kernels never to be measured; empty: none. `ranges`: of NVTX.
   Selection(const std::vector<Scope>& scopes, const std::string& left_out,
             const std::string& ranges);

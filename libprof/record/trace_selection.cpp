@@ -51,10 +51,7 @@ std::set<Group> chosen_groups(const TraceOptions& options) {
   if (options.dependencies) chosen.insert(Group::cuda_event);
   if (options.api == ApiTrace::none) chosen.erase(Group::api);
   if (!chosen.contains(Group::api)) chosen.erase(Group::queries);
-  if (options.only_calls) {
-    std::erase_if(chosen,
-                  [](Group group) { return group != Group::api && group != Group::queries; });
-  }
+  if (options.counts_instructions) chosen.erase(Group::gpu);
   chosen.insert(Group::topology);
   return chosen;
 }

@@ -20,9 +20,9 @@ struct TraceOptions {
   bool all_calls = false;     // who asks for a report of the calls wants to see them all
   bool dependencies = false;  // a report of them is asked for
   bool modules = false;       // what PC samples are of
-  // What instructions do is counted. Beside what is traced by default CUPTI (13.5, H200) counts
-  // nothing, and where kernels are traced one at a time it hangs in a launch sooner or later.
-  bool only_calls = false;
+  // What instructions do is counted. CUPTI (13.5, H200) counts nothing beside CONCURRENT_KERNEL,
+  // nor beside MEMCPY and MEMSET without KERNEL; beside KERNEL a launch hangs sooner or later.
+  bool counts_instructions = false;
   bool memory = false;  // all there is to know of allocations
 };
 

@@ -178,6 +178,13 @@ void encode(Encoder& encoder, const CollectConfig& config) {
   }
 }
 
+std::string packed(const CollectConfig& config) {
+  Encoder encoder;
+  encode(encoder, config);
+  const auto bytes = encoder.bytes();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 std::optional<CollectConfig> decode_collect_config(std::span<const std::byte> payload) {
   Decoder decoder(payload);
   CollectConfig config;

@@ -122,6 +122,8 @@ struct CollectConfig {
 };
 
 void encode(Encoder& encoder, const CollectConfig& config);
+// The same as a field of a configuration.
+std::string packed(const CollectConfig& config);
 std::optional<CollectConfig> decode_collect_config(std::span<const std::byte> payload);
 
 }  // namespace gpuprof::wire

@@ -2,6 +2,7 @@
 # ctest-labels: tsan
 """SASS metrics with stand-ins: counts are exact, lines come from cubins, what fails is told."""
 
+import collections
 import json
 import pathlib
 import re
@@ -48,8 +49,8 @@ PER_PAIR = {
 
 
 class SassMetricsTest(FakeTest):
-    def count(self, *target, analyses=ALL, options=(), check=0, **more):
-        options = ("--source-level-analysis", analyses, *options)
+    def count(self, *target, analyses=ALL, options=(), choice=(), check=0, **more):
+        options = (*choice, "--source-level-analysis", analyses, *options)
         run = self.profile(*target, options=options, check=check, **more)
         return run, self.database()
 
@@ -78,7 +79,7 @@ class Counts(SassMetricsTest):
         self.assertEqual(self.values(database), self.expected(50))
         self.assertEqual(self.launches(database), 50)
         self.assertEqual(database.count("CONCURRENT_KERNEL") + database.count("KERNEL"), 0)
-        self.assertIn("nothing but API calls is traced", run.stderr)
+        self.assertIn("kernels and copies are not traced", run.stderr)
         self.assertEqual(self.statistic(database, "sass_instructions"), len(PER_PAIR))
         self.assertEqual(
             database.rows(f"""
@@ -205,6 +206,140 @@ class Counts(SassMetricsTest):
             SELECT function, sum(value) FROM sass_metrics WHERE metric = 'inst_executed_op_branch'
             GROUP BY function""")
         self.assertEqual(dict(counted), dict.fromkeys(("first", "second", "third"), 2 * PAIRS * 3))
+
+
+class ByLaunch(SassMetricsTest):
+    # Pairs of warps in the launches of the program `shapes`, of each kernel in turn.
+    COPY, SAXPY = [16, 400, 16], [64, 33, 0]
+
+    def count_each(self, *target, choice=("--kernels", "."), **more):
+        return self.count(*target, options=("-f",), choice=choice, **more)
+
+    def ids(self, database):
+        """Correlation ids of launches, in order."""
+        return [
+            correlation
+            for (correlation,) in database.rows("""
+                SELECT correlation_id FROM api_calls WHERE name LIKE '%Launch%Kernel%'
+                GROUP BY 1 ORDER BY 1""")
+        ]
+
+    def by_launch(self, database):
+        """(correlation id, mangled name) to (pc, metric, value), in order."""
+        launches = {}
+        for correlation, name, *value in database.rows("""
+                SELECT correlation_id, mangled_name, pc, metric, value FROM sass_metrics
+                ORDER BY correlation_id, pc, metric"""):
+            launches.setdefault((correlation, name), []).append(tuple(value))
+        return launches
+
+    def assert_counted(self, database, wanted):
+        """Of these launches and no others all that each did: id, mangled name, pairs of warps."""
+        self.assertEqual(
+            self.by_launch(database),
+            {
+                (correlation, name): [
+                    (pc, metric, values[metric] * pairs)
+                    for pc, values in PER_PAIR.items()
+                    for metric in sorted(values)
+                ]
+                for correlation, name, pairs in wanted
+                if pairs > 0
+            },
+        )
+
+    def shapes(self, database):
+        ids = self.ids(database)
+        self.assertEqual(len(ids), 24)
+        copies = zip(ids[0::2], ["_Z4copyPKfPf"] * 12, self.COPY * 4)
+        saxpy = zip(ids[1::2], ["_Z5saxpyfPKfPf"] * 12, self.SAXPY * 4)
+        return list(copies), list(saxpy)
+
+    def test_all(self):
+        run, database = self.count_each("shapes", 24)
+        self.assertIn("nothing lost", run.stderr)
+        copies, saxpy = self.shapes(database)
+        self.assert_counted(database, copies + saxpy)
+        self.assertEqual(
+            database.rows(f"SELECT DISTINCT correlationId FROM {PREFIX}BRANCH ORDER BY 1"),
+            sorted((launch[0],) for launch in copies + saxpy if launch[2] > 0),
+        )
+
+    def test_by_name_with_skip_and_count(self):
+        choice = ("--kernels", "copy", "--launch-skip", 2, "--launch-count", 3)
+        _, database = self.count_each("shapes", 24, choice=choice)
+        self.assert_counted(database, self.shapes(database)[0][2:5])
+
+    def test_several_choices(self):
+        choice = ("--kernels", "copy", "--launch-count", 2, "-a", "branch",
+                  "--kernels", "1:8:saxpy:2", "--launch-count", 0)  # fmt: skip
+        _, database = self.count_each("shapes", 24, choice=choice)
+        copies, saxpy = self.shapes(database)
+        self.assert_counted(database, copies[:2] + saxpy[3:6])
+
+    def test_threads(self):
+        """Each launch has its context to itself."""
+        _, database = self.count_each("threads", 4, 50, choice=("--kernels", "kernel_[02]"))
+        launches = list(self.by_launch(database))
+        names = collections.Counter(name for _, name in launches)
+        self.assertEqual(names, {"thread_kernel_0": 50, "thread_kernel_2": 50})
+        self.assertLess({correlation for correlation, _ in launches}, set(self.ids(database)))
+        self.assert_counted(database, [(*launch, PAIRS) for launch in launches])
+
+    def test_modules_that_come_and_go(self):
+        _, database = self.count_each("modules", "first", 20, "unload")
+        self.assert_counted(database, [(one, "first", PAIRS) for one in self.ids(database)])
+
+    def test_several_contexts(self):
+        _, database = self.count_each("contexts")
+        launches = list(self.by_launch(database))
+        self.assertEqual([correlation for correlation, _ in launches], self.ids(database))
+        self.assert_counted(database, [(*launch, PAIRS) for launch in launches])
+
+    def test_graphs_and_captures(self):
+        run, database = self.count_each("capture")
+        self.assertGreater(self.statistic(database, "metrics_skipped_graph"), 0)
+        self.assertGreater(self.statistic(database, "metrics_skipped_capture"), 0)
+        self.assertIn("instructions were not counted", run.stderr)
+
+    def test_what_may_hang_is_left_out(self):
+        _, database = self.count_each("cooperative", 3)
+        self.assertEqual(self.statistic(database, "metrics_skipped_excluded"), 3 * 3)
+        choice = ("--metrics-exclude", "copy", "--kernels", ".")
+        _, database = self.count_each("shapes", 24, choice=choice)
+        self.assertEqual(self.statistic(database, "metrics_skipped_excluded"), 12)
+        self.assert_counted(database, self.shapes(database)[1])
+
+    def test_a_launch_that_hangs(self):
+        run, database = self.count_each(
+            "shapes", 24, choice=("--hang-timeout", 1, "--kernels", "."),
+            FAKE_CUPTI_HANG="_Z5saxpyfPKfPf:3",
+        )  # fmt: skip
+        self.assertEqual(run.stderr.count("does not come to its end"), 1, run.stderr)
+        self.assertIn("--metrics-exclude", run.stderr)
+        self.assertEqual(len(self.ids(database)), 24)
+        self.assertLess(len(self.by_launch(database)), 20)
+
+    def test_refused(self):
+        run, database = self.count_each("shapes", 24, FAKE_CUPTI_FAIL="cuptiSassMetricsEnable=35")
+        self.assertEqual(run.stderr.count("NVreg_RestrictProfilingToAdminUsers"), 1, run.stderr)
+        self.assertEqual(len(self.ids(database)), 24)
+        self.assertEqual(self.by_launch(database), {})
+
+    def test_reading_that_fails(self):
+        run, database = self.count_each(
+            "shapes", 24, FAKE_CUPTI_FAIL="cuptiSassMetricsFlushData=999"
+        )
+        self.assertIn("cuptiSassMetricsFlushData: CUPTI_ERROR_UNKNOWN", run.stderr)
+        self.assertEqual(len(self.ids(database)), 24)
+        self.assertEqual(self.statistic(database, "sass_contexts_lost"), 1)
+
+    def test_a_target_that_dies(self):
+        """What was counted of launches before is there."""
+        _, database = self.count_each("die", "sigkill", 100, check=None)
+        counted = {correlation for correlation, _ in self.by_launch(database)}
+        self.assertGreater(len(counted), 0)
+        self.assertLessEqual(counted, set(self.ids(database)))
 
 
 class Trouble(SassMetricsTest):

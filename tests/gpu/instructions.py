@@ -13,9 +13,9 @@ ALL = "global_access,shared_access,branch,instruction_execution"
 PREFIX = "CUPTI_ACTIVITY_KIND_"
 
 
-def count(c, command, stdout=True):
+def count(c, command, *choice, stdout=True):
     with MEASURING:
-        database = c.gpuprof(command, "--source-level-analysis", ALL, stdout=stdout)
+        database = c.gpuprof(command, *choice, "--source-level-analysis", ALL, stdout=stdout)
     told = [line for line in database.outcome.stderr.splitlines() if "SASS" in line]
     if told and not database.one("SELECT count(*) FROM SASS_METRIC"):
         raise Skipped(told[0])
@@ -155,13 +155,78 @@ def instructions_of_many_launches(c):
         ([c.example("small_launches"), str(launches)], "tiny", 32 * (1000 + launches)),
         ([c.example("nvrtc"), str(launches)], "compiled_at_run_time", 1024 * launches),
     ):
-        database = count(c, command)
+        database = count(c, command, stdout=False)  # it prints times
         c.sound(database)
         counts = database.rows(
             """SELECT DISTINCT short_name, value FROM sass_metrics
                WHERE metric = 'thread_inst_executed'"""
         )
         c.equal(counts, [(name, threads)], "threads that executed each instruction")
+
+
+LAUNCH_CALLS = """SELECT count(DISTINCT correlation_id) FROM api_calls
+                  WHERE name LIKE 'cudaLaunch%' OR name LIKE 'cuLaunch%'"""
+
+
+@check
+def instructions_by_launch(c):
+    """Each launch by itself: the same each time, together what all have."""
+    command = [c.example("count_lines"), str(LAUNCHES)]
+    together = count(c, command)
+    database = count(c, command, "--kernels", ".")
+    c.sound(database)
+    launches = database.counts(
+        """SELECT short_name, count(DISTINCT correlation_id) FROM sass_metrics
+           WHERE correlation_id IN (SELECT correlation_id FROM api_calls) GROUP BY 1"""
+    )
+    c.equal(set(launches.values()), {LAUNCHES}, "launches that were counted")
+    c.equal(sum(launches.values()), database.one(LAUNCH_CALLS), "launches")
+    # Which addresses the atomics go to depends on what they find there.
+    same = "metric NOT LIKE 'sectors%' OR short_name NOT IN ('divergent', 'convergent')"
+    values = f"""SELECT short_name || ' ' || pc || ' ' || metric, sum(value) FROM sass_metrics
+                 WHERE {same} GROUP BY 1"""
+    c.equal(database.counts(values), together.counts(values), "sums")
+    unlike = f"""SELECT short_name, pc, metric, group_concat(value) FROM sass_metrics
+                 WHERE {same} GROUP BY 1, 2, 3 HAVING min(value) <> max(value) LIMIT 3"""
+    c.equal(database.rows(unlike), [], "instructions that differ between launches")
+
+
+@check
+def instructions_of_chosen_launches(c):
+    """Three of many launches, of which the others go on without waiting; and all of them."""
+    launches = 20_000
+    for command, name, threads in (
+        ([c.example("small_launches"), str(launches)], "tiny", 32),
+        ([c.example("nvrtc"), str(launches)], "compiled_at_run_time", 1024),
+    ):
+        for choice, wanted in (
+            (("--kernels", name, "--launch-skip", "5000", "--launch-count", "3"), 3),
+            (("--kernels", name), None),
+        ):
+            database = count(c, command, *choice, stdout=False)
+            c.sound(database)
+            calls = database.one(LAUNCH_CALLS)
+            c.expect(calls >= launches, f"{calls} launches")
+            c.equal(
+                database.rows(
+                    """SELECT count(DISTINCT correlation_id), min(value), max(value)
+                       FROM sass_metrics WHERE metric = 'thread_inst_executed'"""
+                ),
+                [(wanted or calls, threads, threads)],
+                f"launches of {name} that were counted",
+            )
+
+
+@check
+def instructions_of_chosen_kernels_of_torch(c):
+    command = [python(c, "torch"), EXAMPLES / "train.py", "--steps", "20"]
+    database = count(c, command, "--kernels", "gemm", stdout=False)
+    c.sound(database)
+    traced = c.gpuprof(command, stdout=False)
+    counted = database.one("SELECT count(DISTINCT correlation_id) FROM sass_metrics")
+    kernels = traced.one("SELECT count(*) FROM kernels WHERE name LIKE '%gemm%'")
+    c.equal(counted, kernels, "launches that were counted")
+    c.seen["counted"] = counted
 
 
 @check

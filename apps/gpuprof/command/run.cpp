@@ -191,6 +191,7 @@ launch::Listener::Options Recording::listener_options(const record::TraceSelecti
         log_.say_of(process, text);
       }};
   if (metrics_) listen_for_metrics(listening, *metrics_, notices_);
+  listen_for_launches(listening, options_);
   return listening;
 }
 
@@ -209,10 +210,10 @@ void Recording::start() {
   for (const Option* option : options_.without_effect) {
     if (!options_.quiet) log_.say("--" + option->name + ": " + remark(*option));
   }
-  if (options_.trace.only_calls && !options_.quiet) {
+  if (options_.trace.counts_instructions && !options_.quiet) {
     log_.say(
-        "what instructions do is counted, so nothing but API calls is traced: "
-        "beside more CUPTI counts nothing, or hangs");
+        "what instructions do is counted, so kernels and copies are not traced: beside them CUPTI "
+        "counts nothing, or hangs");
   }
   if (sampling_) {
     run_->begin();

@@ -59,7 +59,8 @@ struct PcSamplingOptions {
 
 // What is counted by instruction.
 struct SassOptions {
-  std::vector<std::string> metrics;  // CUPTI's names; empty: nothing
+  std::vector<std::string> metrics;     // CUPTI's names; empty: nothing
+  std::vector<MetricRequest> launches;  // counted by themselves; empty: all are, together
 };
 
 // Where defaults come from.

@@ -43,9 +43,14 @@ void turn_on(Options& options, const schema::SourceAnalysis& analysis) {
       }
     }
   };
-  options.trace.modules = options.trace.only_calls = true;
+  options.trace.modules = options.trace.counts_instructions = true;
   count(schema::sass::every);
   count(analysis.metrics);
+}
+
+// Those that were chosen before, each by itself.
+void count_launches(Options& options) {
+  if (options.metrics.scope.chooses()) options.sass.launches.push_back(options.metrics.scope);
 }
 
 // nvprof's way to ask for either.
@@ -61,6 +66,7 @@ std::optional<Refusal> set_analysis(Options& options, const std::string& value) 
       return Refusal{.takes = names_of_analyses()};
     }
   }
+  if (!options.sass.metrics.empty()) count_launches(options);
   return {};
 }
 
@@ -74,6 +80,7 @@ void turn_pc_sampling_on(Options& options) {
 void turn_sass_metrics_on(Options& options) {
   if (!options.sass.metrics.empty()) return;
   for (const schema::SourceAnalysis& analysis : schema::source_analyses) turn_on(options, analysis);
+  count_launches(options);
 }
 
 std::vector<Option> pc_sampling_options() {
@@ -117,11 +124,13 @@ std::vector<Option> pc_sampling_options() {
        .letter = 'a',
        .argument = "LIST",
        .group = G::collect,
-       .help = "Count what each instruction does: global_access, shared_access, branch, "
-               "instruction_execution\nCUPTI puts code beside the kernels' own, which makes them "
-               "slower, and they run one at a time. All kernels are counted, whatever --kernels "
-               "says. Needs the same rights as "
-               "--metrics. pc_sampling: as --pc-sampling.",
+       .help =
+           "Count what each instruction does: global_access, shared_access, branch, "
+           "instruction_execution\nCUPTI puts code beside the kernels' own, which makes them "
+           "slower; kernels and copies are not traced beside. All launches are counted together; "
+           "behind --kernels, --launch-skip or --launch-count (as for --metrics; --kernels . is "
+           "all) each chosen one by itself, while others wait. Needs the same rights as "
+           "--metrics. pc_sampling: as --pc-sampling.",
        .not_with_import = true,
        .set = set_analysis},
   };

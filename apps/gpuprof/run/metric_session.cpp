@@ -105,12 +105,8 @@ wire::Fields MetricSession::config_for(std::uint32_t stream, const wire::Fields&
   config.images = folder_ / std::to_string(place.process);
   std::error_code ignored;
   std::filesystem::create_directory(config.images, ignored);
-  wire::Encoder encoder;
-  encode(encoder, config);
-  const auto bytes = encoder.bytes();
   wire::Fields fields;
-  fields.set("metrics",
-             std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  fields.set("metrics", wire::packed(config));
   return fields;
 }
 

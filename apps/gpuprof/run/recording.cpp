@@ -2,12 +2,15 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <utility>
 
 #include "apps/gpuprof/option/given_names.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/launch/installation.hpp"
+#include "libprof/metrics/selection.hpp"
+#include "libprof/wire/measures.hpp"
 
 namespace gpuprof::app {
 
@@ -19,6 +22,25 @@ std::string collector_library() {
         "this gpuprof was built without CUPTI's headers; run scripts/setup and build again");
   }
   return path.string();
+}
+
+namespace {
+
+// Null: none are counted by themselves.
+std::shared_ptr<const metrics::Selection> chosen_launches(const Options& options) {
+  if (options.sass.launches.empty()) return nullptr;
+  return std::make_shared<const metrics::Selection>(
+      metrics::Selection::patterns_of(options.sass.launches), options.metrics.left_out, "");
+}
+
+}  // namespace
+
+void listen_for_launches(launch::Listener::Options& listening, const Options& options) {
+  const auto chosen = chosen_launches(options);
+  if (!chosen) return;
+  listening.question = [chosen](const wire::Fields& question, launch::Listener::Reply reply) {
+    metrics::Selection::answer(chosen, question, std::move(reply));
+  };
 }
 
 wire::Fields collector_config(const Options& options, const record::TraceSelection& selection,
@@ -43,6 +65,15 @@ wire::Fields collector_config(const Options& options, const record::TraceSelecti
     config.set("pc_buffer_mb", std::int64_t{options.pc_sampling.buffer_mb});
   }
   if (!options.sass.metrics.empty()) config.set("sass_metrics", joined(options.sass.metrics, ","));
+  if (const auto chosen = chosen_launches(options)) {
+    wire::CollectConfig launches;
+    launches.mode = wire::ReplayMode::kernel;  // what hangs where it runs alone is left out
+    launches.batch = 1;
+    launches.hang_ms = static_cast<std::uint32_t>(options.metrics.hang_seconds) * 1000;
+    launches.names_matter = chosen->names_matter();
+    launches.scopes = metrics::scopes_of(options.sass.launches);
+    config.set("sass_launches", wire::packed(launches));
+  }
   if (options.slots > 0) config.set("slots", static_cast<std::int64_t>(options.slots));
   return config;
 }

@@ -9,6 +9,7 @@
 #include "apps/gpuprof/option/command_line.hpp"
 #include "apps/gpuprof/run/log.hpp"
 #include "libprof/launch/end_requests.hpp"
+#include "libprof/launch/listener.hpp"
 #include "libprof/record/loading_thread.hpp"
 #include "libprof/record/recorder.hpp"
 #include "libprof/record/run_info.hpp"
@@ -23,6 +24,9 @@ std::string collector_library();
 // What a collector is told. `cupti`: the copies to try, one a line.
 wire::Fields collector_config(const Options& options, const record::TraceSelection& selection,
                               const std::string& cupti);
+
+// Answers which launches are counted by themselves, where some are.
+void listen_for_launches(launch::Listener::Options& listening, const Options& options);
 
 record::Recorder::Options recorder_options(const Options& options, const std::string& output,
                                            Log& log, const launch::EndRequests& ends,

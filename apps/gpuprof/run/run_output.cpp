@@ -70,7 +70,7 @@ std::string launches_passed_over(Recorder& recorder) {
       {"metrics_skipped_graph", "CUDA graphs"},
       {"metrics_skipped_capture", "captured into graphs"},
       {"metrics_skipped_excluded", "left out because they may wait for others"},
-      {"metrics_skipped_failed", "after measuring had failed"},
+      {"metrics_skipped_failed", "where measuring had failed"},
       {"metrics_skipped_unanswered", "before it was known whether they are meant"},
   };
   std::string text;
@@ -101,6 +101,11 @@ void print_metrics(const MetricSession& metrics, Recorder& recorder, Log& log) {
   log.say(text);
 }
 
+void print_not_counted(Recorder& recorder, Log& log) {
+  const std::string others = launches_passed_over(recorder);
+  if (!others.empty()) log.say("launches whose instructions were not counted: " + others);
+}
+
 // Why the program may have failed, and whose the memory was.
 void print_out_of_memory(Recorder& recorder, Log& log) {
   for (store::Loader* loader : recorder.loaders()) {
@@ -122,6 +127,9 @@ void print_results(const Results& results, const Options& options, Log& log) {
     if (!quiet) print_unavailable(results.recorder, log, options);
     if (options.trace.memory && !quiet) print_out_of_memory(results.recorder, log);
     if (results.metrics && !quiet) print_metrics(*results.metrics, results.recorder, log);
+    if (!options.sass.launches.empty() && !quiet) {
+      print_not_counted(results.recorder, log);
+    }
     if (results.report) print_run(results.recorder, log, options, results.target.process);
   } else if (const std::size_t cut = results.run.processes_cut_off(); cut > 0) {
     if (!quiet) log.say("no CUDA activity was captured: " + record::cut_off(cut));

@@ -104,6 +104,27 @@ State& state() {
   return *it;
 }
 
+// Under the mutex. Whether anything counts it.
+bool count(const Work& work) {
+  bool counted = false;
+  for (auto& [context, counter] : state().contexts) {
+    if (!counter.enabled || counter.id != work.context) continue;
+    counted = true;
+    std::uint64_t blocks = 1;
+    std::uint64_t threads = 1;
+    for (int i = 0; i < 3; ++i) {
+      blocks *= work.launch.grid[i];
+      threads *= work.launch.block[i];
+    }
+    const std::uint64_t pairs = blocks * threads / 64;
+    const std::uint64_t cubin = sum_of_function(work.name);
+    for (const Count& count : counts) {
+      counter.waiting[{cubin, work.name, count.offset}][count.metric] += count.value * pairs;
+    }
+  }
+  return counted;
+}
+
 }  // namespace
 
 namespace fake {
@@ -130,26 +151,16 @@ void sass_module_unloaded(void* context) {
 }
 
 void count_instructions(const Work& work) {
-  // As on an H200 with CUPTI 13.5, which hangs beside KERNEL.
-  for (const CUpti_ActivityKind kind : {CUPTI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-                                        CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL}) {
-    if (wants(kind)) return;
+  // As on an H200 with CUPTI 13.5. Beside KERNEL many launches without a wait between would hang.
+  const bool copies = wants(CUPTI_ACTIVITY_KIND_MEMCPY) || wants(CUPTI_ACTIVITY_KIND_MEMSET);
+  if (wants(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) return;
+  if (copies && !wants(CUPTI_ACTIVITY_KIND_KERNEL)) return;
+  bool counted = false;
+  {
+    const std::lock_guard lock(state().mutex);
+    counted = count(work);
   }
-  const std::lock_guard lock(state().mutex);
-  for (auto& [context, counter] : state().contexts) {
-    if (!counter.enabled || counter.id != work.context) continue;
-    std::uint64_t blocks = 1;
-    std::uint64_t threads = 1;
-    for (int i = 0; i < 3; ++i) {
-      blocks *= work.launch.grid[i];
-      threads *= work.launch.block[i];
-    }
-    const std::uint64_t pairs = blocks * threads / 64;
-    const std::uint64_t cubin = sum_of_function(work.name);
-    for (const Count& count : counts) {
-      counter.waiting[{cubin, work.name, count.offset}][count.metric] += count.value * pairs;
-    }
-  }
+  if (counted) hang_if_told(work.name);
 }
 
 }  // namespace fake

@@ -1,0 +1,40 @@
+// Whether a stream is being captured into a graph: whoever waits for the GPU meanwhile breaks that.
+#pragma once
+
+#include <cuda.h>
+#include <cupti.h>
+
+#include <atomic>
+
+#include "libprof/collect/driver_calls.hpp"
+
+namespace gpuprof::collect {
+
+// Any thread.
+class Captures {
+ public:
+  bool any() const { return streams_.load() > 0; }
+
+  // A callback of a driver call. Whether it was of a capture. `before`: what is to be over when one
+  // begins; when it is called any() is true.
+  template <class Before>
+  bool take(CUpti_CallbackId id, const CUpti_CallbackData& call, Before&& before) {
+    const Capture capture = capture_of(id);
+    const bool begins = capture == Capture::begins;
+    const bool enters = call.callbackSite == CUPTI_API_ENTER;
+    if (capture == Capture::none) return false;
+    if (begins && enters) {
+      streams_.fetch_add(1);
+      before();
+    } else if (!enters && (!begins || *static_cast<const CUresult*>(call.functionReturnValue) !=
+                                          CUDA_SUCCESS)) {
+      streams_.fetch_sub(1);
+    }
+    return true;
+  }
+
+ private:
+  std::atomic<int> streams_{0};
+};
+
+}  // namespace gpuprof::collect
