@@ -1,8 +1,14 @@
 #include "libprof/memory/operations.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <map>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/saturating.hpp"
 #include "libprof/columns/reader.hpp"
 #include "libprof/derive/gpu_work.hpp"
 #include "libprof/derive/range_index.hpp"
@@ -86,6 +92,49 @@ void join_ranges(store::Snapshot& snapshot, derive::Sorted<Asked>& asked,
   });
 }
 
+// Where memory of cuMemCreate was mapped, and when. CUPTI (13.5) has records of it as of any
+// allocation, once it may be accessed (measured): those would count it twice.
+class Mappings {
+ public:
+  void take(const Operation& operation) {
+    auto& all = mappings_[{operation.process, operation.address}];
+    if (operation.what == What::allocation) {
+      all.push_back({operation.time, INT64_MAX, operation.bytes});
+    } else if (!all.empty()) {
+      all.back().end = operation.time;
+    }
+  }
+
+  // Whether a record of MEMORY2's is of mapped memory. In the file's order.
+  bool has(const Operation& record) {
+    if (mappings_.empty() || record.kind != device_kind) return false;
+    const Key key{record.process, record.address};
+    if (record.what == What::release) {
+      const auto found = recorded_.find(key);
+      if (found == recorded_.end()) return false;
+      if (--found->second == 0) recorded_.erase(found);
+      return true;
+    }
+    auto mapping = mappings_.upper_bound(key);
+    if (mapping == mappings_.begin() || (--mapping)->first.first != record.process) return false;
+    const std::int64_t offset = saturating_subtract(record.address, mapping->first.second);
+    const bool mapped = std::ranges::any_of(mapping->second, [&](const Mapping& each) {
+      return offset < each.bytes && each.begin <= record.time && record.time <= each.end;
+    });
+    if (mapped) ++recorded_[key];
+    return mapped;
+  }
+
+ private:
+  static constexpr std::int32_t device_kind = 3;      // CUpti_ActivityMemoryKind
+  using Key = std::pair<std::int64_t, std::int64_t>;  // process, address
+  struct Mapping {
+    std::int64_t begin, end, bytes;
+  };
+  std::map<Key, std::vector<Mapping>> mappings_;
+  std::map<Key, std::int64_t> recorded_;  // records of what is there
+};
+
 void refuse_uncomputed(store::Database& database) {
   reading::Tables tables(database);
   const auto count = [&](const char* table) {
@@ -139,6 +188,23 @@ void read_operations(store::Snapshot& snapshot, By by, Recorded& recorded,
   if (by == By::nvtx) refuse_uncomputed(snapshot.database());
   derive::Sorted<Asked> asked;
   derive::CorrelationSet wanted;
+  Mappings mappings;
+  recorded.calls = read_memory_calls(
+      snapshot,
+      [&](const Operation& operation, const MemoryCall& call) {
+        recorded.any = true;
+        if (by == By::nvtx && operation.what == What::allocation && call.correlation != 0) {
+          wanted.add(call.correlation);
+          asked.add({call.correlation, operation});
+        } else {
+          recorded.operations.add(operation);
+        }
+      },
+      check,
+      [&](const Operation& operation, const MemoryCall& call) {
+        mappings.take(operation);
+        if (mapped) mapped(operation, call);
+      });
   columns::Reader reader(
       snapshot, {.table = "CUPTI_ACTIVITY_KIND_MEMORY2",
                  .columns = {"timestamp", "processId", "deviceId", "address", "bytes",
@@ -167,6 +233,7 @@ void read_operations(store::Snapshot& snapshot, By by, Recorded& recorded,
                           .kind = kind[row],
                           .pool_type = pool_type[row],
                           .what = type[row] == 1 ? What::allocation : What::release};
+      if (mappings.has(operation)) continue;
       recorded.any = true;
       if (type[row] == 1 && source[row] != 0) recorded.any_library = true;
       if (by == By::library) operation.owner = source[row];
@@ -179,18 +246,6 @@ void read_operations(store::Snapshot& snapshot, By by, Recorded& recorded,
       }
     }
   });
-  recorded.calls = read_memory_calls(
-      snapshot,
-      [&](const Operation& operation, const MemoryCall& call) {
-        recorded.any = true;
-        if (by == By::nvtx && operation.what == What::allocation && call.correlation != 0) {
-          wanted.add(call.correlation);
-          asked.add({call.correlation, operation});
-        } else {
-          recorded.operations.add(operation);
-        }
-      },
-      check, mapped);
   if (by == By::nvtx) join_ranges(snapshot, asked, wanted, recorded.operations, check);
   read_pools(snapshot, recorded.operations, check);
 }

@@ -37,6 +37,7 @@ SUBJECTS = [
     "derived",
     "sampling",
     "instructions",
+    "memory",
 ]
 TIMEOUT = 120  # seconds a target may take
 

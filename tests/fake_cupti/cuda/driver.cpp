@@ -59,6 +59,9 @@ struct Made {
   std::uint32_t device = 0;
   int holders = 1;
 };
+struct Mapped {
+  std::uint64_t handle, bytes;
+};
 
 // Never destroyed: threads outlive static destructors.
 struct Driver {
@@ -77,8 +80,8 @@ struct Driver {
   std::uint64_t next_address = 0x7f0000000000;
   std::map<std::uint64_t, std::uint64_t> allocations;
   std::uint64_t last_handle = 0;
-  std::map<std::uint64_t, Made> made;             // by handle
-  std::map<std::uint64_t, std::uint64_t> mapped;  // handles by address
+  std::map<std::uint64_t, Made> made;      // by handle
+  std::map<std::uint64_t, Mapped> mapped;  // by address
   // Two texts of one name: the real ones are two as well.
   std::map<std::string, std::pair<const char*, const char*>, std::less<>> names;
   std::uint32_t graphs = 0;
@@ -675,8 +678,20 @@ void fake_memory_map(std::uint64_t address, std::uint64_t bytes, std::uint64_t h
   const fake::Memory memory{.address = address, .handle = handle, .bytes = bytes};
   MEMORY_CALL(false, DRIVER_TRACE_CBID_cuMemMap, "cuMemMap", memory);
   const std::lock_guard lock(driver().mutex);
-  driver().mapped[address] = handle;
+  driver().mapped[address] = {handle, bytes};
   ++driver().made[handle].holders;
+}
+
+// As on an H200: CUPTI has a record then of each mapping, as of an allocation.
+void fake_memory_access(std::uint64_t address, std::uint64_t bytes) {
+  DRIVER_CALL(cuMemSetAccess);
+  const auto* const table = hooks();
+  if (!table) return;
+  const std::lock_guard lock(driver().mutex);
+  for (auto mapping = driver().mapped.lower_bound(address);
+       mapping != driver().mapped.end() && mapping->first < address + bytes; ++mapping) {
+    table->memory(false, mapping->first, mapping->second.bytes, call.correlation(), current()->id);
+  }
 }
 
 void fake_memory_unmap(std::uint64_t address, std::uint64_t bytes) {
@@ -685,7 +700,7 @@ void fake_memory_unmap(std::uint64_t address, std::uint64_t bytes) {
   const std::lock_guard lock(driver().mutex);
   auto mapping = driver().mapped.lower_bound(address);
   while (mapping != driver().mapped.end() && mapping->first < address + bytes) {
-    let_go(mapping->second);
+    let_go(mapping->second.handle);
     mapping = driver().mapped.erase(mapping);
   }
 }

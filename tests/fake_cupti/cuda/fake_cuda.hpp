@@ -34,10 +34,11 @@ void fake_copy(int kind, std::uint64_t bytes);  // cudaMemcpy; 1 = host to devic
 void fake_set(std::uint64_t bytes);             // cudaMemset
 std::uint64_t fake_malloc(std::uint64_t bytes);
 void fake_free(std::uint64_t address);
-// cuMemCreate, cuMemRelease, cuMemMap, cuMemUnmap. 0: there is no memory.
+// cuMemCreate, cuMemRelease, cuMemMap, cuMemSetAccess, cuMemUnmap. 0: there is no memory.
 std::uint64_t fake_memory_create(std::uint64_t bytes);
 void fake_memory_release(std::uint64_t handle);
 void fake_memory_map(std::uint64_t address, std::uint64_t bytes, std::uint64_t handle);
+void fake_memory_access(std::uint64_t address, std::uint64_t bytes);
 void fake_memory_unmap(std::uint64_t address, std::uint64_t bytes);
 // cudaHostRegister, for which the runtime calls the driver; and its end, for which it does not.
 void fake_host_register(std::uint64_t address, std::uint64_t bytes);

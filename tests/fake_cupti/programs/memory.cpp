@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   const std::uint64_t second = fake_memory_create(32 * mib);
   fake_memory_map(address, 32 * mib, first);
   fake_memory_map(address + 32 * mib, 32 * mib, first);
+  fake_memory_access(address, 64 * mib);
   fake_memory_release(first);
   fake_host_register(0x1000, 8 * mib);
   fake_launch("_Z4workPf", 1);
