@@ -2,6 +2,7 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <fstream>
 #include <string>
 #include <thread>
 
@@ -207,6 +208,30 @@ TEST_CASE("c_api: where the memory went") {
   CHECK(file.memory(R"({"table": "memory_peaks", "points": -1})").starts_with("5 the question"));
   CHECK(file.memory(R"({"table": "memory_peaks", "wher": 1})").starts_with("5 the question"));
   CHECK(file.memory("{").starts_with("5 "));
+
+  // {"segments": [{"address": 16, "total_size": 100, "allocated_size": 60}]}. The allocation at 32
+  // lies in it too.
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/snapshot.pickle";
+  std::ofstream(path, std::ios::binary) << "\x80\x04}\x8c\x08segments]}(\x8c\x07"
+                                           "addressK\x10\x8c\x0a"
+                                           "total_sizeKd"
+                                           "\x8c\x0e"
+                                           "allocated_sizeK<uas.";
+  const auto torch = [&](const std::string& table, const std::string& more = "") {
+    return file.memory(R"({"table": ")" + table + R"(", "torch": ")" + path + "\"" + more + "}");
+  };
+  const std::string segments = torch("torch_segments");
+  INFO(segments);
+  CHECK(segments.find("77|0|16|100|0|-|0|0|60|60|60|40|0|-|100|2|16|100|1000") != segments.npos);
+  const std::string devices = torch("torch_devices", R"(, "time": 2500, "process": 77)");
+  INFO(devices);
+  CHECK(devices.find("|asked|1|100|60|60|60|40|0|-|100|0|150|50|-|-|-|-") != devices.npos);
+  CHECK(torch("memory_peaks").starts_with("5 there is no table memory_peaks"));
+  CHECK(torch("torch_devices", R"(, "process": 1)").starts_with("5 the file has no memory of"));
+  CHECK(torch("torch_devices", R"(, "time": "now")").starts_with("5 the question"));
+  CHECK(file.memory(R"({"table": "torch_devices", "torch": 7})").starts_with("5 the question"));
+  CHECK(file.memory(R"({"table": "torch_devices", "torch": "/nothing"})").starts_with("20 "));
 }
 
 TEST_CASE("c_api: memory that no record accounts for is named by the longest call meanwhile") {
