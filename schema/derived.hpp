@@ -230,8 +230,9 @@ inline constexpr Column process_memory_columns[]{
 inline constexpr Table process_memory{
     .name = "PROCESS_MEMORY",
     .doc =
-        "How much memory of a device a process has over time, out of MEMORY2: a row when it "
-        "changes. The view kernel_memory has it for each kernel.",
+        "How much memory of a device a process has over time, out of MEMORY2 and MEMORY_CALL: a "
+        "row "
+        "when it changes. The view kernel_memory has it for each kernel.",
     .columns = process_memory_columns,
     .origin = Origin::computed,
     .key = "processId, deviceId, time",

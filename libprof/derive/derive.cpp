@@ -277,6 +277,15 @@ std::string compute(store::Database& database, const Options& options) {
   found->steps.write(database);
   write_display_names(database, found->kernel_times.names());
   database.execute("COMMIT");
+  if (options.more && problem.empty()) {
+    try {
+      options.more(database, check);
+    } catch (const store::DatabaseError&) {
+      throw;
+    } catch (const Error& error) {
+      problem = error.what();
+    }
+  }
   tell("making indexes");
   store::create_indexes(database, options.indexes);
   return problem;

@@ -22,6 +22,9 @@ struct Options {
   std::function<bool()> stop = {};
   // Told what is being done, and told again while it lasts. May be empty.
   std::function<void(std::string_view)> progress = {};
+  // Computes more, when the tables are filled and no transaction is open. It calls `check` now and
+  // then, which may throw. May be empty.
+  std::function<void(store::Database&, const std::function<void()>& check)> more = {};
 };
 
 // Reads all, outside a transaction so that several connections can read, and writes what it found

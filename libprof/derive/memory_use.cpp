@@ -1,13 +1,10 @@
 #include "libprof/derive/memory_use.hpp"
 
-#include <algorithm>
 #include <unordered_map>
-#include <utility>
 
 #include "libprof/base/saturating.hpp"
 #include "libprof/columns/reader.hpp"
 #include "libprof/derive/fill.hpp"
-#include "libprof/derive/memory_kinds.hpp"
 #include "schema/derived.hpp"
 
 namespace gpuprof::derive {
@@ -62,33 +59,6 @@ void MemoryUse::write_use(store::Database& database) {
   });
 }
 
-void MemoryUse::write_by_process(store::Database& database) {
-  store::Statement insert = fill(database, schema::tables::process_memory);
-  struct Present {
-    std::unordered_map<std::int64_t, std::int64_t> bytes;  // by address
-    std::int64_t in_use = 0;
-  };
-  std::map<std::pair<std::int64_t, std::int64_t>, Present> all;  // by process and device
-  operations_.for_each([&](const Operation& operation) {
-    const Place& place = operation.place;
-    if (!is_device_memory(place.kind)) return;
-    Present& present = all[{place.process, place.device}];
-    // Releases of what nobody saw allocated count nothing.
-    const std::int64_t now = std::max<std::int64_t>(operation.change, 0);
-    std::int64_t before = 0;
-    if (const auto found = present.bytes.find(operation.address); found != present.bytes.end()) {
-      before = found->second;
-      present.bytes.erase(found);
-    }
-    if (now > 0) present.bytes[operation.address] = now;
-    if (now == before) return;
-    present.in_use = saturating_add(present.in_use, saturating_subtract(now, before));
-    // Of several at a time the last.
-    insert.bind(1, place.process).bind(2, place.device).bind(3, operation.time);
-    insert.bind(4, present.in_use).run();
-  });
-}
-
 void MemoryUse::write_peaks(store::Database& database) {
   store::Statement peak = fill(database, schema::tables::memory_maximum);
   store::Statement owner = fill(database, schema::tables::memory_owner);
@@ -134,7 +104,6 @@ void MemoryUse::write_peaks(store::Database& database) {
 void MemoryUse::write(store::Database& database) {
   peaks_.clear();
   write_use(database);
-  write_by_process(database);
   write_peaks(database);
 }
 

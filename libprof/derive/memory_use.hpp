@@ -1,5 +1,4 @@
-// How much memory is allocated at a time: tables MEMORY_USE, PROCESS_MEMORY, MEMORY_MAXIMUM,
-// MEMORY_OWNER.
+// How much memory is allocated at a time: tables MEMORY_USE, MEMORY_MAXIMUM, MEMORY_OWNER.
 #pragma once
 
 #include <compare>
@@ -44,7 +43,6 @@ class MemoryUse {
   };
 
   void write_use(store::Database& database);
-  void write_by_process(store::Database& database);
   void write_peaks(store::Database& database);
 
   Sorted<Operation> operations_;

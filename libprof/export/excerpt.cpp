@@ -7,6 +7,7 @@
 #include "libprof/derive/derive.hpp"
 #include "libprof/export/privacy.hpp"
 #include "libprof/export/table_rules.hpp"
+#include "libprof/memory/process_memory.hpp"
 #include "libprof/read/rescue.hpp"
 #include "libprof/read/tables.hpp"
 #include "libprof/store/database_schema.hpp"
@@ -371,8 +372,10 @@ class Copier {
       progress_("making indexes");
       return store::create_indexes(out_, indexes_);
     }
-    const std::string problem =
-        derive::compute(out_, {.indexes = indexes_, .stop = stop, .progress = progress_});
+    const std::string problem = derive::compute(out_, {.indexes = indexes_,
+                                                       .stop = stop,
+                                                       .progress = progress_,
+                                                       .more = memory::write_process_memory});
     if (!problem.empty()) throw Error(problem);
   }
 

@@ -6,10 +6,13 @@
 #include <unordered_map>
 
 #include "libprof/base/saturating.hpp"
-#include "libprof/derive/memory_kinds.hpp"
 
 namespace gpuprof::memory {
 namespace {
+
+// CUpti_ActivityMemoryKind
+constexpr std::int32_t device_kind = 3, array_kind = 4, managed_kind = 5, device_static_kind = 6,
+                       managed_static_kind = 7;
 
 struct Held {
   std::int64_t bytes = 0, time = 0, owner = 0;
@@ -236,7 +239,7 @@ class Count {
   void change_device(const Place& place, std::int64_t change) {
     std::int64_t& of_process = processes_[place.process][place.device];
     of_process = saturating_add(of_process, change);
-    if (place.kind == derive::managed_memory) {
+    if (place.kind == managed_kind) {
       std::int64_t& managed = managed_[place.process][place.device];
       managed = saturating_add(managed, change);
     }
@@ -437,9 +440,14 @@ class Look {
 
 }  // namespace
 
-bool on_device(std::int32_t kind) { return derive::is_device_memory(kind) || kind == created_kind; }
+bool on_device(std::int32_t kind) {
+  return kind == device_kind || kind == array_kind || kind == managed_kind ||
+         kind == created_kind || is_static(kind);
+}
 
-bool is_static(std::int32_t kind) { return derive::is_static_memory(kind); }
+bool is_static(std::int32_t kind) {
+  return kind == device_static_kind || kind == managed_static_kind;
+}
 
 std::string_view name_of(Left left) {
   switch (left) {

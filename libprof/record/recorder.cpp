@@ -11,6 +11,7 @@
 #include "libprof/base/error.hpp"
 #include "libprof/derive/derive.hpp"
 #include "libprof/launch/file_name.hpp"
+#include "libprof/memory/process_memory.hpp"
 #include "libprof/store/database_schema.hpp"
 #include "libprof/wire/messages.hpp"
 #include "schema/sampled.hpp"
@@ -45,7 +46,8 @@ Recorder::Recorder(Options options)
     return derive::compute(database, {.indexes = indexes ? std::span(schema::indexes)
                                                          : std::span<const schema::Index>(),
                                       .stop = stop,
-                                      .progress = progress});
+                                      .progress = progress,
+                                      .more = memory::write_process_memory});
   };
   if (!options_.capture.empty()) {
     capture_file_ = std::make_unique<record::OutputFile>(

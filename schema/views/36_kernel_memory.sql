@@ -13,8 +13,8 @@
 -- l2_hit_rate REAL [%]: sectors that were found in the L2 cache; NULL = not measured
 -- l1_hit_rate REAL [%]: sectors that were found in the L1 cache; NULL = not measured
 -- allocated_bytes INTEGER [bytes]: memory of the device, of whatever kind, that its process had
---   allocated when it began, as in the view allocations; NULL = no allocation before is known, or
---   the run is not over
+--   allocated when it began; that of cuMemCreate is known with --track-memory; NULL = no allocation
+--   before is known, or the run is not over
 -- device_id INTEGER: device that ran it
 -- context_id INTEGER: context that ran it
 -- stream_id INTEGER: stream that ran it

@@ -13,6 +13,7 @@
 
 #include "libprof/base/error.hpp"
 #include "libprof/derive/derive.hpp"
+#include "libprof/memory/process_memory.hpp"
 #include "libprof/store/nvtx_ranges.hpp"
 
 using namespace gpuprof;
@@ -67,11 +68,14 @@ void measure(const char* path) {
     database.execute("COMMIT");
   }
   std::optional<Step> step;
-  derive::compute(database, {.indexes = schema::indexes, .progress = [&](std::string_view what) {
-                               if (step && step->name() == what) return;
-                               step.reset();
-                               step.emplace(what);
-                             }});
+  derive::compute(database, {.indexes = schema::indexes,
+                             .progress =
+                                 [&](std::string_view what) {
+                                   if (step && step->name() == what) return;
+                                   step.reset();
+                                   step.emplace(what);
+                                 },
+                             .more = memory::write_process_memory});
 }
 
 }  // namespace

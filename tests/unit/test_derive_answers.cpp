@@ -9,6 +9,7 @@
 #include "libprof/base/percentiles.hpp"
 #include "libprof/derive/derive.hpp"
 #include "libprof/derive/durations.hpp"
+#include "libprof/memory/process_memory.hpp"
 #include "libprof/store/database_schema.hpp"
 #include "tests/unit/loaded.hpp"
 
@@ -22,7 +23,7 @@ Database derived(const std::string& sql) {
   Database database(":memory:", Database::Mode::create);
   store::make_empty_profile(database, false);
   database.execute(sql);
-  CHECK(derive::compute(database, {}).empty());
+  CHECK(derive::compute(database, {.more = memory::write_process_memory}).empty());
   return database;
 }
 
@@ -223,6 +224,13 @@ TEST_CASE("derive: kernels have what was measured of them, and what their proces
   operation(40, 2, of_device, 0x99, 77);  // nobody saw it allocated
   operation(50, 2, of_device, 0x10, 100);
   operation(50, 1, of_device, 0x50, 1);
+  // By cuMemCreate: it is there while it is mapped, without a handle too.
+  sql +=
+      "INSERT INTO API_NAME VALUES('driver', 1, 'cuMemCreate'), ('driver', 2, 'cuMemRelease'), "
+      "('driver', 3, 'cuMemMap'), ('driver', 4, 'cuMemUnmap');"
+      "INSERT INTO MEMORY_CALL(time, runtime, cbid, address, handle, bytes, deviceId, result, "
+      "processId) VALUES(55, 0, 1, 0, 16, 1000, 0, 0, 7), (56, 0, 3, 4096, 16, 1000, 0, 0, 7), "
+      "(57, 0, 2, 0, 16, NULL, 0, 0, 7), (70, 0, 4, 4096, 0, 1000, 0, 0, 7);";
   const auto kernel = [&](const char* table, int correlation, int name, int start) {
     sql += "INSERT INTO CUPTI_ACTIVITY_KIND_" + std::string(table) +
            "(correlationId, name, start, end, deviceId, processId) VALUES(" +
@@ -234,6 +242,7 @@ TEST_CASE("derive: kernels have what was measured of them, and what their proces
   kernel("KERNEL", 3, 2, 45);
   kernel("CONCURRENT_KERNEL", 4, 1, 0);  // without times
   kernel("CONCURRENT_KERNEL", 5, 2, 60);
+  kernel("CONCURRENT_KERNEL", 6, 2, 71);
   // Two groups of one, another kernel under its number, and a graph.
   const auto measured = [&](int range, int correlation, const char* kind, const char* name,
                             const char* values) {
@@ -255,7 +264,7 @@ TEST_CASE("derive: kernels have what was measured of them, and what their proces
              "SELECT correlation_id, name, read_bytes, written_bytes, l2_hit_rate, l1_hit_rate, "
              "allocated_bytes FROM kernel_memory ORDER BY 1") ==
         "1|add|-|-|-|-|- 2|add|4096.0|32.0|87.5|-|100 3|mul|64.0|-|-|-|150 4|add|-|-|-|-|- "
-        "5|mul|-|-|-|-|51");
+        "5|mul|-|-|-|-|1051 6|mul|-|-|-|-|51");
   // Each kernel's by index.
   CHECK(rows(database, "EXPLAIN QUERY PLAN SELECT * FROM kernel_memory WHERE correlation_id = 2")
             .find("SCAN METRIC_") == std::string::npos);

@@ -592,7 +592,7 @@ class Tables:
     written_bytes (bytes): written to the device's memory; NULL = not measured
     l2_hit_rate (%): sectors that were found in the L2 cache; NULL = not measured
     l1_hit_rate (%): sectors that were found in the L1 cache; NULL = not measured
-    allocated_bytes (bytes): memory of the device, of whatever kind, that its process had allocated when it began, as in the view allocations; NULL = no allocation before is known, or the run is not over
+    allocated_bytes (bytes): memory of the device, of whatever kind, that its process had allocated when it began; that of cuMemCreate is known with --track-memory; NULL = no allocation before is known, or the run is not over
     device_id: device that ran it
     context_id: context that ran it
     stream_id: stream that ran it
@@ -1691,7 +1691,7 @@ class Tables:
     inUse (bytes): what its process has then of that kind of memory, on that device, from pools of that type; below 0 where what is released was allocated before collection began
     """
     PROCESS_MEMORY: Table
-    r"""How much memory of a device a process has over time, out of MEMORY2: a row when it changes. The view kernel_memory has it for each kernel.
+    r"""How much memory of a device a process has over time, out of MEMORY2 and MEMORY_CALL: a row when it changes. The view kernel_memory has it for each kernel.
 
     processId: process
     deviceId: device
