@@ -46,13 +46,18 @@ Meaning meaning_of(std::string_view function) {
   return found == meanings.end() ? Meaning::other : found->second;
 }
 
+bool names_functions(store::Database& database) {
+  reading::Tables tables(database);
+  return tables.has("API_NAME", "domain") && tables.has("API_NAME", "cbid") &&
+         tables.has("API_NAME", "name");
+}
+
 // By domain (1 = runtime) and number.
 using Meanings = std::map<std::pair<std::int64_t, std::int64_t>, Meaning>;
 
 Meanings read_meanings(store::Database& database) {
   Meanings all;
-  reading::Tables tables(database);
-  if (!tables.has("API_NAME", "cbid")) return all;
+  if (!names_functions(database)) return all;
   auto row = database.prepare(
       "SELECT domain = 'runtime', cbid, name FROM main.API_NAME WHERE name LIKE 'cuMem%' OR "
       "name LIKE '%HostRegister%' OR name LIKE '%HostUnregister%' OR name LIKE '%IpcOpenMem%' OR "
@@ -77,8 +82,7 @@ std::optional<std::int64_t> optional_in(const columns::Column& column, std::size
 // Functions in which threads wait for work: nothing appears because of them.
 std::set<std::int64_t> waiting_functions(store::Database& database, bool runtime) {
   std::set<std::int64_t> waiting;
-  reading::Tables tables(database);
-  if (!tables.has("API_NAME", "cbid")) return waiting;
+  if (!names_functions(database)) return waiting;
   auto row = database.prepare(
       "SELECT cbid FROM main.API_NAME WHERE domain = ?1 AND (name LIKE '%Synchronize%' OR name "
       "LIKE '%EventQuery%' OR name LIKE '%StreamQuery%') LIMIT 1000");
