@@ -11,9 +11,11 @@
 // where their constructs are wanted.
 //
 // A process that traces itself, gpuprof.trace() of the Python package, loads the library and calls
-// gpuprof_collector_begin and gpuprof_collector_end, one thread at a time.
+// gpuprof_collector_begin and gpuprof_collector_end, one thread at a time, and in between, where
+// ranges are measured, gpuprof_collector_begin_range and gpuprof_collector_end_range.
 #include <Openmp/omp-tools.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <string>
 
@@ -95,6 +97,12 @@ const char* gpuprof_collector_begin(const char* socket_path) {
 }
 
 void gpuprof_collector_end() { Collector::instance().end(); }
+
+std::uint64_t gpuprof_collector_begin_range(const char* name) {
+  return Collector::instance().begin_range(name);
+}
+
+void gpuprof_collector_end_range() { Collector::instance().end_range(); }
 
 int InitializeInjectionNvtxExtension(void* module) {
   return hand_on("cuptiNvtxExtensionInitialize", module);

@@ -91,7 +91,8 @@ void Collector::on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   if (!running()) return;
   const bool enters = call.callbackSite == CUPTI_API_ENTER;
   if (enters && call.symbolName) buffers_.note_launch(call.symbolName, call.correlationId);
-  if (!metrics_ && !tracing_.serial() && by_context_.empty() && !memory_) return;
+  const auto metrics = metrics_.use();
+  if (!metrics && !tracing_.serial() && by_context_.empty() && !memory_) return;
   const KeepErrno keep;
   if (memory_ && memory_->call(CUPTI_CB_DOMAIN_DRIVER_API, id, call)) return;
   if (is_module_unload(id)) {
@@ -100,10 +101,10 @@ void Collector::on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call) {
     }
     return;
   }
-  if (metrics_) metrics_->driver_call(id, call);
+  if (metrics) metrics->driver_call(id, call);
   if (counter_) counter_->driver_call(id, call);
   if (tracing_.serial() && is_graph_launch(id)) {
-    tracing_.graph_launch(enters, metrics_ && metrics_->measures_a_range());
+    tracing_.graph_launch(enters, metrics && metrics->measures_a_range());
   }
   if (serialized_sampler_ && !enters) serialized_sampler_->launch_ended(call.context);
 }
@@ -116,7 +117,9 @@ void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, co
       return on_profiler_call(id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart,
                               *static_cast<const CUpti_CallbackData*>(data));
     case CUPTI_CB_DOMAIN_NVTX:
-      if (metrics_) metrics_->nvtx_call(id, *static_cast<const CUpti_NvtxData*>(data));
+      if (const auto metrics = metrics_.use()) {
+        metrics->nvtx_call(id, *static_cast<const CUpti_NvtxData*>(data));
+      }
       return;
     case CUPTI_CB_DOMAIN_STATE:
       // CUPTI has taken itself down. What it had written is in the arena; nothing more will come.
@@ -128,16 +131,17 @@ void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, co
 }
 
 void Collector::on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource) {
+  const auto metrics = metrics_.use();
   switch (id) {
     case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
       note_context(id, resource.context);
-      if (metrics_) metrics_->context_created(resource.context);
+      if (metrics) metrics->context_created(resource.context);
       for (const auto& each : by_context_) each->context_created(resource.context);
       if (memory_) memory_->context_created(resource.context);
       buffers_.keep_device_names();
       return tracing_.driver_is_up();
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
-      if (metrics_) metrics_->context_ends(resource.context);
+      if (metrics) metrics->context_ends(resource.context);
       for (const auto& each : by_context_) each->context_ends(resource.context);
       if (memory_) memory_->context_ends(resource.context);
       return note_context(id, resource.context);
@@ -164,7 +168,7 @@ void Collector::note_context(CUpti_CallbackId id, CUcontext context) {
 void Collector::on_profiler_call(bool starts, const CUpti_CallbackData& call) {
   // What lies between the two is collected, and not they themselves.
   if (starts != (call.callbackSite == CUPTI_API_EXIT)) return;
-  if (metrics_) metrics_->profiler_window(starts);
+  if (const auto metrics = metrics_.use()) metrics->profiler_window(starts);
   starts ? tracing_.start() : tracing_.stop();
 }
 
@@ -193,7 +197,7 @@ void Collector::thread_main() {
     if (listen(static_cast<int>(wait_ms))) continue;
     if (!running()) break;
     look_for_second_clients();
-    if (metrics_) metrics_->watch();
+    if (const auto metrics = metrics_.use()) metrics->watch();
     wait_ms = std::min<double>(wait_ms * flush_growth, driver_up ? flush_ms : starting_flush_ms);
     // Buffers that wait for the launcher are to be full ones.
     if (channel_.stalled()) continue;
@@ -229,7 +233,7 @@ bool Collector::listen(int timeout_ms) {
     if (some) buffers_.resume();
     return some;
   }
-  if (metrics_) return metrics_->listen(timeout_ms);
+  if (const auto metrics = metrics_.use()) return metrics->listen(timeout_ms);
   if (counter_) return counter_->listen(timeout_ms);
   wire::Frame frame;
   if (!channel_.receive(frame, timeout_ms)) return false;
@@ -279,7 +283,9 @@ void Collector::send_statistics(bool last) {
     cupti_.tell_unexpected(stream_);
     std::vector<wire::Statistic> all = buffers_.statistics();
     if (begun_late_) all.push_back({"", "begun_late", 1});
-    if (metrics_) std::ranges::move(metrics_->statistics(), std::back_inserter(all));
+    if (const auto metrics = metrics_.use()) {
+      std::ranges::move(metrics->statistics(), std::back_inserter(all));
+    }
     if (memory_) std::ranges::move(memory_->statistics(), std::back_inserter(all));
     for (const auto& each : by_context_) {
       std::ranges::move(each->statistics(), std::back_inserter(all));

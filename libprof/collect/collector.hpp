@@ -32,6 +32,7 @@
 #include "libprof/collect/memory_tracker.hpp"
 #include "libprof/collect/pc_sampler.hpp"
 #include "libprof/collect/range_profiler.hpp"
+#include "libprof/collect/removable.hpp"
 #include "libprof/collect/sass_counter.hpp"
 #include "libprof/collect/stream.hpp"
 #include "libprof/collect/subscription.hpp"
@@ -54,6 +55,10 @@ class Collector {
   // Waits for the GPU, sends what there is, and takes leave of the launcher. Nothing is traced when
   // it returns.
   void end() noexcept;
+  // What the process does between the two is measured as a range of this name, if ranges are. Both
+  // wait for the GPU. Its number among the ranges, from 1; 0: it is not measured.
+  std::uint64_t begin_range(const char* name) noexcept;
+  void end_range() noexcept;
 
   // The CUDA driver is starting: it called the injection entry point. After start(); any thread.
   void driver_starts() noexcept;
@@ -144,7 +149,7 @@ class Collector {
   Subscription subscription_{cupti_};
   Buffers buffers_{cupti_, channel_, stream_};
   Tracing tracing_{cupti_, stream_, buffers_, contexts_};
-  std::unique_ptr<RangeProfiler> metrics_;  // null: none are wanted, or none can be had
+  Removable<RangeProfiler> metrics_;  // not there: none are wanted, or none can be had
   std::vector<std::unique_ptr<ContextCollector>> by_context_;
   // In by_context_; null: there is none.
   PcSampler* serialized_sampler_ = nullptr;

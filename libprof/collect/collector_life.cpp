@@ -16,8 +16,9 @@
 namespace gpuprof::collect {
 namespace {
 
-constexpr std::chrono::milliseconds exit_patience{5000};  // for the GPU, and then for the launcher
-constexpr std::chrono::minutes leave_patience{1};         // for the GPU, of one who asked for it
+constexpr std::chrono::milliseconds exit_patience{5000};   // for the GPU, and then for the launcher
+constexpr std::chrono::minutes leave_patience{1};          // for the GPU, of one who asked for it
+constexpr std::chrono::milliseconds users_patience{1000};  // for callbacks that measure
 
 }  // namespace
 
@@ -76,11 +77,12 @@ bool Collector::set_up(const char* socket_path) {
   prepare_pc_sampling();
   prepare_sass_metrics();
   prepare_memory_tracking();
+  const bool measures = metrics_.there();
   subscription_.want({.modules = tracing_.wants(schema::Module::info.id) || memory_,
                       .module_ends = !by_context_.empty(),
-                      .graph_launches = tracing_.serial() || metrics_ || counter_,
-                      .captures = metrics_ || counter_,
-                      .nvtx_ranges = metrics_ && metrics_->wants_nvtx(),
+                      .graph_launches = tracing_.serial() || measures || counter_,
+                      .captures = measures || counter_,
+                      .nvtx_ranges = measures && metrics_.use()->wants_nvtx(),
                       .memory_calls = memory_ != nullptr});
   subscription_.enable(contexts_.any_seen());
   send_definitions();
@@ -91,6 +93,7 @@ bool Collector::set_up(const char* socket_path) {
   }
   state_.store(State::running);
   if (memory_) memory_->begin(contexts_.all());
+  if (const auto metrics = metrics_.use()) metrics->begin(contexts_.all());
   tracing_.begin();
   if (contexts_.any_seen()) buffers_.keep_device_names();
   if (tracing_.wants(schema::ExternalCorrelation::info.id)) receive_external_correlation();
@@ -106,10 +109,12 @@ bool Collector::set_up(const char* socket_path) {
 
 void Collector::end() noexcept {
   const KeepErrno keep;
+  bool left = false;
   try {
     const std::lock_guard lock(starting_);
     if (!running()) return;
     if (memory_) memory_->finish();
+    left = !metrics_.there() || metrics_.use()->leave();
     finish_driver_work(leave_patience);
     flush(0);
     tracing_.end();
@@ -130,6 +135,28 @@ void Collector::end() noexcept {
   channel_.shut();  // which wakes our thread
   thread_runs_.wait(true);
   if (tracker_) tracker_->stop();
+  left ? metrics_.remove(users_patience) : metrics_.keep();
+}
+
+std::uint64_t Collector::begin_range(const char* name) noexcept {
+  const KeepErrno keep;
+  try {
+    if (!running() || !metrics_.there()) return 0;
+    finish_driver_work(leave_patience);
+    if (const auto metrics = metrics_.use()) return metrics->begin_own_range(name);
+  } catch (...) {
+  }
+  return 0;
+}
+
+void Collector::end_range() noexcept {
+  const KeepErrno keep;
+  try {
+    if (!running()) return;
+    finish_driver_work(leave_patience);
+    if (const auto metrics = metrics_.use()) metrics->end_own_range();
+  } catch (...) {
+  }
 }
 
 bool Collector::subscribe() {
@@ -162,9 +189,9 @@ void Collector::prepare_metrics() {
   }
   load_perfworks(cupti_);
   tracing_.measured_beside(config->trace_serially);
-  metrics_ = std::make_unique<RangeProfiler>(
+  metrics_.put(std::make_unique<RangeProfiler>(
       cupti_, channel_, *config,
-      [this](std::string_view what, std::string_view text) { stream_.tell(what, text); });
+      [this](std::string_view what, std::string_view text) { stream_.tell(what, text); }));
   buffers_.leave_out_profiler();
 }
 
@@ -285,7 +312,7 @@ void Collector::at_exit() {
   }
   tracing_.process_ends();
   if (memory_) memory_->finish();
-  if (metrics_) metrics_->finish();
+  if (const auto metrics = metrics_.use()) metrics->finish();
   // CUPTI waits for a GPU that is at work.
   if (finish_driver_work(exit_patience)) {
     for (const auto& each : by_context_) each->finish();

@@ -143,6 +143,11 @@ void RangeContext::release() {
   measuring_.budget.spend(now_ns() - began);
 }
 
+void RangeContext::leave() {
+  release();
+  if (session_.enabled()) session_.disable();
+}
+
 void RangeContext::send_old() {
   constexpr std::int64_t old_ns = 1'000'000'000;
   if (failed() || rows_.empty() || now_ns() - first_row_ns_ < old_ns) return;

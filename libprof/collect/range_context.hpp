@@ -69,6 +69,7 @@ class RangeContext {
   std::atomic<std::uint64_t> range{0};  // the program's own one that it took part in last
   std::atomic<bool> had_graph{false};   // was launched in it
   Watch watch;
+  bool over = false;  // nothing is measured any more
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
 
   Shapes& shapes() { return shapes_; }
@@ -94,6 +95,8 @@ class RangeContext {
   void close();
   // The same, and gives the profiler object up.
   void release();
+  // The same, whatever has failed. Nothing follows.
+  void leave();
   // Sends what is old, for a target that is killed before the window is full.
   void send_old();
 

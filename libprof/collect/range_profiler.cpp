@@ -15,12 +15,23 @@ namespace {
 
 // How long the end of a context waits for a launch of it.
 constexpr std::chrono::seconds end_patience{1};
+// After this, launches that were on their way before we heard of any are done.
+constexpr std::chrono::milliseconds launch_time{2};
+
+// Whose lock a launch of this thread holds.
+thread_local RangeContext* launching = nullptr;
+
+std::uint64_t next_number() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
 
 }  // namespace
 
 RangeProfiler::RangeProfiler(CheckedApi& cupti, Channel& channel, const wire::CollectConfig& config,
                              std::function<void(std::string_view, std::string_view)> tell)
-    : measuring_{cupti, channel, config, std::move(tell),
+    : number_(next_number()),
+      measuring_{cupti, channel, config, std::move(tell),
                  Budget(&now_ns, cupti::first_start_us + cupti::first_start_range_us * config.batch,
                         config.overhead_permille)},
       questions_(channel),
@@ -31,20 +42,31 @@ RangeProfiler::RangeProfiler(CheckedApi& cupti, Channel& channel, const wire::Co
 RangeContext* RangeProfiler::find(CUcontext handle) {
   // A thread mostly launches into one context.
   thread_local RangeContext* last = nullptr;
-  thread_local const RangeProfiler* owner = nullptr;
-  if (last && owner == this && last->handle == handle && !last->dead.load()) return last;
+  thread_local std::uint64_t owner = 0;
+  if (owner == number_ && last->handle == handle && !last->dead.load()) return last;
   const std::shared_lock lock(contexts_mutex_);
   for (const auto& context : contexts_) {
     if (context->handle == handle && !context->dead.load()) {
-      owner = this;
+      owner = number_;
       return last = context.get();
     }
   }
   return nullptr;
 }
 
+// A launch that we did not hear of would be a range of CUPTI's in the first window. Should one take
+// longer there is a range too many, and that window has no values.
+void RangeProfiler::begin(const std::vector<CUcontext>& contexts) {
+  if (!contexts.empty()) std::this_thread::sleep_for(launch_time);
+  for (const CUcontext context : contexts) context_created(context);
+  begun_.store(true);
+}
+
 void RangeProfiler::context_created(CUcontext handle) {
   const std::unique_lock lock(contexts_mutex_);
+  const bool known = std::ranges::any_of(
+      contexts_, [&](const auto& one) { return one->handle == handle && !one->dead.load(); });
+  if (known) return;
   const std::uint32_t device = device_of(measuring_.cupti, handle);
   // Threads of one device each make their contexts in any order.
   const auto before =
@@ -72,15 +94,29 @@ void RangeProfiler::finish() {
     const std::lock_guard lock(ranges_mutex_);
     if (ranges_.end()) end_range();
   }
+  // Launches are measured until there is no window for them to get into.
+  for_each_idle([](RangeContext& context) {
+    context.send_list();
+    if (!context.failed()) context.close();
+    context.over = true;
+  });
   off_.store(true);
+}
+
+bool RangeProfiler::leave() {
+  finish();
+  return for_each_idle([](RangeContext& context) { context.leave(); });
+}
+
+bool RangeProfiler::for_each_idle(const std::function<void(RangeContext&)>& f) {
+  bool all = true;
   const std::shared_lock lock(contexts_mutex_);
   for (const auto& context : contexts_) {
     if (context->dead.load()) continue;
     const std::unique_lock one(context->mutex, end_patience);
-    if (!one) continue;
-    context->send_list();
-    if (!context->failed()) context->close();
+    one ? f(*context) : void(all = false);
   }
+  return all;
 }
 
 // --- launches
@@ -102,6 +138,7 @@ void RangeProfiler::suspend_all() {
 
 void RangeProfiler::enter(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   *call.correlationData = 0;
+  if (!begun_.load()) return;
   if (user_ranges()) {
     if (ranges_.open() == 0) return;
     RangeContext* const context = join_range(call.context);
@@ -131,8 +168,9 @@ void RangeProfiler::enter(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   if (captured) return;
   const Launch launch(id, call);
   if (list) context.list(launch, call.correlationId);
-  if (off || failed || !measure(context, launch, call.correlationId)) return;
+  if (off || failed || context.over || !measure(context, launch, call.correlationId)) return;
   *call.correlationData = reinterpret_cast<std::uint64_t>(&context);
+  launching = &context;
   lock.release();  // until the call returns
 }
 
@@ -185,7 +223,9 @@ Decision RangeProfiler::decide(RangeContext& context, const Launch& launch, cons
 
 void RangeProfiler::exit(const CUpti_CallbackData& call) {
   auto* const context = reinterpret_cast<RangeContext*>(*call.correlationData);
-  if (!context) return;
+  // Of a call that began before we listened it is anything.
+  if (!context || context != launching) return;
+  launching = nullptr;
   const std::unique_lock lock(context->mutex, std::adopt_lock);
   const auto* result = static_cast<const CUresult*>(call.functionReturnValue);
   // Once something hung, what comes is not noted any more, and CUPTI must not count it either.
@@ -217,7 +257,20 @@ void RangeProfiler::profiler_window(bool begins) {
   if (!user_ranges() || wants_nvtx()) return;
   const std::lock_guard lock(ranges_mutex_);
   if (begins && ranges_.begin()) begin_range("cudaProfilerStart");
-  if (!begins && ranges_.end()) end_range();
+  if (!begins && !own_range_ && ranges_.end()) end_range();
+}
+
+std::uint64_t RangeProfiler::begin_own_range(const char* name) {
+  const std::lock_guard lock(ranges_mutex_);
+  if (!user_ranges() || !ranges_.begin()) return 0;
+  own_range_ = true;
+  begin_range(name);
+  return ranges_.open();
+}
+
+void RangeProfiler::end_own_range() {
+  const std::lock_guard lock(ranges_mutex_);
+  if (std::exchange(own_range_, false) && ranges_.end()) end_range();
 }
 
 // In all contexts there are.
@@ -240,6 +293,7 @@ void RangeProfiler::push_range(RangeContext& context) {
   if (off_.load() || context.dead.load() || context.failed()) return;
   const std::lock_guard guard(context.mutex);
   const std::uint64_t range = ranges_.open();
+  if (context.over) return;
   if (context.range.exchange(range) != range) context.range_begins(range, range_name_.c_str());
 }
 

@@ -56,11 +56,22 @@ class RangeProfiler {
   // Any thread.
   bool measures_a_range() const { return ranges_.open() != 0; }
 
+  // A range that the process marks of itself, where ranges are measured; inside it
+  // cudaProfilerStart and Stop are none. Its number, from 1; 0: it is not measured, or another one
+  // is.
+  std::uint64_t begin_own_range(const char* name);
+  void end_own_range();
+
+  // Measures from now on. `contexts`: those that are there, in which threads may be launching.
+  void begin(const std::vector<CUcontext>& contexts);
   void context_created(CUcontext context);
   // Its last chance to be read.
   void context_ends(CUcontext context);
   // Reads all that is left. The target may go on, unmeasured.
   void finish();
+  // The same, and gives CUPTI's objects up, for there may be another after this one. Whether no
+  // launch is at it any more.
+  bool leave();
 
   // From the own thread, now and then: says once what hangs, and stops measuring.
   void watch();
@@ -69,6 +80,8 @@ class RangeProfiler {
 
  private:
   RangeContext* find(CUcontext handle);
+  // Calls f for each context that lives, under its lock. Whether all could be had.
+  bool for_each_idle(const std::function<void(RangeContext&)>& f);
   // A launch begins, and has returned.
   void enter(CUpti_CallbackId id, const CUpti_CallbackData& call);
   void exit(const CUpti_CallbackData& call);
@@ -85,6 +98,7 @@ class RangeProfiler {
   void push_range(RangeContext& context);
   void end_range();
 
+  const std::uint64_t number_;  // of all there have been in the process
   Measuring measuring_;
   Questions questions_;
   LaunchSelection selection_;
@@ -92,11 +106,13 @@ class RangeProfiler {
   std::shared_mutex contexts_mutex_;
   std::vector<std::unique_ptr<RangeContext>> contexts_;  // never taken out: callbacks keep pointers
   std::atomic<int> live_contexts_{0};
-  std::mutex ranges_mutex_;  // guards the next two, but for what any thread may ask
+  std::mutex ranges_mutex_;  // guards the next three, but for what any thread may ask
   OpenRanges ranges_;
   std::string range_name_;  // of the one that is measured
+  bool own_range_ = false;  // which the process has marked
 
   Captures captures_;
+  std::atomic<bool> begun_{false};
   std::atomic<bool> off_{false};  // nothing is measured any more
 };
 

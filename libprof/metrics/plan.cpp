@@ -38,6 +38,11 @@ std::optional<Group> with(const cupti::HostChip& chip, const Group& group,
   return larger;
 }
 
+bool may_share(CostClass a, CostClass b, Grouping grouping) {
+  const bool patched = a == CostClass::patched || b == CostClass::patched;
+  return a == b || (grouping == Grouping::fewest && !patched);
+}
+
 [[noreturn]] void throw_cannot(const cupti::HostChip& chip, const Metric& metric) {
   throw Error(metric.name + " cannot be collected on " + chip.name(),
               "gpuprof --query-metrics --chip " + chip.name() + " lists what can",
@@ -64,13 +69,14 @@ std::uint32_t best_batch(const Group& group, std::uint64_t launches) {
   return static_cast<std::uint32_t>(std::clamp(best, 64.0, 4096.0));
 }
 
-std::vector<Group> plan(const cupti::HostChip& chip, std::span<const Metric> metrics) {
+std::vector<Group> plan(const cupti::HostChip& chip, std::span<const Metric> metrics,
+                        Grouping grouping) {
   std::vector<Group> groups;
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     auto alone = with(chip, {}, metrics, i);
     if (!alone) throw_cannot(chip, metrics[i]);
     const auto fits = std::ranges::find_if(groups, [&](Group& group) {
-      if (group.cost != alone->cost) return false;
+      if (!may_share(group.cost, alone->cost, grouping)) return false;
       auto larger = with(chip, group, metrics, i);
       // One pass stays one pass; several may share what they need.
       const bool good = larger && (group.passes == 1 || alone->passes == 1
@@ -88,6 +94,22 @@ std::vector<Group> plan(const cupti::HostChip& chip, std::span<const Metric> met
   std::ranges::stable_sort(
       groups, {}, [&](const Group& group) { return order[static_cast<std::size_t>(group.cost)]; });
   return groups;
+}
+
+std::vector<std::string> most_of_one_pass(const cupti::HostChip& chip,
+                                          std::span<const Metric> metrics) {
+  std::vector<Metric> short_ones;
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    const auto alone = with(chip, {}, metrics, i);
+    if (alone && alone->passes == 1) short_ones.push_back(metrics[i]);
+  }
+  const std::vector<Group> groups = plan(chip, short_ones, Grouping::fewest);
+  const auto most =
+      std::ranges::max_element(groups, {}, [](const Group& group) { return group.metrics.size(); });
+  std::vector<std::string> names;
+  if (most == groups.end()) return names;
+  for (const std::size_t metric : most->metrics) names.push_back(short_ones[metric].name);
+  return names;
 }
 
 Group plan_together(const cupti::HostChip& chip, std::span<const Metric> metrics) {

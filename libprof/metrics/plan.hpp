@@ -34,10 +34,19 @@ struct Group {
   double launch_us() const { return cost_of(cost).launch_us * static_cast<double>(passes); }
 };
 
+// Which metrics may share a group: those whose counters cost the same, or, where nothing is paid by
+// the launch, all but those of patched code, which leaves out the kernels of graphs.
+enum class Grouping { by_cost, fewest };
+
 // Groups of one pass each, as few as can be; a metric that needs several passes shares its group
-// with others of its kind where that costs no pass more. Throws gpuprof::Error for a metric that
-// CUPTI cannot collect.
-std::vector<Group> plan(const cupti::HostChip& chip, std::span<const Metric> metrics);
+// with others where that costs no pass more. Throws gpuprof::Error for a metric that CUPTI cannot
+// collect.
+std::vector<Group> plan(const cupti::HostChip& chip, std::span<const Metric> metrics,
+                        Grouping grouping = Grouping::by_cost);
+
+// The most of these metrics that one pass can take together: names.
+std::vector<std::string> most_of_one_pass(const cupti::HostChip& chip,
+                                          std::span<const Metric> metrics);
 
 // How many launches to measure between two readings, for so many in all: what starting costs for
 // each of them against what each reading costs.

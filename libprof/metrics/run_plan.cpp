@@ -117,6 +117,9 @@ void RunPlan::plan_scope(const cupti::HostChip& chip, std::uint32_t scope,
   std::vector<Group> groups;
   if (options_.replay == Replay::kernel) {
     groups.push_back(plan_together(chip, wanted));
+  } else if (options_.replay == Replay::range) {
+    groups = plan(chip, wanted, Grouping::fewest);
+    most_of_one_run_ = most_of_one_pass(chip, wanted);
   } else {
     groups = plan(chip, wanted);
   }

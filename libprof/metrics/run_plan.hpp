@@ -42,6 +42,8 @@ class RunPlan {
   std::size_t runs() const { return runs_; }
   // Lines of text: groups, passes, cost.
   std::string text() const;
+  // Of ranges: names of the metrics that one run would do for. Of several chips, the last.
+  const std::vector<std::string>& most_of_one_run() const { return most_of_one_run_; }
   // For the database.
   wire::Frame description() const;
   std::vector<Selection::Scope> patterns() const { return Selection::patterns_of(scopes_); }
@@ -63,6 +65,7 @@ class RunPlan {
   std::vector<Request> scopes_;  // requests that differ in what they measure
   wire::MetricsInfo info_;
   std::size_t runs_ = 1;
+  std::vector<std::string> most_of_one_run_;
 };
 
 }  // namespace gpuprof::metrics

@@ -117,6 +117,8 @@ class Ranges(MetricTest):
                 )
                 self.assert_sums(values, [(64, 256)] * launches)
                 self.assertEqual(self.values(database), [])
+                # What costs differently by the launch is counted in one run all the same.
+                self.assertNotIn("metrics: run", run.stderr)
 
     def test_regular_expression(self):
         # What lies inside a measured one is part of it.
@@ -126,7 +128,8 @@ class Ranges(MetricTest):
         self.assertEqual(collections.Counter(v.name for v in values), {"step": 3})
 
     def test_times(self):
-        _, database, _ = self.ranges("nvtx:forward", "ranges", 4)
+        two_runs = f"{ONE},flop_count_sp"
+        _, database, _ = self.ranges("nvtx:forward", "ranges", 4, metrics=two_runs)
         rows = database.rows(
             "SELECT start, stop, ordinal FROM METRIC_RANGE WHERE passGroup = 1 ORDER BY start"
         )

@@ -5,25 +5,47 @@
 import subprocess
 import unittest
 
-from fake_run import CUPTI, GPUPROF, PATIENCE, FakeTest
+from fake_metrics import ONE, MetricTest
+from fake_run import CUPTI, GPUPROF, PATIENCE
 
 
-class TracesItself(FakeTest):
-    def test_each_file_has_its_own(self):
-        rounds = 5
+class TracesItself(MetricTest):
+    rounds = 5
+
+    def files(self, *options):
         ran = subprocess.run(
-            [self.program("traces_itself"), GPUPROF, CUPTI, str(rounds)], cwd=self.folder,
-            env=self.environment({}), stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=4 * PATIENCE)  # fmt: skip
+            [self.program("traces_itself"), GPUPROF, CUPTI, str(self.rounds), *options],
+            cwd=self.folder, env=self.environment({}), stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=4 * PATIENCE)  # fmt: skip
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertEqual(ran.stdout, "")
-        for i in range(rounds):
+        for i in range(self.rounds):
             database = self.database(self.folder / f"{i}.sqlite")
             self.assertEqual(
                 database.one("SELECT count(*) FROM kernels WHERE name = 'measured'"), 20, i
             )
-            self.assertEqual(database.rows("SELECT * FROM losses"), [])
             self.assertEqual(database.one("SELECT count(*) FROM processes"), 1)
+            yield database
+
+    def test_each_file_has_its_own(self):
+        for database in self.files():
+            self.assertEqual(database.rows("SELECT * FROM losses"), [])
+
+    def test_kernels_are_measured(self):
+        for database in self.files("--replay-mode", "kernel", "--metrics", ONE):
+            values = [v.value for v in self.values(database) if v.name == "measured"]
+            gaps = self.gaps(database)
+            # A launch that began long before CUPTI was asked, and did not come to its end.
+            if not (len(gaps) == 1 and "ranges for" in list(gaps)[0]):
+                self.assertEqual((values, gaps), ([64 * 1024] * 20, {}))
+
+    def test_ranges_are_measured(self):
+        for database in self.files("--range", "profiler", "--metrics", ONE):
+            (value,) = self.values(database, "range")
+            self.assertEqual(value.name, "range")
+            # Whatever else was launched meanwhile is part of it.
+            self.assertGreaterEqual(value.value, 20 * 64 * 1024)
+            self.assertEqual(value.value % (64 * 1024), 0)
 
 
 if __name__ == "__main__":

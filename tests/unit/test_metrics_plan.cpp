@@ -94,6 +94,36 @@ TEST_CASE("cheap counters do not wait for dear ones, on every chip") {
   CHECK(chips >= 25);
 }
 
+TEST_CASE("of ranges counters that cost differently go together, but for those of patched code") {
+  const auto cupti = host_library();
+  if (!cupti) return;
+  using metrics::Grouping;
+  for (const char* name : {"TU102", "GA100", "GH100", "GB100", "GB202"}) {
+    INFO(name);
+    const cupti::HostChip chip(cupti, name);
+    const auto wanted = Catalogue(chip).metrics(
+        {"flop_count_sp", "lts__t_sectors_op_read.sum", "sm__warps_launched.sum",
+         "gpu__time_duration.sum", "sm__throughput.avg.pct_of_peak_sustained_elapsed"});
+    const auto groups = metrics::plan(chip, wanted, Grouping::fewest);
+    check(chip, wanted, groups);
+    const auto total = [](const std::vector<Group>& all) {
+      std::size_t passes = 0;
+      for (const Group& group : all) passes += group.passes;
+      return passes;
+    };
+    CHECK(total(groups) < total(metrics::plan(chip, wanted)));
+    for (const Group& group : groups) {
+      if (group.cost == CostClass::patched) CHECK(group.metrics == std::vector<std::size_t>{0});
+    }
+    const auto most = metrics::most_of_one_pass(chip, wanted);
+    CHECK(most == std::vector<std::string>{"lts__t_sectors_op_read.sum", "sm__warps_launched.sum",
+                                           "gpu__time_duration.sum"});
+    const auto one_pass = metrics::plan(chip, Catalogue(chip).metrics(most), Grouping::fewest);
+    REQUIRE(one_pass.size() == 1);
+    CHECK(one_pass[0].passes == 1);
+  }
+}
+
 TEST_CASE("all of nvprof's metrics are planned, on every chip") {
   const auto cupti = host_library();
   if (!cupti) return;

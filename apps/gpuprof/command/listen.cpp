@@ -1,15 +1,18 @@
 // Records the process that started it. The process loads the collector itself: on standard output
 // it is told where that is and where to connect, on standard input it says that it is connected.
+// Where metrics take several passes it does what it did again, in order: each time it is told anew.
 #include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,7 +22,10 @@
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/option/setters.hpp"
 #include "apps/gpuprof/run/log.hpp"
+#include "apps/gpuprof/run/measured_runs.hpp"
+#include "apps/gpuprof/run/metric_session.hpp"
 #include "apps/gpuprof/run/recording.hpp"
+#include "apps/gpuprof/run/run_output.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/path.hpp"
 #include "libprof/base/text.hpp"
@@ -46,12 +52,135 @@ std::vector<std::string> command_of(pid_t process) {
   return words;
 }
 
-// Tells where to connect. False: the process ends, or could not connect.
-bool hand_over(const record::Run& run, const std::string& collector) {
-  const nlohmann::json places{{"socket", run.socket_path()}, {"collector", collector}};
+// Records a process in as many passes as its metrics take.
+class Listening {
+ public:
+  Listening(const Options& options, pid_t process);
+
+  // Gives the exit code.
+  int record();
+
+ private:
+  launch::Listener::Options listener_options(std::size_t pass);
+  // One more pass. False: there is no more to come.
+  bool record_pass(std::size_t pass);
+  // Tells where to connect. False: the process ends, or could not connect.
+  bool hand_over(const record::Run& run, std::size_t pass) const;
+  int finish();
+
+  const Options& options_;
+  const pid_t process_;
+  const record::TraceSelection selection_;
+  const std::string collector_;
+  launch::Target target_;  // holds signals back; nothing is started
+  launch::EndRequests ends_;
+  Log log_;
+  const record::Say say_;
+  const std::unique_ptr<MetricSession> metrics_;  // null: none are wanted
+  const std::size_t passes_;
+  record::Recorder recorder_;
+  MetricNotices notices_;
+  record::Run::Common common_;
+  std::optional<record::Run> first_;
+  bool whole_ = false;
+};
+
+Listening::Listening(const Options& options, pid_t process)
+    : options_(options),
+      process_(process),
+      selection_(record::select_trace(options.trace)),
+      collector_(collector_library()),
+      ends_(options.quiet),
+      log_(options, false, process),
+      say_([this](const std::string& text) { log_.say(text); }),
+      metrics_(options.metrics.requests.empty() ? nullptr
+                                                : std::make_unique<MetricSession>(options)),
+      passes_(metrics_ ? metrics_->runs() : 1),
+      recorder_(recorder_options(options, options.output, log_, ends_, say_, {})),
+      notices_(say_),
+      common_{.target = target_,
+              .ends = ends_,
+              .recorder = recorder_,
+              .say = say_,
+              .conversion = metrics_ ? conversion_for(*metrics_) : record::Conversion{},
+              .folder = folder_of(options.output),
+              .command = {},
+              .collector = collector_,
+              .runtimes = {}} {
+  ends_.listen(2);  // the first ends the recording
+}
+
+int Listening::record() {
+  for (std::size_t pass = 0; pass < passes_ && record_pass(pass); ++pass) continue;
+  return first_ ? finish() : static_cast<int>(ExitCode::nothing_recorded);
+}
+
+// Passes after the first are only measured.
+launch::Listener::Options Listening::listener_options(std::size_t pass) {
+  const bool first = pass == 0;
+  launch::Listener::Options listening{
+      .config = collector_config(
+          options_, first ? selection_ : record::TraceSelection{},
+          metrics_ ? metrics_->cupti()
+                   : joined(launch::collector_cupti_candidates(options_.cupti), "\n")),
+      .salvage_program = first ? (launch::library_folder() / "gpuprof-salvage").string() : "",
+      .message = [this](std::int64_t id, const std::string& text) { log_.say_of(id, text); }};
+  if (metrics_) listen_for_metrics(listening, *metrics_, notices_);
+  return listening;
+}
+
+bool Listening::hand_over(const record::Run& run, std::size_t pass) const {
+  nlohmann::json places{{"socket", run.socket_path()},
+                        {"collector", collector_},
+                        {"pass", pass},
+                        {"passes", passes_}};
+  if (metrics_) places["one_pass"] = metrics_->most_of_one_run();
   std::cout << places.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) << std::endl;
   std::string answer;
   return std::getline(std::cin, answer) && answer == "connected";
+}
+
+bool Listening::record_pass(std::size_t pass) {
+  const bool first = pass == 0;
+  if (metrics_) metrics_->begin_run(pass);
+  std::optional<record::Run> later;
+  record::Run& run = (first ? first_ : later).emplace(common_, listener_options(pass));
+  if (first) {
+    run.push(record::begin_of_run(run_info(options_, selection_, options_.application)));
+  }
+  if (first && metrics_) {
+    run.push(metrics_->description());
+    metrics_->set_tell_collector(
+        [this](std::uint32_t stream, const wire::Fields& fields) { first_->tell(stream, fields); });
+  }
+  if (!hand_over(run, pass)) {
+    if (first) first_.reset();
+    return false;
+  }
+  run.begin();
+  while (!run.is_over() && getppid() == process_ && ends_.asked() == 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  if (ends_.asked() == 0) run.wait_for_the_others();
+  run.stop_listening();
+  if (first) run.push(record::end_of_run());
+  const bool whole = run.end();
+  if (first) whole_ = whole;
+  return ends_.asked() == 0 && getppid() == process_;
+}
+
+int Listening::finish() {
+  first_->count_losses();
+  if (metrics_ && metrics_->mismatched() > 0) {
+    recorder_.count("metrics_mismatched", metrics_->mismatched());
+  }
+  recorder_.finish();
+  if (!options_.quiet) {
+    const std::string missing = metrics_ ? unmeasured(*metrics_, recorder_) : "";
+    if (!missing.empty()) log_.say("metrics: " + missing);
+    print_outcome(recorder_, log_);
+  }
+  return whole_ && !recorder_.failed() ? 0 : static_cast<int>(ExitCode::output_failed);
 }
 
 int listen(Job& job) {
@@ -65,44 +194,9 @@ int listen(Job& job) {
   if (options.output.empty()) {
     throw Error("listen needs -o FILE", "", ExitCode::bad_option);
   }
-  const record::TraceSelection selection = record::select_trace(options.trace);
-  const std::string collector = collector_library();
+  options.application = command_of(parent);
   signal(SIGPIPE, SIG_IGN);
-  launch::Target target;  // holds signals back; nothing is started
-  launch::EndRequests ends(options.quiet);
-  ends.listen(2);  // the first ends the recording
-  Log log(options, false, parent);
-  const record::Say say = [&log](const std::string& text) { log.say(text); };
-  record::Recorder recorder(recorder_options(options, options.output, log, ends, say, {}));
-  record::Run::Common common{.target = target,
-                             .ends = ends,
-                             .recorder = recorder,
-                             .say = say,
-                             .conversion = {},
-                             .folder = folder_of(options.output),
-                             .command = {},
-                             .collector = collector,
-                             .runtimes = {}};
-  const std::string cupti = joined(launch::collector_cupti_candidates(options.cupti), "\n");
-  record::Run run(common, {.config = collector_config(options, selection, cupti),
-                           .salvage_program = launch::library_folder() / "gpuprof-salvage",
-                           .message = [&log](std::int64_t id, const std::string& text) {
-                             log.say_of(id, text);
-                           }});
-  run.push(record::begin_of_run(run_info(options, selection, command_of(parent))));
-  if (!hand_over(run, collector)) return static_cast<int>(ExitCode::nothing_recorded);
-  run.begin();
-  while (!run.is_over() && getppid() == parent && ends.asked() == 0) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  if (ends.asked() == 0) run.wait_for_the_others();
-  run.stop_listening();
-  run.push(record::end_of_run());
-  const bool whole = run.end();
-  run.count_losses();
-  recorder.finish();
-  if (!options.quiet) print_outcome(recorder, log);
-  return whole && !recorder.failed() ? 0 : static_cast<int>(ExitCode::output_failed);
+  return Listening(options, parent).record();
 }
 
 std::function<int()> declare(Grammar& grammar) {
@@ -114,7 +208,11 @@ std::function<int()> declare(Grammar& grammar) {
   grammar.take_options(job->options,
                        {"trace", "profile-from-start", "profile-api-trace",
                         "kernel-latency-timestamps", "flush-period", "activity-buffers", "cupti",
-                        "no-command-line", "process-name", "context-name", "stream-name"});
+                        "no-command-line", "process-name", "context-name", "stream-name",
+                        // What a request holds for comes before it.
+                        "devices", "kernels", "launch-skip", "launch-count", "replay-mode", "range",
+                        "metrics-overhead", "metrics-samples", "metrics-exclude", "cache-control",
+                        "metrics-batch", "hang-timeout", "metrics", "events"});
   grammar.take_output_options(job->options);
   grammar.require("export-profile");
   return [job] { return listen(*job); };

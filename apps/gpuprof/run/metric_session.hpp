@@ -39,6 +39,8 @@ class MetricSession {
   std::string cupti() const { return library_->path(); }
   // Lines of text: groups, passes, cost.
   std::string plan_text() const { return plan_.text(); }
+  // Of ranges: names of the metrics that one run would do for.
+  const std::vector<std::string>& most_of_one_run() const { return plan_.most_of_one_run(); }
   // For the database.
   wire::Frame description() const { return plan_.description(); }
 

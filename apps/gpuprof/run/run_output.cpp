@@ -87,18 +87,9 @@ std::string launches_passed_over(Recorder& recorder) {
 }
 
 void print_metrics(const MetricSession& metrics, Recorder& recorder, Log& log) {
-  std::string text = "metrics: " + std::to_string(metrics.ranges()) + " measurements of launches";
-  if (metrics.mismatched() > 0) {
-    text += "; " + std::to_string(metrics.mismatched()) +
-            " were of other launches than in the first run and were not joined (view metric_gaps)";
-  }
-  if (metrics.names_given_up() > 0) {
-    text += "; " + std::to_string(metrics.names_given_up()) +
-            " names took too long to search for what was asked for, and count as others";
-  }
-  const std::string others = launches_passed_over(recorder);
-  if (!others.empty()) text += "; launches that were not measured: " + others;
-  log.say(text);
+  const std::string missing = unmeasured(metrics, recorder);
+  log.say("metrics: " + std::to_string(metrics.ranges()) + " measurements of launches" +
+          (missing.empty() ? "" : "; " + missing));
 }
 
 void print_not_counted(Recorder& recorder, Log& log) {
@@ -120,6 +111,22 @@ void print_out_of_memory(Recorder& recorder, Log& log) {
 }
 
 }  // namespace
+
+std::string unmeasured(const MetricSession& metrics, Recorder& recorder) {
+  std::string text;
+  const auto add = [&](const std::string& what) { text += (text.empty() ? "" : "; ") + what; };
+  if (metrics.mismatched() > 0) {
+    add(std::to_string(metrics.mismatched()) +
+        " were of other launches than in the first run and were not joined (view metric_gaps)");
+  }
+  if (metrics.names_given_up() > 0) {
+    add(std::to_string(metrics.names_given_up()) +
+        " names took too long to search for what was asked for, and count as others");
+  }
+  const std::string others = launches_passed_over(recorder);
+  if (!others.empty()) add("launches that were not measured: " + others);
+  return text;
+}
 
 void print_results(const Results& results, const Options& options, Log& log) {
   const bool quiet = options.quiet;

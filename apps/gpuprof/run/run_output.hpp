@@ -40,6 +40,8 @@ struct Results {
   bool report;  // reports were asked for, or there is nowhere else to look
 };
 
+// What metrics were not measured of, and why; empty: of nothing that was asked for.
+std::string unmeasured(const MetricSession& metrics, record::Recorder& recorder);
 // Why nothing came, or what could not be had, what was measured, and the reports.
 void print_results(const Results& results, const Options& options, Log& log);
 // As nvprof's last line.

@@ -1,5 +1,6 @@
 // Records itself, again and again, as gpuprof.trace() of the Python package does, while two threads
-// launch: traces_itself GPUPROF CUPTI ROUNDS. The files are 0.sqlite, 1.sqlite, …
+// launch: traces_itself GPUPROF CUPTI ROUNDS [OPTION…]. The files are 0.sqlite, 1.sqlite, … What is
+// recorded in each is marked as a range, for those who measure some.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -7,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -28,15 +30,19 @@ struct Helper {
   FILE* words;
 };
 
-Helper start(const char* gpuprof, const char* cupti, const std::string& output) {
+Helper start(const char* gpuprof, const char* cupti, const std::string& output, char** options) {
   int to[2], from[2];
   if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) fail("no pipe");
   const std::string own = std::to_string(getpid());
+  std::vector<const char*> words{gpuprof, "listen", "-o", output.c_str(), "--cupti", cupti};
+  for (; *options; ++options) words.push_back(*options);
+  words.push_back(own.c_str());
+  words.push_back(nullptr);
   const pid_t process = fork();
   if (process == 0) {
     dup2(to[0], 0);
     dup2(from[1], 1);
-    execl(gpuprof, gpuprof, "listen", "-o", output.c_str(), "--cupti", cupti, own.c_str(), nullptr);
+    execv(gpuprof, const_cast<char**>(words.data()));
     std::_Exit(127);
   }
   close(to[0]);
@@ -61,8 +67,8 @@ Function* function(void* library, const char* name) {
   return found;
 }
 
-void record(const char* gpuprof, const char* cupti, const std::string& output) {
-  const Helper helper = start(gpuprof, cupti, output);
+void record(const char* gpuprof, const char* cupti, const std::string& output, char** options) {
+  const Helper helper = start(gpuprof, cupti, output, options);
   char line[4096] = "";
   if (!std::fgets(line, sizeof line, helper.answers)) fail("the helper says nothing");
   void* library = dlopen(text_of(line, "collector").c_str(), RTLD_NOW);
@@ -72,8 +78,10 @@ void record(const char* gpuprof, const char* cupti, const std::string& output) {
   if (why) fail(why);
   std::fputs("connected\n", helper.words);
   std::fflush(helper.words);
+  function<std::uint64_t(const char*)>(library, "gpuprof_collector_begin_range")("range");
   fake_launch("measured", 20);
   fake_synchronize();
+  function<void()>(library, "gpuprof_collector_end_range")();
   function<void()>(library, "gpuprof_collector_end")();
   std::fclose(helper.words);
   std::fclose(helper.answers);
@@ -86,7 +94,7 @@ void record(const char* gpuprof, const char* cupti, const std::string& output) {
 }  // namespace
 
 int main(int count, char** words) {
-  if (count != 4) return 2;
+  if (count < 4) return 2;
   fake_kernel_time(10);
   std::atomic<bool> done{false};
   std::vector<std::thread> threads;
@@ -99,7 +107,7 @@ int main(int count, char** words) {
     });
   }
   for (int i = 0; i < std::atoi(words[3]); ++i) {
-    record(words[1], words[2], std::to_string(i) + ".sqlite");
+    record(words[1], words[2], std::to_string(i) + ".sqlite", words + 4);
     void* context = fake_context_create();
     fake_context_destroy(context);
   }
