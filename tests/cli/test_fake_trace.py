@@ -326,7 +326,7 @@ class Trace(ScriptTest):
         script = "def step():\n    work(9)\n\n" + "\n".join(examples)
         self.assertIn("run.sqlite: complete",
                       self.run_script(script, GPUPROF_CUPTI=CUPTI, GPUPROF_NO_CONFIG="",
-                                      XDG_CONFIG_HOME=self.folder))  # fmt: skip
+                                      LD_LIBRARY_PATH=FAKE, XDG_CONFIG_HOME=self.folder))  # fmt: skip
         self.assertEqual(self.kernels(), 9)
         self.assertEqual(self.kernels("step2.sqlite"), 9)
 

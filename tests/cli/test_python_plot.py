@@ -24,6 +24,7 @@ sys.path.insert(0, str(SOURCE / ".tools" / "frames"))
 sys.path.insert(0, str(PACKAGES))
 
 import gpuprof  # noqa: E402
+from gpuprof._measure import Measured  # noqa: E402
 
 SETTINGS = tempfile.TemporaryDirectory(prefix="gpuprof-matplotlib-")
 os.environ["MPLCONFIGDIR"] = SETTINGS.name  # not into HOME
@@ -289,7 +290,8 @@ class Plots(Files):
         self.assertIn("copying (ms)", (self.folder / "overlap.svg").read_text(encoding="utf-8"))
 
     def test_draws_into_the_axes_that_are_given(self):
-        more = {"roofline": self.open("metrics")}
+        row = {"config": (1,), "metric": "duration", "unit": "ns", "median": 1.0, "mad": 0.0}
+        more = {"measured": Measured("step", [row]), "roofline": self.open("metrics")}
         for name in gpuprof.plot.__all__:
             ax = matplotlib.pyplot.figure().add_subplot()
             words = self.ROOF if name == "roofline" else {}
@@ -366,6 +368,25 @@ class Plots(Files):
                     gpuprof.plot.roofline(self.open(capture), **more)
                 self.assertIn(f"no values of {missing} by kernel", str(caught.exception))
                 self.assertIn(hint, caught.exception.hint)
+
+    def test_measured(self):
+        def row(config, metric, median, mad):
+            return {"config": config, "metric": metric, "unit": "ns", "median": median, "mad": mad}
+
+        rows = [row((2048,), "duration", 40.0, 2.0), row((1024,), "duration", 10.0, 1.0),
+                row((512,), "duration", None, None), row((1024,), "other", 1.0, 0.0)]  # fmt: skip
+        ax = Measured("product", rows).plot()
+        (bars,) = ax.containers
+        self.assertEqual(bars.lines[0].get_xydata().tolist(), [[1024, 10], [2048, 40]])
+        spreads = [path.vertices[:, 1].tolist() for path in bars.lines[2][0].get_paths()]
+        self.assertEqual(spreads, [[9, 11], [38, 42]])
+        self.assertEqual((ax.get_xlabel(), ax.get_ylabel()), ("product", "duration (ns)"))
+        names = [row((64, "half"), "duration", 3.0, 0.0), row((32, "$x$"), "duration", 2.0, 0.0)]
+        ax = gpuprof.plot.measured(Measured("product", names))
+        labels = [text.get_text() for text in ax.get_xticklabels()]
+        self.assertEqual(labels, ["64, 'half'", r"32, '\$x\$'"])
+        with self.assertRaisesRegex(gpuprof.Error, "no metric tea .*duration"):
+            gpuprof.plot.measured(Measured("product", names), "tea")
 
 
 if __name__ == "__main__":

@@ -43,6 +43,13 @@ gpuprof.open(7)  # "int"
 with gpuprof.trace("c.sqlite", "gpu") as t:
     reveal_type(t.run)  # "gpuprof._run.Run"
 reveal_type(gpuprof.bench(print, runs=3).median_ns)  # "float"
+with gpuprof.range("step", ["dram__bytes_read.sum"]) as r:
+    reveal_type(r.values)  # "dict[str, float | None]"
+reveal_type(gpuprof.range("step", "dram__bytes_read.sum").run(print, 7))  # "gpuprof._range.Range"
+gpuprof.range("step", 7)  # "int"
+@gpuprof.measure(configs=[(1024,)], runs=3)
+def product(n: int) -> None: ...
+reveal_type(product())  # "gpuprof._measure.Measured"
 with pm_sampling.Collector() as c:
     data = c.decode()
     reveal_type(data[0])  # "gpuprof._counter_data.Sample"

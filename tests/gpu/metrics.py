@@ -1,11 +1,14 @@
 """Checks of metrics: examples/known_counts.cu has known values."""
 
 import collections
+import json
+import pathlib
+import statistics
 import subprocess
 import threading
 import time
 
-from check import EXAMPLES, TIMEOUT, check, environment
+from check import EXAMPLES, TIMEOUT, check, environment, run
 from frameworks import python
 
 MEASURING = threading.Lock()  # a GPU's counters serve one process at a time
@@ -232,3 +235,44 @@ def metrics_taken(c):
     c.kernels(database, {"vector_add": 10})
     if still:
         c.expect("another program is using the counters" in database.outcome.stderr, "nothing said")
+
+
+@check
+def metrics_from_python(c):
+    """A process that measures itself finds what `gpuprof --metrics` does."""
+    one_pass = ["sm__warps_launched.sum", "sm__inst_executed.sum", "dram__bytes_read.sum"]
+    several = ["sm__throughput.avg.pct_of_peak_sustained_elapsed"]
+    script = pathlib.Path(__file__).with_name("measures_itself.py")
+    command = [python(c, "torch"), script, "ranges"]
+    database = measure(c, command, one_pass + several, "--range", "nvtx:^attention$")
+    wanted = collections.defaultdict(list)
+    for metric, value in database.rows("SELECT metric, value FROM range_metrics"):
+        wanted[metric].append(value)
+    packages = c.options.gpuprof.resolve().parents[1] / "share" / "gpuprof" / "python"
+    words = (c.options.python, script, ",".join(one_pass), ",".join(several))
+    with MEASURING:
+        outcome = run(["env", f"PYTHONPATH={packages}", *words], timeout=300, cwd=c.folder)
+    if not c.equal(outcome.code, 0, outcome.stderr[-2000:]):
+        return
+    found = json.loads(outcome.stdout)
+    c.seen["by gpuprof --metrics"] = wanted
+    c.seen["by gpuprof.range()"] = {name: found[name] for name in ("with", "run", "units")}
+    for metric in one_pass[:2]:  # how much is read from DRAM goes by what the caches have
+        right = statistics.median(wanted[metric])
+        values = [each[metric] for each in found["with"] + found["run"]]
+        values += [row["median"] for row in found["rows"] if row["metric"] == metric][1:]
+        far = [value for value in values if value is None or abs(value / right - 1) > 0.01]
+        c.equal(far, [], f"{metric}, {right} by gpuprof --metrics")
+    c.expect(all(each[several[0]] for each in found["run"]), "no values of several passes")
+    c.expect(found["passes"] > 1, f"{found['passes']} passes")
+    c.expect("one pass can take" in found["refused"], found["refused"])
+    c.expect(found["kernels"] > 0, "no kernels under kernel replay")
+    c.equal(len(found["blocks"]), found["kernels"], "kernels measured")
+    c.equal([each for each in found["blocks"] if each[0] != each[1]], [], "blocks")
+    c.equal(found["plain"], [found["kernels"], ["begun_late"]], "a trace after all that")
+    rows = {(row["config"][0], row["metric"]): row["median"] for row in found["rows"]}
+    first, last = found["flops"]
+    c.expect(first == last and first >= 1 << 20, f"operations first and last: {found['flops']}")
+    c.seen["by gpuprof.measure()"] = {" ".join(map(str, key)): rows[key] for key in rows}
+    for metric in ("duration", one_pass[1]):
+        c.expect(rows[2048, metric] > rows[1024, metric] > 0, f"{metric} by size: {rows}")

@@ -8,6 +8,7 @@
     with gpuprof.trace("run.sqlite") as t:
         step()
     gpuprof.bench(step).median_ns
+    gpuprof.range("step", ["dram__bytes_read.sum"]).run(step).values
 
 docs/python.md and docs/recording-from-python.md of gpuprof tell the rest.
 """
@@ -25,33 +26,46 @@ if TYPE_CHECKING:
 
     from . import plot
     from ._bench import Bench, bench
+    from ._measure import Measured, measure
+    from ._range import Range, range
 
 __all__ = [
     "Answer",
     "Bench",
     "Error",
     "FileError",
+    "Measured",
     "QuestionError",
+    "Range",
     "Rows",
     "Run",
     "Table",
     "Trace",
     "bench",
+    "measure",
     "open",
     "plot",
+    "range",
     "trace",
 ]
+
+_LATER = {
+    "Bench": "_bench",
+    "bench": "_bench",
+    "Measured": "_measure",
+    "measure": "_measure",
+    "Range": "_range",
+    "range": "_range",
+}
 
 
 def __getattr__(name: str) -> Any:
     """What takes longer to load, when it is asked for."""
-    if name in ("Bench", "bench"):
-        from . import _bench
+    import importlib
 
-        return getattr(_bench, name)
+    if name in _LATER:
+        return getattr(importlib.import_module("." + _LATER[name], __name__), name)
     if name == "plot":
-        import importlib
-
         return importlib.import_module(".plot", __name__)
     raise AttributeError(f"module 'gpuprof' has no attribute {name!r}")
 

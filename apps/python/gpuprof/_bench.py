@@ -69,6 +69,14 @@ class _Marks:
         self._driver.call("cuMemFree_v2", self._buffer)
 
 
+def marks_of(flush_l2: bool) -> _Marks:
+    """In the thread's context; as large as the L2 cache if that is to be flushed."""
+    driver = _Driver()
+    if not driver.has_context():
+        raise Error("no CUDA context is current in this thread", "the function has to use CUDA")
+    return _Marks(driver, (driver.l2_bytes() if flush_l2 else 0) or _SMALL)
+
+
 class Bench:
     """How long the GPU worked for each of several calls, ns: of times in which several things ran
     the time counts once, and gaps between them do not count. Spans are from the begin of the first
@@ -182,10 +190,7 @@ def bench(
         raise ValueError("bench() wants at least one run")
     for _ in range(max(warmup, 1)):
         f(*args, **kwargs)
-    driver = _Driver()
-    if not driver.has_context():
-        raise Error("no CUDA context is current in this thread", "the function has to use CUDA")
-    marks = _Marks(driver, (driver.l2_bytes() if flush_l2 else 0) or _SMALL)
+    marks = marks_of(flush_l2)
     try:
         with tempfile.TemporaryDirectory(prefix="gpuprof-bench-") as folder:
             path = os.path.join(folder, "bench.sqlite")

@@ -22,6 +22,8 @@ _lock = threading.Lock()
 _active: Trace | None = None  # the Trace that this process is in
 _collector: ctypes.CDLL | None = None
 
+_NO_SUCH = 5  # an exit code
+
 _INJECTION = {"CUDA_INJECTION64_PATH": "with", "NVTX_INJECTION64_PATH": "process"}
 
 
@@ -34,6 +36,10 @@ def _load(path: str) -> ctypes.CDLL:
         loaded.gpuprof_collector_begin.argtypes = [ctypes.c_char_p]
         loaded.gpuprof_collector_end.restype = None
         loaded.gpuprof_collector_end.argtypes = []
+        loaded.gpuprof_collector_begin_range.restype = ctypes.c_uint64
+        loaded.gpuprof_collector_begin_range.argtypes = [ctypes.c_char_p]
+        loaded.gpuprof_collector_end_range.restype = None
+        loaded.gpuprof_collector_end_range.argtypes = []
         _collector = loaded
     return _collector
 
@@ -45,22 +51,36 @@ class Trace:
     run       the opened profile, after the end of `with`
     losses    what is missing in it, as dicts; empty: nothing
     messages  what gpuprof said, as lines
+    metrics   what is measured, as it was asked for
+    passes    how often that takes what is inside of `with`; known from its begin on
     """
 
     def __init__(
         self,
         path: Path,
         trace: str | None,
+        metrics: Sequence[str],
+        replay: str,
         overwrite: bool,
         cupti: Path | None,
         options: Sequence[object],
     ) -> None:
+        if replay not in ("kernel", "multiplex", "range"):
+            raise ValueError(f"replay is kernel, multiplex or range, not {replay!r}")
         self.path = os.path.abspath(os.fsdecode(os.fspath(path)))
         self.messages: list[str] = []
         words = [] if trace is None else ["--trace=" + trace]
         words += ["--force-overwrite"] * bool(overwrite)
         words += [] if cupti is None else ["--cupti", os.fsdecode(os.fspath(cupti))]
+        self.metrics = names_of(metrics)
+        if self.metrics:
+            words.append("--range=profiler" if replay == "range" else "--replay-mode=" + replay)
+            words.append("--metrics=" + ",".join(self.metrics))
         self._words = words + [str(word) for word in options]
+        self._measures_ranges = bool(self.metrics) and replay == "range"
+        self._in_range = False
+        self._repeats = False  # what is inside of `with` is done in each pass
+        self._pass, self.passes = 0, 1
         self._state = "not begun"
         self._process: int | None = None
         self._helper: Any = None  # subprocess.Popen
@@ -69,9 +89,9 @@ class Trace:
     def __enter__(self) -> Trace:
         global _active
         with _lock:
-            if _active is not None and _active._process == os.getpid():
+            if (other := active()) is not None:
                 raise Error(
-                    f"this process is being traced already, into {_active.path}",
+                    f"this process is being traced already, into {other.path}",
                     "end that trace first",
                 )
             if self._state != "not begun":
@@ -93,7 +113,6 @@ class Trace:
         return self
 
     def _begin(self) -> None:
-        import json
         import subprocess
         import tempfile
 
@@ -109,23 +128,65 @@ class Trace:
                 start_new_session=True)  # fmt: skip
         except OSError as error:
             raise Error(f"{program} cannot be run: {error.strerror}") from None
-        places = self._helper.stdout.readline()
-        if not places:
+        self._begin_pass()
+        self._state = "recording"
+
+    def _begin_pass(self) -> None:
+        import json
+
+        line = self._helper.stdout.readline()
+        if not line:
             self._fail(None)
-        places = json.loads(places)
+        places = json.loads(line)
+        self._pass, self.passes = places["pass"], places["passes"]
+        if self.passes > 1 and not self._repeats:
+            self._fail(*_too_many(self.passes, places["one_pass"]))
         try:
-            self._why_not = self._connect(places)
+            why_not = self._connect(places)
         except OSError as error:
-            self._why_not = str(error)
-        if self._why_not:
-            self._fail(self._why_not)
+            why_not = str(error)
+        if why_not:
+            self._fail(why_not)
         try:
             self._helper.stdin.write(b"connected\n")
             self._helper.stdin.flush()
         except BrokenPipeError:
             self._disconnect()
             self._fail(None)
+
+    def _next_pass(self) -> bool:
+        """Ends this pass and begins the next. False: it was the last one, and has not ended."""
+        global _active
+        if self._pass + 1 >= self.passes:
+            return False
+        self._state = "failed"  # until it works
+        try:
+            self._disconnect()
+            self._begin_pass()
+        except BaseException:
+            self._take_back()
+            _active = None
+            raise
         self._state = "recording"
+        return True
+
+    def _is_recording(self) -> bool:
+        """In this process, and not in the child of a fork."""
+        return self._state == "recording" and self._process == os.getpid()
+
+    def _begin_range(self, name: str) -> int:
+        """Its number among the ranges of the process; 0: it is not measured."""
+        assert _collector is not None
+        if self._in_range:
+            raise Error("a range is being measured already", "one range at a time")
+        self._in_range = True
+        text = name.replace("\0", "?").encode(errors="replace")
+        return int(_collector.gpuprof_collector_begin_range(text))
+
+    def _end_range(self) -> None:
+        assert _collector is not None
+        self._in_range = False
+        _collector.gpuprof_collector_end_range()
 
     def _take_back(self) -> None:
         if _collector is not None:
@@ -134,7 +195,7 @@ class Trace:
             for stream in (self._helper.stdin, self._helper.stdout):
                 stream.close()
 
-    def _connect(self, places: dict[str, str]) -> str | None:
+    def _connect(self, places: dict[str, Any]) -> str | None:
         """None, or why the collector does not work."""
         self._before = {name: os.environ.get(name) for name in _INJECTION}
         for name, value in self._before.items():
@@ -160,12 +221,12 @@ class Trace:
         # A library asks for the other one at its first NVTX call only.
         self._restore(name for name, until in _INJECTION.items() if until == "with")
 
-    def _fail(self, why: str | None) -> NoReturn:
-        """Ends the helper, which makes no file, and raises what it said."""
+    def _fail(self, why: str | None, hint: str = "") -> NoReturn:
+        """Ends the helper, which makes no file in the first pass, and raises what it said."""
         code = self._end_helper()
         if why is None:
             why = self.messages[-1] if self.messages else f"gpuprof listen ended with {code}"
-        raise Error(why, "", code if code > 0 else 4)
+        raise Error(why, hint, _NO_SUCH if hint else code if code > 0 else 4)
 
     def _end_helper(self) -> int:
         self._helper.stdin.close()
@@ -183,8 +244,8 @@ class Trace:
 
     def __exit__(self, kind: Any, error: Any, where: Any) -> None:
         global _active
-        if os.getpid() != self._process or self._state != "recording":
-            return  # the child of a fork: nothing of it is recorded
+        if not self._is_recording():
+            return
         with _lock:
             self._state = "failed"
             try:
@@ -235,10 +296,31 @@ _LATE = (
 )
 
 
+def active() -> Trace | None:
+    """The trace that this process is in."""
+    return _active if _active is not None and _active._process == os.getpid() else None
+
+
+def names_of(metrics: Sequence[str]) -> list[str]:
+    """Names in a list, or in one text with commas between."""
+    texts = [metrics] if isinstance(metrics, str) else metrics
+    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
+
+
+def _too_many(passes: int, one_pass: list[str]) -> tuple[str, str]:
+    fit = f"; one pass can take {', '.join(one_pass)}" if one_pass else ""
+    return (
+        f"these metrics take {passes} passes, and what is inside of `with` runs once",
+        f'gpuprof.range("name", metrics).run(f) calls f in each pass{fit}',
+    )
+
+
 def trace(
     path: Path,
     trace: str | None = None,
     *,
+    metrics: Sequence[str] = (),
+    replay: str = "kernel",
     overwrite: bool = False,
     cupti: Path | None = None,
     options: Sequence[object] = (),
@@ -246,10 +328,14 @@ def trace(
     """Records what this process does on GPUs inside of `with`, into the file `path`.
 
     trace      what to record, as the program's --trace takes it: "gpu,api,nvtx"
+    metrics    what to measure, names as the program's --metrics takes them
+    replay     of what and how. "kernel": of each kernel, which CUPTI runs once for each pass on the
+               same memory; NCCL's and cooperative kernels are left out. "multiplex": of some
+               launches of each kernel, for long runs. "range": of what lies in gpuprof.range()
     overwrite  whether the file may be there already
     cupti      the libcupti to use, if not the one that gpuprof finds
     options    further options of `gpuprof listen`
 
     The file grows meanwhile and is complete when `with` ends. One trace at a time; one after the
     other as often as you like."""
-    return Trace(path, trace, overwrite, cupti, options)
+    return Trace(path, trace, metrics, replay, overwrite, cupti, options)

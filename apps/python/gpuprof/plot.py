@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ._arrow import Array
+    from ._measure import Measured
     from ._run import Run
     from ._table import Table
 
-__all__ = ["kernel_histogram", "memory_curve", "overlap", "roofline", "timeline"]
+__all__ = ["kernel_histogram", "measured", "memory_curve", "overlap", "roofline", "timeline"]
 
-# What roofline() needs, for --metrics: six metrics.
+# What roofline() needs, for --metrics or trace(metrics=): six metrics.
 ROOFLINE_METRICS = (
     "flop_count_sp",
     "flop_count_hp",
@@ -236,6 +237,36 @@ def overlap(run: Run, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+def measured(m: Measured, metric: str = "duration", *, ax: Axes | None = None) -> Axes:
+    """The medians of a metric over the configurations of gpuprof.measure(), in its unit, with bars of one
+    median absolute deviation to each side. Configurations of one number are a scale, others are named
+    in their order."""
+    ax = _axes(ax)
+    from ._measure import text_of
+
+    rows = [row for row in m.rows if row["metric"] == metric]
+    if not rows:
+        names = dict.fromkeys(row["metric"] for row in m.rows)
+        raise Error(f"there is no metric {metric}", "there are " + ", ".join(names))
+    unit = rows[0]["unit"]
+    rows = [row for row in rows if row["median"] is not None]
+    configs = [row["config"] for row in rows]
+    numbers = all(len(c) == 1 and type(c[0]) in (int, float) for c in configs)
+    places = [c[0] if numbers else place for place, c in enumerate(configs)]
+    order = sorted(range(len(rows)), key=lambda i: places[i])
+    ax.errorbar(
+        [places[i] for i in order],
+        [rows[i]["median"] for i in order],
+        [rows[i]["mad"] for i in order],
+        fmt="o-" if numbers else "o",
+        capsize=3,
+    )
+    if not numbers:
+        ax.set_xticks(places, [_shown(text_of(c)) for c in configs])
+    ax.set(xlabel=_shown(m.name), ylabel=_shown(f"{metric} ({unit})" if unit else metric))
+    return ax
+
+
 # FP32 units of a multiprocessor by compute capability (CUDA C++ Programming Guide, throughput of
 # arithmetic instructions). A multiply-add of each is two operations a cycle.
 _FP32_UNITS = {
@@ -291,6 +322,7 @@ def roofline(
 
         gpuprof --metrics flop_count_sp,flop_count_hp,flop_count_dp,dram_read_bytes,dram_write_bytes,\
 gpu__time_duration.sum -o run.sqlite ./app
+        gpuprof.trace("run.sqlite", metrics=gpuprof.plot.ROOFLINE_METRICS)
 
     A kernel's launches are added up. A point's area goes by its share of the time. Kernels without
     floating-point operations or DRAM traffic have no place on such axes, and are left out.
