@@ -165,6 +165,28 @@ class Beside(PmTest):
             0,
         )
 
+    def test_columns_of_usual_metrics(self):
+        usual = {
+            "dram__bytes_read.sum.per_second": "dram_read_rate",
+            "dram__bytes_write.sum.per_second": "dram_write_rate",
+        }
+        names = ["lts__t_sectors.sum", *usual]
+        self.profile("hello", options=["--pm-metrics", ",".join(names), *SLOW], check=0)
+        database = self.database()
+        for metric, column in usual.items():
+            wanted = database.rows(
+                'SELECT device_id, start, "end", value FROM pm_samples WHERE metric = ? ORDER BY 2',
+                metric,
+            )
+            self.assertGreater(len(wanted), 0)
+            self.assertEqual(
+                database.rows(
+                    f'SELECT device_id, start, "end", {column} FROM pm_samples_wide ORDER BY 2'
+                ),
+                wanted,
+            )
+        self.assertEqual(database.one("SELECT count(sm_active) FROM pm_samples_wide"), 0)
+
     def test_everything(self):
         """All groups of the trace and PM samples, in one file and on one clock."""
         run = self.profile("modules", "first", 10, options=["--everything", *SLOW], check=0)

@@ -6,6 +6,7 @@
 
 #include "libprof/cupti/host.hpp"
 #include "libprof/metrics/sampling_plan.hpp"
+#include "schema/views.hpp"
 #include "tests/unit/host_library.hpp"
 
 using namespace gpuprof;
@@ -24,6 +25,13 @@ TEST_CASE("fewer metrics are sampled by default where samples are taken often") 
               few, [&](const std::string& name) { return name.find(large) != name.npos; }) == 1);
   }
   CHECK(metrics::default_samples(chip, true).names == few);
+  for (const auto& view : schema::views()) {
+    if (!view.name.ends_with("_pm_samples_wide")) continue;
+    for (const std::string& name : usual) {
+      INFO(name);
+      CHECK(view.sql.find("'" + name + "'") != view.sql.npos);
+    }
+  }
   const std::vector<std::string> word{std::string(metrics::default_samples_word)};
   CHECK(metrics::checked_samples(chip, word).names == usual);
   CHECK(metrics::checked_samples(chip, word, true).names == few);

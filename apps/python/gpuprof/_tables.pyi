@@ -580,6 +580,28 @@ class Tables:
     value: of the time from start to end
     t_ms (ms): start, from the first of the run on
     """
+    pm_samples_wide: Table
+    r"""What the counters of the devices said over time, one row per sample: the metrics that are sampled by default, in columns. NULL = it was not sampled. pm_samples has all metrics.
+
+    device_id: device that was sampled
+    start (ns): when counting for the sample began, on CUPTI's clock
+    end (ns): when it was over, on CUPTI's clock
+    gpu_active (%): gr__cycles_active: of the time, something ran
+    sm_active (%): sm__cycles_active: of the multiprocessors' time, a warp was there
+    sm_instructions (%): sm__inst_executed_realtime: of the most instructions there can be
+    warps_active (%): sm__warps_active_realtime: of the most warps there can be
+    tensor_active (%): sm__pipe_tensor_cycles_active: of the tensor units' time
+    dram_read (%): dram__read_throughput: of the most there can be
+    dram_write (%): dram__write_throughput: of the most there can be
+    dram_read_rate (bytes/s): dram__bytes_read, dram__bytes_op_read
+    dram_write_rate (bytes/s): dram__bytes_write, dram__bytes_op_write
+    l2_hit_rate (%): lts__average_t_sector_hit_rate_realtime
+    pcie_read_rate (bytes/s): pcie__read_bytes
+    pcie_write_rate (bytes/s): pcie__write_bytes
+    gpu_clock (Hz): gpc__cycles_elapsed
+    nvlink_read_rate (bytes/s): nvlrx__bytes
+    nvlink_write_rate (bytes/s): nvltx__bytes
+    """
     kernel_memory: Table
     r"""What each kernel read and wrote of its device's memory, and how much of that memory its process had allocated when it began: one row per kernel. Bytes and hit rates are of kernels that were measured with such metrics: dram_read_bytes, dram_write_bytes, l2_tex_hit_rate, tex_cache_hit_rate, or CUPTI's of which nvprof's are made.
 
