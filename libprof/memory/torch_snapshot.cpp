@@ -75,7 +75,7 @@ Word word_of(std::string_view text) {
   return found == words.end() ? Word::none : static_cast<Word>(found - words.begin());
 }
 
-struct Value {
+struct Item {
   enum class Kind : std::uint8_t { other, number, word, list, dict };
   Kind kind = Kind::other;
   Word word = Word::none;
@@ -92,8 +92,8 @@ class Unpickler {
   Unpickler(std::istream& in, std::string name, const std::function<void()>& check)
       : in_(in), name_(std::move(name)), check_(check) {}
 
-  Value read();
-  std::vector<Value>& items(const Value& container) {
+  Item read();
+  std::vector<Item>& items(const Item& container) {
     return containers_[static_cast<std::size_t>(container.number)];
   }
 
@@ -121,14 +121,14 @@ class Unpickler {
   void skip(std::uint64_t bytes);
   void text(std::uint64_t bytes);
   void whole(std::uint64_t bytes);
-  void push(Value value) {
+  void push(Item value) {
     if (stack_.size() >= deepest) refuse("it is nested too deep");
     stack_.push_back(value);
   }
-  void push_number(std::int64_t number) { push({.kind = Value::Kind::number, .number = number}); }
-  void push_container(Value::Kind kind);
+  void push_number(std::int64_t number) { push({.kind = Item::Kind::number, .number = number}); }
+  void push_container(Item::Kind kind);
   std::size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
-  Value pop();
+  Item pop();
   // Where the values above the last mark begin.
   std::size_t pop_mark();
   void count_value() {
@@ -139,9 +139,9 @@ class Unpickler {
                 "torch.cuda.memory._record_memory_history(max_entries=100000) keeps less history",
                 ExitCode::import_failed);
   }
-  Value& container(Value::Kind kind);
-  void append(std::size_t list, const Value& value);
-  void set(std::size_t dict, const Value& key, Value value);
+  Item& container(Item::Kind kind);
+  void append(std::size_t list, const Item& value);
+  void set(std::size_t dict, const Item& key, Item value);
   void remember(std::uint64_t place);
   void recall(std::uint64_t place);
   bool step(std::uint8_t code);
@@ -149,8 +149,8 @@ class Unpickler {
   std::istream& in_;
   const std::string name_;
   const std::function<void()>& check_;
-  std::vector<std::vector<Value>> containers_;
-  std::vector<Value> stack_, memo_;
+  std::vector<std::vector<Item>> containers_;
+  std::vector<Item> stack_, memo_;
   std::vector<std::size_t> marks_;
   std::size_t values_ = 0;  // in containers and in the memo
 };
@@ -175,7 +175,7 @@ void Unpickler::text(std::uint64_t bytes) {
   const auto size = static_cast<std::streamsize>(bytes);
   in_.read(word, size);
   if (in_.gcount() < size) refuse_end();
-  push({.kind = Value::Kind::word, .word = word_of({word, static_cast<std::size_t>(bytes)})});
+  push({.kind = Item::Kind::word, .word = word_of({word, static_cast<std::size_t>(bytes)})});
 }
 
 // An integer of any size; what does not fit into 64 bits is none that counts.
@@ -191,15 +191,15 @@ void Unpickler::whole(std::uint64_t bytes) {
   push_number(static_cast<std::int64_t>(number));
 }
 
-void Unpickler::push_container(Value::Kind kind) {
+void Unpickler::push_container(Item::Kind kind) {
   if (containers_.size() >= most_containers) refuse_size();
   push({.kind = kind, .number = static_cast<std::int64_t>(containers_.size())});
   containers_.emplace_back();
 }
 
-Value Unpickler::pop() {
+Item Unpickler::pop() {
   if (stack_.size() <= floor()) refuse("it is no sound pickle");
-  const Value value = stack_.back();
+  const Item value = stack_.back();
   stack_.pop_back();
   return value;
 }
@@ -211,13 +211,13 @@ std::size_t Unpickler::pop_mark() {
   return begin;
 }
 
-Value& Unpickler::container(Value::Kind kind) {
+Item& Unpickler::container(Item::Kind kind) {
   if (stack_.size() <= floor() || stack_.back().kind != kind) refuse("it is no sound pickle");
   return stack_.back();
 }
 
-void Unpickler::append(std::size_t list, const Value& value) {
-  std::vector<Value>& items = containers_[list];
+void Unpickler::append(std::size_t list, const Item& value) {
+  std::vector<Item>& items = containers_[list];
   if (value.is_container() && !containers_[static_cast<std::size_t>(value.number)].empty()) {
     count_value();
     items.push_back(value);
@@ -227,11 +227,11 @@ void Unpickler::append(std::size_t list, const Value& value) {
   }
 }
 
-void Unpickler::set(std::size_t dict, const Value& key, Value value) {
-  if (key.kind != Value::Kind::word || key.word == Word::none) return;
+void Unpickler::set(std::size_t dict, const Item& key, Item value) {
+  if (key.kind != Item::Kind::word || key.word == Word::none) return;
   value.key = key.word;
-  std::vector<Value>& entries = containers_[dict];  // a word each at most
-  const auto found = std::ranges::find(entries, key.word, &Value::key);
+  std::vector<Item>& entries = containers_[dict];  // a word each at most
+  const auto found = std::ranges::find(entries, key.word, &Item::key);
   if (found != entries.end()) {
     *found = value;
     return;
@@ -264,8 +264,8 @@ bool Unpickler::step(std::uint8_t code) {
       if (byte() > 5) refuse("the pickle is of a protocol that is not known");
       break;
     case 0x95: little_endian(8); break;  // FRAME
-    case '}': push_container(Value::Kind::dict); break;
-    case ']': push_container(Value::Kind::list); break;
+    case '}': push_container(Item::Kind::dict); break;
+    case ']': push_container(Item::Kind::list); break;
     case ')':
     case 'N': push({}); break;
     case 0x88: push_number(1); break;  // True
@@ -312,13 +312,13 @@ bool Unpickler::step(std::uint8_t code) {
     case 'h': recall(byte()); break;
     case 'j': recall(little_endian(4)); break;
     case 'a': {
-      const Value value = pop();
-      append(static_cast<std::size_t>(container(Value::Kind::list).number), value);
+      const Item value = pop();
+      append(static_cast<std::size_t>(container(Item::Kind::list).number), value);
       break;
     }
     case 'e': {
       const std::size_t begin = pop_mark();
-      if (begin <= floor() || stack_[begin - 1].kind != Value::Kind::list) {
+      if (begin <= floor() || stack_[begin - 1].kind != Item::Kind::list) {
         refuse("it is no sound pickle");
       }
       const auto list = static_cast<std::size_t>(stack_[begin - 1].number);
@@ -327,13 +327,13 @@ bool Unpickler::step(std::uint8_t code) {
       break;
     }
     case 's': {
-      const Value value = pop(), key = pop();
-      set(static_cast<std::size_t>(container(Value::Kind::dict).number), key, value);
+      const Item value = pop(), key = pop();
+      set(static_cast<std::size_t>(container(Item::Kind::dict).number), key, value);
       break;
     }
     case 'u': {
       const std::size_t begin = pop_mark();
-      if (begin <= floor() || stack_[begin - 1].kind != Value::Kind::dict ||
+      if (begin <= floor() || stack_[begin - 1].kind != Item::Kind::dict ||
           (stack_.size() - begin) % 2 != 0) {
         refuse("it is no sound pickle");
       }
@@ -353,7 +353,7 @@ bool Unpickler::step(std::uint8_t code) {
   return true;
 }
 
-Value Unpickler::read() {
+Item Unpickler::read() {
   // Of older ones numbers and truth are text.
   if (in_.peek() != 0x80) refuse("it is no pickle of protocol 2 or newer");
   for (std::uint64_t steps = 0; step(byte()); ++steps) {
@@ -367,19 +367,19 @@ class Snapshot {
  public:
   explicit Snapshot(Unpickler& pickle) : pickle_(pickle) {}
 
-  TorchSnapshot take(const Value& all) {
+  TorchSnapshot take(const Item& all) {
     TorchSnapshot snapshot;
-    const Value* segments = &all;  // of torch.cuda.memory_snapshot()
-    if (all.kind == Value::Kind::dict) {
+    const Item* segments = &all;  // of torch.cuda.memory_snapshot()
+    if (all.kind == Item::Kind::dict) {
       segments = find(all, Word::segments);
-      if (const Value* traces = find(all, Word::device_traces)) read_times(*traces, snapshot);
+      if (const Item* traces = find(all, Word::device_traces)) read_times(*traces, snapshot);
     }
-    if (!segments || segments->kind != Value::Kind::list) {
+    if (!segments || segments->kind != Item::Kind::list) {
       pickle_.refuse("there are no segments in it: it is no snapshot of PyTorch's memory");
     }
-    for (const Value& each : taken(*segments)) {
+    for (const Item& each : taken(*segments)) {
       ++number_;
-      if (each.kind != Value::Kind::dict) refuse("no dict");
+      if (each.kind != Item::Kind::dict) refuse("no dict");
       snapshot.segments.push_back(segment(each));
     }
     sort(snapshot.segments);
@@ -390,41 +390,41 @@ class Snapshot {
   [[noreturn]] void refuse(const std::string& why) const {
     pickle_.refuse("segment " + std::to_string(number_) + ": " + why);
   }
-  const Value* find(const Value& dict, Word key) {
-    const std::vector<Value>& entries = pickle_.items(dict);
-    const auto found = std::ranges::find(entries, key, &Value::key);
+  const Item* find(const Item& dict, Word key) {
+    const std::vector<Item>& entries = pickle_.items(dict);
+    const auto found = std::ranges::find(entries, key, &Item::key);
     return found == entries.end() ? nullptr : &*found;
   }
   // Each list is gone through once, however often a file names it.
-  std::vector<Value> taken(const Value& list) { return std::exchange(pickle_.items(list), {}); }
+  std::vector<Item> taken(const Item& list) { return std::exchange(pickle_.items(list), {}); }
 
   // Not below 0. `otherwise`: where there is none; below 0: that is refused.
-  std::int64_t number(const Value& dict, Word key, std::int64_t otherwise) {
-    const Value* value = find(dict, key);
+  std::int64_t number(const Item& dict, Word key, std::int64_t otherwise) {
+    const Item* value = find(dict, key);
     if (!value && otherwise >= 0) return otherwise;
-    if (!value || value->kind != Value::Kind::number || value->number < 0) {
+    if (!value || value->kind != Item::Kind::number || value->number < 0) {
       refuse(std::string(words[static_cast<std::size_t>(key)]) + " is no number of 0 or more");
     }
     return value->number;
   }
-  Word word(const Value& dict, Word key) {
-    const Value* value = find(dict, key);
-    return value && value->kind == Value::Kind::word ? value->word : Word::none;
+  Word word(const Item& dict, Word key) {
+    const Item* value = find(dict, key);
+    return value && value->kind == Item::Kind::word ? value->word : Word::none;
   }
 
-  TorchSegment segment(const Value& its) {
+  TorchSegment segment(const Item& its) {
     TorchSegment made{.device = number(its, Word::device, 0),
                       .address = number(its, Word::address, -1),
                       .bytes = number(its, Word::total_size, -1)};
-    if (const Value* stream = find(its, Word::stream)) made.stream = stream->number;
+    if (const Item* stream = find(its, Word::stream)) made.stream = stream->number;
     if (made.address > INT64_MAX - made.bytes) refuse("it ends behind all memory");
     made.expandable = number(its, Word::is_expandable, 0) != 0;
     const Word type = word(its, Word::segment_type);
     if (type == Word::small || type == Word::large) {
       made.type = words[static_cast<std::size_t>(type)];
     }
-    const Value* blocks = find(its, Word::blocks);
-    if (blocks && blocks->kind != Value::Kind::list) refuse("blocks is no list");
+    const Item* blocks = find(its, Word::blocks);
+    if (blocks && blocks->kind != Item::Kind::list) refuse("blocks is no list");
     if (!blocks) {
       made.allocated = number(its, Word::allocated_size, -1);
       made.active = number(its, Word::active_size, made.allocated);
@@ -438,10 +438,10 @@ class Snapshot {
     return made;
   }
 
-  void add_blocks(TorchSegment& segment, const Value& blocks) {
+  void add_blocks(TorchSegment& segment, const Item& blocks) {
     std::int64_t sum = 0;
-    for (const Value& block : taken(blocks)) {
-      if (block.kind != Value::Kind::dict) refuse("a block is no dict");
+    for (const Item& block : taken(blocks)) {
+      if (block.kind != Item::Kind::dict) refuse("a block is no dict");
       const std::int64_t size = number(block, Word::size, -1);
       const Word state = word(block, Word::state);
       ++segment.blocks;
@@ -463,15 +463,14 @@ class Snapshot {
   }
 
   // With history each snapshot leaves an entry in it.
-  void read_times(const Value& traces, TorchSnapshot& snapshot) {
-    if (traces.kind != Value::Kind::list) return;
-    for (const Value& device : taken(traces)) {
-      if (device.kind != Value::Kind::list) continue;
-      for (const Value& entry : taken(device)) {
-        if (entry.kind != Value::Kind::dict || word(entry, Word::action) != Word::snapshot)
-          continue;
-        const Value* time = find(entry, Word::time_us);
-        if (!time || time->kind != Value::Kind::number || time->number <= 0) continue;
+  void read_times(const Item& traces, TorchSnapshot& snapshot) {
+    if (traces.kind != Item::Kind::list) return;
+    for (const Item& device : taken(traces)) {
+      if (device.kind != Item::Kind::list) continue;
+      for (const Item& entry : taken(device)) {
+        if (entry.kind != Item::Kind::dict || word(entry, Word::action) != Word::snapshot) continue;
+        const Item* time = find(entry, Word::time_us);
+        if (!time || time->kind != Item::Kind::number || time->number <= 0) continue;
         const std::int64_t ns = saturating_multiply(time->number, 1000);
         snapshot.taken_at = std::max(snapshot.taken_at.value_or(ns), ns);
       }
@@ -500,7 +499,7 @@ class Snapshot {
 TorchSnapshot read_torch_snapshot(std::istream& pickle, const std::string& name,
                                   const std::function<void()>& check) {
   Unpickler unpickler(pickle, name, check);
-  const Value all = unpickler.read();
+  const Item all = unpickler.read();
   return Snapshot(unpickler).take(all);
 }
 

@@ -48,7 +48,7 @@ class Segments {
 };
 
 // What a process has.
-class Present {
+class Allocated {
  public:
   void apply(const Operation& operation, const Segments& segments) {
     const bool comes = operation.what == Operation::What::allocation;
@@ -201,10 +201,10 @@ Overlay lay_over(const Operations& for_each, const std::vector<TorchSegment>& se
   Overlay overlay{.process = {}, .time = time, .ranges = {}, .in_use = {}};
   std::map<std::int64_t, Best> best;
   {
-    std::map<std::int64_t, Present> all;
+    std::map<std::int64_t, Allocated> all;
     for_each([&](const Operation& operation) {
       if ((process && operation.process != *process) || (time && operation.time > *time)) return;
-      Present& present = all[operation.process];
+      Allocated& present = all[operation.process];
       present.apply(operation, places);
       Best& its = best[operation.process];
       if (time || present.covered() > its.covered) its = {present.covered(), operation.time};
@@ -215,7 +215,7 @@ Overlay lay_over(const Operations& for_each, const std::vector<TorchSegment>& se
   const auto its = best.find(*overlay.process);
   if (!time && its != best.end() && its->second.covered > 0) overlay.time = its->second.time;
   if (!overlay.time) return overlay;
-  Present present;
+  Allocated present;
   for_each([&](const Operation& operation) {
     if (operation.process != *overlay.process || operation.time > *overlay.time) return;
     present.apply(operation, places);
