@@ -409,6 +409,8 @@ class Formats(unittest.TestCase):
         self.assertEqual(kept.read_text(), '{"mine": 1}')
         self.gpuprof("export", profile, "-f", "-o", profile, "--format", "csv", code=21)
         self.gpuprof("export", profile, "-o", "unknown.ending", code=5)
+        ran = self.gpuprof("export", profile, "-o", "run.parquet", code=5)
+        self.assertIn('.kernels.parquet("kernels.parquet")', ran.stderr)
         self.gpuprof("export", profile, "-o", "by_name", "--format", "chrome")
         self.assertTrue(read_chrome(self.folder / "by_name")["traceEvents"])
         self.gpuprof("export", "missing.sqlite", "-o", "x.json", code=20)

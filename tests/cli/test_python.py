@@ -31,7 +31,7 @@ try:
     import numpy
     import pandas
     import polars  # noqa: F401
-    import pyarrow  # noqa: F401
+    import pyarrow.parquet
 except ImportError:
     pandas = None
 
@@ -149,6 +149,39 @@ class Values(Files):
                     self.assertIsInstance(array, numpy.ndarray)
                     index = list(table.schema()).index(column)
                     self.assertEqual(array.tolist(), [row[index] for row in rows])
+
+    @unittest.skipUnless(pandas, "there is no pyarrow")
+    def test_parquet_has_the_rows_of_every_capture(self):
+        path = self.folder / "rows.parquet"
+        for profile in (*self.paths, self.paths[:2]):
+            run = self.open(profile)
+            for name in ("kernels", "memcpys", "api_calls", "devices", "losses"):
+                with self.subTest(file=profile, table=name):
+                    table = run.table(name)
+                    table.parquet(path, overwrite=True)
+                    read = pyarrow.parquet.read_table(path)
+                    self.assertEqual(read.column_names, list(table.schema()))
+                    rows = [tuple(row.values()) for row in read.to_pylist()]
+                    self.assertEqual(rows, list(table))
+
+    @unittest.skipUnless(pandas, "there is no pyarrow")
+    def test_parquet_replaces_nothing_else(self):
+        folder = self.folder / "parquet"
+        folder.mkdir()
+        run = self.open(self.vector_add)
+        before = self.vector_add.read_bytes()
+        with self.assertRaisesRegex(gpuprof.QuestionError, "is no Parquet file"):
+            run.kernels.parquet(self.vector_add, overwrite=True)
+        self.assertEqual(self.vector_add.read_bytes(), before)
+        path = folder / "kernels.parquet"
+        run.kernels.parquet(path)
+        before = path.read_bytes()
+        with self.assertRaisesRegex(FileExistsError, "overwrite=True"):
+            run.devices.parquet(path)
+        with self.assertRaises(gpuprof.QuestionError):
+            run.kernels.columns("no_such").parquet(path, overwrite=True)
+        self.assertEqual(path.read_bytes(), before)
+        self.assertEqual(list(folder.iterdir()), [path])
 
     def test_dtypes_do_not_follow_from_the_rows(self):
         table = "CUPTI_ACTIVITY_KIND_MEMCPY"

@@ -35,6 +35,7 @@ reveal_type(run.memory.by("nvtx"))  # "gpuprof._table.Answer"
 reveal_type(run.summary())  # "str"
 reveal_type(len(run.kernels))  # "int"
 reveal_type(next(run.kernels.dicts()))  # "dict[str, Any]"
+run.kernels.parquet(7)  # "int"
 run.kernls  # "kernls"
 run.memory.by("nobody")  # "Literal['nobody']"
 run.kernels.where("gemm")  # Too many positional arguments

@@ -56,6 +56,11 @@ const exporting::FileFormat& chosen_format(const Arguments& arguments) {
                                             ? exporting::format_of_file(output)
                                             : exporting::find_format(arguments.format);
   if (format) return *format;
+  if (output.ends_with(".parquet")) {
+    throw Error("the Python package writes Parquet, a table to a file",
+                "in Python: gpuprof.open(\"run.sqlite\").kernels.parquet(\"kernels.parquet\")",
+                ExitCode::bad_option);
+  }
   std::string endings;
   for (const exporting::FileFormat* each : exporting::file_formats()) {
     endings += (endings.empty() ? "" : ", ") + std::string(each->ending);

@@ -9,6 +9,7 @@ from ._library import QuestionError, join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, SupportsIndex
 
@@ -41,6 +42,13 @@ class Rows:
         import pyarrow
 
         return pyarrow.table(self)
+
+    def parquet(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+        """Writes a Parquet file with pyarrow, out of the memory that arrow() needs. Names and texts
+        are dictionary-encoded. `overwrite` replaces a Parquet file that is there."""
+        from . import _parquet
+
+        _parquet.write(self, path, overwrite)
 
     def polars(self) -> pl.DataFrame:
         """A polars.DataFrame. Names and texts are Categorical."""
