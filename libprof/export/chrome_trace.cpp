@@ -176,16 +176,27 @@ class ChromeWriter : public FormatWriter {
   derive::CorrelationSet begun_;  // arrows
 };
 
+std::unique_ptr<FormatWriter> make_writer(TextFile& file, reading::Profile& profile) {
+  return std::make_unique<ChromeWriter>(file, profile);
+}
+
 }  // namespace
+
+extern const FileFormat chrome_gzip_format{
+    .name = "chrome-gz",
+    .ending = ".json.gz",
+    .begins = {"\x1f\x8b\x08\x10\0\0\0\0\x04\xffgpuprof chrome\0", 25},
+    .help = "the same, deflated",
+    .gzip = "gpuprof chrome",
+    .make = &make_writer,
+};
 
 extern const FileFormat chrome_format{
     .name = "chrome",
     .ending = ".json",
     .begins = trace_begin,
     .help = "trace events as PyTorch's profiler writes them, for Perfetto, chrome://tracing, HTA",
-    .make = [](TextFile& file, reading::Profile& profile) -> std::unique_ptr<FormatWriter> {
-      return std::make_unique<ChromeWriter>(file, profile);
-    },
+    .make = &make_writer,
 };
 
 }  // namespace gpuprof::exporting

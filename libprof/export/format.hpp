@@ -39,6 +39,7 @@ struct FileFormat {
   // Looks closer where that says too little.
   bool (*is_one)(const std::string& path) = nullptr;
   std::string_view help;
+  const char* gzip = "";  // the comment in the header of a deflated file; empty: it is not
   std::unique_ptr<FormatWriter> (*make)(TextFile& file, reading::Profile& profile) = nullptr;
   // In place of `make`: for files that are not written from their beginning to their end.
   Visited (*write)(reading::Profile& profile, const FileJob& job) = nullptr;

@@ -5,14 +5,14 @@
 
 namespace gpuprof::exporting {
 
-extern const FileFormat chrome_format, csv_format, folded_format, nsys_format, perfetto_format,
-    pprof_format, speedscope_format;
+extern const FileFormat chrome_format, chrome_gzip_format, csv_format, folded_format, nsys_format,
+    perfetto_format, pprof_format, speedscope_format;
 
 namespace {
 
-constexpr std::array<const FileFormat*, 7> all_formats{
-    &perfetto_format,   &chrome_format, &nsys_format, &folded_format,
-    &speedscope_format, &pprof_format,  &csv_format};
+constexpr std::array<const FileFormat*, 8> all_formats{
+    &perfetto_format, &chrome_format,     &chrome_gzip_format, &nsys_format,
+    &folded_format,   &speedscope_format, &pprof_format,       &csv_format};
 
 }  // namespace
 
@@ -47,7 +47,7 @@ Visited write_format(store::Database& source, const std::string& path, const Fil
         profile,
         {.path = path, .name = options.name, .window = window, .processes = options.processes});
   } else {
-    TextFile file(path, options.name);
+    TextFile file(path, options.name, format.gzip);
     const auto writer = format.make(file, profile);
     visited = visit_activities(profile, window, options.processes,
                                [&](const Activity& activity) { writer->add(activity); });

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <concepts>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -13,8 +14,9 @@ namespace gpuprof::exporting {
 // Throws gpuprof::Error (output_failed) when the disk is full. One thread.
 class TextFile {
  public:
-  // `name`: as messages call it.
-  TextFile(const std::string& path, std::string name);
+  // `name`: as messages call it. `gzip`: the file is deflated, with this comment in its header;
+  // empty: it is not.
+  TextFile(const std::string& path, std::string name, const char* gzip = "");
   ~TextFile();
   TextFile(const TextFile&) = delete;
   TextFile& operator=(const TextFile&) = delete;
@@ -36,11 +38,14 @@ class TextFile {
 
  private:
   static constexpr std::size_t block = 1 << 18;
+  class Gzip;
   void write();
+  void write_out(std::string_view bytes);
 
   std::string name_;
   std::string waiting_;
   int file_;
+  std::unique_ptr<Gzip> gzip_;  // null: not deflated
 };
 
 // "\"text\"" with JSON's escapes. Bytes that are no UTF-8 become U+FFFD.

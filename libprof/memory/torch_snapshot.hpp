@@ -15,7 +15,7 @@ namespace gpuprof::memory {
 struct TorchSegment {
   std::int64_t device = 0, address = 0, bytes = 0;
   std::int64_t stream = 0;
-  std::string type;         // small or large; empty: not told
+  std::string type = {};    // small or large; empty: not told
   bool expandable = false;  // of mapped pieces
   std::int64_t blocks = 0;
   std::int64_t allocated = 0;     // in use

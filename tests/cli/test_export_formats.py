@@ -413,6 +413,15 @@ class Formats(unittest.TestCase):
         self.assertIn('.kernels.parquet("kernels.parquet")', ran.stderr)
         self.gpuprof("export", profile, "-o", "by_name", "--format", "chrome")
         self.assertTrue(read_chrome(self.folder / "by_name")["traceEvents"])
+        packed = self.folder / "packed.json.gz"
+        for option in ((), ("-f",)):
+            self.gpuprof("export", profile, "-o", packed.name, *option)
+            plain = (self.folder / "by_name").read_bytes()
+            self.assertEqual(gzip.decompress(packed.read_bytes()), plain)
+            self.assertLess(packed.stat().st_size, len(plain) / 4)
+        packed.write_bytes(gzip.compress(b"mine"))
+        self.gpuprof("export", profile, "-f", "-o", packed.name, code=21)
+        self.assertEqual(gzip.decompress(packed.read_bytes()), b"mine")
         self.gpuprof("export", "missing.sqlite", "-o", "x.json", code=20)
         self.gpuprof("export", profile, "-o", "x.json", "--process", "a", code=5)
         self.gpuprof("export", profile, "-o", "x.json", "--for", "nvprof", "--kernels", "a", code=5)
