@@ -1,5 +1,6 @@
 #include "libprof/view/answers.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -200,6 +201,38 @@ std::string found_answer(const Model& model, const Found& found) {
     }
   }
   return dumped(answer);
+}
+
+std::string stops_answer(const Model& model, const Stops& stops) {
+  constexpr std::size_t longest = 400;  // of a name
+  const auto track_of = [&](std::int64_t device) -> std::int64_t {
+    const auto found = std::ranges::find(model.tracks, device, &Track::device);
+    return found == model.tracks.end() ? -1 : found - model.tracks.begin();
+  };
+  json gaps = json::array(), steps = json::array(), losses = json::array();
+  for (const Gap& gap : stops.gaps) {
+    gaps.push_back({{"at", gap.begin},
+                    {"time", gap.time},
+                    {"track", track_of(gap.device)},
+                    {"behind", shortened(gap.behind, longest)},
+                    {"call", shortened(gap.call, longest)}});
+  }
+  for (const Step& step : stops.steps) {
+    steps.push_back({{"at", step.begin},
+                     {"time", step.time},
+                     {"track", step.track},
+                     {"name", shortened(step.name, longest)}});
+  }
+  for (const TimedLoss& loss : stops.losses) {
+    losses.push_back({{"at", loss.begin},
+                      {"time", loss.time},
+                      {"track", track_of(loss.device)},
+                      {"text", loss.text}});
+  }
+  return dumped({{"gaps", std::move(gaps)},
+                 {"steps", std::move(steps)},
+                 {"median_step", stops.median_step},
+                 {"losses", std::move(losses)}});
 }
 
 std::string details_answer(const Model& model, const Place& place, const Item& item,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "libprof/view/model.hpp"
+#include "libprof/view/stops.hpp"
 
 namespace gpuprof::view {
 
@@ -27,6 +28,8 @@ std::string tiles_answer(const Model& model, std::span<const std::uint32_t> trac
 std::string names_answer(const Model& model, std::span<const std::uint32_t> names);
 std::string statistics_answer(const Model& model, std::int64_t from, std::int64_t to,
                               std::size_t most);
+// Of gaps and losses also the first track of their device, of steps that of the range, -1: none.
+std::string stops_answer(const Model& model, const Stops& stops);
 std::string found_answer(const Model& model, const Found& found);
 std::string details_answer(const Model& model, const Place& place, const Item& item,
                            std::span<const Detail> details);

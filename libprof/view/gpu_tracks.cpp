@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "libprof/view/labels.hpp"
 #include "libprof/view/reading.hpp"
 #include "schema/traits.hpp"
 
@@ -11,29 +12,6 @@ namespace {
 struct Stream {
   std::int64_t device = 0, process = 0, context = 0, stream = 0;
   auto operator<=>(const Stream&) const = default;
-};
-
-// The name that has no template arguments and parameters, where the file has one.
-class Labels {
- public:
-  explicit Labels(Reading& reading) {
-    if (!reading.tables.has("StringTable", "short")) return;
-    const std::string display = reading.tables.has("StringTable", "display") ? "display" : "NULL";
-    statement_ = reading.database.prepare("SELECT coalesce(" + display +
-                                          ", short) FROM main.StringTable WHERE _id_ = ?1");
-    any_ = true;
-  }
-  std::string find(std::int64_t id) {
-    if (!any_) return {};
-    statement_.bind(1, id);
-    std::string label(statement_.step() ? statement_.text(0) : std::string_view());
-    statement_.reset();
-    return label;
-  }
-
- private:
-  store::Statement statement_;
-  bool any_ = false;
 };
 
 void read_kind(Reading& reading, const schema::GpuKind& kind, Labels& labels,
@@ -122,7 +100,7 @@ void read_ranges_on_gpu(Reading& reading) {
 
 void read_gpu_tracks(Reading& reading) {
   Collected<Stream> streams;
-  Labels labels(reading);
+  Labels labels(reading.tables);
   for (const schema::GpuKind& kind : schema::gpu_kinds) read_kind(reading, kind, labels, streams);
   add_streams(reading, streams);
   read_ranges_on_gpu(reading);

@@ -55,41 +55,44 @@ Response Answers::operator()(const Request& request) const {
 }
 
 Response Answers::api(const Request& request) const {
+  const Model& model = run_.model;
   const std::string_view what = std::string_view(request.path).substr(4);
-  if (what == "run") return {.body = run_answer(model_, title_, notes_)};
-  if (what == "names") return {.body = names_answer(model_, numbers(request.text("ids")))};
+  if (what == "run") return {.body = run_answer(model, run_.title, run_.notes)};
+  if (what == "names") return {.body = names_answer(model, numbers(request.text("ids")))};
+  if (what == "stops") return {.body = stops_answer(model, run_.stops)};
   if (what == "details") return details(request);
   if (what == "search") {
     const auto after = request.number("after");
     if (request.text("text").empty() || !after) return bad("text and after are needed");
-    const Found found = search(model_, request.text("text"), saturating_add(*after, model_.zero));
-    return {.body = found_answer(model_, found)};
+    const Found found = search(model, request.text("text"), saturating_add(*after, model.zero));
+    return {.body = found_answer(model, found)};
   }
   if (what != "tiles" && what != "statistics") {
     return {.status = 404, .body = error_answer("there is no such question")};
   }
-  const auto asked = window(model_, request);
+  const auto asked = window(model, request);
   if (!asked) return bad("from and to are needed, and from before to");
   if (what == "statistics") {
-    return {.body = statistics_answer(model_, asked->from, asked->to, most_names)};
+    return {.body = statistics_answer(model, asked->from, asked->to, most_names)};
   }
   const auto width = request.number("width");
   if (!width || *width < 1 || *width > widest) return bad("width is from 1 to 8192");
-  return {.body = tiles_answer(model_, numbers(request.text("tracks")), asked->from, asked->to,
+  return {.body = tiles_answer(model, numbers(request.text("tracks")), asked->from, asked->to,
                                static_cast<std::uint32_t>(*width))};
 }
 
 Response Answers::details(const Request& request) const {
+  const Model& model = run_.model;
   const auto track = request.number("track"), row = request.number("row");
   const auto number = request.number("item");
   const auto fits = [](const auto& value) { return value && *value >= 0 && *value <= UINT32_MAX; };
   if (!fits(track) || !fits(row) || !fits(number)) return bad("track, row and item are needed");
   const Place place{static_cast<std::uint32_t>(*track), static_cast<std::uint32_t>(*row),
                     static_cast<std::uint32_t>(*number)};
-  const auto item = item_at(model_, place);
+  const auto item = item_at(model, place);
   if (!item) return {.status = 404, .body = error_answer("there is no such record")};
   try {
-    return {.body = details_answer(model_, place, *item, find_details_(*item))};
+    return {.body = details_answer(model, place, *item, run_.find_details(*item))};
   } catch (const Error& error) {
     return {.status = 500, .body = error_answer(error.what())};
   }

@@ -8,16 +8,9 @@
 #include <vector>
 
 #include "libprof/view/model.hpp"
+#include "libprof/view/stops.hpp"
 
 namespace gpuprof::view {
-
-// A time in which a device had no work.
-struct Gap {
-  std::int64_t begin = 0;  // ns after the run's zero
-  std::int64_t time = 0;
-  std::string behind;  // the work that ended it
-  std::string call;    // that took most of it on the host; empty: none that is known
-};
 
 struct RunSummary {
   std::string title;

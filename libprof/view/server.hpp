@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "libprof/view/model.hpp"
 #include "libprof/view/request.hpp"
+#include "libprof/view/stops.hpp"
 
 namespace gpuprof::view {
 
@@ -47,17 +47,20 @@ class Listener {
   std::string token_;
 };
 
-// What the page asks, answered out of a model.
+// What is shown of a file.
+struct Run {
+  std::string title;
+  Model model;
+  Stops stops;
+  std::vector<std::string> notes;
+  // Asks the file; may throw Error.
+  std::function<std::vector<Detail>(const Item&)> find_details;
+};
+
+// What the page asks, answered out of a run, which must outlive this.
 class Answers {
  public:
-  // Asks the file; may throw Error.
-  using FindDetails = std::function<std::vector<Detail>(const Item&)>;
-  Answers(const Model& model, FindDetails find_details, std::string title,
-          std::vector<std::string> notes)
-      : model_(model),
-        find_details_(std::move(find_details)),
-        title_(std::move(title)),
-        notes_(std::move(notes)) {}
+  explicit Answers(const Run& run) : run_(run) {}
 
   Response operator()(const Request& request) const;
 
@@ -65,10 +68,7 @@ class Answers {
   Response api(const Request& request) const;
   Response details(const Request& request) const;
 
-  const Model& model_;
-  FindDetails find_details_;
-  std::string title_;
-  std::vector<std::string> notes_;
+  const Run& run_;
 };
 
 }  // namespace gpuprof::view

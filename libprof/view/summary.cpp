@@ -38,43 +38,6 @@ void read_facts(store::Database& database, RunSummary& summary) {
   }
 }
 
-std::string call_named(reading::Tables& tables, reading::Names& names, std::int64_t correlation) {
-  for (const schema::ApiKind& calls : schema::api_kinds) {
-    const std::string table = reading::table_name(calls.kind);
-    if (!tables.has(table, "correlationId") || !tables.has(table, "cbid")) continue;
-    auto call = tables.database().prepare("SELECT cbid FROM main." + table +
-                                          " WHERE correlationId = ?1 LIMIT 1");
-    if (call.bind(1, correlation).step()) {
-      return names.api(reading::domain_of(calls), call.integer(0));
-    }
-  }
-  return {};
-}
-
-std::string label_of(const Model& model, const std::string& name) {
-  const auto found = std::ranges::find(model.names, name, &Name::text);
-  return found == model.names.end() ? name : found->label;
-}
-
-void read_gaps(store::Database& database, const Model& model, RunSummary& summary) {
-  reading::Tables tables(database);
-  if (!tables.has("GPU_GAP", "hostCall") || !tables.has("GPU_GAP", "nameBehind")) return;
-  reading::Names names(database, reading::NameStyle::modern);
-  auto rows = database.prepare(
-      "SELECT start, stop - start, nameBehind, typeBehind, hostCall FROM main.GPU_GAP "
-      "ORDER BY stop - start DESC, start LIMIT " +
-      std::to_string(most_gaps));
-  while (rows.step()) {
-    Gap gap;
-    gap.begin = saturating_subtract(rows.integer(0), model.zero);
-    gap.time = rows.integer(1);
-    gap.behind = rows.integer(2) ? label_of(model, names.kernel(rows.integer(2)))
-                                 : std::string(rows.text(3));
-    if (rows.integer(4) != 0) gap.call = call_named(tables, names, rows.integer(4));
-    summary.gaps.push_back(std::move(gap));
-  }
-}
-
 }  // namespace
 
 RunSummary summarize(store::Database& database, const Model& model, std::string title,
@@ -83,7 +46,7 @@ RunSummary summarize(store::Database& database, const Model& model, std::string 
   summary.title = std::move(title);
   summary.notes.assign(notes.begin(), notes.end());
   read_facts(database, summary);
-  read_gaps(database, model, summary);
+  summary.gaps = longest_gaps(database, model, most_gaps);
   return summary;
 }
 

@@ -490,6 +490,59 @@ class Truth(Profiles):
                 self.assertEqual(drawn, expected)
         database.close()
 
+    def test_stops_are_what_sql_finds(self):
+        gaps = steps = losses = 0
+        for name, profile in self.profiles.items():
+            if name == "torch_step":  # as a run whose counters were sampled with holes
+                copy = self.folder / "holes.db"
+                shutil.copy(profile, copy)
+                database = sqlite3.connect(copy)
+                first, last = database.execute(
+                    'SELECT min(start), max("end") FROM kernels'
+                ).fetchone()
+                database.executemany(
+                    "INSERT INTO PM_GAP(deviceId, start, stop, reason) VALUES(0, ?, ?, ?)",
+                    [(first, first + 1000, "overflow"), (first + 5000, last, "missing"),
+                     (last, None, "missing"), (0, first, "overflow"), (last, first, "missing")],
+                )  # fmt: skip
+                database.commit()
+                database.close()
+                profile = copy
+            database = sqlite3.connect(profile)
+            zero = database.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()[0]
+            with serving(profile) as server, self.subTest(name):
+                run, stops = server.get("run"), server.get("stops")
+                self.assertEqual(
+                    [(gap["at"], gap["time"], gap["call"] or None) for gap in stops["gaps"]],
+                    database.execute("SELECT start - ?, duration, host_call FROM gpu_gaps"
+                                     " ORDER BY duration DESC, start LIMIT 100", (zero,)).fetchall(),
+                )  # fmt: skip
+                self.assertEqual(
+                    [(step["at"], step["time"], step["name"]) for step in stops["steps"]],
+                    database.execute('SELECT start - ?, "end" - start, name FROM steps'
+                                     ' WHERE "end" > 0 ORDER BY 2 DESC, 1 LIMIT 100', (zero,)).fetchall(),
+                )  # fmt: skip
+                times = sorted(row[0] for row in database.execute(
+                    'SELECT "end" - start FROM steps WHERE "end" > 0'))  # fmt: skip
+                self.assertEqual(stops["median_step"], times[(len(times) - 1) // 2] if times else 0)
+                self.assertEqual(
+                    [(loss["at"], loss["time"]) for loss in stops["losses"]],
+                    database.execute("SELECT start - ?1, coalesce(\"end\", ?2) - start FROM pm_gaps WHERE start > 0"
+                                     " AND coalesce(\"end\", ?2) >= start ORDER BY 2 DESC, 1",
+                                     (zero, run["end"] + zero)).fetchall(),
+                )  # fmt: skip
+                for gap in stops["gaps"] + stops["losses"]:
+                    self.assertEqual(run["tracks"][gap["track"]]["kind"], "stream")
+                for step in stops["steps"]:
+                    self.assertEqual(run["tracks"][step["track"]]["kind"], "range")
+            gaps += len(stops["gaps"])
+            steps += len(stops["steps"])
+            losses += len(stops["losses"])
+            database.close()
+        self.assertGreater(gaps, 200)
+        self.assertGreater(steps, 10)
+        self.assertEqual(losses, 3)
+
     def test_search_and_details(self):
         with serving(self.profiles["torch_step"]) as server:
             database = sqlite3.connect(self.profiles["torch_step"])

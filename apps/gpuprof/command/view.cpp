@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <optional>
 
 #include "apps/gpuprof/command/progress.hpp"
 #include "apps/gpuprof/commands.hpp"
@@ -62,59 +61,67 @@ void print_address(const view::Listener& listener) {
   std::fflush(stdout);
 }
 
-void answer(const Arguments& arguments, std::uint16_t port, const view::Model& model,
-            const std::vector<std::string>& notes, view::Answers::FindDetails details) {
-  for (const std::string& note : notes) {
+void answer(const Arguments& arguments, std::uint16_t port, const view::Run& run) {
+  for (const std::string& note : run.notes) {
     std::fprintf(stderr, "gpuprof: %s\n", printable_lines(note).c_str());
   }
   view::Listener listener(port);
-  const std::string title = std::filesystem::path(arguments.file).filename();
   print_address(listener);
   const pid_t browser =
       !arguments.no_browser && has_display() ? open_browser(listener.address()) : 0;
-  listener.serve(view::Answers(model, std::move(details), title, notes), &Progress::is_interrupted);
+  listener.serve(view::Answers(run), &Progress::is_interrupted);
   if (browser > 0) waitpid(browser, nullptr, WNOHANG);
 }
 
 // The file is let go of once it has been read: who writes to it cannot end while another has it
-// open. Details open it again.
+// open. Details open it again, but what could be read of a damaged one is in a copy that lives as
+// long as the file is open.
+std::unique_ptr<reading::ProfileFile> read(const std::string& path, Progress& progress,
+                                           view::Run& run) {
+  auto file = std::make_unique<reading::ProfileFile>(path);
+  if (file->problem()) throw Error(*file->problem());
+  const auto show = [&](std::string_view what) { progress.show(what); };
+  file->read(
+      [&](store::Database& database) {
+        database.watch(&Progress::is_interrupted);
+        run.model = view::read_model(database, [&](std::string_view what) {
+          show(what);
+          database.check_watch();
+        });
+        run.stops = view::find_stops(database, run.model);
+      },
+      show);
+  progress.clear();
+  run.title = std::filesystem::path(path).filename();
+  run.notes = file->notes();
+  if (file->damaged()) {
+    run.find_details = [&run, &database = file->database()](const view::Item& item) {
+      return view::details(database, run.model, item);
+    };
+    return file;
+  }
+  run.find_details = [&run, path](const view::Item& item) {
+    std::vector<view::Detail> details;
+    reading::ProfileFile again(path);
+    again.read(
+        [&](store::Database& database) { details = view::details(database, run.model, item); });
+    return details;
+  };
+  return nullptr;
+}
+
 int serve(const Arguments& arguments) {
   const std::uint16_t port = parse_port(arguments.port);
-  auto file = std::make_unique<reading::ProfileFile>(arguments.file);
-  if (file->problem()) throw Error(*file->problem());
   Progress progress;
-  const auto show = [&](std::string_view what) { progress.show(what); };
-  std::optional<view::Model> model;
-  bool served = false;
+  view::Run run;
+  std::unique_ptr<reading::ProfileFile> damaged;
   try {
-    file->read(
-        [&](store::Database& database) {
-          database.watch(&Progress::is_interrupted);
-          model = view::read_model(database, [&](std::string_view what) {
-            show(what);
-            database.check_watch();
-          });
-          progress.clear();
-          if (!file->damaged()) return;
-          // What could be read of it is in a copy that lives no longer than this.
-          served = true;
-          answer(arguments, port, *model, file->notes(),
-                 [&](const view::Item& item) { return view::details(database, *model, item); });
-        },
-        show);
+    damaged = read(arguments.file, progress, run);
   } catch (const store::DatabaseError& error) {
     if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
-    return served ? 0 : 128 + Progress::interrupted();
+    return 128 + Progress::interrupted();
   }
-  if (served) return 0;
-  const std::vector<std::string> notes = file->notes();
-  file.reset();
-  answer(arguments, port, *model, notes, [&](const view::Item& item) {
-    std::vector<view::Detail> details;
-    reading::ProfileFile again(arguments.file);
-    again.read([&](store::Database& database) { details = view::details(database, *model, item); });
-    return details;
-  });
+  answer(arguments, port, run);
   return 0;
 }
 

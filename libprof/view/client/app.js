@@ -3,11 +3,13 @@ import {count, moment, percent, time, value} from './format.js';
 import {Painter, counterHeight, groupHeight, labels, rowHeight, ruler} from './draw.js';
 import {lowerBound} from './tiles.js';
 import {openSource} from './source.js';
+import {Jumps} from './jump.js';
 import {keys, list, make, statistics} from './panel.js';
 import {showSummary} from './summary.js';
 
 const get = id => document.getElementById(id);
 const source = openSource();
+const jumps = new Jumps(get('jumps'), goTo);
 const painter = new Painter(get('canvas'));
 const names = new Map();
 const wantedNames = new Set();
@@ -224,11 +226,11 @@ function panel(title, parts) {
   get('panel').replaceChildren(make('h2', title), ...parts);
 }
 
-async function tell(title, promise, render) {
+async function tell(title, promise, render, above = []) {
   try {
-    panel(title, render(await promise));
+    panel(title, [...above, ...render(await promise)]);
   } catch (error) {
-    panel(title, [make('p', error.message)]);
+    panel(title, [...above, make('p', error.message)]);
   }
 }
 
@@ -241,13 +243,26 @@ function select(place) {
               answer => [list(answer.details)]);
 }
 
-function selectRange(range) {
+function selectRange(range, title = `${time(range.to - range.from)} from ${time(range.from)} on`, above = []) {
   marks.range = range;
   marks.selected = null;
   redraw();
   const from = Math.floor(range.from), to = Math.max(Math.ceil(range.to), from + 1);
-  return tell(`${time(range.to - range.from)} from ${time(range.from)} on`, source.statistics(from, to),
-              answer => statistics(answer, 20));
+  return tell(title, source.statistics(from, to), answer => statistics(answer, 20), above);
+}
+
+function scrollTo(track, row = 0) {
+  const item = items.find(each => each.track === track && each.row === row);
+  if (item) get('scroll').scrollTop = Math.max(0, item.top - 100);
+}
+
+// A stretch of time, with what is known of it above its statistics.
+function goTo(stop, title, facts) {
+  const range = {from: stop.at, to: stop.at + stop.time};
+  const margin = Math.max(stop.time * 0.3, 10);
+  show(range.from - margin, range.to + margin);
+  scrollTo(stop.track);
+  return selectRange(range, title, [list(facts)]);
 }
 
 function clickAt(x, y) {
@@ -280,8 +295,7 @@ async function search() {
     const {begin, end, track} = found.next;
     const span = Math.min(view.to - view.from, Math.max((end - begin) * 20, 1000));
     show((begin + end - span) / 2, (begin + end + span) / 2);
-    const item = items.find(each => each.track === track && each.row === found.next.row);
-    if (item) get('scroll').scrollTop = Math.max(0, item.top - 100);
+    scrollTo(track, found.next.row);
     select(found.next);
   } catch (error) {
     get('found').textContent = error.message;
@@ -343,7 +357,7 @@ function listen() {
       if (event.key === 'Escape') canvas.focus();
       return;
     }
-    const action = actions[event.key];
+    const action = actions[event.key] ?? jumps.actions[event.key];
     if (!action) return;
     event.preventDefault();
     action();
@@ -377,6 +391,7 @@ async function start() {
   showAll();
   if (to > from) show(from, to);
   if (state.get('text')) get('text').value = state.get('text');
+  source.stops().then(stops => jumps.set(stops)).catch(error => { get('status').textContent = error.message; });
   const at = (state.get('at') ?? '').split(',').map(Number);
   showSummary(source, run);
   if (at.length === 3) {

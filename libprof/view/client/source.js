@@ -17,6 +17,7 @@ class ServerSource {
   details(place) { return this.ask('details', place); }
   statistics(from, to) { return this.ask('statistics', {from, to}); }
   search(text, after) { return this.ask('search', {text, after}); }
+  stops() { return this.ask('stops'); }
 }
 
 const notHere = 'A report has no more than it shows: gpuprof view has all records.';
@@ -44,6 +45,7 @@ class ReportSource {
     if (from <= this.data.run.begin && to >= this.data.run.end) return this.data.statistics;
     throw new Error(notHere);
   }
+  async stops() { return {gaps: this.data.gaps, steps: [], losses: []}; }
   async search(text, after) {
     const wanted = text.toLowerCase();
     const matches = new Set(Object.entries(this.data.names)

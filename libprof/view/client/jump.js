@@ -1,0 +1,62 @@
+// The longest gaps, steps and losses, which keys and buttons go through.
+import {time} from './format.js';
+import {make} from './panel.js';
+
+// What is said of one: a title, and facts in pairs.
+const told = {
+  gaps: gap => ['GPU without work', [['for', time(gap.time)], ['before', gap.behind], ['host in', gap.call || 'no call that is known']]],
+  steps: (step, stops) => [`Step: ${step.name}`, [['took', time(step.time)], ['median of all steps', time(stops.median_step)]]],
+  losses: loss => ['Loss', [['for', time(loss.time)], ['what', loss.text]]],
+};
+const titlesOf = {gaps: ['Gaps', 'g', 'G'], steps: ['Steps', 'n', 'N'], losses: ['Losses', 'l', 'L']};
+
+export class Jumps {
+  // `go(stop, title, facts)` shows one.
+  constructor(element, go) {
+    this.element = element;
+    this.go = go;
+    this.set({gaps: [], steps: [], losses: []});
+  }
+
+  set(stops) {
+    this.stops = stops;
+    this.at = {gaps: -1, steps: -1, losses: -1};
+    this.counts = {};
+    this.element.replaceChildren(...Object.keys(titlesOf).map(kind => this.group(kind)));
+  }
+
+  group(kind) {
+    const [title, next, back] = titlesOf[kind], element = make('span');
+    const button = (text, by, key) => {
+      const one = make('button', text);
+      one.title = key;
+      one.setAttribute('aria-label', `${title}: ${by > 0 ? 'next' : 'previous'}`);
+      one.disabled = this.stops[kind].length === 0;
+      one.addEventListener('click', () => this.jump(kind, by));
+      return one;
+    };
+    this.counts[kind] = make('span', `${this.stops[kind].length}`);
+    element.append(`${title} `, button('\u2039', -1, back), this.counts[kind], button('\u203a', 1, next));
+    return element;
+  }
+
+  jump(kind, by) {
+    const all = this.stops[kind];
+    if (all.length === 0) return;
+    const from = this.at[kind] < 0 && by < 0 ? 0 : this.at[kind];
+    this.at[kind] = (from + by + all.length) % all.length;
+    this.counts[kind].textContent = `${this.at[kind] + 1}/${all.length}`;
+    const stop = all[this.at[kind]];
+    const [title, facts] = told[kind](stop, this.stops);
+    this.go(stop, title, facts);
+  }
+
+  get actions() {
+    const result = {};
+    for (const [kind, [, next, back]] of Object.entries(titlesOf)) {
+      result[next] = () => this.jump(kind, 1);
+      result[back] = () => this.jump(kind, -1);
+    }
+    return result;
+  }
+}

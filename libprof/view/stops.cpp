@@ -1,0 +1,136 @@
+#include "libprof/view/stops.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "libprof/base/saturating.hpp"
+#include "libprof/read/names.hpp"
+#include "libprof/read/tables.hpp"
+#include "libprof/view/labels.hpp"
+#include "libprof/view/reading.hpp"
+#include "schema/traits.hpp"
+
+namespace gpuprof::view {
+namespace {
+
+constexpr int most_stops = 100;  // of each
+
+// What the host was in: by correlation id.
+std::unordered_map<std::int64_t, std::string> host_calls(reading::Tables& tables,
+                                                         reading::Names& names, int most) {
+  std::unordered_map<std::int64_t, std::string> calls;
+  for (const schema::ApiKind& kind : schema::api_kinds) {
+    const std::string table = reading::table_name(kind.kind);
+    if (!tables.has(table, "correlationId") || !tables.has(table, "cbid")) continue;
+    auto rows =
+        tables.database().prepare("SELECT correlationId, cbid FROM main." + table +
+                                  " WHERE correlationId IN (SELECT hostCall FROM main.GPU_GAP "
+                                  "ORDER BY stop - start DESC, start LIMIT ?1)");
+    rows.bind(1, std::int64_t{most});
+    while (rows.step()) {
+      const auto [call, is_new] = calls.try_emplace(rows.integer(0));
+      if (is_new) call->second = names.api(reading::domain_of(kind), rows.integer(1));
+    }
+  }
+  return calls;
+}
+
+// That a range is drawn in.
+std::int64_t track_of_range(const Model& model, std::int64_t begin, std::int64_t id) {
+  for (std::size_t t = 0; t < model.tracks.size(); ++t) {
+    if (model.tracks[t].kind != TrackKind::range) continue;
+    for (const Row& row : model.tracks[t].rows) {
+      const Row::Places places = row.within(begin, saturating_add(begin, 1));
+      for (std::size_t i = places.first; i < places.end; ++i) {
+        if (row[i].begin == begin && row[i].id == id) return static_cast<std::int64_t>(t);
+      }
+    }
+  }
+  return -1;
+}
+
+void find_steps(store::Database& database, const Model& model, Stops& stops) {
+  reading::Tables tables(database);
+  if (!tables.has("STEP", "range") || !tables.has("STEP", "stop")) return;
+  stops.median_step =
+      database
+          .integer(
+              "SELECT stop - start FROM main.STEP WHERE stop > 0 ORDER BY stop - start "
+              "LIMIT 1 OFFSET (SELECT (count(*) - 1) / 2 FROM main.STEP WHERE stop > 0)")
+          .value_or(0);
+  reading::Names names(database, reading::NameStyle::modern);
+  auto rows = database.prepare(
+      "SELECT start, stop, name, range FROM main.STEP WHERE stop > 0 "
+      "ORDER BY stop - start DESC, start LIMIT ?1");
+  rows.bind(1, std::int64_t{most_stops});
+  while (rows.step()) {
+    const std::int64_t start = rows.integer(0), stop = rows.integer(1);
+    if (!has_times(start, stop)) continue;
+    stops.steps.push_back(
+        {.begin = saturating_subtract(start, model.zero),
+         .time = stop - start,
+         .name = rows.integer(2) ? names.text(rows.integer(2)) : std::string("cudaProfilerStart"),
+         .track = track_of_range(model, start, rows.integer(3))});
+  }
+}
+
+void find_timed_losses(store::Database& database, const Model& model, Stops& stops) {
+  reading::Tables tables(database);
+  if (!tables.has("PM_GAP", "reason") || !tables.has("PM_GAP", "stop")) return;
+  auto rows = database.prepare(
+      "SELECT start, coalesce(stop, ?1), deviceId, reason, stop IS NULL FROM main.PM_GAP "
+      "ORDER BY coalesce(stop, ?1) - start DESC, start LIMIT ?2");
+  rows.bind(1, model.end).bind(2, std::int64_t{most_stops});
+  while (rows.step()) {
+    const std::int64_t start = rows.integer(0), stop = rows.integer(1);
+    if (!has_times(start, stop)) continue;
+    std::string text = "no PM samples";
+    if (rows.integer(4)) text += " any more";
+    if (rows.text(3) == "overflow") text += ": the GPU's buffer for them was full";
+    if (rows.text(3) == "missing") text += ": CUPTI delivered none";
+    stops.losses.push_back({.begin = saturating_subtract(start, model.zero),
+                            .time = stop - start,
+                            .device = rows.integer(2),
+                            .text = std::move(text)});
+  }
+}
+
+}  // namespace
+
+std::vector<Gap> longest_gaps(store::Database& database, const Model& model, int most) {
+  std::vector<Gap> gaps;
+  reading::Tables tables(database);
+  if (!tables.has("GPU_GAP", "hostCall") || !tables.has("GPU_GAP", "nameBehind")) return gaps;
+  reading::Names names(database, reading::NameStyle::modern);
+  Labels labels(tables);
+  const auto calls = host_calls(tables, names, most);
+  auto rows = database.prepare(
+      "SELECT start, stop, deviceId, nameBehind, typeBehind, hostCall FROM main.GPU_GAP "
+      "ORDER BY stop - start DESC, start LIMIT ?1");
+  rows.bind(1, std::int64_t{most});
+  while (rows.step()) {
+    const std::int64_t start = rows.integer(0), stop = rows.integer(1), name = rows.integer(3);
+    if (!has_times(start, stop)) continue;
+    Gap gap{.begin = saturating_subtract(start, model.zero),
+            .time = stop - start,
+            .device = rows.integer(2),
+            .behind = name ? labels.find(name) : std::string(rows.text(4)),
+            .call = {}};
+    if (name && gap.behind.empty()) gap.behind = names.kernel(name);
+    const auto call = calls.find(rows.integer(5));
+    if (call != calls.end()) gap.call = call->second;
+    gaps.push_back(std::move(gap));
+  }
+  return gaps;
+}
+
+Stops find_stops(store::Database& database, const Model& model) {
+  Stops stops;
+  stops.gaps = longest_gaps(database, model, most_stops);
+  find_steps(database, model, stops);
+  find_timed_losses(database, model, stops);
+  return stops;
+}
+
+}  // namespace gpuprof::view

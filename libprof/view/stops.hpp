@@ -1,0 +1,49 @@
+// Where in a run it is worth to look: what the viewer's keys jump through.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "libprof/store/sqlite.hpp"
+#include "libprof/view/model.hpp"
+
+namespace gpuprof::view {
+
+// A time in which a device had no work.
+struct Gap {
+  std::int64_t begin = 0;  // ns after the run's zero
+  std::int64_t time = 0;
+  std::int64_t device = 0;
+  std::string behind;  // the work that ended it
+  std::string call;    // that took most of it on the host; empty: none that is known
+};
+
+// A step of the program that began and ended.
+struct Step {
+  std::int64_t begin = 0;  // ns after the run's zero
+  std::int64_t time = 0;
+  std::string name;
+  std::int64_t track = -1;  // that draws its range; -1: a window, or it is not drawn
+};
+
+// A time of which something is missing.
+struct TimedLoss {
+  std::int64_t begin = 0;  // ns after the run's zero
+  std::int64_t time = 0;
+  std::int64_t device = 0;
+  std::string text;
+};
+
+// The longest of each, longest first. A file that was never finished has no list of gaps and steps.
+struct Stops {
+  std::vector<Gap> gaps;
+  std::vector<Step> steps;
+  std::int64_t median_step = 0;  // ns, of all steps; of an even number the lower one
+  std::vector<TimedLoss> losses;
+};
+
+std::vector<Gap> longest_gaps(store::Database& database, const Model& model, int most);
+Stops find_stops(store::Database& database, const Model& model);
+
+}  // namespace gpuprof::view
