@@ -1,9 +1,10 @@
-// Tables of --track-memory: packed rows (schema/rows.hpp) that collectors send.
+// Tables of --track-memory and --stacks: packed rows (schema/rows.hpp) that collectors send.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "schema/column.hpp"
 #include "schema/rows.hpp"
@@ -93,7 +94,89 @@ struct DeviceMemory {
   static constexpr std::uint32_t id = first_row_table + 9;
 };
 
+// --stacks. Which functions of the host stood above a call: the call has a stack, the stack has
+// entries, and each is at a frame that many may share.
+struct CallStack {
+  struct Row {
+    std::uint32_t correlation;
+    std::uint64_t stack;
+  };
+
+  static constexpr std::array fields{
+      field<Row>("correlationId", "joins the API call and its allocation",
+                 [](const Row& row) { return Correlation{row.correlation}; }),
+      field<Row>("stack", "joins STACK_ENTRY.stack", [](const Row& row) { return row.stack; }),
+  };
+  static constexpr auto& columns = columns_of_rows<fields>;
+  static constexpr Table table{.name = "CALL_STACK",
+                               .doc =
+                                   "With --stacks: the stack of the thread that called for memory. "
+                                   "One row per call.",
+                               .columns = columns,
+                               .origin = Origin::own,
+                               .row_doc = row_id_doc,
+                               .with_process = true};
+  static constexpr std::uint32_t id = first_row_table + 10;
+};
+
+struct StackEntry {
+  struct Row {
+    std::uint64_t stack;
+    std::uint32_t position;
+    std::uint32_t frame;
+  };
+
+  static constexpr std::array fields{
+      field<Row>("stack", "number of the stack, the process's own",
+                 [](const Row& row) { return row.stack; }),
+      field<Row>("position", "0 = the innermost function, next who called it",
+                 [](const Row& row) { return row.position; }),
+      field<Row>("frame", "joins STACK_FRAME.frame, of the same process",
+                 [](const Row& row) { return row.frame; }),
+  };
+  static constexpr auto& columns = columns_of_rows<fields>;
+  static constexpr Table table{.name = "STACK_ENTRY",
+                               .doc = "With --stacks: what each stack is made of.",
+                               .columns = columns,
+                               .origin = Origin::own,
+                               .row_doc = row_id_doc,
+                               .with_process = true};
+  static constexpr std::uint32_t id = first_row_table + 11;
+};
+
+struct StackFrame {
+  struct Row {
+    std::uint32_t frame;
+    std::string_view module;
+    std::uint64_t offset;
+    std::string_view function;
+  };
+
+  static constexpr std::array fields{
+      field<Row>("frame", "number of the frame in its process, from 1",
+                 [](const Row& row) { return row.frame; }),
+      field<Row>("module", "path of the program or library; NULL = code of no file",
+                 [](const Row& row) { return Text{row.module}; }),
+      field<Row>("offset",
+                 "[bytes] the call, as the symbols of the module count (addr2line -e MODULE takes "
+                 "it); without a module its address",
+                 [](const Row& row) { return row.offset; }),
+      field<Row>("function", "symbol it is in, mangled; NULL = the module has none for it",
+                 [](const Row& row) { return Text{row.function}; }),
+  };
+  static constexpr auto& columns = columns_of_rows<fields>;
+  static constexpr Table table{.name = "STACK_FRAME",
+                               .doc = "With --stacks: places in the code of the host.",
+                               .columns = columns,
+                               .origin = Origin::own,
+                               .row_doc = row_id_doc,
+                               .with_process = true};
+  static constexpr std::uint32_t id = first_row_table + 12;
+};
+
 // What collectors may bring rows of, besides CUPTI's records.
-inline constexpr std::array collected_tables{&MemoryCall::table, &DeviceMemory::table};
+inline constexpr std::array collected_tables{&MemoryCall::table, &DeviceMemory::table,
+                                             &CallStack::table, &StackEntry::table,
+                                             &StackFrame::table};
 
 }  // namespace gpuprof::schema

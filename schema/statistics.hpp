@@ -177,6 +177,10 @@ inline constexpr std::array statistics{
     StatisticInfo{"memory_calls_lost", Severity::data_loss,
                   "Rows of MEMORY_CALL and DEVICE_MEMORY that were thrown away because gpuprof did "
                   "not read for so long, or the program called faster than they were sent."},
+    StatisticInfo{
+        "call_stacks_lost", Severity::data_loss,
+        "Calls for memory whose stacks were thrown away because the program called faster "
+        "than they were sent."},
     StatisticInfo{"metrics_overhead_permille", Severity::info,
                   "Share of the run that was spent on metrics, as it was measured, in 1/1000."},
 };

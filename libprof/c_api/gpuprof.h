@@ -151,7 +151,7 @@ GPUPROF_EXPORT int gpuprof_sql(gpuprof_run* run, const char* sql, struct ArrowAr
  * object:
  *
  *   "table": "memory_leaks"                the one member that has to be there
- *   "by": "nvtx"                           what owners are: library, nvtx, kind, pool (library)
+ *   "by": "nvtx"                           what owners are: library, nvtx, stack, kind, pool (library)
  *   "points": 1000                         of memory_timeline (0)
  *   "torch": "snapshot.pickle"             of torch_segments and torch_devices: what PyTorch's
  *                                          torch.cuda.memory._dump_snapshot() wrote

@@ -92,7 +92,7 @@ bool Collector::set_up(const char* socket_path) {
     client_told_.store(false);
   }
   state_.store(State::running);
-  if (memory_) memory_->begin(contexts_.all());
+  if (memory_) memory_->begin(contexts_.all(), config_.integer("stacks", 0) != 0);
   if (const auto metrics = metrics_.use()) metrics->begin(contexts_.all());
   tracing_.begin();
   if (contexts_.any_seen()) buffers_.keep_device_names();

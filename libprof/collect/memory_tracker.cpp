@@ -29,39 +29,19 @@ constexpr std::uint32_t reason_bit(schema::DeviceMemory::Reason reason) {
   return std::uint32_t{1} << static_cast<unsigned>(reason);
 }
 
-// Rows without texts.
-class Packed : public schema::RowSink {
- public:
-  void bytes(std::span<const std::byte> value) override { all.raw(value); }
-  std::uint32_t name(std::string_view) override { return 0; }
-  std::uint32_t text(std::string_view) override { return 0; }
-
-  template <class Table>
-  void add(const typename Table::Row& row) {
-    for (const auto& field : Table::fields) field.write(row, *this);
-    ++rows;
-  }
-
-  wire::Encoder all;
-  std::uint32_t rows = 0;
-};
-
-void add_block(wire::Encoder& payload, std::uint32_t table, const Packed& packed) {
-  if (packed.rows == 0) return;
-  payload.integer(wire::BlockHeader{table, packed.rows, packed.all.bytes().size()});
-  payload.raw(packed.all.bytes());
-}
-
 }  // namespace
 
 MemoryTracker::MemoryTracker(CheckedApi& cupti, Channel& channel, std::function<void()> on_thread,
                              std::function<void()> find_driver)
     : cupti_(cupti),
       channel_(channel),
+      stacks_(std::make_unique<CallStacks>()),
       on_thread_(std::move(on_thread)),
       find_driver_(std::move(find_driver)) {}
 
-void MemoryTracker::begin(const std::vector<CUcontext>& contexts) {
+void MemoryTracker::begin(const std::vector<CUcontext>& contexts, bool stacks) {
+  stacks_->begin();
+  with_stacks_.store(stacks);
   stops_.store(false);
   answered_.store(false);
   asked_.store(0);
@@ -86,10 +66,14 @@ void MemoryTracker::stop() {
   for (schema::MemoryCall::Row call{}; calls_.pop(call);) {
   }
   answers_.clear();
+  named_.clear();
 }
 
 std::vector<wire::WireTable> MemoryTracker::tables() {
-  return {wire::definition_of<schema::MemoryCall>(), wire::definition_of<schema::DeviceMemory>()};
+  std::vector<wire::WireTable> all = CallStacks::tables();
+  all.push_back(wire::definition_of<schema::MemoryCall>());
+  all.push_back(wire::definition_of<schema::DeviceMemory>());
+  return all;
 }
 
 // --- in the target's threads
@@ -99,6 +83,9 @@ bool MemoryTracker::call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
   const auto known = memory_calls(domain);
   if (std::ranges::find(known, id) == known.end()) return false;
   if (call.callbackSite == CUPTI_API_ENTER) {
+    if (with_stacks_.load(std::memory_order_relaxed) && !gives_back(domain, id)) {
+      stacks_->note(call.correlationId);
+    }
     // Once an address is given back, another thread may get it.
     if (call.correlationData) *call.correlationData = gives_back(domain, id) ? now() : 0;
   } else if (call.functionReturnValue) {
@@ -221,6 +208,7 @@ void MemoryTracker::thread_main() {
       read_devices(Reason::interval);
       next_question = Clock::now() + between_questions;
     }
+    name_stacks();
     if (is_asked(Reason::end)) {
       read_devices(Reason::end);
       answered_.store(true);
@@ -255,18 +243,27 @@ void MemoryTracker::send() {
   // Rows wait in the ring for a launcher that reads again.
   if (channel_.stalled()) return;
   const std::lock_guard lock(sending_);
-  Packed calls, answers;
+  wire::RowSender rows(wire::RowSender::Form::batch);
+  std::size_t count = 0;
   schema::MemoryCall::Row call{};
-  while (calls.rows < ring_rows && calls_.pop(call)) calls.add<schema::MemoryCall>(call);
-  for (const auto& answer : std::exchange(answers_, {})) answers.add<schema::DeviceMemory>(answer);
-  const std::uint32_t blocks = (calls.rows > 0) + (answers.rows > 0);
-  if (blocks == 0) return;
-  wire::Encoder payload;
-  payload.integer(wire::BatchHeader{wire::no_slot, 0, blocks, 0});
-  add_block(payload, schema::MemoryCall::id, calls);
-  add_block(payload, schema::DeviceMemory::id, answers);
-  const auto sent = channel_.send(wire::FrameType::batch, payload.bytes());
-  if (sent == Channel::Sent::refused) lost_.fetch_add(calls.rows + answers.rows);
+  for (; count < ring_rows && calls_.pop(call); ++count) rows.add<schema::MemoryCall>(call);
+  count += answers_.size();
+  for (const auto& answer : std::exchange(answers_, {})) rows.add<schema::DeviceMemory>(answer);
+  for (const auto& named : std::exchange(named_, {})) named.add_to(rows);
+  for (const auto& payload : rows.take()) {
+    const auto sent = channel_.send(wire::FrameType::batch, payload);
+    if (sent == Channel::Sent::refused) lost_.fetch_add(count);
+  }
+}
+
+void MemoryTracker::name_stacks() {
+  constexpr int most_rounds = 8;  // where calls come as fast as they are named
+  for (int round = 0; with_stacks_.load() && round < most_rounds; ++round) {
+    auto named = stacks_->name();
+    if (named.empty()) return;
+    const std::lock_guard lock(sending_);
+    named_.push_back(std::move(named));
+  }
 }
 
 // --- the end
@@ -289,9 +286,14 @@ void MemoryTracker::finish() {
 }
 
 std::vector<wire::Statistic> MemoryTracker::statistics() const {
-  const std::uint64_t lost = lost_.load();
-  if (lost == 0) return {};
-  return {wire::Statistic("", "memory_calls_lost", lost)};
+  std::vector<wire::Statistic> all;
+  if (const std::uint64_t lost = lost_.load()) {
+    all.push_back(wire::Statistic("", "memory_calls_lost", lost));
+  }
+  if (const std::uint64_t lost = stacks_->lost()) {
+    all.push_back(wire::Statistic("", "call_stacks_lost", lost));
+  }
+  return all;
 }
 
 }  // namespace gpuprof::collect

@@ -17,6 +17,7 @@
 #include <mutex>
 #include <vector>
 
+#include "libprof/collect/call_stacks.hpp"
 #include "libprof/collect/channel.hpp"
 #include "libprof/collect/checked_api.hpp"
 #include "libprof/collect/ring.hpp"
@@ -34,7 +35,8 @@ class MemoryTracker {
   static std::vector<wire::WireTable> tables();
 
   // Between stop() and begin() nothing is done. `contexts`: those that there are already.
-  void begin(const std::vector<CUcontext>& contexts);
+  // `stacks`: calls have those too.
+  void begin(const std::vector<CUcontext>& contexts, bool stacks);
   void stop();
 
   // In CUPTI's callbacks. Whether the call was one about memory.
@@ -62,10 +64,12 @@ class MemoryTracker {
   static void* thread_entry(void* self) noexcept;
   void thread_main();
   void read_devices(Reason reason);
+  void name_stacks();
   void send();
 
   CheckedApi& cupti_;
   Channel& channel_;
+  const std::unique_ptr<CallStacks> stacks_;
   const std::function<void()> on_thread_, find_driver_;
 
   static constexpr std::size_t ring_rows = 8192;
@@ -79,14 +83,16 @@ class MemoryTracker {
   std::atomic<bool> asleep_{false};
   std::atomic<bool> answered_{false};  // what finish() asked for
   std::atomic<bool> stops_{false};
+  std::atomic<bool> with_stacks_{false};
   std::atomic<bool> thread_runs_{false};
 
   std::timed_mutex contexts_mutex_;             // held while the driver is asked
   std::atomic<int> ending_{0};                  // contexts; stays where one ended unknown to us
   std::map<CUcontext, std::uint32_t> devices_;  // by context
   bool closed_ = false;                         // the driver is asked no more
-  std::mutex sending_;  // held while rows are taken and sent; guards the next
+  std::mutex sending_;  // held while rows are taken and sent; guards the rest
   std::vector<schema::DeviceMemory::Row> answers_;
+  std::vector<CallStacks::Named> named_;
 };
 
 }  // namespace gpuprof::collect

@@ -12,6 +12,7 @@
 #include "libprof/columns/reader.hpp"
 #include "libprof/derive/gpu_work.hpp"
 #include "libprof/derive/range_index.hpp"
+#include "libprof/memory/stacks.hpp"
 #include "libprof/read/tables.hpp"
 
 namespace gpuprof::memory {
@@ -87,6 +88,22 @@ void join_ranges(store::Snapshot& snapshot, derive::Sorted<Asked>& asked,
       const Call& made = call.front();
       const auto match = index.at(made.process, made.thread, made.time);
       if (match) operation.owner = paths.of(match->range);
+    }
+    operations.add(operation);
+  });
+}
+
+// Gives allocations the stacks of their calls.
+void join_stacks(store::Snapshot& snapshot, derive::Sorted<Asked>& asked,
+                 derive::Sorted<Operation>& operations, const std::function<void()>& check) {
+  derive::Sorted<CallStack> calls;
+  read_call_stacks(snapshot, calls, check);
+  derive::Sorted<CallStack>::Cursor call(calls);
+  asked.for_each([&](const Asked& each) {
+    while (!call.at_end() && call.front().correlation < each.correlation) call.advance();
+    Operation operation = each.operation;
+    if (!call.at_end() && call.front().correlation == each.correlation) {
+      operation.owner = call.front().stack;
     }
     operations.add(operation);
   });
@@ -186,6 +203,11 @@ void read_pools(store::Snapshot& snapshot, derive::Sorted<Operation>& operations
 void read_operations(store::Snapshot& snapshot, By by, Recorded& recorded,
                      const std::function<void()>& check, const DriverMemory::Emit& mapped) {
   if (by == By::nvtx) refuse_uncomputed(snapshot.database());
+  if (by == By::stack && !has_stacks(snapshot.database())) {
+    throw Error("the file has no stacks of calls for memory",
+                "gpuprof --track-memory --stacks -o FILE records them", ExitCode::bad_option);
+  }
+  const bool by_call = by == By::nvtx || by == By::stack;
   derive::Sorted<Asked> asked;
   derive::CorrelationSet wanted;
   Mappings mappings;
@@ -193,7 +215,7 @@ void read_operations(store::Snapshot& snapshot, By by, Recorded& recorded,
       snapshot,
       [&](const Operation& operation, const MemoryCall& call) {
         recorded.any = true;
-        if (by == By::nvtx && operation.what == What::allocation && call.correlation != 0) {
+        if (by_call && operation.what == What::allocation && call.correlation != 0) {
           wanted.add(call.correlation);
           asked.add({call.correlation, operation});
         } else {
@@ -238,7 +260,7 @@ void read_operations(store::Snapshot& snapshot, By by, Recorded& recorded,
       if (type[row] == 1 && source[row] != 0) recorded.any_library = true;
       if (by == By::library) operation.owner = source[row];
       if (by == By::pool) operation.owner = operation.pool;
-      if (by == By::nvtx && type[row] == 1 && correlation[row] != 0) {
+      if (by_call && type[row] == 1 && correlation[row] != 0) {
         wanted.add(correlation[row]);
         asked.add({correlation[row], operation});
       } else {
@@ -247,6 +269,7 @@ void read_operations(store::Snapshot& snapshot, By by, Recorded& recorded,
     }
   });
   if (by == By::nvtx) join_ranges(snapshot, asked, wanted, recorded.operations, check);
+  if (by == By::stack) join_stacks(snapshot, asked, recorded.operations, check);
   read_pools(snapshot, recorded.operations, check);
 }
 

@@ -15,8 +15,8 @@
 namespace gpuprof::memory {
 
 // What owners are: what asked for the memory, the NVTX ranges around the call (their path), the
-// kind of memory, or the pool.
-enum class By { library, nvtx, kind, pool };
+// functions above it, the kind of memory, or the pool.
+enum class By { library, nvtx, stack, kind, pool };
 
 struct Recorded {
   derive::Sorted<Operation> operations;
@@ -26,9 +26,10 @@ struct Recorded {
 };
 
 // Fills `recorded` with MEMORY2, MEMORY_POOL and MEMORY_CALL. An owner is a StringTable id, with
-// By::pool the address of a pool; 0: none. `check` is called now and then and may throw. Throws
-// Error where ranges are asked for and the file's are not computed. Memory: what Sorted takes, and
-// with ranges 80 bytes for each of those. `mapped`: see DriverMemory.
+// By::pool the address of a pool, with By::stack a stack; 0: none. `check` is called now and then
+// and may throw. Throws Error where ranges are asked for and the file's are not computed, or stacks
+// and it has none. Memory: what Sorted takes, and with ranges 80 bytes for each of those. `mapped`:
+// see DriverMemory.
 void read_operations(store::Snapshot& snapshot, By by, Recorded& recorded,
                      const std::function<void()>& check, const DriverMemory::Emit& mapped = {});
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <set>
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/saturating.hpp"
+#include "libprof/memory/stacks.hpp"
 #include "libprof/memory/tracked_tables.hpp"
 
 namespace gpuprof::memory {
@@ -38,7 +40,8 @@ Table table(std::string name, bool placed, std::vector<Column> columns) {
 // Words for numbers.
 class Words {
  public:
-  explicit Words(reading::Profile& profile) : profile_(profile) {
+  Words(reading::Profile& profile, By by, const std::function<void()>& check) : profile_(profile) {
+    if (by == By::stack) stacks_.emplace(profile.database(), check);
     reading::Tables tables(profile.database());
     if (!tables.has("ENUM_NAME", "value")) return;
     enums_ = profile.database().prepare(
@@ -59,6 +62,7 @@ class Words {
   Value owner(By by, const Use& use, std::int64_t owner) {
     switch (by) {
       case By::kind: return kind(use.place.kind);
+      case By::stack: return owner == 0 ? Value() : text_or_null(stacks_->text(owner));
       case By::pool: return owner == 0 ? Value() : Value(hexadecimal(owner));
       default: return owner == 0 ? Value() : text_or_null(profile_.names().text(owner));
     }
@@ -76,15 +80,16 @@ class Words {
 
   reading::Profile& profile_;
   store::Statement enums_;
+  std::optional<Stacks> stacks_;
   bool any_ = false;
 };
 
 class Maker {
  public:
   Maker(reading::Profile& profile, const Questions& questions, const Surroundings& around,
-        const Result& result, const std::vector<Moment>& looks)
+        const Result& result, const std::vector<Moment>& looks, const std::function<void()>& check)
       : looks_(looks),
-        words_(profile),
+        words_(profile, questions.by, check),
         profile_(profile),
         by_(questions.by),
         around_(around),
@@ -439,16 +444,18 @@ std::vector<const Table*> Account::all() const {
 }
 
 By parse_by(std::string_view word) {
-  for (const By by : {By::library, By::nvtx, By::kind, By::pool}) {
+  for (const By by : {By::library, By::nvtx, By::stack, By::kind, By::pool}) {
     if (name_of(by) == word) return by;
   }
-  throw Error("memory can be told apart by library, nvtx, kind or pool", "", ExitCode::bad_option);
+  throw Error("memory can be told apart by library, nvtx, stack, kind or pool", "",
+              ExitCode::bad_option);
 }
 
 std::string_view name_of(By by) {
   switch (by) {
     case By::library: return "library";
     case By::nvtx: return "nvtx";
+    case By::stack: return "stack";
     case By::kind: return "kind";
     case By::pool: return "pool";
   }
@@ -495,7 +502,7 @@ Account account(reading::Profile& profile, const Questions& questions,
   account.zero = profile.zero();
   account.first = result.first;
   account.last = result.last;
-  Maker maker(profile, questions, around, result, request.looks);
+  Maker maker(profile, questions, around, result, request.looks, check);
   maker.step_bytes = answers(asked, result, Of::step);
   maker.failure_bytes = answers(asked, result, Of::failure);
   maker.make(account);

@@ -48,7 +48,7 @@ struct Account {
   std::vector<const Table*> all() const;
 };
 
-// "library", "nvtx", "kind", "pool"; throws Error for others.
+// "library", "nvtx", "stack", "kind", "pool"; throws Error for others.
 By parse_by(std::string_view word);
 std::string_view name_of(By by);
 

@@ -189,7 +189,8 @@ void add_reading(const Table& readings, std::int64_t device, std::optional<std::
     least = away;
   }
   for (const char* column : {"time_ns", "used_bytes", "total_bytes", "unaccounted_bytes"}) {
-    row.push_back(closest ? Value(number(*closest, column)) : Value());
+    Value& value = row.emplace_back();
+    if (closest) value = number(*closest, column);
   }
 }
 

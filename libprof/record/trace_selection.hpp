@@ -24,6 +24,7 @@ struct TraceOptions {
   // nor beside MEMCPY and MEMSET without KERNEL; beside KERNEL a launch hangs sooner or later.
   bool counts_instructions = false;
   bool memory = false;  // all there is to know of allocations
+  bool stacks = false;  // with it: who called for them
 };
 
 struct TraceSelection {

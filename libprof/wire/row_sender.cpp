@@ -18,7 +18,7 @@ std::uint32_t RowSender::Texts::id(std::string_view text) {
 void RowSender::seal() {
   if (rows_.empty()) return;
   Encoder payload;
-  payload.integer(static_cast<std::uint32_t>(rows_.size()));
+  if (form_ == Form::rows) payload.integer(static_cast<std::uint32_t>(rows_.size()));
   Encoder blocks;
   std::uint32_t count = 0;
   const auto block = [&](std::uint32_t table, std::size_t rows, const Encoder& bytes) {
@@ -30,10 +30,12 @@ void RowSender::seal() {
   block(string_block, names_.ids.size(), names_.bytes);
   block(bytes_block, texts_.ids.size(), texts_.bytes);
   for (const auto& [table, rows] : rows_) {
-    Encoder definition;
-    encode(definition, *rows.table);
-    const auto bytes = definition.bytes();
-    payload.text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    if (form_ == Form::rows) {
+      Encoder definition;
+      encode(definition, *rows.table);
+      const auto bytes = definition.bytes();
+      payload.text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    }
     block(table, rows.count, rows.bytes);
   }
   payload.integer(BatchHeader{no_slot, 0, count, 0}).raw(blocks.bytes());
@@ -43,10 +45,14 @@ void RowSender::seal() {
   texts_ = {};
 }
 
-std::vector<Frame> RowSender::take(std::uint32_t stream) {
+std::vector<std::vector<std::byte>> RowSender::take() {
   seal();
+  return std::exchange(payloads_, {});
+}
+
+std::vector<Frame> RowSender::take(std::uint32_t stream) {
   std::vector<Frame> frames;
-  for (const auto& payload : std::exchange(payloads_, {})) {
+  for (const auto& payload : take()) {
     frames.push_back(make_frame(FrameType::rows, stream, payload));
   }
   return frames;

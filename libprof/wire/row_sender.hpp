@@ -35,6 +35,12 @@ WireTable definition_of() {
 
 class RowSender {
  public:
+  // What is made of the rows: frames that explain themselves, or batches of a stream that has
+  // defined the tables, which may have texts and no names.
+  enum class Form { rows, batch };
+
+  explicit RowSender(Form form = Form::rows) : form_(form) {}
+
   // A row of T::table.
   template <class T>
   void add(const typename T::Row& row) {
@@ -48,6 +54,8 @@ class RowSender {
   // Frames with the rows that were added, for a stream that may be another's: what they need to be
   // read is in them. Nothing if there are no rows.
   std::vector<Frame> take(std::uint32_t stream);
+  // The payloads alone, of either form.
+  std::vector<std::vector<std::byte>> take();
 
  private:
   static constexpr std::size_t most_bytes = std::size_t{16} << 20;  // of a table in a frame
@@ -77,12 +85,14 @@ class RowSender {
 
   template <class T>
   static const WireTable& definition() {
-    static const WireTable table = definition_of<T>();
+    // Never destroyed: a target's threads run on while it ends.
+    static const WireTable& table = *new const WireTable(definition_of<T>());
     return table;
   }
   // What was added becomes a payload.
   void seal();
 
+  const Form form_;
   std::map<std::uint32_t, Rows> rows_;  // by table
   Texts names_;
   Texts texts_;

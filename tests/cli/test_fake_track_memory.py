@@ -4,6 +4,7 @@
 devices have."""
 
 import json
+import os
 import subprocess
 import unittest
 
@@ -146,6 +147,67 @@ class TrackMemory(FakeTest):
         self.assertEqual(peaks["Created"]["end_bytes"], 0)
         self.assertGreaterEqual(peaks["Created"]["peak_bytes"], 96 * MIB)
         self.assertLessEqual(peaks["Created"]["peak_bytes"], (96 + 16) * MIB)
+
+    def test_stacks_name_the_functions_that_called(self):
+        self.track(3, options=["--stacks"])
+        database = self.database()
+        (stack,) = database.rows("""
+            SELECT correlationId FROM CUPTI_ACTIVITY_KIND_MEMORY2
+            WHERE memoryOperationType = 1 AND bytes = 16 << 20""")
+        names = [
+            name
+            for (name,) in database.rows(
+                "SELECT function FROM call_stacks WHERE correlation_id = ? ORDER BY position",
+                *stack,
+            )
+        ]
+        self.assertEqual(
+            names[:4], ["fake_malloc", "_Z10take_plainm", "_ZN7weights4loadEm", "main"]
+        )
+        modules = database.rows("""
+            SELECT DISTINCT module FROM STACK_FRAME WHERE function = 'main'""")
+        self.assertEqual([os.path.basename(module) for (module,) in modules], ["memory"])
+        # Each call that takes memory has one, those that find none too.
+        self.assertEqual(
+            database.one("""
+                SELECT count(*) FROM MEMORY_CALL AS m JOIN API_NAME AS a ON a.cbid = m.cbid
+                 AND a.domain = CASE m.runtime WHEN 1 THEN 'runtime' ELSE 'driver' END
+                WHERE a.name NOT LIKE '%Release' AND a.name NOT LIKE '%Unmap'
+                  AND a.name NOT LIKE '%Unregister%' AND NOT EXISTS (
+                  SELECT 1 FROM call_stacks AS c WHERE c.correlation_id = m.correlationId)"""),
+            0,
+        )
+        owners = {
+            row["owner"]: row["at_peak_bytes"]
+            for row in self.tables("--by", "stack")["memory_owners"]
+            if row["memory"] == "Device"
+        }
+        self.assertEqual(owners, {"take_plain (memory) < load (memory) < main (memory)": 16 * MIB})
+
+    def test_stacks_of_many_threads_at_once(self):
+        self.track(0, 8, options=["--stacks"])
+        database = self.database()
+        self.assertEqual(
+            database.rows("""
+                SELECT count(*), count(DISTINCT c.stack) FROM MEMORY_CALL AS m
+                JOIN CALL_STACK AS c ON c.correlationId = m.correlationId
+                JOIN STACK_ENTRY AS e ON e.stack = c.stack AND e.position = 0
+                WHERE m.bytes = 2097152 AND m.handle <> 0"""),
+            [(1600, 1)],
+        )
+        self.assertEqual(
+            database.one("SELECT count(*) FROM STATISTIC WHERE name = 'call_stacks_lost'"), 0
+        )
+
+    def test_without_stacks_there_are_none(self):
+        self.track()
+        self.assertEqual(self.database().one("SELECT count(*) FROM CALL_STACK"), 0)
+        ran = subprocess.run(
+            [GPUPROF, "memory", self.output, "--by", "stack"],
+            capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        self.assertEqual(ran.returncode, 5, ran.stderr)
+        self.assertIn("--track-memory --stacks", ran.stderr)
 
     def test_without_it_there_is_none_of_this(self):
         self.profile("memory", 2, check=0)

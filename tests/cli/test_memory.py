@@ -228,7 +228,8 @@ class Memory(unittest.TestCase):
 
     def test_wrong_words(self):
         for words, message in (
-            (("--by", "stack"), "stack not in"),
+            (("--by", "colour"), "colour not in"),
+            (("--by", "stack"), "--track-memory --stacks"),
             (("--csv", "--json"), "exclude"),
             (("--top", "0"), "number from 1"),
             (("--top", "x"), "number from 1"),

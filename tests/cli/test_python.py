@@ -294,7 +294,9 @@ class Questions(Files):
         self.addCleanup(both.close)
         self.assertEqual(list(both.memory.peak().schema())[:2], ["rank", "host"])
         self.assertEqual(len(both.memory.peak()), 2 * len(memory.peak()))
-        with self.assertRaisesRegex(gpuprof.QuestionError, "library, nvtx, kind or pool"):
+        with self.assertRaisesRegex(gpuprof.QuestionError, "library, nvtx, stack, kind or pool"):
+            list(memory.by("colour"))
+        with self.assertRaisesRegex(gpuprof.QuestionError, "--track-memory --stacks"):
             list(memory.by("stack"))
         with self.assertRaisesRegex(gpuprof.QuestionError, "100000"):
             list(memory.timeline(points=-1))

@@ -9,10 +9,10 @@ from frameworks import python
 KEPT = [1000, 70_000, 3_000_000]  # bytes, as the example has them
 
 
-def account(c, database):
+def account(c, database, by="library"):
     """The tables of gpuprof memory: name -> rows."""
     tables = {}
-    for options in ([], ["--leaks", "--by", "library"], ["--by", "library"]):
+    for options in ([], ["--leaks", "--by", by], ["--by", by]):
         outcome = run([c.options.gpuprof, "memory", database.path, "--json", *options])
         c.equal(outcome.code, 0, f"gpuprof memory: {outcome.stderr.strip()}")
         for table in json.loads(outcome.stdout)["tables"]:
@@ -22,14 +22,14 @@ def account(c, database):
 
 @each("memory", ["return", "exit", "abort", "kill"])
 def memory(c, end):
-    """Peaks to the byte, and what a library keeps, with its name and class."""
+    """Peaks to the byte, and what a library keeps, with its name, class and stack."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if not compiler:
         raise Skipped("no C compiler")
     library = c.folder / "libkeepsmemory.so"
     source = ROOT / "tests/gpu/keeps_memory.c"
     run([compiler, "-shared", "-fPIC", source, "-o", library])
-    database = c.gpuprof([c.example("allocations-shared"), end, library], "--track-memory")
+    database = c.gpuprof([c.example("allocations-shared"), end, library], "--stacks")
     killed = end in ("abort", "kill")
     c.sound(database, losses=killed)
     wanted = {}
@@ -52,6 +52,13 @@ def memory(c, end):
     }
     of = "alive" if killed else "lost"
     c.equal(leaks, {(of, library.name, size, size) for size in KEPT}, "what was kept")
+    stacks = [row["owner"] for row in account(c, database, "stack")["memory_leaks"]]
+    c.equal(
+        [stack for stack in stacks if "keep (libkeepsmemory.so) < " not in str(stack)],
+        [],
+        "stacks of what was kept",
+    )
+    c.seen["stacks"] = stacks
     failed = [(r["function"], r["bytes"]) for r in tables["memory_failed_calls"]]
     c.expect(1 << 50 in [size for _, size in failed], f"call that found no memory: {failed}")
     c.seen["readings"] = len(tables["memory_readings"])
@@ -73,7 +80,7 @@ def memory_of_torch(c, how):
     """What PyTorch says that it reserved is what is alive in the end, by its library."""
     setting = f"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:{how == 'expandable'}"
     command = ["env", setting, python(c, "torch"), "-c", TORCH]
-    database = c.gpuprof(command, "--track-memory")
+    database = c.gpuprof(command, "--stacks")
     c.sound(database)
     reserved = int(database.outcome.stdout)
     tables = account(c, database)
@@ -87,6 +94,14 @@ def memory_of_torch(c, how):
     else:
         mapped = sum(row["end_mapped_bytes"] for row in tables["memory_virtual"])
         c.equal(mapped, reserved, f"reserved; owners {owners}")
+    stacks = account(c, database, "stack")["memory_owners"]
+    of_allocator = sum(
+        row["end_bytes"]
+        for row in stacks
+        if "(libc10_cuda.so)" in str(row["owner"]).split(" < ")[0]
+    )
+    c.equal(of_allocator, reserved, f"reserved, by stack; {stacks}")
+    c.seen["stacks"] = [row["owner"] for row in stacks][:3]
     last = tables["memory_readings"][-1]
     named = sum(r["bytes"] for r in tables["memory_unaccounted"] if r["function"])
     c.seen["unaccounted"] = tables["memory_unaccounted"]
@@ -100,7 +115,7 @@ def memory_tracking_costs_little(c):
     """A loop of allocations and releases, with and without."""
     command = [python(c, "torch"), "-c", LOOP]
     times = {}
-    for options in ([], ["--track-memory"]):
+    for options in ([], ["--track-memory"], ["--stacks"]):
         for _ in range(3):
             database = c.gpuprof(command, *options, stdout=False)
             took = float(database.outcome.stdout)

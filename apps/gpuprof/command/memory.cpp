@@ -88,9 +88,10 @@ std::function<int()> declare(Grammar& grammar) {
   grammar.take({.name = "--by",
                 .to = &arguments->by,
                 .help = "Whose memory it was: by the library that asked, the NVTX ranges around "
-                        "the call, the kind of memory, or the pool (library)",
+                        "the call, the functions above it (--stacks), the kind of memory, or the "
+                        "pool (library)",
                 .placeholder = "WHAT",
-                .choices = {"library", "nvtx", "kind", "pool"}});
+                .choices = {"library", "nvtx", "stack", "kind", "pool"}});
   grammar.take({.name = "--top",
                 .to = &arguments->top,
                 .help = "Lines of each table of text (10)",

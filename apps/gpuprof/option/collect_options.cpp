@@ -133,6 +133,15 @@ std::vector<Option> collect_options() {
                "gpuprof memory FILE shows it.",
        .ours = true,
        .set = flag([](Options& options) { options.trace.memory = true; })},
+      {.name = "stacks",
+       .group = G::collect,
+       .help = "--track-memory, and the functions of the host that called\n"
+               "gpuprof memory FILE --by stack shows them.",
+       .ours = true,
+       .set = flag([](Options& options) {
+         options.trace.memory = true;
+         options.trace.stacks = true;
+       })},
       {.name = "track-memory-allocations",
        .argument = "on|off",
        .group = G::collect,

@@ -51,8 +51,11 @@ std::optional<Refusal> set_range(Options& options, const std::string& value) {
                        "cudaProfilerStart and cudaProfilerStop"};
   }
   options.metrics.replay = MetricReplay::range;
-  options.metrics.range = value == "profiler" ? "" : value.substr(nvtx.size());
-  if (value != "profiler" && options.metrics.range.empty()) options.metrics.range = ".";
+  options.metrics.range.clear();
+  if (value != "profiler") {
+    const std::string name = value.substr(nvtx.size());
+    options.metrics.range = name.empty() ? std::string(".") : name;
+  }
   return wrong_expression(options.metrics.range);
 }
 

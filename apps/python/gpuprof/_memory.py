@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from ._arrow import Stream
     from ._table import Files
 
-    Owner = Literal["library", "nvtx", "kind", "pool"]
+    Owner = Literal["library", "nvtx", "stack", "kind", "pool"]
 
 
 class Memory:
     """Tables about memory, each worked out when its rows are asked for. docs/memory.md says what their
-    columns are. `by`: whose memory it was: "library" that asked, "nvtx" ranges around the call,
-    "kind" of memory, or "pool"."""
+    columns are. `by`: whose memory it was: "library" that asked, "nvtx" ranges around the call, the
+    "stack" of the call (--stacks), "kind" of memory, or "pool"."""
 
     __slots__ = ("_files",)
 

@@ -690,6 +690,17 @@ class Tables:
     correlation_id: call that launched the kernel; NULL = of all launches together
     process_id: process of the kernel
     """
+    call_stacks: Table
+    r"""Functions of the host above calls for memory (--track-memory --stacks), one row per function of a call. gpuprof memory --by stack adds up what they have.
+
+    correlation_id: joins api_calls.correlation_id and allocations.correlation_id
+    process_id: process
+    stack: number of the stack: the same for calls that came the same way
+    position: 0 = the innermost function, next who called it
+    function: symbol, mangled; NULL = the module has none for it
+    module: path of the program or library; NULL = code of no file
+    offset (bytes): the call, as the symbols of the module count; addr2line -e takes it
+    """
     copy_overlap: Table
     r"""How long each device copied in each direction, and how much of that kernels ran beside it. Copies that overlap one another count once in each direction.
 
@@ -1940,6 +1951,33 @@ class Tables:
     freeBytes (bytes): what nobody on the device has
     totalBytes (bytes): what the device has
     reason: why it was read: 0 = each second, 1 = a context was made, 2 = code was loaded, 3 = a call found no memory, 4 = the process ends
+    processId: process the row came from: PROCESS.processId
+    """
+    CALL_STACK: Table
+    r"""With --stacks: the stack of the thread that called for memory. One row per call.
+
+    _id_: number of the row, in order of storing
+    correlationId: joins the API call and its allocation
+    stack: joins STACK_ENTRY.stack
+    processId: process the row came from: PROCESS.processId
+    """
+    STACK_ENTRY: Table
+    r"""With --stacks: what each stack is made of.
+
+    _id_: number of the row, in order of storing
+    stack: number of the stack, the process's own
+    position: 0 = the innermost function, next who called it
+    frame: joins STACK_FRAME.frame, of the same process
+    processId: process the row came from: PROCESS.processId
+    """
+    STACK_FRAME: Table
+    r"""With --stacks: places in the code of the host.
+
+    _id_: number of the row, in order of storing
+    frame: number of the frame in its process, from 1
+    module: path of the program or library; NULL = code of no file
+    offset (bytes): the call, as the symbols of the module count (addr2line -e MODULE takes it); without a module its address
+    function: symbol it is in, mangled; NULL = the module has none for it
     processId: process the row came from: PROCESS.processId
     """
     CUPTI_ACTIVITY_KIND_PC_SAMPLING: Table

@@ -8,12 +8,29 @@
 
 #include "tests/fake_cupti/cuda/fake_cuda.hpp"
 
+// What stacks show, and what lets the callers not be left out of them.
+[[gnu::noinline]] std::uint64_t take_plain(std::uint64_t bytes) {
+  const std::uint64_t address = fake_malloc(bytes);
+  asm volatile("" ::: "memory");
+  return address;
+}
+
+namespace weights {
+
+[[gnu::noinline]] std::uint64_t load(std::uint64_t bytes) {
+  const std::uint64_t address = take_plain(bytes);
+  asm volatile("" ::: "memory");
+  return address;
+}
+
+}  // namespace weights
+
 int main(int argc, char** argv) {
   constexpr std::uint64_t mib = 1 << 20;
   constexpr std::uint64_t address = 0x500000000000;
   const int failures = argc > 1 ? std::atoi(argv[1]) : 0;
   const int count = argc > 2 ? std::atoi(argv[2]) : 0;
-  const std::uint64_t plain = fake_malloc(16 * mib);
+  const std::uint64_t plain = weights::load(16 * mib);
   const std::uint64_t first = fake_memory_create(64 * mib);
   const std::uint64_t second = fake_memory_create(32 * mib);
   fake_memory_map(address, 32 * mib, first);

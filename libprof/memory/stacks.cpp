@@ -1,0 +1,83 @@
+#include "libprof/memory/stacks.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <string_view>
+
+#include "libprof/base/demangle.hpp"
+#include "libprof/columns/reader.hpp"
+#include "libprof/read/tables.hpp"
+
+namespace gpuprof::memory {
+namespace {
+
+constexpr std::size_t most_frames = 16;  // of a text
+
+bool is_of_cuda(std::string_view module) {
+  return module.starts_with("libcuda.") || module.starts_with("libcudart.");
+}
+
+}  // namespace
+
+bool has_stacks(store::Database& database) {
+  reading::Tables tables(database);
+  return tables.has("CALL_STACK", "stack") && tables.has("STACK_ENTRY", "frame") &&
+         tables.has("STACK_FRAME", "function") &&
+         database.integer("SELECT EXISTS (SELECT 1 FROM main.CALL_STACK)").value_or(0) != 0;
+}
+
+void read_call_stacks(store::Snapshot& snapshot, derive::Sorted<CallStack>& calls,
+                      const std::function<void()>& check) {
+  columns::Reader reader(snapshot, {.table = "CALL_STACK", .columns = {"correlationId", "stack"}});
+  reader.read([&](const columns::Chunk& chunk) {
+    check();
+    const auto correlation = chunk[0].int64s(), stack = chunk[1].int64s();
+    for (std::size_t row = 0; row < chunk.rows(); ++row) {
+      if (!chunk[0].is_null(row)) calls.add({correlation[row], stack[row]});
+    }
+  });
+}
+
+Stacks::Stacks(store::Database& database, const std::function<void()>& check) {
+  auto frame =
+      database.prepare("SELECT processId, frame, module, function, offset FROM main.STACK_FRAME");
+  while (frame.step()) {
+    check();
+    const std::string_view module = frame.text(2);
+    frames_.try_emplace({frame.integer(0), frame.integer(1)},
+                        Frame{std::string(module.substr(module.rfind('/') + 1)),
+                              std::string(frame.text(3)), frame.integer(4)});
+  }
+  auto entry = database.prepare("SELECT stack, position, processId, frame FROM main.STACK_ENTRY");
+  while (entry.step()) {
+    check();
+    stacks_[entry.integer(0)].push_back({entry.integer(1), {entry.integer(2), entry.integer(3)}});
+  }
+  for (auto& [stack, entries] : stacks_) std::ranges::sort(entries, {}, &Entry::position);
+}
+
+std::string Stacks::text(const Frame& frame) {
+  char place[32];
+  std::snprintf(place, sizeof place, "0x%llx", static_cast<unsigned long long>(frame.offset));
+  if (frame.module.empty()) return place;
+  if (frame.function.empty()) return frame.module + "+" + place;
+  return short_name(demangled(frame.function)) + " (" + frame.module + ")";
+}
+
+std::string Stacks::text(std::int64_t stack) {
+  const auto found = stacks_.find(stack);
+  if (found == stacks_.end()) return {};
+  std::string all;
+  std::size_t count = 0;
+  for (const Entry& entry : found->second) {
+    const auto frame = frames_.find(entry.frame);
+    if (frame == frames_.end() || (count == 0 && is_of_cuda(frame->second.module))) continue;
+    if (count++ > 0) all += " < ";
+    if (count > most_frames) return all + "…";
+    all += text(frame->second);
+    if (frame->second.function == "main") break;  // what called it is the same in any program
+  }
+  return all;
+}
+
+}  // namespace gpuprof::memory

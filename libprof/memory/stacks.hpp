@@ -1,0 +1,53 @@
+// Stacks of calls for memory (--stacks), as text.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "libprof/derive/sorted.hpp"
+#include "libprof/store/scan.hpp"
+
+namespace gpuprof::memory {
+
+bool has_stacks(store::Database& database);
+
+// Which stack a call has: in the order of correlation ids.
+struct CallStack {
+  std::int64_t correlation = 0, stack = 0;
+  bool operator<(const CallStack& other) const { return correlation < other.correlation; }
+};
+void read_call_stacks(store::Snapshot& snapshot, derive::Sorted<CallStack>& calls,
+                      const std::function<void()>& check);
+
+// Belongs to the database's thread and must not outlive it. Memory: what the file has of stacks.
+class Stacks {
+ public:
+  Stacks(store::Database& database, const std::function<void()>& check);
+
+  // The innermost function first: "allocate (libmodel.so) < main (train)". Functions of CUDA that
+  // were called are left out. Empty: there is no such stack.
+  std::string text(std::int64_t stack);
+
+ private:
+  struct Frame {
+    std::string module, function;  // the module's name alone; the function mangled
+    std::int64_t offset = 0;
+  };
+  std::string text(const Frame& frame);
+
+  using FrameKey = std::pair<std::int64_t, std::int64_t>;  // process, number
+  std::map<FrameKey, Frame> frames_;
+  struct Entry {
+    std::int64_t position = 0;
+    FrameKey frame;
+  };
+  std::unordered_map<std::int64_t, std::vector<Entry>> stacks_;
+};
+
+}  // namespace gpuprof::memory
