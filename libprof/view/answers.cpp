@@ -74,7 +74,8 @@ std::string dumped(const json& document) {
 }  // namespace
 
 std::string run_answer(const Model& model, std::string_view title,
-                       std::span<const std::string> notes, std::size_t most_tracks) {
+                       std::span<const std::string> notes, std::size_t runs,
+                       std::size_t most_tracks) {
   constexpr std::size_t longest = 200;  // of a part of a path
   json tracks = json::array(), losses = json::array();
   for (const std::string& loss : model.losses) losses.push_back(shortened(loss, 4 * longest));
@@ -93,6 +94,7 @@ std::string run_answer(const Model& model, std::string_view title,
                       {"unit", shortened(track.counter.unit, longest)}});
   }
   return dumped({{"title", shortened(title, longest)},
+                 {"runs", runs},
                  {"begin", saturating_subtract(model.begin, model.zero)},
                  {"end", saturating_subtract(model.end, model.zero)},
                  {"records", model.records},
@@ -150,10 +152,27 @@ std::string names_answer(const Model& model, std::span<const std::uint32_t> name
   return dumped({{"names", std::move(answer)}});
 }
 
+namespace {
+
+json devices_of(const Statistics& all) {
+  json devices = json::array();
+  for (const Statistics::Device& each : all.devices) {
+    devices.push_back({{"name", valid_utf8(each.name)},
+                       {"records", each.records},
+                       {"busy", each.busy},
+                       {"compute", each.compute},
+                       {"copies", each.copies},
+                       {"both", each.both}});
+  }
+  return devices;
+}
+
+}  // namespace
+
 std::string statistics_answer(const Model& model, std::int64_t from, std::int64_t to,
                               std::size_t most) {
   const Statistics all = statistics(model, from, to);
-  json work = json::object(), devices = json::array(), counts = json::object();
+  json work = json::object(), counts = json::object();
   for (const Statistics::Work& each : all.work) {
     const std::string kind(name_of(each.kind));
     const std::size_t names = counts.value(kind, std::size_t{0});
@@ -165,17 +184,9 @@ std::string statistics_answer(const Model& model, std::int64_t from, std::int64_
                           {"time", each.time},
                           {"longest", each.longest}});
   }
-  for (const Statistics::Device& each : all.devices) {
-    devices.push_back({{"name", valid_utf8(each.name)},
-                       {"records", each.records},
-                       {"busy", each.busy},
-                       {"compute", each.compute},
-                       {"copies", each.copies},
-                       {"both", each.both}});
-  }
   return dumped({{"from", saturating_subtract(from, model.zero)},
                  {"to", saturating_subtract(to, model.zero)},
-                 {"devices", std::move(devices)},
+                 {"devices", devices_of(all)},
                  {"work", std::move(work)},
                  {"names", std::move(counts)}});
 }
@@ -200,6 +211,39 @@ std::string found_answer(const Model& model, const Found& found) {
       answer["next"] = place_of(model, *found.next, *item);
     }
   }
+  return dumped(answer);
+}
+
+std::string differences_answer(const Model& first, Window in_first, const Model& second,
+                               Window in_second, std::size_t most) {
+  const Statistics of_first = statistics(first, in_first.from, in_first.to);
+  const Statistics of_second = statistics(second, in_second.from, in_second.to);
+  const std::vector<Difference> all = differences(second.names, of_first, of_second);
+  const auto lasted = [](const Model& model, Window window) {
+    return intervals::length(std::max(model.begin, window.from), std::min(model.end, window.to));
+  };
+  Difference sum;
+  json work = json::array();
+  for (const Difference& each : all) {
+    for (const int i : {0, 1}) {
+      sum.count[i] += each.count[i];
+      sum.time[i] += each.time[i];
+    }
+    if (work.size() == most) continue;
+    work.push_back({{"name", valid_utf8(each.name)}, {"count", each.count}, {"time", each.time}});
+  }
+  return dumped({{"from", saturating_subtract(in_first.from, first.zero)},
+                 {"to", saturating_subtract(in_first.to, first.zero)},
+                 {"lasted", {lasted(first, in_first), lasted(second, in_second)}},
+                 {"devices", {devices_of(of_first), devices_of(of_second)}},
+                 {"names", all.size()},
+                 {"all", {{"count", sum.count}, {"time", sum.time}}},
+                 {"work", std::move(work)}});
+}
+
+std::string occurrence_answer(const Model& model, const Occurrence& found) {
+  json answer = {{"count", found.count}};
+  if (found.begin) answer["begin"] = saturating_subtract(*found.begin, model.zero);
   return dumped(answer);
 }
 

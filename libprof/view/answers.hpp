@@ -13,9 +13,10 @@
 namespace gpuprof::view {
 
 // The run's tracks (the first so many), its window, what is lost. `notes`: what the reader of the
-// file should know.
+// file should know. `runs`: how many are shown.
 std::string run_answer(const Model& model, std::string_view title,
-                       std::span<const std::string> notes, std::size_t most_tracks = 4096);
+                       std::span<const std::string> notes, std::size_t runs = 1,
+                       std::size_t most_tracks = 4096);
 // Tiles of these tracks: [track, rows, points] of each. A row has the place of its first record;
 // the pieces follow, each with the records behind those of the one before: pixels since the end of
 // that one and 1, its pixels, how many records; or, right behind it and one pixel wide, the
@@ -30,6 +31,14 @@ std::string statistics_answer(const Model& model, std::int64_t from, std::int64_
                               std::size_t most);
 // Of gaps and losses also the first track of their device, of steps that of the range, -1: none.
 std::string stops_answer(const Model& model, const Stops& stops);
+struct Window {
+  std::int64_t from = 0, to = 0;
+};
+// GPU work of windows of two runs, of which the second has the names of both. `lasted`: how much of
+// its window each run was there for, ns.
+std::string differences_answer(const Model& first, Window in_first, const Model& second,
+                               Window in_second, std::size_t most);
+std::string occurrence_answer(const Model& model, const Occurrence& found);
 std::string found_answer(const Model& model, const Found& found);
 std::string details_answer(const Model& model, const Place& place, const Item& item,
                            std::span<const Detail> details);

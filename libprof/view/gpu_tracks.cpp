@@ -41,7 +41,7 @@ void read_kind(Reading& reading, const schema::GpuKind& kind, Labels& labels,
   });
   names.resolve([&](std::int64_t id) {
     return reading.name(reading.names.gpu_work(kind, id),
-                        kind.is_kernel() ? labels.find(id) : std::string());
+                        kind.is_kernel() ? labels.find(id) : Labels::Label());
   });
 }
 

@@ -3,27 +3,33 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "libprof/read/tables.hpp"
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::view {
 
-// The name that has no template arguments and parameters, where the file has one.
+// Names without template arguments and parameters, where the file has them.
 class Labels {
  public:
+  struct Label {
+    std::string display;  // with as much of these as tells it from others of the file
+    std::string function;
+  };
+
   explicit Labels(reading::Tables& tables) {
     if (!tables.has("StringTable", "short")) return;
     const std::string display = tables.has("StringTable", "display") ? "display" : "NULL";
     statement_ = tables.database().prepare("SELECT coalesce(" + display +
-                                           ", short) FROM main.StringTable WHERE _id_ = ?1");
+                                           ", short), short FROM main.StringTable WHERE _id_ = ?1");
     any_ = true;
   }
-  std::string find(std::int64_t id) {
-    if (!any_) return {};
+  Label find(std::int64_t id) {
+    Label label;
+    if (!any_) return label;
     statement_.bind(1, id);
-    std::string label(statement_.step() ? statement_.text(0) : std::string_view());
+    if (statement_.step())
+      label = {std::string(statement_.text(0)), std::string(statement_.text(1))};
     statement_.reset();
     return label;
   }

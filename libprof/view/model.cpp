@@ -95,10 +95,14 @@ std::string_view noun_of(TrackKind kind) {
   return "";
 }
 
-std::uint32_t Reading::name(const std::string& text, const std::string& label) {
+std::uint32_t Reading::name(const std::string& text, const Labels::Label& label) {
   const auto [place, is_new] =
       known_.try_emplace(text, static_cast<std::uint32_t>(model.names.size()));
-  if (is_new) model.names.push_back({text, label.empty() ? text : label});
+  if (is_new) {
+    model.names.push_back({.text = text,
+                           .label = label.display.empty() ? text : label.display,
+                           .function = label.function});
+  }
   return place->second;
 }
 
@@ -121,8 +125,10 @@ std::string Reading::thread(std::int64_t id) const {
   return given ? *given : "thread " + std::to_string(id);
 }
 
-Model read_model(store::Database& database, const std::function<void(std::string_view)>& check) {
+Model read_model(store::Database& database, const std::function<void(std::string_view)>& check,
+                 std::vector<Name> names) {
   Model model;
+  model.names = std::move(names);
   Reading reading(database, model, check);
   model.zero = reading::zero_of_run(reading.tables).value_or(0);
   read_gpu_tracks(reading);

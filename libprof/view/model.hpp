@@ -43,7 +43,8 @@ inline constexpr std::size_t most_rows = 128;
 
 struct Name {
   std::string text;
-  std::string label;  // shorter, where the file has one; else the text
+  std::string label;     // shorter, where the file has one; else the text
+  std::string function;  // of a kernel: without template arguments; empty: the text
 };
 
 struct Model {
@@ -61,7 +62,9 @@ struct Model {
 
 // `check` is called now and then and may throw. Memory: 30 bytes for each record, and 30 more for
 // each of the largest track while it is put in order.
-Model read_model(store::Database& database, const std::function<void(std::string_view)>& check);
+// `names`: of another model, which has them under the same numbers.
+Model read_model(store::Database& database, const std::function<void(std::string_view)>& check,
+                 std::vector<Name> names = {});
 
 // Records in the order of begins, outer ones first, as rows. For read_model() and tests.
 void make_rows(std::vector<Item>& items, Track& track);
@@ -111,6 +114,24 @@ struct Found {
   bool around = false;        // none does, so it is the first of all
 };
 Found search(const Model& model, std::string_view text, std::int64_t after);
+
+// The nth record of that very name, from 1 on: of the NVTX ranges; where none has it, of the calls;
+// else of the GPU work. Without a name the first GPU work.
+struct Occurrence {
+  std::int64_t count = 0;  // of that name
+  std::optional<std::int64_t> begin;
+};
+Occurrence find_occurrence(const Model& model, std::string_view name, std::int64_t nth);
+
+// GPU work by its function's name, in windows of two runs that share their names.
+struct Difference {
+  std::string name;
+  std::int64_t count[2] = {0, 0};
+  std::uint64_t time[2] = {0, 0};  // ns, their sum
+};
+// The greatest difference in time first.
+std::vector<Difference> differences(const std::vector<Name>& names, const Statistics& first,
+                                    const Statistics& second);
 
 // nullopt: there is no such record.
 std::optional<Item> item_at(const Model& model, const Place& place);

@@ -30,14 +30,12 @@ std::vector<std::uint32_t> numbers(std::string_view text) {
   return result;
 }
 
-struct Asked {
-  std::int64_t from = 0, to = 0;
-};
-
-std::optional<Asked> window(const Model& model, const Request& request) {
+// `shift`: how much later the model's times are shown.
+std::optional<Window> window(const Model& model, const Request& request, std::int64_t shift = 0) {
   const auto from = request.number("from"), to = request.number("to");
   if (!from || !to) return std::nullopt;
-  const Asked asked{saturating_add(*from, model.zero), saturating_add(*to, model.zero)};
+  const std::int64_t zero = saturating_subtract(model.zero, shift);
+  const Window asked{saturating_add(*from, zero), saturating_add(*to, zero)};
   if (asked.from >= asked.to) return std::nullopt;
   return asked;
 }
@@ -55,12 +53,25 @@ Response Answers::operator()(const Request& request) const {
 }
 
 Response Answers::api(const Request& request) const {
-  const Model& model = run_.model;
   const std::string_view what = std::string_view(request.path).substr(4);
-  if (what == "run") return {.body = run_answer(model, run_.title, run_.notes)};
-  if (what == "names") return {.body = names_answer(model, numbers(request.text("ids")))};
-  if (what == "stops") return {.body = stops_answer(model, run_.stops)};
-  if (what == "details") return details(request);
+  if (what == "names") {
+    return {.body = names_answer(runs_.back().model, numbers(request.text("ids")))};
+  }
+  if (what == "differences") return differences(request);
+  const auto asked_run = request.query.contains("run") ? request.number("run") : 0;
+  if (!asked_run || *asked_run < 0 || *asked_run >= std::ssize(runs_)) {
+    return bad("there is no such run");
+  }
+  const Run& run = runs_[static_cast<std::size_t>(*asked_run)];
+  const Model& model = run.model;
+  if (what == "run") return {.body = run_answer(model, run.title, run.notes, runs_.size())};
+  if (what == "stops") return {.body = stops_answer(model, run.stops)};
+  if (what == "details") return details(run, request);
+  if (what == "begin") {
+    const auto nth = request.number("nth");
+    if (!nth) return bad("nth is needed");
+    return {.body = occurrence_answer(model, find_occurrence(model, request.text("name"), *nth))};
+  }
   if (what == "search") {
     const auto after = request.number("after");
     if (request.text("text").empty() || !after) return bad("text and after are needed");
@@ -81,8 +92,18 @@ Response Answers::api(const Request& request) const {
                                static_cast<std::uint32_t>(*width))};
 }
 
-Response Answers::details(const Request& request) const {
-  const Model& model = run_.model;
+Response Answers::differences(const Request& request) const {
+  if (runs_.size() != 2) return bad("there is one run: gpuprof view FILE OTHER shows two");
+  const auto shift = request.number("shift");
+  if (!shift) return bad("shift is needed");
+  const Model &first = runs_[0].model, &second = runs_[1].model;
+  const auto in_first = window(first, request), in_second = window(second, request, *shift);
+  if (!in_first || !in_second) return bad("from and to are needed, and from before to");
+  return {.body = differences_answer(first, *in_first, second, *in_second, most_names)};
+}
+
+Response Answers::details(const Run& run, const Request& request) const {
+  const Model& model = run.model;
   const auto track = request.number("track"), row = request.number("row");
   const auto number = request.number("item");
   const auto fits = [](const auto& value) { return value && *value >= 0 && *value <= UINT32_MAX; };
@@ -92,7 +113,7 @@ Response Answers::details(const Request& request) const {
   const auto item = item_at(model, place);
   if (!item) return {.status = 404, .body = error_answer("there is no such record")};
   try {
-    return {.body = details_answer(model, place, *item, run_.find_details(*item))};
+    return {.body = details_answer(model, place, *item, run.find_details(*item))};
   } catch (const Error& error) {
     return {.status = 500, .body = error_answer(error.what())};
   }

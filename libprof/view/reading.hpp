@@ -11,6 +11,7 @@
 #include "libprof/columns/reader.hpp"
 #include "libprof/read/names.hpp"
 #include "libprof/read/tables.hpp"
+#include "libprof/view/labels.hpp"
 #include "libprof/view/model.hpp"
 
 namespace gpuprof::view {
@@ -23,10 +24,14 @@ struct Reading {
         names(opened, reading::NameStyle::modern),
         tables(opened),
         model(filled),
-        check(checked) {}
+        check(checked) {
+    for (const Name& each : model.names) {
+      known_.try_emplace(each.text, static_cast<std::uint32_t>(known_.size()));
+    }
+  }
 
   // The same name is one name, wherever it comes from.
-  std::uint32_t name(const std::string& text, const std::string& label = {});
+  std::uint32_t name(const std::string& text, const Labels::Label& label = {});
   std::uint32_t range_name(std::int64_t string_id);
   std::uint8_t table(const std::string& name, bool computes = false);
   std::string process(std::int64_t id) const { return "process " + std::to_string(id); }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <string>
 #include <vector>
@@ -57,18 +58,20 @@ struct Run {
   std::function<std::vector<Detail>(const Item&)> find_details;
 };
 
-// What the page asks, answered out of a run, which must outlive this.
+// What the page asks, answered out of runs, which must outlive this: one, or two side by side, of
+// which the second has the names of both.
 class Answers {
  public:
-  explicit Answers(const Run& run) : run_(run) {}
+  explicit Answers(const std::deque<Run>& runs) : runs_(runs) {}
 
   Response operator()(const Request& request) const;
 
  private:
   Response api(const Request& request) const;
-  Response details(const Request& request) const;
+  Response differences(const Request& request) const;
+  Response details(const Run& run, const Request& request) const;
 
-  const Run& run_;
+  const std::deque<Run>& runs_;
 };
 
 }  // namespace gpuprof::view

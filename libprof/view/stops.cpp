@@ -115,7 +115,7 @@ std::vector<Gap> longest_gaps(store::Database& database, const Model& model, int
     Gap gap{.begin = saturating_subtract(start, model.zero),
             .time = stop - start,
             .device = rows.integer(2),
-            .behind = name ? labels.find(name) : std::string(rows.text(4)),
+            .behind = name ? labels.find(name).display : std::string(rows.text(4)),
             .call = {}};
     if (name && gap.behind.empty()) gap.behind = names.kernel(name);
     const auto call = calls.find(rows.integer(5));

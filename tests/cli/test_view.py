@@ -13,6 +13,7 @@ import sqlite3
 import subprocess
 import tempfile
 import unittest
+import urllib.parse
 
 GPUPROF = os.environ.get("GPUPROF", "")
 BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD", "build"))
@@ -37,7 +38,7 @@ class Server:
 
     def __init__(self, profile, *options, environment=None):
         self.process = subprocess.Popen(
-            [GPUPROF, "view", profile, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            [GPUPROF, "view", *([profile] if isinstance(profile, pathlib.Path) else profile), *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             text=True, env={**os.environ, "DISPLAY": "", "WAYLAND_DISPLAY": "", **(environment or {})},
         )  # fmt: skip
         self.address = self.process.stdout.readline().strip()
@@ -222,16 +223,28 @@ class View(Profiles):
             " 1",
             "%31",
         ]
-        with serving(self.profiles["streams_graph"]) as server:
+        with serving([self.profiles["streams_graph"], self.profiles["torch_step"]]) as server:
             for _ in range(300):
                 path = "/".join(chance.choices(pieces, k=chance.randint(1, 4))).replace(" ", "%20")
                 self.assertIn(
                     server.ask(f"/{server.token}/{path}", fresh=True)[0], (200, 400, 404), path
                 )
-            for question in ("tiles", "details", "statistics", "search", "names"):
+            for question in (
+                "tiles",
+                "details",
+                "statistics",
+                "search",
+                "names",
+                "stops",
+                "begin",
+                "differences",
+            ):
                 for _ in range(60):
                     words = {name: chance.choice(numbers).replace(" ", "%20") for name in
-                             ("from", "to", "width", "tracks", "track", "row", "item", "ids", "after", "text")}  # fmt: skip
+                             ("from", "to", "width", "tracks", "track", "row", "item", "ids", "after", "text",
+                              "shift", "name", "nth")}  # fmt: skip
+                    if chance.random() < 0.5:
+                        words["run"] = chance.choice(numbers).replace(" ", "%20")
                     query = "&".join(f"{name}={value}" for name, value in words.items())
                     path = f"/{server.token}/api/{question}?{query}"
                     status, body, _ = server.ask(path)
@@ -297,6 +310,51 @@ class View(Profiles):
         ran = subprocess.run([GPUPROF, "view", self.folder / "nothing"], capture_output=True, text=True,
                              timeout=120, check=False)  # fmt: skip
         self.assertNotEqual(ran.returncode, 0)
+
+    def test_two_files_change_nothing(self):
+        paths = [self.profiles["torch_step"], self.profiles["two_processes"]]
+        before = [digest(path) for path in paths], sorted(os.listdir(self.folder))
+        with serving(paths) as server:
+            for number, path in enumerate(paths):
+                run = server.get("run", run=number)
+                self.assertEqual((run["title"], run["runs"]), (path.name, 2))
+                place = {"track": 0, "row": 0, "item": 0, "run": number}
+                self.assertGreater(len(server.get("details", **place)["details"]), 5)
+            for path in ("run?run=2", "run?run=-1", "run?run=", "stops?run=x", "tiles?run=99",
+                         "differences?from=0&to=1", "differences?from=1&to=1&shift=0", "begin?name=x"):  # fmt: skip
+                self.assertEqual(server.ask(f"/{server.token}/api/{path}")[0], 400, path)
+            self.assertEqual(server.ask(f"/{'0' * 32}/api/differences", fresh=True)[0], 403)
+            self.assertEqual(server.end(), (0, ""))
+        self.assertEqual(
+            before, ([digest(path) for path in paths], sorted(os.listdir(self.folder)))
+        )
+        with serving(paths[0]) as server:
+            status, body, _ = server.ask(f"/{server.token}/api/differences?from=0&to=1&shift=0")
+            self.assertEqual(status, 400)
+            self.assertIn("FILE OTHER", json.loads(body)["error"])
+        ran = subprocess.run([GPUPROF, "view", *paths, paths[0]], capture_output=True, text=True,
+                             timeout=120, check=False)  # fmt: skip
+        self.assertEqual((ran.returncode, ran.stdout), (5, ""))
+        ran = subprocess.run([GPUPROF, "view", paths[0], self.folder / "nothing"], capture_output=True,
+                             text=True, timeout=120, check=False)  # fmt: skip
+        self.assertNotEqual(ran.returncode, 0)
+
+    def test_files_of_one_name_and_damaged_ones(self):
+        other = self.folder / "elsewhere"
+        other.mkdir()
+        whole = self.profiles["torch_step"].read_bytes()
+        (other / "torch_step.sqlite").write_bytes(whole[: len(whole) * 2 // 3])
+        paths = [other / "torch_step.sqlite", self.profiles["torch_step"]]
+        with serving(paths) as server:
+            runs = [server.get("run", run=number) for number in (0, 1)]
+            self.assertEqual([run["title"] for run in runs], [str(path) for path in paths])
+            self.assertTrue(runs[0]["notes"])
+            self.assertEqual(runs[1]["notes"], [])
+            for number, run in enumerate(runs):
+                track = next(i for i, each in enumerate(run["tracks"]) if each["rows"])
+                place = {"track": track, "row": 0, "item": 0, "run": number}
+                self.assertGreater(len(server.get("details", **place)["details"]), 2)
+        shutil.rmtree(other)
 
     def test_damaged_file(self):
         damaged = self.folder / "damaged.db"
@@ -489,6 +547,117 @@ class Truth(Profiles):
                         expected[x] = [min(least, value), max(most, value), value]
                 self.assertEqual(drawn, expected)
         database.close()
+
+    def work_by_function(self, profile, window=None):
+        """Count and time of GPU work by the short name of kernels and the kind of copies and sets."""
+        database = sqlite3.connect(profile)
+        zero = database.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()[0]
+        start, end = [bound + zero for bound in window or (-zero, 2**62 - zero)]
+        kernels = {name: (count, time) for name, count, time in database.execute(
+            'SELECT short_name, count(*), sum(min("end", ?2) - max(start, ?1)) FROM kernels'
+            ' WHERE "end" > start AND start < ?2 AND "end" > ?1 GROUP BY 1', (start, end))}  # fmt: skip
+        rest = [(0, 0)]
+        for table in sorted(self.work(database)):
+            if "KERNEL" in table:
+                continue
+            rest += database.execute(
+                f'SELECT count(*), coalesce(sum(min("end", ?2) - max(start, ?1)), 0) FROM {table}'
+                ' WHERE start > 0 AND "end" > start AND start < ?2 AND "end" > ?1', (start, end))  # fmt: skip
+        database.close()
+        return kernels, tuple(map(sum, zip(*rest, strict=True)))
+
+    def check_differences(self, answer, first, second):
+        """Against work_by_function() of both."""
+        shown = {each["name"]: (each["count"], each["time"]) for each in answer["work"]}
+        self.assertEqual(len(shown), answer["names"])
+        kernels = set(first[0]) | set(second[0])
+        for name in kernels:
+            sides = first[0].get(name, (0, 0)), second[0].get(name, (0, 0))
+            self.assertEqual(shown[name], tuple(map(list, zip(*sides, strict=True))), name)
+        copies = [shown[name] for name in shown if name not in kernels]
+        for number, side in enumerate((first, second)):
+            self.assertEqual(sum(each[0][number] for each in copies), side[1][0])
+            self.assertEqual(sum(each[1][number] for each in copies), side[1][1])
+            for key in ("count", "time"):
+                total = sum(each[key][number] for each in answer["work"])
+                self.assertEqual(answer["all"][key][number], total)
+        apart = [abs(each["time"][0] - each["time"][1]) for each in answer["work"]]
+        self.assertEqual(apart, sorted(apart, reverse=True))
+
+    def test_differences_are_what_sql_finds(self):
+        chance = random.Random(23)
+        for names in (("torch_step", "streams_graph"), ("vector_add", "two_processes"),
+                      ("streams_graph", "vector_add"), ("torch_step", "torch_step")):  # fmt: skip
+            first, second = (self.profiles[name] for name in names)
+            with serving([first, second]) as server, self.subTest(names):
+                answer = server.get("differences", **{"from": -(10**15), "to": 10**15, "shift": 0})
+                sides = self.work_by_function(first), self.work_by_function(second)
+                self.check_differences(answer, *sides)
+                self.assertGreater(answer["all"]["count"][0], 0)
+                for number in (0, 1):
+                    run = server.get("run", run=number)
+                    self.assertEqual(answer["lasted"][number], run["end"] - run["begin"])
+                    whole = server.get("statistics", run=number,
+                                       **{"from": run["begin"], "to": run["end"] + 1})  # fmt: skip
+                    self.assertEqual(answer["devices"][number], whole["devices"])
+                if first == second:
+                    self.assertTrue(
+                        all(each["time"][0] == each["time"][1] for each in answer["work"])
+                    )
+                else:
+                    self.assertGreater(answer["names"], max(len(sides[0][0]), len(sides[1][0])))
+                run = server.get("run")
+                for _ in range(10):
+                    start, end = sorted(chance.randint(run["begin"], run["end"]) for _ in "ab")
+                    shift = chance.choice((0, chance.randint(-(10**9), 10**9)))
+                    end = max(end, start + 1)
+                    answer = server.get("differences", **{"from": start, "to": end, "shift": shift})
+                    self.check_differences(
+                        answer, self.work_by_function(first, (start, end)),
+                        self.work_by_function(second, (start - shift, end - shift)))  # fmt: skip
+                # One list of names for both, so that colours mean the same.
+                tracks = [server.get("run", run=number)["tracks"] for number in (0, 1)]
+                used = [{piece[4] for number, track in enumerate(tracks[side]) if track["kind"] == "stream"
+                         for [_, rows, _] in server.get("tiles", run=side, tracks=number, width=5000,
+                                                        **{"from": -(10**12), "to": 10**13})["tracks"]
+                         for row in rows for piece in decode(row)} for side in (0, 1)]  # fmt: skip
+                known = server.get("names", ids=",".join(map(str, used[0] | used[1])))["names"]
+                self.assertEqual(len(known), len(used[0] | used[1]))
+                self.assertEqual(len({text for _, text in known.values()}), len(known))
+
+    def test_where_runs_are_aligned(self):
+        paths = [self.profiles["nvtx_threads"], self.profiles["torch_step"]]
+        ranges = calls = 0
+        with serving(paths) as server:
+            for number, path in enumerate(paths):
+                database = sqlite3.connect(path)
+                zero = database.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()[0]
+                first = min(self.times(database, 'AND "end" > start', self.work(database)))[0]
+                self.assertEqual(server.get("begin", run=number, name="", nth=1)["begin"], first)
+                begins = {}
+                for name, begin in database.execute(
+                    'SELECT name, start - ? FROM nvtx_ranges WHERE "end" NOT NULL ORDER BY start', (zero,)):  # fmt: skip
+                    begins.setdefault(name, []).append(begin)
+                ranges += len(begins)
+                names = set(begins)
+                for name, begin in database.execute(
+                    "SELECT name, start - ? FROM api_calls ORDER BY start", (zero,)
+                ):
+                    if name not in names:
+                        begins.setdefault(name, []).append(begin)
+                calls += len(begins) - len(names)
+                for name, expected in begins.items():
+                    for nth in (0, 1, len(expected), len(expected) + 1):
+                        answer = server.get("begin", run=number, nth=nth,
+                                            name=urllib.parse.quote(name))  # fmt: skip
+                        known = {"begin": expected[nth - 1]} if 1 <= nth <= len(expected) else {}
+                        self.assertEqual(answer, {"count": len(expected), **known}, (name, nth))
+                self.assertEqual(
+                    server.get("begin", run=number, name="no%20such", nth=1), {"count": 0}
+                )
+                database.close()
+        self.assertGreater(ranges, 5)
+        self.assertGreater(calls, 10)
 
     def test_stops_are_what_sql_finds(self):
         gaps = steps = losses = 0

@@ -1,10 +1,11 @@
-// gpuprof view: a run as a timeline in a browser.
+// gpuprof view: a run as a timeline in a browser, or two side by side.
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
 #include <memory>
 
@@ -22,7 +23,7 @@ namespace gpuprof::app {
 namespace {
 
 struct Arguments {
-  std::string file, port;
+  std::string file, other, port;
   bool no_browser = false;
 };
 
@@ -61,22 +62,25 @@ void print_address(const view::Listener& listener) {
   std::fflush(stdout);
 }
 
-void answer(const Arguments& arguments, std::uint16_t port, const view::Run& run) {
-  for (const std::string& note : run.notes) {
-    std::fprintf(stderr, "gpuprof: %s\n", printable_lines(note).c_str());
+void answer(const Arguments& arguments, std::uint16_t port, const std::deque<view::Run>& runs) {
+  for (const view::Run& run : runs) {
+    for (const std::string& note : run.notes) {
+      std::fprintf(stderr, "gpuprof: %s\n", printable_lines(note).c_str());
+    }
   }
   view::Listener listener(port);
   print_address(listener);
   const pid_t browser =
       !arguments.no_browser && has_display() ? open_browser(listener.address()) : 0;
-  listener.serve(view::Answers(run), &Progress::is_interrupted);
+  listener.serve(view::Answers(runs), &Progress::is_interrupted);
   if (browser > 0) waitpid(browser, nullptr, WNOHANG);
 }
 
 // The file is let go of once it has been read: who writes to it cannot end while another has it
 // open. Details open it again, but what could be read of a damaged one is in a copy that lives as
 // long as the file is open.
-std::unique_ptr<reading::ProfileFile> read(const std::string& path, Progress& progress,
+std::unique_ptr<reading::ProfileFile> read(const std::string& path,
+                                           const std::vector<view::Name>& names, Progress& progress,
                                            view::Run& run) {
   auto file = std::make_unique<reading::ProfileFile>(path);
   if (file->problem()) throw Error(*file->problem());
@@ -84,10 +88,11 @@ std::unique_ptr<reading::ProfileFile> read(const std::string& path, Progress& pr
   file->read(
       [&](store::Database& database) {
         database.watch(&Progress::is_interrupted);
-        run.model = view::read_model(database, [&](std::string_view what) {
+        const auto check = [&](std::string_view what) {
           show(what);
           database.check_watch();
-        });
+        };
+        run.model = view::read_model(database, check, names);
         run.stops = view::find_stops(database, run.model);
       },
       show);
@@ -113,15 +118,24 @@ std::unique_ptr<reading::ProfileFile> read(const std::string& path, Progress& pr
 int serve(const Arguments& arguments) {
   const std::uint16_t port = parse_port(arguments.port);
   Progress progress;
-  view::Run run;
-  std::unique_ptr<reading::ProfileFile> damaged;
+  std::deque<view::Run> runs;
+  std::vector<std::unique_ptr<reading::ProfileFile>> damaged;
+  std::vector<view::Name> names;
   try {
-    damaged = read(arguments.file, progress, run);
+    for (const std::string& path : {arguments.file, arguments.other}) {
+      if (path.empty()) continue;
+      damaged.push_back(read(path, names, progress, runs.emplace_back()));
+      names = runs.back().model.names;
+    }
   } catch (const store::DatabaseError& error) {
     if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
     return 128 + Progress::interrupted();
   }
-  answer(arguments, port, run);
+  if (runs.size() == 2 && runs[0].title == runs[1].title) {
+    runs[0].title = arguments.file;
+    runs[1].title = arguments.other;
+  }
+  answer(arguments, port, runs);
   return 0;
 }
 
@@ -132,6 +146,10 @@ std::function<int()> declare(Grammar& grammar) {
                 .help = "A profile, also one that is being written or is damaged",
                 .placeholder = "FILE",
                 .required = true});
+  grammar.take({.name = "other",
+                .to = &arguments->other,
+                .help = "Another profile, to be shown below and compared with it",
+                .placeholder = "OTHER"});
   grammar.take({.name = "--port",
                 .to = &arguments->port,
                 .help = "Port of 127.0.0.1; one that is free unless given",
@@ -141,7 +159,7 @@ std::function<int()> declare(Grammar& grammar) {
                 .help = "Open no browser; none is opened either where there is no display"});
   grammar.footer(
       "\nThe address that is printed has a random part: who does not know it gets nothing. Nothing "
-      "leaves\nthis machine, and the file is never changed. docs/view.md has keys and what is "
+      "leaves\nthis machine, and files are never changed. docs/view.md has keys and what is "
       "drawn.");
   return [arguments] { return serve(*arguments); };
 }
@@ -150,8 +168,8 @@ std::function<int()> declare(Grammar& grammar) {
 
 extern const Subcommand view_command{
     .name = "view",
-    .usage = "FILE [--no-browser]",
-    .help = "Show a run as a timeline in a browser",
+    .usage = "FILE [OTHER]",
+    .help = "Show one run or two as a timeline in a browser",
     .declare = declare,
 };
 

@@ -4,7 +4,7 @@ import {Painter, counterHeight, groupHeight, labels, rowHeight, ruler} from './d
 import {lowerBound} from './tiles.js';
 import {openSource} from './source.js';
 import {Jumps} from './jump.js';
-import {keys, list, make, statistics} from './panel.js';
+import {differences, keys, list, make, statistics} from './panel.js';
 import {showSummary} from './summary.js';
 
 const get = id => document.getElementById(id);
@@ -18,6 +18,7 @@ const tiles = new Map();  // track: the newest
 const whole = new Map();  // track: of the whole run, for what the newest has not
 const ranges = new Map(); // track: least and most of a counter
 const marks = {range: null, selected: null};
+let aligned = {name: '', nth: 1};
 let run, view, items = [], standing = '', asking = false, drawn = false, pointer = null, drag = null;
 
 function nameOf(id) {
@@ -37,15 +38,23 @@ async function fetchNames() {
 
 function layout() {
   items = [];
-  let top = 0, group = null;
+  let top = 0, group = null, shownRun = -1;
+  const head = (key, text, heading) => {
+    items.push({group: text, key, heading, closed: closed.has(key), top, height: groupHeight, track: -1});
+    top += groupHeight;
+  };
   run.tracks.forEach((track, number) => {
-    const above = track.path.slice(0, -1).join(' \u203a ');
-    if (above !== group) {
-      group = above;
-      items.push({group, closed: closed.has(group), top, height: groupHeight, track: -1});
-      top += groupHeight;
+    if (source.isPair && track.run !== shownRun) {
+      shownRun = track.run;
+      head(`${shownRun}`, source.titles[shownRun], true);
     }
-    if (closed.has(group)) return;
+    if (closed.has(`${track.run}`)) return;
+    const above = track.path.slice(0, -1).join(' \u203a '), key = `${track.run} ${above}`;
+    if (key !== group) {
+      group = key;
+      head(key, above, false);
+    }
+    if (closed.has(key)) return;
     const label = track.path.at(-1);
     if (track.kind === 'counter') {
       const range = () => ranges.get(number) ?? [0, 1];
@@ -88,9 +97,10 @@ async function ask() {
   const span = view.to - view.from, margin = Math.min(0.5, (8192 / pixels() - 1) / 2);
   const from = Math.floor(view.from - margin * span), to = Math.max(from + 1, Math.ceil(view.to + margin * span));
   const width = Math.max(1, Math.min(8192, Math.round((to - from) * pixels() / span)));
+  const shifts = source.shifts;
   try {
     const answer = await source.tiles(wanted, from, to, width);
-    for (const [track, tile] of answer) {
+    for (const [track, tile] of shifts === source.shifts ? answer : []) {
       tiles.set(track, tile);
       if (!whole.has(track) || tile.covers(run.begin, run.end)) whole.set(track, tile);
       if (run.tracks[track].kind === 'counter') widen(track, tile.points);
@@ -137,6 +147,10 @@ function remember() {
   const state = new URLSearchParams({from: Math.round(view.from), to: Math.round(view.to)});
   if (marks.selected) state.set('at', [marks.selected.track, marks.selected.row, marks.selected.item].join());
   if (get('text').value) state.set('text', get('text').value);
+  if (aligned.name) {
+    state.set('name', aligned.name);
+    state.set('nth', aligned.nth);
+  }
   history.replaceState(null, '', `#${state}`);
 }
 
@@ -239,8 +253,35 @@ function select(place) {
   marks.range = null;
   remember();
   redraw();
-  return tell('Record', source.details({track: place.track, row: place.row, item: place.item}),
+  const of = source.isPair ? ` of ${source.titles[source.runOf(place.track)]}` : '';
+  return tell(`Record${of}`, source.details({track: place.track, row: place.row, item: place.item}),
               answer => [list(answer.details)]);
+}
+
+function tellOf(title, from, to, most, above = []) {
+  if (!source.isPair) return tell(title, source.statistics(from, to), answer => statistics(answer, most), above);
+  return tell(title, source.differences(from, to), answer => differences(answer, source.titles, 2 * most), above);
+}
+
+function tellAll() {
+  return tellOf(source.isPair ? 'Both runs' : 'The whole run', Math.floor(run.begin), Math.ceil(run.end), 10);
+}
+
+async function align(name, nth) {
+  try {
+    await source.align(name, nth);
+    aligned = {name, nth};
+    const shift = source.shifts[1];
+    get('shift').textContent = `${source.titles[1]} is shown ${time(Math.abs(shift))} ${shift < 0 ? 'earlier' : 'later'}`;
+  } catch (error) {
+    get('shift').textContent = error.message;
+    return;
+  }
+  run = source.joined();
+  tiles.clear();
+  whole.clear();
+  marks.selected = marks.range = null;
+  jumps.set(await source.stops());
 }
 
 function selectRange(range, title = `${time(range.to - range.from)} from ${time(range.from)} on`, above = []) {
@@ -248,7 +289,7 @@ function selectRange(range, title = `${time(range.to - range.from)} from ${time(
   marks.selected = null;
   redraw();
   const from = Math.floor(range.from), to = Math.max(Math.ceil(range.to), from + 1);
-  return tell(title, source.statistics(from, to), answer => statistics(answer, 20), above);
+  return tellOf(title, from, to, 20, above);
 }
 
 function scrollTo(track, row = 0) {
@@ -268,7 +309,7 @@ function goTo(stop, title, facts) {
 function clickAt(x, y) {
   const item = itemAt(y);
   if (item?.group && y >= ruler) {
-    if (!closed.delete(item.group)) closed.add(item.group);
+    if (!closed.delete(item.key)) closed.add(item.key);
     layout();
     return redraw();
   }
@@ -353,7 +394,7 @@ function listen() {
   get('scroll').addEventListener('scroll', redraw);
   window.addEventListener('keydown', event => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target === get('text')) {
+    if (event.target.tagName === 'INPUT') {
       if (event.key === 'Escape') canvas.focus();
       return;
     }
@@ -363,6 +404,12 @@ function listen() {
     action();
   });
   get('search').addEventListener('submit', event => { event.preventDefault(); search(); });
+  get('align').addEventListener('submit', async event => {
+    event.preventDefault();
+    await align(get('name').value, Math.max(1, Math.floor(Number(get('nth').value)) || 1));
+    showAll();
+    tellAll();
+  });
   get('whole').addEventListener('click', showAll);
   get('help').addEventListener('click', () => panel('Keys', [list(keys)]));
   new ResizeObserver(() => { painter.resize(); redraw(); }).observe(canvas);
@@ -378,10 +425,17 @@ async function start() {
   lost.replaceChildren(...run.losses.map(text => make('p', text)));
   standing = [`${count(run.records)} records`, ...run.notes].join(' \u00b7 ');
   get('status').textContent = standing;
+  const state = new URLSearchParams(location.hash.slice(1));
+  if (source.isPair) {
+    document.body.classList.add('two');
+    get('align').hidden = false;
+    get('name').value = state.get('name') ?? '';
+    get('nth').value = state.get('nth') ?? 1;
+    await align(get('name').value, Number(get('nth').value));
+  }
   painter.resize();
   layout();
   listen();
-  const state = new URLSearchParams(location.hash.slice(1));
   const from = Number(state.get('from')), to = Number(state.get('to'));
   if (run.records === 0) {
     view = {from: 0, to: 1};
@@ -391,7 +445,7 @@ async function start() {
   showAll();
   if (to > from) show(from, to);
   if (state.get('text')) get('text').value = state.get('text');
-  source.stops().then(stops => jumps.set(stops)).catch(error => { get('status').textContent = error.message; });
+  if (!source.isPair) source.stops().then(stops => jumps.set(stops)).catch(error => { get('status').textContent = error.message; });
   const at = (state.get('at') ?? '').split(',').map(Number);
   showSummary(source, run);
   if (at.length === 3) {
@@ -400,7 +454,7 @@ async function start() {
     panel('Record', [list(answer.details)]);
     redraw();
   } else if (!document.getElementById('data')) {
-    tell('The whole run', source.statistics(Math.floor(run.begin), Math.ceil(run.end)), answer => statistics(answer, 10));
+    tellAll();
   }
 }
 

@@ -228,10 +228,12 @@ export class Painter {
       const top = ruler + item.top - scroll;
       if (top > height || top + item.height < ruler) continue;
       if (item.group) {
-        context.fillStyle = this.colors.raised;
+        context.fillStyle = item.heading ? this.colors.line : this.colors.raised;
         context.fillRect(0, top, this.width, groupHeight - 2);
         context.fillStyle = this.colors.text;
+        context.font = item.heading ? `bold ${font}` : font;
         context.fillText(`${item.closed ? '\u25b8' : '\u25be'} ${item.group}`, 6, top + groupHeight / 2 - 1);
+        context.font = font;
       } else if (item.label) {
         context.fillStyle = this.colors.text;
         context.fillText(cut(item.label, Math.floor((labels - 26) / letter)), 16, top + shown / 2 + 0.5);

@@ -5,7 +5,7 @@ import {make} from './panel.js';
 // What is said of one: a title, and facts in pairs.
 const told = {
   gaps: gap => ['GPU without work', [['for', time(gap.time)], ['before', gap.behind], ['host in', gap.call || 'no call that is known']]],
-  steps: (step, stops) => [`Step: ${step.name}`, [['took', time(step.time)], ['median of all steps', time(stops.median_step)]]],
+  steps: step => [`Step: ${step.name}`, [['took', time(step.time)], ['median of all steps', time(step.median)]]],
   losses: loss => ['Loss', [['for', time(loss.time)], ['what', loss.text]]],
 };
 const titlesOf = {gaps: ['Gaps', 'g', 'G'], steps: ['Steps', 'n', 'N'], losses: ['Losses', 'l', 'L']};
@@ -47,7 +47,8 @@ export class Jumps {
     this.at[kind] = (from + by + all.length) % all.length;
     this.counts[kind].textContent = `${this.at[kind] + 1}/${all.length}`;
     const stop = all[this.at[kind]];
-    const [title, facts] = told[kind](stop, this.stops);
+    const [title, facts] = told[kind](stop);
+    if (stop.run) facts.unshift(['run', stop.run]);
     this.go(stop, title, facts);
   }
 

@@ -58,10 +58,9 @@ const titles = {
   api: 'CUDA API', synchronization: 'Synchronizations',
 };
 
-// Of the answer `statistics`, as elements.
-export function statistics(answer, most) {
-  const parts = [], span = answer.to - answer.from;
-  for (const device of answer.devices) {
+function devices(all, span) {
+  const parts = [];
+  for (const device of all) {
     const idle = span - device.busy;
     const pieces = [
       ['kernels alone', device.compute - device.both, '#3b82c4'], ['kernels and copies', device.both, '#7a5bb0'],
@@ -70,6 +69,12 @@ export function statistics(answer, most) {
     parts.push(make('h2', device.name), bar(pieces, span),
                list(pieces.map(([name, size]) => [name, `${share(size, span)}   ${time(size)}`])));
   }
+  return parts;
+}
+
+// Of the answer `statistics`, as elements.
+export function statistics(answer, most) {
+  const parts = devices(answer.devices, answer.to - answer.from);
   for (const kind of ['stream', 'range_on_gpu', 'range', 'api', 'synchronization']) {
     const work = answer.work[kind];
     if (!work) continue;
@@ -79,6 +84,30 @@ export function statistics(answer, most) {
     if (more > 0) parts.push(make('p', `and ${count(more)} more names`, 'key'));
   }
   if (parts.length === 0) parts.push(make('p', 'Nothing happened in this time.'));
+  return parts;
+}
+
+function signed(from, to, show) {
+  return `${to < from ? '\u2212' : to > from ? '+' : ''}${show(Math.abs(to - from))}`;
+}
+
+// Of the answer `differences`, as elements.
+export function differences(answer, titles, most) {
+  const parts = [];
+  titles.forEach((title, i) => {
+    parts.push(make('h2', title));
+    if (answer.devices[i].length === 0) parts.push(make('p', 'no GPU work in this time', 'key'));
+    else parts.push(...devices(answer.devices[i], answer.lasted[i]));
+  });
+  const both = (values, show) => values.map(show).join(' \u2192 ');
+  const mean = (each, i) => each.count[i] > 0 ? time(Math.round(each.time[i] / each.count[i])) : '\u2013';
+  const row = each => [each.name, signed(...each.time, time), both(each.time, time),
+                       both([0, 1], i => mean(each, i)), both(each.count, count)];
+  parts.push(make('h2', 'Differences by kernel'),
+             table(['name', 'difference', 'time', 'mean', 'count'],
+                   [{name: 'all GPU work', ...answer.all}, ...answer.work.slice(0, most)].map(row)));
+  const more = answer.names - Math.min(most, answer.work.length);
+  if (more > 0) parts.push(make('p', `and ${count(more)} more names`, 'key'));
   return parts;
 }
 

@@ -3,8 +3,9 @@ import {time} from './format.js';
 import {decode, lowerBound} from './tiles.js';
 
 class ServerSource {
+  constructor(number) { this.number = number; }
   async ask(question, parameters = {}) {
-    const response = await fetch(`api/${question}?${new URLSearchParams(parameters)}`);
+    const response = await fetch(`api/${question}?${new URLSearchParams({run: this.number, ...parameters})}`);
     const answer = await response.json();
     if (answer.error) throw new Error(answer.error);
     return answer;
@@ -18,6 +19,8 @@ class ServerSource {
   statistics(from, to) { return this.ask('statistics', {from, to}); }
   search(text, after) { return this.ask('search', {text, after}); }
   stops() { return this.ask('stops'); }
+  begin(name, nth) { return this.ask('begin', {name, nth}); }
+  differences(from, to, shift) { return this.ask('differences', {from, to, shift}); }
 }
 
 const notHere = 'A report has no more than it shows: gpuprof view has all records.';
@@ -71,7 +74,108 @@ class ReportSource {
   }
 }
 
+// One run, or two as one: the tracks of the second below those of the first, its times shifted. Tracks are
+// numbered through; times are those of the first.
+class Runs {
+  constructor(first) {
+    this.sources = [first];
+    this.shifts = [0];
+  }
+
+  get data() { return this.sources[0].data; }
+  get isPair() { return this.sources.length > 1; }
+  get titles() { return this.runs.map(run => run.title); }
+
+  async run() {
+    const first = await this.sources[0].run();
+    for (let i = 1; i < first.runs; ++i) this.sources.push(new ServerSource(i));
+    this.runs = [first, ...await Promise.all(this.sources.slice(1).map(source => source.run()))];
+    this.shifts = this.runs.map(() => 0);
+    this.bases = this.runs.map((_, i) => this.runs.slice(0, i).reduce((sum, run) => sum + run.tracks.length, 0));
+    if (this.isPair) await this.align('', 1);
+    return this.joined();
+  }
+
+  // So that the nth record of that name begins in all at the same time; without a name the first GPU work.
+  async align(name, nth) {
+    const found = await Promise.all(this.sources.map(source => source.begin(name, nth)));
+    found.forEach(({begin, count}, i) => {
+      if (name && begin === undefined) throw new Error(`${this.titles[i]} has ${count} of this name`);
+    });
+    const drawn = this.runs.map(run => run.records > 0);
+    const begins = found.map(({begin}, i) => begin ?? this.runs[i].begin);
+    const base = begins[drawn.indexOf(true)];
+    this.shifts = begins.map((begin, i) => drawn[i] ? base - begin : 0);
+  }
+
+  joined() {
+    const named = key => this.runs.flatMap(run => run[key].map(text => this.isPair ? `${run.title}: ${text}` : text));
+    const some = this.runs.map((run, i) => ({...run, shift: this.shifts[i]})).filter(run => run.records > 0);
+    return {
+      title: this.titles.join(' and '),
+      begin: some.length ? Math.min(...some.map(run => run.begin + run.shift)) : 0,
+      end: some.length ? Math.max(...some.map(run => run.end + run.shift)) : 0,
+      records: this.runs.reduce((sum, run) => sum + run.records, 0),
+      tracks: this.runs.flatMap((run, i) => run.tracks.map(track => ({...track, run: i}))),
+      losses: named('losses'), notes: named('notes'),
+    };
+  }
+
+  // The place of the run that a track is of.
+  runOf(track) { return this.bases.findLastIndex(base => track >= base); }
+  moved(place, i) {
+    const shift = this.shifts[i];
+    return {...place, track: place.track + this.bases[i], begin: place.begin + shift, end: place.end + shift};
+  }
+
+  async tiles(tracks, from, to, width) {
+    const result = new Map();
+    await Promise.all(this.sources.map(async (source, i) => {
+      const shift = this.shifts[i], base = this.bases[i];
+      const own = tracks.filter(track => this.runOf(track) === i).map(track => track - base);
+      if (own.length === 0) return;
+      for (const [track, tile] of await source.tiles(own, from - shift, to - shift, width)) {
+        tile.from += shift;
+        tile.to += shift;
+        result.set(base + track, tile);
+      }
+    }));
+    return result;
+  }
+
+  names(ids) { return this.sources[0].names(ids); }
+  statistics(from, to) { return this.sources[0].statistics(from, to); }
+  differences(from, to) { return this.sources[0].differences(from, to, this.shifts[1]); }
+
+  async details({track, row, item}) {
+    const i = this.runOf(track);
+    const answer = await this.sources[i].details({track: track - this.bases[i], row, item});
+    return {...answer, place: this.moved(answer.place, i)};
+  }
+
+  async search(text, after) {
+    const all = await Promise.all(this.sources.map((source, i) => source.search(text, after - this.shifts[i])));
+    const found = all.map((each, i) => each.next ? {...each, next: this.moved(each.next, i)} : each);
+    const count = found.reduce((sum, each) => sum + each.count, 0);
+    const behind = found.filter(each => each.next && !each.around), some = behind.length ? behind : found.filter(each => each.next);
+    const [first] = some.sort((a, b) => a.next.begin - b.next.begin);
+    return {count, around: behind.length === 0, atLeast: found.some(each => each.atLeast), next: first?.next};
+  }
+
+  async stops() {
+    const all = await Promise.all(this.sources.map(source => source.stops()));
+    const joined = {};
+    for (const kind of ['gaps', 'steps', 'losses']) {
+      joined[kind] = all.flatMap((stops, i) => stops[kind].map(stop => ({
+        ...stop, at: stop.at + this.shifts[i], track: stop.track < 0 ? -1 : stop.track + this.bases[i],
+        median: stops.median_step, run: this.isPair ? this.titles[i] : '',
+      }))).sort((a, b) => b.time - a.time);
+    }
+    return joined;
+  }
+}
+
 export function openSource() {
   const data = document.getElementById('data');
-  return data ? new ReportSource(JSON.parse(data.textContent)) : new ServerSource();
+  return new Runs(data ? new ReportSource(JSON.parse(data.textContent)) : new ServerSource(0));
 }
