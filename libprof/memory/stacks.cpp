@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <string_view>
+#include <utility>
 
 #include "libprof/base/demangle.hpp"
 #include "libprof/columns/reader.hpp"
@@ -11,7 +12,7 @@
 namespace gpuprof::memory {
 namespace {
 
-constexpr std::size_t most_frames = 16;  // of a text
+constexpr std::size_t most_frames = 24;  // of a text
 
 bool is_of_cuda(std::string_view module) {
   return module.starts_with("libcuda.") || module.starts_with("libcudart.");
@@ -67,14 +68,17 @@ std::string Stacks::text(const Frame& frame) {
 std::string Stacks::text(std::int64_t stack) {
   const auto found = stacks_.find(stack);
   if (found == stacks_.end()) return {};
-  std::string all;
+  std::string all, last;
   std::size_t count = 0;
   for (const Entry& entry : found->second) {
     const auto frame = frames_.find(entry.frame);
     if (frame == frames_.end() || (count == 0 && is_of_cuda(frame->second.module))) continue;
+    std::string next = text(frame->second);
+    if (next == last) continue;  // overloads of one name that call each other
     if (count++ > 0) all += " < ";
     if (count > most_frames) return all + "…";
-    all += text(frame->second);
+    all += next;
+    last = std::move(next);
     if (frame->second.function == "main") break;  // what called it is the same in any program
   }
   return all;

@@ -47,20 +47,25 @@ ssize_t read_header(const std::string& path, FileHeader& header) {
   return std::max<ssize_t>(0, bytes);
 }
 
-// Whether some process has a database with a write-ahead log open, by the memory that its users
-// share.
-bool log_in_use(const std::string& shared) {
-  const int file = open(shared.c_str(), O_RDONLY | O_CLOEXEC);
+// Whether another process has a lock on a byte of a file.
+bool is_locked(const std::string& path, off_t byte) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
-  constexpr int users = 128;  // each has a shared lock on this byte
   struct flock lock {};
   lock.l_type = F_WRLCK;
-  lock.l_start = users;
+  lock.l_start = byte;
   lock.l_len = 1;
   const bool asked = fcntl(file, F_GETLK, &lock) == 0;
   close(file);
   return asked && lock.l_type != F_UNLCK;
 }
+
+// Whether some process has a database with a write-ahead log open, by the memory that its users
+// share: each has a lock on this byte.
+bool log_in_use(const std::string& shared) { return is_locked(shared, 128); }
+
+// Whether some process is writing to a database without one: it has SQLite's RESERVED lock.
+bool is_written(const std::string& database) { return is_locked(database, 0x40000001); }
 
 // What reports cannot do without: table, columns.
 std::vector<std::pair<std::string, std::set<std::string>>> needed_columns() {
@@ -209,6 +214,7 @@ bool ProfileFile::look_at_header() {
   // A journal or log may hold what the file itself does not.
   if (log_size_ == 0 && file_size(beside("-journal")) <= 0) look_for_the_end(path_);
   in_use_ = log_in_use(beside("-shm"));
+  written_ = is_written(path_);
   if (log_size_ > 0 ? file_size(beside("-shm")) >= 0 : in_use_) {
     mode_ = Database::Mode::read_only;
   } else if (log_size_ > 0) {
@@ -314,7 +320,7 @@ void ProfileFile::identify() {
                      " was not finished: Ctrl-C ended gpuprof before it had computed all. All "
                      "records are there; gpuprof finish computes the rest.");
   } else if (unfinished_) {
-    notes_.push_back(path_ + (in_use_
+    notes_.push_back(path_ + (in_use_ || written_
                                   ? " is still being written. These are its records so far."
                                   : " was never finished: gpuprof was ended while it wrote. These "
                                     "are the records it had stored."));

@@ -86,7 +86,8 @@ class ProfileFile {
   std::int64_t size_ = -1;
   std::int64_t missing_bytes_ = 0;
   std::int64_t log_size_ = 0;
-  bool in_use_ = false;
+  bool in_use_ = false;   // it has a log, and somebody has it open
+  bool written_ = false;  // it has none, and somebody is at work on it
   bool unfinished_ = false;
   bool all_stored_ = false;  // of an unfinished one: what it lacks can be computed
   bool damaged_ = false;

@@ -474,6 +474,11 @@ class Writers(BadFiles):
         warnings, report = self.report(path)
         self.assertIn("was never finished", warnings)
         self.assertEqual(report, whole)
+        with contextlib.closing(
+            sqlite3.connect(path)
+        ) as computing:  # as the launcher is in the end
+            computing.execute("BEGIN IMMEDIATE")
+            self.assertIn("is still being written", self.report(path)[0])
         self.changed(path, "PRAGMA journal_mode = WAL")
         end = self.writer(path, "log")
         self.assertIn("is still being written", self.report(path)[0])
