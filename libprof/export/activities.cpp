@@ -1,6 +1,7 @@
 #include "libprof/export/activities.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -23,6 +24,16 @@ class Lookups {
           " WHERE r.correlationId = ?1");
       has_paths_ = true;
     }
+    if (database.has_column("METRIC_RANGE", "correlationId") &&
+        database.integer("SELECT EXISTS (SELECT 1 FROM main.METRIC_RANGE)").value_or(0) != 0) {
+      // As the view kernel_metrics: in a graph the name tells which of its kernels it is of.
+      metric_ = database.prepare(
+          "SELECT m.name, v.value FROM main.METRIC_RANGE AS r"
+          " JOIN main.METRIC_VALUE AS v ON v.range = r._id_"
+          " JOIN main.METRIC AS m ON m._id_ = v.metric"
+          " WHERE r.correlationId = ?1 AND r.kind = 'kernel' AND coalesce(r.name, ?2) = ?2");
+      has_metrics_ = true;
+    }
   }
 
   std::string_view text(std::int64_t id) {
@@ -38,12 +49,29 @@ class Lookups {
     return text(id);
   }
 
+  // Until the next is asked for. Null: it has none.
+  const std::map<std::string, double>* metrics(std::int64_t correlation, std::int64_t name) {
+    if (!has_metrics_) return nullptr;
+    metrics_.clear();
+    metric_.bind(1, correlation).bind(2, name);
+    while (metric_.step()) {
+      if (!metric_.is_null(1) && std::isfinite(metric_.real(1))) {
+        metrics_.try_emplace(std::string(metric_.text(0)), metric_.real(1));
+      }
+    }
+    metric_.reset();
+    return metrics_.empty() ? nullptr : &metrics_;
+  }
+
   derive::CorrelationSet launches;
 
  private:
   reading::Profile& profile_;
   bool has_paths_ = false;
   store::Statement path_;
+  bool has_metrics_ = false;
+  store::Statement metric_;
+  std::map<std::string, double> metrics_;
   std::unordered_map<std::int64_t, std::string> texts_;
 };
 
@@ -92,6 +120,8 @@ class GpuSource : public ActivitySource {
                     known(15),
                     known(16),
                     known(17)};
+      row_.metrics =
+          row_.correlation ? lookups_.metrics(row_.correlation, rows_.integer(7)) : nullptr;
     }
     return row_;
   }

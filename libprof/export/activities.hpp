@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,8 @@ struct Activity {
     std::optional<std::int64_t> registers, static_memory, dynamic_memory;  // nothing: not known
   };
   std::optional<Shape> shape;  // of a kernel
+  // What was measured of it, by metric; null: nothing.
+  const std::map<std::string, double>* metrics = nullptr;
 
   std::int64_t duration() const { return end - start; }
 };

@@ -47,6 +47,17 @@ class ChromeWriter : public FormatWriter {
     arrow(activity, row);
   }
 
+  void add(const reading::Counter& counter, std::int64_t time, double value) override {
+    const std::int64_t row =
+        counter.process ? process_row(counter.process) : device_row(counter.device);
+    begin() << "{\"ph\":\"C\",\"name\":" << in_json(named(counter));
+    place({row, 0});
+    file_ << ",\"ts\":";
+    microseconds(saturating_subtract(time, zero_));
+    file_ << ",\"args\":{" << in_json(counter.unit.empty() ? "value" : counter.unit) << ":" << value
+          << "}}";
+  }
+
   void finish() override { file_ << "\n]}\n"; }
 
  private:
@@ -103,6 +114,9 @@ class ChromeWriter : public FormatWriter {
               << saturating_add(*shape->static_memory, *shape->dynamic_memory);
       }
     }
+    if (!activity.metrics) return;
+    for (const auto& [metric, value] : *activity.metrics)
+      file_ << "," << in_json(metric) << ":" << value;
   }
 
   // From the call to what it launched.
@@ -128,13 +142,9 @@ class ChromeWriter : public FormatWriter {
       if (is_new) place->second = stream_row(activity);
       return {activity.device, place->second};
     }
-    row.first = activity.process;
-    if (row.first >= 0 && row.first < most_devices) row.first += moved;
+    row.first = process_row(activity.process);
     const bool synchronization = activity.group == Activity::Group::synchronization;
     row.second = synchronization ? synchronizations_row : activity.thread;
-    if (processes_.insert(row.first).second) {
-      name("process_name", {row.first, 0}, "process " + std::to_string(activity.process));
-    }
     if (threads_.insert(row).second) {
       const std::string* given = profile_.names().thread(activity.thread);
       name("thread_name", row,
@@ -145,10 +155,29 @@ class ChromeWriter : public FormatWriter {
     return row;
   }
 
-  std::int64_t stream_row(const Activity& activity) {
-    if (processes_.insert(activity.device).second) {
-      name("process_name", {activity.device, 0}, "GPU " + profile_.names().device(activity.device));
+  std::int64_t process_row(std::int64_t process) {
+    const std::int64_t row = process >= 0 && process < most_devices ? process + moved : process;
+    if (processes_.insert(row).second) {
+      name("process_name", {row, 0}, "process " + std::to_string(process));
     }
+    return row;
+  }
+
+  std::int64_t device_row(std::int64_t device) {
+    if (processes_.insert(device).second) {
+      name("process_name", {device, 0}, "GPU " + profile_.names().device(device));
+    }
+    return device;
+  }
+
+  // A process may have memory of several devices.
+  std::string named(const reading::Counter& counter) {
+    return counter.process ? "GPU " + profile_.names().device(counter.device) + ": " + counter.name
+                           : counter.name;
+  }
+
+  std::int64_t stream_row(const Activity& activity) {
+    device_row(activity.device);
     std::int64_t number = activity.stream;
     while (!threads_.insert({activity.device, number}).second) {
       number = other_streams + others_++;
@@ -187,6 +216,7 @@ extern const FileFormat chrome_gzip_format{
     .ending = ".json.gz",
     .begins = {"\x1f\x8b\x08\x10\0\0\0\0\x04\xffgpuprof chrome\0", 25},
     .help = "the same, deflated",
+    .counters = true,
     .gzip = "gpuprof chrome",
     .make = &make_writer,
 };
@@ -196,6 +226,7 @@ extern const FileFormat chrome_format{
     .ending = ".json",
     .begins = trace_begin,
     .help = "trace events as PyTorch's profiler writes them, for Perfetto, chrome://tracing, HTA",
+    .counters = true,
     .make = &make_writer,
 };
 

@@ -13,15 +13,17 @@
 
 #include "libprof/export/activities.hpp"
 #include "libprof/export/text_file.hpp"
+#include "libprof/read/counters.hpp"
 
 namespace gpuprof::exporting {
 
-// Writes one file. Gets all activities in their order, then finish(). The file and the names
-// outlive it.
+// Writes one file. Gets all activities in their order, then values over time where the format has
+// those, then finish(). The file and the names outlive it.
 class FormatWriter {
  public:
   virtual ~FormatWriter() = default;
   virtual void add(const Activity& activity) = 0;
+  virtual void add(const reading::Counter&, std::int64_t /*time*/, double /*value*/) {}
   virtual void finish() = 0;
 };
 
@@ -39,6 +41,7 @@ struct FileFormat {
   // Looks closer where that says too little.
   bool (*is_one)(const std::string& path) = nullptr;
   std::string_view help;
+  bool counters = false;  // it has values over time
   const char* gzip = "";  // the comment in the header of a deflated file; empty: it is not
   std::unique_ptr<FormatWriter> (*make)(TextFile& file, reading::Profile& profile) = nullptr;
   // In place of `make`: for files that are not written from their beginning to their end.

@@ -32,6 +32,21 @@ const FileFormat* format_of_file(std::string_view file_name) {
   return best;
 }
 
+namespace {
+
+void add_counters(reading::Profile& profile, const reading::Window& window,
+                  const std::vector<std::int64_t>& processes, FormatWriter& writer) {
+  reading::visit_counters(
+      profile.database(), window, [&] { profile.progress("writing counters"); },
+      [&](const reading::Counter& counter, std::int64_t time, double value) {
+        const bool wanted = counter.process == 0 || processes.empty() ||
+                            std::ranges::count(processes, counter.process) != 0;
+        if (wanted) writer.add(counter, time, value);
+      });
+}
+
+}  // namespace
+
 Visited write_format(store::Database& source, const std::string& path, const FileFormat& format,
                      const ExportOptions& options,
                      const std::function<void(std::string_view)>& progress,
@@ -51,6 +66,7 @@ Visited write_format(store::Database& source, const std::string& path, const Fil
     const auto writer = format.make(file, profile);
     visited = visit_activities(profile, window, options.processes,
                                [&](const Activity& activity) { writer->add(activity); });
+    if (format.counters) add_counters(profile, window, options.processes, *writer);
     writer->finish();
     file.finish();
   }

@@ -3,6 +3,7 @@
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "libprof/base/utf8.hpp"
 #include "libprof/export/format.hpp"
@@ -21,19 +22,21 @@ constexpr std::uint32_t timestamp = 8, sequence = 10, track_event = 11, interned
 constexpr std::int64_t state_cleared = 1, needs_state = 2;
 }  // namespace packet
 namespace track {
-constexpr std::uint32_t uuid = 1, name = 2, process = 3, thread = 4, parent = 5;
+constexpr std::uint32_t uuid = 1, name = 2, process = 3, thread = 4, parent = 5, counter = 8;
+constexpr std::uint32_t counter_unit = 6;
 constexpr std::uint32_t process_pid = 1, process_name = 6;
 constexpr std::uint32_t thread_pid = 1, thread_tid = 2, thread_name = 5;
 }  // namespace track
 namespace event {
-constexpr std::uint32_t category = 3, annotation = 4, type = 9, name = 10, track = 11, flow = 47;
-constexpr std::int64_t slice_begin = 1, slice_end = 2;
+constexpr std::uint32_t category = 3, annotation = 4, type = 9, name = 10, track = 11,
+                        counter_value = 44, flow = 47;
+constexpr std::int64_t slice_begin = 1, slice_end = 2, counter = 4;
 }  // namespace event
 namespace interned {
 constexpr std::uint32_t categories = 1, names = 2, annotation_names = 3, iid = 1, name = 2;
 }
 namespace annotation {
-constexpr std::uint32_t name = 1, integer = 4, text = 6;
+constexpr std::uint32_t name = 1, integer = 4, real = 5, text = 6;
 }
 
 // Slices of a track must lie beside or inside one another, so what crosses others gets a lane of
@@ -72,6 +75,27 @@ class PerfettoWriter : public FormatWriter {
         .message(packet::track_event,
                  Message().number(event::type, event::slice_end).number(event::track, uuid));
     write(end);
+  }
+  void add(const reading::Counter& counter, std::int64_t time, double value) override {
+    std::int64_t& uuid = counters_[{counter.of, counter.key}];
+    if (!uuid) {
+      const std::string device = profile_.names().device(counter.device);
+      const std::string name =
+          counter.process ? "GPU " + device + ": " + counter.name : counter.name;
+      uuid = describe(Message()
+                          .text(track::name, valid_utf8(name))
+                          .number(track::parent,
+                                  counter.process ? process(counter.process) : gpu(counter.device))
+                          .message(track::counter,
+                                   Message().text(track::counter_unit, valid_utf8(counter.unit))));
+    }
+    Message at;
+    at.number(packet::timestamp, time)
+        .message(packet::track_event, Message()
+                                          .number(event::type, event::counter)
+                                          .number(event::track, uuid)
+                                          .real(event::counter_value, value));
+    write(at);
   }
   void finish() override {}
 
@@ -127,6 +151,10 @@ class PerfettoWriter : public FormatWriter {
       if (shape->registers) integer("registers_per_thread", *shape->registers);
       if (shape->static_memory) integer("static_shared_bytes", *shape->static_memory);
       if (shape->dynamic_memory) integer("dynamic_shared_bytes", *shape->dynamic_memory);
+    }
+    if (!activity.metrics) return;
+    for (const auto& [metric, value] : *activity.metrics) {
+      slice.message(event::annotation, named(metric).real(annotation::real, value));
     }
   }
 
@@ -214,6 +242,7 @@ class PerfettoWriter : public FormatWriter {
   std::map<Key, std::vector<Lane>> lanes_;
   std::map<std::int64_t, std::int64_t> gpus_, processes_;
   std::map<std::array<std::int64_t, 2>, std::int64_t> threads_;
+  std::map<std::pair<reading::Counter::Of, std::array<std::int64_t, 4>>, std::int64_t> counters_;
   std::int64_t uuid_ = 0;
 };
 
@@ -224,6 +253,7 @@ extern const FileFormat perfetto_format{
     .ending = ".pftrace",
     .begins = {"\x0a\x04\x68\x01\x50\x01", 6},  // the first packet
     .help = "for ui.perfetto.dev",
+    .counters = true,
     .make = [](TextFile& file, reading::Profile& profile) -> std::unique_ptr<FormatWriter> {
       return std::make_unique<PerfettoWriter>(file, profile);
     },

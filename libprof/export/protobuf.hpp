@@ -1,6 +1,7 @@
 // Messages of protocol buffers, written field by field.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,6 +19,9 @@ class Message {
     varint(std::uint64_t{field} << 3 | 1);
     for (int i = 0; i < 8; ++i) bytes_ += static_cast<char>(value >> (8 * i) & 0xff);
     return *this;
+  }
+  Message& real(std::uint32_t field, double value) {
+    return fixed64(field, std::bit_cast<std::uint64_t>(value));
   }
   Message& text(std::uint32_t field, std::string_view value) {
     varint(std::uint64_t{field} << 3 | 2);

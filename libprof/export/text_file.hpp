@@ -33,6 +33,12 @@ class TextFile {
     const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
     return *this << std::string_view(digits.data(), end);
   }
+  // As JSON has it, so that it reads back the same. Finite.
+  TextFile& operator<<(double number) {
+    std::array<char, 32> digits{};
+    const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+    return *this << std::string_view(digits.data(), end);
+  }
   // All of it is with the system.
   void finish();
 

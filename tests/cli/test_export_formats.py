@@ -13,6 +13,7 @@ import re
 import sqlite3
 import struct
 import subprocess
+import tarfile
 import tempfile
 import unittest
 
@@ -81,6 +82,8 @@ def read_pftrace(path):
     for time, _, event in sorted(events):
         place = one(event, 11)
         assert place in tracks
+        if one(event, 9) == 4:  # read_pftrace_counters() has these
+            continue
         if one(event, 9) == 1:
             flows = [value for field, value in fields(event) if field == 47]
             begun = [categories[one(event, 3)], names[one(event, 10)], place, time, flows]
@@ -90,6 +93,21 @@ def read_pftrace(path):
             slices.append((category, name, track, time - start, flows))
     assert not any(open_slices.values())
     return slices, tracks
+
+
+def read_pftrace_counters(path):
+    """Name of the track and its unit -> values."""
+    tracks, values = {}, collections.defaultdict(list)
+    for _, packet in fields(path.read_bytes()):
+        track = one(packet, 60, b"")
+        counter = one(track, 8)
+        if counter is not None:
+            tracks[one(track, 1)] = (one(track, 2).decode(), one(counter, 6).decode())
+        event = one(packet, 11, b"")
+        if one(event, 9) == 4:
+            (value,) = struct.unpack("<d", struct.pack("<Q", one(event, 44)))
+            values[tracks[one(event, 11)]].append((one(packet, 8), value))
+    return values
 
 
 def sums(items):
@@ -102,8 +120,8 @@ def sums(items):
 
 
 def ns(microseconds):
-    whole, part = re.fullmatch(r"(-?\d+)\.(\d{3})", microseconds).groups()
-    return int(whole) * 1000 + int(part)
+    sign, whole, part = re.fullmatch(r"(-?)(\d+)\.(\d{3})", microseconds).groups()
+    return int(f"{sign}{whole}{part}")
 
 
 def read_chrome(path):
@@ -273,7 +291,8 @@ class Formats(unittest.TestCase):
         total = sum(size or 0 for size in bytes_of)
         self.assertEqual(sum(int(row["bytes"] or 0) for row in self.csv_rows(name)), total)
         events = self.chrome_events(name)
-        self.assertEqual(sum(event.get("args", {}).get("bytes", 0) for event in events), total)
+        slices = [event for event in events if event["ph"] == "X"]
+        self.assertEqual(sum(event.get("args", {}).get("bytes", 0) for event in slices), total)
 
     def test_sums_of_captures(self):
         for capture in CAPTURES:
@@ -332,6 +351,106 @@ class Formats(unittest.TestCase):
                 self.assertTrue(api & gpu, capture)
             for track in tracks.values():
                 self.assertIn(one(track, 5, next(iter(tracks))), tracks)
+
+    def packed(self, capture):
+        """A capture that is kept in an archive, as a profile."""
+        for archive in sorted((SOURCE / "tests/captures").glob("*.tar.xz")):
+            with tarfile.open(archive) as packed:
+                if f"{capture}.gpcap" in packed.getnames():
+                    packed.extract(f"{capture}.gpcap", self.folder)
+        self.gpuprof("replay", "-f", f"{capture}.gpcap", "-o", f"{capture}.sqlite")
+        self.export(capture)
+
+    def same_values(self, found, wanted):
+        self.assertEqual(set(found), set(wanted))
+        for key, values in wanted.items():
+            self.assertEqual(len(found[key]), len(values), key)
+            unlike = [
+                pair for pair in zip(sorted(found[key]), sorted(values)) if len(set(pair)) > 1
+            ]
+            self.assertEqual(unlike[:3], [], key)
+
+    def test_values_over_time(self):
+        environment = {
+            "smClock": ("clock of the multiprocessors", "MHz"),
+            "memoryClock": ("clock of the memory", "MHz"),
+            "gpuTemperature": ("temperature", "Celsius"),
+            "power": ("power", "mW"),
+            "fanSpeed": ("fan", "%"),
+        }
+        seen = set()
+        for capture in ("pm_sampling", "kinds", "stacks"):
+            self.packed(capture)
+            wanted = collections.defaultdict(list)
+            for metric, unit, start, value in self.rows(
+                capture, "SELECT metric, unit, start, value FROM pm_samples WHERE value IS NOT NULL"
+            ):
+                wanted[metric, unit or ""].append((start, value))
+            for time, value, kind, pool in self.rows(
+                capture,
+                "SELECT m.time, u.inUse, m.memory, m.pool_type FROM MEMORY_USE AS u "
+                f"JOIN {PREFIX}MEMORY2 AS r ON r._id_ = u.operation "
+                "JOIN allocations AS m ON m.correlation_id = r.correlationId "
+                " AND m.time = r.timestamp AND m.address = r.address",
+            ):
+                name = f"{kind} memory" + (" from pools" if pool else "")
+                wanted[name, "bytes"].append((time, float(value)))
+            for column, key in environment.items():
+                for time, value in self.rows(
+                    capture,
+                    f"SELECT timestamp, {column} FROM {PREFIX}ENVIRONMENT "
+                    f"WHERE {column} IS NOT NULL",
+                ):
+                    wanted[key].append((time, float(value)))
+            self.assertTrue(wanted, capture)
+            seen |= set(wanted)
+            found = collections.defaultdict(list)
+            for (name, unit), values in read_pftrace_counters(
+                self.folder / f"{capture}.pftrace"
+            ).items():
+                found[name.rpartition(": ")[2], unit] += values
+            self.same_values(found, wanted)
+            zero = read_chrome(self.folder / f"{capture}.json")["baseTimeNanoseconds"]
+            found.clear()
+            for event in self.chrome_events(capture):
+                if event["ph"] == "C":
+                    ((unit, value),) = event["args"].items()
+                    key = event["name"].rpartition(": ")[2], "" if unit == "value" else unit
+                    found[key].append((zero + ns(event["ts"]), float(value)))
+            self.same_values(found, wanted)
+        self.assertGreater(len(seen), 10)
+        self.export("pm_sampling", "--from", "10ms", "--to", "20ms")
+        for times in read_pftrace_counters(self.folder / "pm_sampling.pftrace").values():
+            self.assertLess(max(times)[0] - min(times)[0], 10_000_000)
+
+    def test_metrics_of_kernels(self):
+        self.packed("metrics")
+        wanted = collections.Counter(
+            self.rows("metrics", "SELECT name, metric, value FROM kernel_metrics WHERE start > 0")
+        )
+        self.assertGreater(len(wanted), 10)
+        metrics = {metric for _, metric, _ in wanted}
+        found = collections.Counter(
+            (event["name"], metric, float(event["args"][metric]))
+            for event in self.chrome_events("metrics")
+            if event.get("cat") == "kernel"
+            for metric in metrics & set(event["args"])
+        )
+        self.assertEqual(found, wanted)
+        trace = (self.folder / "metrics.pftrace").read_bytes()
+        names, values = {}, []
+        for _, packet in fields(trace):
+            for field, entry in fields(one(packet, 12, b"")):
+                if field == 3:
+                    names[one(entry, 1)] = one(entry, 2).decode()
+            for field, entry in fields(one(packet, 11, b"")):
+                if field == 4 and one(entry, 5) is not None:
+                    (value,) = struct.unpack("<d", struct.pack("<Q", one(entry, 5)))
+                    values.append((names[one(entry, 1)], value))
+        self.assertEqual(
+            collections.Counter(values),
+            collections.Counter((metric, value) for _, metric, value in wanted.elements()),
+        )
 
     def test_without_times(self):
         ran = self.export("die")
