@@ -16,7 +16,7 @@ namespace {
 // What is looked up for many rows.
 class Lookups {
  public:
-  explicit Lookups(reading::Profile& profile) : profile_(profile) {
+  Lookups(reading::Profile& profile, Texts& texts) : all_(texts), profile_(profile) {
     store::Database& database = profile.database();
     if (database.has_table("LAUNCH_RANGE") && database.has_table("NVTX_PATH")) {
       path_ = database.prepare(
@@ -38,7 +38,7 @@ class Lookups {
 
   std::string_view text(std::int64_t id) {
     const auto [place, is_new] = texts_.try_emplace(id);
-    if (is_new) place->second = profile_.names().text(id);
+    if (is_new) place->second = keep(profile_.names().text(id));
     return place->second;
   }
   std::string_view path(std::int64_t correlation) {
@@ -49,30 +49,32 @@ class Lookups {
     return text(id);
   }
 
-  // Until the next is asked for. Null: it has none.
-  const std::map<std::string, double>* metrics(std::int64_t correlation, std::int64_t name) {
-    if (!has_metrics_) return nullptr;
-    metrics_.clear();
+  std::string_view keep(std::string_view text) { return all_.keep(text); }
+  void read_metrics(std::int64_t correlation, std::int64_t name,
+                    std::vector<Activity::Metric>& metrics) {
+    metrics.clear();
+    if (!has_metrics_) return;
     metric_.bind(1, correlation).bind(2, name);
     while (metric_.step()) {
-      if (!metric_.is_null(1) && std::isfinite(metric_.real(1))) {
-        metrics_.try_emplace(std::string(metric_.text(0)), metric_.real(1));
+      if (metric_.is_null(1) || !std::isfinite(metric_.real(1))) continue;
+      const std::string_view known = keep(metric_.text(0));
+      if (!std::ranges::count(metrics, known, &Activity::Metric::name)) {
+        metrics.push_back({known, metric_.real(1)});
       }
     }
     metric_.reset();
-    return metrics_.empty() ? nullptr : &metrics_;
   }
 
   derive::CorrelationSet launches;
 
  private:
+  Texts& all_;
   reading::Profile& profile_;
   bool has_paths_ = false;
   store::Statement path_;
   bool has_metrics_ = false;
   store::Statement metric_;
-  std::map<std::string, double> metrics_;
-  std::unordered_map<std::int64_t, std::string> texts_;
+  std::unordered_map<std::int64_t, std::string_view> texts_;
 };
 
 class ActivitySource : public reading::Source {
@@ -120,8 +122,7 @@ class GpuSource : public ActivitySource {
                     known(15),
                     known(16),
                     known(17)};
-      row_.metrics =
-          row_.correlation ? lookups_.metrics(row_.correlation, rows_.integer(7)) : nullptr;
+      lookups_.read_metrics(row_.correlation, rows_.integer(7), row_.metrics);
     }
     return row_;
   }
@@ -144,11 +145,11 @@ class GpuSource : public ActivitySource {
   }
   std::string_view name(std::int64_t id) {
     const auto [place, is_new] = names_.try_emplace(id);
-    if (is_new) place->second = profile_.names().gpu_work(work_, id);
+    if (is_new) place->second = lookups_.keep(profile_.names().gpu_work(work_, id));
     return place->second;
   }
   const schema::GpuKind& work_;
-  std::unordered_map<std::int64_t, std::string> names_;
+  std::unordered_map<std::int64_t, std::string_view> names_;
 };
 
 class CallSource : public ActivitySource {
@@ -168,7 +169,7 @@ class CallSource : public ActivitySource {
     row_.launches = row_.correlation && lookups_.launches.contains(row_.correlation);
     const std::int64_t cbid = rows_.integer(2);
     const auto [place, is_new] = functions_.try_emplace(cbid);
-    if (is_new) place->second = profile_.names().api(domain_, cbid);
+    if (is_new) place->second = lookups_.keep(profile_.names().api(domain_, cbid));
     row_.name = place->second;
     return row_;
   }
@@ -182,7 +183,7 @@ class CallSource : public ActivitySource {
 
  private:
   const reading::ApiDomain domain_;
-  std::unordered_map<std::int64_t, std::string> functions_;
+  std::unordered_map<std::int64_t, std::string_view> functions_;
 };
 
 class SynchronizationSource : public ActivitySource {
@@ -252,10 +253,10 @@ class RangeSource : public ActivitySource {
 }  // namespace
 
 Visited visit_activities(reading::Profile& profile, const reading::Window& window,
-                         const std::vector<std::int64_t>& processes,
+                         const std::vector<std::int64_t>& processes, Texts& texts,
                          const std::function<void(const Activity&)>& visit) {
   Visited visited;
-  Lookups lookups(profile);
+  Lookups lookups(profile, texts);
   reading::Merge<ActivitySource> merge;
   store::Database& database = profile.database();
   const bool has_ranges = database.has_column("NVTX_RANGE", "stop");

@@ -4,8 +4,8 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,8 +14,8 @@
 
 namespace gpuprof::exporting {
 
-// GPU work, a call of the CUDA API, an NVTX range or a synchronisation. Texts live as long as the
-// visit.
+// GPU work, a call of the CUDA API, an NVTX range or a synchronisation. Its texts are in Texts, or
+// there for ever.
 struct Activity {
   enum class Group { gpu, api, range, synchronization };
   Group group = Group::gpu;
@@ -36,10 +36,25 @@ struct Activity {
     std::optional<std::int64_t> registers, static_memory, dynamic_memory;  // nothing: not known
   };
   std::optional<Shape> shape;  // of a kernel
-  // What was measured of it, by metric; null: nothing.
-  const std::map<std::string, double>* metrics = nullptr;
+  struct Metric {
+    std::string_view name;
+    double value;
+  };
+  std::vector<Metric> metrics = {};  // what was measured of it
 
   std::int64_t duration() const { return end - start; }
+};
+
+// Each text once. One thread puts them in; who has one may read it on another.
+class Texts {
+ public:
+  std::string_view keep(std::string_view text) {
+    const auto found = all_.find(text);
+    return found != all_.end() ? *found : *all_.emplace(text).first;
+  }
+
+ private:
+  std::set<std::string, std::less<>> all_;
 };
 
 struct Visited {
@@ -49,9 +64,10 @@ struct Visited {
 };
 
 // Calls visit(activity) in the order of starts, outer ones before inner ones. `processes`: of these
-// alone; empty: of all. Memory: names, NVTX paths, a bit for each correlation id.
+// alone; empty: of all. `texts` outlives the activities. Memory: names, NVTX paths, a bit for each
+// correlation id.
 Visited visit_activities(reading::Profile& profile, const reading::Window& window,
-                         const std::vector<std::int64_t>& processes,
+                         const std::vector<std::int64_t>& processes, Texts& texts,
                          const std::function<void(const Activity&)>& visit);
 
 }  // namespace gpuprof::exporting

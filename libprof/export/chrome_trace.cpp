@@ -114,9 +114,9 @@ class ChromeWriter : public FormatWriter {
               << saturating_add(*shape->static_memory, *shape->dynamic_memory);
       }
     }
-    if (!activity.metrics) return;
-    for (const auto& [metric, value] : *activity.metrics)
+    for (const auto& [metric, value] : activity.metrics) {
       file_ << "," << in_json(metric) << ":" << value;
+    }
   }
 
   // From the call to what it launched.

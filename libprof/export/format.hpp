@@ -18,7 +18,9 @@
 namespace gpuprof::exporting {
 
 // Writes one file. Gets all activities in their order, then values over time where the format has
-// those, then finish(). The file and the names outlive it.
+// those, then finish(). The file and the names outlive it. Activities come on a thread of their
+// own, while others are read: of the names only those of devices, contexts, streams and threads may
+// be asked for then.
 class FormatWriter {
  public:
   virtual ~FormatWriter() = default;

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "libprof/export/format.hpp"
+#include "libprof/export/writer_thread.hpp"
 
 namespace gpuprof::exporting {
 
@@ -52,6 +53,7 @@ Visited write_format(store::Database& source, const std::string& path, const Fil
                      const std::function<void(std::string_view)>& progress,
                      const std::function<bool()>& stop) {
   source.watch(stop);
+  source.sort_with_threads(1);
   reading::Profile profile(source, options.filter, reading::NameStyle::modern, progress);
   reading::Tables tables(source);
   const reading::Window window = reading::find_window(
@@ -64,8 +66,11 @@ Visited write_format(store::Database& source, const std::string& path, const Fil
   } else {
     TextFile file(path, options.name, format.gzip);
     const auto writer = format.make(file, profile);
-    visited = visit_activities(profile, window, options.processes,
-                               [&](const Activity& activity) { writer->add(activity); });
+    Texts texts;
+    WriterThread thread(*writer);
+    visited = visit_activities(profile, window, options.processes, texts,
+                               [&](const Activity& activity) { thread.add(activity); });
+    thread.finish();
     if (format.counters) add_counters(profile, window, options.processes, *writer);
     writer->finish();
     file.finish();

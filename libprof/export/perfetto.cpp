@@ -56,7 +56,7 @@ class PerfettoWriter : public FormatWriter {
 
   void add(const Activity& activity) override {
     const std::int64_t uuid = lane(activity);
-    Message fresh, slice;
+    Message fresh, slice(256);
     slice.number(event::category, iid(fresh, interned::categories, categories_, activity.type));
     annotate(fresh, slice, activity);
     slice.number(event::type, event::slice_begin)
@@ -65,7 +65,7 @@ class PerfettoWriter : public FormatWriter {
     if (activity.correlation && (activity.launches || activity.group == Activity::Group::gpu)) {
       slice.fixed64(event::flow, static_cast<std::uint64_t>(activity.correlation));
     }
-    Message begin;
+    Message begin(320);
     begin.number(packet::timestamp, activity.start)
         .number(packet::sequence_flags, packet::needs_state);
     if (!fresh.bytes().empty()) begin.message(packet::interned, fresh);
@@ -100,19 +100,20 @@ class PerfettoWriter : public FormatWriter {
   void finish() override {}
 
  private:
-  using Numbers = std::unordered_map<std::string, std::int64_t>;
+  using Numbers = std::unordered_map<const char*, std::int64_t>;
   // Group, domain of NVTX, and what tells tracks of the group apart.
   using Key = std::tuple<Activity::Group, std::string, std::array<std::int64_t, 4>>;
 
   void write(Message& message) {
     message.number(packet::sequence, 1);
-    file_ << Message().message(trace::packet, message).bytes();
+    file_ << Message().head(trace::packet, message).bytes() << message.bytes();
   }
 
+  // Numbers of texts, by where those are: activities have the same text at the same place.
   static std::int64_t iid(Message& fresh, std::uint32_t field, Numbers& numbers,
                           std::string_view text) {
-    const auto [place, is_new] =
-        numbers.try_emplace(std::string(text), static_cast<std::int64_t>(numbers.size()) + 1);
+    const auto [place, is_new] = numbers.try_emplace(text.empty() ? nullptr : text.data(),
+                                                     static_cast<std::int64_t>(numbers.size()) + 1);
     if (is_new) {
       fresh.message(
           field,
@@ -152,8 +153,7 @@ class PerfettoWriter : public FormatWriter {
       if (shape->static_memory) integer("static_shared_bytes", *shape->static_memory);
       if (shape->dynamic_memory) integer("dynamic_shared_bytes", *shape->dynamic_memory);
     }
-    if (!activity.metrics) return;
-    for (const auto& [metric, value] : *activity.metrics) {
+    for (const auto& [metric, value] : activity.metrics) {
       slice.message(event::annotation, named(metric).real(annotation::real, value));
     }
   }

@@ -1,7 +1,9 @@
 // Messages of protocol buffers, written field by field.
 #pragma once
 
+#include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,6 +12,10 @@ namespace gpuprof::exporting {
 
 class Message {
  public:
+  Message() = default;
+  // `room`: how many bytes it will have, about.
+  explicit Message(std::size_t room) { bytes_.reserve(room); }
+
   Message& number(std::uint32_t field, std::int64_t value) {
     varint(std::uint64_t{field} << 3);
     varint(static_cast<std::uint64_t>(value));
@@ -29,14 +35,23 @@ class Message {
     bytes_ += value;
     return *this;
   }
+  // What stands before the bytes of a message that is a field.
+  Message& head(std::uint32_t field, const Message& value) {
+    varint(std::uint64_t{field} << 3 | 2);
+    varint(value.bytes_.size());
+    return *this;
+  }
   Message& message(std::uint32_t field, const Message& value) { return text(field, value.bytes_); }
 
   std::string_view bytes() const { return bytes_; }
 
  private:
   void varint(std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>((value & 0x7f) | 0x80);
-    bytes_ += static_cast<char>(value);
+    std::array<char, 10> encoded{};
+    std::size_t size = 0;
+    for (; value >= 0x80; value >>= 7) encoded[size++] = static_cast<char>((value & 0x7f) | 0x80);
+    encoded[size++] = static_cast<char>(value);
+    bytes_.append(encoded.data(), size);
   }
 
   std::string bytes_;

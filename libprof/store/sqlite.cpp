@@ -376,6 +376,10 @@ void Database::watch(std::function<bool()> stop) {
   connection_->guard_.watch(connection_->handle_, std::move(stop));
 }
 
+void Database::sort_with_threads(int count) {
+  sqlite3_limit(handle(), SQLITE_LIMIT_WORKER_THREADS, count);
+}
+
 void Database::when_locked(std::function<bool(int)> waits_on) {
   auto& kept = connection_->waits_on_;
   kept = std::make_unique<std::function<bool(int)>>(std::move(waits_on));

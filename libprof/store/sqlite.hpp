@@ -178,6 +178,8 @@ class Database {
   // Calls `stop` now and then while statements run; true ends them with Kind::interrupted. Called
   // with nothing: no more.
   void watch(std::function<bool()> stop);
+  // Statements that sort may have so many threads beside the caller's.
+  void sort_with_threads(int count);
   // For what takes long past SQLite: throws as a statement would that was ended.
   void check_watch() const;
 
