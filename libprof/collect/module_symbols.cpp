@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <type_traits>
@@ -22,25 +21,6 @@ struct Mapping {
   std::uint64_t begin = 0, end = 0, offset = 0;
   std::string path;
 };
-
-// Of files with code, in the order of addresses.
-std::vector<Mapping> code_mappings() {
-  std::vector<Mapping> all;
-  std::ifstream list("/proc/self/maps");
-  for (std::string line; std::getline(list, line);) {
-    unsigned long long begin = 0, end = 0, offset = 0;
-    char rights[5] = {};
-    int path = 0;
-    if (std::sscanf(line.c_str(), "%llx-%llx %4s %llx %*s %*s %n", &begin, &end, rights, &offset,
-                    &path) != 4) {
-      continue;
-    }
-    const auto at = static_cast<std::size_t>(path);
-    if (rights[2] != 'x' || at >= line.size() || line[at] != '/') continue;
-    all.push_back({begin, end, offset, line.substr(at)});
-  }
-  return all;
-}
 
 class File {
  public:
@@ -63,6 +43,15 @@ class File {
     const ssize_t got = pread(file_, to, bytes, static_cast<off_t>(at));
     return got < 0 ? 0 : static_cast<std::size_t>(got);
   }
+  // From its beginning to its end, which the system may not know beforehand.
+  std::string text() const {
+    std::string all;
+    std::vector<char> block(std::size_t{64} << 10);
+    while (const std::size_t got = read(all.size(), block.data(), block.size())) {
+      all.append(block.data(), got);
+    }
+    return all;
+  }
   template <class T>
   std::vector<T> read(std::uint64_t at, std::size_t count) const {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -74,6 +63,28 @@ class File {
  private:
   int file_;
 };
+
+// Of files with code, in the order of addresses.
+std::vector<Mapping> code_mappings() {
+  std::vector<Mapping> all;
+  const std::string list = File("/proc/self/maps").text();
+  for (std::size_t at = 0; at < list.size();) {
+    const std::size_t end_of_line = std::min(list.find('\n', at), list.size());
+    const std::string line = list.substr(at, end_of_line - at);
+    at = end_of_line + 1;
+    unsigned long long begin = 0, end = 0, offset = 0;
+    char rights[5] = {};
+    int path = 0;
+    if (std::sscanf(line.c_str(), "%llx-%llx %4s %llx %*s %*s %n", &begin, &end, rights, &offset,
+                    &path) != 4) {
+      continue;
+    }
+    const auto name = static_cast<std::size_t>(path);
+    if (rights[2] != 'x' || name >= line.size() || line[name] != '/') continue;
+    all.push_back({begin, end, offset, line.substr(name)});
+  }
+  return all;
+}
 
 // A wanted address, and the symbol that has it.
 struct Wanted {
