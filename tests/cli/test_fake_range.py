@@ -20,6 +20,11 @@ FLOPS, THREE_PASSES = "flop_count_sp", "sm__throughput.avg.pct_of_peak_sustained
 def range(name, metrics=None, **more):
     return gpuprof.range(name, metrics, cupti={str(CUPTI)!r}, **more)
 
+def ctypes_checkpoints():
+    library = ctypes.CDLL({str(CUPTI.with_name("libcheckpoint.so"))!r})
+    library.fake_checkpoint_memory.restype = ctypes.POINTER(ctypes.c_int64)
+    return library
+
 def refused(what, f, *args, **more):
     try:
         f(*args, **more)
@@ -218,6 +223,28 @@ class Ranges(RangeTest):
         self.assertEqual(self.rows("run.sqlite", "SELECT count(*) FROM processes"), [(1,)])
         self.assertEqual(
             self.rows("run.sqlite", "SELECT DISTINCT ordinal FROM METRIC_RANGE"), [(1,)]
+        )
+
+    def test_a_checkpoint_puts_back_what_a_pass_has_changed(self):
+        self.run_script(
+            """
+            seen = []
+            def f():
+                memory = ctypes_checkpoints().fake_checkpoint_memory()
+                seen.append(memory[0])
+                memory[0] += 1
+                work(1)
+            work(1)
+            for place, wanted in ((True, [0] * 5), (False, [1, 2, 3, 4, 5])):
+                seen.clear()
+                r = range("attention", [BYTES, THREE_PASSES, FLOPS], checkpoint=place).run(f)
+                assert r.passes == 5 and seen == wanted, (r.passes, seen)
+                assert r.values[BYTES] == 65536, r.values
+            seen.clear()
+            range("attention", BYTES, checkpoint=True).run(f)  # one pass needs none
+            assert len(seen) == 1
+            refused("for run()", range("attention", BYTES, checkpoint=True).__enter__)
+            """
         )
 
     def test_a_function_that_fails(self):

@@ -60,6 +60,16 @@ def measured(one_pass, more):
     found["plain"] = [len(t.run.kernels), [row["name"] for row in t.losses]]
     m = gpuprof.measure(configs=[1024, 2048], metrics=one_pass, runs=5)(work)()
     found["rows"] = m.rows
+    state = torch.zeros(1 << 20, device="cuda")
+    seen = []
+
+    def counts():
+        seen.append(state.sum().item())
+        state.add_(1)
+
+    for checkpoint in (True, False):
+        r = gpuprof.range("counts", one_pass + more, checkpoint=checkpoint).run(counts)
+    found["checkpoint"] = [r.passes, seen]
     found["flops"].append(flops())  # what tracing did to the code is taken back
     return found
 

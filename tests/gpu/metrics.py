@@ -255,6 +255,10 @@ def metrics_from_python(c):
     if not c.equal(outcome.code, 0, outcome.stderr[-2000:]):
         return
     found = json.loads(outcome.stdout)
+    passes, seen = found["checkpoint"]
+    c.expect(passes > 1, f"{passes} passes")
+    after = [(1 << 20) * (1 + number) for number in range(passes)]
+    c.equal(seen, [0] * passes + after, "what each pass found, with a checkpoint and without")
     c.seen["by gpuprof --metrics"] = wanted
     c.seen["by gpuprof.range()"] = {name: found[name] for name in ("with", "run", "units")}
     for metric in one_pass[:2]:  # how much is read from DRAM goes by what the caches have

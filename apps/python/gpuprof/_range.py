@@ -6,6 +6,7 @@ import os
 import tempfile
 
 from . import _trace
+from ._checkpoint import Checkpoint
 from ._library import Error
 from ._run import open as open_run
 from ._trace import Trace, names_of
@@ -72,12 +73,14 @@ class Range:
         overwrite: bool,
         cupti: Path | None,
         options: Sequence[object],
+        checkpoint: bool,
     ) -> None:
         self.name = name
         self.metrics = names_of(metrics or ())
         self.path = None if path is None else os.path.abspath(os.fsdecode(os.fspath(path)))
         self.result: Any = None
         self._of_trace = (trace, overwrite, cupti, options)
+        self._puts_back = checkpoint
         self._trace: Trace | None = None
         self._owned = False  # the trace is there for this alone
         self._folder: tempfile.TemporaryDirectory[str] | None = None  # of a file that does not stay
@@ -131,6 +134,8 @@ class Range:
         self._trace, self.metrics, self.path = active, active.metrics, active.path
 
     def __enter__(self) -> Range:
+        if self._puts_back:
+            raise Error("a checkpoint is for run(), which calls again", "leave checkpoint out")
         trace = self._begin(False)
         try:
             self._number = trace._begin_range(self.name)
@@ -150,8 +155,13 @@ class Range:
         """Calls f(*args, **kwargs) in each pass, `passes` times in all, and measures it; it has to
         give the GPU the same to do each time. Gives this range, with values."""
         trace = self._begin(True)
+        checkpoint = None
         try:
             while True:
+                if checkpoint is not None:
+                    checkpoint.restore()
+                elif self._puts_back and trace.passes > 1:
+                    checkpoint = Checkpoint()
                 self._number = trace._begin_range(self.name)
                 try:
                     self.result = f(*args, **kwargs)
@@ -162,6 +172,9 @@ class Range:
         except BaseException as error:
             self._end(type(error), error, error.__traceback__)
             raise
+        finally:
+            if checkpoint is not None:
+                checkpoint.free()
         self._end(None, None, None)
         return self
 
@@ -249,6 +262,7 @@ def range(
     overwrite: bool = False,
     cupti: Path | None = None,
     options: Sequence[object] = (),
+    checkpoint: bool = False,
 ) -> Range:
     """Measures metrics of what the GPU does inside of `with`, as one value each:
 
@@ -260,9 +274,11 @@ def range(
     path       a file that stays, with the values and a trace; without one, none stays
     trace      what to record besides, as the program's --trace takes it
     overwrite, cupti, options    as of trace()
+    checkpoint of run(): before each pass but the first the memory of the GPU is what it was before
+               the first, for functions that change what they work on. By CUPTI's libcheckpoint
 
     Both ends wait for the GPU. Metrics that take several passes are refused, with those that one pass
     can take: range(name, metrics).run(f, *args) calls f once for each pass. Inside of
     trace(FILE, metrics=[...], replay="range") it takes part in that trace, which then has the
     values. Takes a second or two besides, for the plan and the first start of the counters."""
-    return Range(name, metrics, path, trace, overwrite, cupti, options)
+    return Range(name, metrics, path, trace, overwrite, cupti, options, checkpoint)
