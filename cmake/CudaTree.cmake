@@ -135,7 +135,7 @@ if(GPUPROF_LIBCUPTI)
     install(FILES ${_licence} DESTINATION ${GPUPROF_SHAREDIR} RENAME LICENSE.NVIDIA-CUPTI
             COMPONENT cupti)
   endif()
-  foreach(_name libnvperf_host.so libnvperf_target.so libpcsamplingutil.so)
+  foreach(_name libnvperf_host.so libnvperf_target.so libpcsamplingutil.so libcheckpoint.so)
     if(EXISTS ${_dir}/${_name})
       gpuprof_link_in_build(${_dir}/${_name} ${GPUPROF_LIBDIR}/${_name})
       get_filename_component(_real ${_dir}/${_name} REALPATH)

@@ -35,13 +35,17 @@ const FileFormat* format_of_file(std::string_view file_name) {
 
 namespace {
 
+// Those of a device have no process.
 void add_counters(reading::Profile& profile, const reading::Window& window,
-                  const std::vector<std::int64_t>& processes, FormatWriter& writer) {
+                  const ExportOptions& options, FormatWriter& writer) {
+  const auto among = [](const std::vector<std::int64_t>& wanted, std::int64_t id) {
+    return wanted.empty() || std::ranges::count(wanted, id) != 0;
+  };
   reading::visit_counters(
       profile.database(), window, [&] { profile.progress("writing counters"); },
       [&](const reading::Counter& counter, std::int64_t time, double value) {
-        const bool wanted = counter.process == 0 || processes.empty() ||
-                            std::ranges::count(processes, counter.process) != 0;
+        const bool wanted = among(options.filter.devices, counter.device) &&
+                            (counter.process == 0 || among(options.processes, counter.process));
         if (wanted) writer.add(counter, time, value);
       });
 }
@@ -71,7 +75,7 @@ Visited write_format(store::Database& source, const std::string& path, const Fil
     visited = visit_activities(profile, window, options.processes, texts,
                                [&](const Activity& activity) { thread.add(activity); });
     thread.finish();
-    if (format.counters) add_counters(profile, window, options.processes, *writer);
+    if (format.counters) add_counters(profile, window, options, *writer);
     writer->finish();
     file.finish();
   }

@@ -1,4 +1,5 @@
 // A trace of Perfetto's: protos/perfetto/trace in its sources has the messages.
+#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
@@ -100,7 +101,17 @@ class PerfettoWriter : public FormatWriter {
   void finish() override {}
 
  private:
-  using Numbers = std::unordered_map<const char*, std::int64_t>;
+  struct Place {
+    const char* data;
+    std::size_t size;
+    bool operator==(const Place&) const = default;
+  };
+  struct PlaceHash {
+    std::size_t operator()(const Place& place) const {
+      return std::hash<const char*>()(place.data) ^ place.size;
+    }
+  };
+  using Numbers = std::unordered_map<Place, std::int64_t, PlaceHash>;
   // Group, domain of NVTX, and what tells tracks of the group apart.
   using Key = std::tuple<Activity::Group, std::string, std::array<std::int64_t, 4>>;
 
@@ -112,7 +123,7 @@ class PerfettoWriter : public FormatWriter {
   // Numbers of texts, by where those are: activities have the same text at the same place.
   static std::int64_t iid(Message& fresh, std::uint32_t field, Numbers& numbers,
                           std::string_view text) {
-    const auto [place, is_new] = numbers.try_emplace(text.empty() ? nullptr : text.data(),
+    const auto [place, is_new] = numbers.try_emplace(Place{text.data(), text.size()},
                                                      static_cast<std::int64_t>(numbers.size()) + 1);
     if (is_new) {
       fresh.message(

@@ -422,6 +422,12 @@ class Formats(unittest.TestCase):
         self.export("pm_sampling", "--from", "10ms", "--to", "20ms")
         for times in read_pftrace_counters(self.folder / "pm_sampling.pftrace").values():
             self.assertLess(max(times)[0] - min(times)[0], 10_000_000)
+        self.gpuprof(
+            "export", "pm_sampling.sqlite", "-f", "-o", "none.pftrace", "--process", "999999"
+        )
+        kept = {name for name, _ in read_pftrace_counters(self.folder / "none.pftrace")}
+        self.assertTrue(kept)  # of the device
+        self.assertFalse([name for name in kept if "memory" in name])
 
     def test_metrics_of_kernels(self):
         self.packed("metrics")

@@ -416,6 +416,23 @@ function listen() {
   window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { painter.theme(); redraw(); });
 }
 
+// Shows what the address says. Whether a record is selected.
+async function restore() {
+  const state = new URLSearchParams(location.hash.slice(1));
+  const from = Number(state.get('from')), to = Number(state.get('to'));
+  if (to > from) show(from, to);
+  get('text').value = state.get('text') ?? '';
+  const at = (state.get('at') ?? '').split(',').map(Number);
+  const answer = at.length === 3 && await source.details({track: at[0], row: at[1], item: at[2]});
+  marks.selected = answer ? answer.place : null;
+  redraw();
+  if (!answer) return false;
+  panel('Record', [list(answer.details)]);
+  return true;
+}
+
+function complain(error) { get('status').textContent = error.message; }
+
 async function start() {
   run = await source.run();
   document.title = `${run.title} \u2013 gpuprof`;
@@ -436,26 +453,18 @@ async function start() {
   painter.resize();
   layout();
   listen();
-  const from = Number(state.get('from')), to = Number(state.get('to'));
   if (run.records === 0) {
     view = {from: 0, to: 1};
     panel('Nothing to draw', [make('p', 'No record of this run has a time.')]);
     return;
   }
   showAll();
-  if (to > from) show(from, to);
-  if (state.get('text')) get('text').value = state.get('text');
-  if (!source.isPair) source.stops().then(stops => jumps.set(stops)).catch(error => { get('status').textContent = error.message; });
-  const at = (state.get('at') ?? '').split(',').map(Number);
+  if (!source.isPair) source.stops().then(stops => jumps.set(stops)).catch(complain);
   showSummary(source, run);
-  if (at.length === 3) {
-    const answer = await source.details({track: at[0], row: at[1], item: at[2]});
-    marks.selected = answer.place;
-    panel('Record', [list(answer.details)]);
-    redraw();
-  } else if (!document.getElementById('data')) {
+  window.addEventListener('hashchange', () => restore().catch(complain));
+  if (!await restore() && !document.getElementById('data')) {
     tellAll();
   }
 }
 
-start().catch(error => { get('status').textContent = error.message; });
+start().catch(complain);

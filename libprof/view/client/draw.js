@@ -119,15 +119,15 @@ export class Painter {
     for (; at < row.length; ++at) {
       const from = zero + row.x[at] * step, to = zero + row.end[at] * step;
       if (from >= width) break;
-      if (to <= left) continue;
+      if (to < left + 0.001) continue;
       const a = Math.max(left, Math.floor(from + 0.001));
       const b = Math.min(width, Math.max(a + 1, Math.floor(to + 0.001)));
       const color = row.name[at] % hues.length;
-      if (row.count[at] === 1 && to - from >= 4) {
+      if (row.count[at] === 1 && to - from > 3.999) {
         endRun();
         for (const line of lines) {
           line.fill(this.fill[color], a, b);
-          if (from >= left) line[a] = this.edge[color];
+          if (from > left - 0.001) line[a] = this.edge[color];
         }
         if (to - from > 24 * this.ratio) label(nameOf(row.name[at])[0], from, to);
         continue;

@@ -1,0 +1,302 @@
+# ctest-labels: plain
+"""gpuprof view and the HTML report in a real browser: what stands on the canvas is what SQL finds.
+
+  python3 tests/cli/test_view_browser.py --write
+
+takes the pictures in docs/ anew.
+"""
+
+import json
+import math
+import random
+import sqlite3
+import struct
+import subprocess
+import sys
+import time
+import unittest
+import urllib.parse
+
+import browser
+import test_view
+from test_view import GPUPROF, SOURCE, serving, touched
+
+# Of what the page draws, for tests: each picture (`seen`), and the pixels of rows as they stand on the
+# canvas, by the first of their lines and one whose hatching is shifted by half (no label reaches either).
+WATCH = """(async () => {
+  const {Painter, labels, ruler, rowHeight} = await import('./draw.js');
+  const draw = Painter.prototype.draw;
+  Painter.prototype.draw = function (view, items, scroll, tilesOf, ...rest) {
+    draw.call(this, view, items, scroll, tilesOf, ...rest);
+    window.seen = {painter: this, view, items, scroll, tilesOf};
+    window.eachPicture?.();
+  };
+  const copy = new OffscreenCanvas(1, 1), context = copy.getContext('2d', {willReadFrequently: true});
+  window.rowsShown = () => {
+    const {painter, view, items, scroll, tilesOf} = seen, {ratio, width, height} = painter;
+    const left = Math.round(labels * ratio), bottom = height / ratio;
+    [copy.width, copy.height] = [width, height];
+    context.drawImage(painter.canvas, 0, 0);
+    const line = y => new Uint32Array(context.getImageData(left, y, width - left, 1).data.buffer);
+    const rows = [], cut = new Set();
+    for (const item of items) {
+      const top = ruler + item.top - scroll;
+      if (item.group || item.counter) continue;
+      if (top < ruler || top + rowHeight > bottom) { cut.add(item.track); continue; }
+      const y = Math.round(top * ratio), tile = tilesOf(item.track).at(-1);
+      const one = line(y), two = line(y + (ratio === 1 ? 14 : 2));
+      let text = '';
+      for (let x = 0; x < one.length; ++x) {
+        if (one[x] === painter.groundPixel && two[x] === one[x]) text += ' ';
+        else if (one[x] !== two[x]) text += 'h';
+        else if (painter.edge.includes(one[x])) text += 'e';
+        else text += painter.fill.includes(one[x]) ? 'f' : '?';
+      }
+      rows.push({track: item.track, row: item.row, y: top, text, tile: tile && [tile.from, tile.to, tile.width]});
+    }
+    return {from: view.from, to: view.to, pixels: width - left, left: labels, ratio, rows, cut: [...cut]};
+  };
+  document.getElementById('scroll').dispatchEvent(new Event('scroll'));
+})()"""
+
+# Shows a window, and waits until all rows of it have come.
+SHOW = """new Promise(done => {
+  const {from, to} = %s;
+  window.eachPicture = () => {
+    const now = rowsShown();
+    const whole = now.rows.every(({tile}) => tile && tile[0] <= from && tile[1] >= to &&
+      Math.abs(tile[2] / (tile[1] - tile[0]) * (to - from) / now.pixels - 1) < 0.01);
+    if (now.from !== from || now.to !== to || !whole) return;
+    window.eachPicture = null;
+    done(now);
+  };
+  location.hash = `#from=${from}&to=${to}`;  // seen by the page as if it were typed
+  document.getElementById('scroll').dispatchEvent(new Event('scroll'));
+})"""
+
+# Width, height, pixels of the screen per pixel of the page. The picture is exact where it is an even number of
+# pixels wide, as all but the third are; otherwise tiles lie half a pixel beside the canvas.
+SIZES = (1601, 900, 1), (1201, 700, 1), (1600, 900, 1), (800, 450, 2)
+CAPTURES = "torch_step", "two_processes", "streams_graph"
+PICTURE = 1400, 640
+WRITE = False
+
+
+def parameters(address):
+    return dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(address).fragment))
+
+
+@unittest.skipUnless(GPUPROF, "GPUPROF is not set")
+@unittest.skipUnless(browser.PROGRAM, browser.WITHOUT)
+class InBrowser(test_view.Profiles):
+    times, work = test_view.Truth.times, test_view.Truth.work
+    records_of = test_view.Truth.records_of
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.browser = cls.enterClassContext(browser.Browser())
+
+    def page(self, address, *size, **more):
+        page = browser.Page(self.browser, *size, **more)
+        page.go(address)
+        return page
+
+    def watched(self, address, *size):
+        page = self.page(address, *size)
+        page.evaluate(WATCH)
+        page.wait("window.seen")
+        return page
+
+    def records(self, name, server):
+        """Track: start and end of its records, where SQL can tell."""
+        run = server.get("run")
+        database = sqlite3.connect(self.profiles[name])
+        found = {i: self.records_of(database, track, run) for i, track in enumerate(run["tracks"])}
+        database.close()
+        return run, {track: records for track, records in found.items() if records}
+
+    def test_pages_open(self):
+        for name in (*CAPTURES, "die", "nvtx_threads"):
+            with self.subTest(name), serving(self.profiles[name], "--no-browser") as server:
+                for dark in (False, True):
+                    page = self.page(server.address, dark=dark)
+                    page.evaluate(WATCH)
+                    page.wait("window.seen && document.querySelector('#panel h2')")
+                    run = server.get("run")
+                    self.assertEqual(page.evaluate("document.title"), f"{name}.sqlite – gpuprof")
+                    shown = page.evaluate("rowsShown()")
+                    drawn = {row["track"] for row in shown["rows"] if row["text"].strip()}
+                    records = [
+                        i
+                        for i, track in enumerate(run["tracks"])
+                        if track["kind"] != "counter" and track["records"]
+                    ]
+                    self.assertEqual(
+                        sorted(drawn),
+                        [i for i in records if any(row["track"] == i for row in shown["rows"])],
+                    )
+                    self.assertGreater(len(drawn), 1)
+                    lost = page.evaluate(
+                        "[...document.querySelectorAll('#losses p')].map(p => p.textContent)"
+                    )
+                    self.assertEqual(lost, run["losses"])
+                    self.assertEqual(
+                        page.evaluate("document.getElementById('losses').hidden"), not lost
+                    )
+                    for address in page.requests():
+                        self.assertTrue(
+                            address.startswith((server.address, "data:", "about:")), address
+                        )
+                    self.assertEqual(page.wrong(), [])
+                    page.close()
+
+    def check_rows(self, shown, records, exact):
+        """Pixels of tracks against records; how many tracks, and how many rectangles of 4 pixels or more."""
+        start, end, width = int(shown["from"]), int(shown["to"]), shown["pixels"]
+        tracks = rectangles = 0
+        for track, times in records.items():
+            rows = [row["text"] for row in shown["rows"] if row["track"] == track]
+            if not rows or track in shown["cut"]:  # a row of it is not in sight
+                continue
+            tracks += 1
+            drawn = {x for row in rows for x in range(width) if row[x] != " "}
+            self.assertFalse({letter for row in rows for letter in row} - set(" efh"))
+            expected = touched(times, start, end, width)
+            if not exact:
+                beside = touched(times, start - (end - start), end + (end - start), 3 * width)
+                near = {x - width + by for x in beside for by in (-1, 0, 1)}
+                self.assertEqual(drawn - near, set(), track)
+                for x in expected:
+                    self.assertTrue(drawn & {x - 1, x, x + 1}, (track, x))
+                continue
+            self.assertEqual(drawn, expected, (track, start, end, width))
+            for first, last in times:
+                if (last - first) * width < end - start or first < start or last > end:
+                    continue
+                left = (first - start) * width // (end - start)
+                right = -((start - last) * width // (end - start))
+                # What follows may begin in its last pixel.
+                inner = slice(left, max(left + 1, right - 1))
+                self.assertTrue(
+                    any("h" not in row[inner] for row in rows), (track, first, last, start, end)
+                )
+                if right - left >= 4:
+                    rectangles += 1
+                    whole = "e" + "f" * (right - left - 2)
+                    place = (track, first, last, start, end, width)
+                    self.assertTrue(any(row[inner] == whole for row in rows), place)
+        return tracks, rectangles
+
+    def test_pixels_are_what_sql_finds(self):
+        chance = random.Random(21)
+        windows = rectangles = 0
+        for name in CAPTURES:
+            with serving(self.profiles[name], "--no-browser") as server:
+                run, records = self.records(name, server)
+                every = sorted(time for times in records.values() for time in times)
+                for size in SIZES:
+                    page = self.watched(server.address, *size)
+                    for _ in range(16):
+                        first, last = chance.choice(every)
+                        span = 2 * round(10 ** chance.uniform(1.5, math.log10(run["end"]) - 0.5))
+                        start = int(chance.uniform(first - span, last))
+                        start = min(max(start, 0), int(run["end"]) - span)
+                        shown = page.evaluate(
+                            SHOW % json.dumps({"from": start, "to": start + span})
+                        )
+                        exact = shown["pixels"] % 2 == 0
+                        counts = self.check_rows(shown, records, exact)
+                        windows += counts[0] * exact
+                        rectangles += counts[1]
+                    self.assertEqual(page.wrong(), [])
+                    page.close()
+        self.assertGreater(windows, 400)
+        self.assertGreater(rectangles, 1000)
+
+    def test_keys_search_and_what_is_selected(self):
+        with serving(self.profiles["torch_step"], "--no-browser") as server:
+            page = self.watched(server.address)
+            before = page.evaluate("[seen.view.from, seen.view.to]")
+            page.key("w")
+            page.wait(f"seen.view.to - seen.view.from < {before[1] - before[0]}")
+            page.wait("location.hash.includes('from=')")
+            zoomed = page.evaluate("[seen.view.from, seen.view.to]")
+            page.key("d")
+            page.wait(f"seen.view.from > {zoomed[0]}")
+            page.key("/")
+            page.wait("document.activeElement.id === 'text'")
+            page.call("Input.insertText", text="gemm")
+            page.key("Enter")
+            page.wait("location.hash.includes('at=')")
+            page.wait("document.querySelector('#panel').textContent.includes('gemm')")
+            state = parameters(page.evaluate("location.href"))
+            self.assertEqual(state["text"], "gemm")
+            shown = page.evaluate("document.querySelector('#panel').textContent")
+            again = self.page(page.evaluate("location.href"))
+            again.wait("document.querySelector('#panel').textContent.includes('gemm')")
+            self.assertEqual(again.evaluate("document.querySelector('#panel').textContent"), shown)
+            self.assertEqual(parameters(again.evaluate("location.href")), state)
+            self.assertEqual(page.wrong() + again.wrong(), [])
+            again.close()
+            page.close()
+
+    def test_no_row_is_blank_while_one_moves(self):
+        with serving(self.profiles["torch_step"], "--no-browser") as server:
+            page = self.watched(server.address)
+            _, records = self.records("torch_step", server)
+            page.evaluate(
+                "window.pictures = []; window.eachPicture = () => {"
+                " const now = rowsShown(); now.rows = now.rows.filter(row => !row.text.trim());"
+                " pictures.push(now); }"
+            )
+            for key in "wwwwwddddaaaassssswdwdwdsss":
+                page.key(key)
+                page.evaluate("new Promise(requestAnimationFrame).then(() => null)")
+            page.wait("pictures.length > 10")
+            for shown in page.evaluate("pictures"):
+                blank = {row["track"] for row in shown["rows"]} - set(shown["cut"])
+                for track in blank & set(records):
+                    start, end = math.ceil(shown["from"]), math.floor(shown["to"])
+                    # A picture out of older tiles may be a pixel off.
+                    inner = touched(records[track], start, end, shown["pixels"])
+                    inner -= {0, 1, shown["pixels"] - 2, shown["pixels"] - 1}
+                    drawn = [row for row in shown["rows"] if row["track"] == track]
+                    several = len(drawn) > 1  # rows of their own, which may be empty there
+                    self.assertTrue(several or not inner, (track, start, end, sorted(inner)[:5]))
+            self.assertEqual(page.wrong(), [])
+            page.close()
+
+    def test_a_report_asks_for_nothing(self):
+        report = self.folder / "report.html"
+        subprocess.run(
+            [GPUPROF, "report", self.profiles["torch_step"], "-f", "--html", report],
+            check=True, timeout=120, capture_output=True,
+        )  # fmt: skip
+        page = self.page(report.as_uri())
+        page.wait("document.querySelector('h2')")
+        asked = [url for url in page.requests() if not url.startswith(("file:", "data:", "about:"))]
+        self.assertEqual(asked, [])
+        self.assertEqual(page.wrong(), [])
+        page.close()
+
+    def test_pictures_of_the_documentation(self):
+        """Three captures. --write takes them anew; otherwise they are there, and of that size."""
+        for name in CAPTURES:
+            picture = SOURCE / "docs" / f"view-{name}.png"
+            if WRITE:
+                with serving(self.profiles[name], "--no-browser") as server:
+                    page = self.watched(server.address, *PICTURE)
+                    page.wait("document.querySelector('#panel h2')")
+                    time.sleep(0.5)  # what comes with the next picture
+                    picture.write_bytes(page.screenshot())
+                    page.close()
+            content = picture.read_bytes()
+            self.assertEqual(content[:8], b"\x89PNG\r\n\x1a\n")
+            self.assertEqual(struct.unpack(">II", content[16:24]), PICTURE)
+            self.assertLess(len(content), 200_000)
+
+
+if __name__ == "__main__":
+    WRITE = "--write" in sys.argv
+    unittest.main(argv=[word for word in sys.argv if word != "--write"])
