@@ -20,6 +20,8 @@ std::string times(const Window& window, const std::string& column) {
 }
 
 class Visitor {
+  using Counters = std::map<std::array<std::int64_t, 4>, Counter>;
+
  public:
   Visitor(store::Database& database, const Window& window, const std::function<void()>& check,
           const std::function<void(const Counter&, std::int64_t, double)>& visit)
@@ -32,22 +34,36 @@ class Visitor {
     auto rows = database_.prepare(
         "SELECT m.timestamp, u.inUse, m.deviceId, m.processId, m.memoryKind, " + pool +
         " FROM main." + table + " AS m JOIN main.MEMORY_USE AS u ON u.operation = m._id_" +
-        times(window_, "m.timestamp") + " ORDER BY m.timestamp, m._id_");
+        times({.from = {}, .to = window_.to}, "m.timestamp") + " ORDER BY m.timestamp, m._id_");
     Counters counters;
-    while (rows.step()) {
-      give(counters,
-           {.of = Counter::Of::memory,
-            .device = rows.integer(2),
-            .process = rows.integer(3),
-            .key = {rows.integer(2), rows.integer(3), rows.integer(4), rows.integer(5)}},
-           rows.integer(0), static_cast<double>(rows.integer(1)), [](Counter& counter) {
+    const auto use = [&](const Counters::key_type& key, std::int64_t time, std::int64_t bytes) {
+      give(counters, {.of = Counter::Of::memory, .device = key[0], .process = key[1], .key = key},
+           time, static_cast<double>(bytes), [](Counter& counter) {
              const std::int64_t kind = counter.key[2];
              std::string name(schema::enum_name("CUpti_ActivityMemoryKind", kind));
              counter.name = (name.empty() ? "kind " + std::to_string(kind) : name) + " memory" +
                             (counter.key[3] != 0 ? " from pools" : "");
              counter.unit = "bytes";
            });
+    };
+    // What is allocated before the window is there when it begins.
+    std::map<Counters::key_type, std::int64_t> before;
+    const auto begin = [&] {
+      for (const auto& [key, bytes] : before) use(key, *window_.from, bytes);
+      before.clear();
+    };
+    while (rows.step()) {
+      const std::int64_t time = rows.integer(0), bytes = rows.integer(1);
+      const Counters::key_type key{rows.integer(2), rows.integer(3), rows.integer(4),
+                                   rows.integer(5)};
+      if (window_.from && time < *window_.from) {
+        if (before.size() < most_counters || before.contains(key)) before[key] = bytes;
+        continue;
+      }
+      begin();
+      use(key, time, bytes);
     }
+    begin();
   }
 
   void samples() {
@@ -123,8 +139,6 @@ class Visitor {
   }
 
  private:
-  using Counters = std::map<std::array<std::int64_t, 4>, Counter>;
-
   template <class Describe>
   void give(Counters& counters, Counter counter, std::int64_t time, double value,
             const Describe& describe) {

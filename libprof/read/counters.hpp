@@ -23,6 +23,7 @@ struct Counter {
 };
 
 // Calls visit(counter, time, value) for each finite value, those of one sort in the order of time;
+// memory that is there when the window begins has a value then.
 // `check` now and then. Beyond 256 counters of a sort, as only forged files have them, none is
 // visited. Counters live as long as the visit.
 void visit_counters(store::Database& database, const Window& window,

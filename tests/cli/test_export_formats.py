@@ -422,6 +422,30 @@ class Formats(unittest.TestCase):
         self.export("pm_sampling", "--from", "10ms", "--to", "20ms")
         for times in read_pftrace_counters(self.folder / "pm_sampling.pftrace").values():
             self.assertLess(max(times)[0] - min(times)[0], 10_000_000)
+        # Memory from before a window is there when it begins.
+        ((first, last),) = self.rows(
+            "stacks", f"SELECT min(timestamp), max(timestamp) FROM {PREFIX}MEMORY2"
+        )
+        zero = self.rows("stacks", "SELECT value FROM RUN WHERE key = 'zero_ns'")[0][0]
+        begin = (first + last) // 2
+        self.gpuprof(
+            "export", "stacks.sqlite", "-f", "-o", "part.pftrace", "--from", f"{begin - zero}ns"
+        )
+        expected = collections.Counter(
+            float(use)
+            for (use,) in self.rows(
+                "stacks",
+                "SELECT u.inUse FROM (SELECT deviceId, processId, memoryKind, poolType, "
+                f"max(_id_) AS latest FROM {PREFIX}MEMORY2 WHERE timestamp < {begin} "
+                "GROUP BY 1, 2, 3, 4) AS m JOIN MEMORY_USE AS u ON u.operation = m.latest",
+            )
+        )
+        found = collections.Counter()
+        for (_, unit), values in read_pftrace_counters(self.folder / "part.pftrace").items():
+            if unit == "bytes" and min(values)[0] == begin:
+                found[min(values)[1]] += 1
+        self.assertTrue(expected)
+        self.assertEqual(found, expected)
         self.gpuprof(
             "export", "pm_sampling.sqlite", "-f", "-o", "none.pftrace", "--process", "999999"
         )
