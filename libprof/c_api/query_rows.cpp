@@ -12,6 +12,7 @@
 #include "libprof/base/pattern.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/c_api/known.hpp"
+#include "libprof/c_api/view_rows.hpp"
 #include "libprof/store/declared_type.hpp"
 
 namespace gpuprof::c_api {
@@ -192,6 +193,35 @@ std::vector<Constant> constants(const std::vector<std::int64_t>& numbers) {
   return {numbers.begin(), numbers.end()};
 }
 
+std::vector<ArrowColumn> read_by_sqlite(store::Database& database, const ViewRequest& wanted,
+                                        const std::function<void()>& check) {
+  std::vector<ResultColumn> targets;
+  std::vector<std::string> columns;
+  for (const ViewRequest::Column& column : wanted.columns) {
+    columns.push_back(store::quoted_name(column.name));
+    targets.emplace_back(column.name, column.kind);
+  }
+  std::vector<Match> matches;
+  for (const auto& [column, expression] : wanted.matches) {
+    columns.push_back(store::quoted_name(column));
+    matches.emplace_back(static_cast<int>(columns.size()) - 1, expression);
+  }
+  if (columns.empty()) return {};
+  Conditions conditions;
+  for (const ViewRequest::Range& range : wanted.ranges) {
+    const std::string column = store::quoted_name(range.column);
+    if (range.from) conditions.compare(column, ">=", *range.from);
+    if (range.to) conditions.compare(column, "<", *range.to);
+  }
+  for (const auto& [column, values] : wanted.equals) {
+    conditions.one_of(store::quoted_name(column), values);
+  }
+  Statement row = database.prepare("SELECT " + joined(columns, ", ") + " FROM main." +
+                                   store::quoted_name(wanted.view) + conditions.text());
+  conditions.bind(row);
+  return read_rows(row, targets, matches, check);
+}
+
 }  // namespace
 
 std::vector<ArrowColumn> read_view(store::Database& database, const std::string& name,
@@ -206,38 +236,34 @@ std::vector<ArrowColumn> read_view(store::Database& database, const std::string&
     }
     return found->name;
   };
-  std::vector<ResultColumn> targets;
-  std::vector<std::string> columns;
+  ViewRequest wanted;
+  wanted.view = name;
   const auto take = [&](const std::string& column) {
     const KnownColumn* declared = known ? known->find(column) : nullptr;
-    columns.push_back(store::quoted_name(column));
-    targets.emplace_back(column, declared ? declared->kind : std::nullopt);
+    wanted.columns.push_back({column, declared ? declared->kind : std::nullopt});
   };
   if (request.columns) {
     for (const std::string& column : *request.columns) take(find(column));
   } else {
     for (const store::Database::Column& column : there) take(column.name);
   }
-  std::vector<Match> matches;
-  for (const auto& [column, expression] : request.matches) {
-    columns.push_back(store::quoted_name(find(column)));
-    matches.emplace_back(static_cast<int>(columns.size()) - 1, expression);
+  if (request.from || request.to) {
+    wanted.ranges.push_back({find("start"), request.from, request.to});
   }
-  if (columns.empty()) return {};
-
-  Conditions conditions;
-  const auto quoted = [&](const char* column) { return store::quoted_name(find(column)); };
-  if (request.from) conditions.compare(quoted("start"), ">=", *request.from);
-  if (request.to) conditions.compare(quoted("start"), "<", *request.to);
-  if (request.devices) conditions.one_of(quoted("device_id"), constants(*request.devices));
-  if (request.processes) conditions.one_of(quoted("process_id"), constants(*request.processes));
+  if (request.devices) {
+    wanted.equals.emplace_back(find("device_id"), constants(*request.devices));
+  }
+  if (request.processes) {
+    wanted.equals.emplace_back(find("process_id"), constants(*request.processes));
+  }
   for (const auto& [column, values] : request.equals) {
-    conditions.one_of(store::quoted_name(find(column)), values);
+    wanted.equals.emplace_back(find(column), values);
   }
-  Statement row = database.prepare("SELECT " + joined(columns, ", ") + " FROM main." +
-                                   store::quoted_name(name) + conditions.text());
-  conditions.bind(row);
-  return read_rows(row, targets, matches, check);
+  for (const auto& [column, expression] : request.matches) {
+    wanted.matches.emplace_back(find(column), expression);
+  }
+  if (auto columns = read_by_columns(database, wanted, check)) return std::move(*columns);
+  return read_by_sqlite(database, wanted, check);
 }
 
 std::vector<ArrowColumn> read_answer(store::Database& database, std::string_view sql,

@@ -1,4 +1,4 @@
-// Rows that SQLite gives: of views, of tables that the schema does not know, of questions.
+// Rows of views, of tables that the schema does not know, of questions.
 #pragma once
 
 #include <functional>

@@ -9,6 +9,7 @@ import sys
 import textwrap
 import unittest
 
+from fake_metrics import MetricTest
 from fake_run import BUILD, CUPTI, PATIENCE
 from fake_trace import HEAD, ScriptTest
 
@@ -189,7 +190,7 @@ class Pytest(ScriptTest):
 
 
 @unittest.skipUnless(importlib.util.find_spec("IPython"), "there is no IPython")
-class Notebook(ScriptTest):
+class Notebook(ScriptTest, MetricTest):
     def run_cells(self, script):
         head = textwrap.dedent(
             """
@@ -220,6 +221,18 @@ class Notebook(ScriptTest):
             again = shell.run_cell_magic("gpuprof", "-o kept.sqlite", "work(4)")
             assert len(gpuprof.open("kept.sqlite").kernels) == 4
             assert "begun_late 1" in repr(again)
+            """
+        )
+
+    def test_metrics_of_a_cell(self):
+        self.run_cells(
+            """
+            line = "--metrics dram__bytes_read.sum,sm__ctas_launched.sum"
+            cell = shell.run_cell_magic("gpuprof", line, "work(3)")
+            values = sorted(row["value"] for row in cell.run.kernel_metrics.dicts())
+            assert values == [64.0] * 3 + [65536.0] * 3, values
+            text = repr(cell)
+            assert "dram__bytes_read.sum" in text and "64.000000" in text and "None" not in text, text
             """
         )
 

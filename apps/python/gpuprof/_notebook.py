@@ -32,6 +32,9 @@ def _parser() -> _Parser:
         "-o", "--output", metavar="FILE", help="keep the profile, also over an old one"
     )
     parser.add_argument("--trace", metavar="LIST", help="what to record, as the program's --trace")
+    parser.add_argument(
+        "-m", "--metrics", metavar="LIST", default="",
+        help="what to measure of each kernel, as the program's --metrics; CUPTI runs a kernel once for each pass")  # fmt: skip
     parser.add_argument("--cupti", metavar="PATH", help="the libcupti to use")
     parser.add_argument(
         "--width", type=int, default=120, help="of the timeline, in characters (120)"
@@ -60,23 +63,29 @@ class Cell:
         return (ran.stdout or ran.stderr).decode(errors="replace")
 
     def __repr__(self) -> str:
-        lost = [f"{row['name']} {row['value']}: {row['reason']}" for row in self.losses]
-        return "\n".join([self.summary.rstrip(), "", self.timeline.rstrip(), *lost])
+        lost = [
+            f"{row['name']} {row['value']}" + (f": {row['reason']}" if row["reason"] else "")
+            for row in self.losses
+        ]
+        return "\n".join([self.summary.rstrip(), "", self.timeline.rstrip(), *lost]).rstrip()
 
 
 def load(ipython: Any) -> None:
     parser = _parser()
 
     def gpuprof(line: str, cell: str) -> Cell:
-        """Records the cell: %%gpuprof [-o FILE] [--trace LIST] [--cupti PATH] [--width N]. The value is
-        its summary and its timeline, and has the profile as run."""
+        """Records the cell: %%gpuprof [-o FILE] [--trace LIST] [--metrics LIST] [--cupti PATH] [--width N].
+        The value is its summary, with the metrics, and its timeline, and has the profile as run."""
         options = parser.parse_args(shlex.split(line))
         folder = None
         path = options.output
         if path is None:
             folder = tempfile.TemporaryDirectory(prefix="gpuprof-cell-")
             path = os.path.join(folder.name, "cell.sqlite")
-        with trace(path, options.trace, overwrite=True, cupti=options.cupti) as recorded:
+        metrics = [name for name in options.metrics.split(",") if name]
+        with trace(
+            path, options.trace, metrics=metrics, overwrite=True, cupti=options.cupti
+        ) as recorded:
             ipython.run_cell(cell)  # which shows its own error, if it has one
         return Cell(recorded, options.width, folder)
 
