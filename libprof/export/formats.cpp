@@ -6,14 +6,14 @@
 
 namespace gpuprof::exporting {
 
-extern const FileFormat chrome_format, chrome_gzip_format, csv_format, folded_format, nsys_format,
-    perfetto_format, pprof_format, speedscope_format;
+extern const FileFormat arrow_format, chrome_format, chrome_gzip_format, csv_format, folded_format,
+    nsys_format, perfetto_format, pprof_format, speedscope_format;
 
 namespace {
 
-constexpr std::array<const FileFormat*, 8> all_formats{
-    &perfetto_format, &chrome_format,     &chrome_gzip_format, &nsys_format,
-    &folded_format,   &speedscope_format, &pprof_format,       &csv_format};
+constexpr std::array<const FileFormat*, 9> all_formats{
+    &perfetto_format,   &chrome_format, &chrome_gzip_format, &nsys_format, &folded_format,
+    &speedscope_format, &pprof_format,  &csv_format,         &arrow_format};
 
 }  // namespace
 

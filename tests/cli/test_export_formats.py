@@ -13,15 +13,24 @@ import re
 import sqlite3
 import struct
 import subprocess
+import sys
 import tarfile
 import tempfile
 import unittest
 
 GPUPROF = os.environ.get("GPUPROF", "")
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
+
+sys.path.insert(0, str(SOURCE / ".tools" / "frames"))
+try:
+    import pyarrow
+    import pyarrow.ipc
+except ImportError:  # scripts/setup gets it
+    pyarrow = None
+
 CAPTURES = ("vector_add", "torch_step", "two_processes", "streams_graph", "nvtx_threads", "die")
 PREFIX = "CUPTI_ACTIVITY_KIND_"
-ENDINGS = ("json", "pftrace", "speedscope.json", "folded", "pb.gz", "csv")
+ENDINGS = ("json", "pftrace", "speedscope.json", "folded", "pb.gz", "csv", "arrow")
 HOSTILE = 'q"uo\\te;\x01\n\x1b[31m / \u202e' + "x" * 65536
 
 
@@ -192,6 +201,12 @@ class Formats(unittest.TestCase):
         csv.field_size_limit(1 << 20)
         with (self.folder / f"{name}.csv").open(newline="", encoding="utf-8") as file:
             return list(csv.DictReader(file))
+
+    def arrow_rows(self, name):
+        with pyarrow.ipc.open_file(self.folder / f"{name}.arrow") as file:
+            table = file.read_all()
+        table.validate(full=True)
+        return table.to_pylist()
 
     def chrome_events(self, name):
         return read_chrome(self.folder / f"{name}.json")["traceEvents"]
@@ -548,6 +563,62 @@ class Formats(unittest.TestCase):
         self.assertIn(HOSTILE, {frames[-1] for frames, _, _, _ in self.pprof("odd")})
         every = sum(duration for _, _, duration in self.gpu_work("odd"))
         self.assertEqual(sum(time for _, time in self.folded("odd")), every)
+
+    @unittest.skipUnless(pyarrow, "there is no pyarrow")
+    def test_arrow_has_the_rows_of_csv(self):
+        for capture in CAPTURES:
+            with self.subTest(capture=capture):
+                rows = [
+                    {name: "" if value is None else str(value) for name, value in row.items()}
+                    for row in self.arrow_rows(capture)
+                ]
+                self.assertTrue(rows)
+                self.assertEqual(rows, self.csv_rows(capture))
+
+    @unittest.skipUnless(pyarrow, "there is no pyarrow")
+    def test_arrow_of_many_rows_and_odd_names(self):
+        source = sqlite3.connect(self.folder / "vector_add.sqlite")
+        changed = sqlite3.connect(self.folder / "many.sqlite")
+        source.backup(changed)
+        source.close()
+        changed.execute(
+            f"WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 140000) "
+            f"INSERT INTO {PREFIX}RUNTIME(cbid, start, [end], processId, threadId, correlationId, "
+            "returnValue) SELECT i % 400, i, 3 * i, 7, 8, 1000000 + i, 0 FROM n"
+        )
+        changed.execute(
+            "UPDATE StringTable SET value = ?1, demangled = ?1 WHERE _id_ IN "
+            f"(SELECT name FROM {PREFIX}CONCURRENT_KERNEL)",
+            (HOSTILE,),
+        )
+        changed.commit()
+        changed.close()
+        self.gpuprof("export", "many.sqlite", "-o", "many.arrow")
+        self.gpuprof("export", "many.sqlite", "-o", "many.csv")
+        rows = self.arrow_rows("many")
+        self.assertGreater(len(rows), 2 * 65536)
+        numbers = ("start_ns", "end_ns", "duration_ns", "process_id", "correlation_id")
+        self.assertEqual(
+            [tuple(str(row[name]) for name in numbers) for row in rows],
+            [tuple(row[name] for name in numbers) for row in self.csv_rows("many")],
+        )
+        self.assertEqual({row["name"] for row in rows if row["type"] == "kernel"}, {HOSTILE})
+        self.assertEqual(
+            [row["name"] for row in rows if row["process_id"] == 7],
+            [row["name"] for row in self.csv_rows("many") if row["process_id"] == "7"],
+        )
+        with pyarrow.ipc.open_file(self.folder / "many.arrow") as file:
+            self.assertEqual(file.num_record_batches, 3)
+
+    @unittest.skipUnless(pyarrow, "there is no pyarrow")
+    def test_only_own_arrow_files_are_replaced(self):
+        path = self.folder / "foreign.arrow"
+        table = pyarrow.table({"mine": [1, 2]})
+        with pyarrow.ipc.new_file(path, table.schema) as file:
+            file.write_table(table)
+        written = path.read_bytes()
+        self.gpuprof("export", "vector_add.sqlite", "-f", "-o", path.name, code=21)
+        self.assertEqual(path.read_bytes(), written)
 
     def test_files(self):
         kept = self.folder / "kept.json"
