@@ -148,21 +148,28 @@ struct StackFrame {
   struct Row {
     std::uint32_t frame;
     std::string_view module;
-    std::uint64_t offset;
+    std::optional<std::uint64_t> offset;
     std::string_view function;
+    std::optional<std::uint32_t> line;
   };
 
   static constexpr std::array fields{
       field<Row>("frame", "number of the frame in its process, from 1",
                  [](const Row& row) { return row.frame; }),
-      field<Row>("module", "path of the program or library; NULL = code of no file",
+      field<Row>("module",
+                 "path of the program or library, of a function of Python its file; NULL = code of "
+                 "no file",
                  [](const Row& row) { return Text{row.module}; }),
       field<Row>("offset",
                  "[bytes] the call, as the symbols of the module count (addr2line -e MODULE takes "
-                 "it); without a module its address",
+                 "it); without a module its address; NULL = a function of Python",
                  [](const Row& row) { return row.offset; }),
-      field<Row>("function", "symbol it is in, mangled; NULL = the module has none for it",
+      field<Row>("function",
+                 "symbol it is in, mangled; of Python the function's qualified name; NULL = the "
+                 "module has none for it",
                  [](const Row& row) { return Text{row.function}; }),
+      field<Row>("line", "line of the call in a file of Python; NULL = not known, or not Python",
+                 [](const Row& row) { return row.line; }),
   };
   static constexpr auto& columns = columns_of_rows<fields>;
   static constexpr Table table{.name = "STACK_FRAME",

@@ -235,7 +235,8 @@ void Collector::prepare_memory_tracking() {
   if (!tracker_) {
     tracker_ = std::make_unique<MemoryTracker>(
         cupti_, channel_, [this] { buffers_.leave_out_this_thread(); },
-        [this] { look_for_driver(); });
+        [this] { look_for_driver(); },
+        [this](std::string_view text) { stream_.tell("warning", text); });
   }
   memory_ = tracker_.get();
 }

@@ -32,15 +32,19 @@ constexpr std::uint32_t reason_bit(schema::DeviceMemory::Reason reason) {
 }  // namespace
 
 MemoryTracker::MemoryTracker(CheckedApi& cupti, Channel& channel, std::function<void()> on_thread,
-                             std::function<void()> find_driver)
+                             std::function<void()> find_driver,
+                             std::function<void(std::string_view)> warn)
     : cupti_(cupti),
       channel_(channel),
-      stacks_(std::make_unique<CallStacks>()),
       on_thread_(std::move(on_thread)),
-      find_driver_(std::move(find_driver)) {}
+      find_driver_(std::move(find_driver)),
+      warn_(std::move(warn)) {}
 
 void MemoryTracker::begin(const std::vector<CUcontext>& contexts, bool stacks) {
-  stacks_->begin();
+  if (stacks) {
+    if (!stacks_) stacks_ = std::make_unique<CallStacks>();
+    if (const std::string warning = stacks_->begin(); !warning.empty()) warn_(warning);
+  }
   with_stacks_.store(stacks);
   stops_.store(false);
   answered_.store(false);
@@ -83,8 +87,8 @@ bool MemoryTracker::call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
   const auto known = memory_calls(domain);
   if (std::ranges::find(known, id) == known.end()) return false;
   if (call.callbackSite == CUPTI_API_ENTER) {
-    if (with_stacks_.load(std::memory_order_relaxed) && !gives_back(domain, id)) {
-      stacks_->note(call.correlationId);
+    if (with_stacks_.load(std::memory_order_acquire) && !gives_back(domain, id)) {
+      if (stacks_->note(call.correlationId)) wake();
     }
     // Once an address is given back, another thread may get it.
     if (call.correlationData) *call.correlationData = gives_back(domain, id) ? now() : 0;
@@ -260,6 +264,7 @@ void MemoryTracker::name_stacks() {
   constexpr int most_rounds = 8;  // where calls come as fast as they are named
   for (int round = 0; with_stacks_.load() && round < most_rounds; ++round) {
     auto named = stacks_->name();
+    if (const std::string warning = stacks_->take_warning(); !warning.empty()) warn_(warning);
     if (named.empty()) return;
     const std::lock_guard lock(sending_);
     named_.push_back(std::move(named));
@@ -290,7 +295,7 @@ std::vector<wire::Statistic> MemoryTracker::statistics() const {
   if (const std::uint64_t lost = lost_.load()) {
     all.push_back(wire::Statistic("", "memory_calls_lost", lost));
   }
-  if (const std::uint64_t lost = stacks_->lost()) {
+  if (const std::uint64_t lost = stacks_ ? stacks_->lost() : 0) {
     all.push_back(wire::Statistic("", "call_stacks_lost", lost));
   }
   return all;

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 #include "libprof/collect/call_stacks.hpp"
@@ -30,7 +31,7 @@ class MemoryTracker {
  public:
   // `on_thread` is called first on the thread of ours, `find_driver` until there is a driver.
   MemoryTracker(CheckedApi& cupti, Channel& channel, std::function<void()> on_thread,
-                std::function<void()> find_driver);
+                std::function<void()> find_driver, std::function<void(std::string_view)> warn);
 
   static std::vector<wire::WireTable> tables();
 
@@ -69,8 +70,9 @@ class MemoryTracker {
 
   CheckedApi& cupti_;
   Channel& channel_;
-  const std::unique_ptr<CallStacks> stacks_;
+  std::unique_ptr<CallStacks> stacks_;  // once they were wanted
   const std::function<void()> on_thread_, find_driver_;
+  const std::function<void(std::string_view)> warn_;
 
   static constexpr std::size_t ring_rows = 8192;
   Ring<schema::MemoryCall::Row, ring_rows> calls_;

@@ -13,6 +13,7 @@ namespace gpuprof::memory {
 namespace {
 
 constexpr std::size_t most_frames = 24;  // of a text
+constexpr std::size_t most_above = 6;    // of them above the first of Python
 
 bool is_of_cuda(std::string_view module) {
   return module.starts_with("libcuda.") || module.starts_with("libcudart.");
@@ -40,14 +41,17 @@ void read_call_stacks(store::Snapshot& snapshot, derive::Sorted<CallStack>& call
 }
 
 Stacks::Stacks(store::Database& database, const std::function<void()>& check) {
+  const bool lines = reading::Tables(database).has("STACK_FRAME", "line");
   auto frame =
-      database.prepare("SELECT processId, frame, module, function, offset FROM main.STACK_FRAME");
+      database.prepare("SELECT processId, frame, module, function, offset, offset IS NULL, " +
+                       std::string(lines ? "line" : "NULL") + " FROM main.STACK_FRAME");
   while (frame.step()) {
     check();
     const std::string_view module = frame.text(2);
-    frames_.try_emplace({frame.integer(0), frame.integer(1)},
-                        Frame{std::string(module.substr(module.rfind('/') + 1)),
-                              std::string(frame.text(3)), frame.integer(4)});
+    frames_.try_emplace(
+        {frame.integer(0), frame.integer(1)},
+        Frame{std::string(module.substr(module.rfind('/') + 1)), std::string(frame.text(3)),
+              frame.integer(4), frame.integer(5) != 0, frame.integer(6)});
   }
   auto entry = database.prepare("SELECT stack, position, processId, frame FROM main.STACK_ENTRY");
   while (entry.step()) {
@@ -58,6 +62,10 @@ Stacks::Stacks(store::Database& database, const std::function<void()>& check) {
 }
 
 std::string Stacks::text(const Frame& frame) {
+  if (frame.of_python) {
+    const std::string line = frame.line == 0 ? "" : ":" + std::to_string(frame.line);
+    return frame.function + " (" + frame.module + line + ")";
+  }
   char place[32];
   std::snprintf(place, sizeof place, "0x%llx", static_cast<unsigned long long>(frame.offset));
   if (frame.module.empty()) return place;
@@ -68,18 +76,25 @@ std::string Stacks::text(const Frame& frame) {
 std::string Stacks::text(std::int64_t stack) {
   const auto found = stacks_.find(stack);
   if (found == stacks_.end()) return {};
+  const bool with_python = std::ranges::any_of(found->second, [&](const Entry& entry) {
+    const auto frame = frames_.find(entry.frame);
+    return frame != frames_.end() && frame->second.of_python;
+  });
   std::string all, last;
   std::size_t count = 0;
   for (const Entry& entry : found->second) {
     const auto frame = frames_.find(entry.frame);
     if (frame == frames_.end() || (count == 0 && is_of_cuda(frame->second.module))) continue;
-    std::string next = text(frame->second);
+    const bool native = !frame->second.of_python;
+    const bool left_out = native && with_python && count >= most_above;
+    std::string next = left_out ? "…" : text(frame->second);
     if (next == last) continue;  // overloads of one name that call each other
     if (count++ > 0) all += " < ";
     if (count > most_frames) return all + "…";
     all += next;
     last = std::move(next);
-    if (frame->second.function == "main") break;  // what called it is the same in any program
+    // What called it is the same in any program.
+    if (native && frame->second.function == "main") break;
   }
   return all;
 }

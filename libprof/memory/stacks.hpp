@@ -30,14 +30,16 @@ class Stacks {
  public:
   Stacks(store::Database& database, const std::function<void()>& check);
 
-  // The innermost function first: "allocate (libmodel.so) < main (train)". Functions of CUDA that
-  // were called are left out. Empty: there is no such stack.
+  // The innermost function first: "allocate (libmodel.so) < load (train.py:12)". Functions of CUDA
+  // that were called are left out. Empty: there is no such stack.
   std::string text(std::int64_t stack);
 
  private:
   struct Frame {
     std::string module, function;  // the module's name alone; the function mangled
     std::int64_t offset = 0;
+    bool of_python = false;
+    std::int64_t line = 0;  // 0: not known
   };
   std::string text(const Frame& frame);
 

@@ -135,7 +135,7 @@ std::vector<Option> collect_options() {
        .set = flag([](Options& options) { options.trace.memory = true; })},
       {.name = "stacks",
        .group = G::collect,
-       .help = "--track-memory, and the functions of the host that called\n"
+       .help = "--track-memory, and the functions of the host that called, Python's too\n"
                "gpuprof memory FILE --by stack shows them.",
        .ours = true,
        .set = flag([](Options& options) {

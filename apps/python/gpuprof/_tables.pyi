@@ -697,9 +697,10 @@ class Tables:
     process_id: process
     stack: number of the stack: the same for calls that came the same way
     position: 0 = the innermost function, next who called it
-    function: symbol, mangled; NULL = the module has none for it
-    module: path of the program or library; NULL = code of no file
-    offset (bytes): the call, as the symbols of the module count; addr2line -e takes it
+    function: symbol, mangled; of Python the qualified name; NULL = the module has none for it
+    module: path of the program or library, of Python the file; NULL = code of no file
+    offset (bytes): the call, as the symbols of the module count; addr2line -e takes it; NULL = of Python
+    line: line of the call; NULL = not of Python, or not known
     """
     copy_overlap: Table
     r"""How long each device copied in each direction, and how much of that kernels ran beside it. Copies that overlap one another count once in each direction.
@@ -1975,9 +1976,10 @@ class Tables:
 
     _id_: number of the row, in order of storing
     frame: number of the frame in its process, from 1
-    module: path of the program or library; NULL = code of no file
-    offset (bytes): the call, as the symbols of the module count (addr2line -e MODULE takes it); without a module its address
-    function: symbol it is in, mangled; NULL = the module has none for it
+    module: path of the program or library, of a function of Python its file; NULL = code of no file
+    offset (bytes): the call, as the symbols of the module count (addr2line -e MODULE takes it); without a module its address; NULL = a function of Python
+    function: symbol it is in, mangled; of Python the function's qualified name; NULL = the module has none for it
+    line: line of the call in a file of Python; NULL = not known, or not Python
     processId: process the row came from: PROCESS.processId
     """
     CUPTI_ACTIVITY_KIND_PC_SAMPLING: Table

@@ -1,0 +1,15 @@
+// A hash of words, one after the other. Not against those who look for collisions.
+#pragma once
+
+#include <cstdint>
+
+namespace gpuprof::collect {
+
+// Each bit of the result depends on each bit of both: the halves of a product of 128 bits.
+constexpr std::uint64_t word_hash(std::uint64_t hash, std::uint64_t word) {
+  const auto product =
+      static_cast<unsigned __int128>(hash ^ word ^ 0x9e3779b97f4a7c15) * 0xd6e8feb86659fd93;
+  return static_cast<std::uint64_t>(product >> 64) ^ static_cast<std::uint64_t>(product);
+}
+
+}  // namespace gpuprof::collect
