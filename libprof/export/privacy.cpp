@@ -23,15 +23,16 @@ constexpr std::array<std::string_view, 8> strings{
 // In a table that CUPTI no longer fills.
 constexpr Place old_kernel_name{"CUPTI_ACTIVITY_KIND_CDP_KERNEL", "name"};
 
-constexpr std::array<Place, 9> secrets{{{module_table, "cubin"},
-                                        {"CUPTI_ACTIVITY_KIND_MARKER_DATA", "payloadData"},
-                                        {"NVTX_PAYLOAD", "textValue"},
-                                        {"CUPTI_ACTIVITY_KIND_SOURCE_LOCATOR", "fileName"},
-                                        {"PROCESS", "executable"},
-                                        {"PROCESS", "command_line"},
-                                        {"PROCESS", "job"},
-                                        {"PROCESS", "cupti_path"},
-                                        {"METRIC_GROUP", "scope"}}};
+constexpr std::array<Place, 10> secrets{{{module_table, "cubin"},
+                                         {"CUPTI_ACTIVITY_KIND_MARKER_DATA", "payloadData"},
+                                         {"NVTX_PAYLOAD", "textValue"},
+                                         {"CUPTI_ACTIVITY_KIND_SOURCE_LOCATOR", "fileName"},
+                                         {"PROCESS", "executable"},
+                                         {"PROCESS", "command_line"},
+                                         {"PROCESS", "job"},
+                                         {"PROCESS", "cupti_path"},
+                                         {"METRIC_GROUP", "scope"},
+                                         {"STACK_FRAME", "module"}}};
 
 constexpr std::array<std::string_view, 18> run_keys{"gpuprof_version",   "schema_version",
                                                     "wire_version",      "operating_system",

@@ -64,13 +64,14 @@ Stacks::Stacks(store::Database& database, const std::function<void()>& check) {
 std::string Stacks::text(const Frame& frame) {
   if (frame.of_python) {
     const std::string line = frame.line == 0 ? "" : ":" + std::to_string(frame.line);
+    if (frame.module.empty()) return frame.function + line;
     return frame.function + " (" + frame.module + line + ")";
   }
   char place[32];
   std::snprintf(place, sizeof place, "0x%llx", static_cast<unsigned long long>(frame.offset));
-  if (frame.module.empty()) return place;
-  if (frame.function.empty()) return frame.module + "+" + place;
-  return short_name(demangled(frame.function)) + " (" + frame.module + ")";
+  const std::string in = frame.module.empty() ? "" : " (" + frame.module + ")";
+  if (!frame.function.empty()) return short_name(demangled(frame.function)) + in;
+  return frame.module.empty() ? place : frame.module + "+" + place;
 }
 
 std::string Stacks::text(std::int64_t stack) {

@@ -145,6 +145,7 @@ class Anonymous(SecretsTest):
         "variable": "Zoroaster", "source": "/home/zaphod/Zwingli.cu", "cubin": "Zenocubin",
         "cache": "/home/zaphod/Zola", "library": "/home/zaphod/Zlib.so", "word": "Zugzwang",
         "process": "Zeusprocess", "scope": "Zidane", "unused": "Zinedine",
+        "python": "/home/zaphod/Zorro.py",
     }  # fmt: skip
 
     def tell_all(self, path):
@@ -171,6 +172,7 @@ class Anonymous(SecretsTest):
             run(f"INSERT INTO {PREFIX}JIT(cachePath) VALUES(?)", (string(secret["cache"]),))
             run(f"UPDATE {PREFIX}MEMORY2 SET source = ?", (string(secret["library"]),))
             run("INSERT INTO METRIC_GROUP(scope) VALUES(?)", (secret["scope"],))
+            run("INSERT INTO STACK_FRAME(frame, module) VALUES(1, ?)", (secret["python"],))
             run("CREATE VIEW view_of_mine AS SELECT ? AS a".replace("?", f"'{secret['word']}'"))
         run(f"INSERT INTO {PREFIX}SOURCE_LOCATOR(id, lineNumber, fileName) VALUES(7, 8, ?)",
             (string(secret["source"]),))  # fmt: skip
