@@ -226,12 +226,13 @@ std::string PythonInterpreter::look() {
   if (!version) return "Python is older than 3.11";
   version_ = std::to_string(*version >> 24) + "." + std::to_string((*version >> 16) & 255) + "." +
              std::to_string((*version >> 8) & 255);
-  is_ending_ = symbol<IsEnding*>("Py_IsFinalizing");
-  if (!is_ending_) is_ending_ = symbol<IsEnding*>("_Py_IsFinalizing");
+  is_ending_ = symbol<Question*>("Py_IsFinalizing");
+  if (!is_ending_) is_ending_ = symbol<Question*>("_Py_IsFinalizing");
   code_type_ = symbol<const void*>("PyCode_Type");
   string_type_ = symbol<const void*>("PyUnicode_Type");
   bytes_type_ = symbol<const void*>("PyBytes_Type");
-  if (!is_ending_ || !code_type_ || !string_type_ || !bytes_type_) {
+  is_initialized_ = symbol<Question*>("Py_IsInitialized");
+  if (!is_ending_ || !is_initialized_ || !code_type_ || !string_type_ || !bytes_type_) {
     return "Python " + version_ + " is built in a way that is not known";
   }
   char byte = 0;
@@ -283,7 +284,7 @@ void PythonInterpreter::remember(std::uint64_t code) {
 
 PythonStack::PythonStack(PythonInterpreter& python, std::uint64_t begin, std::uint64_t end)
     : python_(python), begin_(begin), end_(end) {
-  if (!python.found() || python.failed() || python.is_ending_() != 0) return;
+  if (!python.found() || python.failed() || python.ends()) return;
   const auto state = reinterpret_cast<std::uint64_t>(python.thread_state_());
   if (state == 0) return;
   const PythonLayout& layout = python.layout_;
@@ -305,7 +306,7 @@ PythonStack::PythonStack(PythonInterpreter& python, std::uint64_t begin, std::ui
 // Of an interpreter that ends nothing was to be expected.
 bool PythonStack::give_up() {
   frame_ = 0;
-  if (python_.is_ending_() == 0) python_.failed_.store(true, std::memory_order_relaxed);
+  if (!python_.ends()) python_.failed_.store(true, std::memory_order_relaxed);
   return false;
 }
 

@@ -69,15 +69,17 @@ class PythonInterpreter {
   friend class PythonStack;
 
   using ThreadState = void*();
-  using IsEnding = int();
+  using Question = int();
 
+  // Or has ended.
+  bool ends() const { return is_ending_() != 0 || is_initialized_() == 0; }
   bool is_known(std::uint64_t code) const;
   void remember(std::uint64_t code);
   std::string look();
   std::string learn_layout(unsigned long version);
 
   ThreadState* thread_state_ = nullptr;
-  IsEnding* is_ending_ = nullptr;
+  Question *is_ending_ = nullptr, *is_initialized_ = nullptr;
   const void *code_type_ = nullptr, *string_type_ = nullptr, *bytes_type_ = nullptr;
   PythonLayout layout_{};
   Code code_;

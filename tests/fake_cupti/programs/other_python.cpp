@@ -12,6 +12,7 @@ void* PyUnicode_Type = nullptr;
 void* PyBytes_Type = nullptr;
 char _PyRuntime[1024] = "xdebugpy";
 int Py_IsFinalizing() { std::abort(); }
+int Py_IsInitialized() { std::abort(); }
 void* PyGILState_GetThisThreadState() { std::abort(); }
 }
 #pragma GCC visibility pop
