@@ -14,7 +14,9 @@
 #include "libprof/store/database_schema.hpp"
 
 namespace gpuprof::columns {
-namespace {
+
+// Not without a name: ViewReader::Source is made of them.
+namespace view_parts {
 
 using store::Database;
 using store::Statement;
@@ -271,7 +273,9 @@ bool is_column(Tokens expression) {
           (expression[0].kind == Token::Kind::word && !expression[0].is("NULL")));
 }
 
-}  // namespace
+}  // namespace view_parts
+
+using namespace view_parts;
 
 // One of the tables whose rows the view has.
 class ViewReader::Source {

@@ -276,7 +276,7 @@ class ArrowWriter : public FormatWriter {
 };
 
 // The schema says whose it is.
-bool is_ours(const std::string& path) {
+bool is_arrow_of_ours(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string first(8192, '\0');
   file.read(first.data(), static_cast<std::streamsize>(first.size()));
@@ -290,7 +290,7 @@ extern const FileFormat arrow_format{
     .name = "arrow",
     .ending = ".arrow",
     .begins = beginning,
-    .is_one = is_ours,
+    .is_one = is_arrow_of_ours,
     .help = "the same as a file of Arrow's, for pandas, polars and DuckDB",
     .make = [](TextFile& file, reading::Profile&) -> std::unique_ptr<FormatWriter> {
       return std::make_unique<ArrowWriter>(file);

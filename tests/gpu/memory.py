@@ -110,6 +110,60 @@ def memory_of_torch(c, how):
     c.expect(unnamed <= 0.01 * last["used_bytes"], f"{unnamed} of {last['used_bytes']} unnamed")
 
 
+NESTED = """
+import threading, torch
+kept = []
+def keep(size):
+    kept.append(torch.empty(size, dtype=torch.uint8, device="cuda"))
+class Model(torch.nn.Module):
+    def forward(self, size):
+        keep(size)
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(context, x):
+        return 2 * x
+    @staticmethod
+    def backward(context, gradient):
+        keep(214 << 20)
+        return 2 * gradient
+Model()(202 << 20)
+thread = threading.Thread(target=Model(), args=(206 << 20,))
+thread.start()
+thread.join()
+Doubled.apply(torch.ones(1, device="cuda", requires_grad=True)).backward()
+torch.cuda.synchronize()
+"""
+
+
+def line_of(text):
+    """Where a line of NESTED is, as stacks have it."""
+    return f"(<string>:{NESTED.splitlines().index(text) + 1})"
+
+
+@check
+def memory_of_python_functions(c):
+    """Functions of Python stand above PyTorch's allocations, in each of its threads."""
+    database = c.gpuprof([python(c, "torch"), "-c", NESTED], "--stacks")
+    c.sound(database)
+    owners = {
+        row["allocated_bytes"] >> 20: str(row["owner"]).split(" < ")
+        for row in account(c, database, "stack")["memory_owners"]
+    }
+    c.seen["owners"] = owners
+    keep = "keep " + line_of('    kept.append(torch.empty(size, dtype=torch.uint8, device="cuda"))')
+    model = "Model.forward " + line_of("        keep(size)")
+    for size, functions in (
+        (202, [keep, model, "<module> " + line_of("Model()(202 << 20)")]),
+        (206, [keep, model, "Thread.run (threading.py:"]),
+        (214, [keep, "Doubled.backward " + line_of("        keep(214 << 20)")]),
+    ):
+        places = [
+            next((i for i, owner in enumerate(owners.get(size, [])) if owner.startswith(name)), -1)
+            for name in functions
+        ]
+        c.expect(min(places) > 0 and places == sorted(places), f"{size} MiB: {functions} {places}")
+
+
 @check
 def memory_tracking_costs_little(c):
     """A loop of allocations and releases, with and without."""
