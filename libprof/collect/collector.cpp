@@ -92,21 +92,19 @@ void Collector::on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   const bool enters = call.callbackSite == CUPTI_API_ENTER;
   if (enters && call.symbolName) buffers_.note_launch(call.symbolName, call.correlationId);
   const auto metrics = metrics_.use();
-  if (!metrics && !tracing_.serial() && by_context_.empty() && !memory_) return;
+  const auto by_context = by_context_.use();
+  if (!metrics && !tracing_.serial() && !by_context && !memory_) return;
   const KeepErrno keep;
   if (memory_ && memory_->call(CUPTI_CB_DOMAIN_DRIVER_API, id, call)) return;
   if (is_module_unload(id)) {
-    for (const auto& each : by_context_) {
-      if (enters) each->module_ends(call.context);
-    }
+    if (by_context && enters) by_context->module_ends(call.context);
     return;
   }
   if (metrics) metrics->driver_call(id, call);
-  if (counter_) counter_->driver_call(id, call);
   if (tracing_.serial() && is_graph_launch(id)) {
     tracing_.graph_launch(enters, metrics && metrics->measures_a_range());
   }
-  if (serialized_sampler_ && !enters) serialized_sampler_->launch_ended(call.context);
+  if (by_context) by_context->driver_call(id, call);
 }
 
 void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
@@ -132,17 +130,18 @@ void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, co
 
 void Collector::on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource) {
   const auto metrics = metrics_.use();
+  const auto by_context = by_context_.use();
   switch (id) {
     case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
       note_context(id, resource.context);
       if (metrics) metrics->context_created(resource.context);
-      for (const auto& each : by_context_) each->context_created(resource.context);
+      if (by_context) by_context->context_created(resource.context);
       if (memory_) memory_->context_created(resource.context);
       buffers_.keep_device_names();
       return tracing_.driver_is_up();
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
       if (metrics) metrics->context_ends(resource.context);
-      for (const auto& each : by_context_) each->context_ends(resource.context);
+      if (by_context) by_context->context_ends(resource.context);
       if (memory_) memory_->context_ends(resource.context);
       return note_context(id, resource.context);
     case CUPTI_CBID_RESOURCE_MODULE_LOADED:
@@ -150,7 +149,7 @@ void Collector::on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resou
       if (tracing_.wants(schema::Module::info.id)) buffers_.add_module(resource);
       return;
     case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
-      for (const auto& each : by_context_) each->module_ends(resource.context);
+      if (by_context) by_context->module_ends(resource.context);
       return;
     default: return;
   }
@@ -202,7 +201,7 @@ void Collector::thread_main() {
     // Buffers that wait for the launcher are to be full ones.
     if (channel_.stalled()) continue;
     flush(0);
-    for (const auto& each : by_context_) each->watch();
+    if (const auto by_context = by_context_.use()) by_context->watch();
     if (!driver_up && contexts_.any_seen()) {
       driver_up = true;
       wait_ms = first_flush_ms;
@@ -218,9 +217,9 @@ void Collector::thread_main() {
 
 template <class Calls>
 void Collector::between_launches(Calls&& calls) {
-  std::unique_lock<std::timed_mutex> between;
-  if (counter_) between = counter_->between_launches();
-  if (!counter_ || between) calls();
+  const auto by_context = by_context_.use();
+  if (!by_context || !by_context->by_launch()) return calls();
+  if (const auto between = by_context->between_launches()) calls();
 }
 
 void Collector::flush(std::uint32_t flags) {
@@ -234,7 +233,8 @@ bool Collector::listen(int timeout_ms) {
     return some;
   }
   if (const auto metrics = metrics_.use()) return metrics->listen(timeout_ms);
-  if (counter_) return counter_->listen(timeout_ms);
+  const auto by_context = by_context_.use();
+  if (by_context && by_context->by_launch()) return by_context->listen(timeout_ms);
   wire::Frame frame;
   if (!channel_.receive(frame, timeout_ms)) return false;
   const auto late = stream_.late_answer(frame);
@@ -287,9 +287,7 @@ void Collector::send_statistics(bool last) {
       std::ranges::move(metrics->statistics(), std::back_inserter(all));
     }
     if (memory_) std::ranges::move(memory_->statistics(), std::back_inserter(all));
-    for (const auto& each : by_context_) {
-      std::ranges::move(each->statistics(), std::back_inserter(all));
-    }
+    if (const auto by_context = by_context_.use()) by_context->add_statistics(all);
     return all;
   });
 }

@@ -8,8 +8,8 @@
 // start collecting ends, the launcher is told, and the target goes on.
 //
 // The work is done by its parts, each with its own locks: Stream speaks with the launcher, Tracing
-// says what CUPTI collects, Buffers takes the records, RangeProfiler measures, PcSampler samples,
-// SassCounter counts, MemoryTracker follows memory.
+// says what CUPTI collects, Buffers takes the records, RangeProfiler measures, ContextCollectors
+// sample and count, MemoryTracker follows memory.
 // What is here is who does what when: start, CUPTI's callbacks, our own thread, fork and exit.
 #pragma once
 
@@ -28,12 +28,11 @@
 #include "libprof/collect/buffers.hpp"
 #include "libprof/collect/channel.hpp"
 #include "libprof/collect/checked_api.hpp"
+#include "libprof/collect/context_collectors.hpp"
 #include "libprof/collect/driver.hpp"
 #include "libprof/collect/memory_tracker.hpp"
-#include "libprof/collect/pc_sampler.hpp"
 #include "libprof/collect/range_profiler.hpp"
 #include "libprof/collect/removable.hpp"
-#include "libprof/collect/sass_counter.hpp"
 #include "libprof/collect/stream.hpp"
 #include "libprof/collect/subscription.hpp"
 #include "libprof/collect/tracing.hpp"
@@ -101,8 +100,7 @@ class Collector {
   bool subscribe();
   bool make_buffers();
   void prepare_metrics();
-  void prepare_pc_sampling();
-  void prepare_sass_metrics();
+  void prepare_context_collectors();
   void prepare_memory_tracking();
   void send_definitions();
   void receive_external_correlation();
@@ -149,11 +147,8 @@ class Collector {
   Subscription subscription_{cupti_};
   Buffers buffers_{cupti_, channel_, stream_};
   Tracing tracing_{cupti_, stream_, buffers_, contexts_};
-  Removable<RangeProfiler> metrics_;  // not there: none are wanted, or none can be had
-  std::vector<std::unique_ptr<ContextCollector>> by_context_;
-  // In by_context_; null: there is none.
-  PcSampler* serialized_sampler_ = nullptr;
-  SassCounter* counter_ = nullptr;  // of launches by themselves
+  Removable<RangeProfiler> metrics_;         // not there: none are wanted, or none can be had
+  Removable<ContextCollectors> by_context_;  // likewise
 
   std::unique_ptr<MemoryTracker> tracker_;  // once it was wanted
   MemoryTracker* memory_ = nullptr;         // null: not wanted in this trace

@@ -74,14 +74,15 @@ bool Collector::set_up(const char* socket_path) {
   if (!subscribe() || !make_buffers()) return false;
   tracing_.choose(config_);
   prepare_metrics();
-  prepare_pc_sampling();
-  prepare_sass_metrics();
+  prepare_context_collectors();
   prepare_memory_tracking();
   const bool measures = metrics_.there();
+  const auto by_context = by_context_.use();
+  const bool by_launch = by_context && by_context->by_launch();
   subscription_.want({.modules = tracing_.wants(schema::Module::info.id) || memory_,
-                      .module_ends = !by_context_.empty(),
-                      .graph_launches = tracing_.serial() || measures || counter_,
-                      .captures = measures || counter_,
+                      .module_ends = by_context_.there(),
+                      .graph_launches = tracing_.serial() || measures || by_context,
+                      .captures = measures || by_launch,
                       .nvtx_ranges = measures && metrics_.use()->wants_nvtx(),
                       .memory_calls = memory_ != nullptr});
   subscription_.enable(contexts_.any_seen());
@@ -95,6 +96,8 @@ bool Collector::set_up(const char* socket_path) {
   if (memory_) memory_->begin(contexts_.all(), config_.integer("stacks", 0) != 0);
   if (const auto metrics = metrics_.use()) metrics->begin(contexts_.all());
   tracing_.begin();
+  // Behind that: CUPTI 13.0 records no kernels of a context whose samples are taken already.
+  if (by_context) by_context->begin(contexts_.all());
   if (contexts_.any_seen()) buffers_.keep_device_names();
   if (tracing_.wants(schema::ExternalCorrelation::info.id)) receive_external_correlation();
   if (!std::exchange(handlers_, true)) {
@@ -117,6 +120,7 @@ void Collector::end() noexcept {
     left = !metrics_.there() || metrics_.use()->leave();
     finish_driver_work(leave_patience);
     flush(0);
+    if (const auto by_context = by_context_.use()) by_context->finish();
     tracing_.end();
     flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     send_statistics(true);
@@ -136,6 +140,7 @@ void Collector::end() noexcept {
   thread_runs_.wait(true);
   if (tracker_) tracker_->stop();
   left ? metrics_.remove(users_patience) : metrics_.keep();
+  by_context_.remove(users_patience, &ContextCollectors::held);
 }
 
 std::uint64_t Collector::begin_range(const char* name) noexcept {
@@ -195,38 +200,12 @@ void Collector::prepare_metrics() {
   buffers_.leave_out_profiler();
 }
 
-void Collector::prepare_pc_sampling() {
-  auto settings = PcSampler::wanted(config_);
-  if (!settings) return;
-  if (!cupti_.has_pc_sampling() || cupti_.version < PcSampler::first_version) {
-    stream_.tell("warning", "no PC samples: " + cupti_.path +
-                                " cannot take them beside tracing; the libcupti of CUDA 12.8 "
-                                "Update 1 is the first that can");
-    return;
-  }
-  load_perfworks(cupti_);
-  auto sampler =
-      std::make_unique<PcSampler>(cupti_, channel_, std::move(*settings),
-                                  [this](std::string_view text) { stream_.tell("warning", text); });
-  if (sampler->serialized()) serialized_sampler_ = sampler.get();
-  by_context_.push_back(std::move(sampler));
-}
-
-void Collector::prepare_sass_metrics() {
-  auto wanted = SassCounter::wanted(config_);
+void Collector::prepare_context_collectors() {
+  auto wanted = ContextCollectors::wanted(
+      config_, cupti_, channel_, [this](std::string_view text) { stream_.tell("warning", text); });
   if (!wanted) return;
-  if (!cupti_.has_sass_metrics()) {
-    return stream_.tell("warning", "no SASS metrics: " + cupti_.path + " has none");
-  }
-  auto launches = ChosenLaunches::wanted(config_);
-  if (!launches && !config_.text("sass_launches").empty()) return;
-  load_perfworks(cupti_);
   look_for_driver();
-  auto counter = std::make_unique<SassCounter>(
-      cupti_, channel_, std::move(*wanted), std::move(launches),
-      [this](std::string_view text) { stream_.tell("warning", text); });
-  if (counter->by_launch()) counter_ = counter.get();
-  by_context_.push_back(std::move(counter));
+  by_context_.put(std::move(wanted));
 }
 
 void Collector::prepare_memory_tracking() {
@@ -316,7 +295,7 @@ void Collector::at_exit() {
   if (const auto metrics = metrics_.use()) metrics->finish();
   // CUPTI waits for a GPU that is at work.
   if (finish_driver_work(exit_patience)) {
-    for (const auto& each : by_context_) each->finish();
+    if (const auto by_context = by_context_.use()) by_context->finish();
   }
   flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   send_statistics(true);

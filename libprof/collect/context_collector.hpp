@@ -63,6 +63,8 @@ class CollectorOf : public ContextCollector {
     context.device = device_of(cupti_, handle);
     {
       const std::lock_guard lock(contexts_mutex_);
+      // One that is made while collecting begins is heard of twice.
+      if (finished_ || known(handle)) return;
       contexts_.push_back(std::move(made));
     }
     // At once, so that nothing of what is launched first is missed.
@@ -79,6 +81,10 @@ class CollectorOf : public ContextCollector {
   void module_ends(CUcontext handle) final { read_of(handle); }
 
   void finish() final {
+    {
+      const std::lock_guard lock(contexts_mutex_);
+      finished_ = true;
+    }
     for (Context* const context : all()) {
       const std::unique_lock lock(calls_, patience);
       if (lock && !context->ended.exchange(true)) end_or_tell(*context);
@@ -110,10 +116,7 @@ class CollectorOf : public ContextCollector {
   // Null: it is not in here, or has ended. Any thread.
   Context* find(CUcontext handle) const {
     const std::lock_guard lock(contexts_mutex_);
-    for (const auto& context : contexts_) {
-      if (context->handle == handle && !context->ended.load()) return context.get();
-    }
-    return nullptr;
+    return known(handle);
   }
 
   static constexpr std::chrono::milliseconds patience{1000};
@@ -127,8 +130,17 @@ class CollectorOf : public ContextCollector {
     end(context);
   }
 
+  // Null: it is not in here, or has ended. Under contexts_mutex_.
+  Context* known(CUcontext handle) const {
+    for (const auto& context : contexts_) {
+      if (context->handle == handle && !context->ended.load()) return context.get();
+    }
+    return nullptr;
+  }
+
   mutable std::mutex contexts_mutex_;  // held for no call of CUPTI's
   std::vector<std::unique_ptr<Context>> contexts_;
+  bool finished_ = false;
 };
 
 }  // namespace gpuprof::collect

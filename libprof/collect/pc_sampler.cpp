@@ -98,33 +98,49 @@ std::vector<wire::Statistic> PcSampler::statistics() const {
 
 // --- on and off
 
+void PcSampler::driver_call(const CUpti_CallbackData& call) {
+  // Whose launch it is, for one may begin before a trace and end in it.
+  const auto mine = reinterpret_cast<std::uint64_t>(this);
+  if (call.callbackSite == CUPTI_API_ENTER) {
+    *call.correlationData = launches_.enter() ? mine : 0;
+    return;
+  }
+  if (settings_.serialized) read_of(call.context);
+  if (*call.correlationData == mine) launches_.leave();
+}
+
 void PcSampler::begin(Context& context) {
   for (const Context* const other : all()) {
     if (other->state == State::sampled && other->device == context.device) return;
   }
   ++context.attempts;
+  const auto fails = [&](const Failure& failure) {
+    context.not_yet = failure.why;
+    const bool again = failure.may_pass && context.attempts < most_attempts;
+    if (!again) refuse(context, context.not_yet);
+  };
+  const LaunchGate::Closed closed(launches_);
+  if (!closed) return fails({"a launch did not come to its end", true});
   const CUptiResult enabled = enable(context);
   if (enabled != CUPTI_SUCCESS) {
-    context.not_yet = why_refused(cupti_, "cuptiPCSamplingEnable", enabled);
-    if (enabled == CUPTI_ERROR_INVALID_OPERATION && context.attempts < most_attempts) return;
-    return refuse(context, context.not_yet);
+    return fails({why_refused(cupti_, "cuptiPCSamplingEnable", enabled),
+                  enabled == CUPTI_ERROR_INVALID_OPERATION});
+  }
+  std::vector<wire::StallReason> reasons;
+  std::uint64_t period = 0;
+  auto failure = find_reasons(context, reasons);
+  if (!failure) failure = configure(context, reasons, period);
+  if (failure) {
+    if (!disable(context)) failure->may_pass = false;
+    return fails(*failure);
   }
   context.state = State::sampled;
-  const auto reasons = stall_reasons(context);
-  std::uint64_t period = 0;
-  if (!reasons || !configure(context, *reasons, period)) {
-    auto params =
-        params_of<CUpti_PCSamplingDisableParams>(CUpti_PCSamplingDisableParamsSize, context.handle);
-    cupti_.try_("cuptiPCSamplingDisable", cupti_.cuptiPCSamplingDisable(&params));
-    context.state = State::refused;
-    return;
-  }
   wire::Encoder encoder;
   encode(encoder, wire::PcSampling{.context = context.id,
                                    .device = context.device,
                                    .period = period,
                                    .serialized = settings_.serialized,
-                                   .reasons = *reasons});
+                                   .reasons = reasons});
   channel_.send(wire::FrameType::pc_sampling, encoder);
 }
 
@@ -134,8 +150,15 @@ CUptiResult PcSampler::enable(Context& context) {
   return cupti_.cuptiPCSamplingEnable(&params);
 }
 
-// Those that are wanted. Nothing: it does not work, which was told.
-std::optional<std::vector<wire::StallReason>> PcSampler::stall_reasons(Context& context) {
+bool PcSampler::disable(Context& context) {
+  auto params =
+      params_of<CUpti_PCSamplingDisableParams>(CUpti_PCSamplingDisableParamsSize, context.handle);
+  return cupti_.try_("cuptiPCSamplingDisable", cupti_.cuptiPCSamplingDisable(&params));
+}
+
+// Those that are wanted.
+std::optional<PcSampler::Failure> PcSampler::find_reasons(Context& context,
+                                                          std::vector<wire::StallReason>& reasons) {
   auto number = params_of<CUpti_PCSamplingGetNumStallReasonsParams>(
       CUpti_PCSamplingGetNumStallReasonsParamsSize, context.handle);
   std::size_t count = 0;
@@ -153,12 +176,11 @@ std::optional<std::vector<wire::StallReason>> PcSampler::stall_reasons(Context& 
     params.stallReasons = names.data();
     result = cupti_.cuptiPCSamplingGetStallReasons(&params);
   }
-  if (result != CUPTI_SUCCESS || count == 0) {
-    refuse(context, result == CUPTI_SUCCESS ? "CUPTI knows no stall reasons of the device"
-                                            : "stall reasons: " + cupti_.text(result));
-    return std::nullopt;
+  if (result != CUPTI_SUCCESS) {
+    return Failure{"stall reasons: " + cupti_.text(result),
+                   result == CUPTI_ERROR_INVALID_OPERATION};
   }
-  std::vector<wire::StallReason> reasons;
+  if (count == 0) return Failure{"CUPTI knows no stall reasons of the device"};
   std::string known;
   for (std::size_t i = 0; i < count; ++i) {
     std::string name = texts[i].c_str();
@@ -170,10 +192,9 @@ std::optional<std::vector<wire::StallReason>> PcSampler::stall_reasons(Context& 
     if (is_wanted(settings_.reasons, name)) reasons.push_back({indexes[i], std::move(name)});
   }
   if (reasons.empty()) {
-    refuse(context, "the device has none of the stall reasons that were named; it has " + known);
-    return std::nullopt;
+    return Failure{"the device has none of the stall reasons that were named; it has " + known};
   }
-  return reasons;
+  return std::nullopt;
 }
 
 // As a power of two; 0: not known.
@@ -188,8 +209,8 @@ int PcSampler::period_of(const Context& context) {
   return static_cast<int>(asked.attributeData.samplingPeriodData.samplingPeriod);
 }
 
-bool PcSampler::configure(Context& context, const std::vector<wire::StallReason>& reasons,
-                          std::uint64_t& period) {
+std::optional<PcSampler::Failure> PcSampler::configure(
+    Context& context, const std::vector<wire::StallReason>& reasons, std::uint64_t& period) {
   context.read = std::make_unique<PcData>(reasons.size());
   context.rest = std::make_unique<PcData>(reasons.size());
   std::vector<std::uint32_t> indexes;
@@ -231,13 +252,13 @@ bool PcSampler::configure(Context& context, const std::vector<wire::StallReason>
         which += " " + std::to_string(static_cast<int>(info.attributeType));
       }
     }
-    refuse(context, "cuptiPCSamplingSetConfigurationAttribute" +
-                        (which.empty() ? "" : " of" + which) + ": " + cupti_.text(result));
-    return false;
+    return Failure{"cuptiPCSamplingSetConfigurationAttribute" +
+                       (which.empty() ? "" : " of" + which) + ": " + cupti_.text(result),
+                   result == CUPTI_ERROR_INVALID_OPERATION};
   }
   const int power = period_of(context);
   period = power <= 0 || power > 31 ? 0 : std::uint64_t{1} << power;
-  return true;
+  return std::nullopt;
 }
 
 void PcSampler::refuse(Context& context, const std::string& why) {
@@ -250,14 +271,11 @@ void PcSampler::end(Context& context) {
   read(context);
   if (context.state != State::sampled) return;
   context.state = State::refused;
-  auto params =
-      params_of<CUpti_PCSamplingDisableParams>(CUpti_PCSamplingDisableParamsSize, context.handle);
+  const LaunchGate::Closed closed(launches_);
   CUpti_PCSamplingData& rest = *context.rest->get();
   rest.totalNumPcs = 0;
   rest.totalSamples = rest.droppedSamples = rest.nonUsrKernelsTotalSamples = 0;
-  if (cupti_.try_("cuptiPCSamplingDisable", cupti_.cuptiPCSamplingDisable(&params))) {
-    send(context, rest);
-  }
+  if (disable(context)) send(context, rest);
 }
 
 // --- reading

@@ -2,6 +2,9 @@
 // for. Here that is switched on for each context and read from time to time; what is read is sent
 // as it is, in frames of its own (wire/pc_samples.hpp).
 //
+// What is switched on while kernels are launched does not work and cannot be switched off again
+// (13.0, H200): launches wait meanwhile.
+//
 // Contexts and modules are heard of in CUPTI's callbacks, on the target's threads; the own thread
 // reads. Calls of CUPTI's are made one at a time. CUPTI may hold locks of its own around a callback
 // that it also takes when it is read: so a callback waits for the reader only for `patience`, and
@@ -29,6 +32,7 @@
 #include "libprof/collect/channel.hpp"
 #include "libprof/collect/checked_api.hpp"
 #include "libprof/collect/context_collector.hpp"
+#include "libprof/collect/launch_gate.hpp"
 #include "libprof/wire/codec.hpp"
 #include "libprof/wire/messages.hpp"
 #include "libprof/wire/pc_samples.hpp"
@@ -75,9 +79,10 @@ class PcSampler : public CollectorOf<PcContext> {
   PcSampler(CheckedApi& cupti, Channel& channel, Settings settings,
             std::function<void(std::string_view text)> tell);
 
-  // In CUPTI's callbacks, only where kernels are serialized.
-  void launch_ended(CUcontext context) { read_of(context); }
-  bool serialized() const { return settings_.serialized; }
+  // In CUPTI's callbacks: launches.
+  void driver_call(const CUpti_CallbackData& call);
+  // Whether one is under way.
+  bool held() const { return launches_.any_inside(); }
 
   void watch() override;
   std::vector<wire::Statistic> statistics() const override;
@@ -89,10 +94,16 @@ class PcSampler : public CollectorOf<PcContext> {
   // All of these under calls_.
   void begin(Context& context) override;
   CUptiResult enable(Context& context);
-  std::optional<std::vector<wire::StallReason>> stall_reasons(Context& context);
+  bool disable(Context& context);
+  // What did not work, and whether it may later.
+  struct Failure {
+    std::string why;
+    bool may_pass = false;
+  };
+  std::optional<Failure> find_reasons(Context& context, std::vector<wire::StallReason>& reasons);
   int period_of(const Context& context);
-  bool configure(Context& context, const std::vector<wire::StallReason>& reasons,
-                 std::uint64_t& period);
+  std::optional<Failure> configure(Context& context, const std::vector<wire::StallReason>& reasons,
+                                   std::uint64_t& period);
   void refuse(Context& context, const std::string& why) override;
   // Samples that were not read when a module ends could be taken for those of a module that comes
   // to the same place.
@@ -104,6 +115,7 @@ class PcSampler : public CollectorOf<PcContext> {
   const Settings settings_;
   const std::function<void(std::string_view)> tell_;
 
+  LaunchGate launches_;
   bool told_ = false;  // why a context is not sampled; under calls_
   std::chrono::steady_clock::time_point next_reading_{};  // the own thread's
   std::atomic<std::uint64_t> lost_{0};

@@ -46,14 +46,16 @@ class Removable {
     part_.store(owned_.get());
   }
 
-  // Waits for those who use it, no longer than `patience`. One that is used still is kept for good.
-  void remove(std::chrono::milliseconds patience) {
+  // Waits for those who use it, no longer than `patience`. One that is used still is kept for good,
+  // as is one that is `held`.
+  void remove(std::chrono::milliseconds patience, bool (Part::*held)() const = nullptr) {
     part_.store(nullptr);
     const auto until = std::chrono::steady_clock::now() + patience;
     while (users_.load() > 0 && std::chrono::steady_clock::now() < until) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     if (users_.load() > 0) return keep();
+    if (owned_ && held && ((*owned_).*held)()) return keep();
     owned_.reset();
   }
   // Removes it, and never destroys it.

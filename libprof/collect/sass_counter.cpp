@@ -16,6 +16,17 @@ namespace {
 
 // Instructions in one frame: with 14 metrics 0.8 MB.
 constexpr std::size_t places_at_once = 4096;
+// CUPTI's ids of what it counts of a device, from the first time on. Never destroyed: CUPTI's
+// threads outlive static destructors.
+struct Configured {
+  std::mutex mutex;
+  std::map<std::uint32_t, std::vector<std::uint64_t>> devices;
+};
+Configured& configured() {
+  static auto* const all = new Configured;
+  return *all;
+}
+
 // No metric has it.
 constexpr std::uint64_t no_metric = UINT64_MAX;
 
@@ -57,6 +68,11 @@ void SassCounter::begin(Context& context) {
                                " has none of those that were asked for");
   }
   if (result.code == CUPTI_SUCCESS) result = configure(context, device);
+  if (result.code == CUPTI_SUCCESS && !device.has_all) {
+    return refuse(context,
+                  "CUPTI counts in a process what it counted first, and what is wanted now is not "
+                  "all among it; name in the first trace what is wanted in any");
+  }
   if (result.code == CUPTI_SUCCESS && !chosen_) result = enable(context);
   if (result.code != CUPTI_SUCCESS) {
     return refuse(context, why_refused(cupti_, result.function, result.code));
@@ -93,18 +109,27 @@ SassCounter::Result SassCounter::find_metrics(const Context& context, Device& de
 }
 
 SassCounter::Result SassCounter::configure(const Context& context, Device& device) {
-  if (device.configured) return {"", CUPTI_SUCCESS};
-  std::vector<CUpti_SassMetrics_Config> configs;
-  for (const std::uint64_t id : device.ids) {
-    configs.push_back({id, CUPTI_SASS_METRICS_OUTPUT_GRANULARITY_GPU});
+  Configured& all = configured();
+  const std::lock_guard lock(all.mutex);
+  std::vector<std::uint64_t>& counted = all.devices[context.device];
+  if (counted.empty()) {
+    std::vector<CUpti_SassMetrics_Config> configs;
+    for (const std::uint64_t id : device.ids) {
+      configs.push_back({id, CUPTI_SASS_METRICS_OUTPUT_GRANULARITY_GPU});
+    }
+    auto config = GPUPROF_PARAMS(CUpti_SassMetricsSetConfig_Params);
+    config.numOfMetricConfig = configs.size();
+    config.pConfigs = configs.data();
+    config.deviceIndex = context.device;
+    const CUptiResult result = cupti_.cuptiSassMetricsSetConfig(&config);
+    if (result != CUPTI_SUCCESS) return {"cuptiSassMetricsSetConfig", result};
+    counted = device.ids;
   }
-  auto config = GPUPROF_PARAMS(CUpti_SassMetricsSetConfig_Params);
-  config.numOfMetricConfig = configs.size();
-  config.pConfigs = configs.data();
-  config.deviceIndex = context.device;
-  const CUptiResult result = cupti_.cuptiSassMetricsSetConfig(&config);
-  device.configured = result == CUPTI_SUCCESS;
-  return {"cuptiSassMetricsSetConfig", result};
+  device.counted = counted.size();
+  device.has_all = std::ranges::all_of(device.ids, [&](std::uint64_t id) {
+    return std::ranges::find(counted, id) != counted.end();
+  });
+  return {"", CUPTI_SUCCESS};
 }
 
 SassCounter::Result SassCounter::enable(Context& context) {
@@ -142,17 +167,6 @@ void SassCounter::end(Context& context) {
     encode(encoder, wire::SassValues{context.id, 0, {}, {}, {}});
     channel_.send(wire::FrameType::sass_values, encoder);
   }
-  // While there is a context of the device.
-  const auto others = all();
-  if (std::ranges::any_of(others, [&](const Context* other) {
-        return other->state == State::counted && other->device == context.device;
-      })) {
-    return;
-  }
-  auto unset = GPUPROF_PARAMS(CUpti_SassMetricsUnsetConfig_Params);
-  unset.deviceIndex = context.device;
-  cupti_.try_("cuptiSassMetricsUnsetConfig", cupti_.cuptiSassMetricsUnsetConfig(&unset));
-  devices_[context.device].configured = false;
 }
 
 // --- reading
@@ -174,7 +188,7 @@ void SassCounter::read(Context& context, std::uint32_t correlation, bool keep) {
   std::vector<CUpti_SassMetrics_Data> instructions;
   std::vector<CUpti_SassMetrics_InstanceValue> values;
   // Its header does not say whether instances are counted for each metric, or for all together.
-  const std::size_t most = there.numOfInstances * device.metrics.size();
+  const std::size_t most = there.numOfInstances * device.counted;
   if (result == CUPTI_SUCCESS) {
     values.assign(count * most, {no_metric, 0});
     for (std::size_t i = 0; i < count; ++i) {
@@ -284,11 +298,20 @@ void SassCounter::launch_ends(const CUpti_CallbackData& call) {
   const std::uint64_t held = *call.correlationData;
   if (held == 0) return;
   auto* const context = reinterpret_cast<Context*>(held & ~std::uint64_t{1});
+  const auto mine = all();
+  if (std::ranges::find(mine, context) == mine.end()) return;  // it began in an earlier trace
   chosen_->ends(*context->launches, held & 1 ? Hold::alone : Hold::shared, [&](bool sound) {
     const std::unique_lock lock(calls_, patience);
     if (!lock) return refuse(*context, "CUPTI was busy with another context");
     read(*context, call.correlationId, sound);
     disable(*context);
+  });
+}
+
+bool SassCounter::held() const {
+  const auto contexts = all();
+  return std::ranges::any_of(contexts, [](Context* context) {
+    return context->launches && !std::unique_lock(context->launches->launching, std::try_to_lock);
   });
 }
 

@@ -11,7 +11,9 @@
 //
 // Contexts and modules are heard of in CUPTI's callbacks, on the target's threads. Counting begins
 // as the context is made: CUPTI wants it to be current then, which the driver API's are not yet,
-// and from a thread of ours the target hung (13.5, H200). Calls of CUPTI's are made one at a time;
+// and from a thread of ours the target hung (13.5, H200). Of a device CUPTI takes the metrics to
+// count once in a process (13.0 says OUT_OF_MEMORY the second time, H200): a later trace counts of
+// these what it wants. Calls of CUPTI's are made one at a time;
 // a callback waits for another thread's only for `patience`. What CUPTI refuses is told once, and
 // the context is traced without.
 #pragma once
@@ -65,6 +67,8 @@ class SassCounter : public CollectorOf<SassContext> {
 
   // Whether driver_call() and listen() are wanted.
   bool by_launch() const { return chosen_.has_value(); }
+  // Whether a launch that is under way will tell of its end.
+  bool held() const;
   // Launches of kernels and graphs, and stream capture.
   void driver_call(CUpti_CallbackId id, const CUpti_CallbackData& call);
   // As RangeProfiler's.
@@ -81,7 +85,8 @@ class SassCounter : public CollectorOf<SassContext> {
   using Hold = ChosenLaunches::Hold;
 
   struct Device {
-    bool configured = false;
+    std::size_t counted = 0;                // metrics that CUPTI counts
+    bool has_all = false;                   // these are among them
     std::vector<wire::SassMetric> metrics;  // those that it has of the wanted ones
     std::vector<std::uint64_t> ids;         // CUPTI's, of these
   };

@@ -78,7 +78,6 @@ namespace gpuprof::cupti {
   X(cuptiSassMetricsGetNumOfMetrics)   \
   X(cuptiSassMetricsGetMetrics)        \
   X(cuptiSassMetricsSetConfig)         \
-  X(cuptiSassMetricsUnsetConfig)       \
   X(cuptiSassMetricsEnable)            \
   X(cuptiSassMetricsDisable)           \
   X(cuptiSassMetricsGetDataProperties) \

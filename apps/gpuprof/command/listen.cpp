@@ -126,6 +126,7 @@ launch::Listener::Options Listening::listener_options(std::size_t pass) {
       .salvage_program = first ? (launch::library_folder() / "gpuprof-salvage").string() : "",
       .message = [this](std::int64_t id, const std::string& text) { log_.say_of(id, text); }};
   if (metrics_) listen_for_metrics(listening, *metrics_, notices_);
+  listen_for_launches(listening, options_);
   return listening;
 }
 
@@ -194,6 +195,9 @@ int listen(Job& job) {
   if (options.output.empty()) {
     throw Error("listen needs -o FILE", "", ExitCode::bad_option);
   }
+  if (const std::string apart = why_not_in_one_run(options); !apart.empty()) {
+    throw Error(apart, "", ExitCode::bad_option);
+  }
   options.application = command_of(parent);
   signal(SIGPIPE, SIG_IGN);
   return Listening(options, parent).record();
@@ -205,14 +209,16 @@ std::function<int()> declare(Grammar& grammar) {
                 .to = &job->process,
                 .help = "The process that starts gpuprof",
                 .required = true});
-  grammar.take_options(job->options,
-                       {"trace", "profile-from-start", "profile-api-trace",
-                        "kernel-latency-timestamps", "flush-period", "activity-buffers", "cupti",
-                        "no-command-line", "process-name", "context-name", "stream-name",
-                        // What a request holds for comes before it.
-                        "devices", "kernels", "launch-skip", "launch-count", "replay-mode", "range",
-                        "metrics-overhead", "metrics-samples", "metrics-exclude", "cache-control",
-                        "metrics-batch", "hang-timeout", "metrics", "events"});
+  grammar.take_options(
+      job->options,
+      {"trace", "profile-from-start", "profile-api-trace", "kernel-latency-timestamps",
+       "concurrent-kernels", "flush-period", "activity-buffers", "cupti", "track-memory", "stacks",
+       "pc-sampling", "pc-sampling-period", "pc-stall-reasons", "pc-serialize", "pc-buffer",
+       "no-command-line", "process-name", "context-name", "stream-name",
+       // What a request holds for comes before it.
+       "devices", "kernels", "launch-skip", "launch-count", "replay-mode", "range",
+       "metrics-overhead", "metrics-samples", "metrics-exclude", "cache-control", "metrics-batch",
+       "hang-timeout", "metrics", "events", "source-level-analysis"});
   grammar.take_output_options(job->options);
   grammar.require("export-profile");
   return [job] { return listen(*job); };

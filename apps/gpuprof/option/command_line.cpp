@@ -142,13 +142,10 @@ class Parser {
     if (const std::string wrong = report::wrong_combination(options_.reports); !wrong.empty()) {
       errors_.push_back("Error: " + wrong);
     }
-    check_counters();
-    if (!options_.sass.metrics.empty() &&
-        (options_.pc_sampling.on || !options_.metrics.requests.empty())) {
-      errors_.emplace_back(
-          "Error: --source-level-analysis changes the code of kernels, which --pc-sampling, "
-          "--metrics and --events would measure; ask for them in two runs.");
-    }
+    const bool everything = given_.contains(find_option("everything"));
+    const std::string apart =
+        why_not_in_one_run(options_, everything ? "--everything" : "--pm-sampling");
+    if (!apart.empty()) errors_.push_back("Error: " + apart);
     if (!errors_.empty()) fail();
     for (const Option* option : options_.without_effect) {
       if (option->status != Status::replaced || query) continue;
@@ -163,19 +160,6 @@ class Parser {
       }
       throw error;
     }
-  }
-
-  // The driver lends the counters of a GPU to one of these at a time; the second hears
-  // CUPTI_ERROR_HARDWARE_BUSY.
-  void check_counters() {
-    std::vector<std::string> wanted;
-    const bool everything = given_.contains(find_option("everything"));
-    if (options_.pm.on) wanted.emplace_back(everything ? "--everything" : "--pm-sampling");
-    if (options_.pc_sampling.on) wanted.emplace_back("--pc-sampling");
-    if (!options_.metrics.requests.empty()) wanted.emplace_back("--metrics or --events");
-    if (wanted.size() < 2) return;
-    errors_.push_back("Error: " + joined(wanted, " and ") +
-                      " need the same counters of the GPU; ask for them in runs of their own.");
   }
 
   [[noreturn]] void fail() {
@@ -202,6 +186,25 @@ class Parser {
 };
 
 }  // namespace
+
+// The driver lends the counters of a GPU to one of these at a time; the second hears
+// CUPTI_ERROR_HARDWARE_BUSY.
+std::string why_not_in_one_run(const Options& options, std::string_view pm_sampling) {
+  const bool metrics = !options.metrics.requests.empty();
+  std::vector<std::string> wanted;
+  if (options.pm.on) wanted.emplace_back(pm_sampling);
+  if (options.pc_sampling.on) wanted.emplace_back("--pc-sampling");
+  if (metrics) wanted.emplace_back("--metrics or --events");
+  if (wanted.size() > 1) {
+    return joined(wanted, " and ") +
+           " need the same counters of the GPU; ask for them in runs of their own.";
+  }
+  if (!options.sass.metrics.empty() && (options.pc_sampling.on || metrics)) {
+    return "--source-level-analysis changes the code of kernels, which --pc-sampling, --metrics "
+           "and --events would measure; ask for them in two runs.";
+  }
+  return {};
+}
 
 Options parse_options(const std::vector<std::string>& words,
                       const std::function<std::vector<Preset>(const ConfigChoice&)>& presets) {

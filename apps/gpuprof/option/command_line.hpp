@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -119,6 +120,11 @@ struct NvprofError {
   std::vector<std::string> lines;
   ExitCode exit_code;
 };
+
+// Why what is asked for of the GPU cannot be had in one run, as a sentence. Empty: it can.
+// `pm_sampling`: the option that asked for PM sampling.
+std::string why_not_in_one_run(const Options& options,
+                               std::string_view pm_sampling = "--pm-sampling");
 
 // The words behind "gpuprof", with nvprof's grammar: options first, the first other word is the
 // application, what follows is its own. Throws NvprofError. `presets` are asked for once it is

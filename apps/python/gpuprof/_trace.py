@@ -64,6 +64,11 @@ class Trace:
         overwrite: bool,
         cupti: Path | None,
         options: Sequence[object],
+        *,
+        pc_sampling: bool = False,
+        source_level_analysis: Sequence[str] = (),
+        track_memory: bool = False,
+        stacks: bool = False,
     ) -> None:
         if replay not in ("kernel", "multiplex", "range"):
             raise ValueError(f"replay is kernel, multiplex or range, not {replay!r}")
@@ -76,6 +81,10 @@ class Trace:
         if self.metrics:
             words.append("--range=profiler" if replay == "range" else "--replay-mode=" + replay)
             words.append("--metrics=" + ",".join(self.metrics))
+        words += ["--pc-sampling"] * bool(pc_sampling)
+        if analyses := names_of(source_level_analysis):
+            words.append("--source-level-analysis=" + ",".join(analyses))
+        words += ["--track-memory"] * bool(track_memory) + ["--stacks"] * bool(stacks)
         self._words = words + [str(word) for word in options]
         self._measures_ranges = bool(self.metrics) and replay == "range"
         self._in_range = False
@@ -321,6 +330,10 @@ def trace(
     *,
     metrics: Sequence[str] = (),
     replay: str = "kernel",
+    pc_sampling: bool = False,
+    source_level_analysis: Sequence[str] = (),
+    track_memory: bool = False,
+    stacks: bool = False,
     overwrite: bool = False,
     cupti: Path | None = None,
     options: Sequence[object] = (),
@@ -332,10 +345,17 @@ def trace(
     replay     of what and how. "kernel": of each kernel, which CUPTI runs once for each pass on the
                same memory; NCCL's and cooperative kernels are left out. "multiplex": of some
                launches of each kernel, for long runs. "range": of what lies in gpuprof.range()
+    pc_sampling  whether to sample at which instructions the GPU's warps are, and what they wait
+               for: run.pc_samples. Not together with metrics
+    source_level_analysis  what to count of each instruction: "global_access", "shared_access",
+               "branch", "instruction_execution": run.sass_metrics. No kernels and copies are traced
+    track_memory  whether to record who has the memory: run.memory
+    stacks     as track_memory, and which functions asked for it, Python's too
     overwrite  whether the file may be there already
     cupti      the libcupti to use, if not the one that gpuprof finds
     options    further options of `gpuprof listen`
 
     The file grows meanwhile and is complete when `with` ends. One trace at a time; one after the
     other as often as you like."""
-    return Trace(path, trace, metrics, replay, overwrite, cupti, options)
+    return Trace(path, trace, metrics, replay, overwrite, cupti, options, pc_sampling=pc_sampling,
+                 source_level_analysis=source_level_analysis, track_memory=track_memory, stacks=stacks)  # fmt: skip

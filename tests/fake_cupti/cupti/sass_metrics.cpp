@@ -226,7 +226,7 @@ CUptiResult cuptiSassMetricsSetConfig(CUpti_SassMetricsSetConfig_Params* params)
   if (!has_current_context()) return CUPTI_ERROR_INVALID_CONTEXT;
   const std::lock_guard lock(state().mutex);
   const auto [config, fresh] = state().configs.try_emplace(params->deviceIndex);
-  if (!fresh) return CUPTI_ERROR_INVALID_OPERATION;
+  if (!fresh) return CUPTI_ERROR_INVALID_OPERATION;  // as CUPTI 13.0 on an H200
   for (std::size_t i = 0; i < params->numOfMetricConfig; ++i) {
     if (params->pConfigs[i].outputGranularity != CUPTI_SASS_METRICS_OUTPUT_GRANULARITY_GPU) {
       return CUPTI_ERROR_INVALID_PARAMETER;
@@ -234,19 +234,6 @@ CUptiResult cuptiSassMetricsSetConfig(CUpti_SassMetricsSetConfig_Params* params)
     config->second.push_back(params->pConfigs[i].metricId);
   }
   return CUPTI_SUCCESS;
-}
-
-CUptiResult cuptiSassMetricsUnsetConfig(CUpti_SassMetricsUnsetConfig_Params* params) {
-  TROUBLE_IF_TOLD();
-  EXPECT_SIZE(CUpti_SassMetricsUnsetConfig_Params);
-  const std::lock_guard lock(state().mutex);
-  for (const auto& [context, counter] : state().contexts) {
-    if (counter.enabled && counter.device == params->deviceIndex) {
-      return CUPTI_ERROR_INVALID_OPERATION;
-    }
-  }
-  return state().configs.erase(params->deviceIndex) > 0 ? CUPTI_SUCCESS
-                                                        : CUPTI_ERROR_INVALID_OPERATION;
 }
 
 CUptiResult cuptiSassMetricsEnable(CUpti_SassMetricsEnable_Params* params) {

@@ -1,0 +1,58 @@
+// Keeps launches out for a moment. They wait no longer than `patience`: whoever closed the gate may
+// wait for one of them.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace gpuprof::collect {
+
+class LaunchGate {
+ public:
+  static constexpr std::chrono::milliseconds patience{1000};
+
+  // A launch begins, on its thread. False: it goes on all the same, and is not to be told of when
+  // it returns.
+  bool enter() {
+    const auto until = Clock::now() + patience;
+    while (true) {
+      inside_.fetch_add(1);
+      if (!closed_.load()) return true;
+      leave();
+      if (Clock::now() >= until) return false;
+      std::this_thread::sleep_for(pause);
+    }
+  }
+  void leave() { inside_.fetch_sub(1); }
+  bool any_inside() const { return inside_.load() > 0; }
+
+  // While this lives no launch begins, and none is under way. One at a time. False: they did not
+  // come to their end, and go on.
+  class Closed {
+   public:
+    explicit Closed(LaunchGate& gate) : gate_(gate) {
+      const auto until = Clock::now() + patience / 2;
+      gate_.closed_.store(true);
+      while (gate_.any_inside() && Clock::now() < until) std::this_thread::sleep_for(pause);
+      quiet_ = !gate_.any_inside();
+    }
+    ~Closed() { gate_.closed_.store(false); }
+    Closed(const Closed&) = delete;
+    Closed& operator=(const Closed&) = delete;
+    explicit operator bool() const { return quiet_; }
+
+   private:
+    LaunchGate& gate_;
+    bool quiet_ = false;
+  };
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::microseconds pause{50};
+
+  std::atomic<bool> closed_{false};
+  std::atomic<int> inside_{0};
+};
+
+}  // namespace gpuprof::collect
