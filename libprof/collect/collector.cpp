@@ -80,7 +80,7 @@ void Collector::called_back(void*, CUpti_CallbackDomain domain, CUpti_CallbackId
       return;
     }
     if (self.resting() && domain == CUPTI_CB_DOMAIN_RESOURCE) {
-      self.note_context(id, static_cast<const CUpti_ResourceData*>(data)->context);
+      self.note_resource(id, *static_cast<const CUpti_ResourceData*>(data));
     }
   } catch (...) {
   }
@@ -146,22 +146,42 @@ void Collector::on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resou
       return note_context(id, resource.context);
     case CUPTI_CBID_RESOURCE_MODULE_LOADED:
       if (memory_) memory_->module_loaded();
-      if (tracing_.wants(schema::Module::info.id)) buffers_.add_module(resource);
-      return;
+      return module_loaded(resource);
     case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
       if (by_context) by_context->module_ends(resource.context);
-      return;
+      return modules_.unloaded(resource);
     default: return;
   }
 }
 
 void Collector::note_context(CUpti_CallbackId id, CUcontext context) {
-  if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) return contexts_.destroyed(context);
+  if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
+    modules_.context_ended(context);
+    return contexts_.destroyed(context);
+  }
   if (id != CUPTI_CBID_RESOURCE_CONTEXT_CREATED) return;
   // What was registered last runs first: before the driver takes itself down, also when NVTX had us
   // registered before the driver was there.
   if (!contexts_.any_seen()) std::atexit(&exit_handler);
   contexts_.created(context);
+}
+
+void Collector::note_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource) {
+  switch (id) {
+    case CUPTI_CBID_RESOURCE_MODULE_LOADED: return modules_.loaded(resource, nullptr);
+    case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING: return modules_.unloaded(resource);
+    default: return note_context(id, resource.context);
+  }
+}
+
+void Collector::module_loaded(const CUpti_ResourceData& resource) {
+  const bool wanted = tracing_.wants(schema::Module::info.id);
+  const auto tell = [this](const CUpti_ResourceData& module) { buffers_.add_module(module); };
+  if (keeps_modules_.load()) {
+    modules_.loaded(resource, wanted ? LoadedModules::Tell(tell) : nullptr);
+  } else if (wanted) {
+    tell(resource);
+  }
 }
 
 void Collector::on_profiler_call(bool starts, const CUpti_CallbackData& call) {

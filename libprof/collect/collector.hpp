@@ -30,6 +30,7 @@
 #include "libprof/collect/checked_api.hpp"
 #include "libprof/collect/context_collectors.hpp"
 #include "libprof/collect/driver.hpp"
+#include "libprof/collect/loaded_modules.hpp"
 #include "libprof/collect/memory_tracker.hpp"
 #include "libprof/collect/range_profiler.hpp"
 #include "libprof/collect/removable.hpp"
@@ -112,6 +113,9 @@ class Collector {
   void on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
   void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource);
   void note_context(CUpti_CallbackId id, CUcontext context);
+  void module_loaded(const CUpti_ResourceData& resource);
+  // What is heard of between two traces.
+  void note_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource);
   void on_profiler_call(bool starts, const CUpti_CallbackData& call);
 
   // The own thread: flushes at intervals, fills what CUPTI gives no records for.
@@ -152,6 +156,10 @@ class Collector {
 
   std::unique_ptr<MemoryTracker> tracker_;  // once it was wanted
   MemoryTracker* memory_ = nullptr;         // null: not wanted in this trace
+
+  LoadedModules modules_;
+  bool traces_itself_ = false;              // it called begin()
+  std::atomic<bool> keeps_modules_{false};  // it traces itself, and a trace wanted them
 
   std::mutex attributes_;  // held while they are read
   bool attributes_done_ = false;

@@ -49,6 +49,7 @@ std::optional<std::string> Collector::begin(const char* socket_path) noexcept {
       case State::idle:
       case State::resting: break;
     }
+    traces_itself_ = true;
     look_for_driver();
     // Before anything is traced: these calls are ours.
     begun_late_ = subscription_.is_open() ? contexts_.any_seen() : contexts_.find_existing();
@@ -79,8 +80,10 @@ bool Collector::set_up(const char* socket_path) {
   const bool measures = metrics_.there();
   const auto by_context = by_context_.use();
   const bool by_launch = by_context && by_context->by_launch();
-  subscription_.want({.modules = tracing_.wants(schema::Module::info.id) || memory_,
-                      .module_ends = by_context_.there(),
+  const bool modules = tracing_.wants(schema::Module::info.id);
+  if (traces_itself_ && modules) keeps_modules_.store(true);
+  subscription_.want({.modules = modules || memory_ || keeps_modules_,
+                      .module_ends = by_context_.there() || keeps_modules_,
                       .graph_launches = tracing_.serial() || measures || by_context,
                       .captures = measures || by_launch,
                       .nvtx_ranges = measures && metrics_.use()->wants_nvtx(),
@@ -93,6 +96,10 @@ bool Collector::set_up(const char* socket_path) {
     client_told_.store(false);
   }
   state_.store(State::running);
+  if (modules && keeps_modules_) {
+    modules_.tell_the_others(
+        [this](const CUpti_ResourceData& module) { buffers_.add_module(module); });
+  }
   if (memory_) memory_->begin(contexts_.all(), config_.integer("stacks", 0) != 0);
   if (const auto metrics = metrics_.use()) metrics->begin(contexts_.all());
   tracing_.begin();
@@ -132,7 +139,8 @@ void Collector::end() noexcept {
     buffers_.wait_until_sent(exit_patience);
     leave_second_clients_alone();
     state_.store(State::resting);
-    subscription_.rest();
+    subscription_.rest(keeps_modules_);
+    modules_.trace_ends();
   } catch (...) {
     state_.store(State::stopped);
   }

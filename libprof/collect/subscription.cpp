@@ -91,11 +91,15 @@ void Subscription::enable(bool driver_up) {
   }
 }
 
-void Subscription::rest() {
+void Subscription::rest(bool modules) {
   for (const auto& [domain, id] : std::exchange(wanted_, {})) {
     cupti_.cuptiEnableCallback(0, subscriber_, domain, id);
   }
   add(CUPTI_CB_DOMAIN_RESOURCE, context_events);
+  if (modules) {
+    add(CUPTI_CB_DOMAIN_RESOURCE, module_events);
+    add(CUPTI_CB_DOMAIN_RESOURCE, module_ends);
+  }
   enable(false);
 }
 

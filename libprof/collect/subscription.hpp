@@ -45,8 +45,8 @@ class Subscription {
   // `driver_up`: CUPTI has a driver to pass it on to; otherwise it is asked for again later, so
   // that a refusal means nothing yet.
   void enable(bool driver_up);
-  // Callbacks of contexts alone.
-  void rest();
+  // Callbacks of contexts alone, and of modules.
+  void rest(bool modules);
   // No callbacks any more.
   void end();
 

@@ -28,6 +28,36 @@ class More(ScriptTest):
             """
         )
 
+    def test_modules_stay_known(self):
+        """Their code is in each file, also of those that were loaded in an earlier trace."""
+        out = self.run_script(
+            """
+            def cubins(t):
+                sql = "SELECT id FROM CUPTI_ACTIVITY_KIND_MODULE WHERE cubinSize > 0 ORDER BY id"
+                return [row["id"] for row in t.run.sql(sql).dicts()]
+            found, more = [], {"pc_sampling": True}
+            with trace("0.sqlite", **more) as t:
+                one = cuda.fake_module_load()
+            found.append(cubins(t) == [one])
+            two = cuda.fake_module_load()
+            with trace("1.sqlite", **more) as t:
+                three = cuda.fake_module_load()
+            modules = t.run.sql("SELECT id FROM CUPTI_ACTIVITY_KIND_MODULE ORDER BY id").dicts()
+            found.append([row["id"] for row in modules] == [one, two, three])
+            found.append(len(cubins(t)) >= 1)
+            with trace("2.sqlite", "gpu") as t:
+                pass
+            found.append(cubins(t) == [])
+            cuda.fake_module_unload(two)
+            with trace("3.sqlite", **more) as t:
+                cuda.fake_module_unload(three)
+            modules = t.run.sql("SELECT id FROM CUPTI_ACTIVITY_KIND_MODULE ORDER BY id").dicts()
+            found.append([row["id"] for row in modules] == [one, three])
+            print(json.dumps(found))
+            """
+        )
+        self.assertEqual(json.loads(out), [True] * 5)
+
     def test_counts_of_instructions(self):
         """Exactly those of the trace, with nothing traced beside."""
         out = self.run_script(

@@ -238,3 +238,48 @@ def instructions_of_torch(c):
     kernels = traced.one("SELECT count(DISTINCT mangled_name) FROM kernels")
     c.expect(functions >= kernels > 0, f"{functions} functions, {kernels} kernels")
     c.seen["functions"] = functions
+
+
+@check
+def instructions_from_python(c):
+    """A process that records itself, again and again, finds what gpuprof does, and its kernels."""
+    script = pathlib.Path(__file__).with_name("records_itself.py")
+    database = count(c, [python(c, "torch"), script, "work"])
+    wanted = dict(
+        database.rows("""
+            SELECT function, sum(value) FROM sass_metrics WHERE metric = 'inst_executed' GROUP BY 1""")
+    )
+    packages = c.options.gpuprof.resolve().parents[1] / "share" / "gpuprof" / "python"
+    outcome = run(
+        ["env", f"PYTHONPATH={packages}", c.options.python, script], timeout=200, cwd=c.folder
+    )
+    if not c.equal(outcome.code, 0, outcome.stderr[-2000:]):
+        return
+    found = json.loads(outcome.stdout)
+    c.seen |= {"traces": found, "by gpuprof": wanted}
+    own = max(wanted, key=wanted.get)  # the product
+    samples = [facts["sampled"].get(own, 0) for name, facts in found if name == "samples"]
+    c.expect(min(samples) > 0.9 * max(samples) > 0, f"samples of the product: {samples}")
+    for number, (name, facts) in enumerate(found):
+        where = f"trace {number}, {name}"
+        late = ["begun_late"] * (number > 0)
+        beside = "beside" in name
+        c.equal(facts["messages"], [], where)
+        losses = [each for each in facts["losses"] if each != "sass_instructions_dropped"]
+        c.equal(losses if beside else facts["losses"], late, where)
+        if name in ("samples", "plain"):
+            c.equal(facts["kernels"], 42, f"{where}: kernels")
+        if name == "samples":
+            c.expect(facts["code"] > 0, f"{where}: no code")
+        if beside and "samples" in name:
+            c.expect(facts["sampled"].get(own, 0) > 0, f"{where}: no samples")
+            c.expect(facts["kernels"] > 42, f"{where}: {facts['kernels']} kernels")
+        if name == "counts":
+            c.equal(facts["counted"], wanted, where)
+        if name == "counts beside":
+            c.equal(facts["counted"].get(own), wanted[own], where)
+        if name == "chosen":
+            c.equal(len(facts["counted"]) > 0, True, where)
+        if name == "memory":
+            c.equal(facts["peak"], 100 << 20, f"{where}: peak")
+            c.expect(facts["frames"] > 0, f"{where}: no function of Python")

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <iterator>
 #include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -55,6 +57,8 @@ struct Sampler {
   std::uint32_t id = 0;
   std::uint32_t device = 0;
   bool enabled = false;
+  bool configured = false;
+  bool stuck = false;  // a kernel was launched between the two, as on an H200 with CUPTI 13.0
   bool serialized = false;
   std::uint32_t period = 12;
   std::vector<std::uint32_t> wanted;  // reasons; empty: all
@@ -165,6 +169,7 @@ void sample(const Work& work) {
   const std::lock_guard lock(state().mutex);
   for (auto& [context, sampler] : state().contexts) {
     if (!sampler.enabled || sampler.id != work.context) continue;
+    if (!sampler.configured) sampler.stuck = true;
     // Launches of a graph give none then.
     if (sampler.serialized && work.graph_node != 0) continue;
     const std::uint64_t cubin = loaded_sum(work.name);
@@ -196,7 +201,7 @@ extern "C" {
 CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams* params) {
   FAIL_IF_TOLD();
   EXPECT_SIZE(CUpti_PCSamplingEnableParams);
-  const std::lock_guard lock(state().mutex);
+  std::unique_lock lock(state().mutex);
   const auto found = state().contexts.find(params->ctx);
   if (found == state().contexts.end()) return CUPTI_ERROR_INVALID_CONTEXT;
   if (found->second.refused++ < setting("FAKE_CUPTI_PC_REFUSE", 0)) {
@@ -209,6 +214,9 @@ CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams* params) {
     }
   }
   found->second.enabled = true;
+  found->second.configured = false;
+  lock.unlock();
+  std::this_thread::sleep_for(std::chrono::milliseconds(setting("FAKE_CUPTI_PC_SLOW_MS", 0)));
   return CUPTI_SUCCESS;
 }
 
@@ -217,7 +225,7 @@ CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams* params) {
   EXPECT_SIZE(CUpti_PCSamplingDisableParams);
   const std::lock_guard lock(state().mutex);
   Sampler* const sampler = enabled(params->ctx);
-  if (!sampler) return CUPTI_ERROR_INVALID_OPERATION;
+  if (!sampler || sampler->stuck) return CUPTI_ERROR_INVALID_OPERATION;
   if (sampler->buffer) hand_out(*sampler, *sampler->buffer);
   sampler->enabled = false;
   return CUPTI_SUCCESS;
@@ -247,7 +255,8 @@ CUptiResult cuptiPCSamplingSetConfigurationAttribute(
   EXPECT_SIZE(CUpti_PCSamplingConfigurationInfoParams);
   const std::lock_guard lock(state().mutex);
   Sampler* const sampler = enabled(params->ctx);
-  if (!sampler) return CUPTI_ERROR_INVALID_OPERATION;
+  if (!sampler || sampler->stuck) return CUPTI_ERROR_INVALID_OPERATION;
+  sampler->configured = true;
   for (std::size_t i = 0; i < params->numAttributes; ++i) {
     CUpti_PCSamplingConfigurationInfo& info = params->pPCSamplingConfigurationInfo[i];
     info.attributeStatus = CUPTI_SUCCESS;
