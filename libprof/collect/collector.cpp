@@ -157,6 +157,7 @@ void Collector::on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resou
 void Collector::note_context(CUpti_CallbackId id, CUcontext context) {
   if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
     modules_.context_ended(context);
+    sass_.context_ends(context);
     return contexts_.destroyed(context);
   }
   if (id != CUPTI_CBID_RESOURCE_CONTEXT_CREATED) return;

@@ -34,6 +34,7 @@
 #include "libprof/collect/memory_tracker.hpp"
 #include "libprof/collect/range_profiler.hpp"
 #include "libprof/collect/removable.hpp"
+#include "libprof/collect/sass_configuration.hpp"
 #include "libprof/collect/stream.hpp"
 #include "libprof/collect/subscription.hpp"
 #include "libprof/collect/tracing.hpp"
@@ -153,6 +154,7 @@ class Collector {
   Tracing tracing_{cupti_, stream_, buffers_, contexts_};
   Removable<RangeProfiler> metrics_;         // not there: none are wanted, or none can be had
   Removable<ContextCollectors> by_context_;  // likewise
+  SassConfiguration sass_{cupti_};
 
   std::unique_ptr<MemoryTracker> tracker_;  // once it was wanted
   MemoryTracker* memory_ = nullptr;         // null: not wanted in this trace

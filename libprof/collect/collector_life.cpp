@@ -209,8 +209,9 @@ void Collector::prepare_metrics() {
 }
 
 void Collector::prepare_context_collectors() {
-  auto wanted = ContextCollectors::wanted(
-      config_, cupti_, channel_, [this](std::string_view text) { stream_.tell("warning", text); });
+  auto wanted =
+      ContextCollectors::wanted(config_, cupti_, channel_, sass_,
+                                [this](std::string_view text) { stream_.tell("warning", text); });
   if (!wanted) return;
   look_for_driver();
   by_context_.put(std::move(wanted));
@@ -293,6 +294,7 @@ void Collector::exit_handler() noexcept {
 }
 
 void Collector::at_exit() {
+  if (resting()) return sass_.process_ends();
   if (!running()) return;
   if (exiting_.exchange(true)) {
     if (memory_) memory_->finish();
@@ -304,6 +306,7 @@ void Collector::at_exit() {
   // CUPTI waits for a GPU that is at work.
   if (finish_driver_work(exit_patience)) {
     if (const auto by_context = by_context_.use()) by_context->finish();
+    sass_.process_ends();
   }
   flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   send_statistics(true);

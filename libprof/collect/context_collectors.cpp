@@ -26,7 +26,8 @@ std::unique_ptr<PcSampler> wanted_sampler(const wire::Fields& config, CheckedApi
 }
 
 std::unique_ptr<SassCounter> wanted_counter(const wire::Fields& config, CheckedApi& cupti,
-                                            Channel& channel, const Tell& tell) {
+                                            Channel& channel, SassConfiguration& sass,
+                                            const Tell& tell) {
   auto metrics = SassCounter::wanted(config);
   if (!metrics) return nullptr;
   if (!cupti.has_sass_metrics()) {
@@ -35,21 +36,21 @@ std::unique_ptr<SassCounter> wanted_counter(const wire::Fields& config, CheckedA
   }
   auto launches = ChosenLaunches::wanted(config);
   if (!launches && !config.text("sass_launches").empty()) return nullptr;
-  return std::make_unique<SassCounter>(cupti, channel, std::move(*metrics), std::move(launches),
-                                       tell);
+  return std::make_unique<SassCounter>(cupti, channel, sass, std::move(*metrics),
+                                       std::move(launches), tell);
 }
 
 }  // namespace
 
 std::unique_ptr<ContextCollectors> ContextCollectors::wanted(const wire::Fields& config,
                                                              CheckedApi& cupti, Channel& channel,
-                                                             Tell tell) {
+                                                             SassConfiguration& sass, Tell tell) {
   auto collectors = std::make_unique<ContextCollectors>();
   if (auto sampler = wanted_sampler(config, cupti, channel, tell)) {
     collectors->sampler_ = sampler.get();
     collectors->all_.push_back(std::move(sampler));
   }
-  if (auto counter = wanted_counter(config, cupti, channel, tell)) {
+  if (auto counter = wanted_counter(config, cupti, channel, sass, tell)) {
     if (counter->by_launch()) collectors->counter_ = counter.get();
     collectors->all_.push_back(std::move(counter));
   }

@@ -24,7 +24,7 @@ class ContextCollectors {
  public:
   // What CUPTI cannot do is told. Null: none are wanted, or can be had. After find_driver().
   static std::unique_ptr<ContextCollectors> wanted(const wire::Fields& config, CheckedApi& cupti,
-                                                   Channel& channel,
+                                                   Channel& channel, SassConfiguration& sass,
                                                    std::function<void(std::string_view)> tell);
 
   // Whether launches are counted by themselves: listen() is wanted then, and stream capture is to

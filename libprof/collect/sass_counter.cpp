@@ -16,17 +16,6 @@ namespace {
 
 // Instructions in one frame: with 14 metrics 0.8 MB.
 constexpr std::size_t places_at_once = 4096;
-// CUPTI's ids of what it counts of a device, from the first time on. Never destroyed: CUPTI's
-// threads outlive static destructors.
-struct Configured {
-  std::mutex mutex;
-  std::map<std::uint32_t, std::vector<std::uint64_t>> devices;
-};
-Configured& configured() {
-  static auto* const all = new Configured;
-  return *all;
-}
-
 // No metric has it.
 constexpr std::uint64_t no_metric = UINT64_MAX;
 
@@ -40,10 +29,15 @@ std::optional<std::vector<std::string>> SassCounter::wanted(const wire::Fields& 
   return split(names, ',');
 }
 
-SassCounter::SassCounter(CheckedApi& cupti, Channel& channel, std::vector<std::string> metrics,
+SassCounter::SassCounter(CheckedApi& cupti, Channel& channel, SassConfiguration& configuration,
+                         std::vector<std::string> metrics,
                          std::optional<wire::CollectConfig> launches,
                          std::function<void(std::string_view)> tell)
-    : CollectorOf(cupti), channel_(channel), wanted_(std::move(metrics)), tell_(std::move(tell)) {
+    : CollectorOf(cupti),
+      channel_(channel),
+      configuration_(configuration),
+      wanted_(std::move(metrics)),
+      tell_(std::move(tell)) {
   if (launches) chosen_.emplace(channel, std::move(*launches));
 }
 
@@ -109,27 +103,10 @@ SassCounter::Result SassCounter::find_metrics(const Context& context, Device& de
 }
 
 SassCounter::Result SassCounter::configure(const Context& context, Device& device) {
-  Configured& all = configured();
-  const std::lock_guard lock(all.mutex);
-  std::vector<std::uint64_t>& counted = all.devices[context.device];
-  if (counted.empty()) {
-    std::vector<CUpti_SassMetrics_Config> configs;
-    for (const std::uint64_t id : device.ids) {
-      configs.push_back({id, CUPTI_SASS_METRICS_OUTPUT_GRANULARITY_GPU});
-    }
-    auto config = GPUPROF_PARAMS(CUpti_SassMetricsSetConfig_Params);
-    config.numOfMetricConfig = configs.size();
-    config.pConfigs = configs.data();
-    config.deviceIndex = context.device;
-    const CUptiResult result = cupti_.cuptiSassMetricsSetConfig(&config);
-    if (result != CUPTI_SUCCESS) return {"cuptiSassMetricsSetConfig", result};
-    counted = device.ids;
-  }
-  device.counted = counted.size();
-  device.has_all = std::ranges::all_of(device.ids, [&](std::uint64_t id) {
-    return std::ranges::find(counted, id) != counted.end();
-  });
-  return {"", CUPTI_SUCCESS};
+  const auto answer = configuration_.want(context.handle, context.device, device.ids);
+  device.counted = answer.counted;
+  device.has_all = answer.has_all;
+  return {"cuptiSassMetricsSetConfig", answer.result};
 }
 
 SassCounter::Result SassCounter::enable(Context& context) {

@@ -11,11 +11,10 @@
 //
 // Contexts and modules are heard of in CUPTI's callbacks, on the target's threads. Counting begins
 // as the context is made: CUPTI wants it to be current then, which the driver API's are not yet,
-// and from a thread of ours the target hung (13.5, H200). Of a device CUPTI takes the metrics to
-// count once in a process (13.0 says OUT_OF_MEMORY the second time, H200): a later trace counts of
-// these what it wants. Calls of CUPTI's are made one at a time;
-// a callback waits for another thread's only for `patience`. What CUPTI refuses is told once, and
-// the context is traced without.
+// and from a thread of ours the target hung (13.5, H200). Of the metrics that CUPTI
+// counts since an earlier trace a later one has what it wants. Calls of CUPTI's are made one at a
+// time; a callback waits for another thread's only for `patience`. What CUPTI refuses is told once,
+// and the context is traced without.
 #pragma once
 
 #include <cupti.h>
@@ -37,6 +36,7 @@
 #include "libprof/collect/checked_api.hpp"
 #include "libprof/collect/chosen_launches.hpp"
 #include "libprof/collect/context_collector.hpp"
+#include "libprof/collect/sass_configuration.hpp"
 #include "libprof/wire/codec.hpp"
 #include "libprof/wire/messages.hpp"
 #include "libprof/wire/sass_metrics.hpp"
@@ -61,8 +61,8 @@ class SassCounter : public CollectorOf<SassContext> {
 
   // `launches`: which are counted by themselves; nothing: all together. `tell` passes on what the
   // user is to know.
-  SassCounter(CheckedApi& cupti, Channel& channel, std::vector<std::string> metrics,
-              std::optional<wire::CollectConfig> launches,
+  SassCounter(CheckedApi& cupti, Channel& channel, SassConfiguration& configuration,
+              std::vector<std::string> metrics, std::optional<wire::CollectConfig> launches,
               std::function<void(std::string_view text)> tell);
 
   // Whether driver_call() and listen() are wanted.
@@ -116,6 +116,7 @@ class SassCounter : public CollectorOf<SassContext> {
   std::vector<ChosenLaunches::Context*> launching() const;
 
   Channel& channel_;
+  SassConfiguration& configuration_;
   const std::vector<std::string> wanted_;
   const std::function<void(std::string_view)> tell_;
   std::optional<ChosenLaunches> chosen_;

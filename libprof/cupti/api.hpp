@@ -78,6 +78,7 @@ namespace gpuprof::cupti {
   X(cuptiSassMetricsGetNumOfMetrics)   \
   X(cuptiSassMetricsGetMetrics)        \
   X(cuptiSassMetricsSetConfig)         \
+  X(cuptiSassMetricsUnsetConfig)       \
   X(cuptiSassMetricsEnable)            \
   X(cuptiSassMetricsDisable)           \
   X(cuptiSassMetricsGetDataProperties) \

@@ -1,8 +1,10 @@
 """Checks of what is counted by instruction: examples/count_lines.cu says what each line does."""
 
 import collections
+import json
+import pathlib
 
-from check import EXAMPLES, Skipped, check
+from check import EXAMPLES, Skipped, check, run
 from frameworks import python
 from metrics import MEASURING, measure
 
@@ -250,9 +252,9 @@ def instructions_from_python(c):
             SELECT function, sum(value) FROM sass_metrics WHERE metric = 'inst_executed' GROUP BY 1""")
     )
     packages = c.options.gpuprof.resolve().parents[1] / "share" / "gpuprof" / "python"
-    outcome = run(
-        ["env", f"PYTHONPATH={packages}", c.options.python, script], timeout=200, cwd=c.folder
-    )
+    words = ["env", f"PYTHONPATH={packages}", c.options.python, script]
+    with MEASURING:
+        outcome = run(words, timeout=200, cwd=c.folder)
     if not c.equal(outcome.code, 0, outcome.stderr[-2000:]):
         return
     found = json.loads(outcome.stdout)

@@ -60,7 +60,7 @@ def recorded():
     found = []
 
     def record(name, f=work, **options):
-        with gpuprof.trace(f"{len(found)}.sqlite", **options) as t:
+        with gpuprof.trace(f"own{len(found)}.sqlite", **options) as t:
             f()
         facts = {
             "kernels": len(t.run.kernels),

@@ -226,13 +226,29 @@ CUptiResult cuptiSassMetricsSetConfig(CUpti_SassMetricsSetConfig_Params* params)
   if (!has_current_context()) return CUPTI_ERROR_INVALID_CONTEXT;
   const std::lock_guard lock(state().mutex);
   const auto [config, fresh] = state().configs.try_emplace(params->deviceIndex);
-  if (!fresh) return CUPTI_ERROR_INVALID_OPERATION;  // as CUPTI 13.0 on an H200
+  if (!fresh)
+    return config->second.empty() ? CUPTI_ERROR_OUT_OF_MEMORY : CUPTI_ERROR_INVALID_OPERATION;
   for (std::size_t i = 0; i < params->numOfMetricConfig; ++i) {
     if (params->pConfigs[i].outputGranularity != CUPTI_SASS_METRICS_OUTPUT_GRANULARITY_GPU) {
       return CUPTI_ERROR_INVALID_PARAMETER;
     }
     config->second.push_back(params->pConfigs[i].metricId);
   }
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiSassMetricsUnsetConfig(CUpti_SassMetricsUnsetConfig_Params* params) {
+  TROUBLE_IF_TOLD();
+  EXPECT_SIZE(CUpti_SassMetricsUnsetConfig_Params);
+  const std::lock_guard lock(state().mutex);
+  for (const auto& [context, counter] : state().contexts) {
+    if (counter.enabled && counter.device == params->deviceIndex) {
+      return CUPTI_ERROR_INVALID_OPERATION;
+    }
+  }
+  const auto found = state().configs.find(params->deviceIndex);
+  if (found == state().configs.end() || found->second.empty()) return CUPTI_ERROR_INVALID_OPERATION;
+  found->second.clear();  // it takes no other, as 13.0 on an H200
   return CUPTI_SUCCESS;
 }
 

@@ -1,0 +1,52 @@
+// What CUPTI was told to count of each device. It takes that once in a process (13.0 says
+// OUT_OF_MEMORY the second time), and wants it taken back before the last context ends in which it
+// counted: else the process crashes there (both on an H200). So it stays from trace to trace. Any
+// thread.
+#pragma once
+
+#include <cupti.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "libprof/collect/checked_api.hpp"
+
+namespace gpuprof::collect {
+
+class SassConfiguration {
+ public:
+  explicit SassConfiguration(CheckedApi& cupti) : cupti_(cupti) {}
+
+  struct Answer {
+    CUptiResult result = CUPTI_SUCCESS;
+    std::size_t counted = 0;  // metrics that CUPTI counts
+    bool has_all = false;     // those that are wanted are among them
+  };
+  // Of a context that is current. `metrics`: CUPTI's ids.
+  Answer want(CUcontext context, std::uint32_t device, std::span<const std::uint64_t> metrics);
+
+  // When nothing is counted any more in the context, or the process.
+  void context_ends(CUcontext context);
+  void process_ends();
+
+ private:
+  struct Device {
+    std::vector<std::uint64_t> metrics;
+    std::set<CUcontext> contexts;
+  };
+
+  void take_back(std::uint32_t device);
+
+  static constexpr std::chrono::milliseconds patience{1000};
+  CheckedApi& cupti_;
+  std::timed_mutex mutex_;  // held while CUPTI is called; guards the next
+  std::map<std::uint32_t, Device> devices_;
+};
+
+}  // namespace gpuprof::collect
