@@ -75,7 +75,7 @@ std::string dumped(const json& document) {
 
 std::string run_answer(const Model& model, std::string_view title,
                        std::span<const std::string> notes, std::size_t runs,
-                       std::size_t most_tracks) {
+                       std::size_t most_tracks, Growth growth) {
   constexpr std::size_t longest = 200;  // of a part of a path
   json tracks = json::array(), losses = json::array();
   for (const std::string& loss : model.losses) losses.push_back(shortened(loss, 4 * longest));
@@ -95,6 +95,8 @@ std::string run_answer(const Model& model, std::string_view title,
   }
   return dumped({{"title", shortened(title, longest)},
                  {"runs", runs},
+                 {"version", growth.version},
+                 {"grows", growth.grows},
                  {"begin", saturating_subtract(model.begin, model.zero)},
                  {"end", saturating_subtract(model.end, model.zero)},
                  {"records", model.records},
@@ -302,6 +304,10 @@ std::string shortened(std::string_view text, std::size_t most) {
   std::string result = valid.substr(0, head);
   result += gap;
   return result += valid.substr(tail);
+}
+
+std::string growth_answer(Growth growth) {
+  return dumped({{"version", growth.version}, {"grows", growth.grows}});
 }
 
 std::string error_answer(std::string_view message) {

@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t most_numbers = 1024;  // of a list in a request
 constexpr std::int64_t widest = 8192;       // pixels
 constexpr std::size_t most_names = 200;     // of a kind, in statistics
+constexpr std::size_t most_tracks = 4096;
 
 Response bad(std::string_view why) { return {.status = 400, .body = error_answer(why)}; }
 
@@ -54,17 +55,24 @@ Response Answers::operator()(const Request& request) const {
 
 Response Answers::api(const Request& request) const {
   const std::string_view what = std::string_view(request.path).substr(4);
+  if (what == "growth") return {.body = growth_answer(growth_)};
   if (what == "names") {
-    return {.body = names_answer(runs_.back().model, numbers(request.text("ids")))};
+    return {.body = names_answer(runs_.back()->model, numbers(request.text("ids")))};
+  }
+  const auto version = request.number("version");
+  if (version && *version != growth_.version) {
+    return {.status = 409, .body = error_answer("the recording has grown meanwhile: ask again")};
   }
   if (what == "differences") return differences(request);
   const auto asked_run = request.query.contains("run") ? request.number("run") : 0;
   if (!asked_run || *asked_run < 0 || *asked_run >= std::ssize(runs_)) {
     return bad("there is no such run");
   }
-  const Run& run = runs_[static_cast<std::size_t>(*asked_run)];
+  const Run& run = *runs_[static_cast<std::size_t>(*asked_run)];
   const Model& model = run.model;
-  if (what == "run") return {.body = run_answer(model, run.title, run.notes, runs_.size())};
+  if (what == "run") {
+    return {.body = run_answer(model, run.title, run.notes, runs_.size(), most_tracks, growth_)};
+  }
   if (what == "stops") return {.body = stops_answer(model, run.stops)};
   if (what == "details") return details(run, request);
   if (what == "begin") {
@@ -96,7 +104,7 @@ Response Answers::differences(const Request& request) const {
   if (runs_.size() != 2) return bad("there is one run: gpuprof view FILE OTHER shows two");
   const auto shift = request.number("shift");
   if (!shift) return bad("shift is needed");
-  const Model &first = runs_[0].model, &second = runs_[1].model;
+  const Model &first = runs_[0]->model, &second = runs_[1]->model;
   const auto in_first = window(first, request), in_second = window(second, request, *shift);
   if (!in_first || !in_second) return bad("from and to are needed, and from before to");
   return {.body = differences_answer(first, *in_first, second, *in_second, most_names)};

@@ -54,6 +54,7 @@ std::string_view reason(int status) {
     case 403: return "Forbidden";
     case 404: return "Not Found";
     case 405: return "Method Not Allowed";
+    case 409: return "Conflict";
     default: return "Internal Server Error";
   }
 }

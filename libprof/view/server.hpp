@@ -6,11 +6,12 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "libprof/view/answers.hpp"
 #include "libprof/view/model.hpp"
 #include "libprof/view/request.hpp"
 #include "libprof/view/stops.hpp"
@@ -62,7 +63,8 @@ struct Run {
 // which the second has the names of both.
 class Answers {
  public:
-  explicit Answers(const std::deque<Run>& runs) : runs_(runs) {}
+  explicit Answers(std::vector<const Run*> runs, Growth growth = {})
+      : runs_(std::move(runs)), growth_(growth) {}
 
   Response operator()(const Request& request) const;
 
@@ -71,7 +73,8 @@ class Answers {
   Response differences(const Request& request) const;
   Response details(const Run& run, const Request& request) const;
 
-  const std::deque<Run>& runs_;
+  const std::vector<const Run*> runs_;
+  const Growth growth_;
 };
 
 }  // namespace gpuprof::view

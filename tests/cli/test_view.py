@@ -12,6 +12,7 @@ import signal
 import sqlite3
 import subprocess
 import tempfile
+import time
 import unittest
 import urllib.parse
 
@@ -85,6 +86,37 @@ def serving(profile, *options, **more):
             server.connection.close()
             server.process.kill()
             server.process.communicate()
+
+
+class Growing:
+    """A file that is being written: a copy of a profile, without GPU work at first."""
+
+    KERNELS = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"
+
+    def __init__(self, profile, path):
+        shutil.copy(profile, path)
+        self.path = path
+        self.writer = sqlite3.connect(path, isolation_level=None)
+        self.writer.execute("PRAGMA journal_mode = WAL")
+        self.writer.execute("UPDATE RUN SET value = 0 WHERE key = 'finished'")
+        self.writer.execute("DELETE FROM RUN WHERE key = 'zero_ns'")
+        self.rows = self.writer.execute(f"SELECT * FROM {self.KERNELS} ORDER BY start").fetchall()
+        self.names = [column[1] for column in self.writer.execute(f"PRAGMA table_info({self.KERNELS})")]
+        self.writer.execute(f"DELETE FROM {self.KERNELS}")
+
+    def add(self, first, last, stream=None):
+        """Kernels from the first place to the last, in the order of their begins."""
+        for row in self.rows[first:last]:
+            row = list(row)
+            if stream is not None:
+                row[self.names.index("streamId")] = stream
+            self.writer.execute(
+                f"INSERT INTO {self.KERNELS} VALUES ({','.join('?' * len(row))})", row
+            )
+
+    def end(self):
+        self.writer.execute("UPDATE RUN SET value = 1 WHERE key = 'finished'")
+        self.writer.close()
 
 
 def decode(row):
@@ -388,6 +420,55 @@ class View(Profiles):
             facts = server.get("details", track=0, row=0, item=0)["details"]
             self.assertIn("another record", facts[-1][1])
         writer.close()
+
+    def test_live(self):
+        """What comes is shown, with times that count from where they did; the last word is the file's."""
+        growing = Growing(self.profiles["streams_graph"], self.folder / "live.db")
+        half = len(growing.rows) // 2
+        growing.add(half, half + 2)
+
+        with serving(growing.path, "--live", "--no-browser") as server:
+            first = server.get("run")
+            self.assertEqual((first["version"], first["grows"]), (1, True))
+            names = server.get("names", ids="0,1,2", version=77)
+            growing.add(0, half, stream=3)
+            growing.add(half + 2, len(growing.rows))
+            until = time.monotonic() + 120
+            while True:
+                run = server.get("run")
+                if run["records"] == first["records"] + len(growing.rows) - 2:
+                    break
+                self.assertLess(time.monotonic(), until)
+                time.sleep(0.05)
+            self.assertGreater(run["version"], 1)
+            self.assertLessEqual(run["begin"], first["begin"])
+            self.assertGreater(len(run["tracks"]), len(first["tracks"]))
+            # Numbers of tracks are of one version, those of names of all.
+            status, body, _ = self.asked(server, "tiles", version=1)
+            self.assertEqual(status, 409, body)
+            self.assertEqual(server.get("names", ids="0,1,2", version=77), names)
+            version = server.get("growth")["version"]
+            status, body, _ = self.asked(server, "tiles", version=version)
+            if server.get("growth")["version"] == version:
+                self.assertEqual(status, 200, body)
+            track = next(i for i, each in enumerate(run["tracks"]) if each["kind"] == "stream")
+            self.assertTrue(server.get("details", track=track, row=0, item=0)["details"])
+            growing.end()
+            while server.get("growth")["grows"]:
+                self.assertLess(time.monotonic(), until)
+                time.sleep(0.05)
+            self.assertEqual(server.get("run")["records"], run["records"])
+            code, errors = server.end()
+            self.assertEqual(code, 0)
+            self.assertIn("still being written", errors)
+        with serving(self.profiles["vector_add"], "--live", "--no-browser") as server:
+            self.assertFalse(server.get("run")["grows"])
+        with self.assertRaisesRegex(AssertionError, "--live shows one run"):
+            Server([self.profiles["vector_add"], self.profiles["vector_add"]], "--live")
+
+    def asked(self, server, question, **parameters):
+        words = {"tracks": "0", "from": 0, "to": 1000, "width": 100, **parameters}
+        return server.ask(f"/{server.token}/api/{question}?{urllib.parse.urlencode(words)}")
 
 
 @unittest.skipUnless(GPUPROF, "GPUPROF is not set")

@@ -242,6 +242,36 @@ class InBrowser(test_view.Profiles):
             again.close()
             page.close()
 
+    def test_a_recording_is_followed(self):
+        """What is drawn grows, from nothing on; who looks at a part keeps it."""
+        growing = test_view.Growing(self.profiles["two_processes"], self.folder / "live.db")
+        growing.writer.execute("DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME")
+        growing.writer.execute("DELETE FROM CUPTI_ACTIVITY_KIND_DRIVER")
+        half = len(growing.rows) // 2
+        with serving(growing.path, "--live", "--no-browser") as server:
+            page = self.watched(server.address)
+            whole = "seen.view.from <= %(begin)s && seen.view.to >= %(end)s"
+            streams = "new Set(seen.items.filter(item => item.track >= 0).map(item => item.track)).size"
+            seen, records = [], server.get("run")["records"]
+            for first, last, stream in ((0, half, None), (half, half + 1, 3), (half + 1, None, None)):
+                growing.add(first, last, stream)
+                records += len(growing.rows[first:last])
+                page.wait(f"document.getElementById('status').textContent.startsWith('{records} records')")
+                page.wait(whole % server.get("run"))
+                page.wait("rowsShown().rows.some(row => row.text.trim())")
+                seen.append(page.evaluate(streams))
+            self.assertEqual(seen[1], seen[0] + 1)
+            run = server.get("run")
+            page.evaluate(SHOW % json.dumps({"from": run["begin"], "to": run["begin"] + 5000}))
+            growing.end()
+            page.wait("!document.getElementById('status').textContent.includes('still being written')")
+            self.assertEqual(
+                page.evaluate("[seen.view.from, seen.view.to]"), [run["begin"], run["begin"] + 5000]
+            )
+            wrong = [text for text in page.wrong() if "409" not in text]
+            self.assertEqual(wrong, [])
+            page.close()
+
     def test_no_row_is_blank_while_one_moves(self):
         with serving(self.profiles["torch_step"], "--no-browser") as server:
             page = self.watched(server.address)

@@ -6,15 +6,18 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
-#include <filesystem>
+#include <functional>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "apps/gpuprof/command/progress.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/option/setters.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/printable.hpp"
-#include "libprof/read/profile_file.hpp"
+#include "libprof/view/open_run.hpp"
 #include "libprof/view/server.hpp"
 
 extern char** environ;
@@ -24,7 +27,7 @@ namespace {
 
 struct Arguments {
   std::string file, other, port;
-  bool no_browser = false;
+  bool no_browser = false, live = false;
 };
 
 std::uint16_t parse_port(const std::string& word) {
@@ -62,80 +65,64 @@ void print_address(const view::Listener& listener) {
   std::fflush(stdout);
 }
 
-void answer(const Arguments& arguments, std::uint16_t port, const std::deque<view::Run>& runs) {
-  for (const view::Run& run : runs) {
-    for (const std::string& note : run.notes) {
-      std::fprintf(stderr, "gpuprof: %s\n", printable_lines(note).c_str());
-    }
+void print_notes(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) {
+    std::fprintf(stderr, "gpuprof: %s\n", printable_lines(note).c_str());
   }
+}
+
+void answer(const Arguments& arguments, std::uint16_t port,
+            const std::function<view::Response(const view::Request&)>& answers) {
   view::Listener listener(port);
   print_address(listener);
   const pid_t browser =
       !arguments.no_browser && has_display() ? open_browser(listener.address()) : 0;
-  listener.serve(view::Answers(runs), &Progress::is_interrupted);
+  listener.serve(answers, &Progress::is_interrupted);
   if (browser > 0) waitpid(browser, nullptr, WNOHANG);
 }
 
-// The file is let go of once it has been read: who writes to it cannot end while another has it
-// open. Details open it again, but what could be read of a damaged one is in a copy that lives as
-// long as the file is open.
-std::unique_ptr<reading::ProfileFile> read(const std::string& path,
-                                           const std::vector<view::Name>& names, Progress& progress,
-                                           view::Run& run) {
-  auto file = std::make_unique<reading::ProfileFile>(path);
-  if (file->problem()) throw Error(*file->problem());
-  const auto show = [&](std::string_view what) { progress.show(what); };
-  file->read(
-      [&](store::Database& database) {
-        database.watch(&Progress::is_interrupted);
-        const auto check = [&](std::string_view what) {
-          show(what);
-          database.check_watch();
-        };
-        run.model = view::read_model(database, check, names);
-        run.stops = view::find_stops(database, run.model);
-      },
-      show);
+void show_files(const Arguments& arguments, std::uint16_t port, Progress& progress,
+                view::OpenRun::Options options) {
+  std::deque<view::OpenRun> runs;
+  for (const std::string& path : {arguments.file, arguments.other}) {
+    if (path.empty()) continue;
+    options.names = runs.empty() ? std::vector<view::Name>() : runs.back().model.names;
+    runs.emplace_back(path, options);
+  }
   progress.clear();
-  run.title = std::filesystem::path(path).filename();
-  run.notes = file->notes();
-  if (file->damaged()) {
-    run.find_details = [&run, &database = file->database()](const view::Item& item) {
-      return view::details(database, run.model, item);
-    };
-    return file;
-  }
-  run.find_details = [&run, path](const view::Item& item) {
-    std::vector<view::Detail> details;
-    reading::ProfileFile again(path);
-    again.read(
-        [&](store::Database& database) { details = view::details(database, run.model, item); });
-    return details;
-  };
-  return nullptr;
-}
-
-int serve(const Arguments& arguments) {
-  const std::uint16_t port = parse_port(arguments.port);
-  Progress progress;
-  std::deque<view::Run> runs;
-  std::vector<std::unique_ptr<reading::ProfileFile>> damaged;
-  std::vector<view::Name> names;
-  try {
-    for (const std::string& path : {arguments.file, arguments.other}) {
-      if (path.empty()) continue;
-      damaged.push_back(read(path, names, progress, runs.emplace_back()));
-      names = runs.back().model.names;
-    }
-  } catch (const store::DatabaseError& error) {
-    if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
-    return 128 + Progress::interrupted();
-  }
   if (runs.size() == 2 && runs[0].title == runs[1].title) {
     runs[0].title = arguments.file;
     runs[1].title = arguments.other;
   }
-  answer(arguments, port, runs);
+  std::vector<const view::Run*> shown;
+  for (const view::OpenRun& run : runs) {
+    print_notes(run.notes);
+    shown.push_back(&run);
+  }
+  answer(arguments, port, view::Answers(std::move(shown)));
+}
+
+void show_live(const Arguments& arguments, std::uint16_t port, Progress& progress,
+               view::OpenRun::Options options) {
+  view::LiveRun run(arguments.file, std::move(options));
+  progress.clear();
+  print_notes(run.notes());
+  answer(arguments, port, [&](const view::Request& request) { return run(request); });
+}
+
+int serve(const Arguments& arguments) {
+  const std::uint16_t port = parse_port(arguments.port);
+  if (arguments.live && !arguments.other.empty()) {
+    throw Error("--live shows one run", "leave the other file out", ExitCode::bad_option);
+  }
+  Progress progress;
+  view::OpenRun::Options options{.interrupted = &Progress::is_interrupted,
+                                 .show = [&](std::string_view what) { progress.show(what); }};
+  try {
+    (arguments.live ? show_live : show_files)(arguments, port, progress, std::move(options));
+  } catch (const store::DatabaseError& error) {
+    return code_of_interrupted(error);
+  }
   return 0;
 }
 
@@ -150,6 +137,9 @@ std::function<int()> declare(Grammar& grammar) {
                 .to = &arguments->other,
                 .help = "Another profile, to be shown below and compared with it",
                 .placeholder = "OTHER"});
+  grammar.take({.name = "--live",
+                .to = &arguments->live,
+                .help = "Follow a recording: what comes is shown until it is over"});
   grammar.take({.name = "--port",
                 .to = &arguments->port,
                 .help = "Port of 127.0.0.1; one that is free unless given",

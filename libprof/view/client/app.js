@@ -83,6 +83,7 @@ function visibleTracks() {
 function pixels() { return Math.max(1, painter.width - Math.round(labels * painter.ratio)); }
 
 function isGood(tile) {
+  if (tile.old) return false;
   const asked = pixels() / (view.to - view.from);
   const has = tile.width / (tile.to - tile.from);
   return tile.covers(Math.max(view.from, run.begin), Math.min(view.to, run.end)) && Math.abs(has / asked - 1) < 0.01;
@@ -97,17 +98,17 @@ async function ask() {
   const span = view.to - view.from, margin = Math.min(0.5, (8192 / pixels() - 1) / 2);
   const from = Math.floor(view.from - margin * span), to = Math.max(from + 1, Math.ceil(view.to + margin * span));
   const width = Math.max(1, Math.min(8192, Math.round((to - from) * pixels() / span)));
-  const shifts = source.shifts;
+  const {shifts, version} = source;
   try {
     const answer = await source.tiles(wanted, from, to, width);
-    for (const [track, tile] of shifts === source.shifts ? answer : []) {
+    for (const [track, tile] of shifts === source.shifts && version === source.version ? answer : []) {
       tiles.set(track, tile);
       if (!whole.has(track) || tile.covers(run.begin, run.end)) whole.set(track, tile);
       if (run.tracks[track].kind === 'counter') widen(track, tile.points);
     }
     get('status').textContent = standing;
   } catch (error) {
-    get('status').textContent = `${error.message}. Is gpuprof view still running?`;
+    if (!error.grown) get('status').textContent = `${error.message}. Is gpuprof view still running?`;
     await new Promise(done => setTimeout(done, 1000));
   }
   asking = false;
@@ -431,10 +432,8 @@ async function restore() {
   return true;
 }
 
-function complain(error) { get('status').textContent = error.message; }
-
-async function start() {
-  run = await source.run();
+// What the run is called, what it lost, how much it has.
+function present() {
   document.title = `${run.title} \u2013 gpuprof`;
   get('title').textContent = run.title;
   const lost = get('losses');
@@ -442,6 +441,59 @@ async function start() {
   lost.replaceChildren(...run.losses.map(text => make('p', text)));
   standing = [`${count(run.records)} records`, ...run.notes].join(' \u00b7 ');
   get('status').textContent = standing;
+}
+
+// The same tracks have other numbers when there are more. What was drawn of them stays until there is
+// something newer.
+function renumber(before) {
+  const keyOf = track => JSON.stringify([track.kind, track.path]);
+  const places = new Map(run.tracks.map((track, number) => [keyOf(track), number]));
+  const place = number => places.get(keyOf(before.tracks[number]));
+  for (const map of [tiles, whole, ranges]) {
+    const all = [...map];
+    map.clear();
+    for (const [number, one] of all) {
+      if (place(number) === undefined) continue;
+      if (map !== ranges) one.old = true;
+      map.set(place(number), one);
+    }
+  }
+  if (marks.selected) marks.selected.track = place(marks.selected.track);
+}
+
+// A newer reading of the recording. Who looks at its end goes on with it.
+async function grow() {
+  const before = run, answer = await source.run();
+  run = answer;
+  renumber(before);
+  present();
+  layout();
+  if (run.records === 0) return;
+  if (before.records === 0) return begin();
+  const all = view.from <= before.begin && view.to >= before.end, by = run.end - before.end;
+  if (all) showAll();
+  else if (view.to >= before.end) show(view.from + by, view.to + by);
+  else redraw();
+  source.stops().then(stops => jumps.set(stops)).catch(complain);
+  if (all && !marks.selected && !marks.range) tellAll();
+}
+
+async function follow() {
+  while (source.grows) {
+    await new Promise(done => setTimeout(done, 500));
+    try {
+      if ((await source.growth()).version !== source.version) await grow();
+    } catch (error) {
+      complain(error);
+    }
+  }
+}
+
+function complain(error) { get('status').textContent = error.message; }
+
+async function start() {
+  run = await source.run();
+  present();
   const state = new URLSearchParams(location.hash.slice(1));
   if (source.isPair) {
     document.body.classList.add('two');
@@ -453,11 +505,14 @@ async function start() {
   painter.resize();
   layout();
   listen();
-  if (run.records === 0) {
-    view = {from: 0, to: 1};
-    panel('Nothing to draw', [make('p', 'No record of this run has a time.')]);
-    return;
-  }
+  follow();
+  if (run.records > 0) return begin();
+  view = {from: 0, to: 1};
+  panel('Nothing to draw', [make('p', `No record of this run has a time${source.grows ? ' yet' : ''}.`)]);
+}
+
+// There is something to show.
+async function begin() {
   showAll();
   if (!source.isPair) source.stops().then(stops => jumps.set(stops)).catch(complain);
   showSummary(source, run);

@@ -5,12 +5,20 @@ import {decode, lowerBound} from './tiles.js';
 class ServerSource {
   constructor(number) { this.number = number; }
   async ask(question, parameters = {}) {
-    const response = await fetch(`api/${question}?${new URLSearchParams({run: this.number, ...parameters})}`);
+    const words = {run: this.number, ...parameters};
+    if (this.version) words.version = this.version;
+    const response = await fetch(`api/${question}?${new URLSearchParams(words)}`);
     const answer = await response.json();
-    if (answer.error) throw new Error(answer.error);
+    if (answer.error) throw Object.assign(new Error(answer.error), {grown: response.status === 409});
     return answer;
   }
-  run() { return this.ask('run'); }
+  async run() {
+    this.version = 0;
+    const answer = await this.ask('run');
+    this.version = answer.version;
+    return answer;
+  }
+  growth() { return this.ask('growth'); }
   async tiles(tracks, from, to, width) {
     return decode(await this.ask('tiles', {tracks: tracks.join(), from, to, width}), from, to, width);
   }
@@ -88,6 +96,7 @@ class Runs {
 
   async run() {
     const first = await this.sources[0].run();
+    this.sources.length = 1;
     for (let i = 1; i < first.runs; ++i) this.sources.push(new ServerSource(i));
     this.runs = [first, ...await Promise.all(this.sources.slice(1).map(source => source.run()))];
     this.shifts = this.runs.map(() => 0);
@@ -120,6 +129,11 @@ class Runs {
       losses: named('losses'), notes: named('notes'),
     };
   }
+
+  // Of a recording that is shown while it is made: which reading of it, and whether more will come.
+  get version() { return this.runs[0].version; }
+  get grows() { return this.runs[0].grows; }
+  growth() { return this.sources[0].growth(); }
 
   // The place of the run that a track is of.
   runOf(track) { return this.bases.findLastIndex(base => track >= base); }

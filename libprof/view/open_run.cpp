@@ -1,0 +1,121 @@
+#include "libprof/view/open_run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <utility>
+
+#include "libprof/base/error.hpp"
+
+namespace gpuprof::view {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds least_between_readings{1000};
+// Reading takes no more than this part of the time.
+constexpr int share_of_reading = 5;
+
+std::unique_lock<std::mutex> locked(const std::shared_ptr<std::mutex>& mutex) {
+  return mutex ? std::unique_lock(*mutex) : std::unique_lock<std::mutex>();
+}
+
+}  // namespace
+
+OpenRun::OpenRun(const std::string& path, Options options) {
+  const auto lock = locked(options.in_use);
+  auto file = std::make_unique<reading::ProfileFile>(path);
+  if (file->problem()) throw Error(*file->problem());
+  if (!options.show) options.show = [](std::string_view) {};
+  file->read([&](store::Database& database) { read(database, options); }, options.show);
+  title = std::filesystem::path(path).filename();
+  notes = file->notes();
+  grows_ = file->in_use() && file->unfinished() && !file->damaged();
+  if (file->damaged()) {
+    damaged_ = std::move(file);
+    find_details = [this](const Item& item) { return details(damaged_->database(), model, item); };
+    return;
+  }
+  find_details = [this, path, in_use = options.in_use](const Item& item) {
+    const auto held = locked(in_use);
+    std::vector<Detail> found;
+    reading::ProfileFile again(path);
+    again.read([&](store::Database& database) { found = details(database, model, item); });
+    return found;
+  };
+}
+
+void OpenRun::read(store::Database& database, const Options& options) {
+  if (options.interrupted) database.watch(options.interrupted);
+  const auto check = [&](std::string_view what) {
+    options.show(what);
+    database.check_watch();
+  };
+  model = read_model(database, check, options.names);
+  if (options.zero) model.zero = *options.zero;
+  stops = find_stops(database, model);
+}
+
+LiveRun::LiveRun(std::string path, OpenRun::Options options)
+    : path_(std::move(path)), options_(std::move(options)) {
+  options_.in_use = std::make_shared<std::mutex>();
+  shown_ = std::make_shared<const Shown>(path_, options_);
+  notes_ = shown_->run.notes;
+  options_.show = {};
+  options_.interrupted = [this, before = options_.interrupted] {
+    return stops_.load() || (before && before());
+  };
+  if (shown_->run.grows()) thread_ = std::thread([this] { follow(); });
+}
+
+LiveRun::~LiveRun() {
+  stops_.store(true);
+  if (thread_.joinable()) thread_.join();
+}
+
+std::shared_ptr<const LiveRun::Shown> LiveRun::shown() {
+  const std::lock_guard lock(mutex_);
+  return shown_;
+}
+
+// False: it is to stop.
+bool LiveRun::wait(milliseconds time) {
+  const auto until = Clock::now() + time;
+  while (!options_.interrupted() && Clock::now() < until) {
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  return !options_.interrupted();
+}
+
+void LiveRun::follow() {
+  auto pause = least_between_readings;
+  while (wait(pause)) {
+    const auto before = shown();
+    const auto began = Clock::now();
+    try {
+      auto options = options_;
+      options.names = before->run.model.names;
+      // A record that began earlier may come later.
+      if (before->run.model.records > 0) options.zero = before->run.model.zero;
+      auto read = std::make_shared<Shown>(path_, std::move(options));
+      read->version = before->version + 1;
+      const bool grows = read->run.grows();
+      const std::lock_guard lock(mutex_);
+      shown_ = std::move(read);
+      if (!grows) return;
+    } catch (const Error&) {
+      // What was read before stays. The next time may be better: its end is being written, say.
+    }
+    const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - began);
+    pause = std::max(least_between_readings, share_of_reading * took);
+  }
+}
+
+Response LiveRun::operator()(const Request& request) {
+  const auto current = shown();
+  return Answers({&current->run},
+                 {.version = current->version, .grows = current->run.grows()})(request);
+}
+
+}  // namespace gpuprof::view

@@ -1,0 +1,82 @@
+// A file as a run to be shown, and one that is being recorded as it grows.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "libprof/read/profile_file.hpp"
+#include "libprof/view/server.hpp"
+
+namespace gpuprof::view {
+
+// The file is let go of once it has been read: who writes to it cannot end while another has it
+// open. Details open it again, but what could be read of a damaged one is in a copy that lives as
+// long as this.
+class OpenRun : public Run {
+ public:
+  struct Options {
+    std::vector<Name> names{};             // of another run, which has them under the same numbers
+    std::optional<std::int64_t> zero{};    // what its times count from, in place of its own
+    std::shared_ptr<std::mutex> in_use{};  // held while the file is open; null: by nobody else
+    std::function<bool()> interrupted{};   // asked while it is read; may be empty
+    std::function<void(std::string_view)> show{};  // told what is read; may be empty
+  };
+  // Throws Error, and DatabaseError where it was interrupted.
+  OpenRun(const std::string& path, Options options);
+
+  // Somebody still writes to the file.
+  bool grows() const { return grows_; }
+
+ private:
+  void read(store::Database& database, const Options& options);
+
+  std::unique_ptr<reading::ProfileFile> damaged_;
+  bool grows_ = false;
+};
+
+// Reads a file that is being recorded anew from time to time, on a thread of its own, until the
+// recording is over.
+class LiveRun {
+ public:
+  // The first time on the calling thread; throws as OpenRun.
+  explicit LiveRun(std::string path, OpenRun::Options options);
+  ~LiveRun();
+  LiveRun(const LiveRun&) = delete;
+  LiveRun& operator=(const LiveRun&) = delete;
+
+  // Answers out of what was read last. One thread.
+  Response operator()(const Request& request);
+  // Of what was read first.
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  struct Shown {
+    Shown(const std::string& path, OpenRun::Options options) : run(path, std::move(options)) {}
+    OpenRun run;
+    std::int64_t version = 1;
+  };
+
+  void follow();
+  bool wait(std::chrono::milliseconds time);
+  std::shared_ptr<const Shown> shown();
+
+  const std::string path_;
+  OpenRun::Options options_;
+  std::vector<std::string> notes_;
+  std::atomic<bool> stops_{false};
+  std::mutex mutex_;
+  std::shared_ptr<const Shown> shown_;  // under mutex_
+  std::thread thread_;
+};
+
+}  // namespace gpuprof::view
