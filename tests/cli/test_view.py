@@ -101,7 +101,9 @@ class Growing:
         self.writer.execute("UPDATE RUN SET value = 0 WHERE key = 'finished'")
         self.writer.execute("DELETE FROM RUN WHERE key = 'zero_ns'")
         self.rows = self.writer.execute(f"SELECT * FROM {self.KERNELS} ORDER BY start").fetchall()
-        self.names = [column[1] for column in self.writer.execute(f"PRAGMA table_info({self.KERNELS})")]
+        self.names = [
+            column[1] for column in self.writer.execute(f"PRAGMA table_info({self.KERNELS})")
+        ]
         self.writer.execute(f"DELETE FROM {self.KERNELS}")
 
     def add(self, first, last, stream=None):

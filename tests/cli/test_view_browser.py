@@ -251,12 +251,20 @@ class InBrowser(test_view.Profiles):
         with serving(growing.path, "--live", "--no-browser") as server:
             page = self.watched(server.address)
             whole = "seen.view.from <= %(begin)s && seen.view.to >= %(end)s"
-            streams = "new Set(seen.items.filter(item => item.track >= 0).map(item => item.track)).size"
+            streams = (
+                "new Set(seen.items.filter(item => item.track >= 0).map(item => item.track)).size"
+            )
             seen, records = [], server.get("run")["records"]
-            for first, last, stream in ((0, half, None), (half, half + 1, 3), (half + 1, None, None)):
+            for first, last, stream in (
+                (0, half, None),
+                (half, half + 1, 3),
+                (half + 1, None, None),
+            ):
                 growing.add(first, last, stream)
                 records += len(growing.rows[first:last])
-                page.wait(f"document.getElementById('status').textContent.startsWith('{records} records')")
+                page.wait(
+                    f"document.getElementById('status').textContent.startsWith('{records} records')"
+                )
                 page.wait(whole % server.get("run"))
                 page.wait("rowsShown().rows.some(row => row.text.trim())")
                 seen.append(page.evaluate(streams))
@@ -264,7 +272,9 @@ class InBrowser(test_view.Profiles):
             run = server.get("run")
             page.evaluate(SHOW % json.dumps({"from": run["begin"], "to": run["begin"] + 5000}))
             growing.end()
-            page.wait("!document.getElementById('status').textContent.includes('still being written')")
+            page.wait(
+                "!document.getElementById('status').textContent.includes('still being written')"
+            )
             self.assertEqual(
                 page.evaluate("[seen.view.from, seen.view.to]"), [run["begin"], run["begin"] + 5000]
             )

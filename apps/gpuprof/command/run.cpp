@@ -21,6 +21,7 @@
 #include "apps/gpuprof/run/pm_sampling.hpp"
 #include "apps/gpuprof/run/recording.hpp"
 #include "apps/gpuprof/run/run_output.hpp"
+#include "apps/gpuprof/run/viewer.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/path.hpp"
 #include "libprof/base/temporary_folder.hpp"
@@ -118,6 +119,10 @@ class Recording {
   void finish();
   // Reports and the last line. Gives the exit code.
   int print();
+  // While the run is shown.
+  void wait_for_viewer() {
+    if (viewer_ && !ends_.hurried()) viewer_->wait(ends_);
+  }
 
  private:
   launch::Listener::Options listener_options(const record::TraceSelection& traced,
@@ -137,6 +142,7 @@ class Recording {
   const record::Say say_;
   const std::unique_ptr<MetricSession> metrics_;  // null: none
   const std::unique_ptr<PmSampling> sampling_;    // null: none
+  std::optional<Viewer> viewer_;                  // none: the run is not shown
   std::optional<ProgressLine> line_;              // while the recorder finishes
   record::Recorder recorder_;
   MetricNotices notices_;
@@ -175,6 +181,7 @@ Recording::Recording(const Options& options, launch::Target& target, launch::End
               .collector = collector_,
               .runtimes = selection_.runtimes,
               .store_command_lines = options.store_command_line} {
+  if (options.view) viewer_.emplace(output_, log_);
   if (options.quiet) return;
   common_.waits = [this](const auto& processes) { log_.say(waiting_for(processes)); };
 }
@@ -235,7 +242,10 @@ void Recording::announce() {
 
 bool Recording::record() {
   start();
-  if (run_->wait_for_a_process()) announce();
+  if (run_->wait_for_a_process()) {
+    announce();
+    if (viewer_) viewer_->start();
+  }
   wait_for_target(target_, options_, log_);
   // From here on a reader of reports who has seen enough must not end us.
   signal(SIGPIPE, SIG_IGN);
@@ -295,7 +305,9 @@ int record_run(const Options& options, launch::Target& target, launch::EndReques
   if (!recording.record()) return static_cast<int>(ExitCode::output_failed);
   recording.repeat();
   recording.finish();
-  return recording.print();
+  const int exit_code = recording.print();
+  recording.wait_for_viewer();
+  return exit_code;
 }
 
 }  // namespace

@@ -27,8 +27,12 @@ namespace {
 
 struct Arguments {
   std::string file, other, port;
-  bool no_browser = false, live = false;
+  bool no_browser = false, live = false, end_with_parent = false;
 };
+
+pid_t parent = 0;  // 0: who started us does not matter
+
+bool is_over() { return Progress::is_interrupted() || (parent != 0 && getppid() != parent); }
 
 std::uint16_t parse_port(const std::string& word) {
   if (word.empty()) return 0;
@@ -77,7 +81,7 @@ void answer(const Arguments& arguments, std::uint16_t port,
   print_address(listener);
   const pid_t browser =
       !arguments.no_browser && has_display() ? open_browser(listener.address()) : 0;
-  listener.serve(answers, &Progress::is_interrupted);
+  listener.serve(answers, &is_over);
   if (browser > 0) waitpid(browser, nullptr, WNOHANG);
 }
 
@@ -115,6 +119,7 @@ int serve(const Arguments& arguments) {
   if (arguments.live && !arguments.other.empty()) {
     throw Error("--live shows one run", "leave the other file out", ExitCode::bad_option);
   }
+  if (arguments.end_with_parent) parent = getppid();
   Progress progress;
   view::OpenRun::Options options{.interrupted = &Progress::is_interrupted,
                                  .show = [&](std::string_view what) { progress.show(what); }};
@@ -140,6 +145,9 @@ std::function<int()> declare(Grammar& grammar) {
   grammar.take({.name = "--live",
                 .to = &arguments->live,
                 .help = "Follow a recording: what comes is shown until it is over"});
+  grammar.take({.name = "--end-with-parent",
+                .to = &arguments->end_with_parent,
+                .help = "End when the process ends that started this"});
   grammar.take({.name = "--port",
                 .to = &arguments->port,
                 .help = "Port of 127.0.0.1; one that is free unless given",

@@ -93,6 +93,7 @@ struct Options {
   bool overwrite = false;
   std::string step;  // which NVTX ranges are steps; empty: those that are called so
   bool fail_if_empty = false;
+  bool view = false;        // in a browser, meanwhile and afterwards
   mode_t file_mode = 0600;  // of the files that are made
   bool indexes = true;
 

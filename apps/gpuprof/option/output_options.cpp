@@ -54,6 +54,13 @@ std::vector<Option> output_options() {
        .common = true,
        .not_with_import = true,
        .set = flag([](Options& o) { o.fail_if_empty = true; })},
+      {.name = "view",
+       .group = G::output,
+       .help = "Show the run in a browser while it is recorded, and afterwards until Ctrl-C\n"
+               "The address is printed to standard error: gpuprof view --live.",
+       .ours = true,
+       .not_with_import = true,
+       .set = flag([](Options& o) { o.view = true; })},
       {.name = "umask",
        .argument = "MODE",
        .group = G::output,
