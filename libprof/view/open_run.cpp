@@ -10,10 +10,9 @@
 namespace gpuprof::view {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using std::chrono::milliseconds;
+using SteadyClock = std::chrono::steady_clock;
 
-constexpr milliseconds least_between_readings{1000};
+constexpr std::chrono::milliseconds least_between_readings{1000};
 // Reading takes no more than this part of the time.
 constexpr int share_of_reading = 5;
 
@@ -80,10 +79,10 @@ std::shared_ptr<const LiveRun::Shown> LiveRun::shown() {
 }
 
 // False: it is to stop.
-bool LiveRun::wait(milliseconds time) {
-  const auto until = Clock::now() + time;
-  while (!options_.interrupted() && Clock::now() < until) {
-    std::this_thread::sleep_for(milliseconds(20));
+bool LiveRun::wait(std::chrono::milliseconds time) {
+  const auto until = SteadyClock::now() + time;
+  while (!options_.interrupted() && SteadyClock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   return !options_.interrupted();
 }
@@ -92,7 +91,7 @@ void LiveRun::follow() {
   auto pause = least_between_readings;
   while (wait(pause)) {
     const auto before = shown();
-    const auto began = Clock::now();
+    const auto began = SteadyClock::now();
     try {
       auto options = options_;
       options.names = before->run.model.names;
@@ -107,7 +106,8 @@ void LiveRun::follow() {
     } catch (const Error&) {
       // What was read before stays. The next time may be better: its end is being written, say.
     }
-    const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - began);
+    const auto took =
+        std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - began);
     pause = std::max(least_between_readings, share_of_reading * took);
   }
 }
