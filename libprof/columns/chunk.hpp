@@ -99,6 +99,13 @@ class Column {
   Buffer<char> bytes_;
 };
 
+// Of a column of whole numbers.
+inline std::int64_t whole(const Column& column, std::size_t row) {
+  if (column.type() == Type::int64) return column.int64s()[row];
+  if (column.type() == Type::boolean) return column.booleans()[row];
+  return column.int32s()[row];
+}
+
 // Some rows, in the order of their ids.
 class Chunk {
  public:

@@ -340,6 +340,36 @@ void Reader::read(const std::function<void(const Chunk&)>& visit) {
   }
 }
 
+struct Reader::Cursor::Parts {
+  explicit Parts(Reader& of)
+      : reader(of),
+        dealer(of.plan_, of.threads(), of.pages_at_a_time_),
+        worker(of, 0, [this](Chunk& chunk) {
+          chunks.push_back(std::move(chunk));
+          chunk = reader.make_chunk();
+        }) {}
+
+  Reader& reader;
+  Dealer dealer;
+  std::deque<Chunk> chunks;  // those behind the first were not asked for yet
+  Worker worker;
+};
+
+Reader::Cursor::Cursor(Reader& reader) : parts_(std::make_unique<Parts>(reader)) {}
+Reader::Cursor::~Cursor() = default;
+
+const Chunk* Reader::Cursor::next() {
+  auto& [reader, dealer, chunks, worker] = *parts_;
+  if (!chunks.empty()) chunks.pop_front();
+  while (chunks.empty()) {
+    const auto stretch = dealer.next(worker.database(), 0);
+    if (!stretch) return nullptr;
+    reader.snapshot_.database().check_watch();
+    worker.read(*stretch);
+  }
+  return &chunks.front();
+}
+
 void Reader::scan_by_threads(const std::function<void(std::size_t thread, const Chunk&)>& visit) {
   Dealer dealer(plan_, threads(), pages_at_a_time_);
   snapshot_.database().check_watch();

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -46,6 +47,23 @@ class Reader {
   // All rows in the order of their ids. `visit` is called by this thread, while others read ahead;
   // what it throws ends the reading. Rows of a table without ids come as SQLite gives them.
   void read(const std::function<void(const Chunk&)>& visit);
+
+  // The same, asked for: each chunk stays until the next call. On this thread alone, beside other
+  // cursors of the snapshot's readers.
+  class Cursor {
+   public:
+    explicit Cursor(Reader& reader);
+    ~Cursor();
+    Cursor(const Cursor&) = delete;
+    Cursor& operator=(const Cursor&) = delete;
+
+    // Null: that was all.
+    const Chunk* next();
+
+   private:
+    struct Parts;
+    std::unique_ptr<Parts> parts_;
+  };
 
   // The same rows in no order, visited by the threads that read them: each has an accumulator and a
   // copy of `visit` of its own.

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "libprof/columns/ordered_rows.hpp"
 #include "libprof/derive/gpu_work.hpp"
 #include "libprof/read/merge.hpp"
 #include "schema/traits.hpp"
@@ -16,7 +17,8 @@ namespace {
 // What is looked up for many rows.
 class Lookups {
  public:
-  Lookups(reading::Profile& profile, Texts& texts) : all_(texts), profile_(profile) {
+  Lookups(reading::Profile& profile, Texts& texts, std::size_t most_bytes)
+      : most_waiting(most_bytes), all_(texts), profile_(profile) {
     store::Database& database = profile.database();
     if (database.has_table("LAUNCH_RANGE") && database.has_table("NVTX_PATH")) {
       path_ = database.prepare(
@@ -65,7 +67,16 @@ class Lookups {
     metric_.reset();
   }
 
+  // Begin, end and correlation id of GPU work.
+  void add_launches(const columns::Chunk& chunk) {
+    const auto begin = chunk[0].int64s(), end = chunk[1].int64s();
+    for (std::size_t i = 0; i < chunk.rows(); ++i) {
+      if (begin[i] > 0 && end[i] >= begin[i]) launches.add(columns::whole(chunk[2], i));
+    }
+  }
+
   derive::CorrelationSet launches;
+  const std::size_t most_waiting;
 
  private:
   Texts& all_;
@@ -76,6 +87,10 @@ class Lookups {
   store::Statement metric_;
   std::unordered_map<std::int64_t, std::string_view> texts_;
 };
+
+std::string has_times(std::string_view end) {
+  return "start > 0 AND [" + std::string(end) + "] >= start";
+}
 
 class ActivitySource : public reading::Source {
  public:
@@ -94,54 +109,108 @@ class ActivitySource : public reading::Source {
   Activity row_;
 };
 
-std::string has_times(std::string_view end) {
-  return "start > 0 AND [" + std::string(end) + "] >= start";
-}
+// Of a table whose columns are whole numbers; the first two are the begin and the end.
+class TableSource : public ActivitySource {
+ public:
+  // `columns`: empty ones are not there. `look`: see OrderedRows.
+  TableSource(reading::Profile& profile, Lookups& lookups, std::string_view kind,
+              std::vector<std::string_view> columns, std::vector<std::string> looked_at = {},
+              const std::function<void(const columns::Chunk&)>& look = {})
+      : ActivitySource(profile, lookups, kind, has_times(columns[1])),
+        columns_(std::move(columns)) {
+    columns::Request request{.table = reading::table_name(kind), .columns = {}};
+    for (const std::string_view column : columns_) {
+      place_.push_back(request.columns.size());
+      if (!column.empty()) request.columns.emplace_back(column);
+    }
+    const auto wanted = profile.wanted_rows(kind);
+    if (!wanted) return;
+    request.filter = *wanted;
+    ordered_.emplace(profile.snapshot(), request, std::move(looked_at), look);
+    sorted_ = ordered_->bytes() > lookups.most_waiting;
+    if (sorted_) ordered_.reset();
+  }
 
-class GpuSource : public ActivitySource {
+  void advance() override {
+    if (sorted_) return Source::advance();
+    there_ = ordered_ && ordered_->next();
+    if (there_) start_ = (*ordered_)[0];
+  }
+
+ protected:
+  std::int64_t integer(std::size_t column) const {
+    if (columns_[column].empty()) return 0;
+    return sorted_ ? rows_.integer(static_cast<int>(column)) : (*ordered_)[place_[column]];
+  }
+  std::optional<std::int64_t> known(std::size_t column) const {
+    if (columns_[column].empty()) return std::nullopt;
+    const bool null =
+        sorted_ ? rows_.is_null(static_cast<int>(column)) : ordered_->is_null(place_[column]);
+    if (null) return std::nullopt;
+    return integer(column);
+  }
+  store::Statement open() override {
+    if (!sorted_) return {};
+    std::string sql = "SELECT ";
+    for (const std::string_view column : columns_) {
+      if (sql.size() > 7) sql += ", ";
+      const bool there = !column.empty() && profile_.has_column(kind(), column);
+      sql += there ? "[" + std::string(column) + "]" : "NULL";
+    }
+    return profile_.database().prepare(sql + " FROM " + reading::table_name(kind()) + " " +
+                                       where() + " ORDER BY 1, 2 DESC");
+  }
+
+ private:
+  const std::vector<std::string_view> columns_;
+  std::vector<std::size_t> place_;  // of a column in ordered_
+  std::optional<columns::OrderedRows> ordered_;
+  bool sorted_ = false;  // by SQLite
+};
+
+class GpuSource : public TableSource {
  public:
   GpuSource(reading::Profile& profile, Lookups& lookups, const schema::GpuKind& kind)
-      : ActivitySource(profile, lookups, kind.kind, has_times(kind.end)), work_(kind) {
+      : TableSource(profile, lookups, kind.kind, columns_of(kind),
+                    {"start", std::string(kind.end), "correlationId"},
+                    [&lookups](const columns::Chunk& chunk) { lookups.add_launches(chunk); }),
+        work_(kind) {
     row_.group = Activity::Group::gpu;
     row_.type = kind.type;
   }
   const Activity& read() override {
     row_.start = start();
-    row_.end = rows_.integer(1);
-    row_.device = rows_.integer(2);
-    row_.context = rows_.integer(3);
-    row_.stream = rows_.integer(4);
-    row_.correlation = rows_.integer(5);
-    row_.process = rows_.integer(6);
-    row_.name = name(rows_.integer(7));
+    row_.end = integer(1);
+    row_.device = integer(2);
+    row_.context = integer(3);
+    row_.stream = integer(4);
+    row_.correlation = integer(5);
+    row_.process = integer(6);
+    row_.name = name(integer(7));
     row_.path = row_.correlation ? lookups_.path(row_.correlation) : std::string_view();
     if (!work_.bytes.empty()) row_.bytes = known(8);
     if (work_.is_kernel()) {
-      row_.shape = {{rows_.integer(9), rows_.integer(10), rows_.integer(11)},
-                    {rows_.integer(12), rows_.integer(13), rows_.integer(14)},
+      row_.shape = {{integer(9), integer(10), integer(11)},
+                    {integer(12), integer(13), integer(14)},
                     known(15),
                     known(16),
                     known(17)};
-      lookups_.read_metrics(row_.correlation, rows_.integer(7), row_.metrics);
+      lookups_.read_metrics(row_.correlation, integer(7), row_.metrics);
     }
     return row_;
   }
 
- protected:
-  store::Statement open() override {
-    const auto or_nothing = [](std::string_view column) { return column.empty() ? "0" : column; };
-    return profile_.select(
-        kind(),
-        {"start", work_.end, "deviceId", "contextId", "streamId", "correlationId", "processId",
-         or_nothing(work_.named_by), or_nothing(work_.bytes), "gridX", "gridY", "gridZ", "blockX",
-         "blockY", "blockZ", "registersPerThread", "staticSharedMemory", "dynamicSharedMemory"},
-        where() + " ORDER BY start, [" + std::string(work_.end) + "] DESC");
-  }
-
  private:
-  std::optional<std::int64_t> known(int column) const {
-    if (rows_.is_null(column)) return std::nullopt;
-    return rows_.integer(column);
+  static std::vector<std::string_view> columns_of(const schema::GpuKind& kind) {
+    std::vector<std::string_view> columns{"start",     kind.end,      "deviceId",
+                                          "contextId", "streamId",    "correlationId",
+                                          "processId", kind.named_by, kind.bytes};
+    for (const std::string_view column :
+         {"gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", "registersPerThread",
+          "staticSharedMemory", "dynamicSharedMemory"}) {
+      columns.push_back(kind.is_kernel() ? column : "");
+    }
+    return columns;
   }
   std::string_view name(std::int64_t id) {
     const auto [place, is_new] = names_.try_emplace(id);
@@ -152,33 +221,27 @@ class GpuSource : public ActivitySource {
   std::unordered_map<std::int64_t, std::string_view> names_;
 };
 
-class CallSource : public ActivitySource {
+class CallSource : public TableSource {
  public:
   CallSource(reading::Profile& profile, Lookups& lookups, const schema::ApiKind& calls)
-      : ActivitySource(profile, lookups, calls.kind, has_times("end")),
+      : TableSource(profile, lookups, calls.kind,
+                    {"start", "end", "cbid", "correlationId", "processId", "threadId"}),
         domain_(reading::domain_of(calls)) {
     row_.group = Activity::Group::api;
     row_.type = calls.domain;
   }
   const Activity& read() override {
     row_.start = start();
-    row_.end = rows_.integer(1);
-    row_.correlation = rows_.integer(3);
-    row_.process = rows_.integer(4);
-    row_.thread = rows_.integer(5);
+    row_.end = integer(1);
+    row_.correlation = integer(3);
+    row_.process = integer(4);
+    row_.thread = integer(5);
     row_.launches = row_.correlation && lookups_.launches.contains(row_.correlation);
-    const std::int64_t cbid = rows_.integer(2);
+    const std::int64_t cbid = integer(2);
     const auto [place, is_new] = functions_.try_emplace(cbid);
     if (is_new) place->second = lookups_.keep(profile_.names().api(domain_, cbid));
     row_.name = place->second;
     return row_;
-  }
-
- protected:
-  store::Statement open() override {
-    return profile_.select(kind(),
-                           {"start", "end", "cbid", "correlationId", "processId", "threadId"},
-                           where() + " ORDER BY start, [end] DESC");
   }
 
  private:
@@ -186,21 +249,23 @@ class CallSource : public ActivitySource {
   std::unordered_map<std::int64_t, std::string_view> functions_;
 };
 
-class SynchronizationSource : public ActivitySource {
+class SynchronizationSource : public TableSource {
  public:
   SynchronizationSource(reading::Profile& profile, Lookups& lookups)
-      : ActivitySource(profile, lookups, "SYNCHRONIZATION", has_times("end")) {
+      : TableSource(
+            profile, lookups, "SYNCHRONIZATION",
+            {"start", "end", "type", "correlationId", "processId", "contextId", "streamId"}) {
     row_.group = Activity::Group::synchronization;
     row_.type = "synchronization";
   }
   const Activity& read() override {
     row_.start = start();
-    row_.end = rows_.integer(1);
-    row_.correlation = rows_.integer(3);
-    row_.process = rows_.integer(4);
-    row_.context = rows_.integer(5);
-    row_.stream = rows_.integer(6);
-    const std::int64_t type = rows_.integer(2);
+    row_.end = integer(1);
+    row_.correlation = integer(3);
+    row_.process = integer(4);
+    row_.context = integer(5);
+    row_.stream = integer(6);
+    const std::int64_t type = integer(2);
     // CUpti_ActivitySynchronizationType
     row_.name = type == 1   ? "Event Synchronize"
                 : type == 2 ? "Stream Wait Event"
@@ -208,13 +273,6 @@ class SynchronizationSource : public ActivitySource {
                 : type == 4 ? "Context Synchronize"
                             : "Synchronize";
     return row_;
-  }
-
- protected:
-  store::Statement open() override {
-    return profile_.select(
-        kind(), {"start", "end", "type", "correlationId", "processId", "contextId", "streamId"},
-        where() + " ORDER BY start, [end] DESC");
   }
 };
 
@@ -254,11 +312,12 @@ class RangeSource : public ActivitySource {
 
 Visited visit_activities(reading::Profile& profile, const reading::Window& window,
                          const std::vector<std::int64_t>& processes, Texts& texts,
-                         const std::function<void(const Activity&)>& visit) {
+                         const std::function<void(const Activity&)>& visit,
+                         std::size_t most_waiting) {
   Visited visited;
-  Lookups lookups(profile, texts);
-  reading::Merge<ActivitySource> merge;
+  Lookups lookups(profile, texts, most_waiting);
   store::Database& database = profile.database();
+  reading::Merge<ActivitySource> merge;
   const bool has_ranges = database.has_column("NVTX_RANGE", "stop");
   visited.markers_only = !has_ranges && profile.has_rows("MARKER");
   if (has_ranges) merge.add(std::make_unique<RangeSource>(profile, lookups, window));
@@ -274,10 +333,6 @@ Visited visit_activities(reading::Profile& profile, const reading::Window& windo
   for (const schema::GpuKind& kind : schema::gpu_kinds) {
     if (!profile.has_rows(kind.kind)) continue;
     merge.add(std::make_unique<GpuSource>(profile, lookups, kind));
-    auto rows =
-        profile.select(kind.kind, {"correlationId"},
-                       "WHERE " + has_times(kind.end) + " AND " + profile.filter(kind.kind));
-    while (rows.step()) lookups.launches.add(rows.integer(0));
     auto lost = profile.select(kind.kind, {"count(*)"}, "WHERE NOT (" + has_times(kind.end) + ")");
     if (lost.step()) visited.without_times += lost.integer(0);
   }

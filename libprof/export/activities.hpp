@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -65,9 +66,11 @@ struct Visited {
 
 // Calls visit(activity) in the order of starts, outer ones before inner ones. `processes`: of these
 // alone; empty: of all. `texts` outlives the activities. Memory: names, NVTX paths, a bit for each
-// correlation id.
+// correlation id, and rows of a table that come long before their turn: beyond `most_waiting` bytes
+// SQLite sorts it.
 Visited visit_activities(reading::Profile& profile, const reading::Window& window,
                          const std::vector<std::int64_t>& processes, Texts& texts,
-                         const std::function<void(const Activity&)>& visit);
+                         const std::function<void(const Activity&)>& visit,
+                         std::size_t most_waiting = std::size_t{256} << 20);
 
 }  // namespace gpuprof::exporting

@@ -123,12 +123,7 @@ class LateNames {
   std::uint32_t latest_ = 0;
 };
 
-// Of a column of whole numbers.
-inline std::int64_t whole(const columns::Column& column, std::size_t row) {
-  if (column.type() == columns::Type::int64) return column.int64s()[row];
-  if (column.type() == columns::Type::boolean) return column.booleans()[row];
-  return column.int32s()[row];
-}
+using columns::whole;
 
 // Tracks stay where they are until all have their rows.
 struct RowsJob {

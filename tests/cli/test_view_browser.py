@@ -278,7 +278,7 @@ class InBrowser(test_view.Profiles):
             self.assertEqual(
                 page.evaluate("[seen.view.from, seen.view.to]"), [run["begin"], run["begin"] + 5000]
             )
-            wrong = [text for text in page.wrong() if "409" not in text]
+            wrong = [each for each in page.wrong() if "409" not in str(each)]
             self.assertEqual(wrong, [])
             page.close()
 
