@@ -13,9 +13,10 @@ from fake_run import GPUPROF, PATIENCE, FakeTest
 
 
 class View(FakeTest):
-    def begin(self):
+    def begin(self, *output):
         self.over = self.folder / "over"
-        self.gpuprof = self.start("steady", 600, 1, self.over, options=("--view",), DISPLAY="",
+        self.gpuprof = self.start("steady", 600, 1, self.over, options=("--view", *output),
+                                  output=not output, NAME="training", DISPLAY="",
                                   WAYLAND_DISPLAY="")  # fmt: skip
         for line in self.gpuprof.stderr:
             if line.startswith(b"http://127.0.0.1:"):
@@ -80,6 +81,12 @@ class View(FakeTest):
         while self.goes_on(viewer):
             self.assertLess(time.monotonic(), until)
             time.sleep(0.05)
+        self.over.touch()
+
+    def test_a_name_with_placeholders(self):
+        place = self.begin("-o", "%q{NAME}-100%%.sqlite")
+        run = self.shown(place, lambda run: run["records"] > 0)
+        self.assertEqual(run["title"], "training-100%.sqlite")
         self.over.touch()
 
     def test_several_files_are_not_shown(self):

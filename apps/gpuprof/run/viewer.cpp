@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "libprof/base/error.hpp"
+#include "libprof/launch/file_name.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -18,12 +19,11 @@ constexpr std::chrono::seconds patience{5};  // for the file
 
 }  // namespace
 
-Viewer::Viewer(const std::string& output, Log& log) : path_(output), log_(log) {
-  for (std::size_t at = path_.find('%'); at != path_.npos; at = path_.find('%', at + 2)) {
-    if (path_.substr(at, 2) == "%p") {
-      throw Error("--view shows one file, and %p makes one for each process", "leave %p out",
-                  ExitCode::bad_option);
-    }
+Viewer::Viewer(const std::string& output, Log& log)
+    : path_(launch::expand_name(output, getpid())), log_(log) {
+  if (launch::names_process(output)) {
+    throw Error("--view shows one file, and %p makes one for each process", "leave %p out",
+                ExitCode::bad_option);
   }
   struct stat facts {};
   if (stat(path_.c_str(), &facts) != 0) return;

@@ -15,8 +15,8 @@ namespace gpuprof::app {
 // `gpuprof view --live` as a process of its own. Main thread.
 class Viewer {
  public:
-  // Before there is a file of the run at `output`. Throws gpuprof::Error where there will be
-  // several.
+  // Before there is a file of the run at `output`, a name with placeholders. Throws gpuprof::Error
+  // where there will be several files.
   Viewer(const std::string& output, Log& log);
 
   // A process is recorded: waits until there is the file, a few seconds at most.
