@@ -123,7 +123,9 @@ class More(ScriptTest):
                 print(json.dumps([len(t.run.memory.readings()), "allocates" in names]))
             """
         )
-        for i, line in enumerate(out.splitlines()):
+        lines = out.splitlines()
+        self.assertEqual(len(lines), 3)
+        for i, line in enumerate(lines):
             readings, named = json.loads(line)
             self.assertGreater(readings, 0)
             self.assertEqual(named, i > 0)

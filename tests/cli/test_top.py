@@ -9,9 +9,10 @@ import subprocess
 import tempfile
 import unittest
 
+from growing import KERNELS, Growing
+
 GPUPROF = os.environ.get("GPUPROF", "")
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
-KERNELS = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"
 
 
 @unittest.skipUnless(GPUPROF, "GPUPROF is not set")
@@ -49,10 +50,8 @@ class Top(unittest.TestCase):
 
     def test_growing_run(self):
         growing = self.folder / "growing.db"
-        shutil.copy(self.profile, growing)
-        writer = sqlite3.connect(growing, isolation_level=None)
-        writer.execute("PRAGMA journal_mode = WAL")
-        writer.execute("UPDATE RUN SET value = 0 WHERE key = 'finished'")
+        file = Growing(self.profile, growing)
+        writer = file.writer
         [columns] = writer.execute(
             f"SELECT group_concat('[' || name || ']') FROM pragma_table_info('{KERNELS}') WHERE name <> '_id_'"
         ).fetchone()
@@ -66,7 +65,7 @@ class Top(unittest.TestCase):
                     line = top.stdout.readline()
                 self.assertTrue(line, f"ended before {factor}")
                 writer.execute(f"INSERT INTO {KERNELS}({columns}) SELECT {columns} FROM {KERNELS}")
-            writer.execute("UPDATE RUN SET value = 1 WHERE key = 'finished'")
+            file.finish()
             rest, errors = top.communicate(timeout=300)
             self.assertEqual((top.returncode, errors), (0, ""))
             lines = rest.splitlines()
@@ -85,10 +84,7 @@ class Top(unittest.TestCase):
 
     def test_ends(self):
         growing = self.folder / "ends.db"
-        shutil.copy(self.profile, growing)
-        writer = sqlite3.connect(growing, isolation_level=None)
-        writer.execute("PRAGMA journal_mode = WAL")
-        writer.execute("UPDATE RUN SET value = 0 WHERE key = 'finished'")
+        writer = Growing(self.profile, growing).writer
         self.assertEqual(
             self.run_top(growing, "--times", 2, "--every", 0.05).stdout.count(": recording"), 2
         )

@@ -16,6 +16,8 @@ import time
 import unittest
 import urllib.parse
 
+from growing import Growing
+
 GPUPROF = os.environ.get("GPUPROF", "")
 BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD", "build"))
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
@@ -86,39 +88,6 @@ def serving(profile, *options, **more):
             server.connection.close()
             server.process.kill()
             server.process.communicate()
-
-
-class Growing:
-    """A file that is being written: a copy of a profile, without GPU work at first."""
-
-    KERNELS = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"
-
-    def __init__(self, profile, path):
-        shutil.copy(profile, path)
-        self.path = path
-        self.writer = sqlite3.connect(path, isolation_level=None)
-        self.writer.execute("PRAGMA journal_mode = WAL")
-        self.writer.execute("UPDATE RUN SET value = 0 WHERE key = 'finished'")
-        self.writer.execute("DELETE FROM RUN WHERE key = 'zero_ns'")
-        self.rows = self.writer.execute(f"SELECT * FROM {self.KERNELS} ORDER BY start").fetchall()
-        self.names = [
-            column[1] for column in self.writer.execute(f"PRAGMA table_info({self.KERNELS})")
-        ]
-        self.writer.execute(f"DELETE FROM {self.KERNELS}")
-
-    def add(self, first, last, stream=None):
-        """Kernels from the first place to the last, in the order of their begins."""
-        for row in self.rows[first:last]:
-            row = list(row)
-            if stream is not None:
-                row[self.names.index("streamId")] = stream
-            self.writer.execute(
-                f"INSERT INTO {self.KERNELS} VALUES ({','.join('?' * len(row))})", row
-            )
-
-    def end(self):
-        self.writer.execute("UPDATE RUN SET value = 1 WHERE key = 'finished'")
-        self.writer.close()
 
 
 def decode(row):
@@ -426,6 +395,7 @@ class View(Profiles):
     def test_live(self):
         """What comes is shown, with times that count from where they did; the last word is the file's."""
         growing = Growing(self.profiles["streams_graph"], self.folder / "live.db")
+        growing.hold_kernels()
         half = len(growing.rows) // 2
         growing.add(half, half + 2)
 

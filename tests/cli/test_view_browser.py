@@ -19,6 +19,7 @@ import urllib.parse
 
 import browser
 import test_view
+from growing import Growing
 from test_view import GPUPROF, SOURCE, serving, touched
 
 # Of what the page draws, for tests: each picture (`seen`), and the pixels of rows as they stand on the
@@ -244,7 +245,8 @@ class InBrowser(test_view.Profiles):
 
     def test_a_recording_is_followed(self):
         """What is drawn grows, from nothing on; who looks at a part keeps it."""
-        growing = test_view.Growing(self.profiles["two_processes"], self.folder / "live.db")
+        growing = Growing(self.profiles["two_processes"], self.folder / "live.db")
+        growing.hold_kernels()
         growing.writer.execute("DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME")
         growing.writer.execute("DELETE FROM CUPTI_ACTIVITY_KIND_DRIVER")
         half = len(growing.rows) // 2

@@ -39,7 +39,7 @@ class Beside:
 
         def go():
             a = torch.ones(1 << 18, device="cuda")
-            with torch.cuda.stream(torch.cuda.Stream()) as _:
+            with torch.cuda.stream(torch.cuda.Stream()):
                 while not self.ends.is_set():
                     torch.sin(a)
                     begun.set()

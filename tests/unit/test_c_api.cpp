@@ -9,7 +9,7 @@
 #include "libprof/base/temporary_folder.hpp"
 #include "libprof/base/utf8.hpp"
 #include "libprof/c_api/gpuprof.h"
-#include "libprof/record/recorder.hpp"
+#include "tests/unit/replay.hpp"
 
 using namespace gpuprof;
 using store::Database;
@@ -78,13 +78,7 @@ std::string drained(ArrowArrayStream& stream) {
 class Fixture {
  public:
   Fixture() : path_(folder_ / "run.sqlite") {
-    const std::string capture = GPUPROF_SOURCE_DIR "/tests/captures/vector_add.gpcap";
-    wire::CaptureReader reader(capture);
-    record::Recorder recorder(
-        {.output = path_, .files = {}, .loader = {.live = false}, .capture = {}});
-    wire::Frame frame;
-    while (reader.next(frame)) recorder.take(std::move(frame));
-    recorder.finish();
+    replay(GPUPROF_SOURCE_DIR "/tests/captures/vector_add.gpcap", path_);
   }
   ~Fixture() { gpuprof_close(run_); }
 

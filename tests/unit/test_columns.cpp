@@ -17,7 +17,7 @@
 #include "libprof/base/error.hpp"
 #include "libprof/base/temporary_folder.hpp"
 #include "libprof/columns/reader.hpp"
-#include "libprof/record/recorder.hpp"
+#include "tests/unit/replay.hpp"
 
 using namespace gpuprof;
 using columns::Chunk;
@@ -188,15 +188,6 @@ std::size_t compare(const std::string& path) {
     CHECK(from_file > 5);
   }
   return rows;
-}
-
-void replay(const std::string& capture, const std::string& path) {
-  wire::CaptureReader reader(capture);
-  record::Recorder recorder(
-      {.output = path, .files = {}, .loader = {.live = false}, .capture = {}});
-  wire::Frame frame;
-  while (reader.next(frame)) recorder.take(std::move(frame));
-  recorder.finish();
 }
 
 }  // namespace

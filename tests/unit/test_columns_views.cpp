@@ -9,8 +9,8 @@
 
 #include "libprof/base/temporary_folder.hpp"
 #include "libprof/columns/view_reader.hpp"
-#include "libprof/record/recorder.hpp"
 #include "libprof/store/database_schema.hpp"
+#include "tests/unit/replay.hpp"
 
 using namespace gpuprof;
 using columns::OnlySqlite;
@@ -21,15 +21,6 @@ using columns::ViewValue;
 using store::Database;
 
 namespace {
-
-void replay(const std::string& capture, const std::string& path) {
-  wire::CaptureReader reader(capture);
-  record::Recorder recorder(
-      {.output = path, .files = {}, .loader = {.live = false}, .capture = {}});
-  wire::Frame frame;
-  while (reader.next(frame)) recorder.take(std::move(frame));
-  recorder.finish();
-}
 
 ViewValue value_at(const ViewColumn& column, std::size_t row) {
   switch (column.form) {

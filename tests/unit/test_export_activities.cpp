@@ -6,7 +6,7 @@
 
 #include "libprof/base/temporary_folder.hpp"
 #include "libprof/export/activities.hpp"
-#include "libprof/record/recorder.hpp"
+#include "tests/unit/replay.hpp"
 
 using namespace gpuprof;
 using exporting::Activity;
@@ -36,15 +36,6 @@ std::string text_of(const Activity& activity) {
     add(known.value_or(-1));
   }
   return text;
-}
-
-void replay(const std::string& capture, const std::string& path) {
-  wire::CaptureReader reader(capture);
-  record::Recorder recorder(
-      {.output = path, .files = {}, .loader = {.live = false}, .capture = {}});
-  wire::Frame frame;
-  while (reader.next(frame)) recorder.take(std::move(frame));
-  recorder.finish();
 }
 
 std::vector<std::string> visited(const std::string& path, const reading::Filter& filter,
