@@ -103,7 +103,7 @@ bool Collector::set_up(const char* socket_path) {
   if (memory_) memory_->begin(contexts_.all(), config_.integer("stacks", 0) != 0);
   if (const auto metrics = metrics_.use()) metrics->begin(contexts_.all());
   tracing_.begin();
-  // Behind that: CUPTI 13.0 records no kernels of a context whose samples are taken already.
+  // Behind that: CUPTI 13.5 records no kernels of a context whose samples are taken already.
   if (by_context) by_context->begin(contexts_.all());
   if (contexts_.any_seen()) buffers_.keep_device_names();
   if (tracing_.wants(schema::ExternalCorrelation::info.id)) receive_external_correlation();

@@ -3,7 +3,7 @@
 // as it is, in frames of its own (wire/pc_samples.hpp).
 //
 // What is switched on while kernels are launched does not work and cannot be switched off again
-// (13.0, H200): launches wait meanwhile.
+// (13.5, H200): launches wait meanwhile.
 //
 // Contexts and modules are heard of in CUPTI's callbacks, on the target's threads; the own thread
 // reads. Calls of CUPTI's are made one at a time. CUPTI may hold locks of its own around a callback

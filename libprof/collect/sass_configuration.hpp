@@ -1,4 +1,4 @@
-// What CUPTI was told to count of each device. It takes that once in a process (13.0 says
+// What CUPTI was told to count of each device. It takes that once in a process (13.5 says
 // OUT_OF_MEMORY the second time), and wants it taken back before the last context ends in which it
 // counted: else the process crashes there (both on an H200). So it stays from trace to trace. Any
 // thread.

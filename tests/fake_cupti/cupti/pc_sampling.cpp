@@ -58,7 +58,7 @@ struct Sampler {
   std::uint32_t device = 0;
   bool enabled = false;
   bool configured = false;
-  bool stuck = false;  // a kernel was launched between the two, as on an H200 with CUPTI 13.0
+  bool stuck = false;  // a kernel was launched between the two, as on an H200 with CUPTI 13.5
   bool serialized = false;
   std::uint32_t period = 12;
   std::vector<std::uint32_t> wanted;  // reasons; empty: all

@@ -248,7 +248,7 @@ CUptiResult cuptiSassMetricsUnsetConfig(CUpti_SassMetricsUnsetConfig_Params* par
   }
   const auto found = state().configs.find(params->deviceIndex);
   if (found == state().configs.end() || found->second.empty()) return CUPTI_ERROR_INVALID_OPERATION;
-  found->second.clear();  // it takes no other, as 13.0 on an H200
+  found->second.clear();  // it takes no other, as 13.5 on an H200
   return CUPTI_SUCCESS;
 }
 
