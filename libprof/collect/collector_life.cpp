@@ -83,7 +83,7 @@ bool Collector::set_up(const char* socket_path) {
   const bool modules = tracing_.wants(schema::Module::info.id);
   if (traces_itself_ && modules) keeps_modules_.store(true);
   subscription_.want({.modules = modules || memory_ || keeps_modules_,
-                      .module_ends = by_context_.there() || keeps_modules_,
+                      .module_ends = by_context || keeps_modules_,
                       .graph_launches = tracing_.serial() || measures || by_context,
                       .captures = measures || by_launch,
                       .nvtx_ranges = measures && metrics_.use()->wants_nvtx(),

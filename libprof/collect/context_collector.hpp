@@ -3,6 +3,7 @@
 
 #include <cupti.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -117,6 +118,12 @@ class CollectorOf : public ContextCollector {
   Context* find(CUcontext handle) const {
     const std::lock_guard lock(contexts_mutex_);
     return known(handle);
+  }
+
+  // Any thread.
+  bool has(const Context* context) const {
+    const std::lock_guard lock(contexts_mutex_);
+    return std::ranges::any_of(contexts_, [&](const auto& each) { return each.get() == context; });
   }
 
   static constexpr std::chrono::milliseconds patience{1000};

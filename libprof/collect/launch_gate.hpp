@@ -15,14 +15,13 @@ class LaunchGate {
   // A launch begins, on its thread. False: it goes on all the same, and is not to be told of when
   // it returns.
   bool enter() {
+    if (try_enter()) return true;
     const auto until = Clock::now() + patience;
-    while (true) {
-      inside_.fetch_add(1);
-      if (!closed_.load()) return true;
-      leave();
-      if (Clock::now() >= until) return false;
+    while (Clock::now() < until) {
       std::this_thread::sleep_for(pause);
+      if (try_enter()) return true;
     }
+    return false;
   }
   void leave() { inside_.fetch_sub(1); }
   bool any_inside() const { return inside_.load() > 0; }
@@ -50,6 +49,13 @@ class LaunchGate {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::microseconds pause{50};
+
+  bool try_enter() {
+    inside_.fetch_add(1);
+    if (!closed_.load()) return true;
+    leave();
+    return false;
+  }
 
   std::atomic<bool> closed_{false};
   std::atomic<int> inside_{0};

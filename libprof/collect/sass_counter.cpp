@@ -275,8 +275,7 @@ void SassCounter::launch_ends(const CUpti_CallbackData& call) {
   const std::uint64_t held = *call.correlationData;
   if (held == 0) return;
   auto* const context = reinterpret_cast<Context*>(held & ~std::uint64_t{1});
-  const auto mine = all();
-  if (std::ranges::find(mine, context) == mine.end()) return;  // it began in an earlier trace
+  if (!has(context)) return;  // it began in an earlier trace
   chosen_->ends(*context->launches, held & 1 ? Hold::alone : Hold::shared, [&](bool sound) {
     const std::unique_lock lock(calls_, patience);
     if (!lock) return refuse(*context, "CUPTI was busy with another context");

@@ -9,8 +9,6 @@ namespace {
 
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
-bool has_times(std::int64_t begin, std::int64_t end) { return begin > 0 && end >= begin; }
-
 }  // namespace
 
 OrderedRows::OrderedRows(store::Snapshot& snapshot, Request request,
@@ -95,10 +93,8 @@ bool OrderedRows::read_more() {
 void OrderedRows::add(const Chunk& chunk) {
   for (std::size_t i = 0; i < chunk.rows(); ++i) {
     const std::int64_t begin = whole(chunk[0], i), end = whole(chunk[1], i);
-    if (has_times(begin, end))
-      keys_.push_back({begin, end, nulls_.size()});
-    else
-      continue;
+    if (!has_times(begin, end)) continue;
+    keys_.push_back({begin, end, nulls_.size()});
     std::uint64_t nulls = 0;
     for (std::size_t column = 0; column < width_; ++column) {
       values_.push_back(whole(chunk[column], i));

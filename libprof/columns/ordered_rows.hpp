@@ -28,6 +28,8 @@ class OrderedRows {
   // What it will take, for rows that are read and not complete. More is better sorted elsewhere.
   std::size_t bytes() const { return most_waiting_ * (width_ + 4) * sizeof(std::int64_t) * 5 / 2; }
 
+  static bool has_times(std::int64_t begin, std::int64_t end) { return begin > 0 && end >= begin; }
+
   // To the first row, or the next. False: there is none.
   bool next();
   // Of the row that it is at. NULL: 0.
@@ -64,7 +66,7 @@ class OrderedRows {
   std::vector<std::uint64_t> nulls_;  // a bit for each column
   std::vector<std::int64_t> kept_values_;
   std::vector<std::uint64_t> kept_nulls_;
-  std::vector<Key> keys_;  // in order up to sorted_
+  std::vector<Key> keys_;  // in order
   std::size_t at_ = 0;
   std::size_t complete_ = 0;  // before which no other row comes
   bool begun_ = false;

@@ -71,7 +71,9 @@ class Lookups {
   void add_launches(const columns::Chunk& chunk) {
     const auto begin = chunk[0].int64s(), end = chunk[1].int64s();
     for (std::size_t i = 0; i < chunk.rows(); ++i) {
-      if (begin[i] > 0 && end[i] >= begin[i]) launches.add(columns::whole(chunk[2], i));
+      if (columns::OrderedRows::has_times(begin[i], end[i])) {
+        launches.add(columns::whole(chunk[2], i));
+      }
     }
   }
 

@@ -74,8 +74,8 @@ std::string dumped(const json& document) {
 }  // namespace
 
 std::string run_answer(const Model& model, std::string_view title,
-                       std::span<const std::string> notes, std::size_t runs,
-                       std::size_t most_tracks, Growth growth) {
+                       std::span<const std::string> notes, std::size_t runs, Growth growth,
+                       std::size_t most_tracks) {
   constexpr std::size_t longest = 200;  // of a part of a path
   json tracks = json::array(), losses = json::array();
   for (const std::string& loss : model.losses) losses.push_back(shortened(loss, 4 * longest));

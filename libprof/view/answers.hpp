@@ -22,8 +22,8 @@ std::string growth_answer(Growth growth);
 // The run's tracks (the first so many), its window, what is lost. `notes`: what the reader of the
 // file should know. `runs`: how many are shown.
 std::string run_answer(const Model& model, std::string_view title,
-                       std::span<const std::string> notes, std::size_t runs = 1,
-                       std::size_t most_tracks = 4096, Growth growth = {});
+                       std::span<const std::string> notes, std::size_t runs = 1, Growth growth = {},
+                       std::size_t most_tracks = 4096);
 // Tiles of these tracks: [track, rows, points] of each. A row has the place of its first record;
 // the pieces follow, each with the records behind those of the one before: pixels since the end of
 // that one and 1, its pixels, how many records; or, right behind it and one pixel wide, the

@@ -90,7 +90,7 @@ std::string data_of(const Model& model, const RunSummary& summary) {
   std::string text = "{\"from\":" + std::to_string(saturating_subtract(model.begin, model.zero));
   text += ",\"to\":" + std::to_string(saturating_subtract(end, model.zero));
   text += ",\"width\":" + std::to_string(drawn.width);
-  text += ",\"run\":" + run_answer(model, summary.title, summary.notes, 1, most_tracks_shown);
+  text += ",\"run\":" + run_answer(model, summary.title, summary.notes, 1, {}, most_tracks_shown);
   text += ",\"statistics\":" + statistics_answer(model, model.begin, end, most_top_names);
   const auto replace = json::error_handler_t::replace;
   text += ",\"facts\":" + facts.dump(-1, ' ', false, replace);

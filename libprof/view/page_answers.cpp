@@ -13,7 +13,6 @@ namespace {
 constexpr std::size_t most_numbers = 1024;  // of a list in a request
 constexpr std::int64_t widest = 8192;       // pixels
 constexpr std::size_t most_names = 200;     // of a kind, in statistics
-constexpr std::size_t most_tracks = 4096;
 
 Response bad(std::string_view why) { return {.status = 400, .body = error_answer(why)}; }
 
@@ -71,7 +70,7 @@ Response Answers::api(const Request& request) const {
   const Run& run = *runs_[static_cast<std::size_t>(*asked_run)];
   const Model& model = run.model;
   if (what == "run") {
-    return {.body = run_answer(model, run.title, run.notes, runs_.size(), most_tracks, growth_)};
+    return {.body = run_answer(model, run.title, run.notes, runs_.size(), growth_)};
   }
   if (what == "stops") return {.body = stops_answer(model, run.stops)};
   if (what == "details") return details(run, request);

@@ -30,9 +30,7 @@ struct Arguments {
   bool no_browser = false, live = false, end_with_parent = false;
 };
 
-pid_t parent = 0;  // 0: who started us does not matter
-
-bool is_over() { return Progress::is_interrupted() || (parent != 0 && getppid() != parent); }
+using IsOver = std::function<bool()>;
 
 std::uint16_t parse_port(const std::string& word) {
   if (word.empty()) return 0;
@@ -75,13 +73,13 @@ void print_notes(const std::vector<std::string>& notes) {
   }
 }
 
-void answer(const Arguments& arguments, std::uint16_t port,
+void answer(const Arguments& arguments, std::uint16_t port, const IsOver& is_over,
             const std::function<view::Response(const view::Request&)>& answers) {
   view::Listener listener(port);
   print_address(listener);
   const pid_t browser =
       !arguments.no_browser && has_display() ? open_browser(listener.address()) : 0;
-  listener.serve(answers, &is_over);
+  listener.serve(answers, is_over);
   if (browser > 0) waitpid(browser, nullptr, WNOHANG);
 }
 
@@ -103,15 +101,16 @@ void show_files(const Arguments& arguments, std::uint16_t port, Progress& progre
     print_notes(run.notes);
     shown.push_back(&run);
   }
-  answer(arguments, port, view::Answers(std::move(shown)));
+  answer(arguments, port, options.interrupted, view::Answers(std::move(shown)));
 }
 
 void show_live(const Arguments& arguments, std::uint16_t port, Progress& progress,
                view::OpenRun::Options options) {
-  view::LiveRun run(arguments.file, std::move(options));
+  view::LiveRun run(arguments.file, options);
   progress.clear();
   print_notes(run.notes());
-  answer(arguments, port, [&](const view::Request& request) { return run(request); });
+  answer(arguments, port, options.interrupted,
+         [&](const view::Request& request) { return run(request); });
 }
 
 int serve(const Arguments& arguments) {
@@ -119,9 +118,12 @@ int serve(const Arguments& arguments) {
   if (arguments.live && !arguments.other.empty()) {
     throw Error("--live shows one run", "leave the other file out", ExitCode::bad_option);
   }
-  if (arguments.end_with_parent) parent = getppid();
+  const pid_t parent = arguments.end_with_parent ? getppid() : 0;
+  const IsOver is_over = [parent] {
+    return Progress::is_interrupted() || (parent != 0 && getppid() != parent);
+  };
   Progress progress;
-  view::OpenRun::Options options{.interrupted = &Progress::is_interrupted,
+  view::OpenRun::Options options{.interrupted = is_over,
                                  .show = [&](std::string_view what) { progress.show(what); }};
   try {
     (arguments.live ? show_live : show_files)(arguments, port, progress, std::move(options));

@@ -4,17 +4,16 @@ import {decode, lowerBound} from './tiles.js';
 
 class ServerSource {
   constructor(number) { this.number = number; }
-  async ask(question, parameters = {}) {
+  async ask(question, parameters = {}, version = this.version) {
     const words = {run: this.number, ...parameters};
-    if (this.version) words.version = this.version;
+    if (version) words.version = version;
     const response = await fetch(`api/${question}?${new URLSearchParams(words)}`);
     const answer = await response.json();
     if (answer.error) throw Object.assign(new Error(answer.error), {grown: response.status === 409});
     return answer;
   }
   async run() {
-    this.version = 0;
-    const answer = await this.ask('run');
+    const answer = await this.ask('run', {}, 0);
     this.version = answer.version;
     return answer;
   }
