@@ -7,6 +7,7 @@
 
 #include "schema/column.hpp"
 #include "schema/sampled.hpp"
+#include "schema/timeline.hpp"
 
 namespace gpuprof::schema::tables {
 
@@ -332,9 +333,10 @@ inline constexpr Table pm_kernel{
     .origin = Origin::computed,
     .row_doc = row_id_doc};
 
-inline constexpr std::array derived{&nvtx_path,      &launch_range, &range_time, &device_time,
-                                    &stream_time,    &gpu_gap,      &copy_time,  &launch_shape,
-                                    &kernel_time,    &api_time,     &memory_use, &process_memory,
-                                    &memory_maximum, &memory_owner, &step,       &pm_kernel};
+inline constexpr std::array derived{
+    &nvtx_path,  &launch_range,   &range_time,     &device_time,  &stream_time,
+    &gpu_gap,    &copy_time,      &launch_shape,   &kernel_time,  &api_time,
+    &memory_use, &process_memory, &memory_maximum, &memory_owner, &step,
+    &pm_kernel,  &timeline_table, &timeline_name,  &timeline_row, &timeline_block};
 
 }  // namespace gpuprof::schema::tables

@@ -17,6 +17,7 @@
 #include "schema/run.hpp"
 #include "schema/sampled.hpp"
 #include "schema/sass_metrics.hpp"
+#include "schema/timeline.hpp"
 #include "schema/words.hpp"
 
 namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
@@ -53,6 +54,10 @@ inline constexpr std::array own_tables{
     &tables::memory_maximum,
     &tables::memory_owner,
     &tables::step,
+    &tables::timeline_table,
+    &tables::timeline_name,
+    &tables::timeline_row,
+    &tables::timeline_block,
     &tables::metric,
     &tables::metric_group,
     &MetricRange::table,

@@ -288,6 +288,15 @@ std::string compute(store::Database& database, const Options& options) {
   }
   tell("making indexes");
   store::create_indexes(database, options.indexes);
+  if (problem.empty()) {
+    tell("storing the timeline");
+    try {
+      tracks::store_timeline(database, options.timeline, check);
+    } catch (const store::DatabaseError& error) {
+      // Without it nothing is missing: viewers read the records.
+      if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
+    }
+  }
   return problem;
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "libprof/store/sqlite.hpp"
+#include "libprof/tracks/store_timeline.hpp"
 #include "schema/legacy.hpp"
 
 namespace gpuprof::derive {
@@ -22,6 +23,8 @@ struct Options {
   std::function<bool()> stop = {};
   // Told what is being done, and told again while it lasts. May be empty.
   std::function<void(std::string_view)> progress = {};
+  // Whether it gets a timeline for viewers.
+  tracks::StoredTimeline timeline = tracks::StoredTimeline::automatic;
   // Computes more, when the tables are filled and no transaction is open. It calls `check` now and
   // then, which may throw. May be empty.
   std::function<void(store::Database&, const std::function<void()>& check)> more = {};

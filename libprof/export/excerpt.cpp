@@ -375,6 +375,7 @@ class Copier {
     const std::string problem = derive::compute(out_, {.indexes = indexes_,
                                                        .stop = stop,
                                                        .progress = progress_,
+                                                       .timeline = options_.timeline,
                                                        .more = memory::write_process_memory});
     if (!problem.empty()) throw Error(problem);
   }

@@ -16,6 +16,7 @@
 
 #include "libprof/read/window.hpp"
 #include "libprof/store/sqlite.hpp"
+#include "libprof/tracks/store_timeline.hpp"
 
 namespace gpuprof::exporting {
 
@@ -31,6 +32,8 @@ struct ExcerptOptions {
   std::optional<std::set<std::string>> keep;
   // What a run computes at its end is computed, where the file has a place for it.
   bool finish = false;
+  // Whether the new file gets a timeline for viewers.
+  tracks::StoredTimeline timeline = tracks::StoredTimeline::automatic;
   // Nothing goes into the part that tells who made the file and where (libprof/export/privacy.hpp).
   bool anonymise = false;
   std::string name = {};     // as messages call the new file; empty: by its path

@@ -296,4 +296,22 @@ void TableWriter::add(std::int64_t row_id, std::span<const std::int64_t> values)
   TreeWriter::add({cell.data(), record.end()}, {key.data(), key_end});
 }
 
+void BlobTableWriter::add(std::int64_t row_id, std::span<const std::byte> blob) {
+  constexpr std::size_t most_varint = 9;
+  std::array<std::byte, 2 + most_varint> header;  // of the record: its length, NULL, a blob
+  std::byte* end = put_varint(header.data() + 2, 2 * blob.size() + 12);
+  header[0] = static_cast<std::byte>(end - header.data());
+  header[1] = std::byte{0};
+  const auto header_bytes = static_cast<std::size_t>(end - header.data());
+  cell_.resize(2 * most_varint);
+  std::array<std::byte, most_cell> key;
+  const std::byte* key_end = put_varint(key.data(), static_cast<std::uint64_t>(row_id));
+  std::byte* at = put_varint(cell_.data(), header_bytes + blob.size());
+  at = std::ranges::copy(std::span<const std::byte>(key.data(), key_end), at).out;
+  cell_.resize(static_cast<std::size_t>(at - cell_.data()));
+  cell_.insert(cell_.end(), header.data(), end);
+  cell_.insert(cell_.end(), blob.begin(), blob.end());
+  TreeWriter::add(cell_, {key.data(), key_end});
+}
+
 }  // namespace gpuprof::store

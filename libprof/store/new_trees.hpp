@@ -132,4 +132,18 @@ class TableWriter : public TreeWriter {
   void add(std::int64_t row_id, std::span<const std::int64_t> values);
 };
 
+// A table of bytes: the row id, and a blob that fits into a page.
+class BlobTableWriter : public TreeWriter {
+ public:
+  static constexpr std::size_t least_page = 4096, most_bytes = 4040;
+
+  // Pages have `least_page` bytes or more.
+  explicit BlobTableWriter(NewTrees& trees) : TreeWriter(trees, Kind::table) {}
+  // In the order of row ids, which are not negative; no more than `most_bytes`.
+  void add(std::int64_t row_id, std::span<const std::byte> blob);
+
+ private:
+  std::vector<std::byte> cell_;
+};
+
 }  // namespace gpuprof::store

@@ -46,7 +46,7 @@ class Numbers {
 void add_real(Numbers& numbers, double value) { numbers.add(value - value == 0 ? value : 0.0); }
 
 // client/tiles.js reads them.
-void add_pieces(Numbers& numbers, const Row& row, const std::vector<Piece>& pieces) {
+void add_pieces(Numbers& numbers, const std::vector<Piece>& pieces) {
   numbers.open();
   if (!pieces.empty()) numbers.add(pieces.front().first);
   std::int64_t x = 0;
@@ -59,8 +59,8 @@ void add_pieces(Numbers& numbers, const Row& row, const std::vector<Piece>& piec
       numbers.add(piece.x_end - piece.x);
       numbers.add(piece.count);
     }
-    numbers.add(row.name(piece.longest));
-    numbers.add(intervals::length(row.begin(piece.longest), row.end(piece.longest)));
+    numbers.add(piece.longest_name);
+    numbers.add(piece.longest);
     if (piece.count > 1) numbers.add(piece.busy);
     x = piece.x_end;
   }
@@ -118,12 +118,10 @@ std::string tiles_answer(const Model& model, std::span<const std::uint32_t> trac
     numbers.open();
     numbers.add(number);
     numbers.open();
-    for (std::size_t i = 0; i < tile.rows.size(); ++i) {
-      add_pieces(numbers, track.rows[i], tile.rows[i]);
+    for (const std::vector<Piece>& row : tile.rows) {
+      add_pieces(numbers, row);
       if (!used_names) continue;
-      for (const Piece& piece : tile.rows[i]) {
-        (*used_names)[track.rows[i].name(piece.longest)] = true;
-      }
+      for (const Piece& piece : row) (*used_names)[piece.longest_name] = true;
     }
     numbers.close();
     numbers.open();

@@ -1,6 +1,8 @@
 // What a model can be asked.
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <utility>
 
 #include "libprof/base/letter_case.hpp"
 #include "libprof/base/text.hpp"
@@ -28,15 +30,45 @@ void draw_counter(const Counter& counter, const Scale& scale, Tile& tile) {
   }
 }
 
-std::uint64_t clipped(const Item& item, std::int64_t from, std::int64_t to) {
-  return intervals::length(std::max(item.begin, from), std::min(item.end, to));
-}
+// Records of a row in a window, of which some count.
+class RowSource final : public intervals::Source {
+ public:
+  // `counts`: by table.
+  RowSource(const Row& row, std::int64_t from, std::int64_t to, std::vector<bool> counts)
+      : row_(row), places_(row.within(from, to)), counts_(std::move(counts)) {}
 
-// Time in a window in which one of the intervals is open.
-std::uint64_t busy_in(std::vector<intervals::InMemory>& sources, std::int64_t from,
-                      std::int64_t to) {
+  intervals::Columns next() override {
+    chosen_.clear();
+    while (chosen_.size() == 0 && places_.first < places_.end) {
+      row_.read(places_.first, std::min(places_.end, places_.first + intervals::chunk_size), part_);
+      for (std::size_t i = 0; i < part_.size(); ++i) {
+        if (counts_[part_.tables[i]]) chosen_.add(part_.times.begin[i], part_.times.end[i]);
+      }
+      places_.first += part_.size();
+    }
+    return chosen_.columns();
+  }
+
+ private:
+  const Row& row_;
+  Row::Places places_;
+  const std::vector<bool> counts_;
+  Part part_;
+  intervals::Intervals chosen_;
+};
+
+// Time in a window in which a device has records of these tables open.
+std::uint64_t busy_in(const Model& model, std::int64_t device, std::int64_t from, std::int64_t to,
+                      const std::vector<bool>& counts) {
+  std::vector<std::unique_ptr<RowSource>> rows;
   std::vector<intervals::Source*> pointers;
-  for (intervals::InMemory& source : sources) pointers.push_back(&source);
+  for (const Track& track : model.tracks) {
+    if (track.kind != TrackKind::stream || track.device != device) continue;
+    for (const auto& row : track.rows) {
+      pointers.push_back(
+          rows.emplace_back(std::make_unique<RowSource>(*row, from, to, counts)).get());
+    }
+  }
   intervals::Merged merged(pointers);
   intervals::Busy busy;
   for (auto chunk = merged.next(); !chunk.empty(); chunk = merged.next()) {
@@ -47,41 +79,49 @@ std::uint64_t busy_in(std::vector<intervals::InMemory>& sources, std::int64_t fr
   return static_cast<std::uint64_t>(busy.ns());
 }
 
-// The rows of a stream in which only some records count.
-struct Split {
-  intervals::Intervals compute, copies;
-};
-
-void add_device(const Model& model, std::int64_t id, std::int64_t from, std::int64_t to,
-                Statistics& statistics) {
+// Its name and its records in a window.
+Statistics::Device find_device(const Model& model, std::int64_t id, std::int64_t from,
+                               std::int64_t to) {
   Statistics::Device device;
   device.device = id;
-  std::vector<Split> splits;
-  std::vector<intervals::InMemory> all;
   for (const Track& track : model.tracks) {
     if (track.kind != TrackKind::stream || track.device != id) continue;
     device.name = track.path.front();
-    for (const Row& row : track.rows) {
-      const Row::Places places = row.within(from, to);
+    for (const auto& row : track.rows) {
+      const Row::Places places = row->within(from, to);
       device.records += static_cast<std::int64_t>(places.end - places.first);
-      all.emplace_back(row.columns(places));
-      Split& split = splits.emplace_back();
-      for (std::size_t i = places.first; i < places.end; ++i) {
-        const Item item = row[i];
-        (model.compute[item.table] ? split.compute : split.copies).add(item.begin, item.end);
-      }
     }
   }
-  std::vector<intervals::InMemory> compute, copies;
-  for (const Split& split : splits) {
-    compute.emplace_back(split.compute.columns());
-    copies.emplace_back(split.copies.columns());
-  }
-  device.busy = busy_in(all, from, to);
-  device.compute = busy_in(compute, from, to);
-  device.copies = busy_in(copies, from, to);
+  return device;
+}
+
+void add_device(const Model& model, std::int64_t id, std::int64_t from, std::int64_t to,
+                Statistics& statistics) {
+  Statistics::Device device = find_device(model, id, from, to);
+  if (device.records == 0) return;
+  std::vector<bool> others = model.compute;
+  others.flip();
+  device.busy = busy_in(model, id, from, to, std::vector<bool>(others.size(), true));
+  device.compute = busy_in(model, id, from, to, model.compute);
+  device.copies = busy_in(model, id, from, to, others);
   device.both = device.compute + device.copies - device.busy;
-  if (device.records > 0) statistics.devices.push_back(std::move(device));
+  statistics.devices.push_back(std::move(device));
+}
+
+// As it is known, with what is found without reading records.
+Statistics of_whole(const Model& model) {
+  Statistics result;
+  result.work = model.whole->work;
+  for (const Statistics::Device& known : model.whole->devices) {
+    Statistics::Device device = find_device(model, known.device, model.begin, model.end);
+    if (device.records == 0) continue;
+    device.busy = known.busy;
+    device.compute = known.compute;
+    device.copies = known.copies;
+    device.both = known.both;
+    result.devices.push_back(std::move(device));
+  }
+  return result;
 }
 
 }  // namespace
@@ -89,12 +129,13 @@ void add_device(const Model& model, std::int64_t id, std::int64_t from, std::int
 Tile make_tile(const Track& track, std::int64_t from, std::int64_t to, std::uint32_t width) {
   const Scale scale(from, to, width);
   Tile tile;
-  for (const Row& row : track.rows) row.draw(scale, tile.rows.emplace_back());
+  for (const auto& row : track.rows) row->draw(scale, tile.rows.emplace_back());
   draw_counter(track.counter, scale, tile);
   return tile;
 }
 
 Statistics statistics(const Model& model, std::int64_t from, std::int64_t to) {
+  if (model.whole && from <= model.begin && to >= model.end) return of_whole(model);
   Statistics result;
   std::map<TrackKind, std::vector<Statistics::Work>> kinds;
   std::vector<std::int64_t> devices;
@@ -105,16 +146,17 @@ Statistics statistics(const Model& model, std::int64_t from, std::int64_t to) {
     if (track.rows.empty()) continue;
     auto& names = kinds[track.kind];
     names.resize(model.names.size());
-    for (const Row& row : track.rows) {
-      const Row::Places places = row.within(from, to);
-      for (std::size_t i = places.first; i < places.end; ++i) {
-        const Item item = row[i];
-        Statistics::Work& work = names[item.name];
-        const std::uint64_t time = clipped(item, from, to);
-        ++work.count;
-        work.time += time;
-        work.longest = std::max(work.longest, time);
-      }
+    for (const auto& row : track.rows) {
+      row->visit(row->within(from, to), [&](const Part& part, std::size_t) {
+        for (std::size_t i = 0; i < part.size(); ++i) {
+          Statistics::Work& work = names[part.names[i]];
+          const std::uint64_t time = intervals::length(std::max(part.times.begin[i], from),
+                                                       std::min(part.times.end[i], to));
+          ++work.count;
+          work.time += time;
+          work.longest = std::max(work.longest, time);
+        }
+      });
     }
   }
   for (auto& [kind, names] : kinds) {
@@ -140,24 +182,25 @@ Found search(const Model& model, std::string_view text, std::int64_t after) {
   std::optional<Place> first;
   std::int64_t first_begin = 0, next_begin = 0;
   for (std::size_t t = 0; t < model.tracks.size(); ++t) {
-    const std::vector<Row>& rows = model.tracks[t].rows;
+    const auto& rows = model.tracks[t].rows;
     for (std::size_t r = 0; r < rows.size(); ++r) {
-      const auto names = rows[r].names();
-      for (std::size_t i = 0; i < names.size(); ++i) {
-        if (!matches[names[i]]) continue;
-        ++found.count;
-        const std::int64_t begin = rows[r].begin(i);
-        const Place place{static_cast<std::uint32_t>(t), static_cast<std::uint32_t>(r),
-                          static_cast<std::uint32_t>(i)};
-        if (!first || begin < first_begin) {
-          first = place;
-          first_begin = begin;
+      rows[r]->visit({0, rows[r]->size()}, [&](const Part& part, std::size_t place) {
+        for (std::size_t i = 0; i < part.size(); ++i) {
+          if (!matches[part.names[i]]) continue;
+          ++found.count;
+          const std::int64_t begin = part.times.begin[i];
+          const Place here{static_cast<std::uint32_t>(t), static_cast<std::uint32_t>(r),
+                           static_cast<std::uint32_t>(place + i)};
+          if (!first || begin < first_begin) {
+            first = here;
+            first_begin = begin;
+          }
+          if (begin > after && (!found.next || begin < next_begin)) {
+            found.next = here;
+            next_begin = begin;
+          }
         }
-        if (begin > after && (!found.next || begin < next_begin)) {
-          found.next = place;
-          next_begin = begin;
-        }
-      }
+      });
     }
   }
   found.around = !found.next && first;
@@ -167,9 +210,9 @@ Found search(const Model& model, std::string_view text, std::int64_t after) {
 
 std::optional<Item> item_at(const Model& model, const Place& place) {
   if (place.track >= model.tracks.size()) return std::nullopt;
-  const std::vector<Row>& rows = model.tracks[place.track].rows;
-  if (place.row >= rows.size() || place.item >= rows[place.row].size()) return std::nullopt;
-  return rows[place.row][place.item];
+  const auto& rows = model.tracks[place.track].rows;
+  if (place.row >= rows.size() || place.item >= rows[place.row]->size()) return std::nullopt;
+  return (*rows[place.row])[place.item];
 }
 
 }  // namespace gpuprof::view

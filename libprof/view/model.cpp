@@ -49,12 +49,16 @@ void find_window(Model& model) {
   };
   for (const Track& track : model.tracks) {
     model.records += track.records;
-    for (const Row& row : track.rows) {
-      if (row.size() > 0) take(row.begin(0), row.end(row.size() - 1));
-    }
+    for (const auto& row : track.rows) take(row->begin(0), row->end(row->size() - 1));
     if (!track.counter.time.empty()) take(track.counter.time.front(), track.counter.time.back());
   }
   if (any && model.end == model.begin) ++model.end;
+}
+
+bool has_markers_alone(Reading& reading) {
+  const std::string markers = reading::table_name("MARKER");
+  return !reading.tables.has("NVTX_RANGE", "stop") && reading.tables.has(markers) &&
+         reading.database.integer("SELECT 1 FROM main." + markers + " LIMIT 1").has_value();
 }
 
 // Devices first; what is of one device and process, or of one process, stands together.
@@ -70,18 +74,6 @@ void put_in_order(std::vector<Track>& tracks) {
 }
 
 }  // namespace
-
-std::string_view name_of(TrackKind kind) {
-  switch (kind) {
-    case TrackKind::stream: return "stream";
-    case TrackKind::range_on_gpu: return "range_on_gpu";
-    case TrackKind::counter: return "counter";
-    case TrackKind::range: return "range";
-    case TrackKind::api: return "api";
-    case TrackKind::synchronization: return "synchronization";
-  }
-  return "";
-}
 
 std::string_view noun_of(TrackKind kind) {
   switch (kind) {
@@ -106,17 +98,13 @@ std::uint32_t Reading::name(const std::string& text, const Labels::Label& label)
   return place->second;
 }
 
-std::uint32_t Reading::range_name(std::int64_t id) {
-  return name(id ? names.text(id) : std::string("<unnamed>"));
-}
-
-std::uint8_t Reading::table(const std::string& name, bool computes) {
-  const auto found = std::ranges::find(model.tables, name);
+std::uint8_t Reading::table(const tracks::RecordTable& table) {
+  const auto found = std::ranges::find(model.tables, table.name);
   if (found != model.tables.end()) {
     return static_cast<std::uint8_t>(found - model.tables.begin());
   }
-  model.tables.push_back(name);
-  model.compute.push_back(computes);
+  model.tables.push_back(table.name);
+  model.compute.push_back(table.computes);
   return static_cast<std::uint8_t>(model.tables.size() - 1);
 }
 
@@ -131,10 +119,21 @@ Model read_model(store::Database& database, const std::function<void(std::string
   model.names = std::move(names);
   Reading reading(database, model, check);
   model.zero = reading::zero_of_run(reading.tables).value_or(0);
-  read_gpu_tracks(reading);
-  read_counters(reading);
-  read_call_tracks(reading);
-  read_range_tracks(reading);
+  model.ranges_missing = has_markers_alone(reading);
+  const std::vector<tracks::RecordTable> tables = tracks::record_tables(database);
+  std::optional<StoredTracks> stored = open_stored_tracks(reading, tables);
+  // NVTX ranges come last: those that are open end with all else.
+  for (const TrackKind kind : {TrackKind::stream, TrackKind::range_on_gpu, TrackKind::counter,
+                               TrackKind::api, TrackKind::synchronization, TrackKind::range}) {
+    if (kind == TrackKind::counter) {
+      read_counters(reading);
+    } else if (stored) {
+      add_stored_tracks(reading, kind, *stored);
+    } else {
+      read_record_tracks(reading, kind, tables);
+    }
+  }
+  if (stored) model.whole = std::move(stored->whole);
   find_window(model);
   find_losses(reading);
   put_in_order(model.tracks);

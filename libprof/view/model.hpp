@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,9 +16,7 @@
 
 namespace gpuprof::view {
 
-// What its records are, in the order in which tracks are shown.
-enum class TrackKind { stream, range_on_gpu, counter, range, api, synchronization };
-std::string_view name_of(TrackKind kind);  // "stream"
+using tracks::TrackKind;
 std::string_view noun_of(TrackKind kind);  // "records", "calls"
 
 // A value over time, which holds until the next.
@@ -29,58 +28,20 @@ struct Counter {
 
 struct Track {
   TrackKind kind{};
-  std::vector<std::string> path;  // "NVIDIA H200 (0)", "process 7", "stream 7"
-  std::int64_t device = -1;       // -1: of none
-  std::vector<Row> rows;          // of a counter none
+  std::vector<std::string> path;                 // "NVIDIA H200 (0)", "process 7", "stream 7"
+  std::int64_t device = -1;                      // -1: of none
+  std::vector<std::unique_ptr<const Row>> rows;  // of a counter none; none is empty
   Counter counter;
   std::int64_t records = 0;
   // Records that overlap with so many others that they have no row: they are counted and named.
   std::int64_t left_out = 0;
 };
 
-// A row for each that overlaps with one above it, and no more rows than this.
-inline constexpr std::size_t most_rows = 128;
-
 struct Name {
   std::string text;
   std::string label;     // shorter, where the file has one; else the text
   std::string function;  // of a kernel: without template arguments; empty: the text
 };
-
-struct Model {
-  std::vector<Track> tracks;
-  std::vector<Name> names;
-  std::vector<std::string> tables;  // of records
-  std::vector<bool> compute;        // by table: kernels and graphs
-  std::int64_t begin = 0, end = 0;  // of all that has a time; the same: nothing has one
-  std::int64_t zero = 0;            // what shown times count from
-  std::int64_t records = 0;
-  std::int64_t without_times = 0;   // GPU work; not drawn
-  bool ranges_missing = false;      // NVTX markers are there, but were never put together
-  std::vector<std::string> losses;  // a sentence each
-};
-
-// `check` is called now and then and may throw. Memory: 30 bytes for each record, and 30 more for
-// each of the largest track while it is put in order.
-// `names`: of another model, which has them under the same numbers.
-Model read_model(store::Database& database, const std::function<void(std::string_view)>& check,
-                 std::vector<Name> names = {});
-
-// Records in the order of begins, outer ones first, as rows. For read_model() and tests.
-void make_rows(std::vector<Item>& items, Track& track);
-
-struct PointRange {
-  std::uint32_t x = 0;
-  double least = 0, most = 0, last = 0;  // of the values that begin in the pixel
-};
-
-struct Tile {
-  std::vector<std::vector<Piece>> rows;
-  std::vector<PointRange> points;  // of a counter
-  std::optional<double> before;    // its value where the window begins
-};
-// `from` is before `to`, `width` at least 1.
-Tile make_tile(const Track& track, std::int64_t from, std::int64_t to, std::uint32_t width);
 
 // Of all records that are open in a window, of each the part inside it.
 struct Statistics {
@@ -101,6 +62,46 @@ struct Statistics {
   std::vector<Work> work;  // most time first
   std::vector<Device> devices;
 };
+
+struct Model {
+  std::vector<Track> tracks;
+  std::vector<Name> names;
+  std::vector<std::string> tables;  // of records
+  std::vector<bool> compute;        // by table: kernels and graphs
+  std::int64_t begin = 0, end = 0;  // of all that has a time; the same: nothing has one
+  std::int64_t zero = 0;            // what shown times count from
+  std::int64_t records = 0;
+  std::int64_t without_times = 0;   // GPU work; not drawn
+  bool ranges_missing = false;      // NVTX markers are there, but were never put together
+  std::vector<std::string> losses;  // a sentence each
+  // Of the whole run, where that is known.
+  std::optional<Statistics> whole;
+};
+
+// Out of the timeline that the file has stored, if it has one of this state, else of all records.
+// With a stored one it reads the file later on, by a connection of its own: one thread at a time.
+// `check` is called now and then and may throw. Memory: 30 bytes for each record, and 30 more for
+// each of the largest track while it is put in order; of a stored timeline some bytes for each 400.
+// `names`: of another model, which has them under the same numbers.
+Model read_model(store::Database& database, const std::function<void(std::string_view)>& check,
+                 std::vector<Name> names = {});
+
+// Records in the order of begins, outer ones first, as rows. For read_model() and tests.
+void make_rows(std::vector<Item>& items, Track& track);
+
+struct PointRange {
+  std::uint32_t x = 0;
+  double least = 0, most = 0, last = 0;  // of the values that begin in the pixel
+};
+
+struct Tile {
+  std::vector<std::vector<Piece>> rows;
+  std::vector<PointRange> points;  // of a counter
+  std::optional<double> before;    // its value where the window begins
+};
+// `from` is before `to`, `width` at least 1.
+Tile make_tile(const Track& track, std::int64_t from, std::int64_t to, std::uint32_t width);
+
 Statistics statistics(const Model& model, std::int64_t from, std::int64_t to);
 
 struct Place {

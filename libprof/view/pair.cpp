@@ -15,11 +15,12 @@ std::vector<std::int64_t> begins_of(const Model& model, TrackKind kind, std::siz
   std::vector<std::int64_t> begins;
   for (const Track& track : model.tracks) {
     if (track.kind != kind) continue;
-    for (const Row& row : track.rows) {
-      const auto names = row.names();
-      for (std::size_t i = 0; i < names.size(); ++i) {
-        if (names[i] == name) begins.push_back(row.begin(i));
-      }
+    for (const auto& row : track.rows) {
+      row->visit({0, row->size()}, [&](const Part& part, std::size_t) {
+        for (std::size_t i = 0; i < part.size(); ++i) {
+          if (part.names[i] == name) begins.push_back(part.times.begin[i]);
+        }
+      });
     }
   }
   return begins;
@@ -30,9 +31,8 @@ Occurrence first_work(const Model& model) {
   for (const Track& track : model.tracks) {
     if (track.kind != TrackKind::stream) continue;
     first.count += track.records;
-    for (const Row& row : track.rows) {
-      if (row.size() == 0) continue;
-      first.begin = std::min(first.begin.value_or(row.begin(0)), row.begin(0));
+    for (const auto& row : track.rows) {
+      first.begin = std::min(first.begin.value_or(row->begin(0)), row->begin(0));
     }
   }
   return first;

@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "libprof/columns/reader.hpp"
 #include "libprof/read/names.hpp"
 #include "libprof/read/tables.hpp"
+#include "libprof/tracks/records.hpp"
 #include "libprof/view/labels.hpp"
 #include "libprof/view/model.hpp"
 
@@ -23,6 +26,7 @@ struct Reading {
         snapshot(opened),
         names(opened, reading::NameStyle::modern),
         tables(opened),
+        labels(tables),
         model(filled),
         check(checked) {
     for (const Name& each : model.names) {
@@ -32,15 +36,15 @@ struct Reading {
 
   // The same name is one name, wherever it comes from.
   std::uint32_t name(const std::string& text, const Labels::Label& label = {});
-  std::uint32_t range_name(std::int64_t string_id);
-  std::uint8_t table(const std::string& name, bool computes = false);
-  std::string process(std::int64_t id) const { return "process " + std::to_string(id); }
+  std::uint8_t table(const tracks::RecordTable& table);
+  static std::string process(std::int64_t id) { return "process " + std::to_string(id); }
   std::string thread(std::int64_t id) const;
 
   store::Database& database;
   store::Snapshot snapshot;
   reading::Names names;
   reading::Tables tables;
+  Labels labels;
   Model& model;
   const std::function<void(std::string_view)>& check;
 
@@ -48,23 +52,15 @@ struct Reading {
   std::unordered_map<std::string, std::uint32_t> known_;
 };
 
-// Times that can be drawn.
-inline bool has_times(std::int64_t begin, std::int64_t end) {
-  return begin > 0 && end >= begin && end < INT64_MAX;
-}
-
-// Records by track, while they are read. More tracks, as only forged files have them, are not made:
-// their records are counted in a last one.
-template <class Key>
+// Records by track, while they are read.
 class Collected {
  public:
-  static constexpr std::size_t most_tracks = 1024;
-
-  std::vector<Item>* find(const Key& key) {
+  // Null: there are too many tracks; it is counted.
+  std::vector<Item>* find(const tracks::TrackKey& key) {
     if (latest_ && latest_key_ == key) return latest_;
     auto found = tracks_.find(key);
     if (found == tracks_.end()) {
-      if (tracks_.size() == most_tracks) {
+      if (tracks_.size() == tracks::most_tracks) {
         ++left_out;
         return nullptr;
       }
@@ -74,22 +70,21 @@ class Collected {
     latest_key_ = key;
     return latest_;
   }
-  std::map<Key, std::vector<Item>>& tracks() { return tracks_; }
+  std::map<tracks::TrackKey, std::vector<Item>>& tracks() { return tracks_; }
 
   std::int64_t left_out = 0;
 
  private:
-  std::map<Key, std::vector<Item>> tracks_;
+  std::map<tracks::TrackKey, std::vector<Item>> tracks_;
   std::vector<Item>* latest_ = nullptr;
-  Key latest_key_{};
+  tracks::TrackKey latest_key_{};
 };
 
 // Names of a table's records. While a reader reads, its connection is its own: records get a place
 // in a list first, and the name of that when all have been read.
-template <class Key>
 class LateNames {
  public:
-  explicit LateNames(Collected<Key>& records) : records_(records) {
+  explicit LateNames(Collected& records) : records_(records) {
     for (auto& [key, items] : records.tracks()) first_[&items] = items.size();
   }
 
@@ -115,7 +110,7 @@ class LateNames {
   }
 
  private:
-  Collected<Key>& records_;
+  Collected& records_;
   std::unordered_map<const std::vector<Item>*, std::size_t> first_;  // of this table, by track
   std::unordered_map<std::int64_t, std::uint32_t> known_;
   std::vector<std::int64_t> ids_;
@@ -132,23 +127,25 @@ struct RowsJob {
 };
 void make_all_rows(std::vector<RowsJob>& jobs);
 
-// A track for each key, with rows. `describe(key, track)` fills in the rest.
-template <class Key, class Describe>
-void add_tracks(Model& model, Collected<Key>& records, const Describe& describe) {
-  const std::size_t first = model.tracks.size();
-  model.tracks.resize(first + records.tracks().size());
-  std::vector<RowsJob> jobs;
-  for (auto& [key, items] : records.tracks()) {
-    Track& track = model.tracks[first + jobs.size()];
-    describe(key, track);
-    jobs.push_back({&items, &track});
-  }
-  make_all_rows(jobs);
-}
+// A place in Model::names; `id`: as the table has it.
+std::uint32_t name_of_record(Reading& reading, const tracks::RecordTable& table, std::int64_t id);
+// What tracks with these keys are called, all of the kind that there are.
+void describe_tracks(Reading& reading, TrackKind kind, std::span<const tracks::TrackKey> keys,
+                     std::span<Track> made);
+void tell_of_tracks_left_out(Model& model, TrackKind kind, std::int64_t records);
 
-void read_gpu_tracks(Reading& reading);
-void read_range_tracks(Reading& reading);
-void read_call_tracks(Reading& reading);
+void read_record_tracks(Reading& reading, TrackKind kind,
+                        std::span<const tracks::RecordTable> tables);
 void read_counters(Reading& reading);
+
+struct StoredTracks {
+  std::map<TrackKind, std::map<tracks::TrackKey, Track>> tracks;
+  std::map<TrackKind, std::int64_t> left_out;  // records of too many tracks
+  std::optional<Statistics> whole;
+};
+// Nothing: the file has no timeline of its present state. Throws Error where it is damaged.
+std::optional<StoredTracks> open_stored_tracks(Reading& reading,
+                                               const std::vector<tracks::RecordTable>& tables);
+void add_stored_tracks(Reading& reading, TrackKind kind, StoredTracks& stored);
 
 }  // namespace gpuprof::view

@@ -14,9 +14,6 @@ std::uint64_t distance(std::int64_t from, std::int64_t to) {
   return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
 }
 
-// When it is over, for the order of those that take no time.
-std::int64_t over(std::int64_t begin, std::int64_t end) { return begin == end ? begin + 1 : end; }
-
 }  // namespace
 
 std::uint32_t Scale::pixel(std::int64_t time) const {
@@ -41,7 +38,7 @@ bool Scale::is_wide(std::int64_t begin, std::int64_t end) const {
   return Wide{distance(begin, end)} * width_ >= span_;
 }
 
-void Row::add(const Item& item) {
+void MemoryRow::add(const Item& item) {
   begin_.push_back(item.begin);
   end_.push_back(item.end);
   id_.push_back(item.id);
@@ -49,7 +46,7 @@ void Row::add(const Item& item) {
   table_.push_back(item.table);
 }
 
-void Row::finish() {
+void MemoryRow::finish() {
   begin_.shrink_to_fit();
   end_.shrink_to_fit();
   id_.shrink_to_fit();
@@ -80,22 +77,30 @@ void Row::finish() {
 }
 
 Row::Places Row::within(std::int64_t from, std::int64_t to) const {
+  const std::size_t first = first_over_after(from);
+  return {first, first_from(first, to)};
+}
+
+void MemoryRow::read(std::size_t first, std::size_t end, Part& part) const {
+  part.times = intervals::Columns{begin_, end_}.part(first, end - first);
+  part.names = std::span(name_).subspan(first, end - first);
+  part.tables = std::span(table_).subspan(first, end - first);
+}
+
+std::size_t MemoryRow::first_over_after(std::int64_t time) const {
   std::size_t low = 0, high = size();
   while (low < high) {
     const std::size_t middle = low + (high - low) / 2;
-    if (over(begin_[middle], end_[middle]) <= from) {
+    if (over(begin_[middle], end_[middle]) <= time) {
       low = middle + 1;
     } else {
       high = middle;
     }
   }
-  const auto end =
-      std::lower_bound(begin_.begin() + static_cast<std::ptrdiff_t>(low), begin_.end(), to);
-  return {low, static_cast<std::size_t>(end - begin_.begin())};
+  return low;
 }
 
-// The first from `place` on that begins at `time` or later. It is mostly near.
-std::size_t Row::first_from(std::size_t place, std::int64_t time) const {
+std::size_t MemoryRow::first_from(std::size_t place, std::int64_t time) const {
   std::size_t step = 1, end = place;
   while (end < size() && begin_[end] < time) {
     place = end + 1;
@@ -107,16 +112,19 @@ std::size_t Row::first_from(std::size_t place, std::int64_t time) const {
   return static_cast<std::size_t>(found - begin_.begin());
 }
 
-Piece Row::bucket(std::size_t first, std::size_t end) const {
+Piece MemoryRow::bucket(std::size_t first, std::size_t end) const {
   Piece piece{.first = static_cast<std::uint32_t>(first),
               .count = static_cast<std::uint32_t>(end - first),
-              .longest = static_cast<std::uint32_t>(first)};
-  const auto take = [&](std::uint32_t longest, std::uint64_t busy) {
+              .longest = distance(begin_[first], end_[first]),
+              .longest_place = static_cast<std::uint32_t>(first)};
+  const auto take = [&](std::uint32_t place, std::uint64_t busy) {
     piece.busy += busy;
-    const std::uint64_t now = distance(begin_[piece.longest], end_[piece.longest]);
-    const std::uint64_t its = distance(begin_[longest], end_[longest]);
-    // The first of equal ones, in whatever order they come here.
-    if (its > now || (its == now && longest < piece.longest)) piece.longest = longest;
+    const std::uint64_t length = distance(begin_[place], end_[place]);
+    // In whatever order they come here.
+    if (length > piece.longest || (length == piece.longest && place < piece.longest_place)) {
+      piece.longest = length;
+      piece.longest_place = place;
+    }
   };
   const auto take_one = [&](std::size_t level, std::size_t place) {
     if (level == 0) {
@@ -135,24 +143,26 @@ Piece Row::bucket(std::size_t first, std::size_t end) const {
     first /= fan_out;
     end /= fan_out;
   }
+  piece.longest_name = name_[piece.longest_place];
   return piece;
 }
 
 void Row::draw(const Scale& scale, std::vector<Piece>& pieces) const {
   const Places places = within(scale.from(), scale.to());
   for (std::size_t i = places.first; i < places.end;) {
-    const std::uint32_t x = scale.pixel(begin_[i]);
-    std::size_t end = i + 1;
-    if (!scale.is_wide(begin_[i], end_[i])) {
-      end = std::min(first_from(end, scale.begin_of(x + 1)), places.end);
+    const std::int64_t begins = begin(i);
+    const std::uint32_t x = scale.pixel(begins);
+    std::size_t behind = i + 1;
+    if (!scale.is_wide(begins, end(i))) {
+      behind = std::min(first_from(behind, scale.begin_of(x + 1)), places.end);
       // What comes behind a wide one begins in a later pixel.
-      if (end > i + 1 && scale.is_wide(begin_[end - 1], end_[end - 1])) --end;
+      if (behind > i + 1 && scale.is_wide(begin(behind - 1), end(behind - 1))) --behind;
     }
-    Piece piece = bucket(i, end);
+    Piece piece = bucket(i, behind);
     piece.x = x;
-    piece.x_end = std::max(x, scale.last_pixel(end_[end - 1])) + 1;
+    piece.x_end = std::max(x, scale.last_pixel(end(behind - 1))) + 1;
     pieces.push_back(piece);
-    i = end;
+    i = behind;
   }
 }
 

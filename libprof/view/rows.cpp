@@ -47,24 +47,23 @@ void sort(std::vector<Item>& items) {
 
 void make_rows(std::vector<Item>& items, Track& track) {
   sort(items);
-  std::vector<std::int64_t> ends;
+  tracks::RowChoice choice;
+  std::vector<std::unique_ptr<MemoryRow>> rows;
   for (const Item& item : items) {
-    std::size_t row = 0;
-    while (row < ends.size() && ends[row] > item.begin) ++row;
-    if (row == most_rows) {
+    const std::size_t row = choice.choose(item.begin, item.end);
+    if (row == tracks::RowChoice::none) {
       ++track.left_out;
       continue;
     }
-    if (row == ends.size()) {
-      ends.push_back(0);
-      track.rows.emplace_back();
-    }
-    ends[row] = item.end;
-    track.rows[row].add(item);
+    if (row == rows.size()) rows.push_back(std::make_unique<MemoryRow>());
+    rows[row]->add(item);
   }
   track.records = static_cast<std::int64_t>(items.size());
   items = {};
-  for (Row& row : track.rows) row.finish();
+  for (auto& row : rows) {
+    row->finish();
+    track.rows.push_back(std::move(row));
+  }
 }
 
 void make_all_rows(std::vector<RowsJob>& jobs) {

@@ -40,10 +40,11 @@ std::unordered_map<std::int64_t, std::string> host_calls(reading::Tables& tables
 std::int64_t track_of_range(const Model& model, std::int64_t begin, std::int64_t id) {
   for (std::size_t t = 0; t < model.tracks.size(); ++t) {
     if (model.tracks[t].kind != TrackKind::range) continue;
-    for (const Row& row : model.tracks[t].rows) {
-      const Row::Places places = row.within(begin, saturating_add(begin, 1));
+    for (const auto& row : model.tracks[t].rows) {
+      const Row::Places places = row->within(begin, saturating_add(begin, 1));
       for (std::size_t i = places.first; i < places.end; ++i) {
-        if (row[i].begin == begin && row[i].id == id) return static_cast<std::int64_t>(t);
+        const Item item = (*row)[i];
+        if (item.begin == begin && item.id == id) return static_cast<std::int64_t>(t);
       }
     }
   }
@@ -66,7 +67,7 @@ void find_steps(store::Database& database, const Model& model, Stops& stops) {
   rows.bind(1, std::int64_t{most_stops});
   while (rows.step()) {
     const std::int64_t start = rows.integer(0), stop = rows.integer(1);
-    if (!has_times(start, stop)) continue;
+    if (!tracks::has_times(TrackKind::range, start, stop)) continue;
     stops.steps.push_back(
         {.begin = saturating_subtract(start, model.zero),
          .time = stop - start,
@@ -84,7 +85,7 @@ void find_timed_losses(store::Database& database, const Model& model, Stops& sto
   rows.bind(1, model.end).bind(2, std::int64_t{most_stops});
   while (rows.step()) {
     const std::int64_t start = rows.integer(0), stop = rows.integer(1);
-    if (!has_times(start, stop)) continue;
+    if (!tracks::has_times(TrackKind::range, start, stop)) continue;
     std::string text = "no PM samples";
     if (rows.integer(4)) text += " any more";
     if (rows.text(3) == "overflow") text += ": the GPU's buffer for them was full";
@@ -111,7 +112,7 @@ std::vector<Gap> longest_gaps(store::Database& database, const Model& model, int
   rows.bind(1, std::int64_t{most});
   while (rows.step()) {
     const std::int64_t start = rows.integer(0), stop = rows.integer(1), name = rows.integer(3);
-    if (!has_times(start, stop)) continue;
+    if (!tracks::has_times(TrackKind::range, start, stop)) continue;
     Gap gap{.begin = saturating_subtract(start, model.zero),
             .time = stop - start,
             .device = rows.integer(2),

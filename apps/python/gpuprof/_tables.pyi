@@ -1767,6 +1767,46 @@ class Tables:
     kernels (count): of these, kernels; NULL as work
     busy (ns): time in which any of them ran, of the busiest device; NULL as work
     """
+    TIMELINE_TABLE: Table
+    r"""What the timeline was made of. Files with 30 million records and more have one, others on request; without it gpuprof view reads all records.
+
+    _id_: number of the table in blocks and in TIMELINE_NAME
+    name: the table whose rows are drawn
+    kind: what its tracks are: stream, range_on_gpu, range, api, ...
+    lastId: greatest _id_ that it had: with another one the timeline is old
+    withoutTimes (count): work of a GPU that has no times
+    leftOut (count): records of too many tracks
+    """
+    TIMELINE_NAME: Table
+    r"""Names of the timeline's records.
+
+    _id_: number of the name in blocks
+    tableNumber: TIMELINE_TABLE._id_
+    named: what that table has: a StringTable id, cbid or the like
+    records (count): how many have the name
+    total (ns): how long they took, their sum
+    longest (ns): how long the longest took
+    """
+    TIMELINE_ROW: Table
+    r"""Rows of the timeline's tracks: records that do not overlap, in the order of time.
+
+    _id_: number of the row, in order of storing
+    kind: what the track is, as TIMELINE_TABLE says
+    key0: stream, range_on_gpu: the device; others: the process
+    key1: stream, range_on_gpu: the process; api, range: the thread
+    key2: stream: the context; range_on_gpu: the thread; range: the domain
+    key3: stream: the stream
+    place: place of the row in its track; in row 0 nothing overlaps
+    records (count): records in the row
+    leftOut (count): of the track, records that found no row; in row 0
+    blocks: 44 bytes for each block, see docs/design.md
+    """
+    TIMELINE_BLOCK: Table
+    r"""The timeline's records.
+
+    _id_: number of the row, in order of storing
+    records: some hundred records of a row, see docs/design.md
+    """
     METRIC: Table
     r"""The metrics and events that were collected.
 

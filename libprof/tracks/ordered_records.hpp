@@ -1,0 +1,63 @@
+// All records of a file that a timeline draws, in the order of time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "libprof/store/scan.hpp"
+#include "libprof/tracks/records.hpp"
+
+namespace gpuprof::tracks {
+
+struct Record {
+  std::int64_t begin = 0, end = 0, id = 0;
+  std::int64_t name = 0;  // as its table has it
+  TrackKey key{};
+};
+
+// By begin, outer ones first, then by table, then by id. Belongs to the snapshot's thread and must
+// not outlive it; no reader of the snapshot may read meanwhile.
+class OrderedRecords {
+ public:
+  // Memory for records that come long before their turn.
+  static constexpr std::size_t most_waiting = std::size_t{256} << 20;
+
+  // Looks through the tables. `check` is called now and then and may throw.
+  OrderedRecords(store::Snapshot& snapshot, const std::vector<RecordTable>& tables,
+                 std::function<void()> check);
+  ~OrderedRecords();
+  OrderedRecords(const OrderedRecords&) = delete;
+  OrderedRecords& operator=(const OrderedRecords&) = delete;
+
+  // False: they lie too far out of order. Then nothing else may be asked.
+  bool possible() const { return possible_; }
+  // Work of a GPU, by table.
+  const std::vector<std::int64_t>& without_times() const { return without_times_; }
+
+  // To the first, or the next. False: there is none.
+  bool next();
+  std::size_t table() const { return current_; }  // place in the list of tables
+  const Record& record() const;
+
+ private:
+  class Source;
+  class TableSource;
+  class SqlSource;
+
+  bool is_before(std::size_t a, std::size_t b) const;
+  void choose();
+
+  std::function<void()> check_;
+  std::vector<std::unique_ptr<Source>> sources_;  // null: it has no more
+  std::size_t current_ = 0;
+  std::size_t second_ = 0;  // the first of the others
+  std::vector<std::int64_t> without_times_;
+  std::int64_t latest_ = 1;  // end
+  std::size_t visited_ = 0;
+  bool possible_ = true, begun_ = false;
+};
+
+}  // namespace gpuprof::tracks

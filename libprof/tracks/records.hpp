@@ -1,0 +1,77 @@
+// Which records a timeline draws, and the track that each belongs to.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libprof/columns/reader.hpp"
+#include "libprof/store/sqlite.hpp"
+
+namespace gpuprof::tracks {
+
+// What a track's records are, in the order in which tracks are shown.
+enum class TrackKind { stream, range_on_gpu, counter, range, api, synchronization };
+std::string_view name_of(TrackKind kind);  // "stream"
+bool read_kind(std::string_view name, TrackKind& kind);
+
+// Tells a track from others of its kind. Streams: device, process, context, stream. Ranges on the
+// GPU: device, process, thread. Others: process, and where it matters thread and domain.
+using TrackKey = std::array<std::int64_t, 4>;
+
+// A table whose rows are drawn, by its columns.
+struct RecordTable {
+  TrackKind kind{};
+  std::string name;
+  std::string from = {};  // SQL with the rows, where that is more than the table
+  std::string begin = "start", end = "end", id = "_id_";
+  std::string named_by = {};          // empty: all have the name 0
+  std::vector<std::string> key = {};  // of the track
+  bool computes = false;              // kernels and graphs
+  bool may_be_open = false;           // rows without end reach to the end of the run
+};
+
+// Of the main database, in the order in which equal times are put.
+std::vector<RecordTable> record_tables(store::Database& database);
+
+// Times that can be drawn. Work of a GPU that takes no time has none.
+inline bool has_times(TrackKind kind, std::int64_t begin, std::int64_t end) {
+  return begin > 0 && end >= begin && end < INT64_MAX &&
+         !(kind == TrackKind::stream && begin == end);
+}
+
+// A record as a track has it.
+struct Item {
+  std::int64_t begin = 0, end = 0;  // ns on CUPTI's clock; end is not before begin
+  std::int64_t id = 0;              // of the row in its table
+  std::uint32_t name = 0;           // place in a list of names
+  std::uint8_t table = 0;           // place in a list of tables
+};
+
+// A row for each that overlaps with one above it, and no more rows than this.
+inline constexpr std::size_t most_rows = 128;
+// More tracks, as only forged files have them, are not made.
+inline constexpr std::size_t most_tracks = 1024;
+
+// The row that each record of a track is drawn in, which come in the order of begins: the first
+// that is free.
+class RowChoice {
+ public:
+  static constexpr std::size_t none = most_rows;
+
+  std::size_t choose(std::int64_t begin, std::int64_t end) {
+    std::size_t row = 0;
+    while (row < ends_.size() && ends_[row] > begin) ++row;
+    if (row == most_rows) return none;
+    if (row == ends_.size()) ends_.push_back(0);
+    ends_[row] = end;
+    return row;
+  }
+
+ private:
+  std::vector<std::int64_t> ends_;
+};
+
+}  // namespace gpuprof::tracks

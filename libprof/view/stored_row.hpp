@@ -1,0 +1,84 @@
+// Rows of a timeline that is stored in the file (libprof/tracks): blocks are read when they are
+// asked for.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "libprof/store/sqlite.hpp"
+#include "libprof/tracks/blocks.hpp"
+#include "libprof/view/row.hpp"
+
+namespace gpuprof::view {
+
+// Blocks of one file, by a connection of its own, and what the numbers in them mean. One thread at
+// a time.
+class BlockFile {
+ public:
+  // `names`: by number, a place in Model::names; `tables`: the same of Model::tables.
+  BlockFile(store::Database database, std::vector<std::uint32_t> names,
+            std::vector<std::uint8_t> tables);
+
+  // Throws Error where it is not what the index tells of.
+  tracks::Block read(const tracks::BlockInfo& info, std::vector<std::byte>& bytes);
+  std::uint32_t name(std::uint32_t number) const;
+  std::uint8_t table(std::uint8_t number) const;
+  bool has_name(std::uint32_t number) const { return number < names_.size(); }
+
+ private:
+  store::Database database_;
+  store::Statement select_;
+  const std::vector<std::uint32_t> names_;
+  const std::vector<std::uint8_t> tables_;
+};
+
+// One thread at a time. Memory: 60 bytes for each block. What it reads may throw Error.
+class StoredRow final : public Row {
+ public:
+  // Blocks are as read_index() gives them, and there is one at least.
+  StoredRow(std::shared_ptr<BlockFile> file, std::vector<tracks::BlockInfo> blocks);
+
+  std::size_t size() const override { return size_; }
+  Item operator[](std::size_t place) const override;
+  std::int64_t begin(std::size_t place) const override;
+  std::int64_t end(std::size_t place) const override;
+  std::uint32_t name(std::size_t place) const override;
+  void read(std::size_t first, std::size_t end, Part& part) const override;
+
+ private:
+  struct Open {
+    std::size_t number = SIZE_MAX;
+    std::vector<std::byte> bytes;
+    tracks::Block block;
+    std::vector<std::int64_t> begin, end;
+  };
+  struct Level {
+    std::vector<std::uint32_t> longest;  // block
+    std::vector<std::uint64_t> busy;
+  };
+
+  std::size_t first_over_after(std::int64_t time) const override;
+  std::size_t first_from(std::size_t place, std::int64_t time) const override;
+  Piece bucket(std::size_t first, std::size_t end) const override;
+
+  const Open& open(std::size_t block) const;
+  std::size_t block_of(std::size_t place) const;
+  void take_part(std::size_t block, std::size_t first, std::size_t end, Piece& piece) const;
+  void take_blocks(std::size_t first, std::size_t end, Piece& piece) const;
+
+  std::shared_ptr<BlockFile> file_;
+  std::vector<tracks::BlockInfo> blocks_;
+  std::vector<std::uint32_t> first_;  // place of a block's first record
+  std::vector<Level> levels_;         // of 16 blocks, and so on
+  std::size_t size_ = 0;
+  // The last ones: what is looked for lies in one or two.
+  mutable std::array<Open, 2> open_;
+  mutable std::size_t oldest_ = 0;
+  mutable std::size_t latest_block_ = 0;
+};
+
+}  // namespace gpuprof::view
