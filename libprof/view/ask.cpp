@@ -172,39 +172,82 @@ Statistics statistics(const Model& model, std::int64_t from, std::int64_t to) {
   return result;
 }
 
+namespace {
+
+// By name; how many records have one of them, as far as the run's statistics know it.
+std::optional<std::int64_t> known_count(const Model& model, const std::vector<bool>& matches) {
+  if (!model.whole) return std::nullopt;
+  std::int64_t count = 0;
+  for (const Statistics::Work& work : model.whole->work) {
+    if (matches[work.name]) count += work.count;
+  }
+  return count;
+}
+
+std::int64_t count_of(const Model& model, const std::vector<bool>& matches) {
+  if (const auto known = known_count(model, matches)) return *known;
+  std::int64_t count = 0;
+  for (const Track& track : model.tracks) {
+    for (const auto& row : track.rows) {
+      row->visit({0, row->size()}, [&](const Part& part, std::size_t) {
+        for (const std::uint32_t name : part.names) count += matches[name];
+      });
+    }
+  }
+  return count;
+}
+
+bool may_match(const Model& model, TrackKind kind, const std::vector<bool>& matches) {
+  return !model.whole || std::ranges::any_of(model.whole->work, [&](const Statistics::Work& work) {
+    return work.kind == kind && matches[work.name];
+  });
+}
+
+// The first that begins behind that time.
+std::optional<Place> find_next(const Model& model, const std::vector<bool>& matches,
+                               std::int64_t after) {
+  std::optional<Place> next;
+  std::int64_t next_begin = INT64_MAX;
+  Part part;
+  for (std::size_t t = 0; t < model.tracks.size(); ++t) {
+    if (!may_match(model, model.tracks[t].kind, matches)) continue;
+    const auto& rows = model.tracks[t].rows;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      const Row& row = *rows[r];
+      std::size_t place = row.within(after, INT64_MAX).first;
+      bool found = false;
+      for (; !found && place < row.size(); place += part.size()) {
+        row.read(place, row.size(), part);
+        for (std::size_t i = 0; i < part.size() && !found; ++i) {
+          const std::int64_t begin = part.times.begin[i];
+          found = begin >= next_begin;  // nothing earlier comes in this row
+          if (found || begin <= after || !matches[part.names[i]]) continue;
+          found = true;
+          next_begin = begin;
+          next = {static_cast<std::uint32_t>(t), static_cast<std::uint32_t>(r),
+                  static_cast<std::uint32_t>(place + i)};
+        }
+      }
+    }
+  }
+  return next;
+}
+
+}  // namespace
+
 Found search(const Model& model, std::string_view text, std::int64_t after) {
   const std::string wanted = lower(text);
   std::vector<bool> matches;
   for (const Name& name : model.names) {
     matches.push_back(lower(name.text).find(wanted) != std::string::npos);
   }
-  Found found;
-  std::optional<Place> first;
-  std::int64_t first_begin = 0, next_begin = 0;
-  for (std::size_t t = 0; t < model.tracks.size(); ++t) {
-    const auto& rows = model.tracks[t].rows;
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      rows[r]->visit({0, rows[r]->size()}, [&](const Part& part, std::size_t place) {
-        for (std::size_t i = 0; i < part.size(); ++i) {
-          if (!matches[part.names[i]]) continue;
-          ++found.count;
-          const std::int64_t begin = part.times.begin[i];
-          const Place here{static_cast<std::uint32_t>(t), static_cast<std::uint32_t>(r),
-                           static_cast<std::uint32_t>(place + i)};
-          if (!first || begin < first_begin) {
-            first = here;
-            first_begin = begin;
-          }
-          if (begin > after && (!found.next || begin < next_begin)) {
-            found.next = here;
-            next_begin = begin;
-          }
-        }
-      });
-    }
+  Found found{.count = count_of(model, matches), .next = {}};
+  if (found.count == 0) return found;
+  found.next = find_next(model, matches, after);
+  if (!found.next) {
+    found.next = find_next(model, matches, INT64_MIN);
+    found.around = found.next.has_value();
   }
-  found.around = !found.next && first;
-  if (found.around) found.next = first;
   return found;
 }
 

@@ -133,7 +133,10 @@ Model read_model(store::Database& database, const std::function<void(std::string
       read_record_tracks(reading, kind, tables);
     }
   }
-  if (stored) model.whole = std::move(stored->whole);
+  if (stored) {
+    model.whole = std::move(stored->whole);
+    model.blocks = std::move(stored->blocks);
+  }
   find_window(model);
   find_losses(reading);
   put_in_order(model.tracks);

@@ -16,6 +16,8 @@
 
 namespace gpuprof::view {
 
+class BlockFile;
+
 using tracks::TrackKind;
 std::string_view noun_of(TrackKind kind);  // "records", "calls"
 
@@ -76,6 +78,7 @@ struct Model {
   std::vector<std::string> losses;  // a sentence each
   // Of the whole run, where that is known.
   std::optional<Statistics> whole;
+  std::shared_ptr<BlockFile> blocks;  // of rows that are stored; null: all are in memory
 };
 
 // Out of the timeline that the file has stored, if it has one of this state, else of all records.

@@ -6,6 +6,7 @@
 #include "libprof/view/answers.hpp"
 #include "libprof/view/pages.hpp"
 #include "libprof/view/server.hpp"
+#include "libprof/view/stored_row.hpp"
 
 namespace gpuprof::view {
 namespace {
@@ -74,6 +75,7 @@ Response Answers::api(const Request& request) const {
   }
   if (what == "stops") return {.body = stops_answer(model, run.stops)};
   if (what == "details") return details(run, request);
+  const BlockFile::Hold hold(model.blocks.get());
   if (what == "begin") {
     const auto nth = request.number("nth");
     if (!nth) return bad("nth is needed");
@@ -106,6 +108,7 @@ Response Answers::differences(const Request& request) const {
   const Model &first = runs_[0]->model, &second = runs_[1]->model;
   const auto in_first = window(first, request), in_second = window(second, request, *shift);
   if (!in_first || !in_second) return bad("from and to are needed, and from before to");
+  const BlockFile::Hold hold(first.blocks.get()), hold_other(second.blocks.get());
   return {.body = differences_answer(first, *in_first, second, *in_second, most_names)};
 }
 

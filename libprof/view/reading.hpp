@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -142,6 +143,7 @@ struct StoredTracks {
   std::map<TrackKind, std::map<tracks::TrackKey, Track>> tracks;
   std::map<TrackKind, std::int64_t> left_out;  // records of too many tracks
   std::optional<Statistics> whole;
+  std::shared_ptr<BlockFile> blocks;
 };
 // Nothing: the file has no timeline of its present state. Throws Error where it is damaged.
 std::optional<StoredTracks> open_stored_tracks(Reading& reading,

@@ -27,6 +27,19 @@ BlockFile::BlockFile(store::Database database, std::vector<std::uint32_t> names,
       names_(std::move(names)),
       tables_(std::move(tables)) {}
 
+BlockFile::Hold::Hold(BlockFile* file) : file_(file) {
+  if (file_) file_->database_.execute("BEGIN");
+}
+
+BlockFile::Hold::~Hold() {
+  if (!file_) return;
+  try {
+    file_->database_.execute("ROLLBACK");
+  } catch (const Error&) {
+    // A failure to read has ended it.
+  }
+}
+
 tracks::Block BlockFile::read(const BlockInfo& info, std::vector<std::byte>& bytes) {
   select_.bind(1, std::int64_t{info.id});
   bytes.clear();

@@ -27,6 +27,18 @@ class BlockFile {
   tracks::Block read(const tracks::BlockInfo& info, std::vector<std::byte>& bytes);
   std::uint32_t name(std::uint32_t number) const;
   std::uint8_t table(std::uint8_t number) const;
+  // While it lives the file stays as it is, and reading many blocks takes half the time. Nobody may
+  // open and close the file meanwhile in this process.
+  class Hold {
+   public:
+    explicit Hold(BlockFile* file);
+    ~Hold();
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+
+   private:
+    BlockFile* const file_;  // null: of none
+  };
   bool has_name(std::uint32_t number) const { return number < names_.size(); }
 
  private:

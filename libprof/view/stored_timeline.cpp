@@ -104,7 +104,7 @@ std::optional<StoredTracks> open_stored_tracks(Reading& reading,
     reading.model.without_times += lost.integer(0);
     stored.left_out[table.kind] += lost.integer(1);
   }
-  const auto file =
+  stored.blocks =
       std::make_shared<BlockFile>(reading.database.reader(), std::move(names), std::move(numbers));
   auto rows = reading.database.prepare(
       "SELECT kind, key0, key1, key2, key3, place, records, leftOut, blocks "
@@ -122,7 +122,7 @@ std::optional<StoredTracks> open_stored_tracks(Reading& reading,
         rows.integer(5) != std::ssize(track.rows)) {
       throw Error("the timeline in the file is damaged");
     }
-    auto row = std::make_unique<StoredRow>(file, std::move(*blocks));
+    auto row = std::make_unique<StoredRow>(stored.blocks, std::move(*blocks));
     track.left_out += std::max<std::int64_t>(rows.integer(7), 0);
     track.records += static_cast<std::int64_t>(row->size());
     track.rows.push_back(std::move(row));

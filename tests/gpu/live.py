@@ -1,13 +1,16 @@
 """Checks of the file while it grows, of what befalls the launcher, and of names."""
 
+import http.client
+import json
 import os
 import pathlib
 import signal
 import sqlite3
+import statistics
 import subprocess
 import time
 
-from check import TIMEOUT, Profile, check, environment, run
+from check import EXAMPLES, TIMEOUT, Profile, check, environment, run
 from frameworks import python
 from metrics import measure
 from tracing import streams_are_right
@@ -79,6 +82,104 @@ def small_arena(c):
     # in six runs on an H200 the losses were 0 to 9 % more than what is missing here.
     surplus = sum(lost.values()) - missing
     c.expect(surplus <= max(4, missing // 5), f"{missing} are missing, and the losses are {lost}")
+
+
+STEPS = 12_000  # of a training, less than a millisecond each
+
+
+class Page:
+    """What the page of a viewer asks its server."""
+
+    def __init__(self, address):
+        _, _, host, self.token, _ = address.split("/")
+        self.connection = http.client.HTTPConnection(host, timeout=TIMEOUT)
+        self.times = []  # ms
+
+    def ask(self, question):
+        began = time.monotonic()
+        self.connection.request("GET", f"/{self.token}/api/{question}")
+        response = self.connection.getresponse()
+        answer = json.loads(response.read())
+        self.times.append(1e3 * (time.monotonic() - began))
+        return answer if response.status == 200 else None  # it has grown meanwhile
+
+    def look_at_all(self):
+        """The run, and how many records of GPU work its picture has."""
+        run_ = self.ask("run")
+        if not run_ or run_["begin"] == run_["end"]:
+            return run_, 0
+        streams = [i for i, track in enumerate(run_["tracks"]) if track["kind"] == "stream"]
+        words = f"from={run_['begin']}&to={run_['end']}&width=1600&version={run_['version']}"
+        tiles = self.ask(f"tiles?{words}&tracks={','.join(map(str, streams))}")
+        return run_, tiles and sum(
+            records_in(row) for _, rows, _ in tiles["tracks"] for row in rows
+        )
+
+
+def records_in(row):
+    """Of a row as the answer `tiles` has it."""
+    at, records = 1, 0
+    while at < len(row):
+        count = -row[at] if row[at] < 0 else row[at + 2]
+        at += (1 if row[at] < 0 else 3) + (3 if count > 1 else 2)
+        records += count
+    return records
+
+
+def median_step(database):
+    """us, of the second half."""
+    return statistics.median(
+        database.column(
+            f"""SELECT ("end" - start) / 1e3 FROM nvtx_ranges WHERE name LIKE 'step %'
+                AND CAST(substr(name, 6) AS INT) >= {STEPS // 2}"""
+        )
+    )
+
+
+@check
+def viewed_while_training(c):
+    """gpuprof --view: the page's server answers while PyTorch trains, and in the end has all."""
+    training = [python(c, "torch"), EXAMPLES / "train.py", "--steps", str(STEPS)]
+    path = c.folder / "viewed.sqlite"
+    process = subprocess.Popen(
+        [c.options.gpuprof, "--view", "-o", path, *training],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment() | {"DISPLAY": "", "WAYLAND_DISPLAY": ""},
+    )
+    try:
+        line = b""
+        while not line.startswith(b"http://127.0.0.1:"):
+            line = process.stderr.readline()
+            if not line:
+                return c.expect(False, "no address")
+        page = Page(line.decode().strip())
+        seen, growing = [], 0
+        give_up = time.monotonic() + TIMEOUT
+        while time.monotonic() < give_up:
+            run_, drawn = page.look_at_all()
+            if drawn is not None:
+                seen.append(drawn)
+                growing += bool(run_["grows"] and drawn > 0 and drawn not in seen[:-1])
+            if run_ and not run_["grows"] and drawn:
+                break
+            time.sleep(0.1)
+        c.expect(growing >= 3, f"{growing} pictures of a growing run: {seen}")
+        c.equal(seen, sorted(seen), "records drawn, each picture at least the one before")
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=TIMEOUT)
+    finally:
+        process.kill()
+    c.equal((process.returncode, stdout), (0, b"ok\n"), f"exit code, stdout ({stderr.decode()})")
+    database = Profile(path)
+    c.sound(database)
+    work = database.one("""SELECT count(*) FROM gpu_activities WHERE "end" > start""")
+    c.equal(seen[-1], work, "records of GPU work in the last picture, and in the file")
+    alone = c.gpuprof(training)
+    c.seen["GPU work"] = work
+    c.seen["pictures while it grew"] = growing
+    c.seen["answers, ms"] = [round(f(page.times), 1) for f in (statistics.median, max)]
+    c.seen["median step, us, viewed and not"] = [median_step(database), median_step(alone)]
 
 
 def look(path, query):
