@@ -84,7 +84,7 @@ def small_arena(c):
     c.expect(surplus <= max(4, missing // 5), f"{missing} are missing, and the losses are {lost}")
 
 
-STEPS = 12_000  # of a training, less than a millisecond each
+STEPS = 6_000  # of a training, less than a millisecond each
 
 
 class Page:
@@ -166,6 +166,11 @@ def viewed_while_training(c):
             time.sleep(0.1)
         c.expect(growing >= 3, f"{growing} pictures of a growing run: {seen}")
         c.equal(seen, sorted(seen), "records drawn, each picture at least the one before")
+        # Before it says so, Ctrl-C hurries the end of the recording.
+        while b"still shown" not in line:
+            line = process.stderr.readline()
+            if not line:
+                return c.expect(False, "gpuprof does not say that the run is still shown")
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=TIMEOUT)
     finally:
