@@ -63,6 +63,14 @@ SourcePlace SourcePlaces::find(std::int64_t locator, std::int64_t pc) const {
   return {.file = line->second.first > 0 ? line->second.first : 0, .line = line->second.second};
 }
 
+std::string place_text(const SourcePlace& place, const std::string& file) {
+  if (place.file > 0) return file + ":" + std::to_string(place.line);
+  if (place.line > 0) return "line " + std::to_string(place.line);
+  char address[24];
+  std::snprintf(address, sizeof address, "+0x%llx", static_cast<unsigned long long>(place.pc));
+  return address;
+}
+
 // --- printing
 
 PlacePrinter::PlacePrinter(Session& session) : session_(session) {
@@ -74,13 +82,7 @@ std::string PlacePrinter::file(const SourcePlace& place) {
   return place.file > 0 ? session_.names().text(place.file) : "";
 }
 
-std::string PlacePrinter::text(const SourcePlace& place) {
-  if (place.file > 0) return file(place) + ":" + std::to_string(place.line);
-  if (place.line > 0) return "line " + std::to_string(place.line);
-  char address[24];
-  std::snprintf(address, sizeof address, "+0x%llx", static_cast<unsigned long long>(place.pc));
-  return address;
-}
+std::string PlacePrinter::text(const SourcePlace& place) { return place_text(place, file(place)); }
 
 std::optional<std::string> PlacePrinter::source(const SourcePlace& place) {
   if (!source_ || place.file == 0) return {};

@@ -51,6 +51,9 @@ struct SourcePlace {
   auto operator<=>(const SourcePlace&) const = default;
 };
 
+// "/src/a.cu:12", "line 12", "+0x40". `file`: its name.
+std::string place_text(const SourcePlace& place, const std::string& file);
+
 // The lines of table SOURCE_LOCATOR.
 class SourcePlaces {
  public:
@@ -67,7 +70,6 @@ class PlacePrinter {
  public:
   explicit PlacePrinter(Session& session);
 
-  // "/src/a.cu:12", "line 12", "+0x40".
   std::string text(const SourcePlace& place);
   // A line of text with the source behind `indent` blanks, if there is one.
   void print_source(const SourcePlace& place, std::size_t indent);

@@ -62,9 +62,8 @@ ValueRow our_row(Session& session, const store::Statement& row) {
   const NamedMetric& metric = session.named_metrics().at(row.integer(1));
   ValueRow result{.measure = {.is_metric = !metric.is_event, .id = row.integer(1)}};
   result.measure.named = &metric;
-  const auto bits = schema::nvprof_bits(metric.kind, row.real(2));
-  if (bits) result.value = to_value(metric.kind, *bits);
-  result.invalid = !bits;
+  result.value = stored_value(metric.kind, row.real(2));
+  result.invalid = std::holds_alternative<std::monostate>(result.value);
   return result;
 }
 
@@ -79,6 +78,11 @@ std::string level_name(std::uint64_t level) {
 }
 
 }  // namespace
+
+Value stored_value(MetricKind kind, double value) {
+  const auto bits = schema::nvprof_bits(kind, value);
+  return bits ? to_value(kind, *bits) : Value();
+}
 
 std::string Measure::name() const {
   if (named) return named->name;

@@ -45,6 +45,9 @@ struct Measure {
 // monostate: there is none, or its kind is unknown.
 using Value = std::variant<std::monostate, std::uint64_t, double>;
 
+// As METRIC_VALUE has it; none: it is no number that nvprof could store.
+Value stored_value(MetricKind kind, double value);
+
 // "126.48GB/s", "Low (3)", "44.30%" in a column of `width`; in CSV with six decimals. No value:
 // `nothing`.
 std::string value_text(MetricKind kind, const Value& value, bool csv, std::string_view nothing,

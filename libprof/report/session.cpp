@@ -14,6 +14,13 @@ constexpr std::array<std::string_view, 5> other_kinds{"UNIFIED_MEMORY_COUNTER", 
 
 }  // namespace
 
+schema::MetricKind kind_of_metric(std::string_view unit, bool is_event) {
+  using enum schema::MetricKind;
+  if (is_event) return count;
+  if (unit == "%") return percent;
+  return unit == "byte/s" || unit == "bytes/s" ? throughput : real;
+}
+
 Session::Session(store::Database& database, const Options& options, Output& output, NameStyle names)
     : Profile(database, options.filter, names,
               [&output](std::string_view what) { output.progress(what); }),
@@ -31,12 +38,8 @@ const std::map<std::int64_t, NamedMetric>& Session::named_metrics() {
                        .unit = std::string(rows.text(2)),
                        .description = std::string(rows.text(3)),
                        .is_event = rows.integer(4) != 0};
-    using enum schema::MetricKind;
-    metric.kind = metric.is_event                                       ? count
-                  : metric.unit == "%"                                  ? percent
-                  : metric.unit == "byte/s" || metric.unit == "bytes/s" ? throughput
-                                                                        : real;
-    if (metric.kind == real && !metric.unit.empty()) {
+    metric.kind = kind_of_metric(metric.unit, metric.is_event);
+    if (metric.kind == schema::MetricKind::real && !metric.unit.empty()) {
       metric.description += (metric.description.empty() ? "(" : " (") + metric.unit + ")";
     }
     named_metrics_->emplace(rows.integer(0), std::move(metric));

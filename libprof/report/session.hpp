@@ -39,6 +39,8 @@ struct NamedMetric {
   schema::MetricKind kind = schema::MetricKind::real;
   bool is_event = false;
 };
+// Of the columns of METRIC.
+schema::MetricKind kind_of_metric(std::string_view unit, bool is_event);
 
 // Belongs to one thread.
 class Session : public reading::Profile {

@@ -280,12 +280,17 @@ std::string stops_answer(const Model& model, const Stops& stops) {
 }
 
 std::string details_answer(const Model& model, const Place& place, const Item& item,
-                           std::span<const Detail> details) {
-  json rows = json::array();
-  for (const Detail& detail : details) {
-    rows.push_back({valid_utf8(detail.name), valid_utf8(detail.value)});
+                           std::span<const Section> sections) {
+  constexpr std::size_t longest = 16 << 10;  // of a text
+  json told = json::array();
+  for (const Section& section : sections) {
+    json rows = json::array();
+    for (const Detail& detail : section.rows) {
+      rows.push_back({shortened(detail.name, longest), shortened(detail.value, longest)});
+    }
+    told.push_back({{"title", section.title}, {"rows", std::move(rows)}});
   }
-  return dumped({{"place", place_of(model, place, item)}, {"details", std::move(rows)}});
+  return dumped({{"place", place_of(model, place, item)}, {"sections", std::move(told)}});
 }
 
 std::string shortened(std::string_view text, std::size_t most) {

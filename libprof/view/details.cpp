@@ -6,7 +6,7 @@
 #include "libprof/columns/table_info.hpp"
 #include "libprof/read/names.hpp"
 #include "libprof/read/tables.hpp"
-#include "libprof/view/model.hpp"
+#include "libprof/view/sections.hpp"
 #include "schema/enums.hpp"
 #include "schema/traits.hpp"
 #include "schema/view_text.hpp"
@@ -29,7 +29,8 @@ class Finder {
         tables_(database),
         names_(database, reading::NameStyle::modern) {}
 
-  std::vector<Detail> find(const Item& item) {
+  std::vector<Section> find(const Item& item) {
+    sections_.emplace_back();
     const std::string& table = model_.tables[item.table];
     add("name", model_.names[item.name].text);
     add("start", milliseconds(saturating_subtract(item.begin, model_.zero)));
@@ -37,11 +38,14 @@ class Finder {
     const columns::TableInfo* info = columns::find_table(table);
     auto row =
         database_.prepare("SELECT * FROM main." + store::quoted_name(table) + " WHERE _id_ = ?1");
-    if (!info || !row.bind(1, item.id).step()) return std::move(details_);
-    std::int64_t correlation = 0;
+    if (!info || !row.bind(1, item.id).step()) return std::move(sections_);
+    Subject subject{database_, tables_, names_, std::string(reading::kind_of(table))};
     bool same = true;
     for (int i = 0; i < row.column_count(); ++i) {
-      if (row.column_name(i) == "correlationId") correlation = row.integer(i);
+      if (row.column_name(i) == "correlationId") subject.correlation = row.integer(i);
+      if (row.column_name(i) == "processId") subject.process = row.integer(i);
+      if (row.column_name(i) == "deviceId") subject.device = row.integer(i);
+      if (row.column_name(i) == "name" && subject.is_kernel()) subject.name = row.integer(i);
       // A range on the GPU begins when its first work does.
       if (row.column_name(i) == "start" && table != "NVTX_RANGE") {
         same = row.integer(i) == item.begin;
@@ -49,19 +53,30 @@ class Finder {
     }
     if (!same) {
       add("", "the file has another record there by now");
-      return std::move(details_);
+      return std::move(sections_);
     }
-    const std::string_view kind = reading::kind_of(table);
-    if (correlation != 0 && schema::is_gpu_kind(kind)) add_launch(item, correlation);
-    if (schema::is_kernel_kind(kind)) add_shape(item, table);
+    if (subject.correlation != 0 && subject.is_work()) add_launch(item, subject.correlation);
+    if (subject.is_kernel()) add_shape(item, table);
     if (table == "NVTX_RANGE") add_range(item);
     for (int i = 0; i < row.column_count(); ++i) add_column(*info, row, i);
-    return std::move(details_);
+    for (const auto& read : {read_metrics, read_sass_metrics}) add_section(subject, read);
+    return std::move(sections_);
   }
 
  private:
   void add(std::string name, std::string value) {
-    if (!value.empty()) details_.push_back({std::move(name), std::move(value)});
+    if (!value.empty()) sections_.front().rows.push_back({std::move(name), std::move(value)});
+  }
+
+  // Tables that do not go together cost that section alone.
+  void add_section(Subject& subject, Section (*read)(Subject&)) {
+    try {
+      Section section = read(subject);
+      if (!section.rows.empty()) sections_.push_back(std::move(section));
+    } catch (const store::DatabaseError& error) {
+      if (!error.of_statement() && error.kind() != store::DatabaseError::Kind::refused) throw;
+      add("not read", error.what());
+    }
   }
 
   void add_launch(const Item& item, std::int64_t correlation) {
@@ -138,12 +153,12 @@ class Finder {
   const Model& model_;
   reading::Tables tables_;
   reading::Names names_;
-  std::vector<Detail> details_;
+  std::vector<Section> sections_;
 };
 
 }  // namespace
 
-std::vector<Detail> details(store::Database& database, const Model& model, const Item& item) {
+std::vector<Section> details(store::Database& database, const Model& model, const Item& item) {
   return Finder(database, model).find(item);
 }
 

@@ -144,6 +144,11 @@ std::optional<Item> item_at(const Model& model, const Place& place);
 struct Detail {
   std::string name, value;
 };
-std::vector<Detail> details(store::Database& database, const Model& model, const Item& item);
+struct Section {
+  std::string title;
+  std::vector<Detail> rows;
+};
+// The record itself comes first, without a title.
+std::vector<Section> details(store::Database& database, const Model& model, const Item& item);
 
 }  // namespace gpuprof::view

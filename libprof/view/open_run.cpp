@@ -38,7 +38,7 @@ OpenRun::OpenRun(const std::string& path, Options options) {
   }
   find_details = [this, path, in_use = options.in_use](const Item& item) {
     const auto held = locked(in_use);
-    std::vector<Detail> found;
+    std::vector<Section> found;
     reading::ProfileFile again(path);
     again.read([&](store::Database& database) { found = details(database, model, item); });
     return found;

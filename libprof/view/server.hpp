@@ -56,7 +56,7 @@ struct Run {
   Stops stops;
   std::vector<std::string> notes;
   // Asks the file; may throw Error.
-  std::function<std::vector<Detail>(const Item&)> find_details;
+  std::function<std::vector<Section>(const Item&)> find_details;
 };
 
 // What the page asks, answered out of runs, which must outlive this: one, or two side by side, of

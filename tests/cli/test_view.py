@@ -90,6 +90,15 @@ def serving(profile, *options, **more):
             server.process.communicate()
 
 
+def sections(server, **place):
+    """Title: rows of what is said of a record."""
+    return {each["title"]: each["rows"] for each in server.get("details", **place)["sections"]}
+
+
+def facts(server, **place):
+    return sections(server, **place)[""]
+
+
 def decode(row):
     """As client/tiles.js does it: x, end, first, count, name, longest, busy."""
     pieces, x, at = [], 0, 1
@@ -322,7 +331,7 @@ class View(Profiles):
                 run = server.get("run", run=number)
                 self.assertEqual((run["title"], run["runs"]), (path.name, 2))
                 place = {"track": 0, "row": 0, "item": 0, "run": number}
-                self.assertGreater(len(server.get("details", **place)["details"]), 5)
+                self.assertGreater(len(facts(server, **place)), 5)
             for path in ("run?run=2", "run?run=-1", "run?run=", "stops?run=x", "tiles?run=99",
                          "differences?from=0&to=1", "differences?from=1&to=1&shift=0", "begin?name=x"):  # fmt: skip
                 self.assertEqual(server.ask(f"/{server.token}/api/{path}")[0], 400, path)
@@ -356,7 +365,7 @@ class View(Profiles):
             for number, run in enumerate(runs):
                 track = next(i for i, each in enumerate(run["tracks"]) if each["rows"])
                 place = {"track": track, "row": 0, "item": 0, "run": number}
-                self.assertGreater(len(server.get("details", **place)["details"]), 2)
+                self.assertGreater(len(facts(server, **place)), 2)
         shutil.rmtree(other)
 
     def test_damaged_file(self):
@@ -379,17 +388,17 @@ class View(Profiles):
         writer.commit()
         with serving(growing) as server:
             self.assertGreater(server.get("run")["records"], 0)
-            self.assertGreater(len(server.get("details", track=0, row=0, item=0)["details"]), 5)
+            self.assertGreater(len(facts(server, track=0, row=0, item=0)), 5)
             # The writer can end: nobody holds the file.
             writer.execute("INSERT INTO StringTable(value) VALUES('yet more')")
             writer.commit()
             self.assertEqual(writer.execute("PRAGMA journal_mode = DELETE").fetchone(), ("delete",))
-            self.assertGreater(len(server.get("details", track=0, row=0, item=0)["details"]), 5)
+            self.assertGreater(len(facts(server, track=0, row=0, item=0)), 5)
             for kind in ("CONCURRENT_KERNEL", "KERNEL", "MEMCPY", "MEMSET"):
                 writer.execute(f"UPDATE CUPTI_ACTIVITY_KIND_{kind} SET start = start + 1")
             writer.commit()
-            facts = server.get("details", track=0, row=0, item=0)["details"]
-            self.assertIn("another record", facts[-1][1])
+            told = facts(server, track=0, row=0, item=0)
+            self.assertIn("another record", told[-1][1])
         writer.close()
 
     def test_live(self):
@@ -424,7 +433,7 @@ class View(Profiles):
             if server.get("growth")["version"] == version:
                 self.assertEqual(status, 200, body)
             track = next(i for i, each in enumerate(run["tracks"]) if each["kind"] == "stream")
-            self.assertTrue(server.get("details", track=track, row=0, item=0)["details"])
+            self.assertTrue(facts(server, track=track, row=0, item=0))
             growing.end()
             while server.get("growth")["grows"]:
                 self.assertLess(time.monotonic(), until)
@@ -777,12 +786,12 @@ class Truth(Profiles):
                 begins.append(found["next"]["begin"])
                 after = begins[-1]
                 place = {key: found["next"][key] for key in ("track", "row", "item")}
-                facts = dict(server.get("details", **place)["details"])
-                self.assertIn("gemm", facts["name"])
+                told = dict(facts(server, **place))
+                self.assertIn("gemm", told["name"])
                 [[range_path]] = database.execute(
-                    "SELECT range_path FROM kernels WHERE correlation_id = ?", (int(facts["correlationId"]),))  # fmt: skip
-                self.assertEqual(facts["NVTX path"], range_path)
-                self.assertTrue(facts["launched by"].startswith("cu"))
+                    "SELECT range_path FROM kernels WHERE correlation_id = ?", (int(told["correlationId"]),))  # fmt: skip
+                self.assertEqual(told["NVTX path"], range_path)
+                self.assertTrue(told["launched by"].startswith("cu"))
             self.assertEqual((len(begins), found["count"]), (expected, expected))
             database.close()
 

@@ -4,7 +4,7 @@ import {Painter, counterHeight, groupHeight, labels, rowHeight, ruler} from './d
 import {lowerBound} from './tiles.js';
 import {openSource} from './source.js';
 import {Jumps} from './jump.js';
-import {differences, keys, list, make, statistics} from './panel.js';
+import {differences, keys, list, make, sections, statistics} from './panel.js';
 import {showSummary} from './summary.js';
 
 const get = id => document.getElementById(id);
@@ -256,7 +256,7 @@ function select(place) {
   redraw();
   const of = source.isPair ? ` of ${source.titles[source.runOf(place.track)]}` : '';
   return tell(`Record${of}`, source.details({track: place.track, row: place.row, item: place.item}),
-              answer => [list(answer.details)]);
+              sections);
 }
 
 function tellOf(title, from, to, most, above = []) {
@@ -428,7 +428,7 @@ async function restore() {
   marks.selected = answer ? answer.place : null;
   redraw();
   if (!answer) return false;
-  panel('Record', [list(answer.details)]);
+  panel('Record', sections(answer));
   return true;
 }
 

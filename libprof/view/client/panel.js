@@ -14,6 +14,11 @@ export function list(pairs) {
   return element;
 }
 
+// Of the answer `details`: parts with a title but the first, as elements.
+export function sections(answer) {
+  return answer.sections.flatMap(({title, rows}) => title ? [make('h2', title), list(rows)] : [list(rows)]);
+}
+
 export function table(heads, rows) {
   const element = make('table'), head = make('tr');
   heads.forEach((text, i) => head.append(make('th', text, i > 0 ? 'number' : '')));

@@ -49,7 +49,7 @@ class ReportSource {
     const i = lowerBound(pieces.first, item), begin = tile.time(pieces.x[i]);
     const place = {track, row, item, name: pieces.name[i], begin, end: tile.time(pieces.end[i])};
     const texts = this.data.names[pieces.name[i]] ?? ['', ''];
-    return {place, details: [['name', texts[1]], ['start', `about ${time(begin)}`], ['duration', time(pieces.longest[i])], ['', notHere]]};
+    return {place, sections: [{title: '', rows: [['name', texts[1]], ['start', `about ${time(begin)}`], ['duration', time(pieces.longest[i])], ['', notHere]]}]};
   }
   async statistics(from, to) {
     if (from <= this.data.run.begin && to >= this.data.run.end) return this.data.statistics;
