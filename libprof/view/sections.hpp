@@ -30,5 +30,7 @@ struct Subject {
 // it.
 Section read_metrics(Subject& subject);
 Section read_sass_metrics(Subject& subject);
+// Of the call of that correlation id: a frame each, the innermost first.
+Section read_stack(Subject& subject);
 
 }  // namespace gpuprof::view

@@ -159,5 +159,73 @@ class Metrics(Details):
                 self.assertEqual(server.end(), (0, ""))
 
 
+class Stacks(Details):
+    FRAMES = ("SELECT function, module, offset, line FROM call_stacks WHERE correlation_id = ?"
+              " ORDER BY position LIMIT 100")  # fmt: skip
+
+    def test_of_calls_for_memory(self):
+        path = self.profile("stacks")
+        calls = 0
+        for answer in self.all(path, "api"):
+            correlation = int(answer["facts"]["correlationId"])
+            expected = self.ask(path, self.FRAMES, correlation)
+            rows = answer["told"].get("Stack", [])
+            self.assertEqual([place for _, place in rows],
+                             [f"{module}+{offset:#x}" for _, module, offset, _ in expected])  # fmt: skip
+            for (name, _), (function, *_) in zip(rows, expected, strict=True):
+                if function is None:
+                    self.assertEqual(name, "no symbol")
+                elif function.startswith("_Z"):
+                    self.assertIn("use(", name)
+                else:
+                    self.assertEqual(name, function)
+            calls += len(rows) > 0
+        self.assertGreater(calls, 90)
+
+    def test_of_python_and_of_a_kernels_launch(self):
+        path = self.profile("vector_add")
+        [[launch, process]] = self.ask(path, "SELECT correlationId, processId"
+                                       " FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL LIMIT 1")  # fmt: skip
+        self.change(path, f"""
+            INSERT INTO CALL_STACK(correlationId, stack, processId) VALUES({launch}, 7, {process});
+            INSERT INTO STACK_ENTRY(stack, position, frame, processId)
+              VALUES(7, 0, 9001, {process}), (7, 1, 9002, {process}), (7, 2, 9003, {process}), (7, 1, 1, 1);
+            INSERT INTO STACK_FRAME(frame, module, offset, function, line, processId)
+              VALUES(9001, '/src/train.py', NULL, 'Model.forward', 12, {process}),
+                    (9002, NULL, 4096, NULL, NULL, {process})""")  # fmt: skip
+        [answer] = [each for each in self.all(path)
+                    if each["facts"]["correlationId"] == str(launch)]  # fmt: skip
+        self.assertEqual(answer["told"]["Stack"], [["Model.forward", "/src/train.py:12"], ["no symbol", "0x1000"],
+                                                   ["not known", "-"]])  # fmt: skip
+
+    def test_forged(self):
+        for sql, expected in (
+            # A function that calls itself without end, and frames that are there many times.
+            ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) INSERT INTO"
+             " STACK_ENTRY(stack, position, frame, processId) SELECT c.stack, 100 + i, 1, c.processId"
+             " FROM n, (SELECT DISTINCT stack, processId FROM CALL_STACK) AS c;"
+             "INSERT INTO STACK_FRAME(frame, module, offset, function, processId)"
+             " SELECT f.frame, 'again', 0, 'again', f.processId FROM STACK_FRAME f, STACK_ENTRY LIMIT 300000", 100),
+            ("UPDATE STACK_FRAME SET function = '_Z' || printf('%.2000000c', 'N'), module = x'00ff'", 7),
+            ("UPDATE STACK_FRAME SET offset = 'x', function = 1e99", 7),
+            ("UPDATE STACK_ENTRY SET position = NULL, frame = 'x'", 7),
+            ("DELETE FROM STACK_FRAME", 7), ("DROP TABLE STACK_FRAME", 0), ("DROP TABLE STACK_ENTRY", 0),
+            ("DROP TABLE CALL_STACK; CREATE TABLE CALL_STACK(stack)", 0),
+        ):  # fmt: skip
+            path = self.profile("stacks")
+            [[most]] = self.ask(path, "SELECT max(position) + 1 FROM STACK_ENTRY")
+            self.assertEqual(most, 7)
+            self.change(path, sql)
+            with self.subTest(sql), serving(path, "--no-browser") as server:
+                answer = next(
+                    each
+                    for each in records(server, ("api",))
+                    if each["facts"]["name"] == "cudaMalloc"
+                )
+                self.assertEqual(len(answer["told"].get("Stack", [])), expected)
+                self.assertLess(len(json.dumps(answer)), 2_000_000)
+                self.assertEqual(server.end(), (0, ""))
+
+
 if __name__ == "__main__":
     unittest.main()
