@@ -7,6 +7,25 @@
 
 namespace gpuprof::report {
 
+StallReasons::StallReasons(store::Database& database, bool ours) {
+  if (!ours) {
+    for (std::size_t i = 0; i < stall_reasons.size(); ++i) {
+      names_[static_cast<std::int64_t>(i)] = stall_reasons[i].name;
+    }
+    return;
+  }
+  constexpr std::string_view table = "PC_STALL_REASON";
+  if (!database.has_column(table, "id") || !database.has_column(table, "reason")) return;
+  auto rows = database.prepare("SELECT id, reason FROM PC_STALL_REASON");
+  while (rows.step()) names_[rows.integer(0)] = rows.text(1);
+}
+
+std::string StallReasons::name(std::int64_t number) const {
+  const auto found = names_.find(number);
+  const bool named = found != names_.end() && !found->second.empty();
+  return named ? found->second : "<reason " + std::to_string(number) + ">";
+}
+
 void SampleCounts::add(std::int64_t more, std::int64_t more_not_issued) {
   samples = saturating_add(samples, more);
   not_issued = saturating_add(not_issued, more_not_issued);
@@ -33,10 +52,10 @@ std::vector<const std::pair<const SourcePlace, SampledPlace>*> SampledFunction::
   return order;
 }
 
-SampledLines::SampledLines(Session& session) {
+SampledLines::SampledLines(Session& session)
+    : reasons_(session.database(), session.has_column("PC_SAMPLING", "stallReasonId")) {
   constexpr std::string_view kind = "PC_SAMPLING";
   session.output().progress("reading CUPTI_ACTIVITY_KIND_PC_SAMPLING");
-  read_reasons(session);
   FunctionNames functions(session);
   const SourcePlaces places(session);
   const bool ours = session.has_column(kind, "stallReasonId");
@@ -66,26 +85,6 @@ SampledLines::SampledLines(Session& session) {
   std::ranges::stable_sort(functions_, std::ranges::greater(), [](const SampledFunction& function) {
     return function.all.all.samples;
   });
-}
-
-void SampledLines::read_reasons(Session& session) {
-  if (!session.has_column("PC_SAMPLING", "stallReasonId")) {
-    for (std::size_t i = 0; i < stall_reasons.size(); ++i) {
-      reasons_[static_cast<std::int64_t>(i)] = stall_reasons[i].name;
-    }
-    return;
-  }
-  store::Database& database = session.database();
-  constexpr std::string_view table = "PC_STALL_REASON";
-  if (!database.has_column(table, "id") || !database.has_column(table, "reason")) return;
-  auto rows = database.prepare("SELECT id, reason FROM PC_STALL_REASON");
-  while (rows.step()) reasons_[rows.integer(0)] = rows.text(1);
-}
-
-std::string SampledLines::reason(std::int64_t number) const {
-  const auto found = reasons_.find(number);
-  const bool named = found != reasons_.end() && !found->second.empty();
-  return named ? found->second : "<reason " + std::to_string(number) + ">";
 }
 
 }  // namespace gpuprof::report

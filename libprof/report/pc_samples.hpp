@@ -19,9 +19,22 @@ struct SampleCounts {
   void add(std::int64_t more, std::int64_t more_not_issued);
 };
 
+// What warps waited for, by the number that the samples have: PC_STALL_REASON.id, and without it
+// nvprof's.
+class StallReasons {
+ public:
+  // `ours`: the samples have a stallReasonId.
+  StallReasons(store::Database& database, bool ours);
+
+  std::string name(std::int64_t number) const;  // "long_scoreboard"
+
+ private:
+  std::map<std::int64_t, std::string> names_;
+};
+
 struct SampledPlace {
   SampleCounts all;
-  std::map<std::int64_t, SampleCounts> reasons;  // by number, see SampledLines::reason()
+  std::map<std::int64_t, SampleCounts> reasons;  // by number, see StallReasons
 
   void add(std::int64_t reason, std::int64_t samples, std::int64_t not_issued);
   // Numbers, those with the most samples first.
@@ -46,13 +59,10 @@ class SampledLines {
   // Those with the most samples first.
   const std::vector<SampledFunction>& functions() const { return functions_; }
   std::int64_t samples() const { return samples_; }
-  // "long_scoreboard".
-  std::string reason(std::int64_t number) const;
+  std::string reason(std::int64_t number) const { return reasons_.name(number); }
 
  private:
-  void read_reasons(Session& session);
-
-  std::map<std::int64_t, std::string> reasons_;
+  StallReasons reasons_;
   std::vector<SampledFunction> functions_;
   std::int64_t samples_ = 0;
 };

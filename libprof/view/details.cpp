@@ -59,7 +59,7 @@ class Finder {
     if (subject.is_kernel()) add_shape(item, table);
     if (table == "NVTX_RANGE") add_range(item);
     for (int i = 0; i < row.column_count(); ++i) add_column(*info, row, i);
-    for (const auto& read : {read_stack, read_metrics, read_sass_metrics}) {
+    for (const auto& read : {read_stack, read_metrics, read_sass_metrics, read_hot_lines}) {
       add_section(subject, read);
     }
     return std::move(sections_);

@@ -33,4 +33,7 @@ Section read_sass_metrics(Subject& subject);
 // Of the call of that correlation id: a frame each, the innermost first.
 Section read_stack(Subject& subject);
 
+// PC samples of a kernel's function, the lines with the most first.
+Section read_hot_lines(Subject& subject);
+
 }  // namespace gpuprof::view

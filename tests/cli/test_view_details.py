@@ -227,5 +227,106 @@ class Stacks(Details):
                 self.assertEqual(server.end(), (0, ""))
 
 
+class HotLines(Details):
+    TITLE = "Hot lines of all launches of this function"
+
+    def check(self, rows, expected, reasons):
+        """Against (place, samples) of all lines and {place: {reason: samples}}."""
+        whole = sum(samples for _, samples in expected)
+        shown = {place: text.split(", ") for place, text in rows if place}
+        self.assertEqual(len(shown), min(10, len(expected)))
+        least = sorted((samples for _, samples in expected), reverse=True)[len(shown) - 1]
+        for place, samples in expected:
+            if samples < least or place not in shown:
+                self.assertLessEqual(samples, least)
+                continue
+            said = shown[place]
+            self.assertEqual(said[0], f"{samples} samples")
+            self.assertAlmostEqual(float(said[1].rstrip("%")), 100 * samples / whole, delta=0.01)
+            stalls = {name: count for name, count in reasons[place].items() if name != "selected"}
+            if stalls:
+                self.assertEqual(stalls[said[2].removeprefix("mostly ")], max(stalls.values()))
+            else:
+                self.assertEqual(len(said), 2)
+
+    def expected(self, path, name, place, rest=""):
+        reasons = {}
+        for where, reason, samples in self.ask(
+            path, f"SELECT {place}, stall_reason, sum(samples) FROM pc_samples WHERE mangled_name = ? {rest}"
+            " GROUP BY 1, 2", name):  # fmt: skip
+            reasons.setdefault(where, {})[reason] = samples
+        return [(where, sum(every.values())) for where, every in reasons.items()], reasons
+
+    def test_with_lines_and_without(self):
+        lines = "file || ':' || line"
+        offsets = "printf('+0x%x', pc)"
+        for sql, place in (
+            ("", lines),
+            ("DELETE FROM CUPTI_ACTIVITY_KIND_SOURCE_LOCATOR", offsets),
+        ):
+            path = self.profile("pc_sampling")
+            self.change(path, sql)
+            kernels = self.kernels(path)
+            self.assertEqual(len(kernels), 2)
+            for answer in kernels:
+                name = answer["facts"]["name"]  # the column
+                rows = answer["told"][self.TITLE]
+                self.check(rows, *self.expected(path, name, place))
+                self.assertEqual(rows[-1][1].startswith("and "), place == offsets)
+                samples = [int(text.split()[0]) for at, text in rows if at]
+                self.assertEqual(samples, sorted(samples, reverse=True))
+
+    def test_of_one_launch(self):
+        path = self.profile("pc_sampling")
+        self.change(path, "UPDATE CUPTI_ACTIVITY_KIND_PC_SAMPLING SET correlationId = (SELECT correlationId"
+                    " FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL WHERE name = 2) WHERE functionId ="
+                    " (SELECT id FROM CUPTI_ACTIVITY_KIND_FUNCTION WHERE name = 2) AND _id_ % 2")  # fmt: skip
+        titles = []
+        for answer in self.kernels(path):
+            [title] = [each for each in answer["told"] if each.startswith("Hot lines")]
+            titles.append(title)
+            name = answer["facts"]["name"]  # the column
+            if title != self.TITLE:
+                self.check(answer["told"][title], *self.expected(
+                    path, name, "file || ':' || line", "AND correlation_id NOT NULL"))  # fmt: skip
+        self.assertEqual(sorted(titles), [self.TITLE, "Hot lines of this launch"])
+
+    def test_no_file_is_opened(self):
+        path = self.profile("pc_sampling")
+        secret = path.parent / "secret.cu"
+        secret.write_text("precious\n" * 100)
+        self.change(path, f"UPDATE StringTable SET value = '{secret}' WHERE value LIKE '%.cu'")
+        for answer in self.kernels(path):
+            self.assertIn("secret.cu:", json.dumps(answer))
+            self.assertNotIn("precious", json.dumps(answer))
+
+    def test_forged(self):
+        samples = "CUPTI_ACTIVITY_KIND_PC_SAMPLING"
+        for sql in (
+            f"UPDATE {samples} SET samples = {2**63 - 1}, latencySamples = -1",
+            f"UPDATE {samples} SET samples = {2**63 - 1}",
+            f"UPDATE {samples} SET samples = 'x', pcOffset = x'00', stallReasonId = 1e300",
+            f"UPDATE {samples} SET sourceLocatorId = {-(2**63)}, pcOffset = {-(2**63)}",
+            f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000) INSERT INTO {samples}"
+            "(sourceLocatorId, correlationId, functionId, latencySamples, samples, pcOffset, stallReasonId, deviceId,"
+            f" processId) SELECT 0, 0, functionId, 0, 1, i, i, deviceId, processId FROM n, (SELECT * FROM {samples}"
+            " LIMIT 1)",
+            "UPDATE CUPTI_ACTIVITY_KIND_SOURCE_LOCATOR SET id = 1, lineNumber = -5, fileName = -1",
+            "UPDATE StringTable SET value = printf('%.3000000c', 'x') WHERE value LIKE '%.cu'",
+            "DROP TABLE PC_STALL_REASON", "DROP TABLE CUPTI_ACTIVITY_KIND_FUNCTION",
+            "DROP TABLE CUPTI_ACTIVITY_KIND_SOURCE_LOCATOR",
+            f"DROP TABLE {samples}; CREATE TABLE {samples}(functionId, samples)",
+        ):  # fmt: skip
+            path = self.profile("pc_sampling")
+            self.change(path, sql)
+            with self.subTest(sql), serving(path, "--no-browser") as server:
+                answers = list(records(server, ("stream",)))
+                self.assertGreaterEqual(len(answers), 2)
+                for answer in answers:
+                    self.assertLess(len(answer["told"].get(self.TITLE, [])), 12)
+                    self.assertLess(len(json.dumps(answer)), 1_000_000)
+                self.assertEqual(server.end(), (0, ""))
+
+
 if __name__ == "__main__":
     unittest.main()
