@@ -280,17 +280,30 @@ std::string stops_answer(const Model& model, const Stops& stops) {
 }
 
 std::string details_answer(const Model& model, const Place& place, const Item& item,
-                           std::span<const Section> sections) {
+                           const Details& details) {
   constexpr std::size_t longest = 16 << 10;  // of a text
   json told = json::array();
-  for (const Section& section : sections) {
+  for (const Section& section : details.sections) {
     json rows = json::array();
     for (const Detail& detail : section.rows) {
       rows.push_back({shortened(detail.name, longest), shortened(detail.value, longest)});
     }
     told.push_back({{"title", section.title}, {"rows", std::move(rows)}});
   }
-  return dumped({{"place", place_of(model, place, item)}, {"sections", std::move(told)}});
+  const auto place_of_linked = [&](const Linked& linked) {
+    return place_of(model, linked.place, linked.item);
+  };
+  json links = {{"work", json::array()}, {"waited", json::array()}};
+  if (details.links.launch) links["launch"] = place_of_linked(*details.links.launch);
+  for (const Linked& work : details.links.work) links["work"].push_back(place_of_linked(work));
+  for (const Waited& waited : details.links.waited) {
+    json one = place_of_linked(waited.record);
+    one["why"] = name_of(waited.why);
+    links["waited"].push_back(std::move(one));
+  }
+  return dumped({{"place", place_of(model, place, item)},
+                 {"sections", std::move(told)},
+                 {"links", std::move(links)}});
 }
 
 std::string shortened(std::string_view text, std::size_t most) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "libprof/view/details.hpp"
 #include "libprof/view/model.hpp"
 #include "libprof/view/stops.hpp"
 
@@ -48,7 +49,7 @@ std::string differences_answer(const Model& first, Window in_first, const Model&
 std::string occurrence_answer(const Model& model, const Occurrence& found);
 std::string found_answer(const Model& model, const Found& found);
 std::string details_answer(const Model& model, const Place& place, const Item& item,
-                           std::span<const Section> sections);
+                           const Details& details);
 // No longer than so many bytes: the middle goes. UTF-8.
 std::string shortened(std::string_view text, std::size_t most);
 std::string error_answer(std::string_view message);

@@ -6,6 +6,7 @@
 #include "libprof/columns/table_info.hpp"
 #include "libprof/read/names.hpp"
 #include "libprof/read/tables.hpp"
+#include "libprof/view/details.hpp"
 #include "libprof/view/sections.hpp"
 #include "schema/enums.hpp"
 #include "schema/traits.hpp"
@@ -29,8 +30,8 @@ class Finder {
         tables_(database),
         names_(database, reading::NameStyle::modern) {}
 
-  std::vector<Section> find(const Item& item) {
-    sections_.emplace_back();
+  Details find(const Place& place, const Item& item) {
+    sections().emplace_back();
     const std::string& table = model_.tables[item.table];
     add("name", model_.names[item.name].text);
     add("start", milliseconds(saturating_subtract(item.begin, model_.zero)));
@@ -38,13 +39,15 @@ class Finder {
     const columns::TableInfo* info = columns::find_table(table);
     auto row =
         database_.prepare("SELECT * FROM main." + store::quoted_name(table) + " WHERE _id_ = ?1");
-    if (!info || !row.bind(1, item.id).step()) return std::move(sections_);
+    if (!info || !row.bind(1, item.id).step()) return std::move(details_);
     Subject subject{database_, tables_, names_, std::string(reading::kind_of(table))};
     bool same = true;
     for (int i = 0; i < row.column_count(); ++i) {
       if (row.column_name(i) == "correlationId") subject.correlation = row.integer(i);
       if (row.column_name(i) == "processId") subject.process = row.integer(i);
       if (row.column_name(i) == "deviceId") subject.device = row.integer(i);
+      if (row.column_name(i) == "contextId") subject.context = row.integer(i);
+      if (row.column_name(i) == "streamId") subject.stream = row.integer(i);
       if (row.column_name(i) == "name" && subject.is_kernel()) subject.name = row.integer(i);
       // A range on the GPU begins when its first work does.
       if (row.column_name(i) == "start" && table != "NVTX_RANGE") {
@@ -53,51 +56,55 @@ class Finder {
     }
     if (!same) {
       add("", "the file has another record there by now");
-      return std::move(sections_);
+      return std::move(details_);
     }
-    if (subject.correlation != 0 && subject.is_work()) add_launch(item, subject.correlation);
+    if (subject.correlation != 0 && subject.is_work()) add_launch(subject, item);
     if (subject.is_kernel()) add_shape(item, table);
     if (table == "NVTX_RANGE") add_range(item);
     for (int i = 0; i < row.column_count(); ++i) add_column(*info, row, i);
     for (const auto& read : {read_stack, read_metrics, read_sass_metrics, read_hot_lines}) {
       add_section(subject, read);
     }
-    return std::move(sections_);
+    attempt([&] { details_.links = find_links(subject, model_, place, item); });
+    return std::move(details_);
   }
 
  private:
   void add(std::string name, std::string value) {
-    if (!value.empty()) sections_.front().rows.push_back({std::move(name), std::move(value)});
+    if (!value.empty()) sections().front().rows.push_back({std::move(name), std::move(value)});
   }
 
-  // Tables that do not go together cost that section alone.
+  std::vector<Section>& sections() { return details_.sections; }
+
   void add_section(Subject& subject, Section (*read)(Subject&)) {
-    try {
+    attempt([&] {
       Section section = read(subject);
-      if (!section.rows.empty()) sections_.push_back(std::move(section));
+      if (!section.rows.empty()) sections().push_back(std::move(section));
+    });
+  }
+
+  // Tables that do not go together cost what would be read from them, and no more.
+  template <class Read>
+  void attempt(const Read& read) {
+    try {
+      read();
     } catch (const store::DatabaseError& error) {
       if (!error.of_statement() && error.kind() != store::DatabaseError::Kind::refused) throw;
       add("not read", error.what());
     }
   }
 
-  void add_launch(const Item& item, std::int64_t correlation) {
-    for (const schema::ApiKind& calls : schema::api_kinds) {
-      const std::string table = reading::table_name(calls.kind);
-      if (!tables_.has(table, "correlationId") || !tables_.has(table, "cbid")) continue;
-      auto call = database_.prepare("SELECT cbid, start, [end], threadId FROM main." + table +
-                                    " WHERE correlationId = ?1 LIMIT 1");
-      if (!call.bind(1, correlation).step()) continue;
-      add("launched by", names_.api(reading::domain_of(calls), call.integer(0)));
-      add("launched at", milliseconds(saturating_subtract(call.integer(1), model_.zero)));
-      add("from call to start", milliseconds(saturating_subtract(item.begin, call.integer(1))));
-      break;
+  void add_launch(Subject& subject, const Item& item) {
+    if (const auto call = find_call(subject)) {
+      add("launched by", call->name);
+      add("launched at", milliseconds(saturating_subtract(call->begin, model_.zero)));
+      add("from call to start", milliseconds(saturating_subtract(item.begin, call->begin)));
     }
     if (!tables_.has("LAUNCH_RANGE", "range") || !tables_.has("NVTX_PATH", "path")) return;
     auto path = database_.prepare(
         "SELECT p.path FROM main.LAUNCH_RANGE AS r JOIN main.NVTX_PATH AS p ON p.range = r.range "
         "WHERE r.correlationId = ?1");
-    if (path.bind(1, correlation).step()) add("NVTX path", names_.text(path.integer(0)));
+    if (path.bind(1, subject.correlation).step()) add("NVTX path", names_.text(path.integer(0)));
   }
 
   void add_shape(const Item& item, const std::string& table) {
@@ -155,13 +162,32 @@ class Finder {
   const Model& model_;
   reading::Tables tables_;
   reading::Names names_;
-  std::vector<Section> sections_;
+  Details details_;
 };
 
 }  // namespace
 
-std::vector<Section> details(store::Database& database, const Model& model, const Item& item) {
-  return Finder(database, model).find(item);
+std::optional<Call> find_call(Subject& subject) {
+  std::optional<Call> outermost;
+  for (const schema::ApiKind& calls : schema::api_kinds) {
+    const std::string table = reading::table_name(calls.kind);
+    if (!subject.tables.has(table, "correlationId") || !subject.tables.has(table, "cbid") ||
+        !subject.tables.has(table, "start")) {
+      continue;
+    }
+    auto call = subject.database.prepare("SELECT _id_, start, cbid FROM main." + table +
+                                         " WHERE correlationId = ?1 ORDER BY start LIMIT 1");
+    if (!call.bind(1, subject.correlation).step()) continue;
+    if (outermost && outermost->begin <= call.integer(1)) continue;
+    outermost = {table, call.integer(0), call.integer(1),
+                 subject.names.api(reading::domain_of(calls), call.integer(2))};
+  }
+  return outermost;
+}
+
+Details details(store::Database& database, const Model& model, const Place& place,
+                const Item& item) {
+  return Finder(database, model).find(place, item);
 }
 
 }  // namespace gpuprof::view

@@ -148,7 +148,5 @@ struct Section {
   std::string title;
   std::vector<Detail> rows;
 };
-// The record itself comes first, without a title.
-std::vector<Section> details(store::Database& database, const Model& model, const Item& item);
 
 }  // namespace gpuprof::view

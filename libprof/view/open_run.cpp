@@ -33,14 +33,16 @@ OpenRun::OpenRun(const std::string& path, Options options) {
   grows_ = file->in_use() && file->unfinished() && !file->damaged();
   if (file->damaged()) {
     damaged_ = std::move(file);
-    find_details = [this](const Item& item) { return details(damaged_->database(), model, item); };
+    find_details = [this](const Place& place, const Item& item) {
+      return details(damaged_->database(), model, place, item);
+    };
     return;
   }
-  find_details = [this, path, in_use = options.in_use](const Item& item) {
+  find_details = [this, path, in_use = options.in_use](const Place& place, const Item& item) {
     const auto held = locked(in_use);
-    std::vector<Section> found;
+    Details found;
     reading::ProfileFile again(path);
-    again.read([&](store::Database& database) { found = details(database, model, item); });
+    again.read([&](store::Database& database) { found = details(database, model, place, item); });
     return found;
   };
 }

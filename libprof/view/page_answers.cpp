@@ -123,7 +123,7 @@ Response Answers::details(const Run& run, const Request& request) const {
   const auto item = item_at(model, place);
   if (!item) return {.status = 404, .body = error_answer("there is no such record")};
   try {
-    return {.body = details_answer(model, place, *item, run.find_details(*item))};
+    return {.body = details_answer(model, place, *item, run.find_details(place, *item))};
   } catch (const Error& error) {
     return {.status = 500, .body = error_answer(error.what())};
   }

@@ -1,7 +1,9 @@
 // What the file has of a record besides its columns, each a section of its own.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "libprof/read/names.hpp"
@@ -17,12 +19,25 @@ struct Subject {
   reading::Tables& tables;
   reading::Names& names;
   std::string kind;  // without "CUPTI_ACTIVITY_KIND_"; empty: of none
-  std::int64_t correlation = 0, process = 0, device = 0;
+  std::int64_t correlation = 0, process = 0, device = 0, context = 0, stream = 0;
   std::int64_t name = 0;  // of a kernel: string id
 
   bool is_kernel() const { return schema::is_kernel_kind(kind); }
   bool is_work() const { return schema::is_gpu_kind(kind); }
+  bool is_call() const {
+    return std::ranges::find(schema::api_kinds, kind, &schema::ApiKind::kind) !=
+           schema::api_kinds.end();
+  }
 };
+
+// The call of the record's correlation id; of several, as runtime calls make driver calls, the
+// outermost.
+struct Call {
+  std::string table;
+  std::int64_t id = 0, begin = 0;
+  std::string name;
+};
+std::optional<Call> find_call(Subject& subject);
 
 // Each without rows where the file has nothing of the kind.
 //

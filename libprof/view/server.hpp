@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "libprof/view/answers.hpp"
+#include "libprof/view/details.hpp"
 #include "libprof/view/model.hpp"
 #include "libprof/view/request.hpp"
 #include "libprof/view/stops.hpp"
@@ -56,7 +57,7 @@ struct Run {
   Stops stops;
   std::vector<std::string> notes;
   // Asks the file; may throw Error.
-  std::function<std::vector<Section>(const Item&)> find_details;
+  std::function<Details(const Place&, const Item&)> find_details;
 };
 
 // What the page asks, answered out of runs, which must outlive this: one, or two side by side, of

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -9,7 +10,7 @@ import tarfile
 import tempfile
 import unittest
 
-from test_view import GPUPROF, SOURCE, serving
+from test_view import GPUPROF, SOURCE, sections, serving
 
 
 def records(server, kinds):
@@ -326,6 +327,209 @@ class HotLines(Details):
                     self.assertLess(len(answer["told"].get(self.TITLE, [])), 12)
                     self.assertLess(len(json.dumps(answer)), 1_000_000)
                 self.assertEqual(server.end(), (0, ""))
+
+
+PREFIX = "CUPTI_ACTIVITY_KIND_"
+CALLS = "RUNTIME", "DRIVER", "INTERNAL_LAUNCH_API"
+WORK = "KERNEL", "CONCURRENT_KERNEL", "MEMCPY", "MEMCPY2", "MEMSET", "GRAPH_TRACE", "MEM_DECOMPRESS"
+
+
+def when(place):
+    return place["begin"], place["end"]
+
+
+class Links(Details):
+    def times(self, path, kinds, columns):
+        """Start, end and columns of all rows that have times, in order."""
+        [[zero]] = self.ask(path, "SELECT value FROM RUN WHERE key = 'zero_ns'")
+        return sorted(row for kind in kinds for row in self.ask(
+            path, f'SELECT start - ?1, "end" - ?1, {columns} FROM {PREFIX}{kind}'
+            ' WHERE start > 0 AND "end" >= start', zero))  # fmt: skip
+
+    def expected(self, path):
+        """Of GPU work by its times: its call; what it waited for. Of calls by correlation id: their work."""
+        calls, streams, waited, work = {}, {}, {}, {}
+        for start, end, correlation in self.times(path, CALLS, "correlationId"):
+            calls.setdefault(correlation, (start, end))
+        for start, end, *stream, correlation in self.times(
+            path, WORK, "deviceId, processId, contextId, streamId, correlationId"):  # fmt: skip
+            if end == start:
+                continue
+            work.setdefault(correlation, []).append((start, end))
+            before = max(
+                (over, begin)
+                for begin, over in [(-1, -1), *streams.get(tuple(stream), [])]
+                if over <= start
+            )
+            streams.setdefault(tuple(stream), []).append((start, end))
+            call = calls.get(correlation)
+            reason = None
+            if call:
+                is_running = before[0] > call[0]
+                reason = ("stream", before[::-1]) if is_running else ("launch", call)
+            waited[start, end, *stream] = call, reason
+        return waited, work
+
+    def test_are_what_sql_finds(self):
+        reasons, calls = [], 0
+        every = "stream", "api", "range", "range_on_gpu", "synchronization"
+        for name, kinds in (("vector_add", every), ("streams_graph", every), ("two_processes", every),
+                            ("nvtx_threads", every), ("torch_step", every[:1])):  # fmt: skip
+            path = self.profile(name)
+            waited, work = self.expected(path)
+            seen = 0
+            with self.subTest(name), serving(path, "--no-browser") as server:
+                for answer in records(server, kinds):
+                    links, told = answer["links"], answer["facts"]
+                    correlation = int(told.get("correlationId", 0))
+                    if "streamId" in told and "cudaEventId" not in told:
+                        seen += 1
+                        columns = ("deviceId", "processId", "contextId", "streamId")
+                        call, reason = waited[
+                            when(answer["place"]) + tuple(int(told[key]) for key in columns)
+                        ]
+                        self.assertEqual(links["work"], [])
+                        self.assertEqual(when(links["launch"]) if call else None, call)
+                        if reason is None:
+                            self.assertEqual(links["waited"], [])
+                            continue
+                        [[why, place]] = [(each["why"], each) for each in links["waited"]]
+                        self.assertEqual((why, when(place)), reason)
+                        reasons.append(why)
+                        if seen > 100:
+                            continue
+                        launch = {key: links["launch"][key] for key in ("track", "row", "item")}
+                        other = dict(sections(server, **launch)[""])
+                        self.assertEqual((other["correlationId"], other["name"]),
+                                         (told["correlationId"], told["launched by"]))  # fmt: skip
+                    elif "cbid" in told:
+                        shown = [when(place) for place in links["work"]]
+                        self.assertEqual(shown, work.get(correlation, [])[:100])
+                        calls += len(shown) > 0
+                        self.assertEqual((links["waited"], "launch" in links), ([], False))
+                    else:
+                        self.assertEqual(links, {"work": [], "waited": []})
+            self.assertEqual(seen, len(waited))
+        self.assertGreater(reasons.count("stream"), 100)
+        self.assertGreater(reasons.count("launch"), 100)
+        self.assertGreater(calls, 200)
+
+    def with_event(self, name, kernel=5):
+        """A kernel whose stream was told to wait for an event behind other work of another stream."""
+        path = self.profile(name)
+        self.change(path, "".join(f"UPDATE {PREFIX}{kind} SET correlationId = 100 * correlationId;"
+                                  for kind in (*CALLS, *WORK)))  # fmt: skip
+        [[number, correlation, context, stream, process, start, call]] = self.ask(
+            path, f"SELECT k._id_, k.correlationId, k.contextId, k.streamId, k.processId, k.start, r.start FROM"
+            f" {PREFIX}CONCURRENT_KERNEL AS k JOIN {PREFIX}RUNTIME AS r USING(correlationId)"
+            " ORDER BY k.start LIMIT 1 OFFSET ?", kernel)  # fmt: skip
+        columns = [
+            name for _, name, *_ in self.ask(path, f"PRAGMA table_info({PREFIX}CONCURRENT_KERNEL)")
+        ]
+        columns = ", ".join(
+            f'"{name}"'
+            for name in columns
+            if name not in ("_id_", "start", "end", "correlationId", "streamId")
+        )
+        for before, begin, end in ((90, call - 3000, call - 2000), (80, call - 1000, call + 10),
+                                   (50, call + 20, start)):  # fmt: skip
+            self.change(path, f"INSERT INTO {PREFIX}CONCURRENT_KERNEL(start, \"end\", correlationId, streamId, {columns})"
+                        f" SELECT {begin}, {end}, {correlation - before}, 99, {columns} FROM {PREFIX}CONCURRENT_KERNEL"
+                        f" WHERE _id_ = {number}")  # fmt: skip
+        for before, event in ((85, 7), (70, 7), (60, 8), (40, 7)):
+            self.change(path, f"INSERT INTO {PREFIX}CUDA_EVENT(correlationId, contextId, streamId, eventId, processId)"
+                        f" VALUES({correlation - before}, {context}, 99, {event}, {process})")  # fmt: skip
+        self.change(path, f"INSERT INTO {PREFIX}SYNCHRONIZATION(type, start, \"end\", correlationId, contextId,"
+                    f" streamId, cudaEventId, processId) VALUES(2, {call - 5}, {call - 4}, {correlation - 45},"
+                    f" {context}, {stream}, 7, {process})")  # fmt: skip
+        return path, correlation, call
+
+    def waited(self, path, correlation):
+        [answer] = [
+            each
+            for each in self.kernels(path)
+            if each["facts"]["correlationId"] == str(correlation)
+        ]
+        return [
+            (each["why"], each["end"])
+            for each in answer["links"]["waited"]
+            if each["why"] != "stream"
+        ]
+
+    def test_events(self):
+        path, correlation, call = self.with_event("vector_add")
+        [[zero]] = self.ask(path, "SELECT value FROM RUN WHERE key = 'zero_ns'")
+        self.assertEqual(self.waited(path, correlation), [("event", call + 10 - zero)])
+        # It was over before the call.
+        self.change(
+            path,
+            f'UPDATE {PREFIX}CONCURRENT_KERNEL SET "end" = {call - 1} WHERE "end" = {call + 10}',
+        )
+        self.assertNotIn("event", [why for why, _ in self.waited(path, correlation)])
+        for sql in (f"UPDATE {PREFIX}SYNCHRONIZATION SET streamId = 98",
+                    f"UPDATE {PREFIX}SYNCHRONIZATION SET correlationId = {correlation + 1}",
+                    f"DELETE FROM {PREFIX}CUDA_EVENT WHERE eventId = 7",
+                    f"DROP TABLE {PREFIX}CUDA_EVENT"):  # fmt: skip
+            path, correlation, _ = self.with_event("vector_add")
+            self.change(path, sql)
+            self.assertNotIn("event", [why for why, _ in self.waited(path, correlation)], sql)
+
+    def test_of_a_stored_timeline(self):
+        path = self.profile("streams_graph")
+        links = [(answer["place"], answer["links"]) for answer in self.all(path, "stream", "api")]
+        self.assertGreater(len(links), 300)
+        subprocess.run(
+            [GPUPROF, "finish", "--timeline", "always", path], check=True, capture_output=True
+        )
+        self.assertGreater(self.ask(path, "SELECT count(*) FROM TIMELINE_BLOCK")[0][0], 0)
+        stored = [(answer["place"], answer["links"]) for answer in self.all(path, "stream", "api")]
+        # Names have other numbers.
+        without = json.dumps([links, stored])
+        self.assertEqual(*json.loads(re.sub(r'"name": \d+', '"name": 0', without)))
+
+    def test_of_two_runs(self):
+        paths = [self.profile("vector_add"), self.profile("streams_graph")]
+        with serving(paths, "--no-browser") as server:
+            for number, path in enumerate(paths):
+                waited, _ = self.expected(path)
+                run = server.get("run", run=number)
+                track = next(i for i, each in enumerate(run["tracks"]) if each["kind"] == "stream")
+                answer = server.get("details", track=track, row=0, item=1, run=number)
+                [[call, _]] = [
+                    found for key, found in waited.items() if key[:2] == when(answer["place"])
+                ]
+                self.assertEqual(when(answer["links"]["launch"]), call)
+
+    def test_forged(self):
+        kernels, calls = f"{PREFIX}CONCURRENT_KERNEL", f"{PREFIX}RUNTIME"
+        one_time = "; ".join(
+            f'UPDATE {PREFIX}{kind} SET start = 5000, "end" = 5001' for kind in CALLS
+        )
+        for sql in (
+            "; ".join(f"UPDATE {PREFIX}{kind} SET correlationId = 1" for kind in (*CALLS, *WORK)),
+            f"UPDATE {kernels} SET correlationId = {-(2**63)}; UPDATE {calls} SET correlationId = {-(2**63)}",
+            f"UPDATE {PREFIX}CUDA_EVENT SET correlationId = {-(2**63) + 5}; UPDATE {PREFIX}SYNCHRONIZATION SET"
+            f" correlationId = {-(2**63) + 6}, type = 2, cudaEventId = 7; UPDATE {kernels} SET correlationId = 3",
+            f"UPDATE {kernels} SET correlationId = 'x', streamId = x'00', contextId = 1e300",
+            f"UPDATE {kernels} SET start = {2**63 - 3}, \"end\" = {2**63 - 2}",
+            f"UPDATE {calls} SET start = {2**63 - 1}, \"end\" = 1",
+            one_time,
+            f"DROP TABLE {calls}; CREATE TABLE {calls}(_id_ INTEGER PRIMARY KEY, correlationId, cbid, start)",
+            f"DROP TABLE {PREFIX}SYNCHRONIZATION; CREATE TABLE {PREFIX}SYNCHRONIZATION(correlationId)",
+            f"DROP TABLE {PREFIX}CUDA_EVENT; CREATE VIEW {PREFIX}CUDA_EVENT AS SELECT 1 AS eventId",
+        ):  # fmt: skip
+            path, _, _ = self.with_event("vector_add")
+            self.change(path, sql)
+            with self.subTest(sql), serving(path, "--no-browser") as server:
+                answers = list(records(server, ("stream", "api", "synchronization")))
+                self.assertGreater(len(answers), 10)
+                for answer in answers:
+                    self.assertLessEqual(len(answer["links"]["work"]), 100)
+                    for place in answer["links"]["work"]:
+                        server.get(
+                            "details", **{key: place[key] for key in ("track", "row", "item")}
+                        )
+                self.assertEqual(server.end()[0], 0)
 
 
 if __name__ == "__main__":
