@@ -17,8 +17,8 @@ constexpr std::size_t longest_name = 400;  // bytes
 constexpr std::size_t most_top_names = 50;
 
 // Modules of the page, each after those that it takes from.
-constexpr const char* modules[] = {"format.js", "tiles.js", "source.js",  "draw.js",
-                                   "panel.js",  "jump.js",  "summary.js", "app.js"};
+constexpr const char* modules[] = {"format.js", "tiles.js", "source.js",  "draw.js", "panel.js",
+                                   "links.js",  "jump.js",  "summary.js", "app.js"};
 
 // As one module: nothing is imported any more.
 std::string one_script() {

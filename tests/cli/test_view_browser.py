@@ -21,6 +21,7 @@ import browser
 import test_view
 from growing import Growing
 from test_view import GPUPROF, SOURCE, serving, touched
+from test_view_details import records
 
 # Of what the page draws, for tests: each picture (`seen`), and the pixels of rows as they stand on the
 # canvas, by the first of their lines and one whose hatching is shifted by half (no label reaches either).
@@ -241,6 +242,118 @@ class InBrowser(test_view.Profiles):
             self.assertEqual(parameters(again.evaluate("location.href")), state)
             self.assertEqual(page.wrong() + again.wrong(), [])
             again.close()
+            page.close()
+
+    ARROWS = """(() => {
+      const {painter, items, scroll} = seen, {ratio, width, height} = painter, color = name => {
+        const hex = painter.colors[name].slice(1);
+        return (255 << 24 | parseInt(hex.slice(4), 16) << 16 | parseInt(hex.slice(2, 4), 16) << 8 | parseInt(hex.slice(0, 2), 16)) >>> 0;
+      };
+      const copy = new OffscreenCanvas(width, height).getContext('2d', {willReadFrequently: true});
+      copy.drawImage(painter.canvas, 0, 0);
+      const count = (lines, name) => lines.reduce((sum, y) => sum + new Uint32Array(
+        copy.getImageData(0, y * ratio, width, ratio).data.buffer).filter(pixel => pixel === color(name)).length, 0);
+      const places = %s, wanted = '%s';
+      const tops = places.map(place => items.find(item => item.track === place.track && item.row === place.row)?.top)
+        .filter(top => top !== undefined).map(top => 22 + top - scroll).sort((a, b) => a - b);
+      const lines = [];
+      // Between two rows; of one row the space above it.
+      const [first, last] = tops.at(-1) - tops[0] > 20 ? [tops[0] + 18, tops.at(-1) - 2] : [tops[0] - 12, tops[0] - 4];
+      for (let y = first; y < last; ++y) lines.push(Math.round(y));
+      return {pixels: count(lines, wanted), rows: tops.length, lines: lines.length, inSight: tops.every(top => top >= 22 && top + 18 <= height / ratio)};
+    })()"""
+
+    def arrows(self, page, places, color):
+        picture = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(null))))"
+        page.evaluate(picture)
+        wanted = [{key: place[key] for key in ("track", "row")} for place in places]
+        return page.evaluate(self.ARROWS % (json.dumps(wanted), color))
+
+    def press(self, page, text):
+        """By the keyboard alone."""
+        button = f"[...document.querySelectorAll('.links button')].find(each => each.textContent === {json.dumps(text)})"
+        page.wait(button)
+        page.evaluate(f"{button}.focus()")
+        page.key("Enter")
+
+    def selected(self, page):
+        return [int(word) for word in parameters(page.evaluate("location.href"))["at"].split(",")]
+
+    def test_arrows_and_where_they_lead(self):
+        followed = 0
+        for dark in (False, True):
+            with serving(self.profiles["streams_graph"], "--no-browser") as server:
+                answer = next(
+                    each
+                    for each in records(server, ("stream",))
+                    if any(waited["why"] == "stream" for waited in each["links"]["waited"])
+                )
+                place, links = answer["place"], answer["links"]
+                launch, before = links["launch"], links["waited"][0]
+                at = ",".join(str(place[key]) for key in ("track", "row", "item"))
+                page = self.page(f"{server.address}#at={at}", dark=dark)
+                page.evaluate(WATCH)
+                page.wait("window.seen && document.querySelector('.links button')")
+                page.evaluate(SHOW % json.dumps({
+                    "from": min(launch["begin"], before["begin"]) - 1000, "to": place["end"] + 1000}))  # fmt: skip
+                # Counters have the same colour.
+                page.key("Escape")
+                without = self.arrows(page, (place, launch), "accent")["pixels"]
+                self.assertEqual(self.arrows(page, (place, before), "wait")["pixels"], 0)
+                page.evaluate(f"location.hash = '#at={at}'")
+                page.wait("document.querySelector('.links button')")
+                self.assertGreater(
+                    self.arrows(page, (place, launch), "accent")["pixels"], without + 20
+                )
+                self.assertGreater(self.arrows(page, (place, before), "wait")["pixels"], 10)
+                # The launch is selected, and both are in sight; its arrow leads back.
+                for text, other in (("go to the launch", launch), ("go to its GPU work", place),
+                                    ("go to what it waited for", before)):  # fmt: skip
+                    self.press(page, text)
+                    where = [other[key] for key in ("track", "row", "item")]
+                    page.wait(f"location.hash.includes('at={'%2C'.join(map(str, where))}')")
+                    page.wait("document.querySelector('.links button')")
+                    self.assertEqual(self.selected(page), where)
+                    view = page.evaluate("[seen.view.from, seen.view.to]")
+                    for each in (other, place):
+                        self.assertLessEqual(view[0], each["begin"])
+                        self.assertGreaterEqual(view[1], each["end"])
+                    seen = self.arrows(page, (other, place), "accent")
+                    self.assertTrue(seen["inSight"], text)
+                    followed += 1
+                page.key("Escape")
+                self.assertEqual(self.arrows(page, (place, before), "wait")["pixels"], 0)
+                self.assertEqual(page.wrong(), [])
+                page.close()
+        self.assertEqual(followed, 6)
+
+    def test_links_of_the_second_run(self):
+        paths = [self.profiles["vector_add"], self.profiles["streams_graph"]]
+        with serving(paths, "--no-browser") as server:
+            base = len(server.get("run")["tracks"])
+            second = server.get("run", run=1)["tracks"]
+            track = next(i for i, each in enumerate(second) if each["kind"] == "stream")
+            launch = server.get("details", track=track, row=0, item=1, run=1)["links"]["launch"]
+            page = self.page(f"{server.address}#at={base + track},0,1")
+            page.evaluate(WATCH)
+            # It stands in a group that is closed.
+            page.wait("window.seen && document.querySelector('.links button')")
+            item = "seen.items.find(item => item.heading && item.top > 0)"
+            top = page.evaluate(f"{item}.top - seen.scroll + 22 + 8")
+            where = page.evaluate(
+                "(box => [box.x + 40, box.y])(document.getElementById('canvas').getBoundingClientRect())"
+            )
+            page.click(where[0], where[1] + top)
+            page.wait(f"{item}.closed")
+            self.press(page, "go to the launch")
+            page.wait(f"location.hash.includes('at={base + launch['track']}%2C')")
+            self.assertEqual(
+                self.selected(page), [base + launch["track"], launch["row"], launch["item"]]
+            )
+            page.wait(f"!{item}.closed")
+            self.press(page, "go to its GPU work")
+            page.wait(f"location.hash.includes('at={base + track}%2C0%2C1')")
+            self.assertEqual(page.wrong(), [])
             page.close()
 
     def test_a_recording_is_followed(self):

@@ -367,7 +367,7 @@ class Links(Details):
             if call:
                 is_running = before[0] > call[0]
                 reason = ("stream", before[::-1]) if is_running else ("launch", call)
-            waited[start, end, *stream] = call, reason
+            waited[(start, end, *stream)] = call, reason
         return waited, work
 
     def test_are_what_sql_finds(self):

@@ -4,6 +4,7 @@ import {Painter, counterHeight, groupHeight, labels, rowHeight, ruler} from './d
 import {lowerBound} from './tiles.js';
 import {openSource} from './source.js';
 import {Jumps} from './jump.js';
+import {arrowsOf, linkButtons} from './links.js';
 import {differences, keys, list, make, sections, statistics} from './panel.js';
 import {showSummary} from './summary.js';
 
@@ -36,6 +37,11 @@ async function fetchNames() {
   redraw();
 }
 
+// What has to be open for a track to be shown: its run, and what stands above it.
+function groupsOf(track) {
+  return [`${track.run}`, `${track.run} ${track.path.slice(0, -1).join(' \u203a ')}`];
+}
+
 function layout() {
   items = [];
   let top = 0, group = null, shownRun = -1;
@@ -48,11 +54,11 @@ function layout() {
       shownRun = track.run;
       head(`${shownRun}`, source.titles[shownRun], true);
     }
-    if (closed.has(`${track.run}`)) return;
-    const above = track.path.slice(0, -1).join(' \u203a '), key = `${track.run} ${above}`;
+    const [ofRun, key] = groupsOf(track);
+    if (closed.has(ofRun)) return;
     if (key !== group) {
       group = key;
-      head(key, above, false);
+      head(key, track.path.slice(0, -1).join(' \u203a '), false);
     }
     if (closed.has(key)) return;
     const label = track.path.at(-1);
@@ -256,7 +262,28 @@ function select(place) {
   redraw();
   const of = source.isPair ? ` of ${source.titles[source.runOf(place.track)]}` : '';
   return tell(`Record${of}`, source.details({track: place.track, row: place.row, item: place.item}),
-              sections);
+              answer => recordParts(place, answer));
+}
+
+// What is said of a record that is selected. Its arrows go when another is.
+function recordParts(place, answer) {
+  place.arrows = arrowsOf(answer);
+  redraw();
+  return [...linkButtons(answer, other => goAlong(answer.place, other)), ...sections(answer)];
+}
+
+// Selects the other end of an arrow, with both in sight.
+async function goAlong(from, to) {
+  for (const key of [from, to].flatMap(place => groupsOf(run.tracks[place.track]))) closed.delete(key);
+  layout();
+  const begin = Math.min(from.begin, to.begin), end = Math.max(from.end, to.end), margin = Math.max((end - begin) * 0.2, 10);
+  show(begin - margin, end + margin);
+  const [top, other] = [to, from].map(place => items.find(item => item.track === place.track && item.row === place.row)?.top ?? 0);
+  const height = painter.height / painter.ratio - ruler, middle = (top + other + rowHeight) / 2;
+  const both = Math.abs(top - other) + 2 * rowHeight < height;
+  get('scroll').scrollTop = Math.max(0, both ? middle - height / 2 : top - 100);
+  await select({...to});
+  if (document.activeElement === document.body) (get('panel').querySelector('button') ?? get('canvas')).focus();
 }
 
 function tellOf(title, from, to, most, above = []) {
@@ -428,7 +455,7 @@ async function restore() {
   marks.selected = answer ? answer.place : null;
   redraw();
   if (!answer) return false;
-  panel('Record', sections(answer));
+  panel('Record', recordParts(answer.place, answer));
   return true;
 }
 
@@ -459,6 +486,8 @@ function renumber(before) {
     }
   }
   if (marks.selected) marks.selected.track = place(marks.selected.track);
+  if (marks.selected) marks.selected.arrows = [];
+  get('panel').querySelector('.links')?.remove();
 }
 
 // A newer reading of the recording. Who looks at its end goes on with it.

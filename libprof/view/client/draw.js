@@ -34,7 +34,8 @@ export class Painter {
     const style = getComputedStyle(document.documentElement);
     const get = name => style.getPropertyValue(name).trim();
     this.colors = {ground: get('--ground'), raised: get('--raised'), text: get('--text'),
-                   faint: get('--faint'), line: get('--line'), accent: get('--accent')};
+                   faint: get('--faint'), line: get('--line'), accent: get('--accent'),
+                   wait: get('--wait')};
     const dark = parseInt(this.colors.ground.slice(1, 3), 16) < 128;
     this.label = dark ? '#f4f6f8' : '#10151b';
     this.fill = hues.map(hue => rgb(hue, 0.45, dark ? 0.36 : 0.72));
@@ -87,6 +88,7 @@ export class Painter {
     }
     this.marks(view, marks, items, scroll);
     this.side(items, scroll);
+    this.arrows(view, marks.selected?.arrows ?? [], items, scroll);
     this.axis(view);
     context.setTransform(1, 0, 0, 1, 0, 0);
   }
@@ -215,6 +217,42 @@ export class Painter {
     context.strokeStyle = this.colors.accent;
     context.lineWidth = 2;
     context.strokeRect(from, ruler + item.top - scroll - 1, to - from, shown + 2);
+  }
+
+  // Curves between rows that are laid out; what is beyond the picture ends at its edge.
+  arrows(view, arrows, items, scroll) {
+    if (arrows.length === 0) return;
+    const {context, ratio} = this, width = this.width / ratio;
+    const key = place => place.track * 1024 + place.row;
+    const tops = new Map(arrows.flatMap(({from, to}) => [[key(from)], [key(to)]]));
+    for (const item of items) if (item.track >= 0 && tops.has(key(item))) tops.set(key(item), ruler + item.top - scroll);
+    const x = time => Math.min(Math.max(this.x(view, time) / ratio, labels), width);
+    for (const waits of [false, true]) {
+      const lines = new Path2D(), heads = new Path2D();
+      for (const arrow of arrows) {
+        const from = tops.get(key(arrow.from)), to = tops.get(key(arrow.to));
+        const begin = x(arrow.at), end = x(arrow.then);
+        const beside = begin === end && (end === labels || end === width);
+        if (arrow.waits !== waits || from === undefined || to === undefined || beside) continue;
+        const down = to > from || to === from, y = from + (to > from ? shown : 0), tip = to + (down ? 0 : shown);
+        const middle = to === from ? to - 14 : (y + tip) / 2, back = down ? -6 : 6;
+        lines.moveTo(begin, y);
+        lines.bezierCurveTo(begin, middle, end, middle, end, tip);
+        if (end === labels || end === width) continue;
+        heads.moveTo(end, tip);
+        heads.lineTo(end - 4, tip + back);
+        heads.lineTo(end + 4, tip + back);
+        heads.closePath();
+      }
+      // Seen on records of any colour.
+      context.strokeStyle = this.colors.ground;
+      context.lineWidth = 4;
+      context.stroke(lines);
+      context.strokeStyle = context.fillStyle = waits ? this.colors.wait : this.colors.accent;
+      context.lineWidth = 2;
+      context.stroke(lines);
+      context.fill(heads);
+    }
   }
 
   side(items, scroll) {

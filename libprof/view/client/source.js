@@ -163,7 +163,9 @@ class Runs {
   async details({track, row, item}) {
     const i = this.runOf(track);
     const answer = await this.sources[i].details({track: track - this.bases[i], row, item});
-    return {...answer, place: this.moved(answer.place, i)};
+    const moved = place => place && this.moved(place, i), links = answer.links;
+    return {...answer, place: moved(answer.place),
+            links: links && {launch: moved(links.launch), work: links.work.map(moved), waited: links.waited.map(moved)}};
   }
 
   async search(text, after) {

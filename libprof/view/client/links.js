@@ -1,0 +1,32 @@
+// What a record has to do with others: arrows in the picture, buttons beside it.
+import {make} from './panel.js';
+
+// From the earlier to the later: places, and a time of each. `waits`: it is no launch.
+export function arrowsOf({place, links}) {
+  const from = (earlier, at, waits) => ({from: earlier, at, to: place, then: place.begin, waits});
+  return [
+    ...links?.launch ? [from(links.launch, links.launch.begin, false)] : [],
+    ...(links?.work ?? []).map(work => ({from: place, at: place.begin, to: work, then: work.begin, waits: false})),
+    ...(links?.waited ?? []).filter(({why}) => why !== 'launch').map(waited => from(waited, waited.end, true)),
+  ];
+}
+
+const reasons = {launch: 'the launch', stream: 'the work before it in its stream', event: 'work of another stream, by an event'};
+
+// `go(place)` shows one.
+export function linkButtons({links}, go) {
+  const element = make('nav', undefined, 'links');
+  element.setAttribute('aria-label', 'Records that it has to do with');
+  const add = (text, place, title, label = text) => {
+    const button = make('button', text);
+    if (title) button.title = title;
+    button.setAttribute('aria-label', label);
+    button.addEventListener('click', () => go(place));
+    element.append(button);
+  };
+  if (links?.launch) add('go to the launch', links.launch);
+  for (const waited of links?.waited ?? []) add('go to what it waited for', waited, reasons[waited.why]);
+  const work = 'go to its GPU work';
+  (links?.work ?? []).forEach((each, i) => add(i === 0 ? work : `${i + 1}`, each, '', i === 0 ? work : `${work} ${i + 1}`));
+  return element.childElementCount ? [element] : [];
+}
