@@ -173,7 +173,7 @@ class Report(unittest.TestCase):
         database.close()
         html, _ = self.page(forged, "crowded")
         losses = " ".join(data_of(html)["run"]["losses"])
-        for words in ("overlap with too many others", "too many streams", "tracks are not drawn"):
+        for words in ("overlap with too many others", "too many tracks", "tracks are not drawn"):
             self.assertIn(words, losses)
 
     def test_what_is_there_stays(self):
