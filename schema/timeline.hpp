@@ -23,7 +23,8 @@ inline constexpr Table timeline_table{
 
 inline constexpr Column timeline_name_columns[]{
     stored("tableNumber", Type::i64, "TIMELINE_TABLE._id_"),
-    stored("named", Type::i64, "what that table has as its name: an id of a string, a cbid or the like"),
+    stored("named", Type::i64,
+           "what that table has as its name: an id of a string, a cbid or the like"),
     stored("records", Type::i64, "[count] how many have the name"),
     stored("total", Type::i64, "[ns] how long they took, their sum"),
     stored("longest", Type::i64, "[ns] how long the longest took"),

@@ -165,7 +165,7 @@ class Tracks {
 
  private:
   Track* find(TrackKind kind, const TrackKey& key) {
-    if (latest_ && latest_of_.first == kind && latest_of_.second == key) return latest_;
+    if (latest_ && latest_of_.first == kind && same_track(latest_of_.second, key)) return latest_;
     const std::pair of(kind, key);
     auto found = tracks_.find(of);
     if (found == tracks_.end()) {

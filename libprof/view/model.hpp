@@ -90,7 +90,8 @@ Model read_model(store::Database& database, const std::function<void(std::string
                  std::vector<Name> names = {});
 
 // Records in the order of begins, outer ones first, as rows. For read_model() and tests.
-void make_rows(std::vector<Item>& items, Track& track);
+using Items = LargeVector<Item>;
+void make_rows(Items& items, Track& track);
 
 struct PointRange {
   std::uint32_t x = 0;

@@ -57,8 +57,8 @@ struct Reading {
 class Collected {
  public:
   // Null: there are too many tracks; it is counted.
-  std::vector<Item>* find(const tracks::TrackKey& key) {
-    if (latest_ && latest_key_ == key) return latest_;
+  Items* find(const tracks::TrackKey& key) {
+    if (latest_ && tracks::same_track(latest_key_, key)) return latest_;
     auto found = tracks_.find(key);
     if (found == tracks_.end()) {
       if (tracks_.size() == tracks::most_tracks) {
@@ -71,13 +71,13 @@ class Collected {
     latest_key_ = key;
     return latest_;
   }
-  std::map<tracks::TrackKey, std::vector<Item>>& tracks() { return tracks_; }
+  std::map<tracks::TrackKey, Items>& tracks() { return tracks_; }
 
   std::int64_t left_out = 0;
 
  private:
-  std::map<tracks::TrackKey, std::vector<Item>> tracks_;
-  std::vector<Item>* latest_ = nullptr;
+  std::map<tracks::TrackKey, Items> tracks_;
+  Items* latest_ = nullptr;
   tracks::TrackKey latest_key_{};
 };
 
@@ -112,7 +112,7 @@ class LateNames {
 
  private:
   Collected& records_;
-  std::unordered_map<const std::vector<Item>*, std::size_t> first_;  // of this table, by track
+  std::unordered_map<const Items*, std::size_t> first_;  // of this table, by track
   std::unordered_map<std::int64_t, std::uint32_t> known_;
   std::vector<std::int64_t> ids_;
   std::int64_t latest_id_ = 0;
@@ -123,7 +123,7 @@ using columns::whole;
 
 // Tracks stay where they are until all have their rows.
 struct RowsJob {
-  std::vector<Item>* items;
+  Items* items;
   Track* track;
 };
 void make_all_rows(std::vector<RowsJob>& jobs);

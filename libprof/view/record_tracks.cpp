@@ -19,7 +19,7 @@ void read_rows(Reading& reading, const tracks::RecordTable& table, std::int64_t 
       reading.model.without_times += table.kind == TrackKind::stream;
       return;
     }
-    if (std::vector<Item>* items = records.find(key)) {
+    if (Items* items = records.find(key)) {
       items->push_back({begin, end, id, names.place(name), number});
     }
   };
@@ -55,7 +55,7 @@ void select_rows(Reading& reading, const tracks::RecordTable& table, LateNames& 
     tracks::TrackKey key{};
     for (std::size_t k = 0; k < table.key.size(); ++k)
       key[k] = rows.integer(static_cast<int>(4 + k));
-    std::vector<Item>* items = records.find(key);
+    Items* items = records.find(key);
     if (!items) continue;
     items->push_back({begin, end, rows.integer(2), names.place(rows.integer(3)), number});
     if (items->size() % 65536 == 0) reading.check("reading " + table.name);

@@ -38,6 +38,14 @@ bool Scale::is_wide(std::int64_t begin, std::int64_t end) const {
   return Wide{distance(begin, end)} * width_ >= span_;
 }
 
+void MemoryRow::reserve(std::size_t records) {
+  begin_.reserve(records);
+  end_.reserve(records);
+  id_.reserve(records);
+  name_.reserve(records);
+  table_.reserve(records);
+}
+
 void MemoryRow::add(const Item& item) {
   begin_.push_back(item.begin);
   end_.push_back(item.end);
@@ -47,11 +55,6 @@ void MemoryRow::add(const Item& item) {
 }
 
 void MemoryRow::finish() {
-  begin_.shrink_to_fit();
-  end_.shrink_to_fit();
-  id_.shrink_to_fit();
-  name_.shrink_to_fit();
-  table_.shrink_to_fit();
   const auto longer = [&](std::uint32_t a, std::uint32_t b) {
     return distance(begin_[b], end_[b]) > distance(begin_[a], end_[a]) ? b : a;
   };

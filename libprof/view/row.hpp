@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "libprof/base/large_vector.hpp"
 #include "libprof/intervals/intervals.hpp"
 #include "libprof/tracks/records.hpp"
 
@@ -118,6 +119,7 @@ class Row {
 // A row that is in memory: written once, then read by any thread. Memory: 30 bytes for each record.
 class MemoryRow final : public Row {
  public:
+  void reserve(std::size_t records);
   // Each begins when the one before is over, or later.
   void add(const Item& item);
   void finish();
@@ -136,9 +138,9 @@ class MemoryRow final : public Row {
   std::size_t first_from(std::size_t place, std::int64_t time) const override;
   Piece bucket(std::size_t first, std::size_t end) const override;
 
-  std::vector<std::int64_t> begin_, end_, id_;
-  std::vector<std::uint32_t> name_;
-  std::vector<std::uint8_t> table_;
+  LargeVector<std::int64_t> begin_, end_, id_;
+  LargeVector<std::uint32_t> name_;
+  LargeVector<std::uint8_t> table_;
   // Of 16 records, of 16 of these, and so on: the place of the longest, and the busy time.
   struct Level {
     std::vector<std::uint32_t> longest;

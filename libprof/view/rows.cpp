@@ -14,7 +14,7 @@ bool before(const Item& a, const Item& b) {
   return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
 }
 
-using Iterator = std::vector<Item>::iterator;
+using Iterator = Items::iterator;
 
 // What is nearly in order takes little more than a look at each.
 void sort_run(Iterator first, Iterator end) {
@@ -32,7 +32,7 @@ void sort_run(Iterator first, Iterator end) {
 }
 
 // Records of one table stand together.
-void sort(std::vector<Item>& items) {
+void sort(Items& items) {
   Iterator sorted = items.begin();
   while (sorted != items.end()) {
     const Iterator end = std::find_if(
@@ -45,18 +45,30 @@ void sort(std::vector<Item>& items) {
 
 }  // namespace
 
-void make_rows(std::vector<Item>& items, Track& track) {
+void make_rows(Items& items, Track& track) {
   sort(items);
   tracks::RowChoice choice;
-  std::vector<std::unique_ptr<MemoryRow>> rows;
+  LargeVector<std::uint8_t> row_of;
+  row_of.reserve(items.size());
+  std::vector<std::size_t> sizes;
   for (const Item& item : items) {
     const std::size_t row = choice.choose(item.begin, item.end);
+    static_assert(tracks::RowChoice::none <= UINT8_MAX);
+    row_of.push_back(static_cast<std::uint8_t>(row));
     if (row == tracks::RowChoice::none) {
       ++track.left_out;
       continue;
     }
-    if (row == rows.size()) rows.push_back(std::make_unique<MemoryRow>());
-    rows[row]->add(item);
+    if (row == sizes.size()) sizes.push_back(0);
+    ++sizes[row];
+  }
+  std::vector<std::unique_ptr<MemoryRow>> rows;
+  for (const std::size_t size : sizes) {
+    rows.push_back(std::make_unique<MemoryRow>());
+    rows.back()->reserve(size);
+  }
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (row_of[i] != tracks::RowChoice::none) rows[row_of[i]]->add(items[i]);
   }
   track.records = static_cast<std::int64_t>(items.size());
   items = {};

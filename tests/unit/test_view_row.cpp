@@ -15,8 +15,8 @@ using view::Scale;
 
 namespace {
 
-std::vector<Item> random_items(std::mt19937_64& random, std::int64_t longest, std::size_t count) {
-  std::vector<Item> items;
+view::Items random_items(std::mt19937_64& random, std::int64_t longest, std::size_t count) {
+  view::Items items;
   std::int64_t time = 1'000'000'000'000;
   const auto up_to = [&](std::int64_t most) {
     return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most + 1));
@@ -29,7 +29,7 @@ std::vector<Item> random_items(std::mt19937_64& random, std::int64_t longest, st
   return items;
 }
 
-view::Track track_of(std::vector<Item> items) {
+view::Track track_of(view::Items items) {
   view::Track track;
   view::make_rows(items, track);
   return track;
@@ -58,7 +58,7 @@ bool is_open(const Item& item, std::int64_t from, std::int64_t to) {
 TEST_CASE("records that overlap get further rows, and none is lost") {
   std::mt19937_64 random(1);
   for (const std::int64_t longest : {3, 1'000, 1'000'000}) {
-    const std::vector<Item> items = random_items(random, longest, 2'000);
+    const view::Items items = random_items(random, longest, 2'000);
     const view::Track track = track_of(items);
     std::set<std::int64_t> ids;
     bool good = true;
@@ -80,8 +80,8 @@ TEST_CASE("records that overlap get further rows, and none is lost") {
 }
 
 TEST_CASE("nested records are in rows by depth, whatever order they come in") {
-  std::vector<Item> items = {{30, 40, 3, 0, 0}, {10, 50, 1, 0, 0}, {10, 20, 2, 0, 0},
-                             {32, 38, 4, 0, 0}, {60, 60, 5, 0, 0}, {12, 15, 6, 0, 1}};
+  view::Items items = {{30, 40, 3, 0, 0}, {10, 50, 1, 0, 0}, {10, 20, 2, 0, 0},
+                       {32, 38, 4, 0, 0}, {60, 60, 5, 0, 0}, {12, 15, 6, 0, 1}};
   const view::Track track = track_of(items);
   REQUIRE(track.rows.size() == 3);
   CHECK(track.rows[0]->size() == 2);
@@ -94,7 +94,7 @@ TEST_CASE("nested records are in rows by depth, whatever order they come in") {
 }
 
 TEST_CASE("records beyond the last row are counted") {
-  std::vector<Item> items;
+  view::Items items;
   for (int i = 0; i < 200; ++i) items.push_back({100 + i, 1000, i, 0, 0});
   const view::Track track = track_of(items);
   CHECK(track.rows.size() == tracks::most_rows);
