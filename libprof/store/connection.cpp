@@ -100,6 +100,10 @@ void Statement::Connection::fail(std::string_view sql) const {
     // Lengths that are nonsense, mostly.
     case SQLITE_TOOBIG:
     case SQLITE_NOMEM:
+      if (foreign && (code & 0xff) == SQLITE_TOOBIG && guard_.limits_values()) {
+        kind = Kind::statement;
+        break;
+      }
       if (foreign) kind = Kind::damaged;
       if (!foreign && (code & 0xff) == SQLITE_TOOBIG) kind = Kind::statement;
       break;

@@ -104,7 +104,7 @@ bool Guard::allows(int action, const char* first, const char* second, const char
                              : !same_name(text(second), "load_extension");
     default: break;
   }
-  if (cause) return false;
+  if (cause || asking_) return false;
   switch (action) {
     case SQLITE_ATTACH: return attaching_;
     case SQLITE_TRANSACTION: return true;
@@ -155,7 +155,15 @@ void Guard::hear_user(sqlite3* connection, bool wholly, bool endless) {
   user_ = wholly;
   if (!endless) return;
   left_ = std::numeric_limits<std::int64_t>::max();
-  sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, static_cast<int>(most_length));
+  if (!limits_values_) {
+    sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, static_cast<int>(most_length));
+  }
+}
+
+void Guard::limit_values(sqlite3* connection, std::int64_t bytes) {
+  limits_values_ = true;
+  sqlite3_limit(connection, SQLITE_LIMIT_LENGTH,
+                static_cast<int>(std::clamp(bytes, std::int64_t{1}, most_length)));
 }
 
 void Guard::watch(sqlite3* connection, std::function<bool()> stop) {

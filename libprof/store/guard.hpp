@@ -39,6 +39,9 @@ class Guard {
   // recur; SQLite does not tell them from the file's views, so these must have been looked at.
   // `endless`: all may work as long as it takes, for the user can end it.
   void hear_user(sqlite3* connection, bool wholly, bool endless);
+  // From now on no value is longer, whatever the user asks for.
+  void limit_values(sqlite3* connection, std::int64_t bytes);
+  bool limits_values() const { return limits_values_; }
   // A statement was ended because all of them together did more than reading the file can take.
   bool exhausted() const { return left_ <= 0; }
 
@@ -49,6 +52,18 @@ class Guard {
     ~Attaching() { guard_.attaching_ = false; }
     Attaching(const Attaching&) = delete;
     Attaching& operator=(const Attaching&) = delete;
+
+   private:
+    Guard& guard_;
+  };
+
+  // While it lives a statement may do nothing but SELECT.
+  class Asking {
+   public:
+    explicit Asking(Guard& guard) : guard_(guard) { guard_.asking_ = true; }
+    ~Asking() { guard_.asking_ = false; }
+    Asking(const Asking&) = delete;
+    Asking& operator=(const Asking&) = delete;
 
    private:
     Guard& guard_;
@@ -84,6 +99,8 @@ class Guard {
 
   Content content_ = Content::ours;
   bool attaching_ = false;
+  bool asking_ = false;
+  bool limits_values_ = false;
   bool user_ = false;
   Making* making_ = nullptr;
   std::int64_t left_ = 1;  // steps of SQLite's virtual machine

@@ -205,6 +205,8 @@ Statement Database::ask(std::string_view sql, bool endless) {
   connection.guard_.hear_user(handle(), views_are_harmless(), endless);
   const auto refuse = [&](const std::string& why) { throw Error(why, hint, ExitCode::bad_option); };
   if (sql.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) refuse("too long");
+  if (sql.find('\0') != sql.npos) refuse("there is a NUL in it, where SQLite would stop");
+  const Guard::Asking asking(connection.guard_);
   Statement question;
   question.connection_ = connection_;
   while (!sql.empty()) {
@@ -231,6 +233,10 @@ Statement Database::ask(std::string_view sql, bool endless) {
     refuse("only questions are answered: this statement gives no rows");
   }
   return question;
+}
+
+void Database::limit_values(std::int64_t bytes) {
+  connection_->guard_.limit_values(handle(), bytes);
 }
 
 std::optional<std::int64_t> Database::integer(std::string_view sql) {

@@ -16,7 +16,7 @@ constexpr std::size_t most_tile_bytes = 3'500'000, most_name_bytes = 600'000;
 constexpr std::size_t longest_name = 400;  // bytes
 constexpr std::size_t most_top_names = 50;
 
-// Modules of the page, each after those that it takes from.
+// Modules of the page, each after those that it takes from. Without sql.js: nobody answers.
 constexpr const char* modules[] = {"format.js", "tiles.js", "source.js",  "draw.js", "panel.js",
                                    "links.js",  "jump.js",  "summary.js", "app.js"};
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "libprof/base/error.hpp"
+#include "libprof/view/questions.hpp"
 
 namespace gpuprof::view {
 namespace {
@@ -16,14 +17,11 @@ constexpr std::chrono::milliseconds least_between_readings{1000};
 // Reading takes no more than this part of the time.
 constexpr int share_of_reading = 5;
 
-std::unique_lock<std::mutex> locked(const std::shared_ptr<std::mutex>& mutex) {
-  return mutex ? std::unique_lock(*mutex) : std::unique_lock<std::mutex>();
-}
-
 }  // namespace
 
-OpenRun::OpenRun(const std::string& path, Options options) {
-  const auto lock = locked(options.in_use);
+OpenRun::OpenRun(const std::string& path, Options options)
+    : path_(path), use_(options.use ? options.use : std::make_shared<FileUse>()) {
+  const std::lock_guard lock(use_->open);
   auto file = std::make_unique<reading::ProfileFile>(path);
   if (file->problem()) throw Error(*file->problem());
   if (!options.show) options.show = [](std::string_view) {};
@@ -31,6 +29,9 @@ OpenRun::OpenRun(const std::string& path, Options options) {
   title = std::filesystem::path(path).filename();
   notes = file->notes();
   grows_ = file->in_use() && file->unfinished() && !file->damaged();
+  ask = [this](std::string_view sql, const std::function<bool()>& is_over) {
+    return answer(sql, is_over);
+  };
   if (file->damaged()) {
     damaged_ = std::move(file);
     find_details = [this](const Place& place, const Item& item) {
@@ -38,13 +39,32 @@ OpenRun::OpenRun(const std::string& path, Options options) {
     };
     return;
   }
-  find_details = [this, path, in_use = options.in_use](const Place& place, const Item& item) {
-    const auto held = locked(in_use);
+  find_details = [this](const Place& place, const Item& item) {
+    ++use_->wanted;
+    const std::lock_guard held(use_->open);
     Details found;
-    reading::ProfileFile again(path);
+    reading::ProfileFile again(path_);
     again.read([&](store::Database& database) { found = details(database, model, place, item); });
     return found;
   };
+}
+
+// On any thread, by a connection of its own.
+std::string OpenRun::answer(std::string_view sql, const std::function<bool()>& is_over) const {
+  const std::uint64_t number = ++use_->wanted;
+  const std::lock_guard held(use_->open);
+  std::string rows;
+  const auto read = [&](store::Database& database) {
+    rows =
+        rows_answer(database, model.zero, sql, [&] { return is_over() || use_->wanted != number; });
+  };
+  if (damaged_) {
+    store::Database copy = damaged_->database().reader();
+    read(copy);
+  } else {
+    reading::ProfileFile(path_).read(read);
+  }
+  return rows;
 }
 
 void OpenRun::read(store::Database& database, const Options& options) {
@@ -60,7 +80,7 @@ void OpenRun::read(store::Database& database, const Options& options) {
 
 LiveRun::LiveRun(std::string path, OpenRun::Options options)
     : path_(std::move(path)), options_(std::move(options)) {
-  options_.in_use = std::make_shared<std::mutex>();
+  options_.use = std::make_shared<FileUse>();
   shown_ = std::make_shared<const Shown>(path_, options_);
   notes_ = shown_->run.notes;
   options_.show = {};
@@ -116,8 +136,13 @@ void LiveRun::follow() {
 
 Response LiveRun::operator()(const Request& request) {
   const auto current = shown();
-  return Answers({&current->run},
-                 {.version = current->version, .grows = current->run.grows()})(request);
+  Response response = Answers(
+      {&current->run}, {.version = current->version, .grows = current->run.grows()})(request);
+  if (response.later) {
+    response.later = [current, later = std::move(response.later)](
+                         const std::function<bool()>& is_over) { return later(is_over); };
+  }
+  return response;
 }
 
 }  // namespace gpuprof::view

@@ -19,16 +19,22 @@
 
 namespace gpuprof::view {
 
+// Who asks a file: one at a time has it open, for closing it anywhere gives up the locks of all.
+struct FileUse {
+  std::mutex open;                        // held while it is
+  std::atomic<std::uint64_t> wanted = 0;  // how often; who asks in SQL ends when it is wanted again
+};
+
 // The file is let go of once it has been read: who writes to it cannot end while another has it
 // open. Details open it again, but what could be read of a damaged one is in a copy that lives as
-// long as this.
+// long as this. Questions in SQL may be asked on any thread.
 class OpenRun : public Run {
  public:
   struct Options {
-    std::vector<Name> names{};             // of another run, which has them under the same numbers
-    std::optional<std::int64_t> zero{};    // what its times count from, in place of its own
-    std::shared_ptr<std::mutex> in_use{};  // held while the file is open; null: by nobody else
-    std::function<bool()> interrupted{};   // asked while it is read; may be empty
+    std::vector<Name> names{};            // of another run, which has them under the same numbers
+    std::optional<std::int64_t> zero{};   // what its times count from, in place of its own
+    std::shared_ptr<FileUse> use{};       // with other runs; null: with none
+    std::function<bool()> interrupted{};  // asked while it is read; may be empty
     std::function<void(std::string_view)> show{};  // told what is read; may be empty
   };
   // Throws Error, and DatabaseError where it was interrupted.
@@ -39,7 +45,10 @@ class OpenRun : public Run {
 
  private:
   void read(store::Database& database, const Options& options);
+  std::string answer(std::string_view sql, const std::function<bool()>& is_over) const;
 
+  const std::string path_;
+  const std::shared_ptr<FileUse> use_;
   std::unique_ptr<reading::ProfileFile> damaged_;
   bool grows_ = false;
 };

@@ -59,16 +59,17 @@ Response Answers::api(const Request& request) const {
   if (what == "names") {
     return {.body = names_answer(runs_.back()->model, numbers(request.text("ids")))};
   }
-  const auto version = request.number("version");
-  if (version && *version != growth_.version) {
-    return {.status = 409, .body = error_answer("the recording has grown meanwhile: ask again")};
-  }
-  if (what == "differences") return differences(request);
   const auto asked_run = request.query.contains("run") ? request.number("run") : 0;
   if (!asked_run || *asked_run < 0 || *asked_run >= std::ssize(runs_)) {
     return bad("there is no such run");
   }
   const Run& run = *runs_[static_cast<std::size_t>(*asked_run)];
+  if (what == "sql") return rows(run, request);
+  const auto version = request.number("version");
+  if (version && *version != growth_.version) {
+    return {.status = 409, .body = error_answer("the recording has grown meanwhile: ask again")};
+  }
+  if (what == "differences") return differences(request);
   const Model& model = run.model;
   if (what == "run") {
     return {.body = run_answer(model, run.title, run.notes, runs_.size(), growth_)};
@@ -127,6 +128,18 @@ Response Answers::details(const Run& run, const Request& request) const {
   } catch (const Error& error) {
     return {.status = 500, .body = error_answer(error.what())};
   }
+}
+
+Response Answers::rows(const Run& run, const Request& request) const {
+  const std::string sql(request.text("text"));
+  if (sql.empty()) return bad("text is needed");
+  return {.later = [&run, sql](const std::function<bool()>& is_over) -> Response {
+    try {
+      return {.body = run.ask(sql, is_over)};
+    } catch (const Error& error) {
+      return bad(error.what());
+    }
+  }};
 }
 
 }  // namespace gpuprof::view

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,7 +30,11 @@ std::optional<Request> parse_request(std::string_view head);
 struct Response {
   int status = 200;
   std::string_view type = "application/json";
-  std::string body;
+  std::string body = {};
+  // What may take long: makes the response, in place of all above, on a thread of its own; may
+  // throw Error. `is_over`: nobody waits for it any more.
+  using Later = std::function<Response(const std::function<bool()>& is_over)>;
+  Later later = {};
 };
 
 // Head and body; `keep`: the connection stays open.

@@ -13,15 +13,18 @@
 #include <cerrno>
 #include <cstring>
 #include <list>
+#include <memory>
 
 #include "libprof/base/error.hpp"
 #include "libprof/view/answers.hpp"
+#include "libprof/view/work.hpp"
 
 namespace gpuprof::view {
 namespace {
 
 constexpr std::size_t most_connections = 64;
 constexpr int wait_ms = 200;
+constexpr int wait_for_work_ms = 5;
 
 std::string random_token() {
   unsigned char bytes[16];
@@ -72,6 +75,7 @@ struct Listener::Connection {
   std::string in, out;
   std::size_t sent = 0;
   bool closing = false;  // when all has been sent
+  std::unique_ptr<Work> work;
 };
 
 Listener::Listener(std::uint16_t port) : token_(random_token()) {
@@ -100,8 +104,7 @@ std::string Listener::address() const {
   return "http://127.0.0.1:" + std::to_string(port_) + "/" + token_ + "/";
 }
 
-Response Listener::respond(const Request& request,
-                           const std::function<Response(const Request&)>& answer) const {
+Response Listener::respond(const Request& request, const Answer& answer) const {
   // The name by which the browser found us: that of another site is none of ours. An ssh tunnel
   // may end at another port.
   const std::string host = request.host.substr(0, request.host.rfind(':'));
@@ -122,53 +125,81 @@ Response Listener::respond(const Request& request,
 }
 
 // False: the connection is to be closed.
-bool Listener::read(Connection& connection,
-                    const std::function<Response(const Request&)>& answer) const {
+bool Listener::read(Connection& connection, const Answer& answer) const {
   char buffer[4096];
   const ssize_t count = recv(connection.socket, buffer, sizeof buffer, MSG_DONTWAIT);
   if (count == 0) return false;
   if (count < 0) return errno == EAGAIN || errno == EINTR;
   if (connection.closing) return true;  // what comes after the last request is not heard
   connection.in.append(buffer, static_cast<std::size_t>(count));
+  return hear(connection, answer);
+}
+
+bool Listener::hear(Connection& connection, const Answer& answer) const {
   while (!connection.closing) {
     const std::size_t end = connection.in.find("\r\n\r\n");
     if (end == connection.in.npos && connection.in.size() <= longest_head) break;
-    auto request = end > longest_head
-                       ? std::nullopt
-                       : parse_request(std::string_view(connection.in).substr(0, end + 2));
-    Response response{.status = 400, .body = error_answer("this is no request")};
+    const bool too_long = end > longest_head;
+    auto request =
+        too_long ? std::nullopt : parse_request(std::string_view(connection.in).substr(0, end + 2));
+    Response response{.status = 400,
+                      .body = error_answer(too_long ? "the request is longer than 16 KiB"
+                                                    : "this is no request")};
     if (request) response = respond(*request, answer);
     // A body, which GET has not, would be taken for the next request.
     const bool keep = request && request->keep && request->method == "GET";
+    connection.in.erase(0, end == connection.in.npos ? end : end + 4);
+    if (response.later) {
+      connection.work = std::make_unique<Work>(std::move(response.later), keep);
+      break;
+    }
     connection.out += written(response, keep);
     connection.closing = !keep;
-    connection.in.erase(0, end == connection.in.npos ? end : end + 4);
   }
   return connection.write();
 }
 
-void Listener::serve(const std::function<Response(const Request&)>& answer,
-                     const std::function<bool()>& stop) {
+void Listener::serve(const Answer& answer, const std::function<bool()>& stop) {
   std::list<Connection> connections;
+  std::list<std::unique_ptr<Work>> left;  // that nobody waits for
   std::vector<pollfd> polled;
+  const auto close_one = [&](std::list<Connection>::iterator each) {
+    if (each->work) {
+      each->work->end();
+      left.push_back(std::move(each->work));
+    }
+    return connections.erase(each);
+  };
   while (!stop()) {
     polled.assign(1, {.fd = socket_, .events = POLLIN, .revents = 0});
+    bool works = false;
     for (const Connection& each : connections) {
       // Nothing more is heard before what was said has gone out.
-      const short events = each.out.empty() ? POLLIN : POLLOUT;
+      short events = each.out.empty() ? POLLIN : POLLOUT;
+      if (each.work && each.out.empty()) events = POLLRDHUP;
+      works |= each.work != nullptr;
       polled.push_back({.fd = each.socket, .events = events, .revents = 0});
     }
-    if (poll(polled.data(), polled.size(), wait_ms) <= 0) continue;
+    std::erase_if(left, [](const auto& work) { return work->done(); });
+    if (poll(polled.data(), polled.size(), works ? wait_for_work_ms : wait_ms) < 0) continue;
     std::size_t at = 1;
     for (auto each = connections.begin(); each != connections.end(); ++at) {
       const short events = polled[at].revents;
       bool stays = true;
       if (events & POLLOUT) {
         stays = each->write();
+      } else if (each->work) {
+        stays = (events & (POLLRDHUP | POLLHUP | POLLERR)) == 0;
       } else if (events != 0) {
         stays = read(*each, answer);
       }
-      each = stays ? std::next(each) : connections.erase(each);
+      if (stays && each->work && each->work->done()) {
+        const std::unique_ptr<Work> work = std::move(each->work);
+        each->out += written(work->response(), work->keep());
+        each->closing = !work->keep();
+        stays = hear(*each, answer);
+      }
+      each = stays ? std::next(each) : close_one(each);
     }
     if (!(polled[0].revents & POLLIN)) continue;
     const int accepted = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -176,7 +207,7 @@ void Listener::serve(const std::function<Response(const Request&)>& answer,
     const int on = 1;
     setsockopt(accepted, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     // The oldest makes room: browsers open some that they never use.
-    if (connections.size() == most_connections) connections.pop_front();
+    if (connections.size() == most_connections) close_one(connections.begin());
     connections.emplace_back(accepted);
   }
 }

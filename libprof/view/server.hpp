@@ -3,6 +3,8 @@
 // It knows one address, with a token that nobody can guess: whoever lacks it, and pages of other
 // sites that were given our address by their own name (DNS rebinding), get nothing. It only takes
 // GET, and changes nothing.
+//
+// One thread listens and answers; a question in SQL has one of its own (Response::later).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +21,7 @@
 
 namespace gpuprof::view {
 
-// A listening socket on 127.0.0.1. One thread.
+// A listening socket on 127.0.0.1. Belongs to one thread.
 class Listener {
  public:
   // 0: any port that is free. Throws Error.
@@ -32,18 +34,19 @@ class Listener {
   const std::string& token() const { return token_; }
   std::string address() const;  // "http://127.0.0.1:8123/TOKEN/"
 
+  using Answer = std::function<Response(const Request&)>;
+
   // Answers until stop() is true, which is asked some times a second and after each signal.
   // `answer` gets requests that have the token, with the path behind it.
-  void serve(const std::function<Response(const Request&)>& answer,
-             const std::function<bool()>& stop);
+  void serve(const Answer& answer, const std::function<bool()>& stop);
 
   // What is said to a request; answer() if it is to be heard.
-  Response respond(const Request& request,
-                   const std::function<Response(const Request&)>& answer) const;
+  Response respond(const Request& request, const Answer& answer) const;
 
  private:
   struct Connection;
-  bool read(Connection& connection, const std::function<Response(const Request&)>& answer) const;
+  bool read(Connection& connection, const Answer& answer) const;
+  bool hear(Connection& connection, const Answer& answer) const;
 
   int socket_ = -1;
   std::uint16_t port_ = 0;
@@ -58,6 +61,8 @@ struct Run {
   std::vector<std::string> notes;
   // Asks the file; may throw Error.
   std::function<Details(const Place&, const Item&)> find_details;
+  // The same of what the user asks in SQL, see rows_answer(). On any thread.
+  std::function<std::string(std::string_view sql, const std::function<bool()>& is_over)> ask;
 };
 
 // What the page asks, answered out of runs, which must outlive this: one, or two side by side, of
@@ -73,6 +78,7 @@ class Answers {
   Response api(const Request& request) const;
   Response differences(const Request& request) const;
   Response details(const Run& run, const Request& request) const;
+  Response rows(const Run& run, const Request& request) const;
 
   const std::vector<const Run*> runs_;
   const Growth growth_;

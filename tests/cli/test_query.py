@@ -109,6 +109,7 @@ class Query(unittest.TestCase):
             "CREATE TEMP TABLE a(b)",
             "DROP VIEW kernels",
             "BEGIN IMMEDIATE",
+            "PRAGMA user_version",
             "PRAGMA user_version = 7",
             "PRAGMA journal_mode = WAL",
             "PRAGMA writable_schema = 1",
@@ -127,6 +128,9 @@ class Query(unittest.TestCase):
         self.refused(self.profile, "SELECT 1 FRM kernels", message="syntax error")
         self.refused(self.profile, "SELECT nosuch FROM kernels", message="no such column: nosuch")
         self.refused(self.profile, " -- nothing\n ", message="no SQL statement")
+        ran = run(self.profile, "-", input="SELECT 1\0; SELECT 2")
+        self.assertEqual(ran.returncode, 5)
+        self.assertIn("there is a NUL in it", ran.stderr)
         self.refused(self.profile, "kernels", "--csv", "--json", message="exclude one another")
         self.refused(self.folder / "none.sqlite", "kernels", message="No such file", code=20)
 

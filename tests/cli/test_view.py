@@ -250,6 +250,7 @@ class View(Profiles):
                 "stops",
                 "begin",
                 "differences",
+                "sql",
             ):
                 for _ in range(60):
                     words = {name: chance.choice(numbers).replace(" ", "%20") for name in

@@ -356,6 +356,107 @@ class InBrowser(test_view.Profiles):
             self.assertEqual(page.wrong(), [])
             page.close()
 
+    def test_questions_in_sql(self):
+        with serving(self.profiles["torch_step"], "--no-browser") as server:
+            page = self.watched(server.address)
+            database = sqlite3.connect(self.profiles["torch_step"])
+            said = "document.getElementById('answered').textContent"
+
+            def ask(sql, answer):
+                page.evaluate(
+                    "document.getElementById('answered').textContent = '';"
+                    f"document.getElementById('statement').value = {json.dumps(sql)};"
+                    "document.getElementById('submit').click()"
+                )
+                page.wait(f"{said}.includes({json.dumps(answer)})")
+                cells = "[...document.querySelectorAll('#rows tr')].map(tr => [...tr.children].map(cell => cell.textContent))"
+                return page.evaluate(cells)
+
+            self.assertTrue(page.evaluate("document.getElementById('sql').hidden"))
+            page.key("q")
+            page.wait("document.activeElement.id === 'statement'")
+            sql = "SELECT name, sum(duration) AS ns FROM kernels GROUP BY name ORDER BY ns DESC"
+            expected = [[name, str(ns)] for name, ns in database.execute(sql)]
+            self.assertEqual(ask(sql, " rows, in "), [["name", "ns"], *expected])
+            # What it cannot be asked, in words.
+            ask("DELETE FROM RUN", "only questions")
+            self.assertEqual(ask("SELECT 1 FRM a", "syntax error"), [])
+            ask("x" * 20_000, "too long")
+            # Texts are texts; what is long comes in parts.
+            self.assertEqual(ask("SELECT '<img src=x onerror=alert(1)>' AS \"<b>\", NULL, x'00'", "1 row"),
+                             [["<b>", "NULL", "x'00'"], ["<img src=x onerror=alert(1)>", "NULL", "blob, 1 bytes"]])  # fmt: skip
+            many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 450) SELECT i FROM n"
+            self.assertEqual(len(ask(many, "450 rows")), 201)
+            for rows in (401, 451):
+                page.evaluate("document.querySelector('#rows > button').click()")
+                page.wait(f"document.querySelectorAll('#rows tr').length === {rows}")
+            self.assertFalse(page.evaluate("!!document.querySelector('#rows > button')"))
+            # A time is gone to.
+            [[start, end, zero]] = database.execute(
+                "SELECT start, end, (SELECT value FROM RUN WHERE key = 'zero_ns') FROM kernels ORDER BY start LIMIT 1 OFFSET 20"
+            )
+            zero = int(zero)
+            for columns, span in (("start, end", end - start), ("start", None)):
+                ask(f"SELECT {columns} FROM kernels WHERE start = {start}", "1 row")
+                page.evaluate("document.querySelector('#rows td button').click()")
+                middle = start - zero + (span or 0) / 2
+                page.wait(f"Math.abs((seen.view.from + seen.view.to) / 2 - {middle}) < 2")
+            # The examples are sound.
+            for i in range(page.evaluate("document.getElementById('examples').length") - 1):
+                page.evaluate(
+                    f"document.getElementById('examples').selectedIndex = {i + 1};"
+                    "document.getElementById('examples').dispatchEvent(new Event('change'))"
+                )
+                text = page.evaluate("document.getElementById('statement').value")
+                self.assertGreater(len(ask(text, " row")), 1, text)
+            self.assertGreater(i, 2)
+            # By keys alone: asked, ended, and back to the picture.
+            endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+            page.evaluate(
+                f"document.getElementById('statement').value = {json.dumps(endless)};"
+                "document.getElementById('statement').focus()"
+            )
+            page.call("Input.dispatchKeyEvent", type="keyDown", key="Enter", modifiers=2)
+            page.wait("document.getElementById('submit').textContent === 'Stop'")
+            page.evaluate("document.getElementById('submit').click()")
+            page.wait(f"{said} === 'stopped'")
+            page.wait("document.getElementById('submit').textContent === 'Ask'")
+            page.key("Escape")
+            page.wait("document.activeElement.id === 'canvas'")
+            for closes in ("document.getElementById('close').click()", None):
+                page.key("q")
+                page.wait("document.getElementById('sql').hidden")
+                page.key("q")
+                page.wait("document.activeElement.id === 'statement'")
+                page.evaluate(closes or "document.getElementById('ask').click()")
+                self.assertTrue(page.evaluate("document.getElementById('sql').hidden"))
+                page.key("q")
+                page.key("Escape")
+            database.close()
+            wrong = [
+                each
+                for each in page.wrong()
+                if "400" not in str(each) and "ERR_ABORTED" not in str(each)
+            ]
+            self.assertEqual(wrong, [])
+            page.close()
+        with serving([self.profiles[name] for name in CAPTURES[:2]], "--no-browser") as server:
+            page = self.watched(server.address)
+            page.key("q")
+            self.assertFalse(page.evaluate("document.getElementById('of').hidden"))
+            for run, name in enumerate(CAPTURES[:2]):
+                [[kernels]] = sqlite3.connect(self.profiles[name]).execute(
+                    "SELECT count(*) FROM kernels"
+                )
+                page.evaluate(
+                    f"document.getElementById('of').selectedIndex = {run};"
+                    "document.getElementById('statement').value = 'SELECT count(*) FROM kernels';"
+                    "document.getElementById('submit').click()"
+                )
+                page.wait(f"document.querySelector('#rows td')?.textContent === '{kernels}'")
+            self.assertEqual(page.wrong(), [])
+            page.close()
+
     def test_a_recording_is_followed(self):
         """What is drawn grows, from nothing on; who looks at a part keeps it."""
         growing = Growing(self.profiles["two_processes"], self.folder / "live.db")
@@ -433,6 +534,7 @@ class InBrowser(test_view.Profiles):
         page.wait("document.querySelector('h2')")
         asked = [url for url in page.requests() if not url.startswith(("file:", "data:", "about:"))]
         self.assertEqual(asked, [])
+        self.assertTrue(page.evaluate("document.getElementById('ask').hidden"))
         self.assertEqual(page.wrong(), [])
         page.close()
 

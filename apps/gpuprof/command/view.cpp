@@ -74,7 +74,7 @@ void print_notes(const std::vector<std::string>& notes) {
 }
 
 void answer(const Arguments& arguments, std::uint16_t port, const IsOver& is_over,
-            const std::function<view::Response(const view::Request&)>& answers) {
+            const view::Listener::Answer& answers) {
   view::Listener listener(port);
   print_address(listener);
   const pid_t browser =
@@ -86,6 +86,7 @@ void answer(const Arguments& arguments, std::uint16_t port, const IsOver& is_ove
 void show_files(const Arguments& arguments, std::uint16_t port, Progress& progress,
                 view::OpenRun::Options options) {
   std::deque<view::OpenRun> runs;
+  options.use = std::make_shared<view::FileUse>();
   for (const std::string& path : {arguments.file, arguments.other}) {
     if (path.empty()) continue;
     options.names = runs.empty() ? std::vector<view::Name>() : runs.back().model.names;

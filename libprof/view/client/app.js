@@ -7,6 +7,7 @@ import {Jumps} from './jump.js';
 import {arrowsOf, linkButtons} from './links.js';
 import {differences, keys, list, make, sections, statistics} from './panel.js';
 import {showSummary} from './summary.js';
+import {Questions} from './sql.js';
 
 const get = id => document.getElementById(id);
 const source = openSource();
@@ -20,7 +21,7 @@ const whole = new Map();  // track: of the whole run, for what the newest has no
 const ranges = new Map(); // track: least and most of a counter
 const marks = {range: null, selected: null};
 let aligned = {name: '', nth: 1};
-let run, view, items = [], standing = '', asking = false, drawn = false, pointer = null, drag = null;
+let questions, run, view, items = [], standing = '', asking = false, drawn = false, pointer = null, drag = null;
 
 function nameOf(id) {
   const known = names.get(id);
@@ -334,6 +335,13 @@ function goTo(stop, title, facts) {
   return selectRange(range, title, [list(facts)]);
 }
 
+// A time that a question gave: from there on for so long, or the moment in the middle of what is shown.
+function goToTime(at, length) {
+  if (length > 0) return goTo({at, time: length, track: -1}, `${time(length)} from ${time(at)} on`, []);
+  const span = view.to - view.from;
+  show(at - span / 2, at + span / 2);
+}
+
 function clickAt(x, y) {
   const item = itemAt(y);
   if (item?.group && y >= ruler) {
@@ -376,6 +384,7 @@ const actions = {
   ArrowLeft: () => move(-0.2), ArrowRight: () => move(0.2),
   ArrowUp: () => { get('scroll').scrollTop -= 3 * rowHeight; }, ArrowDown: () => { get('scroll').scrollTop += 3 * rowHeight; },
   '+': () => zoom(0.7), '-': () => zoom(1 / 0.7), f: fit, 0: showAll,
+  q: () => questions?.toggle(),
   '/': () => get('text').focus(), '?': () => panel('Keys', [list(keys)]),
   Escape: () => { marks.selected = marks.range = null; remember(); redraw(); },
 };
@@ -422,7 +431,7 @@ function listen() {
   get('scroll').addEventListener('scroll', redraw);
   window.addEventListener('keydown', event => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.tagName === 'INPUT') {
+    if (['INPUT', 'TEXTAREA', 'SELECT'].includes(event.target.tagName)) {
       if (event.key === 'Escape') canvas.focus();
       return;
     }
@@ -534,6 +543,8 @@ async function start() {
   painter.resize();
   layout();
   listen();
+  if (source.data) get('ask').hidden = true;
+  else questions = new Questions(get, source, goToTime, () => [run.begin, run.end]);
   follow();
   if (run.records > 0) return begin();
   view = {from: 0, to: 1};

@@ -4,10 +4,10 @@ import {decode, lowerBound} from './tiles.js';
 
 class ServerSource {
   constructor(number) { this.number = number; }
-  async ask(question, parameters = {}, version = this.version) {
+  async ask(question, parameters = {}, version = this.version, signal = undefined) {
     const words = {run: this.number, ...parameters};
     if (version) words.version = version;
-    const response = await fetch(`api/${question}?${new URLSearchParams(words)}`);
+    const response = await fetch(`api/${question}?${new URLSearchParams(words)}`, {signal});
     const answer = await response.json();
     if (answer.error) throw Object.assign(new Error(answer.error), {grown: response.status === 409});
     return answer;
@@ -26,6 +26,7 @@ class ServerSource {
   statistics(from, to) { return this.ask('statistics', {from, to}); }
   search(text, after) { return this.ask('search', {text, after}); }
   stops() { return this.ask('stops'); }
+  sql(text, signal) { return this.ask('sql', {text}, 0, signal); }
   begin(name, nth) { return this.ask('begin', {name, nth}); }
   differences(from, to, shift) { return this.ask('differences', {from, to, shift}); }
 }
@@ -157,6 +158,7 @@ class Runs {
   }
 
   names(ids) { return this.sources[0].names(ids); }
+  sql(text, run, signal) { return this.sources[run].sql(text, signal); }
   statistics(from, to) { return this.sources[0].statistics(from, to); }
   differences(from, to) { return this.sources[0].differences(from, to, this.shifts[1]); }
 

@@ -1,0 +1,167 @@
+// Questions in SQL, which the server answers, and their rows.
+import {count, time} from './format.js';
+import {make} from './panel.js';
+
+const atOnce = 200;           // rows that are drawn, and with each "more"
+const longestRequest = 15000; // bytes; the server takes 16 KiB with its head
+const timeColumns = /^(start|end|stop|timestamp)$/i;
+
+const examples = [
+  ['Kernels that took most', `SELECT short_name, count(*) AS launches, sum(duration) / 1e6 AS ms, max(duration) / 1e3 AS longest_us
+FROM kernels GROUP BY short_name ORDER BY ms DESC LIMIT 20`],
+  ['The longest kernels', `SELECT start, duration / 1e3 AS us, short_name, range_path
+FROM kernels ORDER BY duration DESC LIMIT 50`],
+  ['Copies by direction', `SELECT kind, count(*) AS copies, sum(bytes) / 1e6 AS mb, sum(duration) / 1e6 AS ms
+FROM memcpys GROUP BY kind ORDER BY ms DESC`],
+  ['The longest calls', `SELECT start, duration / 1e3 AS us, name, thread_id
+FROM api_calls ORDER BY duration DESC LIMIT 50`],
+  ['Tables and views', 'SELECT type, name FROM sqlite_master ORDER BY type DESC, name'],
+];
+
+// Of a cell, as text.
+function textOf(cell) {
+  if (cell === null) return '';
+  if (typeof cell !== 'object') return String(cell);
+  if (cell.exact !== undefined) return cell.exact;
+  return cell.blob !== undefined ? `blob, ${count(cell.blob)} bytes` : `${cell.cut} (${count(cell.of)} bytes)`;
+}
+
+function isNumber(cell) { return typeof cell === 'number' || cell?.exact !== undefined; }
+
+// A whole number of any size, or nothing.
+function wholeNumber(cell) {
+  const text = isNumber(cell) ? textOf(cell) : '';
+  return /^-?\d+$/.test(text) ? BigInt(text) : null;
+}
+
+function csv(columns, rows) {
+  const field = cell => isNumber(cell) || cell === null ? textOf(cell) : `"${textOf(cell).replaceAll('"', '""')}"`;
+  return [columns, ...rows].map(row => `${row.map(field).join()}\n`).join('');
+}
+
+export class Questions {
+  // `go(at, length)` shows a time of the picture; `within()` is the first and last that it has.
+  constructor(get, source, go, within) {
+    Object.assign(this, {get, source, go, within, request: null, answer: null});
+    get('of').hidden = !source.isPair;
+    get('of').replaceChildren(...source.titles.map((title, i) => Object.assign(make('option', title), {value: i})));
+    get('examples').append(...examples.map(([name], i) => Object.assign(make('option', name), {value: i})));
+    get('examples').addEventListener('change', event => {
+      const [, text] = examples[event.target.value] ?? [];
+      event.target.selectedIndex = 0;
+      if (text) get('statement').value = text;
+      get('statement').focus();
+    });
+    get('question').addEventListener('submit', event => {
+      event.preventDefault();
+      if (this.request) this.request.abort();
+      else this.ask();
+    });
+    get('statement').addEventListener('keydown', event => {
+      if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) this.ask();
+    });
+    get('copy').addEventListener('click', () => this.copy());
+    get('close').addEventListener('click', () => this.toggle(false));
+    get('ask').addEventListener('click', () => this.toggle());
+  }
+
+  toggle(open = this.get('sql').hidden) {
+    this.get('sql').hidden = !open;
+    this.get('ask').setAttribute('aria-expanded', open);
+    this.get(open ? 'statement' : 'canvas').focus();
+  }
+
+  // The newest question ends the one before.
+  async ask() {
+    const text = this.get('statement').value, run = Number(this.get('of').value || 0);
+    if (!text.trim()) return;
+    this.request?.abort();
+    const request = this.request = new AbortController(), began = performance.now();
+    this.get('submit').textContent = 'Stop';
+    this.say('\u2026');
+    try {
+      if (new URLSearchParams({text}).toString().length > longestRequest) {
+        throw new Error(`it is too long: a request has at most ${count(longestRequest)} bytes`);
+      }
+      const answer = await this.source.sql(text, run, request.signal);
+      if (this.request === request) this.show({...answer, run}, performance.now() - began);
+    } catch (error) {
+      if (this.request === request) this.show(null, 0, error.name === 'AbortError' ? 'stopped' : error.message);
+    }
+    if (this.request !== request) return;
+    this.request = null;
+    this.get('submit').textContent = 'Ask';
+  }
+
+  say(text) { this.get('answered').textContent = text; }
+
+  show(answer, took, problem) {
+    this.answer = answer;
+    this.get('copy').disabled = !answer;
+    this.get('rows').replaceChildren();
+    if (!answer) return this.say(problem);
+    const more = {rows: ', and there are more', bytes: ', and more than one answer may have'}[answer.ends_by] ?? '';
+    this.say(`${count(answer.rows.length)} ${answer.rows.length === 1 ? 'row' : 'rows'}${more}, in ${time(Math.round(took) * 1e6)}`);
+    const table = make('table'), head = make('tr');
+    head.append(...answer.columns.map((name, i) => make('th', name, isNumber(answer.rows[0]?.[i]) ? 'number' : '')));
+    table.append(head);
+    this.get('rows').append(table);
+    this.draw(table, 0);
+  }
+
+  draw(table, from) {
+    const {rows} = this.answer, to = Math.min(rows.length, from + atOnce);
+    for (const row of rows.slice(from, to)) {
+      const line = make('tr');
+      line.append(...row.map((cell, i) => this.cell(row, i, cell)));
+      table.append(line);
+    }
+    if (to === rows.length) return;
+    const more = make('button', `${count(rows.length - to)} more`);
+    more.addEventListener('click', () => {
+      more.remove();
+      this.draw(table, to);
+    });
+    this.get('rows').append(more);
+  }
+
+  cell(row, i, cell) {
+    const element = make('td', undefined, isNumber(cell) ? 'number' : cell === null || cell.blob !== undefined ? 'key' : '');
+    const at = timeColumns.test(this.answer.columns[i]) ? this.timeOf(cell) : null;
+    if (at === null) {
+      element.textContent = cell === null ? 'NULL' : textOf(cell);
+      return element;
+    }
+    const button = make('button', textOf(cell));
+    button.title = `Show ${time(at)}`;
+    button.addEventListener('click', () => this.jump(row, i, at));
+    element.append(button);
+    return element;
+  }
+
+  // Of the picture, where it has that time.
+  timeOf(cell) {
+    const ns = wholeNumber(cell);
+    if (ns === null) return null;
+    const at = Number(ns - BigInt(this.answer.zero)) + this.source.shifts[this.answer.run];
+    const [first, last] = this.within();
+    return at >= first && at <= last ? at : null;
+  }
+
+  // From a start to the end in the same row.
+  jump(row, i, at) {
+    const {columns} = this.answer, starts = /^start$/i.test(columns[i]);
+    const end = starts ? columns.findIndex(name => /^(end|stop)$/i.test(name)) : -1;
+    const until = end < 0 ? null : this.timeOf(row[end]);
+    this.go(at, until === null ? 0 : Math.max(0, until - at));
+  }
+
+  async copy() {
+    try {
+      await navigator.clipboard.writeText(csv(this.answer.columns, this.answer.rows));
+      this.say('copied');
+    } catch (error) {
+      this.say(error.message);
+    }
+  }
+}

@@ -1,0 +1,48 @@
+// A response that takes long, made on a thread of its own.
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <thread>
+#include <utility>
+
+#include "libprof/view/answers.hpp"
+#include "libprof/view/request.hpp"
+
+namespace gpuprof::view {
+
+// Belongs to one thread.
+class Work {
+ public:
+  // `keep`: the connection stays open when it has been answered.
+  Work(Response::Later make, bool keep)
+      : keep_(keep), thread_([this, make = std::move(make)] { run(make); }) {}
+  ~Work() {
+    end();
+    thread_.join();
+  }
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+
+  void end() { is_over_.store(true); }  // soon
+  bool done() const { return done_.load(std::memory_order_acquire); }
+  bool keep() const { return keep_; }
+  const Response& response() const { return response_; }  // when it is done
+
+ private:
+  void run(const Response::Later& make) {
+    try {
+      response_ = make([this] { return is_over_.load(); });
+    } catch (const std::exception& error) {
+      response_ = {.status = 500, .body = error_answer(error.what())};
+    }
+    done_.store(true, std::memory_order_release);
+  }
+
+  const bool keep_;
+  std::atomic<bool> is_over_{false}, done_{false};
+  Response response_;
+  std::thread thread_;  // the last: it uses the others
+};
+
+}  // namespace gpuprof::view
