@@ -30,7 +30,7 @@ struct Pattern::Code {
   std::unique_ptr<pcre2_match_context, Free> limits;
 };
 
-Pattern::Pattern(const std::string& expression) {
+Pattern::Pattern(const std::string& expression, bool any_case) {
   constexpr std::uint32_t as_ecmascript = PCRE2_ALT_BSUX | PCRE2_ALLOW_EMPTY_CLASS |
                                           PCRE2_DOLLAR_ENDONLY | PCRE2_MATCH_UNSET_BACKREF |
                                           PCRE2_NEVER_UTF | PCRE2_NEVER_BACKSLASH_C;
@@ -38,7 +38,8 @@ Pattern::Pattern(const std::string& expression) {
   PCRE2_SIZE place = 0;
   auto made = std::make_unique<Code>();
   made->code.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(expression.data()), expression.size(),
-                                 as_ecmascript, &error, &place, nullptr));
+                                 as_ecmascript | (any_case ? PCRE2_CASELESS : 0), &error, &place,
+                                 nullptr));
   if (!made->code) {
     PCRE2_UCHAR text[256] = {};
     pcre2_get_error_message(error, text, sizeof text);

@@ -16,7 +16,8 @@ namespace gpuprof {
 class Pattern {
  public:
   // Throws gpuprof::Error that says what is wrong with it (ExitCode::bad_option).
-  explicit Pattern(const std::string& expression);
+  // `any_case`: of ASCII's letters.
+  explicit Pattern(const std::string& expression, bool any_case = false);
   ~Pattern();
   Pattern(const Pattern&) = delete;
   Pattern& operator=(const Pattern&) = delete;

@@ -4,11 +4,10 @@
 #include <memory>
 #include <utility>
 
-#include "libprof/base/letter_case.hpp"
-#include "libprof/base/text.hpp"
 #include "libprof/intervals/busy.hpp"
 #include "libprof/intervals/sets.hpp"
 #include "libprof/view/model.hpp"
+#include "libprof/view/name_search.hpp"
 
 namespace gpuprof::view {
 namespace {
@@ -236,11 +235,7 @@ std::optional<Place> find_next(const Model& model, const std::vector<bool>& matc
 }  // namespace
 
 Found search(const Model& model, std::string_view text, std::int64_t after) {
-  const std::string wanted = lower(text);
-  std::vector<bool> matches;
-  for (const Name& name : model.names) {
-    matches.push_back(lower(name.text).find(wanted) != std::string::npos);
-  }
+  const std::vector<bool> matches = names_with(model.names, text);
   Found found{.count = count_of(model, matches), .next = {}};
   if (found.count == 0) return found;
   found.next = find_next(model, matches, after);

@@ -112,7 +112,7 @@ struct Place {
   std::uint32_t track = 0, row = 0, item = 0;
 };
 
-// Records whose name has `text` in it, in any case of letters.
+// Records by their names, see names_with(); throws what that does.
 struct Found {
   std::int64_t count = 0;
   std::optional<Place> next;  // the first that begins behind `after`

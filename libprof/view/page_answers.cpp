@@ -45,7 +45,13 @@ std::optional<Window> window(const Model& model, const Request& request, std::in
 
 Response Answers::operator()(const Request& request) const {
   std::string_view name = request.path;
-  if (name.starts_with("api/")) return api(request);
+  if (name.starts_with("api/")) {
+    try {
+      return api(request);
+    } catch (const Error& error) {
+      return {.status = 500, .body = error_answer(error.what())};
+    }
+  }
   if (name.empty()) name = "index.html";
   if (const Page* page = find_page(name)) {
     return {.type = type_of(name), .body = std::string(page->text)};
@@ -85,8 +91,13 @@ Response Answers::api(const Request& request) const {
   if (what == "search") {
     const auto after = request.number("after");
     if (request.text("text").empty() || !after) return bad("text and after are needed");
-    const Found found = search(model, request.text("text"), saturating_add(*after, model.zero));
-    return {.body = found_answer(model, found)};
+    try {
+      const Found found = search(model, request.text("text"), saturating_add(*after, model.zero));
+      return {.body = found_answer(model, found)};
+    } catch (const Error& error) {
+      if (error.exit_code() != ExitCode::bad_option) throw;
+      return bad(error.what());
+    }
   }
   if (what != "tiles" && what != "statistics") {
     return {.status = 404, .body = error_answer("there is no such question")};
@@ -123,11 +134,7 @@ Response Answers::details(const Run& run, const Request& request) const {
                     static_cast<std::uint32_t>(*number)};
   const auto item = item_at(model, place);
   if (!item) return {.status = 404, .body = error_answer("there is no such record")};
-  try {
-    return {.body = details_answer(model, place, *item, run.find_details(place, *item))};
-  } catch (const Error& error) {
-    return {.status = 500, .body = error_answer(error.what())};
-  }
+  return {.body = details_answer(model, place, *item, run.find_details(place, *item))};
 }
 
 Response Answers::rows(const Run& run, const Request& request) const {

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -794,7 +795,49 @@ class Truth(Profiles):
                 self.assertEqual(told["NVTX path"], range_path)
                 self.assertTrue(told["launched by"].startswith("cu"))
             self.assertEqual((len(begins), found["count"]), (expected, expected))
+            self.check_expressions(server)
             database.close()
+
+    def check_expressions(self, server):
+        def search(text):
+            words = urllib.parse.urlencode({"text": text, "after": 0})
+            status, body, _ = server.ask(f"/{server.token}/api/search?{words}")
+            return status, json.loads(body)
+
+        run = server.get("run")
+        answer = server.get("statistics", **{"from": run["begin"], "to": run["end"] + 1})
+        names = [each for work in answer["work"].values() for each in work]
+        self.assertEqual(len(names), sum(answer["names"].values()))
+        for expression in (
+            "gemm.*_",
+            "^cu(da)?LaunchKernel",
+            "[a-z]{9}",
+            "[0-9]+$",
+            "Launch|^void",
+        ):
+            status, found = search(f"/{expression}/")
+            self.assertEqual(status, 200, found)
+            expected = sum(each["count"] for each in names if re.search(expression, each["name"]))
+            self.assertEqual(found["count"], expected, expression)
+            self.assertGreater(expected, 0, expression)
+        self.assertEqual(search("/CULAUNCHKERNEL/")[1]["count"], 0)
+        self.assertGreater(search("/CULAUNCHKERNEL/i")[1]["count"], 0)
+        for expression, words in (
+            ("/(/", "missing closing parenthesis"),
+            ("/a{2,1}/i", "numbers out of order"),
+            ("/" + "(" * 1000 + "/", "too deeply nested"),
+            ("/(.*)*(.*)*(.*)*#/", "takes too long"),
+            ("/^(([a-z_<>:, 0-9A-Z])+.)+#$/", "takes too long"),
+        ):
+            began = time.monotonic()
+            status, found = search(expression)
+            self.assertEqual(status, 400, expression[:50])
+            self.assertIn(words, found["error"])
+            self.assertLess(time.monotonic() - began, 5)
+        # With one slash it is a name.
+        for text in ("/", "//", "/gemm", "gemm/"):
+            self.assertEqual(search(text)[0], 200, text)
+            self.assertEqual(search(text)[1]["count"], 0)
 
 
 if __name__ == "__main__":

@@ -535,6 +535,20 @@ class InBrowser(test_view.Profiles):
         asked = [url for url in page.requests() if not url.startswith(("file:", "data:", "about:"))]
         self.assertEqual(asked, [])
         self.assertTrue(page.evaluate("document.getElementById('ask').hidden"))
+        counts = []
+        for text in ("gemm", "/(sm|g)emm.*/", "/GEMM/", "/GEMM/i", "/(/"):
+            page.evaluate(
+                "document.getElementById('found').textContent = '';"
+                f"document.getElementById('text').value = {json.dumps(text)};"
+                "document.getElementById('search').requestSubmit()"
+            )
+            page.wait("document.getElementById('found').textContent")
+            counts.append(page.evaluate("document.getElementById('found').textContent"))
+        self.assertRegex(counts[0], "^(at least )?[1-9][0-9]* found")
+        self.assertEqual([text.split(" found")[0] for text in counts[1:4]],
+                         [counts[0].split(" found")[0], counts[0].split(" found")[0].rstrip("0123456789") + "0",
+                          counts[0].split(" found")[0]])  # fmt: skip
+        self.assertIn("Invalid regular expression", counts[4])
         self.assertEqual(page.wrong(), [])
         page.close()
 

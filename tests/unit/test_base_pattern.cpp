@@ -19,6 +19,12 @@ TEST_CASE("patterns are found in texts, or fit them as a whole") {
   CHECK(Pattern("[[:digit:]]+").fits("0123456789"));
 }
 
+TEST_CASE("case matters unless it is said not to") {
+  CHECK_FALSE(Pattern("Gemm").found_in("gemm"));
+  CHECK(Pattern("Gemm", true).found_in("GEMM"));
+  CHECK_FALSE(Pattern("Gemm", true).found_in("axpy"));
+}
+
 TEST_CASE("the syntax is ECMAScript's") {
   CHECK(Pattern("^(?!.*copy).*(saxpy|axpy)\\b").found_in("saxpy(float)"));
   CHECK_FALSE(Pattern("^(?!.*copy).*saxpy").found_in("copy_saxpy(float)"));

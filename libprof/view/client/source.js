@@ -31,6 +31,17 @@ class ServerSource {
   differences(from, to, shift) { return this.ask('differences', {from, to, shift}); }
 }
 
+// As the server does it, see name_search.hpp.
+function nameTest(text) {
+  const [, expression, flags] = /^\/(.+)\/(i?)$/s.exec(text) ?? [];
+  if (expression) {
+    const found = new RegExp(expression, flags);
+    return name => found.test(name);
+  }
+  const wanted = text.toLowerCase();
+  return name => name.toLowerCase().includes(wanted);
+}
+
 const notHere = 'A report has no more than it shows: gpuprof view has all records.';
 
 class ReportSource {
@@ -58,9 +69,8 @@ class ReportSource {
   }
   async stops() { return {gaps: this.data.gaps, steps: [], losses: []}; }
   async search(text, after) {
-    const wanted = text.toLowerCase();
-    const matches = new Set(Object.entries(this.data.names)
-      .filter(([, [, full]]) => full.toLowerCase().includes(wanted)).map(([id]) => Number(id)));
+    const isWanted = nameTest(text);
+    const matches = new Set(Object.entries(this.data.names).filter(([, [, full]]) => isWanted(full)).map(([id]) => Number(id)));
     const found = {count: 0, around: false, atLeast: false};
     let first = null, next = null;
     for (const [track, tile] of this.all) {
