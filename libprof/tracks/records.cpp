@@ -7,8 +7,8 @@
 namespace gpuprof::tracks {
 namespace {
 
-constexpr std::string_view kind_names[] = {"stream", "range_on_gpu", "counter",
-                                           "range",  "api",          "synchronization"};
+constexpr std::string_view kind_names[] = {"stream", "range_on_gpu",    "counter", "range",
+                                           "api",    "synchronization", "overhead"};
 
 std::string table_of(std::string_view kind) { return "CUPTI_ACTIVITY_KIND_" + std::string(kind); }
 
@@ -59,6 +59,10 @@ std::vector<RecordTable> record_tables(store::Database& database) {
        .name = table_of("SYNCHRONIZATION"),
        .named_by = "type",
        .key = {"processId"}});
+  add({.kind = TrackKind::overhead,
+       .name = table_of("OVERHEAD"),
+       .named_by = "overheadKind",
+       .key = {"processId", "threadId"}});
   if (has_ranges) {
     add({.kind = TrackKind::range,
          .name = "NVTX_RANGE",

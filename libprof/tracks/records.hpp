@@ -13,7 +13,7 @@
 namespace gpuprof::tracks {
 
 // What a track's records are, in the order in which tracks are shown.
-enum class TrackKind { stream, range_on_gpu, counter, range, api, synchronization };
+enum class TrackKind { stream, range_on_gpu, counter, range, api, synchronization, overhead };
 std::string_view name_of(TrackKind kind);  // "stream"
 bool read_kind(std::string_view name, TrackKind& kind);
 

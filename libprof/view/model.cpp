@@ -83,6 +83,7 @@ std::string_view noun_of(TrackKind kind) {
     case TrackKind::counter: return "values";
     case TrackKind::api: return "calls";
     case TrackKind::synchronization: return "synchronizations";
+    case TrackKind::overhead: return "records of overhead";
   }
   return "";
 }
@@ -123,8 +124,9 @@ Model read_model(store::Database& database, const std::function<void(std::string
   const std::vector<tracks::RecordTable> tables = tracks::record_tables(database);
   std::optional<StoredTracks> stored = open_stored_tracks(reading, tables);
   // NVTX ranges come last: those that are open end with all else.
-  for (const TrackKind kind : {TrackKind::stream, TrackKind::range_on_gpu, TrackKind::counter,
-                               TrackKind::api, TrackKind::synchronization, TrackKind::range}) {
+  for (const TrackKind kind :
+       {TrackKind::stream, TrackKind::range_on_gpu, TrackKind::counter, TrackKind::api,
+        TrackKind::synchronization, TrackKind::overhead, TrackKind::range}) {
     if (kind == TrackKind::counter) {
       read_counters(reading);
     } else if (stored) {

@@ -1,4 +1,4 @@
-// Tracks of records: streams, NVTX ranges, calls of the CUDA API, synchronisations.
+// Tracks of records: streams, NVTX ranges, calls of the CUDA API, synchronisations, overhead.
 #include <algorithm>
 
 #include "libprof/view/reading.hpp"
@@ -84,6 +84,10 @@ std::vector<std::string> path_of(Reading& reading, TrackKind kind, const tracks:
               "NVTX on GPU, " + reading.thread(key[2])};
     case TrackKind::api: return {Reading::process(key[0]), "CUDA API, " + reading.thread(key[1])};
     case TrackKind::synchronization: return {Reading::process(key[0]), "synchronizations"};
+    case TrackKind::overhead: {
+      const std::string of = key[1] != 0 ? ", " + reading.thread(key[1]) : "";
+      return {Reading::process(key[0]), "overhead" + of};
+    }
     case TrackKind::range: {
       std::string name = "NVTX, " + reading.thread(key[1]);
       if (key[2] != 0) name += ", " + names.text(key[2]);
@@ -112,6 +116,10 @@ std::uint32_t name_of_record(Reading& reading, const tracks::RecordTable& table,
     case TrackKind::synchronization: {
       std::string name(schema::enum_name("CUpti_ActivitySynchronizationType", id));
       return reading.name(name.empty() ? "synchronize" : name);
+    }
+    case TrackKind::overhead: {
+      std::string name(schema::enum_name("CUpti_ActivityOverheadKind", id));
+      return reading.name(name.empty() ? "overhead" : name);
     }
     case TrackKind::range:
     case TrackKind::range_on_gpu:

@@ -471,6 +471,7 @@ class Truth(Profiles):
     def test_drawn_is_what_sql_finds(self):
         chance = random.Random(18)
         windows = checked = 0
+        kinds = set()
         for name, profile in self.profiles.items():
             database = sqlite3.connect(profile)
             with serving(profile) as server:
@@ -481,6 +482,7 @@ class Truth(Profiles):
                         continue
                     self.assertEqual(track["records"], len(records), (name, track))
                     checked += 1
+                    kinds.add(track["kind"])
                     for _ in range(25):
                         first, last = sorted(
                             chance.uniform(run["begin"] - 1000, run["end"] + 1000) for _ in "ab"
@@ -517,6 +519,7 @@ class Truth(Profiles):
             database.close()
         self.assertGreater(checked, 20)
         self.assertGreater(windows, 500)
+        self.assertLessEqual({"stream", "api", "range", "overhead"}, kinds)
 
     def records_of(self, database, track, run):
         last = track["path"][-1].split()
@@ -526,6 +529,9 @@ class Truth(Profiles):
         if track["kind"] == "api" and last[-2] == "thread":
             where = f"AND processId = {int(process)} AND threadId = {int(last[-1])}"
             return self.times(database, where, CALLS)
+        if track["kind"] == "overhead" and last[-2] == "thread":
+            where = f"AND processId = {int(process)} AND threadId = {int(last[-1])}"
+            return self.times(database, where, ["CUPTI_ACTIVITY_KIND_OVERHEAD"])
         if track["kind"] == "range" and last[1] == "thread" and last[2].rstrip(",").isdigit():
             domain = track["path"][-1].partition(", ")[2].partition(", ")[2]
             zero = database.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()[0]

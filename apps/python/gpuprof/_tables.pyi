@@ -1793,7 +1793,7 @@ class Tables:
     _id_: number of the row, in order of storing
     kind: what the track is, as TIMELINE_TABLE says
     key0: stream, range_on_gpu: the device; others: the process
-    key1: stream, range_on_gpu: the process; api, range: the thread
+    key1: stream, range_on_gpu: the process; api, range, overhead: the thread
     key2: stream: the context; range_on_gpu: the thread; range: the domain
     key3: stream: the stream
     place: place of the row in its track; in row 0 nothing overlaps

@@ -60,7 +60,7 @@ export function bar(parts, whole) {
 
 const titles = {
   stream: 'GPU work', range: 'NVTX ranges', range_on_gpu: 'NVTX ranges on the GPU',
-  api: 'CUDA API', synchronization: 'Synchronizations',
+  api: 'CUDA API', synchronization: 'Synchronizations', overhead: 'Overhead of CUPTI and the driver',
 };
 
 function devices(all, span) {
@@ -80,7 +80,7 @@ function devices(all, span) {
 // Of the answer `statistics`, as elements.
 export function statistics(answer, most) {
   const parts = devices(answer.devices, answer.to - answer.from);
-  for (const kind of ['stream', 'range_on_gpu', 'range', 'api', 'synchronization']) {
+  for (const kind of ['stream', 'range_on_gpu', 'range', 'api', 'synchronization', 'overhead']) {
     const work = answer.work[kind];
     if (!work) continue;
     parts.push(make('h2', titles[kind]), table(['name', 'time', 'count', 'longest'],
