@@ -102,6 +102,7 @@ std::string run_answer(const Model& model, std::string_view title,
                  {"records", model.records},
                  {"tracks", std::move(tracks)},
                  {"losses", std::move(losses)},
+                 {"untimed", model.without_times},
                  {"notes", std::vector<std::string>(notes.begin(), notes.end())}});
 }
 

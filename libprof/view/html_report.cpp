@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t most_tracks_shown = 300;
 constexpr std::size_t most_tile_bytes = 3'500'000, most_name_bytes = 600'000;
 constexpr std::size_t longest_name = 400;  // bytes
-constexpr std::size_t most_top_names = 50;
+constexpr std::size_t most_top_names = 50, most_untimed = 20;
 
 // Modules of the page, each after those that it takes from. Without sql.js: nobody answers.
 constexpr const char* modules[] = {"format.js", "tiles.js", "source.js",  "draw.js", "panel.js",
@@ -95,6 +95,7 @@ std::string data_of(const Model& model, const RunSummary& summary) {
   const auto replace = json::error_handler_t::replace;
   text += ",\"facts\":" + facts.dump(-1, ' ', false, replace);
   text += ",\"gaps\":" + gaps.dump(-1, ' ', false, replace);
+  text += ",\"untimed\":" + untimed_answer(summary.untimed, most_untimed);
   text += ",\"names\":" + names_of(model, drawn.names).dump(-1, ' ', false, replace);
   text += ",\"tiles\":" + drawn.tiles + "}";
   return in_script(std::move(text));

@@ -61,6 +61,22 @@ void add_work(std::string& text, const Model& model, const Statistics& statistic
   if (names > shown) text += "\nand " + std::to_string(names - shown) + " more names\n";
 }
 
+void add_untimed(std::string& text, const UntimedWork& work, std::size_t most) {
+  if (work.groups.empty()) return;
+  text += "\n### GPU work without times\n\n| name | process | count |\n|---|--:|--:|\n";
+  std::int64_t more = work.left_out;
+  std::size_t shown = 0;
+  for (const Untimed& each : work.groups) {
+    if (++shown > most) {
+      more += each.count;
+      continue;
+    }
+    text += "| " + code(each.name) + " | " + std::to_string(each.process) + " | " +
+            std::to_string(each.count) + " |\n";
+  }
+  if (more > 0) text += "\nand " + std::to_string(more) + " more records\n";
+}
+
 void add_devices(std::string& text, const Statistics& statistics, std::uint64_t span) {
   if (statistics.devices.empty()) return;
   text +=
@@ -102,6 +118,7 @@ std::string markdown_report(const Model& model, const RunSummary& summary) {
   add_work(text, model, all, TrackKind::stream, "GPU work", 20);
   add_work(text, model, all, TrackKind::range_on_gpu, "NVTX ranges on the GPU", 15);
   add_work(text, model, all, TrackKind::api, "CUDA API", 10);
+  add_untimed(text, summary.untimed, 10);
   if (!summary.gaps.empty()) {
     text +=
         "\n### Longest times without GPU work\n\n| before | time | at | host in |\n"

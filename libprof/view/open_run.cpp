@@ -30,7 +30,19 @@ OpenRun::OpenRun(const std::string& path, Options options)
   notes = file->notes();
   grows_ = file->in_use() && file->unfinished() && !file->damaged();
   ask = [this](std::string_view sql, const std::function<bool()>& is_over) {
-    return answer(sql, is_over);
+    std::string rows;
+    read_again(is_over, [&](store::Database& database, const std::function<bool()>& ends) {
+      rows = rows_answer(database, model.zero, sql, ends);
+    });
+    return rows;
+  };
+  find_untimed = [this](const std::function<bool()>& is_over) {
+    UntimedWork work;
+    read_again(is_over, [&](store::Database& database, const std::function<bool()>& ends) {
+      database.watch(ends);
+      work = view::find_untimed(database, [&] { database.check_watch(); });
+    });
+    return work;
   };
   if (file->damaged()) {
     damaged_ = std::move(file);
@@ -49,22 +61,16 @@ OpenRun::OpenRun(const std::string& path, Options options)
   };
 }
 
-// On any thread, by a connection of its own.
-std::string OpenRun::answer(std::string_view sql, const std::function<bool()>& is_over) const {
+void OpenRun::read_again(const std::function<bool()>& is_over, const Reader& read) const {
   const std::uint64_t number = ++use_->wanted;
   const std::lock_guard held(use_->open);
-  std::string rows;
-  const auto read = [&](store::Database& database) {
-    rows =
-        rows_answer(database, model.zero, sql, [&] { return is_over() || use_->wanted != number; });
-  };
+  const std::function<bool()> ends = [&] { return is_over() || use_->wanted != number; };
   if (damaged_) {
     store::Database copy = damaged_->database().reader();
-    read(copy);
+    read(copy, ends);
   } else {
-    reading::ProfileFile(path_).read(read);
+    reading::ProfileFile(path_).read([&](store::Database& database) { read(database, ends); });
   }
-  return rows;
 }
 
 void OpenRun::read(store::Database& database, const Options& options) {

@@ -21,8 +21,9 @@ namespace gpuprof::view {
 
 // Who asks a file: one at a time has it open, for closing it anywhere gives up the locks of all.
 struct FileUse {
-  std::mutex open;                        // held while it is
-  std::atomic<std::uint64_t> wanted = 0;  // how often; who asks in SQL ends when it is wanted again
+  std::mutex open;  // held while it is
+  std::atomic<std::uint64_t> wanted =
+      0;  // how often; who asks on a thread ends when it is wanted again
 };
 
 // The file is let go of once it has been read: who writes to it cannot end while another has it
@@ -45,7 +46,9 @@ class OpenRun : public Run {
 
  private:
   void read(store::Database& database, const Options& options);
-  std::string answer(std::string_view sql, const std::function<bool()>& is_over) const;
+  // On any thread, by a connection of its own, until `ends`.
+  using Reader = std::function<void(store::Database&, const std::function<bool()>& ends)>;
+  void read_again(const std::function<bool()>& is_over, const Reader& read) const;
 
   const std::string path_;
   const std::shared_ptr<FileUse> use_;

@@ -71,6 +71,7 @@ Response Answers::api(const Request& request) const {
   }
   const Run& run = *runs_[static_cast<std::size_t>(*asked_run)];
   if (what == "sql") return rows(run, request);
+  if (what == "untimed") return untimed(run);
   const auto version = request.number("version");
   if (version && *version != growth_.version) {
     return {.status = 409, .body = error_answer("the recording has grown meanwhile: ask again")};
@@ -135,6 +136,13 @@ Response Answers::details(const Run& run, const Request& request) const {
   const auto item = item_at(model, place);
   if (!item) return {.status = 404, .body = error_answer("there is no such record")};
   return {.body = details_answer(model, place, *item, run.find_details(place, *item))};
+}
+
+Response Answers::untimed(const Run& run) const {
+  if (run.model.without_times == 0) return {.body = untimed_answer({})};
+  return {.later = [&run](const std::function<bool()>& is_over) -> Response {
+    return {.body = untimed_answer(run.find_untimed(is_over))};
+  }};
 }
 
 Response Answers::rows(const Run& run, const Request& request) const {

@@ -9,6 +9,7 @@
 
 #include "libprof/view/model.hpp"
 #include "libprof/view/stops.hpp"
+#include "libprof/view/untimed.hpp"
 
 namespace gpuprof::view {
 
@@ -17,6 +18,7 @@ struct RunSummary {
   std::vector<Detail> facts;       // what ran, where, with what
   std::vector<Gap> gaps;           // the longest
   std::vector<std::string> notes;  // of the file
+  UntimedWork untimed;
 };
 RunSummary summarize(store::Database& database, const Model& model, std::string title,
                      std::span<const std::string> notes);

@@ -18,6 +18,7 @@
 #include "libprof/view/model.hpp"
 #include "libprof/view/request.hpp"
 #include "libprof/view/stops.hpp"
+#include "libprof/view/untimed.hpp"
 
 namespace gpuprof::view {
 
@@ -63,6 +64,7 @@ struct Run {
   std::function<Details(const Place&, const Item&)> find_details;
   // The same of what the user asks in SQL, see rows_answer(). On any thread.
   std::function<std::string(std::string_view sql, const std::function<bool()>& is_over)> ask;
+  std::function<UntimedWork(const std::function<bool()>& is_over)> find_untimed;
 };
 
 // What the page asks, answered out of runs, which must outlive this: one, or two side by side, of
@@ -78,6 +80,7 @@ class Answers {
   Response api(const Request& request) const;
   Response differences(const Request& request) const;
   Response details(const Run& run, const Request& request) const;
+  Response untimed(const Run& run) const;
   Response rows(const Run& run, const Request& request) const;
 
   const std::vector<const Run*> runs_;

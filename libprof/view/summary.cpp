@@ -47,6 +47,9 @@ RunSummary summarize(store::Database& database, const Model& model, std::string 
   summary.notes.assign(notes.begin(), notes.end());
   read_facts(database, summary);
   summary.gaps = longest_gaps(database, model, most_gaps);
+  if (model.without_times > 0) {
+    summary.untimed = find_untimed(database, [&] { database.check_watch(); });
+  }
   return summary;
 }
 

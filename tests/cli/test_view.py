@@ -252,6 +252,7 @@ class View(Profiles):
                 "begin",
                 "differences",
                 "sql",
+                "untimed",
             ):
                 for _ in range(60):
                     words = {name: chance.choice(numbers).replace(" ", "%20") for name in
@@ -380,6 +381,66 @@ class View(Profiles):
             code, errors = server.end()
             self.assertEqual(code, 0)
             self.assertIn("gpuprof: ", errors)
+
+    def test_work_without_times_is_listed(self):
+        forged = self.folder / "untimed.db"
+        shutil.copy(self.profiles["torch_step"], forged)
+        kernels = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"
+        names = "(SELECT value FROM StringTable AS s WHERE s._id_ = k.name)"
+        with contextlib.closing(sqlite3.connect(forged)) as database:
+            database.execute(f'UPDATE {kernels} SET start = 0, "end" = 0 WHERE _id_ % 3 = 0')
+            database.execute(f'UPDATE {kernels} SET "end" = start WHERE _id_ % 7 = 1')
+            database.execute(f"UPDATE {kernels} SET processId = 77 WHERE _id_ % 5 = 0")
+            database.execute("UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET start = 0")
+            database.commit()
+            expected = database.execute(
+                f"SELECT {names}, processId, count(*), group_concat(_id_) FROM {kernels} AS k"
+                ' WHERE start = 0 OR "end" <= start GROUP BY name, processId'
+            ).fetchall()
+            [[copies]] = database.execute("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_MEMCPY")
+        self.assertGreater(len(expected), 10)
+        before = digest(forged)
+        with serving([forged, self.profiles["vector_add"]]) as server:
+            run = server.get("run")
+            answer = server.get("untimed")
+            groups, none = answer["groups"], server.get("untimed", run=1)
+            self.assertEqual(
+                (none, server.get("run", run=1)["untimed"]), ({"groups": [], "left_out": 0}, 0)
+            )
+            self.assertEqual(sum(each["count"] for each in groups), run["untimed"])
+            self.assertEqual(run["untimed"], sum(each[2] for each in expected) + copies)
+            self.assertTrue(
+                any(f"{run['untimed']} records of GPU work" in loss for loss in run["losses"])
+            )
+            self.assertEqual(
+                [each["count"] for each in groups],
+                sorted((each["count"] for each in groups), reverse=True),
+            )
+            found = {
+                (each["process"], each["count"], tuple(each["ids"]))
+                for each in groups
+                if each["table"] == kernels
+            }
+            self.assertEqual(
+                found,
+                {(process, count, tuple(map(int, ids.split(",")[:5]))) for _, process, count, ids in expected},
+            )  # fmt: skip
+            self.assertEqual(
+                sum(each["count"] for each in groups if each["table"] != kernels), copies
+            )
+            self.assertIn("[CUDA memcpy HtoD]", {each["name"] for each in groups})
+        for words, part in ((["--html", self.folder / "u.html"], '"untimed":{"groups":[{'),
+                            (["--markdown", self.folder / "u.md"], "### GPU work without times")):  # fmt: skip
+            subprocess.run(
+                [GPUPROF, "report", forged, "-f", *words],
+                check=True,
+                capture_output=True,
+                timeout=120,
+            )
+            self.assertIn(part, words[1].read_text())
+            words[1].unlink()
+        self.assertEqual(digest(forged), before)
+        forged.unlink()
 
     def test_growing_file(self):
         growing = self.folder / "growing.db"

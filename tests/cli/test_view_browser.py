@@ -6,9 +6,11 @@
 takes the pictures in docs/ anew.
 """
 
+import contextlib
 import json
 import math
 import random
+import shutil
 import sqlite3
 import struct
 import subprocess
@@ -456,6 +458,38 @@ class InBrowser(test_view.Profiles):
                 page.wait(f"document.querySelector('#rows td')?.textContent === '{kernels}'")
             self.assertEqual(page.wrong(), [])
             page.close()
+
+    def test_work_without_times_is_listed(self):
+        forged = self.folder / "untimed.db"
+        shutil.copy(self.profiles["two_processes"], forged)
+        kernels = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"
+        with contextlib.closing(sqlite3.connect(forged)) as database:
+            database.execute(f"UPDATE {kernels} SET start = 0")
+            database.commit()
+            per_process = database.execute(
+                f"SELECT processId, count(*) FROM {kernels} GROUP BY 1, name ORDER BY 2 DESC, 1"
+            ).fetchall()
+        report = self.folder / "untimed.html"
+        subprocess.run(
+            [GPUPROF, "report", forged, "-f", "--html", report], check=True, capture_output=True
+        )
+        with serving(forged, "--no-browser") as server:
+            for address in (server.address, report.as_uri()):
+                page = self.page(address)
+                page.wait("document.querySelector('#losses button')")
+                page.evaluate("document.querySelector('#losses button').click()")
+                rows = "[...document.querySelectorAll('#panel tr')].map(tr => [...tr.children].map(cell => cell.textContent))"
+                page.wait(
+                    "document.querySelector('#panel h2')?.textContent === 'GPU work without times'"
+                )
+                shown = page.evaluate(rows)[1:]
+                self.assertEqual(
+                    sorted((int(row[1]), int(row[2])) for row in shown), sorted(per_process)
+                )
+                self.assertEqual(page.wrong(), [])
+                page.close()
+        forged.unlink()
+        report.unlink()
 
     def test_a_recording_is_followed(self):
         """What is drawn grows, from nothing on; who looks at a part keeps it."""

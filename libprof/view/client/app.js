@@ -5,7 +5,7 @@ import {lowerBound} from './tiles.js';
 import {openSource} from './source.js';
 import {Jumps} from './jump.js';
 import {arrowsOf, linkButtons} from './links.js';
-import {differences, keys, list, make, sections, statistics} from './panel.js';
+import {differences, keys, list, make, sections, statistics, untimed} from './panel.js';
 import {showSummary} from './summary.js';
 import {Questions} from './sql.js';
 
@@ -475,6 +475,13 @@ function present() {
   const lost = get('losses');
   lost.hidden = run.losses.length === 0;
   lost.replaceChildren(...run.losses.map(text => make('p', text)));
+  run.untimed.forEach((records, i) => {
+    if (records === 0) return;
+    const of = source.isPair ? ` of ${source.titles[i]}` : '', title = `GPU work without times${of}`;
+    const button = make('button', `List the ${title}`);
+    button.addEventListener('click', () => tell(title, source.untimed(i), untimed));
+    lost.append(button);
+  });
   standing = [`${count(run.records)} records`, ...run.notes].join(' \u00b7 ');
   get('status').textContent = standing;
 }

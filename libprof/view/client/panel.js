@@ -92,6 +92,14 @@ export function statistics(answer, most) {
   return parts;
 }
 
+// Of the answer `untimed`, as elements.
+export function untimed(answer) {
+  const rows = answer.groups.map(each => [each.name, `${each.process}`, count(each.count), each.ids.join(', ')]);
+  const parts = [table(['name', 'process', 'count', 'first _id_'], rows)];
+  if (answer.left_out > 0) parts.push(make('p', `and ${count(answer.left_out)} more records`, 'key'));
+  return parts;
+}
+
 function signed(from, to, show) {
   return `${to < from ? '\u2212' : to > from ? '+' : ''}${show(Math.abs(to - from))}`;
 }

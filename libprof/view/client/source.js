@@ -26,6 +26,7 @@ class ServerSource {
   statistics(from, to) { return this.ask('statistics', {from, to}); }
   search(text, after) { return this.ask('search', {text, after}); }
   stops() { return this.ask('stops'); }
+  untimed() { return this.ask('untimed', {}, 0); }
   sql(text, signal) { return this.ask('sql', {text}, 0, signal); }
   begin(name, nth) { return this.ask('begin', {name, nth}); }
   differences(from, to, shift) { return this.ask('differences', {from, to, shift}); }
@@ -67,6 +68,7 @@ class ReportSource {
     if (from <= this.data.run.begin && to >= this.data.run.end) return this.data.statistics;
     throw new Error(notHere);
   }
+  async untimed() { return this.data.untimed; }
   async stops() { return {gaps: this.data.gaps, steps: [], losses: []}; }
   async search(text, after) {
     const isWanted = nameTest(text);
@@ -136,7 +138,7 @@ class Runs {
       end: some.length ? Math.max(...some.map(run => run.end + run.shift)) : 0,
       records: this.runs.reduce((sum, run) => sum + run.records, 0),
       tracks: this.runs.flatMap((run, i) => run.tracks.map(track => ({...track, run: i}))),
-      losses: named('losses'), notes: named('notes'),
+      losses: named('losses'), untimed: this.runs.map(run => run.untimed), notes: named('notes'),
     };
   }
 
@@ -168,6 +170,7 @@ class Runs {
   }
 
   names(ids) { return this.sources[0].names(ids); }
+  untimed(run) { return this.sources[run].untimed(); }
   sql(text, run, signal) { return this.sources[run].sql(text, signal); }
   statistics(from, to) { return this.sources[0].statistics(from, to); }
   differences(from, to) { return this.sources[0].differences(from, to, this.shifts[1]); }
