@@ -535,6 +535,7 @@ class InBrowser(test_view.Profiles):
     def test_no_row_is_blank_while_one_moves(self):
         with serving(self.profiles["torch_step"], "--no-browser") as server:
             page = self.watched(server.address)
+            page.wait("rowsShown().rows.every(row => row.tile)")
             _, records = self.records("torch_step", server)
             page.evaluate(
                 "window.pictures = []; window.eachPicture = () => {"
