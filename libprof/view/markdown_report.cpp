@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdio>
+#include <ranges>
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/printable.hpp"
@@ -9,6 +10,8 @@
 
 namespace gpuprof::view {
 namespace {
+
+constexpr int most_gaps = 10;
 
 // Text of a file in a cell of a table: as code, of which nothing can get out.
 std::string code(std::string_view text, std::size_t most = 100) {
@@ -119,11 +122,11 @@ std::string markdown_report(const Model& model, const RunSummary& summary) {
   add_work(text, model, all, TrackKind::range_on_gpu, "NVTX ranges on the GPU", 15);
   add_work(text, model, all, TrackKind::api, "CUDA API", 10);
   add_untimed(text, summary.untimed, 10);
-  if (!summary.gaps.empty()) {
+  if (!summary.stops.gaps.empty()) {
     text +=
         "\n### Longest times without GPU work\n\n| before | time | at | host in |\n"
         "|---|--:|--:|---|\n";
-    for (const Gap& gap : summary.gaps) {
+    for (const Gap& gap : summary.stops.gaps | std::views::take(most_gaps)) {
       text += "| " + code(gap.behind) + " | " + time(static_cast<double>(gap.time)) + " | " +
               time(static_cast<double>(gap.begin)) + " | " + code(gap.call) + " |\n";
     }

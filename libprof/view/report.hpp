@@ -16,7 +16,7 @@ namespace gpuprof::view {
 struct RunSummary {
   std::string title;
   std::vector<Detail> facts;       // what ran, where, with what
-  std::vector<Gap> gaps;           // the longest
+  Stops stops;                     // the longest gaps, steps, and losses
   std::vector<std::string> notes;  // of the file
   UntimedWork untimed;
 };
@@ -27,11 +27,16 @@ RunSummary summarize(store::Database& database, const Model& model, std::string 
 inline constexpr std::string_view html_begins = "<!doctype html>\n<!-- gpuprof report -->";
 inline constexpr std::string_view markdown_begins = "<!-- gpuprof report -->";
 
-constexpr std::size_t most_html_bytes = 5'000'000, most_markdown_bytes = 60'000;
+constexpr std::size_t most_html_bytes = 5'000'000, most_bytes_with_all_records = 50'000'000,
+                      most_markdown_bytes = 60'000;
 
-// The viewer's page with its data in it: the whole run in as many pixels as find room. It asks for
-// nothing from anywhere.
-std::string html_report(const Model& model, const RunSummary& summary);
+// The viewer's page with its data in it: all records where they find room, else the whole run in as
+// many pixels as do and the records of the longest gaps and steps. It asks for nothing from
+// anywhere. `all_records`: throws Error where they take more than most_bytes_with_all_records.
+std::string html_report(const Model& model, const RunSummary& summary, bool all_records = false);
 std::string markdown_report(const Model& model, const RunSummary& summary);
+
+// For html_report(): what the page has for a server, as elements. client/report.js reads them.
+std::string report_data(const Model& model, const RunSummary& summary, bool all_records);
 
 }  // namespace gpuprof::view

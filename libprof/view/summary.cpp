@@ -11,8 +11,6 @@
 namespace gpuprof::view {
 namespace {
 
-constexpr int most_gaps = 10;
-
 // Keys of RUN, and what a report calls them.
 constexpr std::pair<const char*, const char*> facts_of_run[] = {
     {"command_line", "command"},  {"working_directory", "in"},    {"exit_status", "exit status"},
@@ -46,7 +44,7 @@ RunSummary summarize(store::Database& database, const Model& model, std::string 
   summary.title = std::move(title);
   summary.notes.assign(notes.begin(), notes.end());
   read_facts(database, summary);
-  summary.gaps = longest_gaps(database, model, most_gaps);
+  summary.stops = find_stops(database, model);
   if (model.without_times > 0) {
     summary.untimed = find_untimed(database, [&] { database.check_watch(); });
   }

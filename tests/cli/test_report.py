@@ -1,5 +1,8 @@
 """gpuprof report: one page of a run, for a browser and as Markdown."""
 
+import base64
+import collections
+import itertools
 import json
 import os
 import pathlib
@@ -7,9 +10,11 @@ import random
 import re
 import shutil
 import sqlite3
+import struct
 import subprocess
 import tempfile
 import unittest
+import zlib
 
 GPUPROF = os.environ.get("GPUPROF", "")
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
@@ -22,10 +27,71 @@ def run(*words):
                           encoding="utf-8", timeout=300, check=False)  # fmt: skip
 
 
+def element(page, name):
+    text = re.search(rf'<script type="text/plain" id="{name}">(.*?)</script>', page, re.S)[1]
+    return zlib.decompress(base64.b64decode(text, validate=True))
+
+
 def data_of(page):
-    return json.loads(
-        re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[1]
-    )
+    return json.loads(element(page, "data"))
+
+
+class Level:
+    """Records one by one, read as libprof/view/records.hpp says: (begin, end, name) by track and row."""
+
+    def __init__(self, content, level):
+        self.content, self.at, self.level = content, 0, level
+        self.rows, self.values = {}, {}
+        for _ in range(self.number()):
+            track = self.number()
+            self.rows[track] = [self.row() for _ in range(self.number())]
+            times = [
+                self.number() if i else level["from"] + self.signed() for i in range(self.number())
+            ]
+            values = struct.unpack_from(f"<{len(times)}d", content, self.at)
+            self.at += 8 * len(times)
+            self.values[track] = list(zip(itertools.accumulate(times), values, strict=True))
+        assert self.at == len(content)
+
+    def number(self):
+        value = shift = 0
+        while True:
+            byte = self.content[self.at]
+            self.at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    def signed(self):
+        value = self.number()
+        return -(value + 1) // 2 if value % 2 else value // 2
+
+    def row(self):
+        count = self.number()
+        if count == 0:
+            return []
+        self.number()
+        begins = [self.number() if i else self.level["from"] + self.signed() for i in range(count)]
+        lengths = [self.number() for _ in range(count)]
+        records, end = [], 0
+        for begin, length in zip(begins, lengths, strict=True):
+            end += begin + length
+            records.append([end - length, end])
+        return [(*times, self.number()) for times in records]
+
+    def records(self, track):
+        return sorted(record for row in self.rows[track] for record in row)
+
+
+def levels_of(page):
+    """Those that have records one by one."""
+    levels = data_of(page)["levels"]
+    return [
+        Level(element(page, f"level{i}"), level)
+        for i, level in enumerate(levels)
+        if level["width"] == 0
+    ]
 
 
 @unittest.skipUnless(GPUPROF, "GPUPROF is not set")
@@ -68,30 +134,125 @@ class Report(unittest.TestCase):
                 self.assertIn(["command", command], data["facts"])
                 self.assertIn(f"| command | `` {command} `` |", markdown)
                 [longest] = database.execute("SELECT max(duration) FROM gpu_gaps").fetchone()
-                self.assertEqual(data["gaps"][0]["time"], longest)
+                self.assertEqual(data["stops"]["gaps"][0]["time"], longest)
                 records = sum(row[0] for row in database.execute(
                     "SELECT count(*) FROM api_calls UNION ALL SELECT count(*) FROM gpu_activities"))  # fmt: skip
                 self.assertGreaterEqual(data["run"]["records"], records)
                 database.close()
 
     def test_all_records_are_in_a_small_one(self):
-        data = data_of(self.page(self.profiles["torch_step"], "small")[0])
-        for number, rows, _ in data["tiles"]["tracks"]:
-            count = 0
-            for row in rows:
-                at = 1
-                while at < len(row):
-                    pieces, at = (-row[at], at + 1) if row[at] < 0 else (row[at + 2], at + 3)
-                    count += pieces
-                    at += 3 if pieces > 1 else 2
-            if rows:
-                self.assertEqual(count, data["run"]["tracks"][number]["records"])
+        for name, profile in self.profiles.items():
+            html = self.page(profile, "small")[0]
+            data = data_of(html)
+            [level] = levels_of(html)
+            self.assertEqual(
+                (level.level["from"], level.level["to"]), (data["run"]["begin"], data["run"]["end"])
+            )
+            database = sqlite3.connect(profile)
+            [zero] = database.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()
+            shown, named = collections.Counter(), 0
+            for number, track in enumerate(data["run"]["tracks"]):
+                if track["kind"] == "counter":
+                    self.assertEqual(len(level.values[number]), track["records"])
+                    continue
+                records = level.records(number)
+                self.assertEqual(len(records), track["records"])
+                for begin, end, text in records:
+                    shown[track["kind"], begin + zero, end + zero] += 1
+                    named += data["names"][str(text)][1] != ""
+            stored = collections.Counter()
+            for kind, select in (("stream", "SELECT start, \"end\" FROM gpu_activities"),
+                                 ("api", "SELECT start, \"end\" FROM api_calls")):  # fmt: skip
+                stored.update((kind, *times) for times in database.execute(select))
+            database.close()
+            for kind in ("stream", "api"):
+                self.assertEqual({key: n for key, n in shown.items() if key[0] == kind},
+                                 {key: n for key, n in stored.items() if key[0] == kind}, name)  # fmt: skip
+            self.assertEqual(named, sum(shown.values()))
+
+    def long_run(self):
+        """Too many records for each to find room."""
+        profile = self.folder / "long.sqlite"
+        if profile.exists():
+            return profile
+        shutil.copy(self.profiles["torch_step"], profile)
+        database = sqlite3.connect(profile)
+        chance = random.Random(7)
+        table = "CUPTI_ACTIVITY_KIND_RUNTIME"
+        columns = [
+            row[1] for row in database.execute(f"PRAGMA table_info({table})") if row[1] != "_id_"
+        ]
+        names = ", ".join(f'"{name}"' for name in columns)
+        [last] = database.execute(f'SELECT max("end") FROM {table}').fetchone()
+        one = dict(
+            zip(
+                columns,
+                database.execute(f"SELECT {names} FROM {table} LIMIT 1").fetchone(),
+                strict=True,
+            )
+        )
+
+        def calls():
+            start = last
+            for _ in range(700_000):
+                start += chance.randrange(1, 100_000)
+                end = start + chance.randrange(1, 100_000)
+                yield tuple({**one, "start": start, "end": end}.values())
+                start = end
+
+        database.executemany(
+            f"INSERT INTO {table}({names}) VALUES ({', '.join('?' * len(columns))})", calls()
+        )
+        database.commit()
+        database.close()
+        return profile
+
+    def test_longest_gaps_and_steps_of_a_long_one_are_in_it_in_full(self):
+        profile = self.long_run()
+        html, _ = self.page(profile, "long")
+        data, levels = data_of(html), levels_of(html)
+        [whole] = [level for level in data["levels"] if level["width"]]
+        self.assertEqual((whole["from"], whole["to"]), (data["run"]["begin"], data["run"]["end"]))
+        self.assertGreater(whole["width"], 10_000)
+        database = sqlite3.connect(profile)
+        [zero] = database.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()
+        stops = data["stops"]["gaps"][:5] + data["stops"]["steps"][:5]
+        self.assertEqual(len(stops), 7)
+        for stop in stops:
+            begin, end = stop["at"], stop["at"] + stop["time"]
+            [level, *_] = [each for each in levels
+                           if each.level["from"] <= begin and each.level["to"] >= end]  # fmt: skip
+            window = level.level["from"] + zero, level.level["to"] + zero
+            for kind, view in (("stream", "gpu_activities"), ("api", "api_calls")):
+                stored = database.execute(f'SELECT start - ?3, "end" - ?3 FROM {view} WHERE "end" > ?1 AND start < ?2'
+                                          " ORDER BY 1, 2", (*window, zero)).fetchall()  # fmt: skip
+                shown = sorted(record[:2] for number, track in enumerate(data["run"]["tracks"])
+                               if track["kind"] == kind for record in level.records(number))  # fmt: skip
+                self.assertEqual(shown, stored)
+            statistics = [
+                each for each in data["of_stops"] if (each["from"], each["to"]) == (begin, end)
+            ]
+            self.assertEqual(len(statistics), 1)
+        database.close()
+
+    def test_all_events(self):
+        profile = self.long_run()
+        html = self.folder / "all.html"
+        self.assertNotEqual(run(profile, "--markdown", "-", "--all-events").returncode, 0)
+        ran = run(profile, "--html", html, "--all-events", "-f", "-q")
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        self.assertLessEqual(html.stat().st_size, 50_000_000)
+        page = html.read_text(encoding="utf-8")
+        [level] = levels_of(page)
+        for number, track in enumerate(data_of(page)["run"]["tracks"]):
+            if track["kind"] != "counter":
+                self.assertEqual(len(level.records(number)), track["records"])
 
     def test_nothing_comes_from_elsewhere(self):
         html, _ = self.page(self.profiles["torch_step"], "alone")
         self.assertTrue(html.startswith("<!doctype html>\n<!-- gpuprof report -->"))
         self.assertIn("default-src 'none'", html)
-        without_data = re.sub(r'<script type="application/json".*?</script>', "", html, flags=re.S)
+        without_data = re.sub(r'<script type="text/plain".*?</script>', "", html, flags=re.S)
         addresses = set(re.findall(r"\w+://[^\s'\"]*", without_data))
         self.assertEqual(addresses, {"http://www.w3.org/2000/svg"})
         self.assertNotRegex(without_data, r"(?m)^(import|export) ")
@@ -117,8 +278,8 @@ class Report(unittest.TestCase):
 
     def test_texts_of_a_profile_stay_texts(self):
         html, markdown = self.page(self.hostile(), "hostile")
-        self.assertEqual(html.count("<script"), 2)
-        self.assertEqual(html.count("</script"), 2)
+        self.assertEqual(html.count("<script"), 3)  # data, one level, and the program
+        self.assertEqual(html.count("</script"), 3)
         self.assertNotIn("<img", html)
         self.assertNotIn("\x1b", html)
         self.assertIn("onerror", json.dumps(data_of(html)))

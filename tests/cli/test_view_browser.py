@@ -78,6 +78,25 @@ SHOW = """new Promise(done => {
   document.getElementById('scroll').dispatchEvent(new Event('scroll'));
 })"""
 
+# The upper part of the timeline for a window, once nothing on it changes any more.
+CANVAS = """new Promise(done => {
+  const {from, to} = %s;
+  location.hash = `#from=${from}&to=${to}`;
+  const canvas = document.getElementById('canvas'), copy = new OffscreenCanvas(1, 1), context = copy.getContext('2d', {willReadFrequently: true});
+  let before = 0, same = 0;
+  const look = () => {
+    [copy.width, copy.height] = [canvas.width, 300];
+    context.drawImage(canvas, 0, 0);
+    const {buffer} = context.getImageData(0, 0, copy.width, copy.height).data;
+    const sum = new Uint32Array(buffer).reduce((all, pixel) => Math.imul(all ^ pixel, 0x01000193), 7);
+    same = sum === before ? same + 1 : 0;
+    before = sum;
+    if (same === 25) done(sum);
+    else requestAnimationFrame(look);
+  };
+  look();
+})"""
+
 # Width, height, pixels of the screen per pixel of the page. The picture is exact where it is an even number of
 # pixels wide, as all but the third are; otherwise tiles lie half a pixel beside the canvas.
 SIZES = (1601, 900, 1), (1201, 700, 1), (1600, 900, 1), (800, 450, 2)
@@ -559,13 +578,55 @@ class InBrowser(test_view.Profiles):
             self.assertEqual(page.wrong(), [])
             page.close()
 
-    def test_a_report_asks_for_nothing(self):
+    def report(self, profile, *words):
         report = self.folder / "report.html"
-        subprocess.run(
-            [GPUPROF, "report", self.profiles["torch_step"], "-f", "--html", report],
-            check=True, timeout=120, capture_output=True,
-        )  # fmt: skip
-        page = self.page(report.as_uri())
+        subprocess.run([GPUPROF, "report", profile, "-f", "--html", report, *words],
+                       check=True, timeout=120, capture_output=True)  # fmt: skip
+        return report
+
+    def test_a_report_draws_what_the_viewer_draws(self):
+        """Where it has all records: the same pixels, whatever the window."""
+        chance = random.Random(11)
+        for name in CAPTURES:
+            with self.subTest(name), serving(self.profiles[name], "--no-browser") as server:
+                run = server.get("run")
+                windows, pictures = [], []
+                for number in range(6):
+                    span = (run["end"] - run["begin"]) * 0.05 ** (number % 3)
+                    start = chance.uniform(run["begin"], run["end"] - span)
+                    windows.append({"from": int(start), "to": int(start + span) + 100})
+                for address in (server.address, self.report(self.profiles[name]).as_uri()):
+                    page = self.page(address)
+                    pictures.append(
+                        [page.evaluate(CANVAS % json.dumps(window)) for window in windows]
+                    )
+                    self.assertEqual(page.wrong(), [])
+                    page.close()
+                self.assertEqual(*pictures, windows)
+
+    def test_keys_of_a_report(self):
+        database = sqlite3.connect(self.profiles["torch_step"])
+        gaps = [row[0] for row in database.execute("SELECT duration FROM gpu_gaps ORDER BY 1 DESC")]
+        steps = [
+            row[0] for row in database.execute("SELECT stop - start FROM STEP ORDER BY 1 DESC")
+        ]
+        database.close()
+        page = self.page(self.report(self.profiles["torch_step"]).as_uri())
+        for key, title, times in (("g", "GPU without work", gaps), ("n", "Step: ", steps)):
+            for duration in times[:3]:
+                page.key(key)
+                page.wait(f"document.querySelector('#panel h2').textContent.startsWith({json.dumps(title)})"
+                          " && document.querySelector('#panel table')")  # fmt: skip
+                number, unit = page.evaluate(
+                    "document.querySelector('#panel dd').textContent"
+                ).split()
+                shown = float(number) * {"s": 1e9, "ms": 1e6, "µs": 1e3, "ns": 1}[unit]
+                self.assertAlmostEqual(shown / duration, 1, delta=0.001)
+        self.assertEqual(page.wrong(), [])
+        page.close()
+
+    def test_a_report_asks_for_nothing(self):
+        page = self.page(self.report(self.profiles["torch_step"]).as_uri())
         page.wait("document.querySelector('h2')")
         asked = [url for url in page.requests() if not url.startswith(("file:", "data:", "about:"))]
         self.assertEqual(asked, [])

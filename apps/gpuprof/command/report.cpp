@@ -23,6 +23,7 @@ namespace {
 
 struct Arguments {
   std::string file, html, markdown;
+  bool all_records = false;
   Options output;
 };
 
@@ -48,6 +49,9 @@ int report(const Arguments& arguments) {
   if (arguments.html.empty() && arguments.markdown.empty()) {
     throw Error("--html FILE or --markdown FILE is needed", "", ExitCode::bad_option);
   }
+  if (arguments.all_records && arguments.html.empty()) {
+    throw Error("--all-events needs --html", "", ExitCode::bad_option);
+  }
   for (const std::string& name : {arguments.html, arguments.markdown}) {
     std::error_code ignored;
     if (!name.empty() && std::filesystem::equivalent(name, arguments.file, ignored)) {
@@ -70,7 +74,8 @@ int report(const Arguments& arguments) {
           });
           const view::RunSummary summary = view::summarize(
               database, model, std::filesystem::path(arguments.file).filename(), file.notes());
-          if (!arguments.html.empty()) html = view::html_report(model, summary);
+          if (!arguments.html.empty())
+            html = view::html_report(model, summary, arguments.all_records);
           if (!arguments.markdown.empty()) markdown = view::markdown_report(model, summary);
         },
         show);
@@ -106,10 +111,15 @@ std::function<int()> declare(Grammar& grammar) {
                 .to = &arguments->markdown,
                 .help = "Write the same without the timeline, at most 60 KB; -: to standard output",
                 .placeholder = "FILE"});
+  grammar.take({.name = "--all-events",
+                .to = &arguments->all_records,
+                .help = "Put each record into the HTML file, which may have 50 MB then"});
   grammar.take_options(arguments->output, {"force-overwrite", "umask", "quiet"});
   grammar.footer(
-      "\nOf a long run the timeline has buckets of records in place of each: gpuprof view has them "
-      "all.\n-f replaces a report of before, too.");
+      "\nOf a long run the timeline has buckets of records in place of each, but for the longest "
+      "gaps and\nsteps: --all-events or gpuprof view has them all.\n-f replaces a report of "
+      "before, "
+      "too.");
   return [arguments] { return report(*arguments); };
 }
 

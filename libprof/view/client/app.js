@@ -92,7 +92,8 @@ function pixels() { return Math.max(1, painter.width - Math.round(labels * paint
 function isGood(tile) {
   if (tile.old) return false;
   const asked = pixels() / (view.to - view.from);
-  const has = tile.width / (tile.to - tile.from);
+  // A report has no finer one than it gave for what was asked.
+  const has = tile.density ?? tile.width / (tile.to - tile.from);
   return tile.covers(Math.max(view.from, run.begin), Math.min(view.to, run.end)) && Math.abs(has / asked - 1) < 0.01;
 }
 
@@ -107,7 +108,7 @@ async function ask() {
   const width = Math.max(1, Math.min(8192, Math.round((to - from) * pixels() / span)));
   const {shifts, version} = source;
   try {
-    const answer = await source.tiles(wanted, from, to, width);
+    const answer = await source.tiles(wanted, from, to, width, view);
     for (const [track, tile] of shifts === source.shifts && version === source.version ? answer : []) {
       tiles.set(track, tile);
       if (!whole.has(track) || tile.covers(run.begin, run.end)) whole.set(track, tile);

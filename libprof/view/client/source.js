@@ -1,6 +1,6 @@
 // Where answers come from: the server, or what a report has in it.
-import {time} from './format.js';
-import {decode, lowerBound} from './tiles.js';
+import {ReportSource} from './report.js';
+import {decode} from './tiles.js';
 
 class ServerSource {
   constructor(number) { this.number = number; }
@@ -30,68 +30,6 @@ class ServerSource {
   sql(text, signal) { return this.ask('sql', {text}, 0, signal); }
   begin(name, nth) { return this.ask('begin', {name, nth}); }
   differences(from, to, shift) { return this.ask('differences', {from, to, shift}); }
-}
-
-// As the server does it, see name_search.hpp.
-function nameTest(text) {
-  const [, expression, flags] = /^\/(.+)\/(i?)$/s.exec(text) ?? [];
-  if (expression) {
-    const found = new RegExp(expression, flags);
-    return name => found.test(name);
-  }
-  const wanted = text.toLowerCase();
-  return name => name.toLowerCase().includes(wanted);
-}
-
-const notHere = 'A report has no more than it shows: gpuprof view has all records.';
-
-class ReportSource {
-  constructor(data) {
-    this.data = data;
-    this.all = decode(data.tiles, data.from, data.to, data.width);
-  }
-  async run() { return this.data.run; }
-  async tiles(tracks) {
-    return new Map(tracks.filter(track => this.all.has(track)).map(track => [track, this.all.get(track)]));
-  }
-  async names(ids) {
-    return Object.fromEntries(ids.map(id => [id, this.data.names[id] ?? ['', '']]));
-  }
-  async details({track, row, item}) {
-    const tile = this.all.get(track), pieces = tile.rows[row];
-    const i = lowerBound(pieces.first, item), begin = tile.time(pieces.x[i]);
-    const place = {track, row, item, name: pieces.name[i], begin, end: tile.time(pieces.end[i])};
-    const texts = this.data.names[pieces.name[i]] ?? ['', ''];
-    return {place, sections: [{title: '', rows: [['name', texts[1]], ['start', `about ${time(begin)}`], ['duration', time(pieces.longest[i])], ['', notHere]]}]};
-  }
-  async statistics(from, to) {
-    if (from <= this.data.run.begin && to >= this.data.run.end) return this.data.statistics;
-    throw new Error(notHere);
-  }
-  async untimed() { return this.data.untimed; }
-  async stops() { return {gaps: this.data.gaps, steps: [], losses: []}; }
-  async search(text, after) {
-    const isWanted = nameTest(text);
-    const matches = new Set(Object.entries(this.data.names).filter(([, [, full]]) => isWanted(full)).map(([id]) => Number(id)));
-    const found = {count: 0, around: false, atLeast: false};
-    let first = null, next = null;
-    for (const [track, tile] of this.all) {
-      tile.rows.forEach((row, number) => {
-        for (let i = 0; i < row.length; ++i) {
-          if (row.count[i] > 1) found.atLeast = true;
-          if (!matches.has(row.name[i])) continue;
-          ++found.count;
-          const place = {track, row: number, item: row.first[i], name: row.name[i],
-                         begin: tile.time(row.x[i]), end: tile.time(row.end[i])};
-          if (!first || place.begin < first.begin) first = place;
-          if (place.begin > after && (!next || place.begin < next.begin)) next = place;
-        }
-      });
-    }
-    found.around = !next;
-    if (next ?? first) found.next = next ?? first;
-    return found;
-  }
 }
 
 // One run, or two as one: the tracks of the second below those of the first, its times shifted. Tracks are
@@ -154,13 +92,14 @@ class Runs {
     return {...place, track: place.track + this.bases[i], begin: place.begin + shift, end: place.end + shift};
   }
 
-  async tiles(tracks, from, to, width) {
+  // `shown`: what of the window is in sight.
+  async tiles(tracks, from, to, width, shown) {
     const result = new Map();
     await Promise.all(this.sources.map(async (source, i) => {
       const shift = this.shifts[i], base = this.bases[i];
       const own = tracks.filter(track => this.runOf(track) === i).map(track => track - base);
       if (own.length === 0) return;
-      for (const [track, tile] of await source.tiles(own, from - shift, to - shift, width)) {
+      for (const [track, tile] of await source.tiles(own, from - shift, to - shift, width, shown)) {
         tile.from += shift;
         tile.to += shift;
         result.set(base + track, tile);
@@ -206,6 +145,5 @@ class Runs {
 }
 
 export function openSource() {
-  const data = document.getElementById('data');
-  return new Runs(data ? new ReportSource(JSON.parse(data.textContent)) : new ServerSource(0));
+  return new Runs(document.getElementById('data') ? new ReportSource() : new ServerSource(0));
 }

@@ -13,9 +13,9 @@ export function showSummary(source, run) {
   const only = kinds => ({...data.statistics, devices: kinds.includes('stream') ? data.statistics.devices : [],
                           work: Object.fromEntries(kinds.filter(kind => data.statistics.work[kind]).map(kind => [kind, data.statistics.work[kind]]))});
   work.append(...statistics(only(['stream']), 10));
-  if (data.gaps.length) {
+  if (data.stops.gaps.length) {
     rest.append(make('h2', 'Longest times without GPU work'),
-                table(['before', 'time', 'at', 'host in'], data.gaps.slice(0, 6).map(gap => [gap.behind, time(gap.time), time(gap.at), gap.call])));
+                table(['before', 'time', 'at', 'host in'], data.stops.gaps.slice(0, 6).map(gap => [gap.behind, time(gap.time), time(gap.at), gap.call])));
   }
   const other = only(['range_on_gpu', 'api']);
   if (Object.keys(other.work).length) rest.append(...statistics(other, 8));

@@ -1,0 +1,145 @@
+// Answers out of what a report has in it.
+import {time} from './format.js';
+import {AllRecords} from './records.js';
+import {Tile, decode, lowerBound} from './tiles.js';
+
+const notHere = 'This report has no more of it: gpuprof view has all records.';
+
+// The content of an element, which is deflated.
+async function unpacked(id) {
+  const text = atob(document.getElementById(id).textContent), bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; ++i) bytes[i] = text.charCodeAt(i);
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate')));
+}
+
+// As the server does it, see name_search.hpp.
+function nameTest(text) {
+  const [, expression, flags] = /^\/(.+)\/(i?)$/s.exec(text) ?? [];
+  if (expression) {
+    const found = new RegExp(expression, flags);
+    return name => found.test(name);
+  }
+  const wanted = text.toLowerCase();
+  return name => name.toLowerCase().includes(wanted);
+}
+
+export class ReportSource {
+  async run() {
+    this.data = await (await unpacked('data')).json();
+    this.levels = this.data.levels.map((level, number) => ({...level, number}));
+    return this.data.run;
+  }
+
+  // Levels are read when they are drawn: each is as much as a report of its own.
+  async load(level) {
+    if (level.tiles || level.records) return level;
+    const answer = await unpacked(`level${level.number}`);
+    if (level.width) level.tiles = decode(await answer.json(), level.from, level.to, level.width);
+    else level.records = new AllRecords(await answer.arrayBuffer(), level.from, level.to);
+    return level;
+  }
+
+  // The coarsest that is fine enough for the window, or else the finest.
+  levelFor(from, to, density) {
+    const {begin, end} = this.data.run, fineness = level => level.width ? level.width / (level.to - level.from) : Infinity;
+    const here = this.levels.filter(level => level.from <= Math.max(from, begin) && level.to >= Math.min(to, end));
+    here.sort((a, b) => fineness(a) - fineness(b));
+    return here.find(level => fineness(level) >= density) ?? here.at(-1) ?? this.levels[0];
+  }
+
+  async tiles(tracks, from, to, width, shown) {
+    const density = width / (to - from), level = await this.load(this.levelFor(shown.from, shown.to, density));
+    const tiles = new Map();
+    for (const track of tracks) {
+      let tile = level.tiles?.get(track);
+      if (tile) tile = new Tile(tile.from, tile.to, tile.width, tile.rows, tile.points);
+      else if (level.records?.tracks.has(track)) tile = level.records.tile(track, from, to, width);
+      if (!tile) continue;
+      tile.density = density;
+      tiles.set(track, tile);
+    }
+    return tiles;
+  }
+
+  async names(ids) {
+    return Object.fromEntries(ids.map(id => [id, this.data.names[id] ?? ['', '']]));
+  }
+
+  async details({track, row, item}) {
+    for (const level of this.levels) {
+      if (level.width) continue;
+      const records = (await this.load(level)).records.tracks.get(track)?.rows[row], i = item - records?.first;
+      if (!(i >= 0 && i < records.length)) continue;
+      return this.detailsOf({track, row, item, name: records.name[i], begin: records.begin[i], end: records.end[i]},
+                            records.end[i] - records.begin[i], '');
+    }
+    const level = this.levels.find(each => each.width);
+    const tile = level && (await this.load(level)).tiles.get(track), pieces = tile?.rows[row];
+    if (!pieces?.length) throw new Error(notHere);
+    const i = Math.max(0, lowerBound(pieces.first, item + 1) - 1);
+    return this.detailsOf({track, row, item, name: pieces.name[i], begin: tile.time(pieces.x[i]), end: tile.time(pieces.end[i])},
+                          pieces.longest[i], 'about ');
+  }
+
+  detailsOf(place, duration, about) {
+    const [, full] = this.data.names[place.name] ?? ['', ''];
+    return {place, sections: [{title: '', rows: [['name', full], ['start', about + time(place.begin)], ['duration', time(duration)], ['', notHere]]}]};
+  }
+
+  async statistics(from, to) {
+    if (from <= this.data.run.begin && to >= this.data.run.end) return this.data.statistics;
+    const found = this.data.of_stops.find(each => each.from === from && each.to === to);
+    if (!found) throw new Error(notHere);
+    return found;
+  }
+
+  async stops() { return this.data.stops; }
+  async untimed() { return this.data.untimed; }
+
+  // Records one by one count once, whichever levels have them; a bucket counts as its longest.
+  async search(text, after) {
+    const isWanted = nameTest(text);
+    const matches = new Set(Object.entries(this.data.names).filter(([, [, full]]) => isWanted(full)).map(([id]) => Number(id)));
+    const found = {count: 0, around: false, atLeast: false};
+    let first = null, next = null;
+    const take = place => {
+      ++found.count;
+      if (!first || place.begin < first.begin) first = place;
+      if (place.begin > after && (!next || place.begin < next.begin)) next = place;
+    };
+    await Promise.all(this.levels.map(level => this.load(level)));
+    const exact = this.levels.filter(level => level.records), coarse = this.levels.find(level => level.tiles);
+    this.data.run.tracks.forEach((_, track) => {
+      const all = exact.map(level => level.records.tracks.get(track)?.rows).filter(rows => rows);
+      const tile = coarse?.tiles.get(track), rows = Math.max(0, ...all.map(each => each.length), tile?.rows.length ?? 0);
+      for (let row = 0; row < rows; ++row) {
+        const seen = [];  // [first, end) of records that were looked at
+        for (const records of all.map(each => each[row]).sort((a, b) => a.first - b.first)) {
+          const begin = Math.max(records.first, seen.at(-1)?.[1] ?? 0), end = records.first + records.length;
+          if (begin >= end) continue;
+          seen.push([begin, end]);
+          for (let item = begin; item < end; ++item) {
+            const i = item - records.first;
+            if (matches.has(records.name[i])) take({track, row, item, name: records.name[i], begin: records.begin[i], end: records.end[i]});
+          }
+        }
+        const pieces = tile?.rows[row];
+        for (let i = 0, at = 0; i < (pieces?.length ?? 0); ++i) {
+          const item = pieces.first[i], end = item + pieces.count[i];
+          while (at < seen.length && seen[at][1] <= item) ++at;
+          if (at < seen.length && seen[at][0] < end) {
+            if (seen[at][0] > item || seen[at][1] < end) found.atLeast = true;
+            continue;
+          }
+          if (pieces.count[i] > 1) found.atLeast = true;
+          if (matches.has(pieces.name[i])) {
+            take({track, row, item, name: pieces.name[i], begin: tile.time(pieces.x[i]), end: tile.time(pieces.end[i])});
+          }
+        }
+      }
+    });
+    found.around = !next;
+    if (next ?? first) found.next = next ?? first;
+    return found;
+  }
+}

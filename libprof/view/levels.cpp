@@ -1,0 +1,137 @@
+#include "libprof/view/levels.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "libprof/base/error.hpp"
+#include "libprof/base/saturating.hpp"
+#include "libprof/view/answers.hpp"
+#include "libprof/view/packed.hpp"
+#include "libprof/view/records.hpp"
+
+namespace gpuprof::view {
+namespace {
+
+// So many a browser puts into pixels each time that it draws.
+constexpr std::int64_t drawn_at_once = 100'000;
+constexpr std::uint32_t narrowest = 256, widest = 1u << 28, overview = 1u << 14;  // pixels
+// A record takes no less of packed text.
+constexpr std::int64_t least_bytes_of_record = 1;
+// Beside a gap or step: what the page shows of it when it is jumped to.
+constexpr std::int64_t margin_parts = 3;
+
+class Drawing {
+ public:
+  Drawing(const Model& model, std::size_t most_tracks)
+      : model_(model),
+        tracks_(std::min(model.tracks.size(), most_tracks)),
+        end_(std::max(model.end, model.begin + 1)) {
+    levels.names.resize(model.names.size());
+    std::iota(tracks_.begin(), tracks_.end(), 0);
+  }
+
+  // How large they are. They are kept if they find room.
+  std::size_t add_records(std::int64_t from, std::int64_t to, std::size_t most) {
+    Packed packed(most);
+    std::vector<bool> names = levels.names;
+    pack_records(model_, tracks_, from, to, packed, names);
+    packed.finish();
+    if (packed.fits()) {
+      levels.names = std::move(names);
+      levels.all.push_back({.from = from, .to = to, .width = 0, .text = packed.take()});
+    }
+    return packed.size();
+  }
+  std::size_t add_all_records(std::size_t most) { return add_records(model_.begin, end_, most); }
+
+  // The whole run in as many pixels as find room: the page makes fewer of them.
+  void add_whole(std::size_t most, std::uint32_t most_pixels) {
+    Level best;
+    std::vector<bool> used;
+    const auto fits = [&](std::uint32_t width) {
+      std::vector<bool> names(model_.names.size());
+      const std::string tiles = tiles_answer(model_, tracks_, model_.begin, end_, width, &names);
+      Packed text(best.width == 0 ? SIZE_MAX : most);
+      text.add(tiles);
+      text.finish();
+      if (!text.fits()) return false;
+      best = {.from = model_.begin, .to = end_, .width = width, .text = text.take()};
+      used = std::move(names);
+      return best.text.size() <= most;
+    };
+    std::uint32_t width = std::min(narrowest, most_pixels);
+    while (fits(width) && width <= most_pixels / 4) width *= 4;
+    if (best.width > 0 && best.width < width) fits(width / 2);
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      if (used[i]) levels.names[i] = true;
+    }
+    levels.all.insert(levels.all.begin(), std::move(best));
+  }
+
+  // The records of it and beside it, in the room that is left.
+  void add_stop(std::int64_t at, std::int64_t time, std::size_t& room) {
+    const std::int64_t margin = time / margin_parts + 100;
+    const std::int64_t begin = saturating_add(at, model_.zero);
+    const std::int64_t from = std::max(saturating_subtract(begin, margin), model_.begin);
+    const std::int64_t to = std::min(saturating_add(saturating_add(begin, time), margin), end_);
+    if (from >= to) return;
+    for (const Level& level : levels.all) {
+      if (level.from <= from && level.to >= to) return;
+    }
+    const std::size_t bytes = add_records(from, to, room);
+    if (bytes <= room) {
+      room -= bytes;
+    } else {
+      ++levels.without_room;
+    }
+  }
+
+  Levels levels;
+
+ private:
+  const Model& model_;
+  std::vector<std::uint32_t> tracks_;
+  std::int64_t end_;
+};
+
+}  // namespace
+
+Levels draw_levels(const Model& model, const Stops& stops, std::size_t most_tracks,
+                   std::size_t most_bytes) {
+  Drawing drawing(model, most_tracks);
+  // Those that are drawn at once need no overview.
+  const std::size_t of_overview = model.records <= drawn_at_once ? 0 : most_bytes / 4;
+  const std::size_t of_records = most_bytes - of_overview;
+  if (model.records * least_bytes_of_record <= static_cast<std::int64_t>(of_records) &&
+      drawing.add_all_records(of_records) <= of_records) {
+    if (of_overview > 0) drawing.add_whole(of_overview, overview);
+    return std::move(drawing.levels);
+  }
+  std::size_t room = most_bytes / 2;
+  for (std::size_t i = 0; i < longest_in_full; ++i) {
+    if (i < stops.gaps.size()) drawing.add_stop(stops.gaps[i].begin, stops.gaps[i].time, room);
+    if (i < stops.steps.size()) drawing.add_stop(stops.steps[i].begin, stops.steps[i].time, room);
+  }
+  drawing.add_whole(most_bytes / 2 + room, widest);
+  return std::move(drawing.levels);
+}
+
+Levels draw_all(const Model& model, std::size_t most_tracks, std::size_t most_bytes) {
+  Drawing drawing(model, most_tracks);
+  const std::size_t of_overview = model.records <= drawn_at_once ? 0 : most_bytes / 20;
+  const std::size_t bytes = drawing.add_all_records(most_bytes - of_overview);
+  if (bytes > most_bytes - of_overview) {
+    const auto megabytes = [](std::size_t size) {
+      return std::to_string((size + 999'999) / 1'000'000) + " MB";
+    };
+    throw Error("a report with all records would have " + megabytes(bytes + of_overview) +
+                    ", and " + megabytes(most_bytes) + " is the most",
+                "--from, --to and --nvtx make one of a part of the run", ExitCode::output_failed);
+  }
+  if (of_overview > 0) drawing.add_whole(of_overview, overview);
+  return std::move(drawing.levels);
+}
+
+}  // namespace gpuprof::view
