@@ -9,7 +9,7 @@ namespace {
 // Modules of the page, each after those that it takes from. Without sql.js: nobody answers.
 constexpr const char* modules[] = {"format.js", "tiles.js",   "records.js", "report.js",
                                    "source.js", "draw.js",    "panel.js",   "links.js",
-                                   "jump.js",   "summary.js", "app.js"};
+                                   "jump.js",   "summary.js", "walk.js",    "app.js"};
 
 // As one module: nothing is imported any more.
 std::string one_script() {

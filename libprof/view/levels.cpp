@@ -128,7 +128,7 @@ Levels draw_all(const Model& model, std::size_t most_tracks, std::size_t most_by
     };
     throw Error("a report with all records would have " + megabytes(bytes + of_overview) +
                     ", and " + megabytes(most_bytes) + " is the most",
-                "--from, --to and --nvtx make one of a part of the run", ExitCode::output_failed);
+                "gpuprof slice makes a part of the run", ExitCode::output_failed);
   }
   if (of_overview > 0) drawing.add_whole(of_overview, overview);
   return std::move(drawing.levels);

@@ -510,6 +510,157 @@ class InBrowser(test_view.Profiles):
         forged.unlink()
         report.unlink()
 
+    def test_from_record_to_record_by_keys(self):
+        report = self.folder / "keys.html"
+        profile = self.profiles["torch_step"]
+        subprocess.run(
+            [GPUPROF, "report", profile, "-f", "--html", report], check=True, capture_output=True
+        )
+        with serving(profile, "--no-browser") as server:
+            run = server.get("run")
+            page = self.watched(server.address)
+            select = "(({track, row, item}) => [track, row, item])({...seen.painter.selected})"
+            page.evaluate(
+                "const before = seen.painter.constructor.prototype.marks;"
+                "seen.painter.constructor.prototype.marks = function (view, marks, ...rest) {"
+                "  before.call(this, view, marks, ...rest); this.selected = marks.selected; }"
+            )
+
+            def press(key, *place):
+                page.key(key)
+                page.wait(
+                    f"seen.painter.selected && JSON.stringify({select}) === '{json.dumps(place, separators=(',', ':'))}'"
+                )
+                page.wait("location.hash.includes('at=" + "%2C".join(map(str, place)) + "')")
+
+            page.key("Escape")
+            first = next(i for i, track in enumerate(run["tracks"]) if track["rows"])
+            press(".", first, 0, 0)
+            for item in (1, 2, 3):
+                press(".", first, 0, item)
+            press(",", first, 0, 2)
+            # What is selected stays in sight, however far it is.
+            for _ in range(12):
+                page.key("w")
+            for item in (3, 4, 5):
+                press(".", first, 0, item)
+                place = server.get("details", track=first, row=0, item=item)["place"]
+                page.wait(f"seen.view.from <= {place['end']} && seen.view.to >= {place['begin']}")
+            # Down to what is nearest in the next row, among all records there; and up again.
+            page.key("0")
+            page.evaluate(
+                "location.hash = location.hash.replace(/at=[^&]*/, 'at=%d%%2C0%%2C0')" % first
+            )
+            page.wait(f"JSON.stringify({select}) === '[{first},0,0]'")
+            for key in ["ArrowDown"] * 3 + ["ArrowUp"] * 2:
+                [track, row, _] = page.evaluate(select)
+                page.key(key)
+                page.wait(f"(([t, r]) => t !== {track} || r !== {row})({select})")
+                after = page.evaluate(select)
+                self.assertEqual((after[0], after[1]) > (track, row), key == "ArrowDown")
+            # Behind the last there is nothing, in words.
+            track = next(
+                i for i, each in enumerate(run["tracks"]) if each["rows"] == 1 and each["records"]
+            )
+            last = run["tracks"][track]["records"] - 1
+            page.evaluate(f"location.hash = '#at={track}%2C0%2C{last}'")
+            page.wait(f"JSON.stringify({select}) === '[{track},0,{last}]'")
+            page.key(".")
+            page.wait("document.getElementById('status').textContent.includes('no such record')")
+            press(",", track, 0, last - 1)
+            wrong = [each for each in page.wrong() if "404" not in str(each)]
+            self.assertEqual(wrong, [])
+            page.close()
+            page = self.page(report.as_uri())
+            page.key("Escape")
+            for key in "..,":
+                page.key(key)
+                page.wait("document.querySelector('#panel h2')?.textContent === 'Record'")
+                page.wait("location.hash.includes('at=')")
+            self.assertEqual(page.wrong(), [])
+            page.close()
+        report.unlink()
+
+    def test_two_fingers_zoom(self):
+        with serving(self.profiles["torch_step"], "--no-browser") as server:
+            page = self.watched(server.address)
+            page.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
+            box = page.evaluate(
+                "(box => [box.x, box.y, box.width])(document.getElementById('canvas').getBoundingClientRect())"
+            )
+            left = page.evaluate("rowsShown().left / rowsShown().ratio")
+
+            def times(view, xs):
+                return [
+                    view[0] + (x - box[0] - left) / (box[2] - left) * (view[1] - view[0])
+                    for x in xs
+                ]
+
+            def touch(kind, *xs):
+                points = [{"x": x, "y": box[1] + 200, "id": i} for i, x in enumerate(xs)]
+                page.call("Input.dispatchTouchEvent", type=kind, touchPoints=points)
+
+            view = "[seen.view.from, seen.view.to]"
+            before = page.evaluate(view)
+            fingers = [box[0] + 500, box[0] + 700]
+            held = times(before, fingers)
+            touch("touchStart", fingers[0])
+            touch("touchStart", *fingers)
+            for apart in (40, 120, 200):
+                touch("touchMove", fingers[0] - apart, fingers[1] + apart)
+            page.wait(f"seen.view.to - seen.view.from < {(before[1] - before[0]) / 2.5}")
+            now = page.evaluate(view)
+            for expected, time_now in zip(
+                held, times(now, [fingers[0] - 200, fingers[1] + 200]), strict=True
+            ):
+                self.assertAlmostEqual(expected, time_now, delta=(before[1] - before[0]) / 500)
+            selected = page.evaluate("location.hash.includes('at=')")
+            touch("touchEnd")
+            self.assertFalse(selected)
+            # One finger moves.
+            touch("touchStart", fingers[0])
+            touch("touchMove", fingers[0] - 60)
+            touch("touchMove", fingers[0] - 100)
+            page.wait(f"seen.view.from > {now[0]}")
+            self.assertAlmostEqual(
+                page.evaluate("seen.view.to - seen.view.from"), now[1] - now[0], delta=1
+            )
+            touch("touchEnd")
+            self.assertEqual(page.wrong(), [])
+            page.close()
+
+    def test_a_small_window(self):
+        """As one of 1280 x 800 at 200 %: all is reached, nothing covers the picture."""
+        boxes = """Object.fromEntries(['canvas', 'panel', 'text', 'ask', 'help', 'whole', 'sql', 'submit'].map(id => {
+          const box = document.getElementById(id).getBoundingClientRect();
+          return [id, [box.left, box.top, box.right, box.bottom].map(Math.round)];
+        }))"""
+        for profiles in (["die"], ["torch_step", "two_processes"]):
+            with serving([self.profiles[name] for name in profiles], "--no-browser") as server:
+                page = self.watched(server.address, 640, 400, 2)
+                page.wait("document.querySelector('#panel h2')")
+                for opens in (False, True):
+                    if opens:
+                        page.key("q")
+                        page.wait("document.activeElement.id === 'statement'")
+                    now = page.evaluate(boxes)
+                    left, top, right, bottom = now["canvas"]
+                    self.assertGreater(right - left, 250)
+                    self.assertGreater(bottom - top, 150)
+                    self.assertGreaterEqual(now["panel"][0], right)
+                    self.assertGreater(now["panel"][2] - now["panel"][0], 150)
+                    shown = page.evaluate("rowsShown()")
+                    self.assertGreater(shown["pixels"] / 2, 150)
+                    self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), 640)
+                    for name in ("text", "ask", "help", "whole", *["submit"] * opens):
+                        self.assertLessEqual(now[name][2], 640, name)
+                        self.assertGreater(now[name][2], now[name][0], name)
+                    if opens:
+                        self.assertGreaterEqual(now["sql"][1], bottom)
+                        self.assertGreaterEqual(now["sql"][3], now["submit"][3])
+                self.assertEqual(page.wrong(), [])
+                page.close()
+
     def test_a_recording_is_followed(self):
         """What is drawn grows, from nothing on; who looks at a part keeps it."""
         growing = Growing(self.profiles["two_processes"], self.folder / "live.db")

@@ -8,6 +8,7 @@ import {arrowsOf, linkButtons} from './links.js';
 import {differences, keys, list, make, sections, statistics, untimed} from './panel.js';
 import {showSummary} from './summary.js';
 import {Questions} from './sql.js';
+import {Pinch, beside, firstInView} from './walk.js';
 
 const get = id => document.getElementById(id);
 const source = openSource();
@@ -21,7 +22,7 @@ const whole = new Map();  // track: of the whole run, for what the newest has no
 const ranges = new Map(); // track: least and most of a counter
 const marks = {range: null, selected: null};
 let aligned = {name: '', nth: 1};
-let questions, run, view, items = [], standing = '', asking = false, drawn = false, pointer = null, drag = null;
+let questions, run, view, items = [], standing = '', asking = false, drawn = false, pointer = null, drag = null, walking = false;
 
 function nameOf(id) {
   const known = names.get(id);
@@ -327,6 +328,37 @@ function scrollTo(track, row = 0) {
   if (item) get('scroll').scrollTop = Math.max(0, item.top - 100);
 }
 
+// To another record by keys, and to where it is.
+async function walk(find) {
+  if (walking) return;
+  walking = true;
+  try {
+    const place = await find(marks.selected);
+    if (!place) return;
+    const span = view.to - view.from, middle = (place.begin + place.end) / 2;
+    if (place.begin > view.to || place.end < view.from) show(middle - span / 2, middle + span / 2);
+    const item = items.find(each => each.track === place.track && each.row === place.row), {scrollTop} = get('scroll');
+    const below = painter.height / painter.ratio - ruler - rowHeight;
+    if (item && (item.top < scrollTop || item.top > scrollTop + below)) scrollTo(place.track, place.row);
+    select(place);
+  } catch (error) {
+    get('status').textContent = error.message;
+  } finally {
+    walking = false;
+  }
+}
+
+function recordRows() { return items.filter(item => item.track >= 0 && !item.counter); }
+function firstPlace() {
+  const top = get('scroll').scrollTop;
+  return firstInView(recordRows().filter(item => item.top >= top), tilesOf, view);
+}
+function walkAlong(by) { return walk(selected => selected ? source.step(selected, by) : firstPlace()); }
+function walkAcross(by) {
+  if (!marks.selected) get('scroll').scrollTop += by * 3 * rowHeight;
+  else walk(selected => beside(recordRows(), tilesOf, selected, by));
+}
+
 // A stretch of time, with what is known of it above its statistics.
 function goTo(stop, title, facts) {
   const range = {from: stop.at, to: stop.at + stop.time};
@@ -383,7 +415,7 @@ async function search() {
 const actions = {
   w: () => zoom(0.7), s: () => zoom(1 / 0.7), a: () => move(-0.2), d: () => move(0.2),
   ArrowLeft: () => move(-0.2), ArrowRight: () => move(0.2),
-  ArrowUp: () => { get('scroll').scrollTop -= 3 * rowHeight; }, ArrowDown: () => { get('scroll').scrollTop += 3 * rowHeight; },
+  ArrowUp: () => walkAcross(-1), ArrowDown: () => walkAcross(1), '.': () => walkAlong(1), ',': () => walkAlong(-1),
   '+': () => zoom(0.7), '-': () => zoom(1 / 0.7), f: fit, 0: showAll,
   q: () => questions?.toggle(),
   '/': () => get('text').focus(), '?': () => panel('Keys', [list(keys)]),
@@ -403,12 +435,22 @@ function listen() {
     else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) move((event.deltaX || event.deltaY) * by / 1000);
     else zoom(1.0016 ** (event.deltaY * by), timeAt(Math.max(at(event).x, labels)));
   }, {passive: false});
+  const times = () => ({view, scroll: get('scroll').scrollTop, left: labels, width: painter.width / painter.ratio - labels});
+  const pinch = new Pinch(times, (from, to, scroll) => {
+    get('scroll').scrollTop = scroll;
+    show(from, to);
+  });
   canvas.addEventListener('pointerdown', event => {
     canvas.setPointerCapture(event.pointerId);
+    if (pinch.down(event.pointerId, at(event))) {
+      drag = null;
+      return;
+    }
     drag = {...at(event), view, scroll: get('scroll').scrollTop, range: event.shiftKey, moved: false};
   });
   canvas.addEventListener('pointermove', event => {
     pointer = at(event);
+    if (pinch.move(event.pointerId, pointer)) return;
     if (drag && Math.abs(pointer.x - drag.x) + Math.abs(pointer.y - drag.y) > 4) drag.moved = true;
     if (drag?.moved && drag.range) {
       const ends = [timeAt(drag.x), timeAt(pointer.x)].sort((a, b) => a - b);
@@ -421,13 +463,17 @@ function listen() {
     }
     hint();
   });
-  canvas.addEventListener('pointerup', () => {
+  canvas.addEventListener('pointerup', event => {
+    pinch.up(event.pointerId);
     const ended = drag;
     drag = null;
     if (ended?.moved && ended.range) selectRange(marks.range);
     else if (ended && !ended.moved) clickAt(ended.x, ended.y);
   });
-  canvas.addEventListener('pointercancel', () => { drag = null; });
+  canvas.addEventListener('pointercancel', event => {
+    pinch.up(event.pointerId);
+    drag = null;
+  });
   canvas.addEventListener('pointerleave', () => { pointer = null; hint(); });
   get('scroll').addEventListener('scroll', redraw);
   window.addEventListener('keydown', event => {

@@ -2,7 +2,8 @@
 import {cut, moment, percent, value} from './format.js';
 import {lowerBound} from './tiles.js';
 
-export const labels = 230, ruler = 22, rowHeight = 18, groupHeight = 22, counterHeight = 44;
+export let labels = 230;  // the width of names at the left, less where there is little room
+export const ruler = 22, rowHeight = 18, groupHeight = 22, counterHeight = 44;
 const shown = rowHeight - 3;  // of a row; the rest is space
 const letter = 6.7;           // pixels, of the font below
 const font = '11px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace';
@@ -49,6 +50,7 @@ export class Painter {
     const ratio = window.devicePixelRatio || 1;
     const box = this.canvas.getBoundingClientRect();
     this.ratio = ratio;
+    labels = Math.min(230, Math.round(box.width * 0.35));
     this.width = Math.max(1, Math.round(box.width * ratio));
     this.height = Math.max(1, Math.round(box.height * ratio));
     if (this.canvas.width !== this.width) this.canvas.width = this.width;

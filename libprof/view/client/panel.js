@@ -125,10 +125,11 @@ export function differences(answer, titles, most) {
 }
 
 export const keys = [
-  ['w s', 'zoom in and out'], ['a d', 'move'], ['\u2190 \u2192 \u2191 \u2193', 'move'], ['f', 'fit what is selected'],
+  ['w s', 'zoom in and out'], ['a d', 'move'], ['\u2190 \u2192', 'move'], ['. ,', 'the next and the previous record of the row'],
+  ['\u2191 \u2193', 'scroll; with a record selected: to what is nearest in the row above or below'], ['f', 'fit what is selected'],
   ['0', 'the whole run'], ['/', 'search: a part of a name, or /a regular expression/'], ['Enter', 'next in the search'], ['q', 'ask in SQL; Ctrl and Enter asks'],
   ['g G', 'next and previous of the longest times without GPU work'], ['n N', 'of the longest steps'],
   ['l L', 'of the losses that have a time'], ['Escape', 'select nothing'],
-  ['wheel', 'zoom at the pointer; with shift or ctrl: move or scroll'], ['drag', 'move'],
+  ['wheel', 'zoom at the pointer; with shift or ctrl: move or scroll'], ['drag', 'move'], ['two fingers', 'zoom'],
   ['shift and drag', 'statistics of a range of time'], ['click', 'details'],
 ];

@@ -3,6 +3,7 @@ import {time} from './format.js';
 import {AllRecords} from './records.js';
 import {Tile, decode, lowerBound} from './tiles.js';
 
+export const noFurther = 'The row has no further record.';
 const notHere = 'This report has no more of it: gpuprof view has all records.';
 
 // The content of an element, which is deflated.
@@ -63,6 +64,19 @@ export class ReportSource {
 
   async names(ids) {
     return Object.fromEntries(ids.map(id => [id, this.data.names[id] ?? ['', '']]));
+  }
+
+  async step({track, row, item}, by) {
+    for (const level of this.levels) {
+      if (level.width) continue;
+      const records = (await this.load(level)).records.tracks.get(track)?.rows[row], i = item + by - records?.first;
+      if (i >= 0 && i < records.length) return {track, row, item: item + by, begin: records.begin[i], end: records.end[i]};
+    }
+    const level = this.levels.find(each => each.width);
+    const tile = level && (await this.load(level)).tiles.get(track), pieces = tile?.rows[row];
+    const i = pieces ? lowerBound(pieces.first, item + 1) - 1 + by : -1;
+    if (i < 0 || i >= pieces.length) throw new Error(noFurther);
+    return {track, row, item: pieces.first[i], begin: tile.time(pieces.x[i]), end: tile.time(pieces.end[i])};
   }
 
   async details({track, row, item}) {

@@ -1,5 +1,5 @@
 // Where answers come from: the server, or what a report has in it.
-import {ReportSource} from './report.js';
+import {ReportSource, noFurther} from './report.js';
 import {decode} from './tiles.js';
 
 class ServerSource {
@@ -23,6 +23,10 @@ class ServerSource {
   }
   async names(ids) { return (await this.ask('names', {ids: ids.join()})).names; }
   details(place) { return this.ask('details', place); }
+  async step({track, row, item}, by) {
+    if (item + by < 0) throw new Error(noFurther);
+    return (await this.details({track, row, item: item + by})).place;
+  }
   statistics(from, to) { return this.ask('statistics', {from, to}); }
   search(text, after) { return this.ask('search', {text, after}); }
   stops() { return this.ask('stops'); }
@@ -120,6 +124,12 @@ class Runs {
     const moved = place => place && this.moved(place, i), links = answer.links;
     return {...answer, place: moved(answer.place),
             links: links && {launch: moved(links.launch), work: links.work.map(moved), waited: links.waited.map(moved)}};
+  }
+
+  // The next record of the row, or with -1 the one before.
+  async step(place, by) {
+    const i = this.runOf(place.track);
+    return this.moved(await this.sources[i].step({...place, track: place.track - this.bases[i]}, by), i);
   }
 
   async search(text, after) {

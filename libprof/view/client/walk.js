@@ -1,0 +1,68 @@
+// From record to record without a mouse, and two fingers that zoom.
+import {lowerBound} from './tiles.js';
+
+// Of a row as it is drawn, what is nearest to a time: a record, or the first of a bucket.
+function nearestOf(tile, row, item, time) {
+  const at = tile.pixel(time), distance = i => Math.max(row.x[i] - at, at - row.end[i], 0);
+  let i = Math.min(lowerBound(row.end, at), row.length - 1);
+  if (i > 0 && distance(i - 1) < distance(i)) --i;
+  return {track: item.track, row: item.row, item: row.first[i], begin: tile.time(row.x[i]), end: tile.time(row.end[i])};
+}
+
+// In the next row that has something (`by` 1) or the one before (-1): what is nearest in time. `rows` as the
+// layout has them.
+export function beside(rows, tilesOf, place, by) {
+  let at = rows.findIndex(item => item.track === place.track && item.row === place.row);
+  for (at += by; at >= 0 && at < rows.length; at += by) {
+    const tile = tilesOf(rows[at].track).at(-1), row = tile?.rows[rows[at].row];
+    if (row?.length) return nearestOf(tile, row, rows[at], place.begin);
+  }
+  return null;
+}
+
+// The first that is drawn in a window, from the uppermost row on.
+export function firstInView(rows, tilesOf, view) {
+  for (const item of rows) {
+    const tile = tilesOf(item.track).at(-1), row = tile?.rows[item.row];
+    if (!row?.length) continue;
+    const place = nearestOf(tile, row, item, view.from);
+    if (place.begin < view.to && place.end >= view.from) return place;
+    const next = nearestOf(tile, row, item, (view.from + view.to) / 2);
+    if (next.begin < view.to && next.end >= view.from) return next;
+  }
+  return null;
+}
+
+// Two fingers: the times below them stay below them.
+export class Pinch {
+  // `begin()` gives the view, the scroll and where times are: from `left` on, `width` wide.
+  constructor(begin, show) {
+    Object.assign(this, {begin, show, fingers: new Map(), start: null});
+  }
+
+  // True: there are two.
+  down(id, point) {
+    this.fingers.set(id, point);
+    this.start = this.fingers.size === 2 ? {...this.begin(), points: [...this.fingers.values()]} : null;
+    return this.fingers.size > 1;
+  }
+
+  // True: it was one of two.
+  move(id, point) {
+    if (this.fingers.has(id)) this.fingers.set(id, point);
+    if (!this.start) return this.fingers.size > 1;
+    const {view, scroll, left, width, points} = this.start, now = [...this.fingers.values()];
+    const [first, second] = points.map(({x}) => view.from + (x - left) / width * (view.to - view.from));
+    // Fingers above one another only scroll.
+    const apart = now[1].x - now[0].x, wide = Math.abs(points[1].x - points[0].x) > 20 && Math.abs(apart) > 10;
+    const span = wide ? Math.abs((second - first) / apart * width) : view.to - view.from;
+    const from = first - (now[0].x - left) / width * span;
+    this.show(from, from + span, scroll + (points[0].y + points[1].y - now[0].y - now[1].y) / 2);
+    return true;
+  }
+
+  up(id) {
+    this.fingers.delete(id);
+    this.start = null;
+  }
+}
