@@ -1782,7 +1782,7 @@ class Tables:
 
     _id_: number of the name in blocks
     tableNumber: TIMELINE_TABLE._id_
-    named: what that table has: a StringTable id, cbid or the like
+    named: what that table has as its name: an id of a string, a cbid or the like
     records (count): how many have the name
     total (ns): how long they took, their sum
     longest (ns): how long the longest took

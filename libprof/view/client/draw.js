@@ -156,8 +156,8 @@ export class Painter {
       }
     }
     endRun();
-    // Where a better tile ends, what is below stays.
-    const first = Math.max(left, Math.floor(zero)), end = Math.min(width, Math.ceil(zero + tile.width * step));
+    // Where a better tile ends, what is below stays, also in the pixel that it ends in.
+    const first = Math.max(left, Math.ceil(zero - 0.001)), end = Math.min(width, Math.floor(zero + tile.width * step + 0.001));
     if (end <= first) return;
     for (let i = 0; i < high; ++i) {
       const line = y + i;
@@ -180,7 +180,7 @@ export class Painter {
       }
     };
     const pale = this.hatch[0];
-    const first = Math.max(left, Math.floor(zero)), end = Math.min(width, Math.ceil(zero + tile.width * step));
+    const first = Math.max(left, Math.ceil(zero - 0.001)), end = Math.min(width, Math.floor(zero + tile.width * step + 0.001));
     let at = 0, held = null;
     for (let x = first; x < end; ++x) {
       let least = held, most = held;
