@@ -44,7 +44,7 @@ PAGES = sorted(
 )
 
 # What a path in the text begins with. Those in build/ are there only after a build.
-SUBCOMMANDS = ("replay", "schema", "info", "query", "slice", "truncate", "export")
+SUBCOMMANDS = ("replay", "schema", "info", "query", "slice", "truncate", "export", "report")
 FOLDERS = "apps|cmake|docs|examples|libprof|schema|scripts|tests"
 PATH = re.compile(rf"(?<![\w./$-])((?:{FOLDERS})/[\w./*-]*)(?![\w{{<])")
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
