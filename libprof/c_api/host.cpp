@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "libprof/base/json_text.hpp"
 #include "libprof/launch/installation.hpp"
 #include "libprof/sample/consumer.hpp"
 
@@ -156,7 +157,7 @@ int gpuprof_host::ask(const char* request, const char** text) {
     } else {
       throw Error("there is no question " + question, "gpuprof.h lists them", ExitCode::bad_option);
     }
-    text_ = answer.dump(-1, ' ', false, Json::error_handler_t::replace);
+    text_ = json_text(answer);
     *text = text_.c_str();
   });
 }

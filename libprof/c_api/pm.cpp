@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "libprof/base/json_text.hpp"
 #include "libprof/c_api/host.hpp"
 
 using namespace gpuprof;
@@ -109,9 +110,12 @@ int gpuprof_pm::image_bytes(const char* metrics, std::int64_t samples, std::int6
 int gpuprof_pm::state(const char** text) {
   return guarded([&] {
     const sample::ConsumerState state = consumer().state();
-    text_ = Json{{"chip", state.chip}, {"consumers", state.consumers}, {"samples", state.samples},
-                 {"lost", state.lost}, {"overflows", state.overflows}, {"problem", state.problem}}
-                .dump(-1, ' ', false, Json::error_handler_t::replace);
+    text_ = json_text(Json{{"chip", state.chip},
+                           {"consumers", state.consumers},
+                           {"samples", state.samples},
+                           {"lost", state.lost},
+                           {"overflows", state.overflows},
+                           {"problem", state.problem}});
     *text = text_.c_str();
   });
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/json_text.hpp"
 #include "libprof/base/letter_case.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/base/utf8.hpp"
@@ -225,7 +226,7 @@ int gpuprof_run::contents(const char** text) {
   return guarded([&] {
     if (!file_) throw Error("no profile is open", "", ExitCode::bad_option);
     const auto all = report::read_contents(*file_, file_->path(), {}, [](std::string_view) {});
-    give(all.dump(-1, ' ', false, Json::error_handler_t::replace), text);
+    give(json_text(all), text);
   });
 }
 
@@ -236,7 +237,7 @@ int gpuprof_run::catalogue(const char** text) {
       all = Json::array();
       for (const Object& object : objects(database)) all.push_back(describe(database, object));
     });
-    give(all.dump(-1, ' ', false, Json::error_handler_t::replace), text);
+    give(json_text(all), text);
   });
 }
 

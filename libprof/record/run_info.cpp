@@ -11,6 +11,7 @@
 
 #include "gpuprof_version.hpp"
 #include "libprof/base/clock.hpp"
+#include "libprof/base/json_text.hpp"
 #include "libprof/base/shell.hpp"
 #include "libprof/launch/environment.hpp"
 #include "libprof/wire/format.hpp"
@@ -23,7 +24,7 @@ namespace {
 std::string environment() {
   nlohmann::json variables = nlohmann::json::object();
   for (auto& [name, value] : launch::recorded(environ)) variables[name] = std::move(value);
-  return variables.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(variables);
 }
 
 // From "NVRM version: NVIDIA UNIX … Kernel Module  580.65.06  …": the word of digits and dots.

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "libprof/base/json_text.hpp"
 #include "libprof/base/printable.hpp"
 #include "libprof/report/json_document.hpp"
 
@@ -19,7 +20,7 @@ std::int64_t steady_ns() {
 
 std::string json_string(std::string_view text) {
   using Json = nlohmann::json;
-  std::string quoted = Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string quoted = json_text(Json(text));
   // It may be printed to a terminal: then nothing but ASCII.
   const bool harmless = printable(quoted) == quoted;
   return harmless ? quoted : Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);

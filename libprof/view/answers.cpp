@@ -4,6 +4,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "libprof/base/json_text.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/base/utf8.hpp"
 
@@ -67,10 +68,6 @@ void add_pieces(Numbers& numbers, const std::vector<Piece>& pieces) {
   numbers.close();
 }
 
-std::string dumped(const json& document) {
-  return document.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
 }  // namespace
 
 std::string run_answer(const Model& model, std::string_view title,
@@ -93,17 +90,17 @@ std::string run_answer(const Model& model, std::string_view title,
                       {"records", track.records},
                       {"unit", shortened(track.counter.unit, longest)}});
   }
-  return dumped({{"title", shortened(title, longest)},
-                 {"runs", runs},
-                 {"version", growth.version},
-                 {"grows", growth.grows},
-                 {"begin", saturating_subtract(model.begin, model.zero)},
-                 {"end", saturating_subtract(model.end, model.zero)},
-                 {"records", model.records},
-                 {"tracks", std::move(tracks)},
-                 {"losses", std::move(losses)},
-                 {"untimed", model.without_times},
-                 {"notes", std::vector<std::string>(notes.begin(), notes.end())}});
+  return json_text({{"title", shortened(title, longest)},
+                    {"runs", runs},
+                    {"version", growth.version},
+                    {"grows", growth.grows},
+                    {"begin", saturating_subtract(model.begin, model.zero)},
+                    {"end", saturating_subtract(model.end, model.zero)},
+                    {"records", model.records},
+                    {"tracks", std::move(tracks)},
+                    {"losses", std::move(losses)},
+                    {"untimed", model.without_times},
+                    {"notes", std::vector<std::string>(notes.begin(), notes.end())}});
 }
 
 std::string tiles_answer(const Model& model, std::span<const std::uint32_t> tracks,
@@ -150,7 +147,7 @@ std::string names_answer(const Model& model, std::span<const std::uint32_t> name
     const Name& known = model.names[name];
     answer[std::to_string(name)] = {valid_utf8(known.label), valid_utf8(known.text)};
   }
-  return dumped({{"names", std::move(answer)}});
+  return json_text({{"names", std::move(answer)}});
 }
 
 namespace {
@@ -185,11 +182,11 @@ std::string statistics_answer(const Model& model, std::int64_t from, std::int64_
                           {"time", each.time},
                           {"longest", each.longest}});
   }
-  return dumped({{"from", saturating_subtract(from, model.zero)},
-                 {"to", saturating_subtract(to, model.zero)},
-                 {"devices", devices_of(all)},
-                 {"work", std::move(work)},
-                 {"names", std::move(counts)}});
+  return json_text({{"from", saturating_subtract(from, model.zero)},
+                    {"to", saturating_subtract(to, model.zero)},
+                    {"devices", devices_of(all)},
+                    {"work", std::move(work)},
+                    {"names", std::move(counts)}});
 }
 
 namespace {
@@ -212,7 +209,7 @@ std::string found_answer(const Model& model, const Found& found) {
       answer["next"] = place_of(model, *found.next, *item);
     }
   }
-  return dumped(answer);
+  return json_text(answer);
 }
 
 std::string differences_answer(const Model& first, Window in_first, const Model& second,
@@ -233,19 +230,19 @@ std::string differences_answer(const Model& first, Window in_first, const Model&
     if (work.size() == most) continue;
     work.push_back({{"name", valid_utf8(each.name)}, {"count", each.count}, {"time", each.time}});
   }
-  return dumped({{"from", saturating_subtract(in_first.from, first.zero)},
-                 {"to", saturating_subtract(in_first.to, first.zero)},
-                 {"lasted", {lasted(first, in_first), lasted(second, in_second)}},
-                 {"devices", {devices_of(of_first), devices_of(of_second)}},
-                 {"names", all.size()},
-                 {"all", {{"count", sum.count}, {"time", sum.time}}},
-                 {"work", std::move(work)}});
+  return json_text({{"from", saturating_subtract(in_first.from, first.zero)},
+                    {"to", saturating_subtract(in_first.to, first.zero)},
+                    {"lasted", {lasted(first, in_first), lasted(second, in_second)}},
+                    {"devices", {devices_of(of_first), devices_of(of_second)}},
+                    {"names", all.size()},
+                    {"all", {{"count", sum.count}, {"time", sum.time}}},
+                    {"work", std::move(work)}});
 }
 
 std::string occurrence_answer(const Model& model, const Occurrence& found) {
   json answer = {{"count", found.count}};
   if (found.begin) answer["begin"] = saturating_subtract(*found.begin, model.zero);
-  return dumped(answer);
+  return json_text(answer);
 }
 
 std::string stops_answer(const Model& model, const Stops& stops) {
@@ -274,10 +271,10 @@ std::string stops_answer(const Model& model, const Stops& stops) {
                       {"track", track_of(loss.device)},
                       {"text", loss.text}});
   }
-  return dumped({{"gaps", std::move(gaps)},
-                 {"steps", std::move(steps)},
-                 {"median_step", stops.median_step},
-                 {"losses", std::move(losses)}});
+  return json_text({{"gaps", std::move(gaps)},
+                    {"steps", std::move(steps)},
+                    {"median_step", stops.median_step},
+                    {"losses", std::move(losses)}});
 }
 
 std::string details_answer(const Model& model, const Place& place, const Item& item,
@@ -302,9 +299,9 @@ std::string details_answer(const Model& model, const Place& place, const Item& i
     one["why"] = name_of(waited.why);
     links["waited"].push_back(std::move(one));
   }
-  return dumped({{"place", place_of(model, place, item)},
-                 {"sections", std::move(told)},
-                 {"links", std::move(links)}});
+  return json_text({{"place", place_of(model, place, item)},
+                    {"sections", std::move(told)},
+                    {"links", std::move(links)}});
 }
 
 std::string shortened(std::string_view text, std::size_t most) {
@@ -324,11 +321,11 @@ std::string shortened(std::string_view text, std::size_t most) {
 }
 
 std::string growth_answer(Growth growth) {
-  return dumped({{"version", growth.version}, {"grows", growth.grows}});
+  return json_text({{"version", growth.version}, {"grows", growth.grows}});
 }
 
 std::string error_answer(std::string_view message) {
-  return dumped({{"error", valid_utf8(message)}});
+  return json_text({{"error", valid_utf8(message)}});
 }
 
 }  // namespace gpuprof::view

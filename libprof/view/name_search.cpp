@@ -11,8 +11,8 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-std::vector<bool> names_of(const std::vector<Name>& names, const Pattern& pattern,
-                           SteadyClock::time_point until) {
+std::vector<bool> matching_names(const std::vector<Name>& names, const Pattern& pattern,
+                                 SteadyClock::time_point until) {
   std::vector<bool> matches;
   for (const Name& name : names) {
     matches.push_back(pattern.found_in(name.text));
@@ -32,7 +32,7 @@ std::vector<bool> names_with(const std::vector<Name>& names, std::string_view wa
   const std::string_view whole = any_case ? wanted.substr(0, wanted.size() - 1) : wanted;
   if (whole.size() > 2 && whole.front() == '/' && whole.back() == '/') {
     const Pattern pattern(std::string(whole.substr(1, whole.size() - 2)), any_case);
-    return names_of(names, pattern, SteadyClock::now() + most);
+    return matching_names(names, pattern, SteadyClock::now() + most);
   }
   const std::string text = lower(wanted);
   std::vector<bool> matches;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/json_text.hpp"
 #include "libprof/base/utf8.hpp"
 #include "libprof/view/answers.hpp"
 
@@ -14,12 +15,8 @@ using nlohmann::json;
 using store::Statement;
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr std::size_t longest_name = 200;                            // of a column
+constexpr std::size_t longest_column_name = 200;                     // of a column
 constexpr std::int64_t exact_in_json = (std::int64_t{1} << 53) - 1;  // either way
-
-std::string dumped(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
 
 json cell(const Statement& row, int column, std::size_t longest) {
   switch (row.type(column)) {
@@ -55,7 +52,7 @@ std::string rows_answer(store::Database& database, std::int64_t zero, std::strin
   try {
     Statement row = database.ask(sql, true);
     for (int i = 0; i < row.column_count(); ++i) {
-      columns.push_back(shortened(row.column_name(i), longest_name));
+      columns.push_back(shortened(row.column_name(i), longest_column_name));
     }
     for (std::size_t count = 0; row.step(); ++count) {
       if (count == limits.rows) {
@@ -66,7 +63,7 @@ std::string rows_answer(store::Database& database, std::int64_t zero, std::strin
       rows += count > 0 ? ",[" : "[";
       for (int i = 0; i < row.column_count() && rows.size() <= limits.bytes; ++i) {
         if (i > 0) rows += ',';
-        rows += dumped(cell(row, i, limits.cell));
+        rows += json_text(cell(row, i, limits.cell));
       }
       rows += ']';
       database.check_watch();
@@ -82,8 +79,8 @@ std::string rows_answer(store::Database& database, std::int64_t zero, std::strin
                                 " s and was ended"
                           : "it was ended: something else was asked");
   }
-  return "{\"zero\":\"" + std::to_string(zero) + "\",\"ends_by\":" + dumped(ends_by) +
-         ",\"columns\":" + dumped(columns) + ",\"rows\":[" + rows + "]}";
+  return "{\"zero\":\"" + std::to_string(zero) + "\",\"ends_by\":" + json_text(json(ends_by)) +
+         ",\"columns\":" + json_text(columns) + ",\"rows\":[" + rows + "]}";
 }
 
 }  // namespace gpuprof::view

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "libprof/base/json_text.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/view/answers.hpp"
 #include "libprof/view/levels.hpp"
@@ -17,21 +18,17 @@ using nlohmann::json;
 constexpr std::size_t most_tracks_shown = 300, most_tracks = 4096;
 constexpr std::size_t most_level_bytes = 4'000'000, most_name_bytes = 1'500'000;
 constexpr std::size_t room_for_the_rest = 1'000'000;  // beside all records
-constexpr std::size_t longest_name = 400;             // bytes
+constexpr std::size_t longest_drawn_name = 400;       // bytes
 constexpr std::size_t most_top_names = 50, most_names_of_a_stop = 20, most_untimed = 20;
 
-std::string dumped(const json& document) {
-  return document.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
 // Of those that are drawn. What finds no room stays without a name.
-json names_of(const Model& model, const std::vector<bool>& used) {
+json drawn_names(const Model& model, const std::vector<bool>& used) {
   json names = json::object();
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < used.size(); ++i) {
     if (!used[i]) continue;
-    const std::string label = shortened(model.names[i].label, longest_name / 4);
-    const std::string text = shortened(model.names[i].text, longest_name);
+    const std::string label = shortened(model.names[i].label, longest_drawn_name / 4);
+    const std::string text = shortened(model.names[i].text, longest_drawn_name);
     bytes += label.size() + text.size() + 20;
     if (bytes > most_name_bytes) break;
     names[std::to_string(i)] = {label, text};
@@ -68,7 +65,7 @@ std::string report_data(const Model& model, const RunSummary& summary, bool all_
                       : draw_levels(model, summary.stops, tracks, most_level_bytes);
   json facts = json::array(), shown = json::array();
   for (const Detail& fact : summary.facts) {
-    facts.push_back({fact.name, shortened(fact.value, longest_name)});
+    facts.push_back({fact.name, shortened(fact.value, longest_drawn_name)});
   }
   for (const Level& level : levels.all) {
     shown.push_back({{"from", saturating_subtract(level.from, model.zero)},
@@ -86,9 +83,9 @@ std::string report_data(const Model& model, const RunSummary& summary, bool all_
   text += ",\"of_stops\":" + statistics_of_stops(model, summary.stops);
   text += ",\"stops\":" + stops_answer(model, summary.stops);
   text += ",\"untimed\":" + untimed_answer(summary.untimed, most_untimed);
-  text += ",\"facts\":" + dumped(facts);
-  text += ",\"names\":" + dumped(names_of(model, levels.names));
-  text += ",\"levels\":" + dumped(shown) + "}";
+  text += ",\"facts\":" + json_text(facts);
+  text += ",\"names\":" + json_text(drawn_names(model, levels.names));
+  text += ",\"levels\":" + json_text(shown) + "}";
   std::string elements = element("data", packed(text));
   for (std::size_t i = 0; i < levels.all.size(); ++i) {
     elements += element("level" + std::to_string(i), levels.all[i].text);

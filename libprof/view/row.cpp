@@ -8,8 +8,6 @@ namespace {
 
 using Wide = unsigned __int128;
 
-constexpr std::size_t fan_out = 16;
-
 std::uint64_t distance(std::int64_t from, std::int64_t to) {
   return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
 }

@@ -14,6 +14,9 @@ namespace gpuprof::view {
 
 using tracks::Item;
 
+// Of each level of a pyramid in an entry of the level above.
+constexpr std::size_t fan_out = 16;
+
 // A window of time on a screen: pixel p has the times [from + p × span / width, …) of p and p + 1.
 class Scale {
  public:

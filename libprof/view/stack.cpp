@@ -19,7 +19,7 @@ std::string name_of(const store::Statement& frame) {
 }
 
 // "/src/train.py:12", "/usr/lib/libmodel.so+0x1c40".
-std::string place_of(const store::Statement& frame) {
+std::string place_in_code(const store::Statement& frame) {
   std::string place(frame.text(2));
   if (frame.is_null(3)) {
     if (frame.integer(4) > 0) place += ":" + std::to_string(frame.integer(4));
@@ -62,7 +62,7 @@ Section read_stack(Subject& subject) {
   while (frames.step() && !places.empty()) {
     const auto found = places.find(frames.integer(0));
     if (found == places.end()) continue;
-    const Detail frame{name_of(frames), place_of(frames)};
+    const Detail frame{name_of(frames), place_in_code(frames)};
     for (const std::size_t place : found->second) section.rows[place] = frame;
     places.erase(found);
   }

@@ -11,8 +11,6 @@ namespace {
 
 using tracks::BlockInfo;
 
-constexpr std::size_t fan_out = 16;
-
 [[noreturn]] void throw_damaged() {
   throw Error("the timeline in the file is damaged or of another state of it",
               "gpuprof finish makes it anew");

@@ -13,7 +13,7 @@
 namespace gpuprof::view {
 namespace {
 
-constexpr std::int64_t most_names = 10'000'000;
+constexpr std::int64_t most_stored_names = 10'000'000;
 
 // What is drawn today, and what was when it was stored, are the same.
 bool is_current(Reading& reading, const std::vector<tracks::RecordTable>& tables) {
@@ -44,7 +44,7 @@ std::vector<std::uint32_t> read_names(Reading& reading,
   while (rows.step()) {
     const std::int64_t table = rows.integer(1);
     if (rows.integer(0) != std::ssize(names) || table < 0 || table >= std::ssize(tables) ||
-        std::ssize(names) >= most_names) {
+        std::ssize(names) >= most_stored_names) {
       throw Error("the timeline in the file is damaged");
     }
     const tracks::RecordTable& its = tables[static_cast<std::size_t>(table)];

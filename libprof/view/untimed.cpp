@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "libprof/base/json_text.hpp"
 #include "libprof/view/answers.hpp"
 #include "libprof/view/reading.hpp"
 
@@ -12,7 +13,7 @@ namespace gpuprof::view {
 namespace {
 
 constexpr std::size_t most_ids = 5;
-constexpr std::size_t longest_name = 400;
+constexpr std::size_t longest_untimed_name = 400;
 
 using Groups = std::map<std::pair<std::int64_t, std::int64_t>, Untimed>;  // by name and process
 
@@ -74,14 +75,14 @@ std::string untimed_answer(const UntimedWork& work, std::size_t most_groups) {
       left_out += each.count;
       continue;
     }
-    groups.push_back({{"name", shortened(each.name, longest_name)},
+    groups.push_back({{"name", shortened(each.name, longest_untimed_name)},
                       {"table", each.table},
                       {"process", each.process},
                       {"count", each.count},
                       {"ids", each.ids}});
   }
   const json answer = {{"groups", std::move(groups)}, {"left_out", left_out}};
-  return answer.dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_text(answer);
 }
 
 }  // namespace gpuprof::view

@@ -6,6 +6,7 @@
 #include "apps/gpuprof/command/progress.hpp"
 #include "apps/gpuprof/command/standard_output.hpp"
 #include "apps/gpuprof/commands.hpp"
+#include "libprof/base/json_text.hpp"
 #include "libprof/read/profile_file.hpp"
 #include "libprof/report/contents.hpp"
 
@@ -27,7 +28,7 @@ int info(const Arguments& arguments) {
   progress.clear();
   const int code = print_to_standard_output([&] {
     if (arguments.json) {
-      std::cout << contents.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+      std::cout << json_text(contents, 2) << '\n';
     } else {
       report::print_contents(contents);
     }

@@ -10,6 +10,7 @@
 #include "apps/gpuprof/commands.hpp"
 #include "libprof/base/driver_library.hpp"
 #include "libprof/base/error.hpp"
+#include "libprof/base/json_text.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/launch/device_probe.hpp"
 #include "libprof/launch/installation.hpp"
@@ -192,9 +193,7 @@ Json json_of(const cupti::HostChip& chip, const Listing& listing, const Devices&
   return document;
 }
 
-void print(const Json& document) {
-  std::cout << document.dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
-}
+void print(const Json& document) { std::cout << json_text(document, 1) << "\n"; }
 
 void print_csv_heading() {
   std::cout << "\"Chip\",\"Name\",\"Kind\",\"Unit\",\"Hardware Unit\",\"Passes\",\"Formula\","

@@ -1,0 +1,16 @@
+// A JSON document as text.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace gpuprof {
+
+// A nlohmann::json of any kind, indented by that many columns, or in one line. Strings come from
+// files of strangers: bytes that are not UTF-8 become U+FFFD, where dump() would throw.
+template <typename Json = nlohmann::json>
+std::string json_text(const Json& document, int indent = -1) {
+  return document.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace gpuprof
