@@ -72,6 +72,8 @@ inline constexpr Column device_time_columns[]{
     stored("copiesOnly", Type::i64,
            "[ns] time in which copies, sets and the like ran and none of those"),
     stored("both", Type::i64, "[ns] time in which both did"),
+    stored("exposedCommunication", Type::i64,
+           "[ns] of kernelsOnly, time in which no kernels ran but NCCL's"),
     stored("gaps", Type::i64, "[count] times between first and last in which it had no work"),
 };
 inline constexpr Table device_time{

@@ -91,4 +91,8 @@ constexpr bool is_kernel_kind(std::string_view kind) {
   return found && found->is_kernel();
 }
 
+// A kernel that exchanges data with other GPUs, and waits for theirs: NCCL's. By its name, not
+// mangled.
+constexpr bool is_communication_kernel(std::string_view name) { return name.starts_with("nccl"); }
+
 }  // namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT

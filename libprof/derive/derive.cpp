@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -46,9 +47,20 @@ struct Device {
   std::vector<HostCalls::Call> calls;  // by gap
 };
 
+std::unordered_set<std::int64_t> read_communication(store::Database& database) {
+  std::unordered_set<std::int64_t> ids;
+  auto names =
+      database.prepare("SELECT _id_, coalesce(short, demangled, value) FROM main.StringTable");
+  while (names.step()) {
+    if (schema::is_communication_kernel(names.text(1))) ids.insert(names.integer(0));
+  }
+  return ids;
+}
+
 // What is found, and where it goes.
 struct Found {
   std::map<std::int64_t, Device> devices;
+  std::unordered_set<std::int64_t> communication;  // kernels' names: StringTable ids
   LaunchShapes shapes;
   KernelTimes kernel_times;
   CallTimes call_times;
@@ -59,7 +71,8 @@ struct Found {
   RangeParents parents;
   RangeTimes ranges;
 
-  explicit Found(store::Database& database) : call_times(database), steps(database) {}
+  explicit Found(store::Database& database)
+      : communication(read_communication(database)), call_times(database), steps(database) {}
 
   void read(store::Snapshot& snapshot, NewIndexes& indexes, const std::function<void()>& check);
   void read_calls(store::Snapshot& snapshot, const RangeIndex& index,
@@ -82,7 +95,7 @@ void Found::read(store::Snapshot& snapshot, NewIndexes& indexes,
                                    number = work.device;
                                    device = &devices[number];
                                  }
-                                 device->time.add(work);
+                                 device->time.add(work, communication.contains(work.name));
                                },
                            .restart =
                                [&] {
@@ -186,7 +199,7 @@ void Found::write_devices(store::Database& database) {
     const DeviceTime& time = device.time;
     insert.bind(1, number).bind(2, time.first()).bind(3, time.last()).bind(4, time.busy());
     insert.bind(5, time.kernels_only()).bind(6, time.copies_only()).bind(7, time.both());
-    insert.bind(8, time.gap_count()).run();
+    insert.bind(8, time.exposed_communication()).bind(9, time.gap_count()).run();
   }
   insert = fill(database, schema::tables::stream_time);
   for (const auto& [number, device] : devices) {

@@ -17,6 +17,7 @@ void DeviceTime::step(std::int64_t time) {
     both_ += passed;
   } else if (kernels_ > 0) {
     kernels_only_ += passed;
+    if (communication_ == kernels_) exposed_communication_ += passed;
   } else if (copies_ > 0) {
     copies_only_ += passed;
   }
@@ -36,6 +37,7 @@ void DeviceTime::pass_until(std::int64_t time) {
     running_.pop();
     step(ended.end);
     --(ended.computes ? kernels_ : copies_);
+    communication_ -= ended.communicates;
     if (ended.direction != GpuWork::no_copy) --directions_[ended.direction].running;
     const auto stream = at_work_.find(ended.stream);
     if (--stream->second == 0) at_work_.erase(stream);
@@ -54,7 +56,7 @@ void DeviceTime::keep(const Gap& gap) {
   }
 }
 
-void DeviceTime::add(const GpuWork& work) {
+void DeviceTime::add(const GpuWork& work, bool communicates) {
   if (!begun_) {
     first_ = now_ = work.begin;
     begun_ = true;
@@ -63,8 +65,9 @@ void DeviceTime::add(const GpuWork& work) {
   if (running_.empty() && work.begin > now_) keep({now_, work.begin, last_ended_, work});
   step(work.begin);
   const DeviceTime::Stream stream{work.process, work.stream};
-  running_.push({work.end, stream, work.computes(), work.direction});
+  running_.push({work.end, stream, work.computes(), communicates, work.direction});
   ++(work.computes() ? kernels_ : copies_);
+  communication_ += communicates;
   if (work.direction != GpuWork::no_copy) ++directions_[work.direction].running;
   ++at_work_[stream];
   if (work.end >= last_ended_.end) last_ended_ = work;

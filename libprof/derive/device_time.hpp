@@ -25,8 +25,8 @@ class DeviceTime {
  public:
   static constexpr std::size_t most_gaps = 10'000;
 
-  // In the order in which it begins.
-  void add(const GpuWork& work);
+  // In the order in which it begins. `communicates`: it is a kernel that does.
+  void add(const GpuWork& work, bool communicates = false);
   // All has come.
   void finish();
 
@@ -35,6 +35,8 @@ class DeviceTime {
   std::int64_t kernels_only() const { return kernels_only_; }
   std::int64_t copies_only() const { return copies_only_; }
   std::int64_t both() const { return both_; }
+  // Of kernels_only(): no kernel ran that does not communicate.
+  std::int64_t exposed_communication() const { return exposed_communication_; }
   std::int64_t busy() const { return kernels_only_ + copies_only_ + both_; }
   std::int64_t gap_count() const { return gap_count_; }
   // By the number of streams at work: how long, ns.
@@ -54,7 +56,7 @@ class DeviceTime {
   struct Running {
     std::int64_t end;
     Stream stream;
-    bool computes;
+    bool computes, communicates;
     std::int16_t direction;                                                 // of a copy
     bool operator<(const Running& other) const { return end > other.end; }  // the first on top
   };
@@ -64,7 +66,8 @@ class DeviceTime {
   void keep(const Gap& gap);
 
   std::priority_queue<Running> running_;
-  std::int64_t kernels_ = 0, copies_ = 0;  // of these
+  // Of these; kernels that communicate are among the kernels.
+  std::int64_t kernels_ = 0, communication_ = 0, copies_ = 0;
   std::map<std::int16_t, Copies> directions_;
   std::map<Stream, std::int64_t> at_work_;  // by stream: how much runs
   std::int64_t now_ = 0;
@@ -72,6 +75,7 @@ class DeviceTime {
   GpuWork last_ended_;  // what ran longest of what has come so far
   std::int64_t first_ = 0;
   std::int64_t kernels_only_ = 0, copies_only_ = 0, both_ = 0;
+  std::int64_t exposed_communication_ = 0;
   std::int64_t gap_count_ = 0;
   std::map<std::int64_t, std::int64_t> by_streams_;
   std::vector<Gap> gaps_;  // a heap, the shortest on top

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "libprof/base/demangler.hpp"
+#include "schema/traits.hpp"
 
 namespace gpuprof::metrics {
 namespace {
@@ -104,8 +105,7 @@ wire::Fields Selection::about_kernel(const std::string& readable) const {
     if (!kernels || kernels->found_in(readable)) fitting += std::to_string(i) + ",";
   }
   answer.set("scopes", fitting);
-  // NCCL's kernels wait for those of other GPUs.
-  answer.set("waits", std::int64_t{readable.starts_with("nccl")});
+  answer.set("waits", std::int64_t{schema::is_communication_kernel(readable)});
   const std::lock_guard lock(mutex_);
   const bool left_out = hung_.contains(readable) || (left_out_ && left_out_->found_in(readable));
   answer.set("left_out", std::int64_t{left_out});

@@ -70,7 +70,7 @@ void add_pieces(Numbers& numbers, const std::vector<Piece>& pieces) {
 
 }  // namespace
 
-std::string run_answer(const Model& model, std::string_view title,
+std::string run_answer(const Model& model, const RunPart& part, std::string_view title,
                        std::span<const std::string> notes, std::size_t runs, Growth growth,
                        std::size_t most_tracks) {
   constexpr std::size_t longest = 200;  // of a part of a path
@@ -82,7 +82,7 @@ std::string run_answer(const Model& model, std::string_view title,
   for (const Track& track : model.tracks) {
     if (tracks.size() == most_tracks) break;
     json path = json::array();
-    for (const std::string& part : track.path) path.push_back(shortened(part, longest));
+    for (const std::string& each : track.path) path.push_back(shortened(each, longest));
     tracks.push_back({{"kind", name_of(track.kind)},
                       {"noun", noun_of(track.kind)},
                       {"path", std::move(path)},
@@ -94,9 +94,9 @@ std::string run_answer(const Model& model, std::string_view title,
                     {"runs", runs},
                     {"version", growth.version},
                     {"grows", growth.grows},
-                    {"begin", saturating_subtract(model.begin, model.zero)},
-                    {"end", saturating_subtract(model.end, model.zero)},
-                    {"records", model.records},
+                    {"begin", saturating_subtract(part.window.from, model.zero)},
+                    {"end", saturating_subtract(part.window.to, model.zero)},
+                    {"records", part.records},
                     {"tracks", std::move(tracks)},
                     {"losses", std::move(losses)},
                     {"untimed", model.without_times},
@@ -160,16 +160,16 @@ json devices_of(const Statistics& all) {
                        {"busy", each.busy},
                        {"compute", each.compute},
                        {"copies", each.copies},
-                       {"both", each.both}});
+                       {"both", each.both},
+                       {"exposed", each.exposed}});
   }
   return devices;
 }
 
 }  // namespace
 
-std::string statistics_answer(const Model& model, std::int64_t from, std::int64_t to,
+std::string statistics_answer(const Model& model, const Window& window, const Statistics& all,
                               std::size_t most) {
-  const Statistics all = statistics(model, from, to);
   json work = json::object(), counts = json::object();
   for (const Statistics::Work& each : all.work) {
     const std::string kind(name_of(each.kind));
@@ -182,8 +182,8 @@ std::string statistics_answer(const Model& model, std::int64_t from, std::int64_
                           {"time", each.time},
                           {"longest", each.longest}});
   }
-  return json_text({{"from", saturating_subtract(from, model.zero)},
-                    {"to", saturating_subtract(to, model.zero)},
+  return json_text({{"from", saturating_subtract(window.from, model.zero)},
+                    {"to", saturating_subtract(window.to, model.zero)},
                     {"devices", devices_of(all)},
                     {"work", std::move(work)},
                     {"names", std::move(counts)}});

@@ -22,7 +22,11 @@ struct Growth {
 std::string growth_answer(Growth growth);
 // The run's tracks (the first so many), its window, what is lost. `notes`: what the reader of the
 // file should know. `runs`: how many are shown.
-std::string run_answer(const Model& model, std::string_view title,
+struct RunPart {
+  Window window;
+  std::int64_t records = 0;
+};
+std::string run_answer(const Model& model, const RunPart& part, std::string_view title,
                        std::span<const std::string> notes, std::size_t runs = 1, Growth growth = {},
                        std::size_t most_tracks = 4096);
 // Tiles of these tracks: [track, rows, points] of each. A row has the place of its first record;
@@ -35,13 +39,10 @@ std::string tiles_answer(const Model& model, std::span<const std::uint32_t> trac
                          std::int64_t from, std::int64_t to, std::uint32_t width,
                          std::vector<bool>* used_names = nullptr);
 std::string names_answer(const Model& model, std::span<const std::uint32_t> names);
-std::string statistics_answer(const Model& model, std::int64_t from, std::int64_t to,
-                              std::size_t most);
+std::string statistics_answer(const Model& model, const Window& window,
+                              const Statistics& statistics, std::size_t most);
 // Of gaps and losses also the first track of their device, of steps that of the range, -1: none.
 std::string stops_answer(const Model& model, const Stops& stops);
-struct Window {
-  std::int64_t from = 0, to = 0;
-};
 // GPU work of windows of two runs, of which the second has the names of both. `lasted`: how much of
 // its window each run was there for, ns.
 std::string differences_answer(const Model& first, Window in_first, const Model& second,

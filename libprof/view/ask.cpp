@@ -8,6 +8,7 @@
 #include "libprof/intervals/sets.hpp"
 #include "libprof/view/model.hpp"
 #include "libprof/view/name_search.hpp"
+#include "schema/traits.hpp"
 
 namespace gpuprof::view {
 namespace {
@@ -29,19 +30,29 @@ void draw_counter(const Counter& counter, const Scale& scale, Tile& tile) {
   }
 }
 
+// Which records count.
+struct Choice {
+  std::vector<bool> tables;
+  std::vector<bool> without = {};  // names; empty: none
+
+  bool has(std::uint8_t table, std::uint32_t name) const {
+    return tables[table] && (without.empty() || !without[name]);
+  }
+};
+
 // Records of a row in a window, of which some count.
 class RowSource final : public intervals::Source {
  public:
-  // `counts`: by table.
-  RowSource(const Row& row, std::int64_t from, std::int64_t to, std::vector<bool> counts)
-      : row_(row), places_(row.within(from, to)), counts_(std::move(counts)) {}
+  RowSource(const Row& row, std::int64_t from, std::int64_t to, const Choice& choice)
+      : row_(row), places_(row.within(from, to)), choice_(choice) {}
 
   intervals::Columns next() override {
     chosen_.clear();
     while (chosen_.size() == 0 && places_.first < places_.end) {
       row_.read(places_.first, std::min(places_.end, places_.first + intervals::chunk_size), part_);
       for (std::size_t i = 0; i < part_.size(); ++i) {
-        if (counts_[part_.tables[i]]) chosen_.add(part_.times.begin[i], part_.times.end[i]);
+        if (choice_.has(part_.tables[i], part_.names[i]))
+          chosen_.add(part_.times.begin[i], part_.times.end[i]);
       }
       places_.first += part_.size();
     }
@@ -51,21 +62,21 @@ class RowSource final : public intervals::Source {
  private:
   const Row& row_;
   Row::Places places_;
-  const std::vector<bool> counts_;
+  const Choice& choice_;
   Part part_;
   intervals::Intervals chosen_;
 };
 
-// Time in a window in which a device has records of these tables open.
+// Time in a window in which a device has such records open.
 std::uint64_t busy_in(const Model& model, std::int64_t device, std::int64_t from, std::int64_t to,
-                      const std::vector<bool>& counts) {
+                      const Choice& choice) {
   std::vector<std::unique_ptr<RowSource>> rows;
   std::vector<intervals::Source*> pointers;
   for (const Track& track : model.tracks) {
     if (track.kind != TrackKind::stream || track.device != device) continue;
     for (const auto& row : track.rows) {
       pointers.push_back(
-          rows.emplace_back(std::make_unique<RowSource>(*row, from, to, counts)).get());
+          rows.emplace_back(std::make_unique<RowSource>(*row, from, to, choice)).get());
     }
   }
   intervals::Merged merged(pointers);
@@ -100,10 +111,18 @@ void add_device(const Model& model, std::int64_t id, std::int64_t from, std::int
   if (device.records == 0) return;
   std::vector<bool> others = model.compute;
   others.flip();
-  device.busy = busy_in(model, id, from, to, std::vector<bool>(others.size(), true));
-  device.compute = busy_in(model, id, from, to, model.compute);
-  device.copies = busy_in(model, id, from, to, others);
+  Choice all{.tables = std::vector<bool>(others.size(), true)};
+  device.busy = busy_in(model, id, from, to, all);
+  device.compute = busy_in(model, id, from, to, {.tables = model.compute});
+  device.copies = busy_in(model, id, from, to, {.tables = std::move(others)});
   device.both = device.compute + device.copies - device.busy;
+  for (const Name& name : model.names) {
+    all.without.push_back(
+        schema::is_communication_kernel(name.function.empty() ? name.text : name.function));
+  }
+  if (std::ranges::count(all.without, true) > 0) {
+    device.exposed = device.busy - busy_in(model, id, from, to, all);
+  }
   statistics.devices.push_back(std::move(device));
 }
 
@@ -118,6 +137,7 @@ Statistics of_whole(const Model& model) {
     device.compute = known.compute;
     device.copies = known.copies;
     device.both = known.both;
+    device.exposed = known.exposed;
     result.devices.push_back(std::move(device));
   }
   return result;

@@ -20,7 +20,7 @@ void read_counters(Reading& reading) {
           track.device = counter.device;
           track.path = {reading.names.device(counter.device),
                         counter.of == Of::memory    ? reading.process(counter.process)
-                        : counter.of == Of::samples ? "PM samples"
+                        : counter.of == Of::samples ? std::string(samples_group)
                                                     : "environment",
                         counter.name};
           track.counter.unit = counter.unit;

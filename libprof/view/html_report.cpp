@@ -47,7 +47,8 @@ std::string html_report(const Model& model, const RunSummary& summary, bool all_
                                                               one_script() + "</script>");
   if (page.size() > (all_records ? most_bytes_with_all_records : most_html_bytes)) {
     throw Error("the report would have " + std::to_string(page.size()) + " bytes",
-                "gpuprof slice makes a part of the run", ExitCode::output_failed);
+                "--from, --to and --nvtx make a report of a part of the run",
+                ExitCode::output_failed);
   }
   return page;
 }

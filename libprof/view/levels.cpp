@@ -24,10 +24,11 @@ constexpr std::int64_t margin_parts = 3;
 
 class Drawing {
  public:
-  Drawing(const Model& model, std::size_t most_tracks)
-      : model_(model),
-        tracks_(std::min(model.tracks.size(), most_tracks)),
-        end_(std::max(model.end, model.begin + 1)) {
+  Drawing(const Model& model, const Window& window, std::size_t most_tracks)
+      : records(count_records(model, window)),
+        model_(model),
+        window_(window),
+        tracks_(std::min(model.tracks.size(), most_tracks)) {
     levels.names.resize(model.names.size());
     std::iota(tracks_.begin(), tracks_.end(), 0);
   }
@@ -44,20 +45,23 @@ class Drawing {
     }
     return packed.size();
   }
-  std::size_t add_all_records(std::size_t most) { return add_records(model_.begin, end_, most); }
+  std::size_t add_all_records(std::size_t most) {
+    return add_records(window_.from, window_.to, most);
+  }
 
-  // The whole run in as many pixels as find room: the page makes fewer of them.
+  // All of the window in as many pixels as find room: the page makes fewer of them.
   void add_whole(std::size_t most, std::uint32_t most_pixels) {
     Level best;
     std::vector<bool> used;
     const auto fits = [&](std::uint32_t width) {
       std::vector<bool> names(model_.names.size());
-      const std::string tiles = tiles_answer(model_, tracks_, model_.begin, end_, width, &names);
+      const std::string tiles =
+          tiles_answer(model_, tracks_, window_.from, window_.to, width, &names);
       Packed text(best.width == 0 ? SIZE_MAX : most);
       text.add(tiles);
       text.finish();
       if (!text.fits()) return false;
-      best = {.from = model_.begin, .to = end_, .width = width, .text = text.take()};
+      best = {.from = window_.from, .to = window_.to, .width = width, .text = text.take()};
       used = std::move(names);
       return best.text.size() <= most;
     };
@@ -74,8 +78,9 @@ class Drawing {
   void add_stop(std::int64_t at, std::int64_t time, std::size_t& room) {
     const std::int64_t margin = time / margin_parts + 100;
     const std::int64_t begin = saturating_add(at, model_.zero);
-    const std::int64_t from = std::max(saturating_subtract(begin, margin), model_.begin);
-    const std::int64_t to = std::min(saturating_add(saturating_add(begin, time), margin), end_);
+    const std::int64_t from = std::max(saturating_subtract(begin, margin), window_.from);
+    const std::int64_t to =
+        std::min(saturating_add(saturating_add(begin, time), margin), window_.to);
     if (from >= to) return;
     for (const Level& level : levels.all) {
       if (level.from <= from && level.to >= to) return;
@@ -88,23 +93,37 @@ class Drawing {
     }
   }
 
+  const std::int64_t records;
   Levels levels;
 
  private:
   const Model& model_;
+  const Window window_;
   std::vector<std::uint32_t> tracks_;
-  std::int64_t end_;
 };
 
 }  // namespace
 
-Levels draw_levels(const Model& model, const Stops& stops, std::size_t most_tracks,
-                   std::size_t most_bytes) {
-  Drawing drawing(model, most_tracks);
+std::int64_t count_records(const Model& model, const Window& window) {
+  std::int64_t count = 0;
+  for (const Track& track : model.tracks) {
+    for (const auto& row : track.rows) {
+      const Row::Places places = row->within(window.from, window.to);
+      count += static_cast<std::int64_t>(places.end - places.first);
+    }
+    const auto first = std::ranges::lower_bound(track.counter.time, window.from);
+    count += std::ranges::lower_bound(first, track.counter.time.end(), window.to) - first;
+  }
+  return count;
+}
+
+Levels draw_levels(const Model& model, const Window& window, const Stops& stops,
+                   std::size_t most_tracks, std::size_t most_bytes) {
+  Drawing drawing(model, window, most_tracks);
   // Those that are drawn at once need no overview.
-  const std::size_t of_overview = model.records <= drawn_at_once ? 0 : most_bytes / 4;
+  const std::size_t of_overview = drawing.records <= drawn_at_once ? 0 : most_bytes / 4;
   const std::size_t of_records = most_bytes - of_overview;
-  if (model.records * least_bytes_of_record <= static_cast<std::int64_t>(of_records) &&
+  if (drawing.records * least_bytes_of_record <= static_cast<std::int64_t>(of_records) &&
       drawing.add_all_records(of_records) <= of_records) {
     if (of_overview > 0) drawing.add_whole(of_overview, overview);
     return std::move(drawing.levels);
@@ -118,9 +137,10 @@ Levels draw_levels(const Model& model, const Stops& stops, std::size_t most_trac
   return std::move(drawing.levels);
 }
 
-Levels draw_all(const Model& model, std::size_t most_tracks, std::size_t most_bytes) {
-  Drawing drawing(model, most_tracks);
-  const std::size_t of_overview = model.records <= drawn_at_once ? 0 : most_bytes / 20;
+Levels draw_all(const Model& model, const Window& window, std::size_t most_tracks,
+                std::size_t most_bytes) {
+  Drawing drawing(model, window, most_tracks);
+  const std::size_t of_overview = drawing.records <= drawn_at_once ? 0 : most_bytes / 20;
   const std::size_t bytes = drawing.add_all_records(most_bytes - of_overview);
   if (bytes > most_bytes - of_overview) {
     const auto megabytes = [](std::size_t size) {
@@ -128,7 +148,8 @@ Levels draw_all(const Model& model, std::size_t most_tracks, std::size_t most_by
     };
     throw Error("a report with all records would have " + megabytes(bytes + of_overview) +
                     ", and " + megabytes(most_bytes) + " is the most",
-                "gpuprof slice makes a part of the run", ExitCode::output_failed);
+                "--from, --to and --nvtx make a report of a part of the run",
+                ExitCode::output_failed);
   }
   if (of_overview > 0) drawing.add_whole(of_overview, overview);
   return std::move(drawing.levels);

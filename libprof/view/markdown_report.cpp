@@ -4,6 +4,7 @@
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/printable.hpp"
+#include "libprof/base/saturating.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/view/answers.hpp"
 #include "libprof/view/report.hpp"
@@ -12,6 +13,7 @@ namespace gpuprof::view {
 namespace {
 
 constexpr int most_gaps = 10;
+constexpr std::size_t most_devices = 16, most_counters = 20;
 
 // Text of a file in a cell of a table: as code, of which nothing can get out.
 std::string code(std::string_view text, std::size_t most = 100) {
@@ -20,19 +22,7 @@ std::string code(std::string_view text, std::size_t most = 100) {
   return plain.empty() ? std::string() : "`` " + plain + " ``";
 }
 
-std::string time(double ns) {
-  const char* unit = "ns";
-  for (const char* next : {"µs", "ms", "s"}) {
-    if (ns < 1000) break;
-    ns /= 1000;
-    unit = next;
-  }
-  char text[64];
-  std::snprintf(text, sizeof text, "%.4g %s", ns, unit);
-  return text;
-}
-
-std::string time(std::uint64_t ns) { return time(static_cast<double>(ns)); }
+std::string time(std::uint64_t ns) { return time_text(static_cast<double>(ns)); }
 
 std::string share(std::uint64_t part, std::uint64_t whole) {
   char text[32];
@@ -80,36 +70,75 @@ void add_untimed(std::string& text, const UntimedWork& work, std::size_t most) {
   if (more > 0) text += "\nand " + std::to_string(more) + " more records\n";
 }
 
-void add_devices(std::string& text, const Statistics& statistics, std::uint64_t span) {
-  if (statistics.devices.empty()) return;
-  text +=
-      "\n### Where the time went\n\n| GPU | kernels alone | kernels and copies | copies alone | "
-      "idle "
-      "|\n|---|--:|--:|--:|--:|\n";
-  std::size_t shown = 0;
-  for (const Statistics::Device& each : statistics.devices) {
-    if (++shown > 32) break;
-    text += "| " + code(each.name);
-    for (const std::uint64_t part :
-         {each.compute - each.both, each.both, each.copies - each.both, span - each.busy}) {
-      text += " | " + share(part, span) + ", " + time(part);
+void add_devices(std::string& text, const RunSummary& summary) {
+  if (summary.statistics.devices.empty()) return;
+  const std::uint64_t span = summary.window.length();
+  text += "\n### Where the time went\n";
+  for (std::size_t i = 0; i < std::min(summary.statistics.devices.size(), most_devices); ++i) {
+    const Statistics::Device& its = summary.statistics.devices[i];
+    text += "\n" + code(its.name) + "\n\n| | time | of all | gaps |\n|---|--:|--:|--:|\n";
+    const auto add = [&](const std::string& name, std::uint64_t part, const std::string& gaps) {
+      text += "| " + name + " | " + time(part) + " | " + share(part, span) + " | " + gaps + " |\n";
+    };
+    add("kernels alone", its.compute - its.both - its.exposed, "");
+    add("kernels and copies", its.both, "");
+    if (its.exposed > 0) add("exposed communication", its.exposed, "");
+    add("copies alone", its.copies - its.both, "");
+    for (const IdlePart& part : summary.idle[i]) {
+      add("idle: " + code(part.cause), part.time, part.gaps ? std::to_string(part.gaps) : "");
     }
-    text += " |\n";
+  }
+}
+
+void add_counters(std::string& text, const Model& model, const RunSummary& summary) {
+  if (summary.counters.empty()) return;
+  text += "\n### Over time\n\n| | of | least | mean | most | at |\n|---|---|--:|--:|--:|--:|\n";
+  std::size_t shown = 0;
+  for (const CounterSummary& each : summary.counters) {
+    if (++shown > most_counters) break;
+    const std::string& unit = each.track->counter.unit;
+    text += "| " + code(each.track->path.back()) + " | " +
+            code(each.track->path[0] + ", " + each.track->path[1]) + " | " +
+            counter_text(each.least, unit) + " | " + counter_text(each.mean, unit) + " | " +
+            counter_text(each.most, unit) + " | " +
+            time_text(static_cast<double>(saturating_subtract(each.most_at, model.zero))) + " |\n";
+  }
+  if (summary.counters.size() > most_counters) {
+    text += "\nand " + std::to_string(summary.counters.size() - most_counters) + " more\n";
+  }
+}
+
+void add_metrics(std::string& text, const MetricTable& table) {
+  if (table.kernels.empty() || table.metrics.empty()) return;
+  text += "\n### Metrics, means of launches\n\n| kernel | launches |";
+  for (const std::string& name : table.metrics) text += " " + code(name, 60) + " |";
+  text += "\n|---|--:|";
+  for (std::size_t i = 0; i < table.metrics.size(); ++i) text += "--:|";
+  text += "\n";
+  for (const MetricTable::Kernel& kernel : table.kernels) {
+    text += "| " + code(kernel.name) + " | " + std::to_string(kernel.launches) + " |";
+    for (const std::string& value : kernel.values) text += " " + code(value, 40) + " |";
+    text += "\n";
+  }
+  if (table.kernels_left_out > 0) {
+    text += "\nand " + std::to_string(table.kernels_left_out) + " more kernels\n";
+  }
+  if (table.metrics_left_out > 0) {
+    text += "\nand " + std::to_string(table.metrics_left_out) + " more metrics\n";
   }
 }
 
 }  // namespace
 
 std::string markdown_report(const Model& model, const RunSummary& summary) {
-  const std::int64_t end = std::max(model.end, model.begin + 1);
-  const Statistics all = statistics(model, model.begin, end);
-  const std::uint64_t span = intervals::length(model.begin, end);
+  const Statistics& all = summary.statistics;
   std::string text(markdown_begins);
   text += "\n## " + code(summary.title) + "\n\n| | |\n|---|---|\n";
   for (const Detail& fact : summary.facts) {
     text += "| " + fact.name + " | " + code(fact.value, 300) + " |\n";
   }
-  text += "| time | " + time(span) + " |\n| records | " + std::to_string(model.records) + " |\n";
+  text += "| time | " + time(summary.window.length()) + " |\n| records | " +
+          std::to_string(summary.records) + " |\n";
   std::size_t told = 0;
   for (const std::string& loss : model.losses) {
     if (++told <= 20) text += "\n**Lost:** " + code(loss, 400) + "\n";
@@ -117,18 +146,20 @@ std::string markdown_report(const Model& model, const RunSummary& summary) {
   for (const std::string& note : summary.notes) {
     if (++told <= 40) text += "\n" + code(note, 400) + "\n";
   }
-  add_devices(text, all, span);
+  add_devices(text, summary);
   add_work(text, model, all, TrackKind::stream, "GPU work", 20);
   add_work(text, model, all, TrackKind::range_on_gpu, "NVTX ranges on the GPU", 15);
   add_work(text, model, all, TrackKind::api, "CUDA API", 10);
-  add_untimed(text, summary.untimed, 10);
+  add_counters(text, model, summary);
+  add_metrics(text, summary.metrics);
+  if (!summary.is_part) add_untimed(text, summary.untimed, 10);
   if (!summary.stops.gaps.empty()) {
     text +=
         "\n### Longest times without GPU work\n\n| before | time | at | host in |\n"
         "|---|--:|--:|---|\n";
     for (const Gap& gap : summary.stops.gaps | std::views::take(most_gaps)) {
-      text += "| " + code(gap.behind) + " | " + time(static_cast<double>(gap.time)) + " | " +
-              time(static_cast<double>(gap.begin)) + " | " + code(gap.call) + " |\n";
+      text += "| " + code(gap.behind) + " | " + time_text(static_cast<double>(gap.time)) + " | " +
+              time_text(static_cast<double>(gap.begin)) + " | " + code(gap.call) + " |\n";
     }
   }
   if (text.size() > most_markdown_bytes) {

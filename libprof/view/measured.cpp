@@ -1,11 +1,18 @@
 // Values of metrics of a launch.
+#include <algorithm>
+#include <map>
+
 #include "libprof/report/metrics.hpp"
+#include "libprof/view/labels.hpp"
+#include "libprof/view/report.hpp"
 #include "libprof/view/sections.hpp"
 
 namespace gpuprof::view {
 namespace {
 
 constexpr std::size_t most_values = 200;
+// Of the table of a report.
+constexpr std::size_t most_metrics = 8, most_kernels = 12;
 
 // False: there is no room for more.
 bool add(Section& section, std::string name, std::string value) {
@@ -23,11 +30,25 @@ std::string text_of(const report::Measure& measure, const report::Value& value) 
   return text;
 }
 
+// `row` begins with name, unit, isEvent and nvprofId of METRIC.
+std::string stored_text(const store::Statement& row, double value) {
+  report::NamedMetric named{.name = std::string(row.text(0)),
+                            .unit = std::string(row.text(1)),
+                            .description = {},
+                            .is_event = row.integer(2) != 0};
+  named.kind = report::kind_of_metric(named.unit, named.is_event);
+  report::Measure measure{.is_metric = !named.is_event, .id = row.integer(3)};
+  if (row.is_null(3) || measure.kind() == schema::MetricKind::unknown) measure.named = &named;
+  return text_of(measure, report::stored_value(measure.kind(), value));
+}
+
+bool has_ours(reading::Tables& tables) {
+  return tables.has("METRIC_RANGE", "note") && tables.has("METRIC_VALUE", "value") &&
+         tables.has("METRIC", "isEvent");
+}
+
 void read_ours(Subject& subject, Section& section) {
-  if (!subject.tables.has("METRIC_RANGE", "note") || !subject.tables.has("METRIC_VALUE", "value") ||
-      !subject.tables.has("METRIC", "isEvent")) {
-    return;
-  }
+  if (!has_ours(subject.tables)) return;
   const std::string ranges =
       " FROM main.METRIC_RANGE AS r {} WHERE r.correlationId = ?1 AND (r.kind = 'graph' "
       "OR r.kind = 'kernel' AND (?2 = 0 OR coalesce(r.name, ?2) = ?2))";
@@ -43,15 +64,7 @@ void read_ours(Subject& subject, Section& section) {
   values.bind(1, subject.correlation).bind(2, subject.name);
   while (values.step()) {
     if (values.integer(5) != 0) section.title = "Metrics of the graph";
-    report::NamedMetric named{.name = std::string(values.text(0)),
-                              .unit = std::string(values.text(1)),
-                              .description = {},
-                              .is_event = values.integer(2) != 0};
-    named.kind = report::kind_of_metric(named.unit, named.is_event);
-    report::Measure measure{.is_metric = !named.is_event, .id = values.integer(3)};
-    if (values.is_null(3) || measure.kind() == schema::MetricKind::unknown) measure.named = &named;
-    const report::Value value = report::stored_value(measure.kind(), values.real(4));
-    if (!add(section, named.name, text_of(measure, value))) break;
+    if (!add(section, std::string(values.text(0)), stored_text(values, values.real(4)))) break;
   }
   auto note = subject.database.prepare("SELECT r.note" + from("") + " AND r.note NOT NULL LIMIT 1");
   if (note.bind(1, subject.correlation).bind(2, subject.name).step()) {
@@ -91,6 +104,56 @@ Section read_metrics(Subject& subject) {
   read_ours(subject, section);
   if (section.rows.empty()) read_nvprofs(subject, section);
   return section;
+}
+
+MetricTable read_metric_table(store::Database& database) {
+  MetricTable table;
+  reading::Tables tables(database);
+  if (!has_ours(tables)) return table;
+  std::map<std::int64_t, std::size_t> columns;  // by METRIC._id_
+  auto metrics = database.prepare("SELECT _id_, name FROM main.METRIC ORDER BY _id_");
+  while (metrics.step()) {
+    if (table.metrics.size() == most_metrics) {
+      ++table.metrics_left_out;
+      continue;
+    }
+    columns.try_emplace(metrics.integer(0), table.metrics.size());
+    table.metrics.emplace_back(metrics.text(1));
+  }
+  reading::Names names(database, reading::NameStyle::modern);
+  Labels labels(tables);
+  std::map<std::int64_t, std::size_t> rows;  // by name
+  auto kernels = database.prepare(
+      "SELECT coalesce(name, 0), count(*) FROM main.METRIC_RANGE WHERE kind = 'kernel' GROUP BY 1 "
+      "ORDER BY 2 DESC, 1");
+  while (kernels.step()) {
+    if (table.kernels.size() == most_kernels) {
+      ++table.kernels_left_out;
+      continue;
+    }
+    const std::int64_t name = kernels.integer(0);
+    rows.try_emplace(name, table.kernels.size());
+    std::string label = labels.find(name).display;
+    if (label.empty()) label = name ? names.kernel(name) : std::string("<unnamed>");
+    table.kernels.push_back({.name = std::move(label),
+                             .launches = 0,
+                             .values = std::vector<std::string>(table.metrics.size())});
+  }
+  auto means = database.prepare(
+      "SELECT m.name, m.unit, m.isEvent, m.nvprofId, m._id_, coalesce(r.name, 0), avg(v.value), "
+      "count(*) "
+      "FROM main.METRIC_RANGE AS r CROSS JOIN main.METRIC_VALUE AS v ON v.range = r._id_ "
+      "CROSS JOIN main.METRIC AS m ON m._id_ = v.metric "
+      "WHERE r.kind = 'kernel' GROUP BY 5, 6");
+  while (means.step()) {
+    const auto column = columns.find(means.integer(4));
+    const auto row = rows.find(means.integer(5));
+    if (column == columns.end() || row == rows.end()) continue;
+    MetricTable::Kernel& kernel = table.kernels[row->second];
+    kernel.values[column->second] = stored_text(means, means.real(6));
+    kernel.launches = std::max(kernel.launches, means.integer(7));
+  }
+  return table;
 }
 
 Section read_sass_metrics(Subject& subject) {

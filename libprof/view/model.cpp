@@ -75,6 +75,8 @@ void put_in_order(std::vector<Track>& tracks) {
 
 }  // namespace
 
+Window window_of(const Model& model) { return {model.begin, std::max(model.end, model.begin + 1)}; }
+
 std::string_view noun_of(TrackKind kind) {
   switch (kind) {
     case TrackKind::stream: return "records of GPU work";

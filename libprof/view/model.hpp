@@ -21,6 +21,9 @@ class BlockFile;
 using tracks::TrackKind;
 std::string_view noun_of(TrackKind kind);  // "records", "calls"
 
+// What counters that are sampled stand below.
+inline constexpr std::string_view samples_group = "PM samples";
+
 // A value over time, which holds until the next.
 struct Counter {
   std::string unit;  // empty: a plain number
@@ -57,8 +60,9 @@ struct Statistics {
   struct Device {
     std::int64_t device = 0;
     std::string name;
-    // ns: any work; kernels and graphs; copies, sets and the like; both at a time.
-    std::uint64_t busy = 0, compute = 0, copies = 0, both = 0;
+    // ns: any work; kernels and graphs; copies, sets and the like; both at a time; of the kernels,
+    // NCCL's while nothing else ran.
+    std::uint64_t busy = 0, compute = 0, copies = 0, both = 0, exposed = 0;
     std::int64_t records = 0;
   };
   std::vector<Work> work;  // most time first
@@ -80,6 +84,15 @@ struct Model {
   std::optional<Statistics> whole;
   std::shared_ptr<BlockFile> blocks;  // of rows that are stored; null: all are in memory
 };
+
+// A time that is not empty.
+struct Window {
+  std::int64_t from = 0, to = 0;
+
+  std::uint64_t length() const { return intervals::length(from, to); }
+  bool meets(std::int64_t begin, std::int64_t end) const { return end > from && begin < to; }
+};
+Window window_of(const Model& model);
 
 // Out of the timeline that the file has stored, if it has one of this state, else of all records.
 // With a stored one it reads the file later on, by a connection of its own: one thread at a time.

@@ -81,7 +81,7 @@ void OpenRun::read(store::Database& database, const Options& options) {
   };
   model = read_model(database, check, options.names);
   if (options.zero) model.zero = *options.zero;
-  stops = find_stops(database, model);
+  stops = find_stops(database, model, window_of(model));
 }
 
 LiveRun::LiveRun(std::string path, OpenRun::Options options)

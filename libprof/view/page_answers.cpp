@@ -79,7 +79,8 @@ Response Answers::api(const Request& request) const {
   if (what == "differences") return differences(request);
   const Model& model = run.model;
   if (what == "run") {
-    return {.body = run_answer(model, run.title, run.notes, runs_.size(), growth_)};
+    return {.body = run_answer(model, {{model.begin, model.end}, model.records}, run.title,
+                               run.notes, runs_.size(), growth_)};
   }
   if (what == "stops") return {.body = stops_answer(model, run.stops)};
   if (what == "details") return details(run, request);
@@ -106,7 +107,8 @@ Response Answers::api(const Request& request) const {
   const auto asked = window(model, request);
   if (!asked) return bad("from and to are needed, and from before to");
   if (what == "statistics") {
-    return {.body = statistics_answer(model, asked->from, asked->to, most_names)};
+    return {.body = statistics_answer(model, *asked, statistics(model, asked->from, asked->to),
+                                      most_names)};
   }
   const auto width = request.number("width");
   if (!width || *width < 1 || *width > widest) return bad("width is from 1 to 8192");

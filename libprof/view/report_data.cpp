@@ -20,6 +20,7 @@ constexpr std::size_t most_level_bytes = 4'000'000, most_name_bytes = 1'500'000;
 constexpr std::size_t room_for_the_rest = 1'000'000;  // beside all records
 constexpr std::size_t longest_drawn_name = 400;       // bytes
 constexpr std::size_t most_top_names = 50, most_names_of_a_stop = 20, most_untimed = 20;
+constexpr std::size_t most_counters = 60;
 
 // Of those that are drawn. What finds no room stays without a name.
 json drawn_names(const Model& model, const std::vector<bool>& used) {
@@ -43,13 +44,68 @@ std::string statistics_of_stops(const Model& model, const Stops& stops) {
     const std::int64_t from = saturating_add(at, model.zero), to = saturating_add(from, time);
     if (from >= to) return;
     if (!text.empty()) text += ',';
-    text += statistics_answer(model, from, to, most_names_of_a_stop);
+    text += statistics_answer(model, {from, to}, statistics(model, from, to), most_names_of_a_stop);
   };
   for (std::size_t i = 0; i < longest_in_full; ++i) {
     if (i < stops.gaps.size()) add(stops.gaps[i].begin, stops.gaps[i].time);
     if (i < stops.steps.size()) add(stops.steps[i].begin, stops.steps[i].time);
   }
   return "[" + text + "]";
+}
+
+json idle_parts(const RunSummary& summary) {
+  json devices = json::array();
+  for (const auto& parts : summary.idle) {
+    json& device = devices.emplace_back(json::array());
+    for (const IdlePart& part : parts) {
+      device.push_back({shortened(part.cause, longest_drawn_name), part.time, part.gaps});
+    };
+  }
+  return devices;
+}
+
+json counters(const Model& model, const RunSummary& summary) {
+  json all = json::array();
+  for (const CounterSummary& each : summary.counters) {
+    if (all.size() == most_counters) break;
+    json points = json::array();
+    if (each.tile.before) points.push_back({0, *each.tile.before, *each.tile.before});
+    for (const PointRange& point : each.tile.points) {
+      points.push_back({point.x, point.least, point.most, point.last});
+    }
+    json path = json::array();
+    for (const std::string& part : each.track->path) {
+      path.push_back(shortened(part, longest_drawn_name));
+    }
+    all.push_back({{"path", std::move(path)},
+                   {"unit", shortened(each.track->counter.unit, longest_drawn_name)},
+                   {"least", each.least},
+                   {"mean", each.mean},
+                   {"most", each.most},
+                   {"at", saturating_subtract(each.most_at, model.zero)},
+                   {"width", counter_pixels},
+                   {"points", std::move(points)}});
+  }
+  return all;
+}
+
+json metrics(const MetricTable& table) {
+  json names = json::array(), kernels = json::array();
+  for (const std::string& name : table.metrics)
+    names.push_back(shortened(name, longest_drawn_name));
+  for (const MetricTable::Kernel& kernel : table.kernels) {
+    json values = json::array();
+    for (const std::string& value : kernel.values) {
+      values.push_back(shortened(value, longest_drawn_name));
+    }
+    kernels.push_back({{"name", shortened(kernel.name, longest_drawn_name)},
+                       {"launches", kernel.launches},
+                       {"values", std::move(values)}});
+  }
+  return {{"names", std::move(names)},
+          {"kernels", std::move(kernels)},
+          {"names_left_out", table.metrics_left_out},
+          {"kernels_left_out", table.kernels_left_out}};
 }
 
 std::string element(const std::string& id, const std::string& text) {
@@ -60,9 +116,10 @@ std::string element(const std::string& id, const std::string& text) {
 
 std::string report_data(const Model& model, const RunSummary& summary, bool all_records) {
   const std::size_t tracks = all_records ? most_tracks : most_tracks_shown;
-  Levels levels = all_records
-                      ? draw_all(model, tracks, most_bytes_with_all_records - room_for_the_rest)
-                      : draw_levels(model, summary.stops, tracks, most_level_bytes);
+  Levels levels =
+      all_records
+          ? draw_all(model, summary.window, tracks, most_bytes_with_all_records - room_for_the_rest)
+          : draw_levels(model, summary.window, summary.stops, tracks, most_level_bytes);
   json facts = json::array(), shown = json::array();
   for (const Detail& fact : summary.facts) {
     facts.push_back({fact.name, shortened(fact.value, longest_drawn_name)});
@@ -77,9 +134,13 @@ std::string report_data(const Model& model, const RunSummary& summary, bool all_
     notes.push_back("the records of " + std::to_string(levels.without_room) +
                     " of the longest gaps and steps found no room");
   }
-  const std::int64_t end = std::max(model.end, model.begin + 1);
-  std::string text = "{\"run\":" + run_answer(model, summary.title, notes, 1, {}, tracks);
-  text += ",\"statistics\":" + statistics_answer(model, model.begin, end, most_top_names);
+  std::string text = "{\"run\":" + run_answer(model, {summary.window, summary.records},
+                                              summary.title, notes, 1, {}, tracks);
+  text += ",\"statistics\":" +
+          statistics_answer(model, summary.window, summary.statistics, most_top_names);
+  text += ",\"idle\":" + json_text(idle_parts(summary));
+  text += ",\"counters\":" + json_text(counters(model, summary));
+  text += ",\"metrics\":" + json_text(metrics(summary.metrics));
   text += ",\"of_stops\":" + statistics_of_stops(model, summary.stops);
   text += ",\"stops\":" + stops_answer(model, summary.stops);
   text += ",\"untimed\":" + untimed_answer(summary.untimed, most_untimed);

@@ -16,26 +16,6 @@ namespace {
 
 constexpr int most_stops = 100;  // of each
 
-// What the host was in: by correlation id.
-std::unordered_map<std::int64_t, std::string> host_calls(reading::Tables& tables,
-                                                         reading::Names& names, int most) {
-  std::unordered_map<std::int64_t, std::string> calls;
-  for (const schema::ApiKind& kind : schema::api_kinds) {
-    const std::string table = reading::table_name(kind.kind);
-    if (!tables.has(table, "correlationId") || !tables.has(table, "cbid")) continue;
-    auto rows =
-        tables.database().prepare("SELECT correlationId, cbid FROM main." + table +
-                                  " WHERE correlationId IN (SELECT hostCall FROM main.GPU_GAP "
-                                  "ORDER BY stop - start DESC, start LIMIT ?1)");
-    rows.bind(1, std::int64_t{most});
-    while (rows.step()) {
-      const auto [call, is_new] = calls.try_emplace(rows.integer(0));
-      if (is_new) call->second = names.api(reading::domain_of(kind), rows.integer(1));
-    }
-  }
-  return calls;
-}
-
 // That a range is drawn in.
 std::int64_t track_of_range(const Model& model, std::int64_t begin, std::int64_t id) {
   for (std::size_t t = 0; t < model.tracks.size(); ++t) {
@@ -51,7 +31,7 @@ std::int64_t track_of_range(const Model& model, std::int64_t begin, std::int64_t
   return -1;
 }
 
-void find_steps(store::Database& database, const Model& model, Stops& stops) {
+void find_steps(store::Database& database, const Model& model, const Window& window, Stops& stops) {
   reading::Tables tables(database);
   if (!tables.has("STEP", "range") || !tables.has("STEP", "stop")) return;
   stops.median_step =
@@ -62,9 +42,9 @@ void find_steps(store::Database& database, const Model& model, Stops& stops) {
           .value_or(0);
   reading::Names names(database, reading::NameStyle::modern);
   auto rows = database.prepare(
-      "SELECT start, stop, name, range FROM main.STEP WHERE stop > 0 "
-      "ORDER BY stop - start DESC, start LIMIT ?1");
-  rows.bind(1, std::int64_t{most_stops});
+      "SELECT start, stop, name, range FROM main.STEP WHERE stop > 0 AND stop > ?1 AND start < ?2 "
+      "ORDER BY stop - start DESC, start LIMIT ?3");
+  rows.bind(1, window.from).bind(2, window.to).bind(3, std::int64_t{most_stops});
   while (rows.step()) {
     const std::int64_t start = rows.integer(0), stop = rows.integer(1);
     if (!tracks::has_times(TrackKind::range, start, stop)) continue;
@@ -76,13 +56,16 @@ void find_steps(store::Database& database, const Model& model, Stops& stops) {
   }
 }
 
-void find_timed_losses(store::Database& database, const Model& model, Stops& stops) {
+void find_timed_losses(store::Database& database, const Model& model, const Window& window,
+                       Stops& stops) {
   reading::Tables tables(database);
   if (!tables.has("PM_GAP", "reason") || !tables.has("PM_GAP", "stop")) return;
   auto rows = database.prepare(
       "SELECT start, coalesce(stop, ?1), deviceId, reason, stop IS NULL FROM main.PM_GAP "
-      "ORDER BY coalesce(stop, ?1) - start DESC, start LIMIT ?2");
-  rows.bind(1, model.end).bind(2, std::int64_t{most_stops});
+      "WHERE coalesce(stop, ?1) > ?2 AND start < ?3 "
+      "ORDER BY coalesce(stop, ?1) - start DESC, start LIMIT ?4");
+  rows.bind(1, model.end).bind(2, window.from).bind(3, window.to);
+  rows.bind(4, std::int64_t{most_stops});
   while (rows.step()) {
     const std::int64_t start = rows.integer(0), stop = rows.integer(1);
     if (!tracks::has_times(TrackKind::range, start, stop)) continue;
@@ -99,17 +82,38 @@ void find_timed_losses(store::Database& database, const Model& model, Stops& sto
 
 }  // namespace
 
-std::vector<Gap> longest_gaps(store::Database& database, const Model& model, int most) {
+HostCalls host_calls(reading::Tables& tables, reading::Names& names, const Window& window,
+                     std::int64_t most) {
+  HostCalls calls;
+  for (const schema::ApiKind& kind : schema::api_kinds) {
+    const std::string table = reading::table_name(kind.kind);
+    if (!tables.has(table, "correlationId") || !tables.has(table, "cbid")) continue;
+    auto rows =
+        tables.database().prepare("SELECT correlationId, cbid FROM main." + table +
+                                  " WHERE correlationId IN (SELECT hostCall FROM main.GPU_GAP "
+                                  "WHERE stop > ?1 AND start < ?2 "
+                                  "ORDER BY stop - start DESC, start LIMIT ?3)");
+    rows.bind(1, window.from).bind(2, window.to).bind(3, most);
+    while (rows.step()) {
+      const auto [call, is_new] = calls.try_emplace(rows.integer(0));
+      if (is_new) call->second = names.api(reading::domain_of(kind), rows.integer(1));
+    }
+  }
+  return calls;
+}
+
+std::vector<Gap> longest_gaps(store::Database& database, const Model& model, const Window& window,
+                              int most) {
   std::vector<Gap> gaps;
   reading::Tables tables(database);
   if (!tables.has("GPU_GAP", "hostCall") || !tables.has("GPU_GAP", "nameBehind")) return gaps;
   reading::Names names(database, reading::NameStyle::modern);
   Labels labels(tables);
-  const auto calls = host_calls(tables, names, most);
+  const auto calls = host_calls(tables, names, window, most);
   auto rows = database.prepare(
       "SELECT start, stop, deviceId, nameBehind, typeBehind, hostCall FROM main.GPU_GAP "
-      "ORDER BY stop - start DESC, start LIMIT ?1");
-  rows.bind(1, std::int64_t{most});
+      "WHERE stop > ?1 AND start < ?2 ORDER BY stop - start DESC, start LIMIT ?3");
+  rows.bind(1, window.from).bind(2, window.to).bind(3, std::int64_t{most});
   while (rows.step()) {
     const std::int64_t start = rows.integer(0), stop = rows.integer(1), name = rows.integer(3);
     if (!tracks::has_times(TrackKind::range, start, stop)) continue;
@@ -126,11 +130,11 @@ std::vector<Gap> longest_gaps(store::Database& database, const Model& model, int
   return gaps;
 }
 
-Stops find_stops(store::Database& database, const Model& model) {
+Stops find_stops(store::Database& database, const Model& model, const Window& window) {
   Stops stops;
-  stops.gaps = longest_gaps(database, model, most_stops);
-  find_steps(database, model, stops);
-  find_timed_losses(database, model, stops);
+  stops.gaps = longest_gaps(database, model, window, most_stops);
+  find_steps(database, model, window, stops);
+  find_timed_losses(database, model, window, stops);
   return stops;
 }
 

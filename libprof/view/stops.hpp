@@ -3,8 +3,11 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "libprof/read/names.hpp"
+#include "libprof/read/tables.hpp"
 #include "libprof/store/sqlite.hpp"
 #include "libprof/view/model.hpp"
 
@@ -43,7 +46,15 @@ struct Stops {
   std::vector<TimedLoss> losses;
 };
 
-std::vector<Gap> longest_gaps(store::Database& database, const Model& model, int most);
-Stops find_stops(store::Database& database, const Model& model);
+// The function that took most of each gap that reaches into the window, by its correlation id: of
+// the longest so many.
+using HostCalls = std::unordered_map<std::int64_t, std::string>;
+HostCalls host_calls(reading::Tables& tables, reading::Names& names, const Window& window,
+                     std::int64_t most = INT64_MAX);
+
+std::vector<Gap> longest_gaps(store::Database& database, const Model& model, const Window& window,
+                              int most);
+// Those that reach into the window. The median step is that of all.
+Stops find_stops(store::Database& database, const Model& model, const Window& window);
 
 }  // namespace gpuprof::view

@@ -66,9 +66,10 @@ std::vector<std::uint32_t> read_names(Reading& reading,
 
 // As the run's end computed it, of the same records.
 bool read_devices(Reading& reading, Statistics& whole) {
-  if (!reading.tables.has("DEVICE_TIME", "both")) return false;
+  if (!reading.tables.has("DEVICE_TIME", "exposedCommunication")) return false;
   auto rows = reading.database.prepare(
-      "SELECT deviceId, busy, kernelsOnly, copiesOnly, both FROM main.DEVICE_TIME");
+      "SELECT deviceId, busy, kernelsOnly, copiesOnly, both, exposedCommunication "
+      "FROM main.DEVICE_TIME");
   while (rows.step()) {
     const auto ns = [&](int column) { return static_cast<std::uint64_t>(rows.integer(column)); };
     whole.devices.push_back({.device = rows.integer(0),
@@ -76,7 +77,8 @@ bool read_devices(Reading& reading, Statistics& whole) {
                              .busy = ns(1),
                              .compute = ns(2) + ns(4),
                              .copies = ns(3) + ns(4),
-                             .both = ns(4)});
+                             .both = ns(4),
+                             .exposed = ns(5)});
   }
   return true;
 }

@@ -1,10 +1,14 @@
 // What a report says besides the timeline.
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <utility>
 
+#include "libprof/base/error.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/read/names.hpp"
 #include "libprof/read/tables.hpp"
+#include "libprof/view/levels.hpp"
 #include "libprof/view/report.hpp"
 #include "schema/traits.hpp"
 
@@ -36,15 +40,105 @@ void read_facts(store::Database& database, RunSummary& summary) {
   }
 }
 
+Window find_window(store::Database& database, const Model& model, const reading::Moment& from,
+                   const reading::Moment& to) {
+  reading::Tables tables(database);
+  const reading::Window asked = reading::find_window(tables, from, to, [&] { return model.zero; });
+  Window window = window_of(model);
+  window.from = std::max(window.from, asked.from.value_or(window.from));
+  window.to = std::min(window.to, asked.to.value_or(window.to));
+  if (window.from >= window.to) throw Error("no record of the run is in that time");
+  return window;
+}
+
 }  // namespace
 
+std::string time_text(double ns) {
+  const char* unit = "ns";
+  for (const char* next : {"µs", "ms", "s"}) {
+    if (std::abs(ns) < 1000) break;
+    ns /= 1000;
+    unit = next;
+  }
+  char text[64];
+  std::snprintf(text, sizeof text, "%.4g %s", ns, unit);
+  return text;
+}
+
+std::string counter_text(double value, const std::string& unit) {
+  const char* prefix = "";
+  if (unit == "bytes") {
+    for (const char* next : {"Ki", "Mi", "Gi", "Ti"}) {
+      if (std::abs(value) < 1024) break;
+      value /= 1024;
+      prefix = next;
+    }
+  }
+  char text[64];
+  std::snprintf(text, sizeof text, std::abs(value) < 1e5 ? "%.5g" : "%.0f", value);
+  if (*prefix) return std::string(text) + " " + prefix + "B";
+  return unit.empty() ? text : std::string(text) + " " + unit;
+}
+
+std::vector<CounterSummary> summarize_counters(const Model& model, const Window& window) {
+  std::vector<CounterSummary> all;
+  for (const Track& track : model.tracks) {
+    const Counter& counter = track.counter;
+    if (track.kind != TrackKind::counter) continue;
+    const auto first = std::ranges::upper_bound(counter.time, window.from);
+    auto at = static_cast<std::size_t>(first - counter.time.begin());
+    if (at > 0) --at;  // what it was when the window began
+    if (at == counter.time.size() || counter.time[at] >= window.to) continue;
+    CounterSummary its{.track = &track,
+                       .least = counter.value[at],
+                       .mean = 0,
+                       .most = counter.value[at],
+                       .most_at = std::max(counter.time[at], window.from),
+                       .tile = make_tile(track, window.from, window.to, counter_pixels)};
+    double held = 0;
+    for (; at < counter.time.size() && counter.time[at] < window.to; ++at) {
+      const double value = counter.value[at];
+      its.least = std::min(its.least, value);
+      if (value > its.most) {
+        its.most = value;
+        its.most_at = counter.time[at];
+      }
+      const std::int64_t until = at + 1 < counter.time.size() ? counter.time[at + 1] : window.to;
+      const auto ns = static_cast<double>(
+          intervals::length(std::max(counter.time[at], window.from), std::min(until, window.to)));
+      its.mean += value * ns;
+      held += ns;
+    }
+    its.mean = held > 0 ? its.mean / held : its.most;
+    all.push_back(std::move(its));
+  }
+  std::ranges::stable_partition(all, [](const CounterSummary& each) {
+    return each.track->path[each.track->path.size() - 2] != samples_group;
+  });
+  return all;
+}
+
 RunSummary summarize(store::Database& database, const Model& model, std::string title,
-                     std::span<const std::string> notes) {
+                     std::span<const std::string> notes, const reading::Moment& from,
+                     const reading::Moment& to) {
   RunSummary summary;
   summary.title = std::move(title);
   summary.notes.assign(notes.begin(), notes.end());
+  summary.is_part = from.given() || to.given();
+  summary.window = find_window(database, model, from, to);
+  if (summary.is_part) {
+    const auto shown = [&](std::int64_t time) {
+      return time_text(static_cast<double>(saturating_subtract(time, model.zero)));
+    };
+    summary.title += ", " + shown(summary.window.from) + " to " + shown(summary.window.to);
+  }
+  summary.records = summary.is_part ? count_records(model, summary.window) : model.records;
   read_facts(database, summary);
-  summary.stops = find_stops(database, model);
+  summary.statistics = statistics(model, summary.window.from, summary.window.to);
+  summary.idle = find_idle_parts(database, model, summary.window, summary.statistics);
+  summary.counters = summarize_counters(model, summary.window);
+  summary.metrics = read_metric_table(database);
+  summary.stops = find_stops(database, model, summary.window);
   if (model.without_times > 0) {
     summary.untimed = find_untimed(database, [&] { database.check_watch(); });
   }

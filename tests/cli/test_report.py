@@ -140,6 +140,140 @@ class Report(unittest.TestCase):
                 self.assertGreaterEqual(data["run"]["records"], records)
                 database.close()
 
+    def test_all_time_of_a_device_is_accounted_for(self):
+        for name, profile in self.profiles.items():
+            with self.subTest(name):
+                html, markdown = self.page(profile, name)
+                data, database = data_of(html), sqlite3.connect(profile)
+                span = data["run"]["end"] - data["run"]["begin"]
+                rows = database.execute(
+                    "SELECT busy, first, last, (SELECT sum(hostTime) FROM GPU_GAP AS g"
+                    " WHERE g.deviceId = t.deviceId) FROM DEVICE_TIME AS t"
+                ).fetchall()
+                for device, parts, (busy, first, last, in_calls) in zip(
+                    data["statistics"]["devices"], data["idle"], rows, strict=True
+                ):
+                    self.assertEqual(device["busy"], busy)
+                    self.assertEqual(busy + sum(time for _, time, _ in parts), span)
+                    times = {cause: time for cause, time, _ in parts}
+                    self.assertEqual(
+                        times["before its first work"] + times["after its last work"],
+                        span - (last - first),
+                    )
+                    short = "host in short calls or in none"
+                    named = [time for cause, time in times.items() if cause.startswith("host in")]
+                    self.assertEqual(sum(named) - times.get(short, 0), in_calls or 0)
+                    for cause in times:
+                        self.assertIn(f"| idle: `` {cause} `` |", markdown)
+                database.close()
+
+    def test_exposed_communication(self):
+        """A kernel becomes NCCL's, and is told from others that run beside it."""
+        profile = self.folder / "nccl.sqlite"
+        shutil.copy(self.profiles["streams_graph"], profile)
+        database = sqlite3.connect(profile)
+        rows = database.execute(
+            'SELECT start, "end", name = (SELECT min(name) FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)'
+            " FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL WHERE start > 0"
+        ).fetchall()
+        rows += [(*row, 0) for row in database.execute(
+            "SELECT start, \"end\" FROM gpu_activities WHERE type <> 'kernel'")]  # fmt: skip
+        database.execute(
+            "UPDATE StringTable SET short = 'ncclDevKernel_AllReduce' WHERE _id_ ="
+            " (SELECT min(name) FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)"
+        )
+        database.commit()
+        database.close()
+        times = sorted({time for begin, end, _ in rows for time in (begin, end)})
+        expected = 0
+        for begin, end in itertools.pairwise(times):
+            running = [row[2] for row in rows if row[0] <= begin and row[1] >= end]
+            expected += (end - begin) * (bool(running) and all(running))
+        self.assertGreater(expected, 0)
+        html, markdown = self.page(profile, "nccl")
+        [device] = data_of(html)["statistics"]["devices"]
+        self.assertEqual(device["exposed"], expected)
+        self.assertIn("| exposed communication |", markdown)
+        subprocess.run([GPUPROF, "finish", "-q", profile], check=True)
+        database = sqlite3.connect(profile)
+        stored = database.execute("SELECT exposedCommunication FROM DEVICE_TIME").fetchall()
+        self.assertEqual(stored, [(expected,)])
+        database.close()
+
+    def test_a_part_of_the_run(self):
+        profile, html = self.profiles["torch_step"], self.folder / "part.html"
+        markdown = self.folder / "part.md"
+        ran = run(profile, "--html", html, "--markdown", markdown, "--nvtx", "step 1", "-f", "-q")
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        page = html.read_text(encoding="utf-8")
+        data, database = data_of(page), sqlite3.connect(profile)
+        [zero] = database.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()
+        window = database.execute(
+            "SELECT min(start), max(\"end\") FROM nvtx_ranges WHERE name = 'step 1'"
+        ).fetchone()
+        self.assertEqual([data["run"][key] + zero for key in ("begin", "end")], list(window))
+        self.assertRegex(data["run"]["title"], r"torch_step.sqlite, 4\.\d+ s to 4\.\d+ s"
+                         if window[0] - zero > 4e9 else r"torch_step.sqlite, .*s to .*s")  # fmt: skip
+        self.assertIn(data["run"]["title"], markdown.read_text(encoding="utf-8"))
+        clipped = dict(database.execute(
+            'SELECT name, sum(min("end", ?2) - max(start, ?1)) FROM kernels'
+            ' WHERE "end" > ?1 AND start < ?2 GROUP BY 1', window))  # fmt: skip
+        work = data["statistics"]["work"]["stream"]
+        self.assertGreater(len(clipped), 3)
+        self.assertEqual(
+            {each["name"]: each["time"] for each in work if each["name"] in clipped}, clipped
+        )
+        [level] = levels_of(page)
+        shown = sorted(record[:2] for number, track in enumerate(data["run"]["tracks"])
+                       if track["kind"] == "stream" for record in level.records(number))  # fmt: skip
+        stored = database.execute('SELECT start - ?3, "end" - ?3 FROM gpu_activities'
+                                  ' WHERE "end" > ?1 AND start < ?2 ORDER BY 1, 2',
+                                  (*window, zero)).fetchall()  # fmt: skip
+        self.assertEqual(shown, stored)
+        for device, parts in zip(data["statistics"]["devices"], data["idle"], strict=True):
+            idle = sum(time for _, time, _ in parts)
+            self.assertEqual(device["busy"] + idle, window[1] - window[0])
+        for gap in data["stops"]["gaps"]:
+            self.assertGreater(gap["at"] + gap["time"] + zero, window[0])
+            self.assertLess(gap["at"] + zero, window[1])
+        database.close()
+        for words in (("--from", "1h"), ("--from", "2s", "--to", "1s"), ("--from", "999s"),
+                      ("--nvtx", "no such range")):  # fmt: skip
+            ran = run(profile, "--markdown", "-", *words)
+            self.assertNotEqual(ran.returncode, 0)
+            self.assertIn("gpuprof: ", ran.stderr)
+            self.assertEqual(ran.stdout, "")
+
+    def test_counters_and_metrics_are_those_of_sql(self):
+        profile = self.folder / "metrics.sqlite"
+        capture = self.folder / "metrics"
+        shutil.unpack_archive(SOURCE / "tests/captures/metrics.tar.xz", capture, filter="data")
+        subprocess.run(
+            [GPUPROF, "replay", "-q", "-o", profile, capture / "metrics.gpcap"], check=True
+        )
+        html, markdown = self.page(profile, "metrics")
+        data, database = data_of(html), sqlite3.connect(profile)
+        peaks = dict(database.execute("SELECT memory || ' memory', max(bytes) FROM memory_peak GROUP BY 1"))  # fmt: skip
+        shown = {each["path"][-1]: each["most"] for each in data["counters"]}
+        self.assertTrue(peaks)
+        self.assertEqual({name: shown.get(name) for name in peaks}, peaks)
+        for each in data["counters"]:
+            self.assertLessEqual(each["least"], each["mean"])
+            self.assertLessEqual(each["mean"], each["most"])
+            self.assertEqual(max(point[2] for point in each["points"]), each["most"])
+        means = database.execute(
+            "SELECT short_name, metric, avg(value), count(*) FROM kernel_metrics GROUP BY 1, 2"
+        ).fetchall()
+        self.assertGreater(len(means), 20)
+        column = {name: i for i, name in enumerate(data["metrics"]["names"])}
+        rows = {each["name"]: each for each in data["metrics"]["kernels"]}
+        for kernel, metric, mean, launches in means:
+            text = rows[kernel]["values"][column[metric]]
+            self.assertAlmostEqual(float(text.split()[0].rstrip("%")), mean, delta=abs(mean) / 1000)
+            self.assertEqual(rows[kernel]["launches"], launches)
+            self.assertIn(f" `` {text} `` |", markdown)
+        database.close()
+
     def test_all_records_are_in_a_small_one(self):
         for name, profile in self.profiles.items():
             html = self.page(profile, "small")[0]

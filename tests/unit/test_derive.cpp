@@ -117,7 +117,7 @@ TEST_CASE("derive: the time of a device") {
       call(3, 10, 210, 240) + call(4, 10, 245, 295, 165) + call(5, 10, 395, 399));
   derive_all(database);
   CHECK(rows(database, "SELECT * FROM DEVICE_TIME") ==
-        "0|100|410|260|160|50|50|1 1|1000|1010|10|10|0|0|0");
+        "0|100|410|260|160|50|50|0|1 1|1000|1010|10|10|0|0|0|0");
   CHECK(rows(database, "SELECT * FROM STREAM_TIME") == "0|0|50 0|1|120 0|2|140 1|1|10");
   CHECK(rows(database,
              "SELECT device_id, start, \"end\", duration, before, behind, host_call, "
@@ -125,6 +125,11 @@ TEST_CASE("derive: the time of a device") {
         "0|250|300|50|memcpy|add|cudaDeviceSynchronize|45|3");
   CHECK(rows(database, "SELECT device_id, idle_ms * 1e6, gaps FROM gpu_utilization") ==
         "0|50.0|1 1|0.0|0");
+  database.execute(
+      "UPDATE StringTable SET value = 'mangled', short = 'ncclDevKernel_AllReduce' WHERE _id_ = 3");
+  derive_all(database);
+  CHECK(rows(database, "SELECT exposed_communication_ms * 1e6 FROM gpu_utilization") ==
+        "160.0 10.0");
 }
 
 TEST_CASE("derive: steps are ranges that are called so") {
@@ -207,6 +212,7 @@ TEST_CASE("sorted: in memory and by way of a file, and twice") {
 TEST_CASE("device time: any mix of work") {
   std::mt19937 random(2);
   const auto below = [&](int limit) { return static_cast<std::int64_t>(random() % limit); };
+  constexpr std::int32_t nccl = 7;  // a name
   for (int turn = 0; turn < 200; ++turn) {
     std::vector<derive::GpuWork> all(static_cast<std::size_t>(1 + below(30)));
     for (derive::GpuWork& work : all) {
@@ -214,12 +220,14 @@ TEST_CASE("device time: any mix of work") {
       work.end = work.begin + 1 + below(40);
       work.stream = below(4);
       work.kind = static_cast<std::uint8_t>(below(2) ? 1 : 3);  // kernel, copy
+      work.name = work.is_kernel() && below(2) ? nccl : 0;
     }
     std::sort(all.begin(), all.end());
     derive::DeviceTime time;
-    for (const derive::GpuWork& work : all) time.add(work);
+    for (const derive::GpuWork& work : all) time.add(work, work.name == nccl);
     time.finish();
     std::int64_t first = INT64_MAX, last = 0, kernels_only = 0, copies_only = 0, both = 0, gaps = 0;
+    std::int64_t exposed = 0;
     for (const derive::GpuWork& work : all) {
       first = std::min(first, work.begin);
       last = std::max(last, work.end);
@@ -227,14 +235,16 @@ TEST_CASE("device time: any mix of work") {
     std::map<std::int64_t, std::int64_t> by_streams;
     bool was_busy = true;
     for (std::int64_t ns = first; ns < last; ++ns) {
-      bool kernel = false, copy = false;
+      bool kernel = false, copy = false, computes = false;
       std::set<std::int64_t> streams;
       for (const derive::GpuWork& work : all) {
         if (ns < work.begin || ns >= work.end) continue;
         (work.is_kernel() ? kernel : copy) = true;
+        computes = computes || (work.is_kernel() && work.name != nccl);
         streams.insert(work.stream);
       }
       kernels_only += kernel && !copy;
+      exposed += kernel && !copy && !computes;
       copies_only += copy && !kernel;
       both += kernel && copy;
       ++by_streams[static_cast<std::int64_t>(streams.size())];
@@ -246,6 +256,7 @@ TEST_CASE("device time: any mix of work") {
     CHECK(time.kernels_only() == kernels_only);
     CHECK(time.copies_only() == copies_only);
     CHECK(time.both() == both);
+    CHECK(time.exposed_communication() == exposed);
     CHECK(time.gap_count() == gaps);
     CHECK(time.streams() == by_streams);
     std::int64_t idle = 0;

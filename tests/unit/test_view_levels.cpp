@@ -61,11 +61,11 @@ TEST_CASE("packed text is counted beyond the most that is kept") {
 
 TEST_CASE("a report has all records where they find room") {
   const view::Model model = model_of(10'000);
-  const view::Levels levels = view::draw_levels(model, {}, 300, 200'000);
+  const view::Levels levels = view::draw_levels(model, window_of(model), {}, 300, 200'000);
   REQUIRE(levels.all.size() == 1);
   CHECK(levels.all[0].width == 0);
   CHECK(levels.names == std::vector{true, true, true, true, false});
-  CHECK(bytes_of(view::draw_all(model, 300, 200'000)) == bytes_of(levels));
+  CHECK(bytes_of(view::draw_all(model, window_of(model), 300, 200'000)) == bytes_of(levels));
 }
 
 TEST_CASE("of more records a report has the whole run, and the longest gaps and steps in full") {
@@ -80,7 +80,7 @@ TEST_CASE("of more records a report has the whole run, and the longest gaps and 
   add(stops.gaps, 20'100'000, 100);
   add(stops.steps, 90'000'000, 2'000'000);
   add(stops.steps, 0, 900'000'000);
-  const view::Levels levels = view::draw_levels(model, stops, 300, 20'000);
+  const view::Levels levels = view::draw_levels(model, window_of(model), stops, 300, 20'000);
   CHECK(bytes_of(levels) <= 20'000);
   CHECK(levels.without_room == 1);
   // The second gap is beside the first.
@@ -97,7 +97,7 @@ TEST_CASE("of more records a report has the whole run, and the longest gaps and 
 TEST_CASE("all records are refused where they find no room, and it is said how large they are") {
   const view::Model model = model_of(10'000);
   try {
-    view::draw_all(model, 300, 20'000);
+    view::draw_all(model, window_of(model), 300, 20'000);
     FAIL("it found room");
   } catch (const Error& error) {
     CHECK(std::string(error.what()).find("would have 1 MB") != std::string::npos);

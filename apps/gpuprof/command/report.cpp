@@ -10,6 +10,7 @@
 
 #include "apps/gpuprof/command/progress.hpp"
 #include "apps/gpuprof/command/standard_output.hpp"
+#include "apps/gpuprof/command/window_words.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/option/setters.hpp"
 #include "libprof/base/error.hpp"
@@ -24,6 +25,7 @@ namespace {
 struct Arguments {
   std::string file, html, markdown;
   bool all_records = false;
+  WindowWords words;
   Options output;
 };
 
@@ -45,7 +47,9 @@ void write(const std::string& name, std::string_view begins, const std::string& 
   }
 }
 
-int report(const Arguments& arguments) {
+int report(Arguments arguments) {
+  reading::Moment from, to;
+  arguments.words.parse(from, to);
   if (arguments.html.empty() && arguments.markdown.empty()) {
     throw Error("--html FILE or --markdown FILE is needed", "", ExitCode::bad_option);
   }
@@ -72,8 +76,9 @@ int report(const Arguments& arguments) {
             show(what);
             database.check_watch();
           });
-          const view::RunSummary summary = view::summarize(
-              database, model, std::filesystem::path(arguments.file).filename(), file.notes());
+          const view::RunSummary summary =
+              view::summarize(database, model, std::filesystem::path(arguments.file).filename(),
+                              file.notes(), from, to);
           if (!arguments.html.empty())
             html = view::html_report(model, summary, arguments.all_records);
           if (!arguments.markdown.empty()) markdown = view::markdown_report(model, summary);
@@ -111,12 +116,26 @@ std::function<int()> declare(Grammar& grammar) {
                 .to = &arguments->markdown,
                 .help = "Write the same without the timeline, at most 60 KB; -: to standard output",
                 .placeholder = "FILE"});
+  grammar.take({.name = "--from",
+                .to = &arguments->words.from,
+                .help = "Report the time from here on, counted from the run's first record: 1.5 or "
+                        "1.5s, 20ms, 7us, 12ns; nvtx:NAME: where the first NVTX range of that name "
+                        "begins, and behind --to where it ends",
+                .placeholder = "TIME"});
+  grammar.take({.name = "--to",
+                .to = &arguments->words.to,
+                .help = "Report the time before this",
+                .placeholder = "TIME"});
+  grammar.take({.name = "--nvtx",
+                .to = &arguments->words.nvtx,
+                .help = "The same as --from nvtx:NAME --to nvtx:NAME",
+                .placeholder = "NAME"});
   grammar.take({.name = "--all-events",
                 .to = &arguments->all_records,
                 .help = "Put each record into the HTML file, which may have 50 MB then"});
   grammar.take_options(arguments->output, {"force-overwrite", "umask", "quiet"});
   grammar.footer(
-      "\nOf a long run the timeline has buckets of records in place of each, but for the longest "
+      "\nOf a long time the timeline has buckets of records in place of each, but for the longest "
       "gaps and\nsteps: --all-events or gpuprof view has them all.\n-f replaces a report of "
       "before, "
       "too.");

@@ -44,7 +44,7 @@ export function bytes(number) {
     number /= 1024;
     ++at;
   }
-  return `${at === 0 ? number : number.toPrecision(4)} ${names[at]}`;
+  return `${Number.isInteger(number) && at === 0 ? number : number.toPrecision(4)} ${names[at]}`;
 }
 
 export function value(number, unit) {

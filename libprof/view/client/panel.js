@@ -63,23 +63,34 @@ const titles = {
   api: 'CUDA API', synchronization: 'Synchronizations', overhead: 'Overhead of CUPTI and the driver',
 };
 
-function devices(all, span) {
+const idleColors = ['#8b949e', '#a9b1ba', '#6d7680', '#c3c9d0', '#565e67'];
+
+// `idle`: of each device why it was, where that is known.
+function devices(all, span, idle) {
   const parts = [];
-  for (const device of all) {
-    const idle = span - device.busy;
+  all.forEach((device, number) => {
+    const causes = idle?.[number]?.map(([cause, size, gaps]) => [`idle: ${cause}`, size, gaps]) ?? [['idle', span - device.busy]];
     const pieces = [
-      ['kernels alone', device.compute - device.both, '#3b82c4'], ['kernels and copies', device.both, '#7a5bb0'],
-      ['copies alone', device.copies - device.both, '#d08a2e'], ['idle', idle, '#8b949e'],
+      ['kernels alone', device.compute - device.both - device.exposed, '#3b82c4'], ['kernels and copies', device.both, '#7a5bb0'],
+      ...device.exposed > 0 ? [['exposed communication', device.exposed, '#c2483d']] : [],
+      ['copies alone', device.copies - device.both, '#d08a2e'],
+      ...causes.map(([name, size, gaps], i) => [name, size, idleColors[i % idleColors.length], gaps]),
     ];
-    parts.push(make('h2', device.name), bar(pieces, span),
-               list(pieces.map(([name, size]) => [name, `${share(size, span)}   ${time(size)}`])));
-  }
+    const names = make('dl');
+    for (const [name, size, color, gaps] of pieces) {
+      const term = make('dt'), sign = make('span', undefined, 'sign');
+      sign.style.background = color;
+      term.append(sign, name);
+      names.append(term, make('dd', `${share(size, span)}   ${time(size)}${gaps > 1 ? `, ${count(gaps)} gaps` : ''}`));
+    }
+    parts.push(make('h2', device.name), bar(pieces, span), names);
+  });
   return parts;
 }
 
 // Of the answer `statistics`, as elements.
-export function statistics(answer, most) {
-  const parts = devices(answer.devices, answer.to - answer.from);
+export function statistics(answer, most, idle) {
+  const parts = devices(answer.devices, answer.to - answer.from, idle);
   for (const kind of ['stream', 'range_on_gpu', 'range', 'api', 'synchronization', 'overhead']) {
     const work = answer.work[kind];
     if (!work) continue;
