@@ -20,8 +20,9 @@ constexpr std::int64_t other_streams = 1'000'000;
 
 class ChromeWriter : public FormatWriter {
  public:
-  ChromeWriter(TextFile& file, reading::Profile& profile)
-      : file_(file), profile_(profile), zero_(profile.zero()) {
+  // `for_hta`: as that takes work of GPUs apart by its names, and all that has a stream for work.
+  ChromeWriter(TextFile& file, reading::Profile& profile, bool for_hta)
+      : file_(file), profile_(profile), zero_(profile.zero()), for_hta_(for_hta) {
     file_ << trace_begin << "\"baseTimeNanoseconds\":" << zero_;
     store::Database& database = profile.database();
     if (database.has_column("PROCESS", "rank") &&
@@ -33,9 +34,10 @@ class ChromeWriter : public FormatWriter {
   }
 
   void add(const Activity& activity) override {
+    if (for_hta_ && activity.group == Activity::Group::synchronization) return;
     const std::pair<std::int64_t, std::int64_t> row = row_of(activity);
     begin() << "{\"ph\":\"X\",\"cat\":\"" << category(activity)
-            << "\",\"name\":" << in_json(activity.name);
+            << "\",\"name\":" << in_json(for_hta_ ? name_for_hta(activity) : activity.name);
     place(row);
     file_ << ",\"ts\":";
     microseconds(saturating_subtract(activity.start, zero_));
@@ -87,6 +89,17 @@ class ChromeWriter : public FormatWriter {
       case Activity::Group::synchronization: break;
     }
     return "cuda_sync";
+  }
+
+  // "[CUDA memcpy HtoD]" is "Memcpy HtoD".
+  static std::string name_for_hta(const Activity& activity) {
+    constexpr std::string_view begin = "[CUDA mem";
+    const std::string_view name = activity.name;
+    if (activity.group != Activity::Group::gpu || activity.type == "kernel" ||
+        !name.starts_with(begin) || !name.ends_with("]")) {
+      return std::string(name);
+    }
+    return "Mem" + std::string(name.substr(begin.size(), name.size() - begin.size() - 1));
   }
 
   void arguments(const Activity& activity) {
@@ -197,6 +210,7 @@ class ChromeWriter : public FormatWriter {
   TextFile& file_;
   reading::Profile& profile_;
   const std::int64_t zero_;
+  const bool for_hta_;
   bool first_ = true;
   std::int64_t others_ = 0;
   std::map<std::array<std::int64_t, 4>, std::int64_t> streams_;
@@ -206,26 +220,50 @@ class ChromeWriter : public FormatWriter {
 };
 
 std::unique_ptr<FormatWriter> make_writer(TextFile& file, reading::Profile& profile) {
-  return std::make_unique<ChromeWriter>(file, profile);
+  return std::make_unique<ChromeWriter>(file, profile, false);
 }
+
+std::unique_ptr<FormatWriter> make_hta_writer(TextFile& file, reading::Profile& profile) {
+  return std::make_unique<ChromeWriter>(file, profile, true);
+}
+
+constexpr std::string_view gzip_begin{"\x1f\x8b\x08\x10\0\0\0\0\x04\xffgpuprof chrome\0", 25};
+constexpr const char* gzip_comment = "gpuprof chrome";
 
 }  // namespace
 
 extern const FileFormat chrome_gzip_format{
     .name = "chrome-gz",
     .ending = ".json.gz",
-    .begins = {"\x1f\x8b\x08\x10\0\0\0\0\x04\xffgpuprof chrome\0", 25},
+    .begins = gzip_begin,
     .help = "the same, deflated",
     .counters = true,
-    .gzip = "gpuprof chrome",
+    .gzip = gzip_comment,
     .make = &make_writer,
+};
+
+extern const FileFormat hta_format{
+    .name = "hta",
+    .ending = ".hta.json",
+    .begins = trace_begin,
+    .help = "the same for Meta's Holistic Trace Analysis: copies by their names there",
+    .make = &make_hta_writer,
+};
+
+extern const FileFormat hta_gzip_format{
+    .name = "hta-gz",
+    .ending = ".hta.json.gz",
+    .begins = gzip_begin,
+    .help = "the same, deflated",
+    .gzip = gzip_comment,
+    .make = &make_hta_writer,
 };
 
 extern const FileFormat chrome_format{
     .name = "chrome",
     .ending = ".json",
     .begins = trace_begin,
-    .help = "trace events as PyTorch's profiler writes them, for Perfetto, chrome://tracing, HTA",
+    .help = "trace events as PyTorch's profiler writes them, for Perfetto, chrome://tracing",
     .counters = true,
     .make = &make_writer,
 };

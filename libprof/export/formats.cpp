@@ -7,13 +7,14 @@
 namespace gpuprof::exporting {
 
 extern const FileFormat arrow_format, chrome_format, chrome_gzip_format, csv_format, folded_format,
-    nsys_format, perfetto_format, pprof_format, speedscope_format;
+    hta_format, hta_gzip_format, nsys_format, perfetto_format, pprof_format, speedscope_format;
 
 namespace {
 
-constexpr std::array<const FileFormat*, 9> all_formats{
-    &perfetto_format,   &chrome_format, &chrome_gzip_format, &nsys_format, &folded_format,
-    &speedscope_format, &pprof_format,  &csv_format,         &arrow_format};
+constexpr std::array<const FileFormat*, 11> all_formats{
+    &perfetto_format, &chrome_format, &chrome_gzip_format, &hta_format,
+    &hta_gzip_format, &nsys_format,   &folded_format,      &speedscope_format,
+    &pprof_format,    &csv_format,    &arrow_format};
 
 }  // namespace
 

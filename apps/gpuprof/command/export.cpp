@@ -131,8 +131,15 @@ int write_file(Arguments& arguments) {
 int run(Arguments& arguments) {
   if (arguments.tool == "nvprof") return write_for_nvprof(arguments);
   if (arguments.tool.empty()) return write_file(arguments);
+  if (arguments.tool == "hta") {
+    if (arguments.format.empty()) {
+      arguments.format = arguments.job.file.output.ends_with(".gz") ? "hta-gz" : "hta";
+    }
+    return write_file(arguments);
+  }
   throw Error("there is no export for \"" + arguments.tool + "\"",
-              "--for takes nvprof, for nvprof 11.8 and the Visual Profiler", ExitCode::bad_option);
+              "--for takes nvprof, for nvprof 11.8 and the Visual Profiler, or hta",
+              ExitCode::bad_option);
 }
 
 std::function<int()> declare(Grammar& grammar) {
@@ -150,7 +157,8 @@ std::function<int()> declare(Grammar& grammar) {
                 .choices = format_names()});
   grammar.take({.name = "--for",
                 .to = &arguments->tool,
-                .help = "The tool that is to read it: nvprof (11.8, and its Visual Profiler)",
+                .help = "The tool that is to read it: nvprof (11.8, and its Visual Profiler), or "
+                        "hta (Holistic Trace Analysis, which wants names that end in .json or .gz)",
                 .placeholder = "TOOL"});
   grammar.take_options(job.file, {"from", "to", "nvtx", "kernels", "devices"});
   grammar.take({.name = "--process",
@@ -179,11 +187,11 @@ std::function<int()> declare(Grammar& grammar) {
 
 extern const Subcommand export_command{
     .name = "export",
-    .usage = "FILE [--format FORMAT | --for nvprof] -o FILE",
+    .usage = "FILE [--format FORMAT | --for TOOL] -o FILE",
     .help = "Write a profile for Perfetto, Chrome, nvprof, as CSV and more",
     .declare = declare,
     .values = [](std::string_view name) -> std::vector<std::string> {
-      if (name.ends_with("for")) return {"nvprof"};
+      if (name.ends_with("for")) return {"nvprof", "hta"};
       return name.ends_with("format") ? format_names() : std::vector<std::string>();
     },
 };
