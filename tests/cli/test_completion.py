@@ -189,7 +189,7 @@ class Shell:
                        "gpuprof query some.sqlite --csv top_kernels ")  # fmt: skip
         self.completes("gpuprof slice some.sqlite --anon", "gpuprof slice some.sqlite --anonymise ")
         self.completes(
-            "gpuprof export some.sqlite --for ", "gpuprof export some.sqlite --for nvprof "
+            "gpuprof export some.sqlite --for n", "gpuprof export some.sqlite --for nvprof "
         )
         self.completes("gpuprof truncate some.sqlite --keep kernel,mars",
                        "gpuprof truncate some.sqlite --keep kernel,mars")  # fmt: skip

@@ -6,10 +6,12 @@
 takes the pictures in docs/ anew.
 """
 
+import base64
 import contextlib
 import json
 import math
 import random
+import re
 import shutil
 import sqlite3
 import struct
@@ -775,6 +777,30 @@ class InBrowser(test_view.Profiles):
                 self.assertAlmostEqual(shown / duration, 1, delta=0.001)
         self.assertEqual(page.wrong(), [])
         page.close()
+
+    def test_a_report_on_paper(self):
+        """A4, 96 pixels an inch: nothing stands beyond the edge, and what cannot be used is not there."""
+        for name in CAPTURES:
+            page = self.page(self.report(self.profiles[name]).as_uri(), 794, 1123)
+            page.wait("document.body.dataset.drawn")
+            page.call("Emulation.setEmulatedMedia", media="print")
+            self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), 794)
+            widest = page.evaluate(
+                "Math.max(...[...document.querySelectorAll('#summary *, #canvas')]"
+                ".map(each => each.getBoundingClientRect().right))"
+            )
+            self.assertLessEqual(widest, 794)
+            shown = page.evaluate(
+                "Object.fromEntries(['search', 'jumps', 'help', 'whole', 'panel', 'status', 'summary', 'canvas']"
+                ".map(id => [id, document.getElementById(id).getClientRects().length > 0]))"
+            )
+            self.assertEqual([id for id, there in shown.items() if there], ["summary", "canvas"])
+            printed = page.call("Page.printToPDF", printBackground=True)["data"]
+            paper = base64.b64decode(printed)
+            self.assertTrue(paper.startswith(b"%PDF-"))
+            self.assertIn(len(re.findall(rb"/Type\s*/Page\b", paper)), range(1, 4))
+            self.assertEqual(page.wrong(), [])
+            page.close()
 
     def test_a_report_asks_for_nothing(self):
         page = self.page(self.report(self.profiles["torch_step"]).as_uri())
