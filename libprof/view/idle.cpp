@@ -9,7 +9,7 @@
 namespace gpuprof::view {
 namespace {
 
-constexpr std::size_t most_calls = 4;  // that are told apart
+constexpr std::size_t most_named_calls = 4;  // that are told apart
 
 // From the first record of a device in a window to its last; empty: it has none there.
 Window work_of(const Model& model, std::int64_t device, const Window& window) {
@@ -89,7 +89,7 @@ void add_gaps(store::Database& database, const HostCalls& calls, std::int64_t de
   InCalls others;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const auto& [call, its] = order[i];
-    if (i < most_calls) {
+    if (i < most_named_calls) {
       parts.add("host in " + call, its.time, its.gaps);
     } else {
       others.time += its.time;
