@@ -49,7 +49,7 @@ export function bytes(number) {
 
 export function value(number, unit) {
   if (unit === 'bytes') return bytes(number);
-  const text = Math.abs(number) >= 1e6 || Number.isInteger(number) ? count(number) : number.toPrecision(4);
+  const text = Math.abs(number) >= 1e4 || Number.isInteger(number) ? count(number) : number.toPrecision(4);
   return unit ? `${text} ${unit}` : text;
 }
 

@@ -23,10 +23,10 @@ function curve({points, width, least, most}) {
 
 function counters(all) {
   if (all.length === 0) return [];
-  const element = make('div', undefined, 'wide'), rows = table(['', 'over time', 'least', 'mean', 'most', 'at'], all.map(each => {
-    return [[...each.path].reverse().filter(part => part !== 'environment').join(', '), '', ...[each.least, each.mean, each.most].map(one => value(one, each.unit)), time(each.at)];
+  const element = make('div', undefined, 'wide'), rows = table(['', 'of', 'over time', 'least', 'mean', 'most', 'at'], all.map(each => {
+    return [each.path.at(-1), each.path.slice(0, -1).join(', '), '', ...[each.least, each.mean, each.most].map(one => value(one, each.unit)), time(each.at)];
   }));
-  all.forEach((each, i) => rows.rows[i + 1].cells[1].append(curve(each)));
+  all.forEach((each, i) => rows.rows[i + 1].cells[2].append(curve(each)));
   element.append(make('h2', 'Memory, clocks, power, samples'), rows);
   return [element];
 }
@@ -58,8 +58,8 @@ export function showSummary(source, run) {
   }
   const other = only(['range_on_gpu', 'api']);
   if (Object.keys(other.work).length) rest.append(...statistics(other, 8));
-  parts.append(work, facts, rest, ...counters(data.counters), ...metrics(data.metrics));
+  parts.append(work, facts, rest);
   const section = document.getElementById('summary');
   section.hidden = false;
-  section.replaceChildren(parts);
+  section.replaceChildren(parts, ...counters(data.counters), ...metrics(data.metrics));
 }
