@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "libprof/base/saturating.hpp"
 #include "libprof/base/utf8.hpp"
 #include "libprof/export/format.hpp"
 #include "libprof/export/protobuf.hpp"
@@ -19,7 +20,8 @@ constexpr std::uint32_t packet = 1;
 }
 namespace packet {
 constexpr std::uint32_t timestamp = 8, sequence = 10, track_event = 11, interned = 12,
-                        sequence_flags = 13, track_descriptor = 60;
+                        sequence_flags = 13, counter_event = 52, stage_event = 53,
+                        track_descriptor = 60;
 constexpr std::int64_t state_cleared = 1, needs_state = 2;
 }  // namespace packet
 namespace track {
@@ -36,6 +38,22 @@ constexpr std::int64_t slice_begin = 1, slice_end = 2, counter = 4;
 namespace interned {
 constexpr std::uint32_t categories = 1, names = 2, annotation_names = 3, iid = 1, name = 2;
 }
+// What the tab for compute kernels takes: a stage of a GPU for each kernel, and counters whose
+// values hold since the one before.
+namespace stage {
+constexpr std::uint32_t event_id = 1, duration = 2, context = 5, extra = 6, gpu = 11, queue = 13,
+                        stage = 14, name = 17, launch = 21;
+constexpr std::uint32_t extra_name = 1, extra_value = 2, grid = 1, block = 2;
+}  // namespace stage
+namespace counters {
+constexpr std::uint32_t descriptor = 1, values = 2, gpu = 3;
+constexpr std::uint32_t specs = 1, id = 1, name = 2, groups = 10, value = 3;
+constexpr std::int64_t compute_group = 6;
+}  // namespace counters
+namespace specification {
+constexpr std::uint32_t contexts = 23, all = 24, iid = 1, name = 2, category = 4, pid = 2, api = 3;
+constexpr std::int64_t compute = 2, cuda = 4;
+}  // namespace specification
 namespace annotation {
 constexpr std::uint32_t name = 1, integer = 4, real = 5, text = 6;
 }
@@ -76,6 +94,7 @@ class PerfettoWriter : public FormatWriter {
         .message(packet::track_event,
                  Message().number(event::type, event::slice_end).number(event::track, uuid));
     write(end);
+    if (activity.shape && !activity.metrics.empty()) add_measured(activity);
   }
   void add(const reading::Counter& counter, std::int64_t time, double value) override {
     std::int64_t& uuid = counters_[{counter.of, counter.key}];
@@ -169,6 +188,118 @@ class PerfettoWriter : public FormatWriter {
     }
   }
 
+  // A kernel that was measured, once more: with its values as counters, and its launch by the names
+  // that Nsight Compute has for it.
+  void add_measured(const Activity& activity) {
+    Message fresh, event(512);
+    if (stages_.empty()) {
+      fresh.message(specification::all,
+                    Message()
+                        .number(specification::iid, 1)
+                        .text(specification::name, "kernel")
+                        .number(specification::category, specification::compute));
+    }
+    const auto [queue, is_new_queue] =
+        stages_.try_emplace({activity.device, activity.process, activity.context, activity.stream},
+                            static_cast<std::int64_t>(stages_.size()) + 2);
+    if (is_new_queue) {
+      const std::string name =
+          "measured, process " + std::to_string(activity.process) + " stream " +
+          profile_.names().stream(activity.device, activity.context, activity.stream);
+      fresh.message(specification::all, Message()
+                                            .number(specification::iid, queue->second)
+                                            .text(specification::name, valid_utf8(name)));
+    }
+    const auto [context, is_new_context] =
+        contexts_.try_emplace(activity.process, static_cast<std::int64_t>(contexts_.size()) + 1);
+    if (is_new_context) {
+      fresh.message(specification::contexts, Message()
+                                                 .number(specification::iid, context->second)
+                                                 .number(specification::pid, activity.process)
+                                                 .number(specification::api, specification::cuda));
+    }
+    event.number(stage::event_id, ++measured_)
+        .number(stage::duration, activity.duration())
+        .number(stage::context, context->second)
+        .number(stage::gpu, activity.device)
+        .number(stage::queue, queue->second)
+        .number(stage::stage, 1)
+        .text(stage::name, valid_utf8(activity.name));
+    add_launch(event, activity);
+    Message packet(640);
+    packet.number(packet::timestamp, activity.start)
+        .number(packet::sequence_flags, packet::needs_state);
+    if (!fresh.bytes().empty()) packet.message(packet::interned, fresh);
+    write(packet.message(packet::stage_event, event));
+    // Of kernels beside one another only one can have the counters.
+    std::int64_t& until = counted_until_[activity.device];
+    if (activity.start < until) return;
+    until = activity.end;
+    add_values(activity, activity.start, true);
+    add_values(activity, activity.end, false);
+  }
+
+  static void add_launch(Message& event, const Activity& activity) {
+    const Activity::Shape& shape = *activity.shape;
+    const auto extra = [&](std::string_view name, std::string_view value) {
+      event.message(
+          stage::extra,
+          Message().text(stage::extra_name, name).text(stage::extra_value, valid_utf8(value)));
+    };
+    const auto number = [&](std::string_view name, std::int64_t value) {
+      extra(name, std::to_string(value));
+    };
+    const auto size = [](const std::array<std::int64_t, 3>& sides) {
+      return saturating_multiply(saturating_multiply(sides[0], sides[1]), sides[2]);
+    };
+    const auto three = [](const std::array<std::int64_t, 3>& sides) {
+      return Message().number(1, sides[0]).number(2, sides[1]).number(3, sides[2]);
+    };
+    extra("kernel_demangled_name", activity.name);
+    number("process_id", activity.process);
+    number("correlation_id", activity.correlation);
+    number("launch__grid_size", size(shape.grid));
+    number("launch__block_size", size(shape.block));
+    number("launch__thread_count", saturating_multiply(size(shape.grid), size(shape.block)));
+    for (std::size_t i = 0; i < 3; ++i) {
+      const std::string axis(1, "xyz"[i]);
+      number("launch__grid_size_" + axis, shape.grid[i]);
+      number("launch__block_size_" + axis, shape.block[i]);
+    }
+    if (shape.registers) number("launch__registers_per_thread", *shape.registers);
+    if (shape.static_memory) number("launch__shared_mem_per_block_static", *shape.static_memory);
+    if (shape.dynamic_memory) number("launch__shared_mem_per_block_dynamic", *shape.dynamic_memory);
+    event.message(stage::launch, Message()
+                                     .message(stage::grid, three(shape.grid))
+                                     .message(stage::block, three(shape.block)));
+  }
+
+  // A value holds from the time of the one before on: 0 at the kernel's beginning ends what was
+  // before it.
+  void add_values(const Activity& activity, std::int64_t time, bool begins) {
+    Message descriptor, values;
+    for (const auto& [metric, value] : activity.metrics) {
+      const auto [id, is_new] =
+          metric_counters_.try_emplace({activity.device, std::string(metric)},
+                                       static_cast<std::int64_t>(metric_counters_.size()) + 1);
+      if (is_new) {
+        descriptor.message(counters::specs, Message()
+                                                .number(counters::id, id->second)
+                                                .text(counters::name, valid_utf8(metric))
+                                                .number(counters::groups, counters::compute_group));
+      }
+      values.message(
+          counters::values,
+          Message().number(counters::id, id->second).real(counters::value, begins ? 0 : value));
+    }
+    Message event;
+    if (!descriptor.bytes().empty()) event.message(counters::descriptor, descriptor);
+    event.append(values).number(counters::gpu, activity.device);
+    Message packet;
+    packet.number(packet::timestamp, time).message(packet::counter_event, event);
+    write(packet);
+  }
+
   // Where the activity goes: the first lane with room for it.
   std::int64_t lane(const Activity& activity) {
     const bool gpu = activity.group == Activity::Group::gpu;
@@ -255,6 +386,12 @@ class PerfettoWriter : public FormatWriter {
   std::map<std::array<std::int64_t, 2>, std::int64_t> threads_;
   std::map<std::pair<reading::Counter::Of, std::array<std::int64_t, 4>>, std::int64_t> counters_;
   std::int64_t uuid_ = 0;
+  // Of kernels that were measured: numbers of streams, of processes, of metrics by device.
+  std::map<std::array<std::int64_t, 4>, std::int64_t> stages_;
+  std::map<std::int64_t, std::int64_t> contexts_;
+  std::map<std::pair<std::int64_t, std::string>, std::int64_t> metric_counters_;
+  std::map<std::int64_t, std::int64_t> counted_until_;  // by device
+  std::int64_t measured_ = 0;
 };
 
 }  // namespace

@@ -42,6 +42,11 @@ class Message {
     return *this;
   }
   Message& message(std::uint32_t field, const Message& value) { return text(field, value.bytes_); }
+  // Its fields as fields of this one.
+  Message& append(const Message& fields) {
+    bytes_ += fields.bytes_;
+    return *this;
+  }
 
   std::string_view bytes() const { return bytes_; }
 

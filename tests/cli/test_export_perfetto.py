@@ -108,6 +108,50 @@ class Perfetto(unittest.TestCase):
                                 for each in tracks.values()))  # fmt: skip
             database.close()
 
+    def test_measured_kernels_are_for_the_compute_tab(self):
+        """As Perfetto stores counters of GPUs: a value holds from the one before on."""
+        last, values, groups, stages, names = {}, [], {}, [], {}
+        specifications, contexts = {}, {}
+        packets = sorted(self.traces["metrics"].packet, key=lambda packet: packet.timestamp)
+        for packet in packets:
+            for each in packet.interned_data.gpu_specifications:
+                specifications[each.iid] = each
+            for each in packet.interned_data.graphics_contexts:
+                contexts[each.iid] = each
+            event = packet.gpu_counter_event
+            for spec in event.counter_descriptor.specs:
+                self.assertNotIn(spec.counter_id, names)
+                names[spec.counter_id], groups[spec.counter_id] = spec.name, list(spec.groups)
+            for counter in event.counters:
+                if counter.counter_id in last:
+                    last[counter.counter_id][2] = counter.double_value
+                last[counter.counter_id] = [packet.timestamp, names[counter.counter_id], 0.0]
+                values.append(last[counter.counter_id])
+            if packet.HasField("gpu_render_stage_event"):
+                stages.append((packet.timestamp, packet.gpu_render_stage_event))
+        self.assertEqual({tuple(each) for each in groups.values()}, {(6,)})  # COMPUTE
+        found = set()
+        for start, stage in stages:
+            said = {each.name: each.value for each in stage.extra_data}
+            self.assertEqual(specifications[stage.stage_iid].category, 2)  # COMPUTE
+            self.assertTrue(specifications[stage.hw_queue_iid].name.startswith("measured"))
+            self.assertEqual(str(contexts[stage.context].pid), said["process_id"])
+            self.assertEqual(contexts[stage.context].api, 4)  # CUDA
+            self.assertEqual(int(said["launch__grid_size"]), stage.launch.grid_size.x
+                             * stage.launch.grid_size.y * stage.launch.grid_size.z)  # fmt: skip
+            found |= {
+                (int(said["correlation_id"]), stage.name, stage.duration, name, value)
+                for time, name, value in values
+                if start <= time < start + stage.duration
+            }
+        database = sqlite3.connect(self.folder / "metrics.sqlite")
+        stored = set(database.execute(
+            "SELECT correlation_id, name, duration, metric, value FROM kernel_metrics"
+            " WHERE duration NOT NULL"))  # fmt: skip
+        self.assertGreater(len(stored), 30)
+        self.assertEqual(found, stored)
+        database.close()
+
     def test_memory_is_a_counter(self):
         _, counters, tracks = read(self.traces["metrics"])
         database = sqlite3.connect(self.folder / "metrics.sqlite")
