@@ -227,39 +227,7 @@ std::unique_ptr<FormatWriter> make_hta_writer(TextFile& file, reading::Profile& 
   return std::make_unique<ChromeWriter>(file, profile, true);
 }
 
-constexpr std::string_view gzip_begin{"\x1f\x8b\x08\x10\0\0\0\0\x04\xffgpuprof chrome\0", 25};
-constexpr const char* gzip_comment = "gpuprof chrome";
-
-}  // namespace
-
-extern const FileFormat chrome_gzip_format{
-    .name = "chrome-gz",
-    .ending = ".json.gz",
-    .begins = gzip_begin,
-    .help = "the same, deflated",
-    .counters = true,
-    .gzip = gzip_comment,
-    .make = &make_writer,
-};
-
-extern const FileFormat hta_format{
-    .name = "hta",
-    .ending = ".hta.json",
-    .begins = trace_begin,
-    .help = "the same for Meta's Holistic Trace Analysis: copies by their names there",
-    .make = &make_hta_writer,
-};
-
-extern const FileFormat hta_gzip_format{
-    .name = "hta-gz",
-    .ending = ".hta.json.gz",
-    .begins = gzip_begin,
-    .help = "the same, deflated",
-    .gzip = gzip_comment,
-    .make = &make_hta_writer,
-};
-
-extern const FileFormat chrome_format{
+constexpr FileFormat chrome{
     .name = "chrome",
     .ending = ".json",
     .begins = trace_begin,
@@ -267,5 +235,27 @@ extern const FileFormat chrome_format{
     .counters = true,
     .make = &make_writer,
 };
+constexpr FileFormat hta{
+    .name = "hta",
+    .ending = ".hta.json",
+    .begins = trace_begin,
+    .help = "the same for Meta's Holistic Trace Analysis: copies by their names there",
+    .make = &make_hta_writer,
+};
+
+constexpr FileFormat deflated(FileFormat format, std::string_view name, std::string_view ending) {
+  format.name = name;
+  format.ending = ending;
+  format.begins = {"\x1f\x8b\x08\x10\0\0\0\0\x04\xffgpuprof chrome\0", 25};
+  format.help = "the same, deflated";
+  format.gzip = "gpuprof chrome";
+  return format;
+}
+
+}  // namespace
+
+extern const FileFormat chrome_format = chrome, hta_format = hta;
+extern const FileFormat chrome_gzip_format = deflated(chrome, "chrome-gz", ".json.gz");
+extern const FileFormat hta_gzip_format = deflated(hta, "hta-gz", ".hta.json.gz");
 
 }  // namespace gpuprof::exporting

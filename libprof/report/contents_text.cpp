@@ -6,6 +6,7 @@
 #include "libprof/base/printable.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/report/contents.hpp"
+#include "libprof/report/number.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -40,16 +41,6 @@ std::string date(std::int64_t ns) {
   return text.data();
 }
 
-std::string bytes(std::int64_t size) {
-  double value = static_cast<double>(size);
-  std::array<const char*, 5> units{"bytes", "KiB", "MiB", "GiB", "TiB"};
-  std::size_t unit = 0;
-  while (value >= 1024 && unit + 1 < units.size()) value /= 1024, ++unit;
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
-  return text.data();
-}
-
 class Text {
  public:
   explicit Text(const Json& info) : info_(info) {}
@@ -58,7 +49,8 @@ class Text {
     std::cout << printable(plain(info_["file"])) << '\n';
     line("kind", plain(info_["description"]));
     const std::int64_t log = info_["log_bytes"];
-    line("size", bytes(info_["size_bytes"]) + (log ? ", and " + bytes(log) + " in its log" : ""));
+    line("size", binary_size(info_["size_bytes"].get<double>()) +
+                     (log ? ", and " + binary_size(static_cast<double>(log)) + " in its log" : ""));
     line("state", plain(info_["state"]));
     for (const Json& note : info_["notes"]) line("", plain(note));
     if (!info_.contains("records")) return;
@@ -70,7 +62,7 @@ class Text {
         text += ", compute capability " + plain(version);
       }
       if (const Json& memory = device["memory_bytes"]; memory.is_number()) {
-        text += ", " + bytes(memory.get<std::int64_t>());
+        text += ", " + binary_size(memory.get<double>());
       }
       line("device " + plain(device["id"]), text);
     }

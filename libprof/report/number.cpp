@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 
 namespace gpuprof::report {
 namespace {
@@ -63,6 +64,15 @@ Scale fitting(std::uint64_t value, const std::array<Scale, 4>& scales) {
 }
 
 }  // namespace
+
+std::string binary_size(double bytes) {
+  constexpr std::array<const char*, 5> units{"bytes", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  while (std::abs(bytes) >= 1024 && unit + 1 < units.size()) bytes /= 1024, ++unit;
+  std::array<char, 400> text{};
+  std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
+  return text.data();
+}
 
 std::string format_number(double value, std::string_view unit, NumberFormat format) {
   const int room = format.width - static_cast<int>(unit.size());

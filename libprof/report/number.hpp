@@ -61,6 +61,9 @@ std::string format_speed(std::uint64_t bytes_per_second);
 // In a column's unit, without it: "4.10e-03". Small values of the base unit stay whole: "900".
 std::string format_scaled(std::uint64_t value, Scale scale, NumberFormat format);
 
+// As people write it and nvprof does not: "1.4 GiB", "900 bytes".
+std::string binary_size(double bytes);
+
 // "31.17%": two decimals and a sign.
 std::string format_percent(double percent);
 

@@ -105,23 +105,30 @@ Statistics::Device find_device(const Model& model, std::int64_t id, std::int64_t
   return device;
 }
 
+// Of kernels that communicate, by name; empty: none does.
+std::vector<bool> communication_names(const Model& model) {
+  std::vector<bool> all;
+  for (const Name& name : model.names) {
+    all.push_back(
+        schema::is_communication_kernel(name.function.empty() ? name.text : name.function));
+  }
+  return std::ranges::count(all, true) > 0 ? all : std::vector<bool>();
+}
+
 void add_device(const Model& model, std::int64_t id, std::int64_t from, std::int64_t to,
-                Statistics& statistics) {
+                const std::vector<bool>& communication, Statistics& statistics) {
   Statistics::Device device = find_device(model, id, from, to);
   if (device.records == 0) return;
   std::vector<bool> others = model.compute;
   others.flip();
-  Choice all{.tables = std::vector<bool>(others.size(), true)};
+  const Choice all{.tables = std::vector<bool>(others.size(), true)};
   device.busy = busy_in(model, id, from, to, all);
   device.compute = busy_in(model, id, from, to, {.tables = model.compute});
   device.copies = busy_in(model, id, from, to, {.tables = std::move(others)});
   device.both = device.compute + device.copies - device.busy;
-  for (const Name& name : model.names) {
-    all.without.push_back(
-        schema::is_communication_kernel(name.function.empty() ? name.text : name.function));
-  }
-  if (std::ranges::count(all.without, true) > 0) {
-    device.exposed = device.busy - busy_in(model, id, from, to, all);
+  if (!communication.empty()) {
+    const Choice rest{.tables = all.tables, .without = communication};
+    device.exposed = device.busy - busy_in(model, id, from, to, rest);
   }
   statistics.devices.push_back(std::move(device));
 }
@@ -187,7 +194,10 @@ Statistics statistics(const Model& model, std::int64_t from, std::int64_t to) {
     }
   }
   std::ranges::stable_sort(result.work, std::greater{}, &Statistics::Work::time);
-  for (const std::int64_t device : devices) add_device(model, device, from, to, result);
+  const std::vector<bool> communication = communication_names(model);
+  for (const std::int64_t device : devices) {
+    add_device(model, device, from, to, communication, result);
+  }
   return result;
 }
 

@@ -1,5 +1,6 @@
 #include "libprof/base/error.hpp"
 #include "libprof/base/text.hpp"
+#include "libprof/view/levels.hpp"
 #include "libprof/view/pages.hpp"
 #include "libprof/view/report.hpp"
 
@@ -46,8 +47,7 @@ std::string html_report(const Model& model, const RunSummary& summary, bool all_
                                                               "<script type=\"module\">\n" +
                                                               one_script() + "</script>");
   if (page.size() > (all_records ? most_bytes_with_all_records : most_html_bytes)) {
-    throw Error("the report would have " + std::to_string(page.size()) + " bytes",
-                "--from, --to and --nvtx make a report of a part of the run",
+    throw Error("the report would have " + std::to_string(page.size()) + " bytes", part_hint,
                 ExitCode::output_failed);
   }
   return page;

@@ -52,22 +52,17 @@ struct InCalls {
   std::int64_t gaps = 0;
 };
 
+// `work`: it begins and ends with work, so no gap reaches beyond it.
 void add_gaps(store::Database& database, const HostCalls& calls, std::int64_t device,
               const Window& work, Parts& parts) {
   std::map<std::string, InCalls> by_call;
-  InCalls outside, cut;
+  InCalls outside;
   auto gaps = database.prepare(
       "SELECT start, stop, hostCall, hostTime FROM main.GPU_GAP "
-      "WHERE deviceId = ?1 AND stop > ?2 AND start < ?3 AND stop > start");
+      "WHERE deviceId = ?1 AND start >= ?2 AND stop <= ?3 AND stop > start");
   gaps.bind(1, device).bind(2, work.from).bind(3, work.to);
   while (gaps.step()) {
-    const std::int64_t start = gaps.integer(0), stop = gaps.integer(1);
-    if (start < work.from || stop > work.to) {
-      cut.time += intervals::length(std::max(start, work.from), std::min(stop, work.to));
-      ++cut.gaps;
-      continue;
-    }
-    const std::uint64_t length = intervals::length(start, stop);
+    const std::uint64_t length = intervals::length(gaps.integer(0), gaps.integer(1));
     const auto call = calls.find(gaps.integer(2));
     const std::uint64_t inside =
         call == calls.end()
@@ -98,7 +93,6 @@ void add_gaps(store::Database& database, const HostCalls& calls, std::int64_t de
   }
   parts.add("host in other long calls", others.time, others.gaps);
   parts.add("host in short calls or in none", outside.time, outside.gaps);
-  parts.add("gaps that are cut off", cut.time, cut.gaps);
 }
 
 }  // namespace

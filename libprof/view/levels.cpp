@@ -148,8 +148,7 @@ Levels draw_all(const Model& model, const Window& window, std::size_t most_track
     };
     throw Error("a report with all records would have " + megabytes(bytes + of_overview) +
                     ", and " + megabytes(most_bytes) + " is the most",
-                "--from, --to and --nvtx make a report of a part of the run",
-                ExitCode::output_failed);
+                part_hint, ExitCode::output_failed);
   }
   if (of_overview > 0) drawing.add_whole(of_overview, overview);
   return std::move(drawing.levels);

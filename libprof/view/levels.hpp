@@ -17,6 +17,10 @@ struct Level {
   std::string text;         // packed
 };
 
+// What makes a report smaller.
+inline constexpr const char* part_hint =
+    "--from, --to and --nvtx make a report of a part of the run";
+
 struct Levels {
   std::vector<Level> all;        // the first is of all of the window
   std::vector<bool> names;       // that are in them

@@ -69,7 +69,10 @@ json counters(const Model& model, const RunSummary& summary) {
   for (const CounterSummary& each : summary.counters) {
     if (all.size() == most_counters) break;
     json points = json::array();
-    if (each.tile.before) points.push_back({0, *each.tile.before, *each.tile.before});
+    if (each.tile.before) {
+      const double value = *each.tile.before;
+      points.push_back({0, value, value, value});
+    }
     for (const PointRange& point : each.tile.points) {
       points.push_back({point.x, point.least, point.most, point.last});
     }

@@ -8,6 +8,7 @@
 #include "libprof/base/saturating.hpp"
 #include "libprof/read/names.hpp"
 #include "libprof/read/tables.hpp"
+#include "libprof/report/number.hpp"
 #include "libprof/view/levels.hpp"
 #include "libprof/view/report.hpp"
 #include "schema/traits.hpp"
@@ -40,6 +41,10 @@ void read_facts(store::Database& database, RunSummary& summary) {
   }
 }
 
+std::string shown_time(const Model& model, std::int64_t time) {
+  return time_text(static_cast<double>(saturating_subtract(time, model.zero)));
+}
+
 Window find_window(store::Database& database, const Model& model, const reading::Moment& from,
                    const reading::Moment& to) {
   reading::Tables tables(database);
@@ -47,7 +52,11 @@ Window find_window(store::Database& database, const Model& model, const reading:
   Window window = window_of(model);
   window.from = std::max(window.from, asked.from.value_or(window.from));
   window.to = std::min(window.to, asked.to.value_or(window.to));
-  if (window.from >= window.to) throw Error("no record of the run is in that time");
+  if (window.from >= window.to) {
+    throw Error("no record of the run is in that time", "its records are from " +
+                                                            shown_time(model, model.begin) +
+                                                            " to " + shown_time(model, model.end));
+  }
   return window;
 }
 
@@ -66,17 +75,9 @@ std::string time_text(double ns) {
 }
 
 std::string counter_text(double value, const std::string& unit) {
-  const char* prefix = "";
-  if (unit == "bytes") {
-    for (const char* next : {"Ki", "Mi", "Gi", "Ti"}) {
-      if (std::abs(value) < 1024) break;
-      value /= 1024;
-      prefix = next;
-    }
-  }
-  char text[64];
+  if (unit == "bytes") return report::binary_size(value);
+  char text[400];
   std::snprintf(text, sizeof text, std::abs(value) < 1e5 ? "%.5g" : "%.0f", value);
-  if (*prefix) return std::string(text) + " " + prefix + "B";
   return unit.empty() ? text : std::string(text) + " " + unit;
 }
 
@@ -127,10 +128,8 @@ RunSummary summarize(store::Database& database, const Model& model, std::string 
   summary.is_part = from.given() || to.given();
   summary.window = find_window(database, model, from, to);
   if (summary.is_part) {
-    const auto shown = [&](std::int64_t time) {
-      return time_text(static_cast<double>(saturating_subtract(time, model.zero)));
-    };
-    summary.title += ", " + shown(summary.window.from) + " to " + shown(summary.window.to);
+    summary.title += ", " + shown_time(model, summary.window.from) + " to " +
+                     shown_time(model, summary.window.to);
   }
   summary.records = summary.is_part ? count_records(model, summary.window) : model.records;
   read_facts(database, summary);

@@ -116,20 +116,11 @@ std::function<int()> declare(Grammar& grammar) {
                 .to = &arguments->markdown,
                 .help = "Write the same without the timeline, at most 60 KB; -: to standard output",
                 .placeholder = "FILE"});
-  grammar.take({.name = "--from",
-                .to = &arguments->words.from,
-                .help = "Report the time from here on, counted from the run's first record: 1.5 or "
+  arguments->words.take(grammar,
+                        "Report the time from here on, counted from the run's first record: 1.5 or "
                         "1.5s, 20ms, 7us, 12ns; nvtx:NAME: where the first NVTX range of that name "
                         "begins, and behind --to where it ends",
-                .placeholder = "TIME"});
-  grammar.take({.name = "--to",
-                .to = &arguments->words.to,
-                .help = "Report the time before this",
-                .placeholder = "TIME"});
-  grammar.take({.name = "--nvtx",
-                .to = &arguments->words.nvtx,
-                .help = "The same as --from nvtx:NAME --to nvtx:NAME",
-                .placeholder = "NAME"});
+                        "Report the time before this");
   grammar.take({.name = "--all-events",
                 .to = &arguments->all_records,
                 .help = "Put each record into the HTML file, which may have 50 MB then"});

@@ -38,20 +38,11 @@ std::function<int()> declare(Grammar& grammar) {
                 .help = "The profile to take from",
                 .placeholder = "FILE",
                 .required = true});
-  grammar.take({.name = "--from",
-                .to = &arguments->words.from,
-                .help = "Records that begin at this time or later; times count from the run's "
+  arguments->words.take(grammar,
+                        "Records that begin at this time or later; times count from the run's "
                         "first record: 1.5 or 1.5s, 20ms, 7us, 12ns; nvtx:NAME: where the first "
                         "NVTX range of that name begins, and behind --to where it ends",
-                .placeholder = "TIME"});
-  grammar.take({.name = "--to",
-                .to = &arguments->words.to,
-                .help = "Records that begin before this time",
-                .placeholder = "TIME"});
-  grammar.take({.name = "--nvtx",
-                .to = &arguments->words.nvtx,
-                .help = "The same as --from nvtx:NAME --to nvtx:NAME",
-                .placeholder = "NAME"});
+                        "Records that begin before this time");
   grammar.take({.name = "--anonymise",
                 .to = &job.options.anonymise,
                 .help = "Leave out who made it and where: host, paths, command lines, "

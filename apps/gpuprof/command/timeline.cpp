@@ -81,20 +81,11 @@ std::function<int()> declare(Grammar& grammar) {
                 .help = "A profile, also one that is being written",
                 .placeholder = "FILE",
                 .required = true});
-  grammar.take({.name = "--from",
-                .to = &arguments->words.from,
-                .help = "Show the time from here on, counted from the run's first record: 1.5 or "
+  arguments->words.take(grammar,
+                        "Show the time from here on, counted from the run's first record: 1.5 or "
                         "1.5s, 20ms, 7us, 12ns; nvtx:NAME: where the first NVTX range of that name "
                         "begins, and behind --to where it ends",
-                .placeholder = "TIME"});
-  grammar.take({.name = "--to",
-                .to = &arguments->words.to,
-                .help = "Show the time before this",
-                .placeholder = "TIME"});
-  grammar.take({.name = "--nvtx",
-                .to = &arguments->words.nvtx,
-                .help = "The same as --from nvtx:NAME --to nvtx:NAME",
-                .placeholder = "NAME"});
+                        "Show the time before this");
   grammar.take({.name = "--streams",
                 .to = &arguments->streams,
                 .help = "Lines for the busiest streams of each GPU; 8 unless given",

@@ -15,6 +15,15 @@ reading::Moment parse_time(const char* name, const std::string& value) {
 
 }  // namespace
 
+void WindowWords::take(Grammar& grammar, std::string_view from_help, std::string_view to_help) {
+  grammar.take({.name = "--from", .to = &from, .help = from_help, .placeholder = "TIME"});
+  grammar.take({.name = "--to", .to = &to, .help = to_help, .placeholder = "TIME"});
+  grammar.take({.name = "--nvtx",
+                .to = &nvtx,
+                .help = "The same as --from nvtx:NAME --to nvtx:NAME",
+                .placeholder = "NAME"});
+}
+
 void WindowWords::parse(reading::Moment& first, reading::Moment& last) {
   if (!nvtx.empty()) from = to = "nvtx:" + nvtx;
   first = parse_time("from", from);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
+#include "apps/gpuprof/command/grammar.hpp"
 #include "libprof/read/window.hpp"
 
 namespace gpuprof::app {
@@ -10,6 +12,8 @@ namespace gpuprof::app {
 struct WindowWords {
   std::string from, to, nvtx;
 
+  // The three options, with what --from and --to are for; both texts live for ever.
+  void take(Grammar& grammar, std::string_view from_help, std::string_view to_help);
   bool given() const { return !from.empty() || !to.empty() || !nvtx.empty(); }
   // --nvtx becomes the two others. Throws Error for what is no time, and for a window that ends
   // before it begins.

@@ -532,7 +532,7 @@ class Tables:
     kernels_only_ms (ms): time in which kernels ran and nothing else did
     copies_only_ms (ms): time in which copies, sets and the like ran and no kernel
     both_ms (ms): time in which both did
-    exposed_communication_ms (ms): of kernels_only_ms, time in which no kernels ran but NCCL's; between kernels of other GPUs it is waiting, too
+    exposed_communication_ms (ms): of kernels_only_ms, time in which no kernels ran but NCCL's, which also wait for other GPUs
     idle_ms (ms): time in which it had no work
     busy_share (share): busy_ms / span_ms, from 0 to 1
     gaps (count): times in which it had no work

@@ -35,23 +35,22 @@ export function table(heads, rows) {
   return element;
 }
 
+// An element of a picture.
+export function shape(tag, attributes) {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  return element;
+}
+
 // Parts of a whole: [name, size, color].
 export function bar(parts, whole) {
   const element = make('div', undefined, 'bar');
-  const space = 'http://www.w3.org/2000/svg';
-  const picture = document.createElementNS(space, 'svg');
-  picture.setAttribute('viewBox', '0 0 1000 10');
-  picture.setAttribute('preserveAspectRatio', 'none');
-  picture.setAttribute('role', 'img');
-  picture.setAttribute('aria-label', parts.map(([name, size]) => `${name} ${share(size, whole)}`).join(', '));
+  const label = parts.map(([name, size]) => `${name} ${share(size, whole)}`).join(', ');
+  const picture = shape('svg', {viewBox: '0 0 1000 10', preserveAspectRatio: 'none', role: 'img', 'aria-label': label});
   let x = 0;
   for (const [, size, color] of parts) {
     const width = whole > 0 ? 1000 * size / whole : 0;
-    const part = document.createElementNS(space, 'rect');
-    for (const [key, value] of Object.entries({x, y: 0, width, height: 10, fill: color})) {
-      part.setAttribute(key, value);
-    }
-    picture.append(part);
+    picture.append(shape('rect', {x, y: 0, width, height: 10, fill: color}));
     x += width;
   }
   element.append(picture);

@@ -1,23 +1,18 @@
 // The first screen of a report: what ran, where the time went, what took most of it.
 import {count, time, value} from './format.js';
-import {list, make, statistics, table} from './panel.js';
+import {list, make, shape, statistics, table} from './panel.js';
 
 // From the least value, or 0, to the most, over all of the time.
 function curve({points, width, least, most}) {
-  const space = 'http://www.w3.org/2000/svg', picture = document.createElementNS(space, 'svg'), line = document.createElementNS(space, 'path');
   const bottom = Math.min(least, 0), y = each => 100 - 100 * (each - bottom) / (most - bottom || 1);
   let path = points.length ? `M${points[0][0]} 100` : '', last = points[0]?.[1];
-  for (const [x, , highest, then] of points.map(point => point.length === 3 ? [...point, point[2]] : point)) {
+  for (const [x, , highest, then] of points) {
     path += `L${x} ${y(last)}L${x} ${y(highest)}L${x + 1} ${y(then)}`;
     last = then;
   }
   if (path) path += `L${width} ${y(last)}L${width} 100Z`;
-  picture.setAttribute('viewBox', `0 0 ${width} 100`);
-  picture.setAttribute('preserveAspectRatio', 'none');
-  picture.setAttribute('class', 'curve');
-  picture.setAttribute('aria-hidden', 'true');
-  line.setAttribute('d', path);
-  picture.append(line);
+  const picture = shape('svg', {viewBox: `0 0 ${width} 100`, preserveAspectRatio: 'none', class: 'curve', 'aria-hidden': 'true'});
+  picture.append(shape('path', {d: path}));
   return picture;
 }
 
