@@ -1,5 +1,6 @@
 """gpuprof export --for hta, read by Holistic Trace Analysis itself: its breakdowns are those of SQL."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -84,15 +85,15 @@ class HolisticTraceAnalysis(unittest.TestCase):
         database.close()
         cls.gpuprof("finish", "-q", profile)
 
-    def each(self):
+    def for_each(self, check):
+        """Calls check(answer, database) for each profile."""
         for name, answer in self.answers.items():
             database = sqlite3.connect(self.folder / f"{name}.sqlite")
-            with self.subTest(name):
-                yield answer, database
-            database.close()
+            with self.subTest(name), contextlib.closing(database):
+                check(answer, database)
 
     def test_all_work_is_there(self):
-        for answer, database in self.each():
+        def check(answer, database):
             stored = sorted(
                 (HTA_NAMES[kind], f"Mem{name[9:-1]}" if name.startswith("[CUDA mem") else name, length)
                 for kind, name, length in database.execute(
@@ -101,8 +102,10 @@ class HolisticTraceAnalysis(unittest.TestCase):
             self.assertGreater(len(stored), 2)
             self.assertEqual(sorted(tuple(each[:3]) for each in answer["work"]), stored)
 
+        self.for_each(check)
+
     def test_work_leads_to_its_calls(self):
-        for answer, database in self.each():
+        def check(answer, database):
             [joined] = database.execute(
                 "SELECT count(*) FROM gpu_activities WHERE correlation_id IN"
                 " (SELECT correlation_id FROM api_calls)"
@@ -110,20 +113,22 @@ class HolisticTraceAnalysis(unittest.TestCase):
             self.assertGreater(joined, 0)
             self.assertEqual(sum(each[3] > 0 for each in answer["work"]), joined)
 
+        self.for_each(check)
+
     def test_breakdown_of_time(self):
         """Of a GPU: all that is no kernel, and NCCL's kernels, are not computing to HTA."""
-        for answer, database in self.each():
-            devices = database.execute(
+
+        def check(answer, database):
+            [(span, busy, computing)] = database.execute(
                 "SELECT last - first, busy, kernelsOnly + both - exposedCommunication FROM DEVICE_TIME"
             ).fetchall()
-            if len(devices) > 1:
-                continue
-            [(span, busy, computing)] = devices
             time = answer["time"]
             self.assertEqual(time["kernel_time(us)"], span)
             self.assertEqual(time["idle_time(us)"], span - busy)
             self.assertEqual(time["compute_time(us)"], computing)
             self.assertEqual(time["non_compute_time(us)"], busy - computing)
+
+        self.for_each(check)
 
     def test_communication_beside_kernels(self):
         database = sqlite3.connect(self.folder / "collectives.sqlite")
