@@ -1,7 +1,7 @@
 # Catch2, version 2 (Debian 12, Ubuntu 22.04) or 3; tests include <catch2/catch.hpp> with both.
 # main() is compiled once.
 
-find_path(GPUPROF_CATCH2_HEADER catch2/catch.hpp)
+gpuprof_find_header(GPUPROF_CATCH2_HEADER catch2/catch.hpp)
 if(GPUPROF_CATCH2_HEADER)
   file(CONFIGURE OUTPUT ${GPUPROF_GENERATED}/catch_main.cpp
        CONTENT "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>\n")
@@ -27,33 +27,10 @@ else()
   set(GPUPROF_CATCH2_LIST --list-tests --verbosity quiet)
 endif()
 
-# Headers that do not need CUPTI's; a test that includes any other header of schema/, or one of
-# libprof/cupti or libprof/collect, is left out of a build without CUPTI headers.
-set(_gpuprof_plain_schema "schema/(column|session|legacy|metrics|views)\\.hpp")
-function(gpuprof_needs_cupti file out)
-  file(STRINGS ${file} _lines
-       REGEX "^[ \t]*#[ \t]*include[ \t]*[<\"](cupti|cuda|schema/|libprof/cupti/|libprof/collect/)")
-  set(_needs FALSE)
-  foreach(_line IN LISTS _lines)
-    if(NOT _line MATCHES "${_gpuprof_plain_schema}")
-      set(_needs TRUE)
-    endif()
-  endforeach()
-  set(${out} ${_needs} PARENT_SCOPE)
-endfunction()
-
 # Builds tests/<folder>/*.cpp into test_<folder>. The list of test cases is asked of the program
 # when ctest starts.
 function(gpuprof_catch_tests folder)
   file(GLOB _sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
-  if(NOT GPUPROF_CUPTI_FOUND)
-    foreach(_source IN LISTS _sources)
-      gpuprof_needs_cupti(${_source} _needs)
-      if(_needs)
-        list(REMOVE_ITEM _sources ${_source})
-      endif()
-    endforeach()
-  endif()
   # The ThreadSanitizer build has the files with tests for it alone.
   if(GPUPROF_SANITIZE STREQUAL "thread")
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${_sources})
@@ -119,10 +96,6 @@ function(gpuprof_python_tests folder)
       continue()
     endif()
     if(GPUPROF_SANITIZE AND plain IN_LIST _labels)
-      continue()
-    endif()
-    file(STRINGS ${_file} _line REGEX "^# ctest-requires: cupti")
-    if(_line AND NOT GPUPROF_CUPTI_FOUND)
       continue()
     endif()
     set(_name ${GPUPROF_TEST_PREFIX}${folder}.${_stem})

@@ -9,7 +9,7 @@ set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-add_compile_options(-Wall -Wextra -Wshadow -Werror=return-type)
+add_compile_options(-Wall -Wextra -Wshadow -Werror=return-type -Werror=switch)
 
 find_program(GPUPROF_CCACHE ccache)
 if(GPUPROF_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

@@ -34,10 +34,8 @@ else()
   set(CPACK_DEBIAN_PACKAGE_DEPENDS libc6)
 endif()
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS python3)
-if(GPUPROF_CUPTI_FOUND)
-  string(REPLACE . - _version ${GPUPROF_CUDA_VERSION})
-  string(PREPEND CPACK_DEBIAN_PACKAGE_SUGGESTS "cuda-cupti-${_version}, ")  # as NVIDIA calls it
-endif()
+string(REPLACE . - _version ${GPUPROF_CUDA_VERSION})
+string(PREPEND CPACK_DEBIAN_PACKAGE_SUGGESTS "cuda-cupti-${_version}, ")  # as NVIDIA calls it
 
 # Licences of what is linked in, as Debian's packages have them.
 foreach(_package libsqlite3-dev libpcre2-dev libiberty-dev zlib1g-dev libcli11-dev nlohmann-json3-dev)

@@ -29,8 +29,7 @@ std::vector<ProbedDevice> probe_devices(const std::string& cupti, bool try_one) 
   try {
     output = run_helper(program, arguments, patience);
   } catch (const Error& error) {
-    throw Error(error.what(),
-                "metrics need a gpuprof that was built with CUPTI's headers: scripts/setup",
+    throw Error(error.what(), "this installation is not complete; install gpuprof again",
                 ExitCode::no_metrics);
   }
   if (output.end == End::overdue) {

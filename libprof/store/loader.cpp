@@ -107,58 +107,60 @@ void Loader::load_of_run(const wire::Frame& frame) {
 }
 
 void Loader::load_of_stream(Process& process, const wire::Frame& frame) {
+  using enum wire::FrameType;
   if (wire::is_oversized(frame.type, frame.length)) return count(process, malformed_frames);
-  switch (frame.type) {
-    case wire::FrameType::goodbye: return process_rows_.set_goodbye(process.context.numbers[0]);
-    case wire::FrameType::stream_end: return load_stream_end(process, frame);
-    // Also behind the end of the stream: later runs of the program were measured.
-    case wire::FrameType::rows: return load_own_rows(process, frame);
-    case wire::FrameType::hello:
-    case wire::FrameType::info:
-    case wire::FrameType::table:
-    case wire::FrameType::api_names:
-    case wire::FrameType::payload_schema:
-    case wire::FrameType::batch:
-    case wire::FrameType::batch_part:
-    case wire::FrameType::clock:
-    case wire::FrameType::statistics:
-    case wire::FrameType::pc_sampling:
-    case wire::FrameType::pc_samples:
-    case wire::FrameType::sass_metrics:
-    case wire::FrameType::sass_values:
-      if (process.stream) break;
-      [[fallthrough]];
-    case wire::FrameType::run:
-    case wire::FrameType::metrics: return count(process, malformed_frames);
-    default: return;  // config, arena, counter_data, and what later versions may bring
-  }
   const std::int64_t process_id = process.context.process_id;
-  FactWriter::Share& facts = process.stream->facts;
+  const std::span<const std::byte> payload = frame.payload();
+  // For frames that only a stream which has not ended may send.
+  const auto while_open = [&](auto&& load) {
+    if (!process.stream) return count(process, malformed_frames);
+    load(*process.stream);
+  };
+  // There is no default, so that -Werror=switch refuses to compile without a case for each type.
   switch (frame.type) {
-    case wire::FrameType::hello: return load_hello(process, frame);
-    case wire::FrameType::info: return load_info(process, frame);
-    case wire::FrameType::table: return load_table(process, frame);
-    case wire::FrameType::api_names:
-      return facts_.load_api_names(facts, process_id, frame.payload());
-    case wire::FrameType::payload_schema:
-      return facts_.load_payload_schema(facts, process_id, frame.payload());
-    case wire::FrameType::batch: return load_batch(process, frame.payload());
-    case wire::FrameType::batch_part: return load_batch_part(process, frame);
-    case wire::FrameType::clock: return facts_.load_clock(facts, process_id, frame.payload());
-    case wire::FrameType::pc_sampling:
-      return pc_samples_->load_sampling(process.stream->pc_samples, process.context,
-                                        frame.payload());
-    case wire::FrameType::pc_samples:
-      return pc_samples_->load_samples(process.stream->pc_samples, process.stream->functions,
-                                       process.context, frame.payload());
-    case wire::FrameType::sass_metrics:
-      return sass_metrics_->load_metrics(process.stream->sass_metrics, process.context,
-                                         frame.payload());
-    case wire::FrameType::sass_values:
-      return sass_metrics_->load_values(process.stream->sass_metrics, process.stream->functions,
-                                        process.context, frame.payload());
-    default: return load_statistics(process, frame);
+    case goodbye: return process_rows_.set_goodbye(process.context.numbers[0]);
+    case stream_end: return load_stream_end(process, frame);
+    // Also after the end of the stream, when later runs of the program were measured.
+    case rows: return load_own_rows(process, frame);
+    case hello: return while_open([&](Stream&) { load_hello(process, frame); });
+    case info: return while_open([&](Stream&) { load_info(process, frame); });
+    case table: return while_open([&](Stream&) { load_table(process, frame); });
+    case api_names:
+      return while_open(
+          [&](Stream& stream) { facts_.load_api_names(stream.facts, process_id, payload); });
+    case payload_schema:
+      return while_open(
+          [&](Stream& stream) { facts_.load_payload_schema(stream.facts, process_id, payload); });
+    case batch: return while_open([&](Stream&) { load_batch(process, payload); });
+    case batch_part: return while_open([&](Stream&) { load_batch_part(process, frame); });
+    case clock:
+      return while_open(
+          [&](Stream& stream) { facts_.load_clock(stream.facts, process_id, payload); });
+    case statistics: return while_open([&](Stream&) { load_statistics(process, frame); });
+    case pc_sampling:
+      return while_open([&](Stream& stream) {
+        pc_samples_->load_sampling(stream.pc_samples, process.context, payload);
+      });
+    case pc_samples:
+      return while_open([&](Stream& stream) {
+        pc_samples_->load_samples(stream.pc_samples, stream.functions, process.context, payload);
+      });
+    case sass_metrics:
+      return while_open([&](Stream& stream) {
+        sass_metrics_->load_metrics(stream.sass_metrics, process.context, payload);
+      });
+    case sass_values:
+      return while_open([&](Stream& stream) {
+        sass_metrics_->load_values(stream.sass_metrics, stream.functions, process.context, payload);
+      });
+    case run:
+    case metrics: return count(process, malformed_frames);  // belong to the run's own stream
+    case config:
+    case arena:
+    case counter_data:
+    case question: return;  // not for the database
   }
+  // A type that a later version has brought.
 }
 
 // `sampler`: whether it is one, if it is new.

@@ -1,4 +1,3 @@
-# ctest-requires: cupti
 """scripts/bench_torch with a child that knows no PyTorch: its turns, its numbers, its troubles."""
 
 import json

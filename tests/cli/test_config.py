@@ -1,6 +1,5 @@
 """Defaults out of a configuration file and the environment."""
 # ctest-labels: plain
-# ctest-requires: cupti
 
 import os
 import pathlib

@@ -1,5 +1,4 @@
 # ctest-labels: plain
-# ctest-requires: cupti
 """What stands on gpuprof.trace(): bench(), the pytest plug-in, the notebook's magic."""
 
 import importlib.util

@@ -1,4 +1,3 @@
-# ctest-requires: cupti
 # ctest-labels: tsan
 """What is collected: groups, windows, NVTX, correlation ids that wrap, older versions of CUPTI."""
 

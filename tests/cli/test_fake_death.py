@@ -1,4 +1,3 @@
-# ctest-requires: cupti
 # ctest-labels: tsan
 """Each way for a program to end: its exit code is passed on, and no record is lost."""
 

@@ -1,4 +1,3 @@
-# ctest-requires: cupti
 """What a user has is never lost: files that gpuprof makes, and what has their names."""
 
 import fcntl

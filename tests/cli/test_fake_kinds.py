@@ -1,4 +1,3 @@
-# ctest-requires: cupti
 """What is collected only when it is asked for: details of records, and kinds that take more than
 enabling them."""
 

@@ -1,4 +1,3 @@
-# ctest-requires: cupti
 # ctest-labels: tsan
 """While the target runs: signals, the growing file, a launcher that stops or dies, captures."""
 

@@ -1,4 +1,3 @@
-# ctest-requires: cupti
 """gpuprof memory of runs with the stand-in: what is a leak, and when nothing is claimed."""
 
 import json

@@ -1,5 +1,4 @@
 """Metrics in one run of the program, with the stand-ins: multiplexing and kernel replay."""
-# ctest-requires: cupti
 
 import collections
 import re

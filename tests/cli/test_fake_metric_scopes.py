@@ -1,5 +1,4 @@
 """Which launches and ranges metrics are measured of, with the stand-ins."""
-# ctest-requires: cupti
 
 import collections
 import unittest

@@ -1,4 +1,3 @@
-# ctest-requires: cupti
 """Metrics that cannot be had, calls that fail and launches that hang: told, and the target goes on."""
 
 import collections

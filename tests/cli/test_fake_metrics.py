@@ -1,5 +1,4 @@
 """Metrics by several runs of the program, with the stand-ins: values, processes, nvprof's tables."""
-# ctest-requires: cupti
 # ctest-labels: tsan
 
 import collections

@@ -1,4 +1,3 @@
-# ctest-requires: cupti
 """Names are the program's to choose: long ones, and ones that are too much for a demangler."""
 
 import csv

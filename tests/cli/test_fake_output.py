@@ -1,4 +1,3 @@
-# ctest-requires: cupti
 """What gpuprof does to the outside: output files, exit codes, the target's own output."""
 # ctest-labels: plain
 

@@ -1,4 +1,3 @@
-# ctest-requires: cupti
 # ctest-labels: tsan
 """PC sampling with stand-ins: samples add up, lines come from cubins, what fails is told."""
 

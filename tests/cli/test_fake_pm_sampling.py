@@ -1,5 +1,4 @@
 """Counters of the stand-in's devices over time: --pm-sampling and gpuprof sample."""
-# ctest-requires: cupti
 # ctest-labels: tsan
 
 import itertools

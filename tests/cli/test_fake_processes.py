@@ -1,4 +1,3 @@
-# ctest-requires: cupti
 # ctest-labels: tsan
 """Processes that make processes: forks that use nothing, forks that become other programs, trees."""
 

@@ -1,4 +1,3 @@
-# ctest-requires: cupti
 """--stacks of a Python program: its functions, files and lines, behind the native functions."""
 
 import os

@@ -1,4 +1,3 @@
-# ctest-requires: cupti
 """Calls that only ask: left out, asked for, and what the file and the reports say of it."""
 # ctest-labels: plain
 

@@ -1,5 +1,4 @@
 # ctest-labels: plain
-# ctest-requires: cupti
 """Metrics of a Python process that records itself: gpuprof.trace(metrics=), range() and measure().
 
 The stand-in's formulas are in fake_metrics.py: of a launch of 64 blocks 65,536 bytes are read."""

@@ -1,4 +1,3 @@
-# ctest-requires: cupti
 # ctest-labels: tsan
 """A whole run against the stand-ins: each record in its table, with the right values."""
 

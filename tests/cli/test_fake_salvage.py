@@ -1,4 +1,3 @@
-# ctest-requires: cupti
 """Salvage after targets that are not to be trusted: what it loads, as whom, and how much it takes."""
 
 import os

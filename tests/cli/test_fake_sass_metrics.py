@@ -1,4 +1,3 @@
-# ctest-requires: cupti
 # ctest-labels: tsan
 """SASS metrics with stand-ins: counts are exact, lines come from cubins, what fails is told."""
 

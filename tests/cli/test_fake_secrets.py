@@ -1,4 +1,3 @@
-# ctest-requires: cupti
 """What profiles do not tell: secrets of the environment, command lines, who made them and where."""
 # ctest-labels: plain
 

@@ -1,4 +1,3 @@
-# ctest-requires: cupti
 """A launcher that stands still, for longer than anybody waits for it: nothing is lost in silence, and
 the target runs on."""
 

@@ -1,5 +1,4 @@
 # ctest-labels: plain
-# ctest-requires: cupti
 """gpuprof.trace(): a Python process that records itself, with the stand-ins."""
 
 import ctypes

@@ -1,5 +1,4 @@
 # ctest-labels: plain
-# ctest-requires: cupti
 """What gpuprof.trace() records besides: PC samples, counts of instructions, memory. With stand-ins."""
 
 import json

@@ -1,5 +1,4 @@
 # ctest-labels: tsan
-# ctest-requires: cupti
 """A process that records itself while its threads launch: the collector's begin() and end()."""
 
 import subprocess

@@ -1,5 +1,4 @@
 # ctest-labels: tsan
-# ctest-requires: cupti
 """--track-memory: calls for memory that CUPTI has no records of, calls that find none, and what the
 devices have."""
 

@@ -1,4 +1,3 @@
-# ctest-requires: cupti
 """Calls that fail, buffers and disks that are full: told in a line, and the target runs on."""
 
 import os

@@ -1,5 +1,4 @@
 # ctest-labels: plain
-# ctest-requires: cupti
 """gpuprof --view: a run in the browser while it is recorded, with the stand-ins."""
 
 import http.client

@@ -1,4 +1,3 @@
-# ctest-requires: cupti
 """scripts/faults: each way of dying or misbehaving does what docs/reliability.md says."""
 
 import os

@@ -1,4 +1,3 @@
-# ctest-requires: cupti
 """Processes that send what no collector sends: what they do concerns nobody but them.
 
 Beside each an honest process records, before and after; all of its rows are there, gpuprof ends as

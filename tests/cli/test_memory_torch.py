@@ -1,5 +1,4 @@
 # ctest-labels: plain
-# ctest-requires: cupti
 """run.memory.with_torch(): PyTorch's segments laid over what the file has of the same memory. The
 snapshots are made here, in the shape that PyTorch documents."""
 

@@ -1,4 +1,3 @@
-# ctest-requires: cupti
 # ctest-labels: plain
 """gpuprof.pm_sampling: samples, in the background too, and collectors that share a device."""
 

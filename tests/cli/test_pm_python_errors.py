@@ -1,4 +1,3 @@
-# ctest-requires: cupti
 # ctest-labels: plain
 """gpuprof.pm_sampling: what is refused, and the examples of docs/counters-from-python.md."""
 

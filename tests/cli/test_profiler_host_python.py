@@ -1,4 +1,3 @@
-# ctest-requires: cupti
 # ctest-labels: plain
 """gpuprof.profiler_host; and the names of it and of pm_sampling against cupti-python's."""
 

@@ -1,5 +1,4 @@
 """gpuprof --query-metrics and --query-events, with the libcupti that needs no driver."""
-# ctest-requires: cupti
 
 import csv
 import io

@@ -44,7 +44,6 @@ PAGES = sorted(
 )
 
 # What a path in the text begins with. Those in build/ are there only after a build.
-SUBCOMMANDS = ("replay", "schema", "info", "query", "slice", "truncate", "export", "report")
 FOLDERS = "apps|cmake|docs|examples|libprof|schema|scripts|tests"
 PATH = re.compile(rf"(?<![\w./$-])((?:{FOLDERS})/[\w./*-]*)(?![\w{{<])")
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
@@ -68,6 +67,11 @@ def output_of(*arguments):
     if ran.returncode:
         raise AssertionError(f"gpuprof {' '.join(arguments)}: {ran.stderr}")
     return ran.stdout or ran.stderr
+
+
+def subcommand_names():
+    """All commands, hidden ones too, as the program completes them."""
+    return [name for name in output_of("complete", "1", "gpuprof", "").splitlines() if name]
 
 
 def shown(path):
@@ -231,7 +235,7 @@ class Docs(unittest.TestCase):
 
     def test_commands(self):
         main = Options(output_of("--help", "all"))
-        subcommands = {name: Options(output_of(name, "--help")) for name in SUBCOMMANDS}
+        subcommands = {name: Options(output_of(name, "--help")) for name in subcommand_names()}
         found = 0
         for page in PAGES:
             for words in commands(page.read_text(encoding="utf-8")):
@@ -251,7 +255,7 @@ class Docs(unittest.TestCase):
     def test_options_in_the_text(self):
         """`--option` is one of gpuprof's, of a script, or of the Python package."""
         known = set(OPTION.findall(output_of("--help", "all")))
-        for name in SUBCOMMANDS:
+        for name in subcommand_names():
             known.update(OPTION.findall(output_of(name, "--help")))
         package = (ROOT / "apps" / "python" / "gpuprof").glob("*.py")
         for script in [*(ROOT / "scripts").iterdir(), *package]:

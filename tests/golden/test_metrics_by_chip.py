@@ -6,7 +6,6 @@ A row per name, a column per chip: 1, 2 or 3 for the first formula that CUPTI ta
 
 writes it anew. To be read before it is committed: a "-" that is new is a metric that was lost.
 """
-# ctest-requires: cupti
 
 import os
 import pathlib

@@ -17,9 +17,8 @@ namespace gpuprof::app {
 std::string collector_library() {
   const auto path = launch::library_folder() / "libgpuprof_collector.so";
   if (!std::filesystem::exists(path)) {
-    throw Error(
-        "the collector is missing: " + path.string(),
-        "this gpuprof was built without CUPTI's headers; run scripts/setup and build again");
+    throw Error("the collector is missing: " + path.string(),
+                "this installation is not complete; install gpuprof again");
   }
   return path.string();
 }

@@ -1,0 +1,121 @@
+# ctest-labels: plain
+"""What users install, in a root folder with nothing else: glibc for the .deb, Python besides for the wheel.
+
+The .deb and the wheel are made of the build under test. Each is installed as a user would, by dpkg and
+by pip, and run by chroot: there is no other library, no shell and no file of this machine.
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD") or ".")
+SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
+FAKE = BUILD / "tests" / "fake"
+CAPTURE = SOURCE / "tests" / "captures" / "vector_add.gpcap"
+PYTHON = ["python3.11-minimal", "libpython3.11-minimal", "libpython3.11-stdlib", "libffi8", "zlib1g",
+          "libexpat1"]  # fmt: skip
+SCRIPT = """
+import gpuprof
+print(len(gpuprof.open("/run.sqlite").kernels))
+"""
+
+
+def files_of(package):
+    listed = subprocess.run(["dpkg", "-L", package], capture_output=True, text=True)
+    return listed.stdout.split("\n")[:-1]
+
+
+def make_root(root, packages):
+    """A merged /usr, and the files of Debian's packages as they are on this machine."""
+    for name in ("bin", "sbin", "lib", "lib64"):
+        (root / "usr" / name).mkdir(parents=True)
+        (root / name).symlink_to(f"usr/{name}")
+    (root / "tmp").mkdir()
+    (root / "dev").mkdir()
+    for path in [path for package in packages for path in files_of(package)]:
+        copy = root / path.lstrip("/")
+        if os.path.isdir(path) and not os.path.islink(path):
+            copy.mkdir(parents=True, exist_ok=True)
+        elif os.path.lexists(path) and not os.path.lexists(copy):
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, copy, follow_symlinks=False)
+
+
+@unittest.skipUnless(os.environ.get("GPUPROF_BUILD"), "GPUPROF_BUILD is not set")
+@unittest.skipUnless(os.geteuid() == 0 and shutil.which("dpkg"), "takes root, and Debian's dpkg")
+class BareRoot(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="gpuprof-root-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.root = self.folder / "root"
+
+    def run_there(self, *words):
+        ran = subprocess.run(
+            ["chroot", self.root, *words], capture_output=True, text=True, timeout=120,
+            env={"PATH": "/usr/bin:/bin", "HOME": "/tmp", "GPUPROF_NO_CONFIG": "1",
+                 "LD_LIBRARY_PATH": "/fake"},
+        )  # fmt: skip
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        return ran.stdout
+
+    def run_gpuprof(self):
+        """It loads a capture, answers, and records a program with the stand-ins for CUDA."""
+        shutil.copy(CAPTURE, self.root / "run.gpcap")
+        self.assertIn("gpuprof", self.run_there("gpuprof", "--version"))
+        self.run_there("gpuprof", "replay", "/run.gpcap", "-q", "-o", "/run.sqlite")
+        count = ["SELECT count(*) AS n FROM kernels", "--csv"]
+        self.assertEqual(self.run_there("gpuprof", "query", "/run.sqlite", *count), '"n"\n10\n')
+        fake = self.root / "fake"
+        fake.mkdir()
+        for name in ("libcuda.so.1", "libcupti.so.13", "hello"):
+            shutil.copy(FAKE / name, fake / name)
+        self.run_there("gpuprof", "--cupti", "/fake/libcupti.so.13", "-q", "-o", "/fake.sqlite",
+                       "/fake/hello")  # fmt: skip
+        self.assertNotEqual(
+            self.run_there("gpuprof", "query", "/fake.sqlite", *count), '"n"\n0\n'
+        )
+
+    def test_deb(self):
+        make_root(self.root, ["libc6"])
+        made = subprocess.run(
+            [SOURCE / "scripts/package", "--build", BUILD, "--output", self.folder],
+            check=True, capture_output=True, text=True)  # fmt: skip
+        (deb,) = [line for line in made.stdout.splitlines() if line.endswith(".deb")]
+        database = self.root / "var/lib/dpkg"
+        (database / "info").mkdir(parents=True)
+        (database / "updates").mkdir()
+        (database / "status").touch()
+        # dpkg's database there is empty, so it does not know of glibc.
+        installed = subprocess.run(
+            ["dpkg", f"--root={self.root}", "--force-depends", "-i", deb], capture_output=True, text=True
+        )
+        self.assertEqual(installed.returncode, 0, installed.stdout + installed.stderr)
+        self.run_gpuprof()
+
+    @unittest.skipUnless(files_of(PYTHON[0]), "takes Debian's Python 3.11")
+    def test_wheel(self):
+        make_root(self.root, ["libc6", *PYTHON])
+        tree = self.folder / "tree"
+        subprocess.run(["cmake", "--install", BUILD, "--prefix", tree], check=True,
+                       stdout=subprocess.DEVNULL)  # fmt: skip
+        subprocess.run([sys.executable, SOURCE / "scripts/wheel", "--tree", tree, "--output",
+                        self.folder], check=True, stdout=subprocess.DEVNULL)  # fmt: skip
+        (wheel,) = self.folder.glob("*.whl")
+        packages = "usr/lib/python3/dist-packages"
+        subprocess.run(
+            [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+             "--no-deps", "--no-index", "--no-compile", "--target", self.root / packages, wheel],
+            check=True, env={**os.environ, "PIP_ROOT_USER_ACTION": "ignore"})  # fmt: skip
+        (self.root / "usr/bin/gpuprof").symlink_to(f"/{packages}/gpuprof/bin/gpuprof")
+        self.run_gpuprof()
+        self.assertEqual(self.run_there("python3.11", "-c", SCRIPT), "10\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
