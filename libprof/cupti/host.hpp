@@ -1,6 +1,5 @@
 // CUPTI's host profiling API: which metrics a chip has, how they are scheduled into passes, and
-// what a counter data image says. Needs no GPU and no driver. This header needs no CUPTI either:
-// built without CUPTI's headers, opening fails and says so.
+// what a counter data image says. Needs no GPU and no driver, and this header needs none of CUPTI's.
 #pragma once
 
 #include <cstddef>

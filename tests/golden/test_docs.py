@@ -5,8 +5,8 @@ GPUPROF is the path of the gpuprof binary, GPUPROF_SOURCE the root of the source
 
   python3 tests/golden/test_docs.py --write
 
-writes docs/schema.md, the Python package's list of tables, the options in docs/nvprof.md, the exit
-codes, the tables in docs/metrics.md and the output of README.md's queries anew.
+writes docs/schema.md, the Python package's list of tables, the options in docs/nvprof.md, the tables
+in docs/metrics.md, and in all pages the exit codes and the output of queries and summaries anew.
 """
 # ctest-labels: plain
 
@@ -26,7 +26,6 @@ GPUPROF = os.environ.get("GPUPROF") or str(ROOT / "build/bin/gpuprof")
 BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD") or ROOT / "build")
 CAPTURES = ROOT / "tests/captures"
 SCHEMA = ROOT / "docs/schema.md"
-README = ROOT / "README.md"
 NVPROF = ROOT / "docs/nvprof.md"
 METRICS = ROOT / "docs/metrics.md"
 TABLES = ROOT / "apps/python/gpuprof/_tables.pyi"
@@ -174,6 +173,11 @@ class Replays:
         return "".join(printed[:lines]) + "…\n"
 
 
+def blocks_of(pattern):
+    """Those of all pages."""
+    return [block for page in PAGES for block in pattern.findall(page.read_text(encoding="utf-8"))]
+
+
 class Docs(unittest.TestCase):
     maxDiff = None
 
@@ -200,12 +204,14 @@ class Docs(unittest.TestCase):
         self.assertTrue(text == with_options(text), "run python3 tests/golden/test_docs.py --write")
 
     def test_exit_codes_are_up_to_date(self):
-        for page in (README, NVPROF):
+        found = 0
+        for page in PAGES:
             text = page.read_text(encoding="utf-8")
-            self.assertRegex(text, EXIT_CODES)
+            found += len(EXIT_CODES.findall(text))
             self.assertTrue(
                 text == with_exit_codes(text), "run python3 tests/golden/test_docs.py --write"
             )
+        self.assertEqual(found, 2)
 
     def test_metrics_are_up_to_date(self):
         text = METRICS.read_text(encoding="utf-8")
@@ -267,14 +273,14 @@ class Docs(unittest.TestCase):
                     self.assertIn(option, known)
 
     def test_output_of_queries(self):
-        blocks = QUERY.findall(README.read_text(encoding="utf-8"))
-        self.assertGreaterEqual(len(blocks), 5)
+        blocks = blocks_of(QUERY)
+        self.assertGreaterEqual(len(blocks), 7)
         for name, sql, expected in blocks:
             with self.subTest(capture=name, sql=sql):
                 self.assertEqual(self.replays.query(name, sql), expected)
 
     def test_summaries(self):
-        blocks = SUMMARY.findall(README.read_text(encoding="utf-8"))
+        blocks = blocks_of(SUMMARY)
         self.assertTrue(blocks)
         for name, expected in blocks:
             self.assertEqual(self.replays.summary(name, expected.count("\n") - 1), expected)
@@ -335,9 +341,6 @@ def with_metrics(text):
 def write():
     SCHEMA.write_text(output_of("schema"), encoding="utf-8")
     TABLES.write_text(tables_of_python(output_of("schema")), encoding="utf-8")
-    for page in (README, NVPROF):
-        text = page.read_text(encoding="utf-8")
-        page.write_text(with_exit_codes(with_options(text)), encoding="utf-8")
     METRICS.write_text(with_metrics(METRICS.read_text(encoding="utf-8")), encoding="utf-8")
     replays = Replays()
 
@@ -352,8 +355,9 @@ def write():
         name, old = block.groups()
         return renewed(block, old, replays.summary(name, old.count("\n") - 1))
 
-    text = README.read_text(encoding="utf-8")
-    README.write_text(SUMMARY.sub(summary, QUERY.sub(query, text)), encoding="utf-8")
+    for page in PAGES:
+        text = with_exit_codes(with_options(page.read_text(encoding="utf-8")))
+        page.write_text(SUMMARY.sub(summary, QUERY.sub(query, text)), encoding="utf-8")
     replays.folder.cleanup()
 
 
