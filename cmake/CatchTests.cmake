@@ -11,7 +11,7 @@ if(GPUPROF_CATCH2_HEADER)
   add_library(gpuprof_catch INTERFACE)
   target_link_libraries(gpuprof_catch INTERFACE gpuprof_catch_main
                         $<TARGET_OBJECTS:gpuprof_catch_main>)
-  set(GPUPROF_CATCH2_LIST --list-test-names-only)
+  set(GPUPROF_CATCH2_OPTIONS --warn NoTests)
 else()
   find_package(Catch2 3 QUIET)
   if(NOT Catch2_FOUND)
@@ -24,11 +24,11 @@ else()
   add_library(gpuprof_catch INTERFACE)
   target_include_directories(gpuprof_catch SYSTEM INTERFACE ${GPUPROF_GENERATED}/catch2_v3)
   target_link_libraries(gpuprof_catch INTERFACE Catch2::Catch2WithMain)
-  set(GPUPROF_CATCH2_LIST --list-tests --verbosity quiet)
+  set(GPUPROF_CATCH2_OPTIONS)  # no tests are a failure by themselves
 endif()
 
-# Builds tests/<folder>/*.cpp into test_<folder>. The list of test cases is asked of the program
-# when ctest starts.
+# Builds tests/<folder>/*.cpp into test_<folder>. The test cases of a file are one test: starting the
+# program for each case takes longer than most cases do.
 function(gpuprof_catch_tests folder)
   file(GLOB _sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
   # The ThreadSanitizer build has the files with tests for it alone.
@@ -60,21 +60,26 @@ function(gpuprof_catch_tests folder)
   set_target_properties(${_target} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
 
-  set(_script ${CMAKE_CURRENT_BINARY_DIR}/${_target}_cases.cmake)
-  set(_only_tsan FALSE)
-  if(GPUPROF_SANITIZE STREQUAL "thread")
-    set(_only_tsan TRUE)
-  endif()
-  file(CONFIGURE OUTPUT ${_script} @ONLY CONTENT [[
-set(PROGRAM "@CMAKE_CURRENT_BINARY_DIR@/@_target@")
-set(FOLDER "@folder@")
-set(PREFIX "@GPUPROF_TEST_PREFIX@")
-set(LIST_OPTIONS "@GPUPROF_CATCH2_LIST@")
-set(ONLY_TSAN @_only_tsan@)
-set(ENVIRONMENT "@GPUPROF_TEST_ENVIRONMENT@")
-include("@PROJECT_SOURCE_DIR@/cmake/catch_cases.cmake")
-]])
-  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${_script})
+  foreach(_source IN LISTS _sources)
+    file(STRINGS ${_source} _cases REGEX "^(TEST_CASE|TEMPLATE_TEST_CASE|SCENARIO)")
+    if(NOT _cases)
+      continue()
+    endif()
+    get_filename_component(_stem ${_source} NAME_WE)
+    set(_labels ${folder})
+    set(_chosen "[#${_stem}]")
+    file(STRINGS ${_source} _tags REGEX "\\[tsan\\]")
+    if(_tags)
+      list(APPEND _labels tsan)
+    endif()
+    if(GPUPROF_SANITIZE STREQUAL "thread")
+      string(APPEND _chosen "[tsan]")
+    endif()
+    set(_name ${GPUPROF_TEST_PREFIX}${folder}.${_stem})
+    add_test(NAME ${_name} COMMAND ${_target} --filenames-as-tags ${GPUPROF_CATCH2_OPTIONS} ${_chosen})
+    set_tests_properties(${_name} PROPERTIES LABELS "${_labels}" TIMEOUT 600
+                         ENVIRONMENT "${GPUPROF_TEST_ENVIRONMENT}")
+  endforeach()
 endfunction()
 
 # Registers tests/<folder>/test_*.py.

@@ -16,6 +16,11 @@ if(GPUPROF_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${GPUPROF_CCACHE})
 endif()
 
+# Ten files are compiled as one, except for tests: a third of the time. All builds do so, because what
+# one of them compiles another way would be tested by nobody.
+set(CMAKE_UNITY_BUILD ON)
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 10)
+
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 
@@ -23,10 +28,6 @@ find_package(Threads REQUIRED)
 # and libgcc inside, so that a program needs nothing but glibc.
 if(GPUPROF_SANITIZE)
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
-  # Ten files at a time, but for tests: a third of the time. The plain build takes each alone, and so sees what a
-  # file forgot to include.
-  set(CMAKE_UNITY_BUILD ON)
-  set(CMAKE_UNITY_BUILD_BATCH_SIZE 10)
   # GCC warns wrongly about uninitialised members when a sanitizer is on.
   add_compile_options(-fno-omit-frame-pointer -Wno-maybe-uninitialized)
   if(GPUPROF_SANITIZE STREQUAL "address")

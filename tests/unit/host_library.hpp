@@ -15,11 +15,11 @@ inline std::shared_ptr<const gpuprof::cupti::HostLibrary> host_library() {
   const std::string path = GPUPROF_BUILD_DIR "/lib/gpuprof/host/libcupti.so.13";
   const char* sanitizer = std::getenv("GPUPROF_SANITIZE");
   if (sanitizer && *sanitizer) {
-    WARN("skipped: a sanitizer refuses CUPTI's dlopen with RTLD_DEEPBIND");
+    WARN("left out: a sanitizer refuses CUPTI's dlopen with RTLD_DEEPBIND");
     return nullptr;
   }
   if (!std::filesystem::exists(path)) {
-    WARN("skipped: " << path << " is missing; scripts/setup gets it");
+    WARN("left out: " << path << " is missing; scripts/setup gets it");
     return nullptr;
   }
   static const auto loaded =
