@@ -45,7 +45,7 @@ inline constexpr Column timeline_row_columns[]{
     stored("place", Type::i64, "place of the row in its track; in row 0 nothing overlaps"),
     stored("records", Type::i64, "[count] records in the row"),
     stored("leftOut", Type::i64, "[count] of the track, records that found no row; in row 0"),
-    stored("blocks", Type::bytes, "44 bytes for each block, see docs/design.md"),
+    stored("blocks", Type::bytes, "44 bytes for each block, see docs/design/viewer.md"),
 };
 inline constexpr Table timeline_row{
     .name = "TIMELINE_ROW",
@@ -55,7 +55,7 @@ inline constexpr Table timeline_row{
     .row_doc = row_id_doc};
 
 inline constexpr Column timeline_block_columns[]{
-    stored("records", Type::bytes, "some hundred records of a row, see docs/design.md"),
+    stored("records", Type::bytes, "some hundred records of a row, see docs/design/viewer.md"),
 };
 inline constexpr Table timeline_block{.name = "TIMELINE_BLOCK",
                                       .doc = "The timeline's records.",

@@ -186,7 +186,7 @@ inline std::string select_types(const ViewText& view) {
 //   {types}                   at the end, behind UNION ALL: the types of all columns,
 //   {INTEGER expression}      the expression as a column of that type, or TEXT, or REAL.
 // The last two are for those who ask SQLite for a column's type, which an expression has none of:
-// docs/design.md says what they cost.
+// docs/design/decisions.md says what they cost.
 inline std::string create_view_sql(const ViewSql& view) {
   std::string sql(view.sql);
   const auto replace = [&sql](std::string_view word, auto&& text) {

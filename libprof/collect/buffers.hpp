@@ -65,7 +65,7 @@ class Buffers {
   }
   // DEVICE records are written while the driver starts and may lie in a buffer for long. Their
   // names are read now, so that they outlive a target that dies early. The buffer is CUPTI's
-  // meanwhile, but reading finished records in it is safe (measured: docs/measurements.md).
+  // meanwhile, but reading finished records in it is safe (measured: docs/measurements/history.md).
   void keep_device_names();
 
   // Records that CUPTI declares and does not deliver.

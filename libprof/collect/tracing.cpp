@@ -15,7 +15,7 @@ bool describes_the_machine(int kind) {
   return known && known->info->group == schema::Group::topology;
 }
 
-// CUPTI refuses these before the driver is up (measured: docs/measurements.md).
+// CUPTI refuses these before the driver is up (measured: docs/measurements/history.md).
 bool waits_for_driver(int kind) {
   return kind == schema::UnifiedMemoryCounter::info.id || kind == schema::Environment::info.id;
 }
@@ -185,7 +185,8 @@ void Tracing::disable(CUpti_ActivityKind kind) {
   cupti_.try_("cuptiActivityDisable", cupti_.cuptiActivityDisable(kind));
 }
 
-// Kinds that CUPTI has, and that spoil what is wanted more (measured: docs/measurements.md).
+// Kinds that CUPTI has, and that spoil what is wanted more
+// (measured: docs/measurements/history.md).
 const char* Tracing::why_not(int kind) const {
   if (serial_ && (kind == schema::Jit::info.id || kind == schema::MemDecompress::info.id)) {
     // 13.4 and 13.5 trace kernels one at a time beside these, but cannot be switched to it again.
@@ -210,7 +211,7 @@ CUpti_ActivityKind Tracing::cupti_kind(int kind) const {
 // While CUPTI traces kernels one at a time, it has no times for those of a graph, and a graph
 // launch ends all measuring for good. So they are traced as concurrent ones, which adds
 // instructions to them; where they are part of what is measured, they are not traced at all
-// (measured: docs/measurements.md).
+// (measured: docs/measurements/history.md).
 void Tracing::graph_launch(bool enters, bool measured) {
   if (ends_.load()) return;
   const std::lock_guard lock(enabling_);

@@ -1,4 +1,5 @@
-// What CUPTI takes for the first Start of a profiler object (measured: docs/measurements.md).
+// What CUPTI takes for the first Start of a profiler object
+// (measured: docs/measurements/history.md).
 #pragma once
 
 namespace gpuprof::cupti {

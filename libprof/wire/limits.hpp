@@ -2,7 +2,7 @@
 //
 // A stream is what somebody else's program sends. Without limits one process could fill the
 // launcher's memory or disk, and end the recording of all others. Each limit is far above what a
-// collector of ours sends in long runs; what that is stands beside it. docs/design.md has them as
+// collector of ours sends in long runs, which is noted next to it. docs/design/road.md has them as
 // one table, with what happens when one is reached.
 #pragma once
 

@@ -96,7 +96,7 @@ TEST_CASE("the design's table of limits is that of the code") {
   LIMIT(max_run_launch_blocks);
 #undef LIMIT
   std::set<std::string> table;
-  std::ifstream page(GPUPROF_SOURCE_DIR "/docs/design.md");
+  std::ifstream page(GPUPROF_SOURCE_DIR "/docs/design/road.md");
   for (std::string line; std::getline(page, line);) {
     if (!line.starts_with("| `max_")) continue;
     const std::size_t end = line.find(" |", line.find("` | ") + 4);

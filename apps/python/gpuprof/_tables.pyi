@@ -1801,13 +1801,13 @@ class Tables:
     place: place of the row in its track; in row 0 nothing overlaps
     records (count): records in the row
     leftOut (count): of the track, records that found no row; in row 0
-    blocks: 44 bytes for each block, see docs/design.md
+    blocks: 44 bytes for each block, see docs/design/viewer.md
     """
     TIMELINE_BLOCK: Table
     r"""The timeline's records.
 
     _id_: number of the row, in order of storing
-    records: some hundred records of a row, see docs/design.md
+    records: some hundred records of a row, see docs/design/viewer.md
     """
     METRIC: Table
     r"""The metrics and events that were collected.
