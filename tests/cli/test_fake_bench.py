@@ -88,7 +88,7 @@ class Pytest(ScriptTest):
             "import pytest\n" + HEAD + textwrap.dedent(tests), encoding="utf-8"
         )
         return subprocess.run(
-            [sys.executable, "-m", "pytest", "-p", "gpuprof._pytest", "-p", "no:cacheprovider", "-rA",
+            [sys.executable, "-m", "pytest", "-p", "gpuprof_cuda._pytest", "-p", "no:cacheprovider", "-rA",
              *map(str, words), "test_it.py"], cwd=self.folder, capture_output=True, text=True,
             env=self.environment({**SETTINGS, "XDG_CONFIG_HOME": self.folder}), timeout=PATIENCE)  # fmt: skip
 

@@ -12,7 +12,7 @@ from fake_counters import SOURCE, Program
 
 # cupti-python as it was published; scripts/setup gets it. It is read and never run.
 THEIRS = SOURCE / ".tools" / "cupti_python" / "cupti"
-OURS = SOURCE / "apps" / "python" / "gpuprof"
+OURS = SOURCE / "apps" / "python" / "gpuprof_cuda"
 
 
 class Host(Program):

@@ -43,7 +43,7 @@ def _places() -> list[str]:
     here = os.path.dirname(os.path.abspath(__file__))
     return [
         os.path.join(here, "lib", "gpuprof", "libgpuprof.so"),  # of the wheel
-        # Of PREFIX/share/gpuprof/python/gpuprof: beside PREFIX/lib/gpuprof.
+        # Of PREFIX/share/gpuprof/python/gpuprof_cuda: beside PREFIX/lib/gpuprof.
         os.path.normpath(os.path.join(here, *[".."] * 4, "lib", "gpuprof", "libgpuprof.so")),
     ]
 

@@ -262,4 +262,4 @@ class CounterData:
 
 
 # As pickles of them and error messages have it.
-Sample.__module__ = CounterData.__module__ = "gpuprof.pm_sampling"
+Sample.__module__ = CounterData.__module__ = "gpuprof_cuda.pm_sampling"
