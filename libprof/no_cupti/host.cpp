@@ -2,6 +2,7 @@
 #include "libprof/cupti/host.hpp"
 
 #include "libprof/base/error.hpp"
+#include "libprof/cupti/recorded.hpp"
 
 namespace gpuprof::cupti {
 
@@ -27,6 +28,7 @@ HostChip::~HostChip() = default;
 std::vector<std::string> HostChip::base_metrics(MetricType) const { return {}; }
 std::vector<std::string> HostChip::sub_metrics(const std::string&, MetricType) const { return {}; }
 std::optional<MetricProperties> HostChip::properties(const std::string&) const { return {}; }
+bool HostChip::can_collect(std::span<const std::string>) const { return false; }
 std::optional<Image> HostChip::config_image(std::span<const std::string>) const { return {}; }
 std::size_t HostChip::passes(Image&) const { return 0; }
 std::size_t HostChip::ranges(std::span<const std::uint8_t>) const { return 0; }
