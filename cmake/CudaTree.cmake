@@ -138,7 +138,8 @@ if(GPUPROF_LIBCUPTI)
   endforeach()
 endif()
 
-# A second one for machines without a driver, where those from 13.2 on know no chips.
+# A second one for machines without a driver, where those from 13.2 on know no chips; and what it
+# says, as a file, for packages that have neither (scripts/metric_catalogue).
 set(_host ${PROJECT_SOURCE_DIR}/.cuda/host)
 if(EXISTS ${_host}/lib/libcupti.so.13)
   foreach(_name libcupti.so.13 libnvperf_host.so)
@@ -147,6 +148,10 @@ if(EXISTS ${_host}/lib/libcupti.so.13)
   endforeach()
   install(FILES ${_host}/License.txt DESTINATION ${GPUPROF_SHAREDIR} RENAME LICENSE.NVIDIA-CUPTI
           COMPONENT cupti)
+  if(EXISTS ${_host}/metrics.catalogue)
+    gpuprof_link_in_build(${_host}/metrics.catalogue ${GPUPROF_LIBDIR}/metrics.catalogue)
+    install(FILES ${_host}/metrics.catalogue DESTINATION ${GPUPROF_LIBDIR})
+  endif()
 else()
   message(STATUS "CUDA: no .cuda/host: metrics are listed only where there is a driver; "
                  "scripts/setup gets it")

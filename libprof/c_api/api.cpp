@@ -1,5 +1,6 @@
 // The functions of gpuprof.h. Nothing is thrown across.
 #include <new>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,7 @@
 #include "libprof/base/error.hpp"
 #include "libprof/c_api/run.hpp"
 #include "libprof/c_api/stream.hpp"
+#include "libprof/report/query.hpp"
 
 using gpuprof::c_api::Owned;
 
@@ -39,6 +41,17 @@ int gpuprof_table(gpuprof_run* run, const char* request, ArrowArrayStream* strea
 int gpuprof_sql(gpuprof_run* run, const char* sql, ArrowArrayStream* stream) {
   *stream = {};
   return run->sql(sql, stream);
+}
+
+const char* gpuprof_queries(void) {
+  static const std::string text = [] {
+    auto all = nlohmann::ordered_json::array();
+    for (const gpuprof::report::NamedQuery& query : gpuprof::report::named_queries()) {
+      all.push_back({{"name", query.name}, {"question", query.question()}, {"sql", query.sql}});
+    }
+    return all.dump();
+  }();
+  return text.c_str();
 }
 
 int gpuprof_memory(gpuprof_run* run, const char* request, ArrowArrayStream* stream) {

@@ -133,6 +133,7 @@ GPUPROF_EXPORT int gpuprof_catalogue(gpuprof_run* run, const char** text);
  *   "matches": {"name": "gemm|conv"}       columns in which a regular expression is found
  *   "equals": {"stream_id": [7, null]}     columns that have one of the values
  *   "front": [["rank", "int64", 3], ["host", "text", "node7"]]   columns in front: constants
+ *   "limit": 10                            the first rows alone; all, if it is missing
  *
  * What the table has no column for is an error, never ignored.
  *
@@ -146,6 +147,9 @@ GPUPROF_EXPORT int gpuprof_table(gpuprof_run* run, const char* request,
  * values: int64, else float64, else text, or binary; one that has none has the type of the table's
  * column that it is, or the null type. */
 GPUPROF_EXPORT int gpuprof_sql(gpuprof_run* run, const char* sql, struct ArrowArrayStream* stream);
+
+/* What `gpuprof query` answers by name: JSON, an array of {"name", "question", "sql"}. */
+GPUPROF_EXPORT const char* gpuprof_queries(void);
 
 /* Where the memory went: rows of one of the tables of `gpuprof memory --json`. `request` is a JSON
  * object:

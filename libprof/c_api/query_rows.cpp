@@ -135,12 +135,13 @@ class Match {
 constexpr std::size_t rows_between_checks = 4096;
 
 std::vector<ArrowColumn> read_rows(Statement& row, std::vector<ResultColumn>& targets,
-                                   std::vector<Match>& matches,
+                                   std::vector<Match>& matches, std::size_t limit,
                                    const std::function<void()>& check) {
-  for (std::size_t count = 0; row.step(); ++count) {
+  for (std::size_t count = 0; limit > 0 && row.step(); ++count) {
     if (count % rows_between_checks == 0) check();
     if (!std::ranges::all_of(matches, [&](Match& match) { return match.accepts(row); })) continue;
     for (std::size_t i = 0; i < targets.size(); ++i) targets[i].add(row, static_cast<int>(i));
+    --limit;
   }
   std::vector<ArrowColumn> columns;
   for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -194,7 +195,7 @@ std::vector<Constant> constants(const std::vector<std::int64_t>& numbers) {
 }
 
 std::vector<ArrowColumn> read_by_sqlite(store::Database& database, const ViewRequest& wanted,
-                                        const std::function<void()>& check) {
+                                        std::size_t limit, const std::function<void()>& check) {
   std::vector<ResultColumn> targets;
   std::vector<std::string> columns;
   for (const ViewRequest::Column& column : wanted.columns) {
@@ -219,7 +220,7 @@ std::vector<ArrowColumn> read_by_sqlite(store::Database& database, const ViewReq
   Statement row = database.prepare("SELECT " + joined(columns, ", ") + " FROM main." +
                                    store::quoted_name(wanted.view) + conditions.text());
   conditions.bind(row);
-  return read_rows(row, targets, matches, check);
+  return read_rows(row, targets, matches, limit, check);
 }
 
 }  // namespace
@@ -262,8 +263,11 @@ std::vector<ArrowColumn> read_view(store::Database& database, const std::string&
   for (const auto& [column, expression] : request.matches) {
     wanted.matches.emplace_back(find(column), expression);
   }
-  if (auto columns = read_by_columns(database, wanted, check)) return std::move(*columns);
-  return read_by_sqlite(database, wanted, check);
+  // SQLite need not read what comes after the first rows.
+  if (!request.limit) {
+    if (auto columns = read_by_columns(database, wanted, check)) return std::move(*columns);
+  }
+  return read_by_sqlite(database, wanted, request.limit.value_or(SIZE_MAX), check);
 }
 
 std::vector<ArrowColumn> read_answer(store::Database& database, std::string_view sql,
@@ -274,7 +278,7 @@ std::vector<ArrowColumn> read_answer(store::Database& database, std::string_view
     targets.emplace_back(std::string(row.column_name(i)), std::nullopt);
   }
   std::vector<Match> none;
-  return read_rows(row, targets, none, check);
+  return read_rows(row, targets, none, SIZE_MAX, check);
 }
 
 }  // namespace gpuprof::c_api

@@ -94,6 +94,10 @@ Request read_request(std::string_view json) {
                                  .kind = kind(text(each[1], key)),
                                  .value = constant(each[2], key)});
       }
+    } else if (key == "limit") {
+      const std::int64_t rows = whole(value, key);
+      if (rows < 0) refuse("limit is less than no rows");
+      request.limit = static_cast<std::size_t>(rows);
     } else {
       refuse("there is no " + key);
     }

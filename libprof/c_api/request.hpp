@@ -1,6 +1,7 @@
 // A question for rows of a table or view.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -29,6 +30,7 @@ struct Request {
     Constant value;
   };
   std::vector<Front> front;
+  std::optional<std::size_t> limit;  // none: all rows
 };
 
 // See gpuprof_table() for the JSON. Throws Error that says what is wrong with it.

@@ -317,22 +317,31 @@ std::vector<ArrowColumn> read_table(store::Database& database, const columns::Ta
   const bool none = (request.devices && request.devices->empty()) ||
                     (request.processes && request.processes->empty());
 
-  if (!none) {
-    store::Snapshot snapshot(database);
-    columns::Reader reader(snapshot, wanted);
-    reader.read([&](const Chunk& chunk) {
-      check();
-      std::optional<std::vector<std::size_t>> rows;
-      if (!tests.empty()) {
-        rows.emplace();
-        for (std::size_t row = 0; row < chunk.rows(); ++row) {
-          if (std::ranges::all_of(tests, [&](Test& each) { return each.accepts(chunk, row); })) {
-            rows->push_back(row);
-          }
+  struct Enough {};  // ends the reading
+  std::size_t left = request.limit.value_or(SIZE_MAX);
+  const auto visit = [&](const Chunk& chunk) {
+    check();
+    std::optional<std::vector<std::size_t>> rows;
+    if (!tests.empty() || left < chunk.rows()) {
+      rows.emplace();
+      for (std::size_t row = 0; row < chunk.rows() && rows->size() < left; ++row) {
+        if (std::ranges::all_of(tests, [&](Test& each) { return each.accepts(chunk, row); })) {
+          rows->push_back(row);
         }
       }
-      for (std::size_t i = 0; i < targets.size(); ++i) targets[i].add(chunk[i], rows);
-    });
+    }
+    for (std::size_t i = 0; i < targets.size(); ++i) targets[i].add(chunk[i], rows);
+    left -= rows ? rows->size() : chunk.rows();
+    if (left == 0) throw Enough();
+  };
+  if (!none && left > 0) {
+    store::Snapshot snapshot(database);
+    columns::Reader reader(snapshot, wanted);
+    try {
+      reader.read(visit);
+    } catch (const Enough&) {
+      // The rest is not asked for.
+    }
   }
   std::vector<ArrowColumn> columns;
   for (TableColumn& target : targets) columns.push_back(std::move(target.column));

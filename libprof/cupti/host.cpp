@@ -3,17 +3,34 @@
 #include <cupti_profiler_host.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
+#include "libprof/base/driver_library.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/cupti/api.hpp"
+#include "libprof/cupti/recorded.hpp"
 
 namespace gpuprof::cupti {
 namespace {
 
 std::vector<std::string> texts(const char* const* names, std::size_t count) {
   return {names, names + count};
+}
+
+// What can be done where no libcupti answers.
+std::string what_answers() {
+  if (driver_found()) return "name a libcupti of CUDA 12.6 or newer with --cupti PATH";
+  return "without a driver CUPTI 13.0 and 13.1 answer: pip install --target cupti "
+         "nvidia-cuda-cupti==13.1.115, then --cupti cupti/nvidia/cu13/lib/libcupti.so.13 "
+         "(GPUPROF_CUPTI in Python)";
+}
+
+// `what`: as in "how many passes metrics take".
+[[noreturn]] void throw_recorded(const std::string& what) {
+  throw Error("no CUPTI here can say " + what + ": names and descriptions are all that is known",
+              what_answers(), ExitCode::no_metrics);
 }
 
 }  // namespace
@@ -23,20 +40,27 @@ HostLibrary::HostLibrary(const std::vector<std::string>& candidates)
   std::string reasons;
   for (const std::string& candidate : candidates) {
     std::string reason;
+    if (candidate.ends_with(".catalogue")) {
+      if (!std::filesystem::exists(candidate)) continue;
+      recorded_ = std::make_unique<RecordedMetrics>(candidate);
+      api_->path = candidate;
+      return;
+    }
     if (open_for_host(candidate.c_str(), *api_, reason)) {
       if (!api_->has_host_profiling()) {
         reason = api_->path + " has no host profiling API";
       } else {
         load_perfworks(*api_);
         if (!chips().empty()) return;
-        // Since 13.3 CUPTI has no host API where there is no driver (tried).
+        // From 13.2 on CUPTI has no host API where there is no driver (tried).
         reason = api_->path + " knows no chips without a driver, or without libnvperf_host.so";
+        *api_ = {};
       }
     }
     reasons += (reasons.empty() ? "" : "; ") + reason;
   }
   throw Error("metrics need CUPTI: " + (reasons.empty() ? "no libcupti was found" : reasons),
-              "name a libcupti of CUDA 12.6 or newer with --cupti PATH", ExitCode::no_metrics);
+              what_answers(), ExitCode::no_metrics);
 }
 
 HostLibrary::~HostLibrary() = default;
@@ -44,6 +68,7 @@ HostLibrary::~HostLibrary() = default;
 std::string HostLibrary::path() const { return api_->path; }
 
 std::vector<std::string> HostLibrary::chips() const {
+  if (recorded_) return recorded_->chips();
   auto params = sized<CUpti_Profiler_Host_GetSupportedChips_Params>(
       CUpti_Profiler_Host_GetSupportedChips_Params_STRUCT_SIZE);
   if (api_->cuptiProfilerHostGetSupportedChips(&params) != CUPTI_SUCCESS) return {};
@@ -64,6 +89,7 @@ CUpti_ProfilerType profiler_of(Counting counting) {
 }
 
 void insist(const HostLibrary& library, const void* function, const char* what, const char* since) {
+  if (library.recorded()) throw_recorded(what);
   if (function) return;
   throw Error(library.path() + " cannot say " + what + ", which came with CUDA " + since,
               "pip install -U nvidia-cuda-cupti, or name another libcupti", ExitCode::no_metrics);
@@ -172,8 +198,12 @@ HostChip::HostChip(std::shared_ptr<const HostLibrary> library, std::string chip,
       counting_(counting),
       available_(std::move(available)),
       set_(std::move(set)),
-      object_(std::make_unique<Object>(library_->api(), chip_, counting_, available_, set_)) {
-  if (object_->host) return;
+      object_(library_->recorded()
+                  ? nullptr
+                  : std::make_unique<Object>(library_->api(), chip_, counting_, available_, set_)) {
+  if (object_ ? object_->host != nullptr : set_.empty() && library_->recorded()->has_chip(chip_)) {
+    return;
+  }
   if (!set_.empty()) library_->metrics_in_set(chip_, set_);
   throw_unknown(*library_, chip_);
 }
@@ -181,6 +211,7 @@ HostChip::HostChip(std::shared_ptr<const HostLibrary> library, std::string chip,
 HostChip::~HostChip() = default;
 
 std::vector<std::string> HostChip::base_metrics(MetricType type) const {
+  if (!object_) return library_->recorded()->base_metrics(chip_, counting_, type);
   auto params = sized<CUpti_Profiler_Host_GetBaseMetrics_Params>(
       CUpti_Profiler_Host_GetBaseMetrics_Params_STRUCT_SIZE);
   params.pHostObject = object_->host;
@@ -190,6 +221,7 @@ std::vector<std::string> HostChip::base_metrics(MetricType type) const {
 }
 
 std::vector<std::string> HostChip::sub_metrics(const std::string& base, MetricType type) const {
+  if (!object_) return library_->recorded()->sub_metrics(chip_, counting_, base, type);
   auto params = sized<CUpti_Profiler_Host_GetSubMetrics_Params>(
       CUpti_Profiler_Host_GetSubMetrics_Params_STRUCT_SIZE);
   params.pHostObject = object_->host;
@@ -200,6 +232,7 @@ std::vector<std::string> HostChip::sub_metrics(const std::string& base, MetricTy
 }
 
 std::optional<MetricProperties> HostChip::properties(const std::string& name) const {
+  if (!object_) return library_->recorded()->properties(chip_, counting_, name);
   using Params = CUpti_Profiler_Host_GetMetricProperties_Params;
   Params params{};
   CUptiResult result = CUPTI_ERROR_INVALID_PARAMETER;
@@ -222,7 +255,15 @@ std::optional<MetricProperties> HostChip::properties(const std::string& name) co
       .device_level = params.metricCollectionScope == CUPTI_METRIC_COLLECTION_SCOPE_DEVICE};
 }
 
+bool HostChip::can_collect(std::span<const std::string> metrics) const {
+  if (object_) return config_image(metrics).has_value();
+  return std::ranges::all_of(metrics, [&](const std::string& name) {
+    return library_->recorded()->can_collect(chip_, counting_, name);
+  });
+}
+
 std::optional<Image> HostChip::config_image(std::span<const std::string> metrics) const {
+  if (!object_) throw_recorded("which counters metrics take");
   // An object's configuration only grows, so each image takes one of its own.
   const Object object(library_->api(), chip_, counting_, available_, set_);
   std::vector<const char*> names;
@@ -250,6 +291,7 @@ std::optional<Image> HostChip::config_image(std::span<const std::string> metrics
 }
 
 std::size_t HostChip::passes(Image& config_image) const {
+  if (!object_) throw_recorded("how many passes metrics take");
   auto params = sized<CUpti_Profiler_Host_GetNumOfPasses_Params>(
       CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE);
   params.configImageSize = config_image.size();
@@ -259,6 +301,7 @@ std::size_t HostChip::passes(Image& config_image) const {
 }
 
 std::size_t HostChip::ranges(std::span<const std::uint8_t> counter_data) const {
+  if (!object_) throw_recorded("what counter data says");
   if (!object_->api.cuptiRangeProfilerGetCounterDataInfo) return 0;
   auto params = sized<CUpti_RangeProfiler_GetCounterDataInfo_Params>(
       CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE);
@@ -270,6 +313,7 @@ std::size_t HostChip::ranges(std::span<const std::uint8_t> counter_data) const {
 
 bool HostChip::evaluate(std::span<const std::uint8_t> counter_data, std::size_t range,
                         std::span<const char* const> metrics, double* values) const {
+  if (!object_) throw_recorded("what counter data says");
   auto params = sized<CUpti_Profiler_Host_EvaluateToGpuValues_Params>(
       CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE);
   params.pHostObject = object_->host;

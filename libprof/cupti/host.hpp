@@ -1,5 +1,6 @@
 // CUPTI's host profiling API: which metrics a chip has, how they are scheduled into passes, and
-// what a counter data image says. Needs no GPU and no driver, and this header needs none of CUPTI's.
+// what a counter data image says. Needs no GPU, and with CUPTI 13.0 and 13.1 no driver; where no
+// CUPTI answers, what one said before is read from a file. This header needs none of CUPTI's.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +14,7 @@
 namespace gpuprof::cupti {
 
 struct Api;
+class RecordedMetrics;
 
 // How counters are read, which decides which metrics there are.
 enum class Counting {
@@ -32,10 +34,12 @@ struct MetricProperties {
 
 using Image = std::vector<std::uint8_t>;
 
-// A loaded libcupti. Stays mapped until the process ends; any thread.
+// A loaded libcupti, or a file of scripts/metric_catalogue. A library stays mapped until the
+// process ends; any thread.
 class HostLibrary {
  public:
-  // The first of these that can be loaded and has the API. Throws gpuprof::Error.
+  // The first of these that can be loaded and has the API, or that ends with ".catalogue" and is
+  // there. Throws gpuprof::Error.
   explicit HostLibrary(const std::vector<std::string>& candidates);
   ~HostLibrary();
 
@@ -49,9 +53,12 @@ class HostLibrary {
   std::size_t most_per_pass(const std::string& chip, Counting counting) const;
   const Api& api() const { return *api_; }
   std::string path() const;
+  // Null: a libcupti answers.
+  const RecordedMetrics* recorded() const { return recorded_.get(); }
 
  private:
   std::unique_ptr<Api> api_;
+  std::unique_ptr<const RecordedMetrics> recorded_;
 };
 
 // The metrics of one chip. Belongs to one thread at a time.
@@ -75,6 +82,13 @@ class HostChip {
   std::vector<std::string> sub_metrics(const std::string& base, MetricType type) const;
   // Of a name with or without what stands behind; nothing: there is no such metric.
   std::optional<MetricProperties> properties(const std::string& name) const;
+
+  // Whether CUPTI can collect each of these, by their full names.
+  bool can_collect(std::span<const std::string> metrics) const;
+
+  // Nobody but CUPTI knows what follows: where it is a file that answers (is_recorded()), these
+  // throw gpuprof::Error with what would answer.
+  bool is_recorded() const { return library_->recorded() != nullptr; }
 
   // The configuration that collects these metrics, by their full names; nothing: CUPTI cannot.
   std::optional<Image> config_image(std::span<const std::string> metrics) const;

@@ -31,9 +31,9 @@ std::vector<std::string> collector_cupti_candidates(const std::string& chosen) {
 std::vector<std::string> host_cupti_candidates(const std::string& chosen,
                                                const std::filesystem::path& folder) {
   if (!chosen.empty()) return {std::filesystem::absolute(chosen).string()};
-  const std::string ours =
-      driver_found() ? own_cupti(folder) : (folder / "host" / "libcupti.so.13").string();
-  return {ours, "libcupti.so.13", "libcupti.so.12"};
+  if (driver_found()) return {own_cupti(folder), "libcupti.so.13", "libcupti.so.12"};
+  return {(folder / "host" / "libcupti.so.13").string(), "libcupti.so.13", "libcupti.so.12",
+          (folder / "metrics.catalogue").string()};
 }
 
 }  // namespace gpuprof::launch

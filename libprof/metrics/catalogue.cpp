@@ -87,7 +87,7 @@ const BaseMetric* Catalogue::find_base(std::string_view name) const {
 
 std::optional<std::size_t> Catalogue::formula_for(const NvprofFormula& metric) const {
   for (std::size_t i = 0; i < metric.formulas.size() && !metric.formulas[i].empty(); ++i) {
-    if (chip_.config_image(Formula(metric.formulas[i]).counters())) return i;
+    if (chip_.can_collect(Formula(metric.formulas[i]).counters())) return i;
   }
   return {};
 }
@@ -129,7 +129,7 @@ Metric Catalogue::cupti_metric(const std::string& name) const {
                                          chip_.name() + " --filter " + base->name
                                    : "did you mean " + listed(meant) + "?");
   }
-  if (!chip_.config_image(std::array{name})) {
+  if (!chip_.can_collect(std::array{name})) {
     throw wrong_name("CUPTI cannot collect " + name + " on " + chip_.name(),
                      "it names the metric without a way to count it");
   }

@@ -112,6 +112,7 @@ std::string usual(const BaseMetric& metric) {
 
 std::optional<std::size_t> passes(const cupti::HostChip& chip,
                                   const std::vector<std::string>& names) {
+  if (chip.is_recorded()) return {};
   auto image = chip.config_image(names);
   if (!image) return {};
   return chip.passes(*image);
@@ -130,7 +131,7 @@ Listing list(const Library& library, const std::string& chip_name, const Listing
     listing.bases = describe(library, chip_name, options.counting,
                              filter.choose(catalogue.base_metrics(), name), !filter.empty());
   }
-  if (options.metrics && options.counting == cupti::Counting::samples) {
+  if (options.metrics && options.counting == cupti::Counting::samples && !chip.is_recorded()) {
     listing.usual_samples = default_samples(chip).names;
   }
   if (options.events) {

@@ -46,7 +46,8 @@ Listing list(const std::shared_ptr<const cupti::HostLibrary>& library, const std
 // The roll-up that passes are told of.
 std::string usual(const BaseMetric& metric);
 
-// How often a kernel has to run for all of these; nothing: they cannot be collected.
+// How often a kernel has to run for all of these; nothing: they cannot be collected, or that is
+// not known (HostChip::is_recorded()).
 std::optional<std::size_t> passes(const cupti::HostChip& chip,
                                   const std::vector<std::string>& names);
 

@@ -1,8 +1,10 @@
 # ctest-labels: plain
 """What stands on gpuprof.trace(): bench(), the pytest plug-in, the notebook's magic."""
 
+import ctypes.util
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -82,12 +84,12 @@ class Bench(ScriptTest):
 
 @unittest.skipUnless(importlib.util.find_spec("pytest"), "there is no pytest")
 class Pytest(ScriptTest):
-    def run_pytest(self, tests, *words):
+    def run_pytest(self, tests, *words, head=HEAD):
         (self.folder / "test_it.py").write_text(
-            "import pytest\n" + HEAD + textwrap.dedent(tests), encoding="utf-8"
+            "import pytest\n" + head + textwrap.dedent(tests), encoding="utf-8"
         )
         return subprocess.run(
-            [sys.executable, "-m", "pytest", "-p", "gpuprof._pytest", "-p", "no:cacheprovider", "-rA",
+            [sys.executable, "-m", "pytest", "-p", "gpuprof_cuda._pytest", "-p", "no:cacheprovider", "-rA",
              *map(str, words), "test_it.py"], cwd=self.folder, capture_output=True, text=True,
             env=self.environment({**SETTINGS, "XDG_CONFIG_HOME": self.folder}), timeout=PATIENCE)  # fmt: skip
 
@@ -170,6 +172,33 @@ class Pytest(ScriptTest):
             self.assertRegex(name, rf"^test_it\.py-test_work-{launches}--[0-9a-f]{{8}}\.sqlite$")
             database = self.database(self.folder / "kept" / name)
             self.assertEqual(database.count("CONCURRENT_KERNEL"), launches)
+
+    @unittest.skipIf(ctypes.util.find_library("cuda"), "there is a driver")
+    def test_no_driver(self):
+        """A test with limits is skipped, fixtures and all; others run, and it is said once."""
+        tests = """
+            @pytest.fixture
+            def gpu():
+                assert False, "there is none"
+
+            @pytest.mark.gpuprof(max_gpu_ms=1)
+            def test_marked(gpu):
+                assert False
+
+            def test_unmarked():
+                pass
+
+            def test_another():
+                pass
+            """
+        lacks = "there is no CUDA driver (libcuda.so.1) on this machine"
+        for words, warned in (((), 0), (("--gpuprof=kept",), 1)):
+            ran = self.run_pytest(tests, *words, head="")
+            self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+            self.assertIn("2 passed, 1 skipped", ran.stdout)
+            self.assertRegex(ran.stdout, rf"SKIPPED .*gpuprof: {re.escape(lacks)}")
+            self.assertEqual(ran.stdout.count(f"gpuprof keeps no profiles: {lacks}"), warned)
+        self.assertFalse((self.folder / "kept").exists())
 
     def test_no_cupti_fails_the_test_that_wants_it(self):
         os.environ["FAKE_CUPTI_FAIL"] = "cuptiSubscribe=39"

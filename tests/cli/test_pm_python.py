@@ -31,7 +31,7 @@ class Sampling(Program):
                            one.metric_values == d.to_numpy()[0].tolist(), one == d[-len(d)]],
                 "iterates": list(d) == d[:] == [d[i] for i in range(len(d))],
                 "slice": d[::-2] == list(d)[::-2],
-                "outside": [refused(d.__getitem__, i)["kinds"][0] for i in (len(d), -len(d) - 1)],
+                "outside": [refused(d.__getitem__, i)["kinds"][0] for i in (len(d), -len(d) - 1, 1.0, "a")],
                 "shape": d.to_numpy().shape == (len(d), 2),
                 "metrics": d.metrics, "counts": [d.num_total_samples, d.num_completed_samples == len(d)],
                 "at": d.at(one.start_timestamp + 5) == one, "nowhere": d.at(5), "state": c.state(),
@@ -47,7 +47,7 @@ class Sampling(Program):
         self.assertGreater(answer["size"][1], 50 * answer["size"][0])
         self.assertEqual(answer["sample"], [True, True, True])
         self.assertTrue(answer["iterates"] and answer["slice"] and answer["shape"])
-        self.assertEqual(answer["outside"], ["IndexError", "IndexError"])
+        self.assertEqual(answer["outside"], ["IndexError", "IndexError", "TypeError", "TypeError"])
         self.assertEqual(answer["counts"], [10000, True])
         self.assertTrue(answer["at"] and answer["afterwards"])
         self.assertIsNone(answer["nowhere"])

@@ -125,6 +125,7 @@ class Errors(Program):
         answer = self.enabling(LD_LIBRARY_PATH="")
         if "NVIDIA" not in answer["text"]:
             self.assert_refused(answer, "RuntimeError", "no CUDA driver")
+            self.assertIn("NotSupportedError", answer["kinds"])
 
     def test_a_cupti_without_pm_sampling(self):
         answer = self.enabling(GPUPROF_CUPTI=str(BARE_CUPTI))

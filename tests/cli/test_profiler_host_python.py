@@ -7,11 +7,11 @@ import re
 import sys
 import unittest
 
-from fake_counters import SOURCE, Program
+from fake_counters import ACTIVE_NAME, READ_NAME, SOURCE, Program
 
 # cupti-python as it was published; scripts/setup gets it. It is read and never run.
 THEIRS = SOURCE / ".tools" / "cupti_python" / "cupti"
-OURS = SOURCE / "apps" / "python" / "gpuprof"
+OURS = SOURCE / "apps" / "python" / "gpuprof_cuda"
 
 
 class Host(Program):
@@ -93,6 +93,18 @@ class Host(Program):
             answer, ("7 is no ProfilerType", "no chip GV9", "no single-pass set x")
         ):
             self.assert_refused(each, "ValueError", text)
+
+    def test_names_as_c_has_them(self):
+        """An array, and its address, which programs for cupti-python hand to CUPTI."""
+        answer = self.ran(
+            """
+            import ctypes
+            array, address = pm_sampling.metrics_to_c_array([READ, ACTIVE])
+            read = (ctypes.c_char_p * 2).from_address(address)
+            answer = [each.decode() for each in [*array, *read]]
+            """
+        )
+        self.assertEqual(answer, [READ_NAME, ACTIVE_NAME] * 2)
 
     def test_a_host_needs_no_driver(self):
         chips = self.ran("answer = profiler_host.get_supported_chips()", LD_LIBRARY_PATH="")

@@ -243,7 +243,8 @@ class Questions(Files):
             (lambda: self.run_.report("gpu-race"), "gpu-trace"),
             (lambda: list(self.run_.sql("DROP TABLE RUN")), "only questions"),
             (lambda: list(self.run_.sql("SELECT nothing")), "nothing"),
-            (lambda: self.run_.table("kernel"), "dir(run)"),
+            (lambda: self.run_.table("kernel"), "did you mean kernels"),
+            (lambda: self.run_.table("xyzzy"), "dir(run)"),
             (lambda: len(self.run_.kernels.where(name="(")), "("),
             (lambda: self.run_.kernels.where(start=1.5), "ns"),
             (lambda: len(self.run_.kernels.where(grid={"a": 1})), "equals"),
@@ -257,6 +258,64 @@ class Questions(Files):
         with self.assertRaises(gpuprof.FileError) as raised:
             gpuprof.open(self.folder / "nothing.sqlite")
         self.assertEqual(raised.exception.code, 20)
+
+    def test_a_name_that_is_nearly_right(self):
+        run = self.open(self.vector_add)
+        for ask in (lambda: run.kernls, lambda: run.table("KERNLS"), lambda: run.Kernel):
+            with self.assertRaisesRegex(
+                (AttributeError, gpuprof.QuestionError), "did you mean kernels"
+            ):
+                ask()
+        with self.assertRaisesRegex(
+            gpuprof.QuestionError, r"there is no table .* \(dir\(run\) lists"
+        ):
+            run.table("xyzzy")
+        with self.assertRaisesRegex(gpuprof.QuestionError, r"did you mean top_kernels\?"):
+            run.query("top_kernel")
+
+    def test_questions_that_have_a_name(self):
+        run = self.open(self.vector_add)
+        files = {path.stem: path for path in (SOURCE / "examples" / "queries").glob("*.sql")}
+        self.assertEqual(set(run.queries()), set(files))
+        self.assertIn("kernels", run.queries()["top_kernels"])
+        for name, path in files.items():
+            with self.subTest(name=name):
+                self.assertEqual(list(run.query(name)), list(run.sql(path.read_text())))
+        self.assertEqual(repr(run.query("top_kernels")), "<gpuprof answer: top_kernels>")
+        self.assertEqual(repr(run.sql("SELECT\n  7")), "<gpuprof answer: SELECT 7>")
+
+    def test_head(self):
+        run = self.open(self.vector_add)
+        for table in (run.kernels, run.CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, run.RUN,
+                      run.api_calls.where(name="Launch"), run.kernels.raw()):  # fmt: skip
+            rows = list(table)
+            self.assertGreater(len(rows), 4)
+            for count in (0, 1, 3, len(rows), len(rows) + 5):
+                self.assertEqual(list(table.head(count)), rows[:count])
+                self.assertEqual(len(table.head(count)), min(count, len(rows)))
+            self.assertEqual(list(table.head(3).head(7)), rows[:3])
+            self.assertEqual(list(table.head(7).head(3)), rows[:3])
+        with self.assertRaisesRegex(gpuprof.QuestionError, "head.. wants"):
+            run.kernels.head(-1)
+        both = self.open([self.vector_add, self.vector_add])
+        self.assertEqual(len(both.kernels.head(2)), 4)
+
+    def test_what_a_notebook_shows(self):
+        path = self.copy()
+        with sqlite3.connect(path) as connection:
+            connection.execute("UPDATE StringTable SET value = '<b>&', demangled = '<b>&'")
+        run = self.open(path)
+        shown = run.kernels.columns("name", "duration")._repr_html_()
+        self.assertEqual(shown.count("<tr>"), 11)
+        self.assertTrue(
+            shown.startswith('<table class="dataframe"><tr><th>name</th><th>duration</th>')
+        )
+        self.assertIn("<td>&lt;b&gt;&amp;</td>", shown)
+        self.assertNotIn("<b>", shown)
+        self.assertNotIn("the first", shown)
+        self.assertTrue(run.api_calls._repr_html_().endswith("<p>the first 10 rows</p>"))
+        self.assertIn("<td>0.333333</td><td></td>", run.sql("SELECT 1 / 3.0, NULL")._repr_html_())
+        self.assertIn("<th>process_id</th>", run.memory.peak()._repr_html_())
 
     def test_what_a_run_says_of_itself(self):
         self.assertIn("train.py", repr(self.run_))

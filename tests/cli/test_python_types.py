@@ -27,11 +27,11 @@ import gpuprof
 from gpuprof import pm_sampling
 
 run = gpuprof.open(["a.sqlite", "b.sqlite"])
-reveal_type(run)  # "gpuprof._run.Run"
-reveal_type(run.kernels.where(name="gemm", device=[0, 1]).columns("start"))  # "gpuprof._table.Table"
-reveal_type(run.CUPTI_ACTIVITY_KIND_DEVICE)  # "gpuprof._table.Table"
-reveal_type(run.table("profGraph"))  # "gpuprof._table.Table"
-reveal_type(run.memory.by("nvtx"))  # "gpuprof._table.Answer"
+reveal_type(run)  # "gpuprof_cuda._run.Run"
+reveal_type(run.kernels.where(name="gemm", device=[0, 1]).columns("start"))  # "gpuprof_cuda._table.Table"
+reveal_type(run.CUPTI_ACTIVITY_KIND_DEVICE)  # "gpuprof_cuda._table.Table"
+reveal_type(run.table("profGraph"))  # "gpuprof_cuda._table.Table"
+reveal_type(run.memory.by("nvtx"))  # "gpuprof_cuda._table.Answer"
 reveal_type(run.summary())  # "str"
 reveal_type(len(run.kernels))  # "int"
 reveal_type(next(run.kernels.dicts()))  # "dict[str, Any]"
@@ -42,19 +42,19 @@ run.kernels.where("gemm")  # Too many positional arguments
 run.report("gpu-trace", layout="xml")  # "Literal['xml']"
 gpuprof.open(7)  # "int"
 with gpuprof.trace("c.sqlite", "gpu") as t:
-    reveal_type(t.run)  # "gpuprof._run.Run"
+    reveal_type(t.run)  # "gpuprof_cuda._run.Run"
 reveal_type(gpuprof.bench(print, runs=3).median_ns)  # "float"
 with gpuprof.range("step", ["dram__bytes_read.sum"]) as r:
     reveal_type(r.values)  # "dict[str, float | None]"
-reveal_type(gpuprof.range("step", "dram__bytes_read.sum").run(print, 7))  # "gpuprof._range.Range"
+reveal_type(gpuprof.range("step", "dram__bytes_read.sum").run(print, 7))  # "gpuprof_cuda._range.Range"
 gpuprof.range("step", 7)  # "int"
 @gpuprof.measure(configs=[(1024,)], runs=3)
 def product(n: int) -> None: ...
-reveal_type(product())  # "gpuprof._measure.Measured"
+reveal_type(product())  # "gpuprof_cuda._measure.Measured"
 with pm_sampling.Collector() as c:
     data = c.decode()
-    reveal_type(data[0])  # "gpuprof._counter_data.Sample"
-    reveal_type(data[:2])  # "list[gpuprof._counter_data.Sample]"
+    reveal_type(data[0])  # "gpuprof_cuda._counter_data.Sample"
+    reveal_type(data[:2])  # "list[gpuprof_cuda._counter_data.Sample]"
 """
 
 
@@ -62,7 +62,7 @@ class Types(unittest.TestCase):
     maxDiff = None
 
     def test_the_tables_that_are_named_are_those_of_a_file(self):
-        stub = (PACKAGES / "gpuprof" / "_tables.pyi").read_text(encoding="utf-8")
+        stub = (PACKAGES / "gpuprof_cuda" / "_tables.pyi").read_text(encoding="utf-8")
         names = re.findall(r"^    (\w+): Table$", stub, re.MULTILINE)
         self.assertFalse(set(names) & set(vars(gpuprof.Run)))
         with tempfile.TemporaryDirectory(prefix="gpuprof-types-") as folder:

@@ -1,6 +1,7 @@
 """gpuprof --query-metrics and --query-events, with the libcupti that needs no driver."""
 
 import csv
+import ctypes.util
 import io
 import json
 import os
@@ -8,10 +9,12 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from fake_run import GPUPROF
 
+SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 HOST = pathlib.Path(GPUPROF).resolve().parents[1] / "lib/gpuprof/host/libcupti.so.13"
 SKIPPED = 77
 
@@ -131,6 +134,66 @@ class QueryMetrics(unittest.TestCase):
         )  # fmt: skip
         self.assertEqual(ran.returncode, 22)
         self.assertIn("metrics need CUPTI", ran.stderr)
+        self.hints_at_what_answers(ran.stderr)
+
+    def hints_at_what_answers(self, text):
+        if ctypes.util.find_library("cuda"):
+            self.assertIn("name a libcupti of CUDA 12.6 or newer", text)
+        else:
+            self.assertIn("without a driver CUPTI 13.0 and 13.1 answer: pip install", text)
+
+    def test_a_list_in_place_of_a_libcupti(self):
+        """It says of a chip what its libcupti said, but for passes."""
+        with tempfile.TemporaryDirectory(prefix="gpuprof-metrics-") as folder:
+            metrics = pathlib.Path(folder) / "metrics.catalogue"
+            subprocess.run([SOURCE / "scripts" / "metric_catalogue", "--cupti", HOST.resolve(),
+                            "--output", metrics, "--chips", "TU117"],
+                           check=True, stdout=subprocess.DEVNULL)  # fmt: skip
+
+            def of_list(*words):
+                return subprocess.run([GPUPROF, "--cupti", metrics, "--chip", "TU117", *words],
+                                      capture_output=True, text=True, timeout=60)  # fmt: skip
+
+            for words in (
+                ["--query-metrics"],
+                ["--query-events"],
+                ["--query-metrics", "--json"],
+                ["--query-metrics", "--csv"],
+                ["--query-metrics", "--filter", "^dram__bytes_raed"],
+            ):
+                with self.subTest(words):
+                    theirs = query(*words, chip="TU117")
+                    ours = of_list(*words)
+                    self.assertEqual((ours.returncode, ours.stdout, ours.stderr),
+                                     (theirs.returncode, theirs.stdout, theirs.stderr))  # fmt: skip
+            one = of_list("--query-metrics", "--filter", "sm__throughput").stdout
+            self.assertTrue(one.startswith("sm__throughput on TU117\n"))
+            self.assertIn("passes         not known here", one)
+            self.assertIn(".avg .max .min .sum, with .pct_of_peak_sustained_active", one)
+            listed = of_list("--query-metrics", "--filter", "^dram__bytes_").stdout
+            self.assertIn("dram__bytes_read:  ", listed)
+            self.assertNotIn("passes", listed)
+            ran = of_list("--metrics-plan", "--metrics", "dram__bytes_read.sum")
+            self.assertEqual(ran.returncode, 22)
+            self.assertIn("no CUPTI here can say which counters metrics take", ran.stderr)
+            self.hints_at_what_answers(ran.stderr)
+            # Names are known.
+            ran = of_list("--metrics-plan", "--metrics", "dram__bytes_raed.sum")
+            self.assertEqual(ran.returncode, 5)
+            self.assertIn("did you mean dram__bytes_read.sum", ran.stderr)
+            ran = subprocess.run([GPUPROF, "--cupti", metrics, "--chip", "GH100", "--query-metrics"],
+                                 capture_output=True, text=True)  # fmt: skip
+            self.assertEqual(ran.returncode, 5)
+            self.assertIn("CUPTI knows no chip GH100", ran.stderr)
+            for wrong in (
+                b"",
+                b"gpuprof metrics 2\n",
+                b"gpuprof metrics 1\nchip\tTU117\nmetric\ta\t9\n",
+            ):
+                metrics.write_bytes(wrong)
+                ran = of_list("--query-metrics")
+                self.assertEqual(ran.returncode, 22)
+                self.assertIn("is no list of metrics", ran.stderr)
 
 
 if __name__ == "__main__":

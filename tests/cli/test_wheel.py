@@ -32,13 +32,19 @@ class Wheel(unittest.TestCase):
         subprocess.run([sys.executable, SOURCE / "scripts/wheel", "--tree", tree, "--output",
                         cls.folder], check=True, stdout=subprocess.DEVNULL)  # fmt: skip
         (cls.wheel,) = cls.folder.glob("*.whl")
-        subprocess.run(
-            [sys.executable, "-m", "venv", "--without-pip", cls.folder / "env"], check=True
-        )
-        cls.python = cls.folder / "env" / "bin" / "python"
-        subprocess.run(
-            [sys.executable, "-m", "pip", "--python", cls.python, "install", "--quiet", "--no-deps",
-             "--no-index", "--no-compile", cls.wheel], check=True)  # fmt: skip
+        cls.python = cls.environment("env", cls.wheel)
+
+    @classmethod
+    def environment(cls, name, *wheels):
+        """The python of a new environment, into which these were installed in this order."""
+        folder = cls.folder / name
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+        python = folder / "bin" / "python"
+        for wheel in wheels:
+            subprocess.run(
+                [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps",
+                 "--no-index", "--no-compile", wheel], check=True)  # fmt: skip
+        return python
 
     def run_there(self, *words, **environment):
         clean = {key: value for key, value in os.environ.items() if key.startswith("GPUPROF_NO")}
@@ -58,8 +64,9 @@ class Wheel(unittest.TestCase):
             (metadata,) = [name for name in names if name.endswith("/METADATA")]
             self.assertIn(b"Requires-Dist: nvidia-cuda-cupti", wheel.read(metadata))
             (entries,) = [name for name in names if name.endswith("/entry_points.txt")]
-            self.assertEqual(wheel.read(entries), b"[pytest11]\ngpuprof = gpuprof._pytest\n")
-        self.assertIn("gpuprof/lib/gpuprof/libgpuprof.so", names)
+            self.assertEqual(wheel.read(entries), b"[pytest11]\ngpuprof = gpuprof_cuda._pytest\n")
+        self.assertIn("gpuprof_cuda/lib/gpuprof/libgpuprof.so", names)
+        self.assertIn("gpuprof_cuda/py.typed", names)
         self.assertIn("gpuprof/py.typed", names)
         self.assertEqual([name for name in names if "cupti.so" in name or "nvperf" in name], [])
 
@@ -92,6 +99,75 @@ class Wheel(unittest.TestCase):
             "print(len(t.run.kernels))"
         )
         self.assertEqual(self.run_there(self.python, "-c", script).stdout, "3\n")
+
+    def stranger(self):
+        """A wheel of another program that has the command and the module gpuprof, too."""
+        path = self.folder / "gpuprof-0.7.1-py3-none-any.whl"
+        info = "gpuprof-0.7.1.dist-info"
+        with zipfile.ZipFile(path, "w") as wheel:
+            for name, text in (
+                ("gpuprof/__init__.py", "theirs = True\n"),
+                ("gpuprof/plot.py", "theirs = True\n"),
+                ("gpuprof-0.7.1.data/scripts/gpuprof", "#!python\nprint('theirs')\n"),
+                (f"{info}/METADATA", "Metadata-Version: 2.1\nName: gpuprof\nVersion: 0.7.1\n"),
+                (f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"),
+                (f"{info}/RECORD", ""),
+            ):
+                wheel.writestr(name, text)
+        return path
+
+    BOTH_NAMES = """
+import gpuprof, gpuprof.plot, gpuprof_cuda, gpuprof_cuda.plot, pickle, sys
+from gpuprof.pm_sampling import CounterData
+from gpuprof_cuda import pm_sampling
+assert gpuprof is gpuprof_cuda and gpuprof.plot is gpuprof_cuda.plot is sys.modules["gpuprof.plot"]
+assert CounterData is pm_sampling.CounterData and CounterData.__module__ == "gpuprof_cuda.pm_sampling"
+assert gpuprof.plot.__spec__.name == "gpuprof_cuda.plot", gpuprof.plot.__spec__
+assert pickle.loads(b"cgpuprof._counter_data\\nSample\\n.") is pm_sampling.Sample  # of an older gpuprof
+try:
+    import gpuprof.nothing
+except ModuleNotFoundError as error:
+    assert "gpuprof.nothing" in str(error)
+else:
+    raise AssertionError
+"""
+
+    def check_own_names(self, python):
+        """What nobody overwrites: all of gpuprof by its long name."""
+        capture = SOURCE / "tests" / "captures" / "vector_add.gpcap"
+        command = python.parent / "gpuprof-cuda"
+        self.run_there(command, "replay", capture, "-q", "-f", "-o", "both.sqlite")
+        version = self.run_there(command, "--version").stdout
+        self.assertEqual(self.run_there(python, "-m", "gpuprof_cuda", "--version").stdout, version)
+        script = (
+            "import pickle, gpuprof_cuda, gpuprof_cuda.plot\n"
+            "from gpuprof_cuda.pm_sampling import Sample\n"
+            "assert pickle.loads(pickle.dumps(Sample(1, 2, [3.0]))) == Sample(1, 2, [3.0])\n"
+            "gpuprof_cuda.bench, gpuprof_cuda.measure, gpuprof_cuda.range, gpuprof_cuda.load_ipython_extension\n"
+            "print(len(gpuprof_cuda.open('both.sqlite').kernels))\n"
+        )
+        self.assertEqual(self.run_there(python, "-c", script).stdout, "10\n")
+        return version
+
+    def test_short_name(self):
+        version = self.check_own_names(self.python)
+        self.run_there(self.python, "-c", self.BOTH_NAMES)
+        self.assertEqual(self.run_there(self.python, "-m", "gpuprof", "--version").stdout, version)
+
+    def test_another_gpuprof_is_installed_later(self):
+        python = self.environment("later", self.wheel, self.stranger())
+        self.check_own_names(python)
+        self.assertEqual(self.run_there(python.parent / "gpuprof").stdout, "theirs\n")
+        script = (
+            "import gpuprof_cuda, gpuprof, gpuprof.plot; print(gpuprof.theirs, gpuprof.plot.theirs)"
+        )
+        self.assertEqual(self.run_there(python, "-c", script).stdout, "True True\n")
+
+    def test_another_gpuprof_is_installed_before(self):
+        python = self.environment("before", self.stranger(), self.wheel)
+        version = self.check_own_names(python)
+        self.run_there(python, "-c", self.BOTH_NAMES)
+        self.assertEqual(self.run_there(python.parent / "gpuprof", "--version").stdout, version)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ CAPTURES = ROOT / "tests/captures"
 SCHEMA = ROOT / "docs/schema.md"
 NVPROF = ROOT / "docs/nvprof.md"
 METRICS = ROOT / "docs/metrics.md"
-TABLES = ROOT / "apps/python/gpuprof/_tables.pyi"
+TABLES = ROOT / "apps/python/gpuprof_cuda/_tables.pyi"
 
 PAGES = sorted(
     page
@@ -263,7 +263,7 @@ class Docs(unittest.TestCase):
         known = set(OPTION.findall(output_of("--help", "all")))
         for name in subcommand_names():
             known.update(OPTION.findall(output_of(name, "--help")))
-        package = (ROOT / "apps" / "python" / "gpuprof").glob("*.py")
+        package = (ROOT / "apps" / "python" / "gpuprof_cuda").glob("*.py")
         for script in [*(ROOT / "scripts").iterdir(), *package]:
             known.update(OPTION.findall(script.read_text(encoding="utf-8")))
         for page in PAGES:

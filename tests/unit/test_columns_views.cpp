@@ -188,6 +188,27 @@ TEST_CASE("what only SQLite knows is left to it") {
               "FROM CUPTI_ACTIVITY_KIND_MEMCPY AS m");
     CHECK_FALSE(read(made.database(), "memcpys", {"start"}));
   }
+  SECTION("a row that a join finds twice") {
+    // As a table of ours is after CREATE TABLE ... AS SELECT.
+    for (const char* const table : {"LAUNCH_RANGE", "NVTX_PATH", "StringTable"}) {
+      INFO(table);
+      Made made(copies("(1, 2, 3, 0, 1, 1, 2, 0, 1, 7, 1, 9)") +
+                "INSERT INTO LAUNCH_RANGE VALUES(1, 2, 0); INSERT INTO NVTX_PATH VALUES(2, 3);"
+                "INSERT INTO StringTable(_id_, value) VALUES(3, 'step')");
+      for (const int rows : {1, 2}) {
+        CHECK(select(made.database(), "memcpys").size() == static_cast<std::size_t>(rows));
+        for (const char* const column : {"range_id", "range_path", "bytes"}) {
+          INFO(column);
+          CHECK(read(made.database(), "memcpys", {column}).has_value() == (rows == 1));
+        }
+        if (rows == 2) break;
+        const std::string name = table;
+        made.database().execute("CREATE TABLE copy AS SELECT * FROM " + name + "; DROP TABLE " +
+                                name + "; CREATE TABLE " + name +
+                                " AS SELECT * FROM copy UNION ALL SELECT * FROM copy");
+      }
+    }
+  }
   SECTION("a table that lacks a column, or is none") {
     Made made(
         "DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY;"

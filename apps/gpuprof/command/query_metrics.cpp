@@ -124,6 +124,11 @@ void print_details(const cupti::HostChip& chip, const BaseRow& row) {
             << "    counted for    "
             << (properties.device_level ? "the whole device, whatever runs there" : "a context")
             << "\n    sub-metrics\n";
+  if (chip.is_recorded()) {
+    std::cout << "        " << compact(chip.sub_metrics(metric.name, metric.type)) << "\n"
+              << "    passes         not known here: no CUPTI answers without a driver\n";
+    return;
+  }
   std::map<std::optional<std::size_t>, std::vector<std::string>> by_passes;
   for (const std::string& sub : chip.sub_metrics(metric.name, metric.type)) {
     by_passes[passes(chip, {metric.name + sub})].push_back(sub);

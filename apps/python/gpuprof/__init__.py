@@ -1,81 +1,53 @@
-"""Profiles of gpuprof and nvprof as columns, and what this process does on GPUs as a profile.
+"""The short name of gpuprof_cuda: `import gpuprof` is that package, and its modules are the same
+objects by both names.
 
-    import gpuprof
-
-    run = gpuprof.open("run.sqlite")
-    run.kernels.where(name="gemm").columns("name", "duration").pandas()
-
-    with gpuprof.trace("run.sqlite") as t:
-        step()
-    gpuprof.bench(step).median_ns
-    gpuprof.range("step", ["dram__bytes_read.sum"]).run(step).values
-
-docs/python.md and docs/recording-from-python.md of gpuprof tell the rest.
-"""
+The Python package index has another gpuprof, which may overwrite this folder. So nothing of
+gpuprof_cuda asks for it."""
 
 from __future__ import annotations
 
-from ._library import Error, FileError, QuestionError
-from ._run import Run, open
-from ._table import Answer, Rows, Table
-from ._trace import Trace, trace
+import importlib
+import importlib.machinery
+import importlib.util
+import sys
+
+import gpuprof_cuda
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Sequence
+    from types import ModuleType
 
-    from . import plot
-    from ._bench import Bench, bench
-    from ._measure import Measured, measure
-    from ._range import Range, range
-
-__all__ = [
-    "Answer",
-    "Bench",
-    "Error",
-    "FileError",
-    "Measured",
-    "QuestionError",
-    "Range",
-    "Rows",
-    "Run",
-    "Table",
-    "Trace",
-    "bench",
-    "measure",
-    "open",
-    "plot",
-    "range",
-    "trace",
-]
-
-_LATER = {
-    "Bench": "_bench",
-    "bench": "_bench",
-    "Measured": "_measure",
-    "measure": "_measure",
-    "Range": "_range",
-    "range": "_range",
-}
+    from gpuprof_cuda import *  # noqa: F403
 
 
-def __getattr__(name: str) -> Any:
-    """What takes longer to load, when it is asked for."""
-    import importlib
+class _Finder:
+    """Finds gpuprof.plot as gpuprof_cuda.plot. The import system would load its file once more."""
 
-    if name in _LATER:
-        return getattr(importlib.import_module("." + _LATER[name], __name__), name)
-    if name == "plot":
-        return importlib.import_module(".plot", __name__)
-    raise AttributeError(f"module 'gpuprof' has no attribute {name!r}")
+    @staticmethod
+    def find_spec(
+        name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        package, _, module = name.partition(".")
+        # `python -m gpuprof` wants code to run, and no module.
+        if package != __name__ or not module or module == "__main__":
+            return None
+        if importlib.util.find_spec(f"{gpuprof_cuda.__name__}.{module}") is None:
+            return None
+        return importlib.machinery.ModuleSpec(name, _Finder)  # type: ignore[arg-type]
+
+    @staticmethod
+    def create_module(spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        module = importlib.import_module(gpuprof_cuda.__name__ + spec.name[len(__name__) :])
+        spec.loader_state = module.__spec__
+        return module
+
+    @staticmethod
+    def exec_module(module: ModuleType) -> None:
+        """It was executed by its own name, whose description it gets back."""
+        assert module.__spec__
+        module.__spec__ = module.__spec__.loader_state
 
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
-
-
-def load_ipython_extension(ipython: Any) -> None:
-    """%load_ext gpuprof"""
-    from . import _notebook
-
-    _notebook.load(ipython)
+sys.meta_path.insert(0, _Finder)
+sys.modules[__name__] = gpuprof_cuda

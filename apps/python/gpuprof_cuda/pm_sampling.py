@@ -23,6 +23,7 @@ from ._counter_data import CounterData, Sample
 from ._counters import (
     DecodeStopReason,
     HardwareBufferAppendMode,
+    NotSupportedError,
     TriggerMode,
     WrongState,
     WrongValue,
@@ -44,6 +45,7 @@ __all__ = [
     "DecodeStopReason",
     "HardwareBufferAppendMode",
     "HardwareBuffer_AppendMode",
+    "NotSupportedError",
     "Sample",
     "TriggerMode",
     "cuptiError",

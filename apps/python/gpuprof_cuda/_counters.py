@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 OUT_OF_MEMORY, INVALID_OPERATION = 8, 7
 INSUFFICIENT_PRIVILEGES, VIRTUALIZED_INSUFFICIENT_PRIVILEGES = 35, 40
-WRONG_VALUE = 5
+WRONG_VALUE, NO_DRIVER = 5, 23
 
 
 class cuptiError(Error):
@@ -36,6 +36,10 @@ class WrongValue(Error, ValueError):
 class WrongState(Error, RuntimeError):
     """Not now, or not here: nothing is enabled or configured, another program uses the counters, or
     there is no driver or no CUPTI."""
+
+
+class NotSupportedError(WrongState):
+    """There is no CUDA driver. cupti-python has an exception of this name for it."""
 
 
 class NotPermitted(Error, PermissionError):
@@ -82,6 +86,7 @@ class MetricType(enum.IntEnum):
     COUNTER = 0
     RATIO = 1
     THROUGHPUT = 2
+    _COUNT = 3
 
 
 class MetricCollectionScope(enum.IntEnum):
@@ -102,7 +107,8 @@ def error(code: int, message: str, hint: str, status: int) -> Error:
         return cuptiError(message, hint, code, status)
     if code == WRONG_VALUE:
         return WrongValue(message, hint, code)
-    return WrongState(message, hint, code)
+    kind = NotSupportedError if code == NO_DRIVER else WrongState
+    return kind(message, hint, code)
 
 
 _TEXT, _NUMBER, _HANDLE = ctypes.c_char_p, ctypes.c_int, ctypes.c_void_p
@@ -252,6 +258,8 @@ def names(metrics: Iterable[str]) -> bytes:
 
 
 def metrics_to_c_array(metrics: Sequence[str]) -> tuple[ctypes.Array[ctypes.c_char_p], int]:
-    """The names as an array of char*, and how many they are, for calls of CUPTI's own."""
+    """The names as an array of char*, and its address, for calls of CUPTI's own. The address is good
+    while the array is kept."""
     encoded = [each.encode() for each in metrics]
-    return (ctypes.c_char_p * len(encoded))(*encoded), len(encoded)
+    array = (ctypes.c_char_p * len(encoded))(*encoded)
+    return array, ctypes.addressof(array)

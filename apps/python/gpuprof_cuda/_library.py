@@ -10,7 +10,7 @@ from . import _arrow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
 ABI = 1
@@ -43,7 +43,7 @@ def _places() -> list[str]:
     here = os.path.dirname(os.path.abspath(__file__))
     return [
         os.path.join(here, "lib", "gpuprof", "libgpuprof.so"),  # of the wheel
-        # Of PREFIX/share/gpuprof/python/gpuprof: beside PREFIX/lib/gpuprof.
+        # Of PREFIX/share/gpuprof/python/gpuprof_cuda: beside PREFIX/lib/gpuprof.
         os.path.normpath(os.path.join(here, *[".."] * 4, "lib", "gpuprof", "libgpuprof.so")),
     ]
 
@@ -89,6 +89,7 @@ def library() -> ctypes.CDLL:
             out, stream = ctypes.POINTER(text), ctypes.POINTER(_arrow.ArrowArrayStream)
             for name, result, *arguments in (
                 ("version", text),
+                ("queries", text),
                 ("open", number, text, ctypes.POINTER(run)),
                 ("close", None, run),
                 ("error", text, run),
@@ -107,6 +108,15 @@ def library() -> ctypes.CDLL:
                 function.restype, function.argtypes = result, arguments
             _library = loaded
         return _library
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """A hint with the names that are most like this one; empty: none is."""
+    import difflib
+
+    lower = {each.lower(): each for each in reversed(list(known))}
+    found = [lower[each] for each in difflib.get_close_matches(name.lower(), lower, 3, 0.7)]
+    return f"did you mean {' or '.join(found)}?" if found else ""
 
 
 class Handle:

@@ -39,7 +39,7 @@ class Memory:
                 streams.append(handle.stream("memory", text))
             return join(streams)
 
-        return Answer(ask)
+        return Answer(ask, table)
 
     def peak(self) -> Answer:
         """The most that was allocated at a time, by process, device and kind of memory."""

@@ -6,7 +6,7 @@ import glob
 import json
 import os
 
-from ._library import FileError, Handle, QuestionError
+from ._library import FileError, Handle, QuestionError, library, meant
 from ._memory import Memory
 from ._table import Answer, Table
 
@@ -114,7 +114,8 @@ class Run(Tables):
         if found is None:
             raise QuestionError(
                 f"{', '.join(self._paths)}: there is no table or view {name}",
-                "dir(run) lists them; views are made by gpuprof, nvprof's files have tables alone",
+                meant(name, self.catalogue())
+                or "dir(run) lists them; views are made by gpuprof, nvprof's files have tables alone",
                 5,
             )
         names = [column["name"] for column in found["columns"]]
@@ -136,7 +137,23 @@ class Run(Tables):
 
     def sql(self, sql: str) -> Answer:
         """Rows of a SELECT, or WITH ... SELECT. A column has the type that fits all its values."""
-        return Answer(lambda: self._only("sql()").stream("sql", sql))
+        return Answer(lambda: self._only("sql()").stream("sql", sql), sql)
+
+    def query(self, name: str) -> Answer:
+        """Rows of a question that has a name: run.query("top_kernels"). queries() lists them."""
+        sql = {each["name"]: each["sql"] for each in _named_queries()}
+        if name not in sql:
+            raise QuestionError(
+                f"there is no query {name}",
+                meant(name, sql) or "run.queries() lists them, and run.sql() answers SQL",
+                5,
+            )
+        return Answer(lambda: self._only("query()").stream("sql", sql[name]), name)
+
+    @staticmethod
+    def queries() -> dict[str, str]:
+        """What query() answers: names, and the question that each asks."""
+        return {each["name"]: each["question"] for each in _named_queries()}
 
     @property
     def memory(self) -> Memory:
@@ -164,6 +181,11 @@ class Run(Tables):
         for path, contents in zip(self._paths, self.info()):
             lines.append(_described(path, contents))
         return "\n".join(lines)
+
+
+def _named_queries() -> list[dict[str, str]]:
+    queries: list[dict[str, str]] = json.loads(library().gpuprof_queries())
+    return queries
 
 
 def _described(path: str, contents: dict[str, Any]) -> str:

@@ -37,6 +37,14 @@ class Rows:
         """For pyarrow, polars, DuckDB and all others that take Arrow's PyCapsules."""
         return self._stream().capsule()
 
+    def to_polars(self) -> pl.DataFrame:
+        """polars(), by the name that other libraries have."""
+        return self.polars()
+
+    def to_pandas(self, categories: bool = True) -> pd.DataFrame:
+        """pandas(), by the name that other libraries have."""
+        return self.pandas(categories)
+
     def arrow(self) -> pa.Table:
         """A pyarrow.Table. Names and texts are dictionary-encoded."""
         import pyarrow
@@ -94,17 +102,53 @@ class Rows:
     def __len__(self) -> int:
         return sum(chunk[0].length for chunk in self._stream().chunks() if chunk)
 
+    def _first(self, rows: int) -> Rows:
+        """What has those rows in front, and need not have more."""
+        return self
+
+    def _repr_html_(self) -> str:
+        """The first rows, for a notebook."""
+        import html
+
+        stream = self._first(_SHOWN + 1)._stream()
+        names = [name for name, _ in stream.names_and_types()]
+        rows = []
+        for chunk in stream.chunks():
+            rows += list(zip(*[column.values() for column in chunk]))[: _SHOWN + 1]
+        lines = ["<tr>" + "".join(f"<th>{html.escape(name)}</th>" for name in names) + "</tr>"]
+        for row in rows[:_SHOWN]:
+            cells = "".join(f"<td>{html.escape(_shown(value))}</td>" for value in row)
+            lines.append(f"<tr>{cells}</tr>")
+        more = f"<p>the first {_SHOWN} rows</p>" if len(rows) > _SHOWN else ""
+        return f'<table class="dataframe">{"".join(lines)}</table>{more}'
+
+
+_SHOWN = 10
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    text = str(value)
+    return text if len(text) <= 100 else text[:99] + "…"
+
 
 class Answer(Rows):
-    """Rows of a question in SQL."""
+    """Rows of a question."""
 
-    __slots__ = ("_ask",)
+    __slots__ = ("_ask", "_question")
 
-    def __init__(self, ask: Callable[[], Stream]) -> None:
+    def __init__(self, ask: Callable[[], Stream], question: str) -> None:
         self._ask = ask
+        self._question = question
 
     def _stream(self) -> Stream:
         return self._ask()
+
+    def __repr__(self) -> str:
+        return f"<gpuprof answer: {_shown(' '.join(self._question.split()))}>"
 
 
 def _moment(value: SupportsIndex, name: str) -> int:
@@ -198,6 +242,15 @@ class Table(Rows):
             if asked or before:
                 request[key] = {**before, **asked}
         return self._with(**request)
+
+    def head(self, rows: int = 10) -> Table:
+        """The first of the rows that are asked for; of several files, of each."""
+        if operator.index(rows) < 0:
+            raise QuestionError(f"head() wants a number of rows, not {rows}")
+        return self._with(limit=min(operator.index(rows), self._request.get("limit", rows)))
+
+    def _first(self, rows: int) -> Table:
+        return self.head(rows)
 
     def _stream(self) -> Stream:
         streams = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 import zlib
 
 import pytest
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
     from ._run import Run
 
-MARK = """gpuprof(max_gpu_ms=None, max_idle=None, max_memory_mb=None): the test fails when its GPUs work \
-longer than max_gpu_ms together, when one of them is idle for more than this share (0 to 1) of the time \
+MARK = """gpuprof(max_gpu_ms=None, max_idle=None, max_memory_mb=None): the test is skipped where there is no \
+CUDA driver, and fails when its GPUs work longer than max_gpu_ms together, when one of them is idle for more than this share (0 to 1) of the time \
 between its first work and its last, or when more than so many MB (1,000,000 bytes) of device memory \
 that the test allocated are in use on one GPU at a time."""
 
@@ -80,11 +81,38 @@ _WORDS = {
 }
 
 
+def _driver_lacks() -> str:
+    """What is said where no test can use a GPU; empty: there is a driver."""
+    import ctypes
+
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return "there is no CUDA driver (libcuda.so.1) on this machine"
+    return ""
+
+
+@pytest.hookimpl(tryfirst=True)  # type: ignore[untyped-decorator]
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("gpuprof") and (lacks := _driver_lacks()):
+        pytest.skip(f"gpuprof: {lacks}")
+
+
+_warned = False  # that no profiles are kept
+
+
 @pytest.hookimpl(hookwrapper=True)  # type: ignore[untyped-decorator]
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, None]:
     folder = item.config.getoption("--gpuprof")
     limits = _limits(item)
     if folder is None and limits is None:
+        yield
+        return
+    if lacks := _driver_lacks():
+        global _warned
+        if not _warned:
+            _warned = True
+            warnings.warn(pytest.PytestWarning(f"gpuprof keeps no profiles: {lacks}"), stacklevel=1)
         yield
         return
 

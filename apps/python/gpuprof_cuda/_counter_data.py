@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import ctypes
+import operator
 import threading
 import typing
 from dataclasses import dataclass
@@ -248,6 +249,7 @@ class CounterData:
     def __getitem__(self, index: int | slice) -> Sample | list[Sample]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
+        index = operator.index(index)  # numpy's integers too
         place = index + len(self) if index < 0 else index
         if not 0 <= place < len(self):
             raise IndexError(f"there are {len(self)} samples, and none {index}")
@@ -262,4 +264,4 @@ class CounterData:
 
 
 # As pickles of them and error messages have it.
-Sample.__module__ = CounterData.__module__ = "gpuprof.pm_sampling"
+Sample.__module__ = CounterData.__module__ = "gpuprof_cuda.pm_sampling"

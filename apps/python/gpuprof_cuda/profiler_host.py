@@ -14,6 +14,7 @@ from . import _counters
 from ._counters import (
     MetricCollectionScope,
     MetricType,
+    NotSupportedError,
     ProfilerType,
     WrongState,
     WrongValue,
@@ -30,6 +31,7 @@ __all__ = [
     "MetricCollectionScope",
     "MetricProperties",
     "MetricType",
+    "NotSupportedError",
     "ProfilerHost",
     "ProfilerType",
     "cuptiError",

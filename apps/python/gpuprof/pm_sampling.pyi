@@ -1,0 +1,1 @@
+from gpuprof_cuda.pm_sampling import *

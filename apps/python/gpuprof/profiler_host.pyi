@@ -1,0 +1,1 @@
+from gpuprof_cuda.profiler_host import *

@@ -1,0 +1,81 @@
+"""Profiles of gpuprof and nvprof as columns, and what this process does on GPUs as a profile.
+
+    import gpuprof
+
+    run = gpuprof.open("run.sqlite")
+    run.kernels.where(name="gemm").columns("name", "duration").pandas()
+
+    with gpuprof.trace("run.sqlite") as t:
+        step()
+    gpuprof.bench(step).median_ns
+    gpuprof.range("step", ["dram__bytes_read.sum"]).run(step).values
+
+docs/python.md and docs/recording-from-python.md of gpuprof tell the rest.
+"""
+
+from __future__ import annotations
+
+from ._library import Error, FileError, QuestionError
+from ._run import Run, open
+from ._table import Answer, Rows, Table
+from ._trace import Trace, trace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from . import plot
+    from ._bench import Bench, bench
+    from ._measure import Measured, measure
+    from ._range import Range, range
+
+__all__ = [
+    "Answer",
+    "Bench",
+    "Error",
+    "FileError",
+    "Measured",
+    "QuestionError",
+    "Range",
+    "Rows",
+    "Run",
+    "Table",
+    "Trace",
+    "bench",
+    "measure",
+    "open",
+    "plot",
+    "range",
+    "trace",
+]
+
+_LATER = {
+    "Bench": "_bench",
+    "bench": "_bench",
+    "Measured": "_measure",
+    "measure": "_measure",
+    "Range": "_range",
+    "range": "_range",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """What takes longer to load, when it is asked for."""
+    import importlib
+
+    if name in _LATER:
+        return getattr(importlib.import_module("." + _LATER[name], __name__), name)
+    if name == "plot":
+        return importlib.import_module(".plot", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """%load_ext gpuprof"""
+    from . import _notebook
+
+    _notebook.load(ipython)

@@ -1,0 +1,11 @@
+"""`python -m gpuprof_cuda` is the program gpuprof: the same process, exit code and signals."""
+
+import os
+import sys
+
+from ._library import Error, program
+
+try:
+    os.execv(program(), ["gpuprof", *sys.argv[1:]])
+except (Error, ImportError, OSError) as error:
+    sys.exit(f"gpuprof: {error}")
