@@ -1,6 +1,9 @@
+#include <signal.h>
+
 #include <cstdio>
 #include <exception>
 
+#include "apps/gpuprof/command/standard_output.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/help/help.hpp"
 #include "apps/gpuprof/option/presets.hpp"
@@ -10,14 +13,20 @@ namespace {
 
 using namespace gpuprof;
 
+// A reader that has seen enough ends the printing, and not us: copies are to be removed.
+void outlive_readers() { signal(SIGPIPE, SIG_IGN); }
+
 int run(const std::vector<std::string>& words) {
   if (!words.empty()) {
     if (const app::Subcommand* command = app::find_subcommand(words[0])) {
+      outlive_readers();
       return app::run_subcommand(*command, {words.begin() + 1, words.end()});
     }
   }
   const app::Options options = app::parse_options(words, app::read_presets);
   const bool asks = options.action == app::Action::help || options.action == app::Action::version;
+  // A program is started with what we were started with: launch::Target sees to it.
+  if (options.action != app::Action::run || options.application.empty()) outlive_readers();
   if (!asks) app::tell_misspelt_variables(options);
   switch (options.action) {
     case app::Action::run: return app::run_command(options);
@@ -33,7 +42,12 @@ int run(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   try {
-    return run({argv + 1, argv + argc});
+    app::take_standard_output();
+    int exit_code = 0;
+    const int printed = app::print_to_standard_output([&] {
+      exit_code = run({argv + 1, argv + argc});
+    });
+    return printed != 0 ? printed : exit_code;
   } catch (const app::NvprofError& wrong) {
     for (const std::string& line : wrong.lines) std::fprintf(stderr, "======== %s\n", line.c_str());
     return static_cast<int>(wrong.exit_code);

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -23,6 +24,8 @@ namespace {
 
 // A folder without it was made by somebody else, or is being made.
 constexpr char lock_name[] = "lock";
+constexpr char new_lock_name[] = "new-lock";
+constexpr std::time_t longest_without_lock = 3600;  // seconds
 constexpr std::size_t random_characters = 6;
 // Others' folders for temporary files can be very full.
 constexpr int most_looked_at = 10'000;
@@ -72,7 +75,7 @@ void remove_folder(const std::string& path) {
 
 // Makes the lock under another name, so that nobody sees it free. -1: this file system has none.
 int make_lock(const std::string& folder) {
-  const std::string made = folder + "/new-lock";
+  const std::string made = folder + "/" + new_lock_name;
   const int lock = open(made.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (lock < 0) return -1;
   if (flock(lock, LOCK_EX | LOCK_NB) == 0 &&
@@ -97,10 +100,15 @@ void remove_leftovers(const std::string& where, std::string_view prefix) {
     const int folder = open_folder(in, entry->d_name);
     if (folder < 0) continue;
     struct stat status {};
-    const bool ours = fstat(folder, &status) == 0 && status.st_uid == geteuid();
+    const bool ours = fstat(folder, &status) == 0 && status.st_uid == geteuid() &&
+                      (status.st_mode & 0777) == 0700;
     const int lock = ours ? openat(folder, lock_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC) : -1;
     if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0) {
       empty(folder);
+      unlinkat(in, entry->d_name, AT_REMOVEDIR);
+    } else if (lock < 0 && ours && time(nullptr) - status.st_mtime > longest_without_lock) {
+      // Its process died before it had a lock. What holds anything else stays.
+      unlinkat(folder, new_lock_name, 0);
       unlinkat(in, entry->d_name, AT_REMOVEDIR);
     }
     if (lock >= 0) close(lock);

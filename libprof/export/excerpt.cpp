@@ -41,6 +41,7 @@ class Copier {
     out_.execute("BEGIN");
     objects_ = reading::read_schema(out_, "source");
     ours_ = is_in_source("RUN") && is_in_source("STATISTIC_DOC");
+    if (ours_ && options_.anonymise) store::create_words(out_);
     for (const SchemaObject& object : objects_) {
       if (object.type == "table" && !leaves_no_table(object.name)) make_table(object);
       if (object.type == "virtual table" || object.type == "trigger") leave_out(object);
@@ -124,9 +125,19 @@ class Copier {
     result_.left_out.push_back("the " + object.type + " " + object.name);
   }
 
+  // Of a table that is to be anonymous: by our own text, with columns that are known. False: it is
+  // not known itself.
+  bool make_own_table(const SchemaObject& object) {
+    const auto sql = store::own_table_sql(object.name, ours_, [&](std::string_view column) {
+      return out_.has_column(object.name, column, "source");
+    });
+    if (sql) out_.execute(*sql);
+    return sql.has_value();
+  }
+
   void make_table(const SchemaObject& object) {
-    const bool known = !options_.anonymise || store::own_sql("table", object.name, ours_);
-    if (!known || !out_.make(object.type, object.name, object.sql)) {
+    if (!(options_.anonymise ? make_own_table(object)
+                             : out_.make(object.type, object.name, object.sql))) {
       refused_.insert(object.name);
       return leave_out(object);
     }
@@ -143,6 +154,7 @@ class Copier {
   Rule rule(const Table& table) const {
     const std::string_view kind = kind_of(table.name);
     if (!is_kept(table.name) || is_derived(table.name)) return Rule::nothing;
+    if (options_.anonymise && is_made_of_words(table.name)) return Rule::nothing;
     if (options_.anonymise && same_name(table.name, "StringTable")) return Rule::strings;
     if (!has_window()) return Rule::whole;
     const bool is_marker = table.has("flags") && table.has("id") && table.has("timestamp");
@@ -237,12 +249,6 @@ class Copier {
     }
   }
 
-  // How a column is read: as it is, or not at all.
-  std::string value_of(const Table& table, const std::string& column) const {
-    const bool hidden = options_.anonymise && content_of(table.name, column) == Content::secret;
-    return hidden ? std::string(blank_of(table.name, column)) : quoted_name(column);
-  }
-
   void copy_table(const Table& table) {
     progress_("copying " + table.name);
     const std::string name = quoted_name(table.name);
@@ -279,11 +285,15 @@ class Copier {
     for (const Database::Column& column : out_.columns(table.name)) {
       if (column.computed) continue;
       list += (list.empty() ? "" : ", ") + quoted_name(column.name);
-      values += (values.empty() ? "" : ", ") + value_of(table, column.name);
+      values +=
+          (values.empty() ? "" : ", ") +
+          (options_.anonymise ? what_stays(table.name, column.name) : quoted_name(column.name));
     }
     // All columns of all rows: SQLite then copies rows without looking into them.
     const bool as_they_are = condition.empty() && !table.computes && values == list;
-    out_.execute("INSERT INTO main." + name + (as_they_are ? "" : "(" + list + ")") + " SELECT " +
+    // A row whose key is gone has no place there.
+    const std::string insert = options_.anonymise ? "INSERT OR IGNORE INTO" : "INSERT INTO";
+    out_.execute(insert + " main." + name + (as_they_are ? "" : "(" + list + ")") + " SELECT " +
                  (as_they_are ? "*" : values) + " FROM source." + name +
                  (condition.empty() ? "" : " NOT INDEXED WHERE " + condition));
     if (holds_records(table.name)) {
@@ -335,6 +345,14 @@ class Copier {
     return std::ranges::any_of(schema::tables::derived, [&](const schema::Table* table) {
       return same_name(table->name, name);
     });
+  }
+
+  // Of this build's: it has them already, or nothing belongs there.
+  static bool is_made_of_words(std::string_view name) {
+    return !same_name(name, schema::tables::api_name.name) &&
+           std::ranges::any_of(schema::own_tables, [&](const schema::Table* table) {
+             return table->origin == schema::Origin::words && same_name(table->name, name);
+           });
   }
 
   bool is_in_source(std::string_view name) const {

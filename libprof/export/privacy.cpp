@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include "libprof/base/letter_case.hpp"
+#include "libprof/store/sqlite.hpp"
 #include "schema/database.hpp"
 #include "schema/tables.hpp"
 
@@ -23,16 +26,77 @@ constexpr std::array<std::string_view, 8> strings{
 // In a table that CUPTI no longer fills.
 constexpr Place old_kernel_name{"CUPTI_ACTIVITY_KIND_CDP_KERNEL", "name"};
 
-constexpr std::array<Place, 10> secrets{{{module_table, "cubin"},
-                                         {"CUPTI_ACTIVITY_KIND_MARKER_DATA", "payloadData"},
-                                         {"NVTX_PAYLOAD", "textValue"},
-                                         {"CUPTI_ACTIVITY_KIND_SOURCE_LOCATOR", "fileName"},
-                                         {"PROCESS", "executable"},
-                                         {"PROCESS", "command_line"},
-                                         {"PROCESS", "job"},
-                                         {"PROCESS", "cupti_path"},
-                                         {"METRIC_GROUP", "scope"},
-                                         {"STACK_FRAME", "module"}}};
+// Of those that hold no texts of the database: what modules and payloads are made of.
+constexpr std::array<Place, 2> secrets{
+    {{module_table, "cubin"}, {"CUPTI_ACTIVITY_KIND_MARKER_DATA", "payloadData"}}};
+
+// Texts that stay. `sql` of words: those that there are, or what is put in their place.
+struct TextRule {
+  std::string_view table, column;
+  Content content = Content::text;
+  std::string_view sql = {};
+};
+constexpr std::string_view severities = "'info', 'notice', 'data_loss', 'error'";
+constexpr TextRule texts[]{
+    // Names that the part is made to show.
+    {"StringTable", "value"},
+    {"StringTable", "demangled"},
+    {"StringTable", "short"},
+    {"StringTable", "display"},
+    {"NVTX_PAYLOAD", "schema"},
+    {"NVTX_PAYLOAD", "field"},
+    {"NVTX_PAYLOAD_ENTRY", "schema"},
+    {"NVTX_PAYLOAD_ENTRY", "field"},
+    {"STACK_FRAME", "function"},
+    // What CUPTI says, and what was collected.
+    {"METRIC", "name"},
+    {"METRIC", "unit"},
+    {"METRIC", "description"},
+    {"METRIC", "formula"},
+    {"METRIC_GROUP", "chip"},
+    {"METRIC_GROUP", "costClass"},
+    {"METRIC_GROUP", "metrics"},
+    {"METRIC_GROUP", "counters"},
+    {"METRIC_RANGE", "note"},
+    {"PM_METRIC", "name"},
+    {"PM_METRIC", "unit"},
+    {"PM_METRIC", "description"},
+    {"PM_METRIC", "formula"},
+    {"PM_DEVICE", "chip"},
+    {"PM_DEVICE", "leftOut"},
+    {"PC_STALL_REASON", "name"},
+    {"PC_STALL_REASON", "reason"},
+    {"SASS_METRIC", "name"},
+    {"SASS_METRIC", "metric"},
+    {"SASS_METRIC", "description"},
+    // Rows that stay have nothing else: rows_that_stay().
+    {"API_NAME", "domain"},
+    {"API_NAME", "name"},
+    {"RUN", "key"},
+    {"STATISTIC", "kind"},
+    {"STATISTIC", "name"},
+    // Words of ours.
+    {"PROCESS", "jobLauncher", Content::words, "'torch', 'openmpi', 'mvapich', 'pmi', 'slurm'"},
+    {"CLOCK", "moment", Content::words, "'first', 'last', 'meanwhile'"},
+    {"STATISTIC", "severity", Content::words, severities},
+    {"DIAGNOSTIC", "severity", Content::words, severities},
+    {"DIAGNOSTIC", "statistic", Content::words, "SELECT name FROM main.STATISTIC_DOC"},
+    {"NVTX_RANGE", "kind", Content::words, "'push_pop', 'start_end'"},
+    {"METRIC_RANGE", "kind", Content::words, "'kernel', 'graph', 'range'"},
+    {"METRIC_GROUP", "mode", Content::words, "'application', 'multiplex', 'kernel', 'range'"},
+    {"PM_GAP", "reason", Content::words, "'overflow', 'missing'"},
+};
+
+// What collectors and gpuprof say may name files: what it is about takes its place.
+constexpr Place said{"DIAGNOSTIC", "text"};
+constexpr std::string_view said_anew =
+    "coalesce((SELECT help FROM main.STATISTIC_DOC WHERE name = statistic), 'what was said is left "
+    "out: it may have named files')";
+
+// Of RUN, whose values are numbers but for these.
+constexpr std::string_view run_texts =
+    "'gpuprof_version', 'operating_system', 'driver_version', 'not_computed', 'trace_groups', "
+    "'calls_left_out', 'step'";
 
 constexpr std::array<std::string_view, 18> run_keys{"gpuprof_version",   "schema_version",
                                                     "wire_version",      "operating_system",
@@ -51,35 +115,104 @@ bool has(const std::array<Place, N>& places, std::string_view table, std::string
   });
 }
 
-}  // namespace
-
-Content content_of(std::string_view table, std::string_view column) {
-  if (has(secrets, table, column)) return Content::secret;
-  if (has(std::array{old_kernel_name}, table, column)) return Content::string;
-  const auto known = std::ranges::find_if(
-      schema::all_tables, [&](const schema::Table* each) { return same_name(each->name, table); });
-  if (known == schema::all_tables.end()) return Content::secret;
-  const std::string_view name = schema::current_name(**known, column);
-  Content content = Content::secret;
-  schema::for_each_column(**known, true, [&](const schema::Column& each) {
-    if (!same_name(each.name, name)) return;
-    const bool string = each.type == schema::Type::string;
-    const bool hidden = string && std::ranges::find(strings, each.name) == strings.end();
-    content = hidden ? Content::secret : string ? Content::string : Content::plain;
-  });
-  return content;
+bool is(const Place& place, std::string_view table, std::string_view column) {
+  return same_name(place.first, table) && same_name(place.second, column);
 }
 
-std::string_view blank_of(std::string_view table, std::string_view column) {
+// A column as it is defined. False: there is none.
+bool find_column(std::string_view table, std::string_view column, schema::Column& found) {
+  for (const schema::Table* each : schema::all_tables) {
+    if (!same_name(each->name, table)) continue;
+    const std::string_view name = schema::current_name(*each, column);
+    bool is_there = false;
+    schema::for_each_column(*each, true, [&](const schema::Column& known) {
+      if (!same_name(known.name, name)) return;
+      found = known;
+      is_there = true;
+    });
+    return is_there;
+  }
+  return false;
+}
+
+const TextRule* find_text(std::string_view table, std::string_view column) {
+  const auto* found = std::ranges::find_if(texts, [&](const TextRule& each) {
+    return same_name(each.table, table) && same_name(each.column, column);
+  });
+  return found == std::end(texts) ? nullptr : found;
+}
+
+// What stands in the place of a secret.
+std::string blank_of(std::string_view table, std::string_view column) {
   if (same_name(table, module_table) && same_name(column, "cubin")) return "x''";
   // nvprof's columns take no NULL, and 0 is no string's id.
   return name_starts_with(table, "CUPTI_") ? "0" : "NULL";
+}
+
+}  // namespace
+
+Content content_of(std::string_view table, std::string_view column) {
+  schema::Column known;
+  if (!find_column(table, column, known) || has(secrets, table, column)) return Content::secret;
+  if (is(old_kernel_name, table, column)) return Content::string;
+  switch (known.type) {
+    case schema::Type::string:
+      return std::ranges::find(strings, known.name) != strings.end() ? Content::string
+                                                                     : Content::secret;
+    case schema::Type::text:
+    case schema::Type::any: {
+      if (is(said, table, column)) return Content::words;
+      const TextRule* rule = find_text(table, column);
+      return rule                              ? rule->content
+             : known.type == schema::Type::any ? Content::text
+                                               : Content::secret;
+    }
+    default: return Content::plain;
+  }
+}
+
+std::string what_stays(std::string_view table, std::string_view column) {
+  const std::string name = store::quoted_name(column);
+  const auto if_so = [&](const std::string& condition) {
+    return "CASE WHEN " + condition + " THEN " + name + " ELSE " + blank_of(table, column) + " END";
+  };
+  // SQLite lets any value stand in any column.
+  switch (content_of(table, column)) {
+    case Content::text:
+      if (same_name(table, "RUN") && same_name(column, "value")) {
+        return if_so("typeof(value) = 'integer' OR key IN (" + std::string(run_texts) + ")");
+      }
+      return if_so("typeof(" + name + ") = 'text'");
+    case Content::words:
+      if (is(said, table, column)) return std::string(said_anew);
+      return if_so(name + " IN (" + std::string(find_text(table, column)->sql) + ")");
+    case Content::secret: return blank_of(table, column);
+    default: break;
+  }
+  schema::Column known;
+  find_column(table, column, known);
+  if (known.type != schema::Type::blob && known.type != schema::Type::bytes) {
+    return if_so("typeof(" + name + ") NOT IN ('text', 'blob')");
+  }
+  constexpr std::uint16_t longest = 64;
+  const std::uint16_t most =
+      known.type == schema::Type::blob && known.width ? known.width : longest;
+  return if_so("typeof(" + name + ") IN ('blob', 'null') AND ifnull(length(" + name +
+               "), 0) <= " + std::to_string(most));
 }
 
 std::string rows_that_stay(std::string_view table) {
   if (same_name(table, name_table)) {
     // Devices, contexts and streams, and not processes and threads: CUpti_ActivityObjectKind.
     return "objectKind IN (3, 4, 5)";
+  }
+  if (same_name(table, "STATISTIC")) {
+    return "name IN (SELECT name FROM main.STATISTIC_DOC) AND "
+           "(kind = '' OR kind IN (SELECT \"table\" FROM main.TABLE_DOC))";
+  }
+  if (same_name(table, "API_NAME")) {
+    return "domain IN ('runtime', 'driver') AND (name GLOB 'cu*' OR name GLOB '__cuda*') AND "
+           "name NOT GLOB '*[^A-Za-z0-9_]*'";
   }
   if (!same_name(table, "RUN")) return {};
   std::string keys;

@@ -1,5 +1,7 @@
 #include "libprof/import/import.hpp"
 
+#include <cstddef>
+#include <streambuf>
 #include <string>
 #include <string_view>
 
@@ -15,12 +17,19 @@ namespace {
 // Of a file that cannot be opened: no, and whoever reads it says why.
 bool is_json(const std::string& path) {
   try {
+    constexpr std::size_t most_blanks = std::size_t{64} << 20;
     TextStream text(path);
-    std::string_view begins = text.beginning();
-    constexpr std::string_view mark = "\xef\xbb\xbf";
-    if (begins.starts_with(mark)) begins.remove_prefix(mark.size());
-    const std::size_t first = begins.find_first_not_of(" \t\r\n");
-    return first != std::string_view::npos && (begins[first] == '{' || begins[first] == '[');
+    std::streambuf& bytes = *text.stream().rdbuf();
+    const std::string_view mark = "\xef\xbb\xbf", blanks = " \t\r\n";
+    int first = bytes.sgetc();
+    for (const char c : mark) {
+      if (first == static_cast<unsigned char>(c)) first = bytes.snextc();
+    }
+    const auto is_blank = [&] {
+      return first >= 0 && blanks.find(static_cast<char>(first)) != blanks.npos;
+    };
+    for (std::size_t i = 0; i < most_blanks && is_blank(); ++i) first = bytes.snextc();
+    return first == '{' || first == '[';
   } catch (const Error&) {
     return false;
   }

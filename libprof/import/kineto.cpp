@@ -117,13 +117,14 @@ class Kineto {
 
   NotImported run() {
     find_host();
-    TextStream text(job_.path);
+    TextStream text(job_.path, [&](int percent) { tick(percent); });
     const std::string problem = read_trace_events(text, head_, [&](TraceEvent& event) {
-      if (++events_ % 65536 == 0) tick(text);
       take(event);
       return true;
     });
     if (!problem.empty()) throw Error(job_.path + " " + problem, "", ExitCode::import_failed);
+    not_imported_.values.add("texts that are not UTF-8", text.mended_texts());
+    not_imported_.note = text.note();
     ranges_.write();
     for (const auto& [id, process] : met_) {
       devices(*process);
@@ -134,8 +135,8 @@ class Kineto {
   }
 
  private:
-  void tick(const TextStream& text) {
-    if (job_.progress) job_.progress("reading " + std::to_string(text.percent()) + " %");
+  void tick(int percent) {
+    if (job_.progress) job_.progress("reading " + std::to_string(percent) + " %");
     if (job_.stop && job_.stop()) throw Stopped();
   }
 
@@ -148,20 +149,19 @@ class Kineto {
   // GPU work does not say whose it is. A profiler looks into the process that it runs in, so it is
   // that of the first call or range.
   void find_host() {
-    TextStream text(job_.path);
+    TextStream text(job_.path, [&](int percent) { tick(percent); });
     TraceHead head;
-    std::uint64_t events = 0;
     read_trace_events(text, head, [&](TraceEvent& event) {
-      if (++events % 65536 == 0) tick(text);
-      if (!is_of_host(event) || !event.process) return true;
       head_.made_by = head.made_by;
-      host_ = host_of(event.process).value_or(0);
-      return false;
+      if (is_of_host(event)) host_ = host_of(event.process).value_or(0);
+      return host_ == 0;
     });
   }
 
   Process* process(std::optional<std::int64_t> id) {
     if (!id) return nullptr;
+    // Kineto's word for a thread that it does not know. It runs in that process, too.
+    if (*id == 0) id = host_;
     const auto known = met_.find(*id);
     if (known != met_.end()) return known->second;
     wire::Fields fields;
@@ -278,7 +278,6 @@ class Kineto {
   std::optional<std::int64_t> offset_;
   std::optional<std::int64_t> day_;  // a time of day, where times are such
   std::map<std::int64_t, Process*> met_;
-  std::uint64_t events_ = 0;
 };
 
 #define GPUPROF_IMPORT_PLACE "start", "end", "contextId", "streamId", "correlationId"

@@ -115,6 +115,11 @@ class Nsys {
           break;
         case How::name: fits = row.set(place, process.string(strings_.text(*number))); break;
         case How::kilo: fits = row.set(place, *number / 1000); break;
+        case How::signed_32:
+          fits = row.set(place, *number >= 0 && *number <= UINT32_MAX
+                                    ? static_cast<std::int32_t>(*number)
+                                    : *number);
+          break;
         default: fits = row.set(place, *number);
       }
     }

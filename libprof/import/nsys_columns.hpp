@@ -13,7 +13,8 @@ enum class How {
   name,         // an id of StringIds
   text,
   uuid,
-  kilo,  // ours counts thousands
+  kilo,       // ours counts thousands
+  signed_32,  // theirs has it without its sign: 4294967295 is -1
 };
 
 struct Column {
@@ -120,7 +121,7 @@ inline constexpr Column context_columns[]{
     {"isGreenContext", "isGreenContext"}, {"numMultiprocessors", "numMultiprocessors"},
 };
 inline constexpr Column stream_columns[]{
-    {"contextId", "contextId"}, {"streamId", "streamId"}, {"priority", "priority"}};
+    {"contextId", "contextId"}, {"streamId", "streamId"}, {"priority", "priority", How::signed_32}};
 inline constexpr Column api_columns[]{{"correlationId", "correlationId"},
                                       {"returnValue", "returnValue"}};
 

@@ -6,6 +6,7 @@ namespace gpuprof::importing {
 
 void Tally::add(std::string_view what, std::uint64_t count) {
   constexpr std::size_t most_names = 32, longest = 64;
+  if (count == 0) return;
   total_ += count;
   what = what.substr(0, longest);
   auto place = counts_.find(what);

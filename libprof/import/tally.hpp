@@ -25,6 +25,7 @@ struct NotImported {
   Tally unreadable;  // rows and events that make no sense, or are more than are kept
   Tally values;      // values that make no sense; the rest of their rows is there
   Tally left_out;    // what gpuprof has no table for
+  std::string note;  // what else is to be said of the file; empty: nothing
 };
 
 }  // namespace gpuprof::importing

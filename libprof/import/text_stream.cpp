@@ -5,13 +5,16 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <span>
 #include <streambuf>
+#include <utility>
 #include <vector>
 
 #include "libprof/base/error.hpp"
+#include "libprof/import/mended_json.hpp"
 
 namespace gpuprof::importing {
 namespace {
@@ -25,42 +28,10 @@ Error unreadable(const std::string& path, const std::string& why) {
 }  // namespace
 
 class TextStream::Buffer : public std::streambuf {
-  // How long the words and quoted texts of JSON are.
-  class WordLength {
-   public:
-    // False: one is too long.
-    bool takes(std::string_view text) {
-      for (const char c : text) {
-        if (quoted_) {
-          if (escaped_) {
-            escaped_ = false;
-          } else if (c == '\\') {
-            escaped_ = true;
-          } else if (c == '"') {
-            quoted_ = false;
-          }
-          if (++length_ > TextStream::longest_word) return false;
-        } else if (c == '"') {
-          quoted_ = true;
-          length_ = 0;
-        } else if (c == ',' || c == ':' || c == '{' || c == '}' || c == '[' || c == ']' ||
-                   c == ' ' || c == '\n') {
-          length_ = 0;
-        } else if (++length_ > TextStream::longest_word) {
-          return false;
-        }
-      }
-      return true;
-    }
-
-   private:
-    bool quoted_ = false, escaped_ = false;
-    std::size_t length_ = 0;
-  };
-
  public:
-  explicit Buffer(const std::string& path)
-      : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
+  Buffer(const std::string& path, std::function<void(int)> block)
+      : block_(std::move(block)),
+        file_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
         read_(block_size),
         text_(block_size) {
     struct stat status {};
@@ -75,13 +46,12 @@ class TextStream::Buffer : public std::streambuf {
     }
     size_ = status.st_size;
     fill();
-    deflated_ = in_ >= 2 && read_[0] == 0x1f && read_[1] == 0x8b;
+    deflated_ = is_packed();
     // 16: the format of gzip, and no other.
     if (deflated_ && inflateInit2(&unpacking_, MAX_WBITS + 16) != Z_OK) {
       close(file_);
       throw unreadable(path, "no memory to unpack it");
     }
-    underflow();
   }
   ~Buffer() override {
     if (deflated_) inflateEnd(&unpacking_);
@@ -90,51 +60,70 @@ class TextStream::Buffer : public std::streambuf {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  std::string_view there() const { return {gptr(), static_cast<std::size_t>(egptr() - gptr())}; }
   const std::string& problem() const { return problem_; }
-  int percent() const { return size_ > 0 ? static_cast<int>(100 * total_ / size_) : 100; }
+  const std::string& note() const { return note_; }
+  std::uint64_t mended_texts() const { return mender_.texts(); }
 
  protected:
   int_type underflow() override {
     if (gptr() < egptr()) return traits_type::to_int_type(*gptr());
-    const std::size_t got = problem_.empty() ? (deflated_ ? unpack() : copy()) : 0;
-    if (!words_.takes({text_.data(), got})) {
-      problem_ = "holds a text of more than 16 MiB";
-      return traits_type::eof();
+    if (block_) block_(size_ > 0 ? static_cast<int>(100 * total_ / size_) : 100);
+    // What the mender could not decide comes first.
+    std::memmove(text_.data(), text_.data() + done_, filled_ - done_);
+    filled_ -= std::exchange(done_, 0);
+    while (done_ == 0 && problem_.empty()) {
+      const std::span<char> room = std::span(text_).subspan(filled_);
+      const std::size_t got = deflated_ ? unpack(room) : copy(room);
+      filled_ += got;
+      done_ = mender_.mend(std::span(text_).first(filled_), got == 0);
+      if (mender_.too_long()) {
+        problem_ = "holds a text of more than 16 MiB";
+        done_ = 0;
+      }
+      if (got == 0) break;
     }
-    setg(text_.data(), text_.data(), text_.data() + got);
-    return got > 0 ? traits_type::to_int_type(*gptr()) : traits_type::eof();
+    setg(text_.data(), text_.data(), text_.data() + done_);
+    return done_ > 0 ? traits_type::to_int_type(*gptr()) : traits_type::eof();
   }
 
  private:
+  // After what of it was not used yet.
   void fill() {
+    std::memmove(read_.data(), read_.data() + at_, in_ - at_);
+    in_ -= std::exchange(at_, 0);
     ssize_t got = 0;
     do {
-      got = read(file_, read_.data(), read_.size());
+      got = read(file_, read_.data() + in_, read_.size() - in_);
     } while (got < 0 && errno == EINTR);
     if (got < 0) problem_ = std::string("cannot be read: ") + std::strerror(errno);
-    in_ = got > 0 ? static_cast<std::size_t>(got) : 0;
-    at_ = 0;
-    total_ += static_cast<std::int64_t>(in_);
+    if (got <= 0) return;
+    in_ += static_cast<std::size_t>(got);
+    total_ += got;
   }
 
-  std::size_t copy() {
+  bool is_packed() const { return in_ - at_ >= 2 && read_[at_] == 0x1f && read_[at_ + 1] == 0x8b; }
+
+  std::size_t copy(std::span<char> to) {
     if (at_ == in_) fill();
-    const std::size_t count = in_ - at_;
-    std::memcpy(text_.data(), read_.data() + at_, count);
-    at_ = in_;
+    const std::size_t count = std::min(in_ - at_, to.size());
+    std::memcpy(to.data(), read_.data() + at_, count);
+    at_ += count;
     return count;
   }
 
-  // Several files of gzip, one behind the other, are one.
-  std::size_t unpack() {
-    unpacking_.next_out = reinterpret_cast<Bytef*>(text_.data());
-    unpacking_.avail_out = static_cast<uInt>(text_.size());
-    while (unpacking_.avail_out == text_.size()) {
-      if (at_ == in_) fill();
-      if (in_ == 0) {
+  // Several files of gzip, one after the other, are one.
+  std::size_t unpack(std::span<char> to) {
+    unpacking_.next_out = reinterpret_cast<Bytef*>(to.data());
+    unpacking_.avail_out = static_cast<uInt>(to.size());
+    while (unpacking_.avail_out == to.size()) {
+      if (in_ - at_ < 2) fill();
+      if (in_ == at_) {
         if (!whole_ && problem_.empty())
           problem_ = "is cut off: the end of its compressed data is missing";
+        break;
+      }
+      if (whole_ && !is_packed()) {  // as gunzip has it
+        note_ = "what follows its compressed data is ignored";
         break;
       }
       if (whole_ && inflateReset(&unpacking_) != Z_OK) break;
@@ -148,29 +137,31 @@ class TextStream::Buffer : public std::streambuf {
         break;
       }
     }
-    return text_.size() - unpacking_.avail_out;
+    return to.size() - unpacking_.avail_out;
   }
 
+  std::function<void(int)> block_;
   int file_;
   std::int64_t size_ = 0, total_ = 0;
   std::vector<unsigned char> read_;
   std::size_t in_ = 0, at_ = 0;  // of read_: how much is there, and how much of that was used
   std::vector<char> text_;
+  std::size_t filled_ = 0, done_ = 0;  // of text_: how much is there, and how much is mended
   bool deflated_ = false, whole_ = false;
   z_stream unpacking_{};
-  WordLength words_;
-  std::string problem_;
+  JsonMender mender_;
+  std::string problem_, note_;
 };
 
-TextStream::TextStream(const std::string& path)
-    : buffer_(std::make_unique<Buffer>(path)), stream_(buffer_.get()) {}
+TextStream::TextStream(const std::string& path, std::function<void(int)> block)
+    : buffer_(std::make_unique<Buffer>(path, std::move(block))), stream_(buffer_.get()) {}
 
 TextStream::~TextStream() = default;
 
-std::string_view TextStream::beginning() { return buffer_->there(); }
-
 const std::string& TextStream::problem() const { return buffer_->problem(); }
 
-int TextStream::percent() const { return buffer_->percent(); }
+const std::string& TextStream::note() const { return buffer_->note(); }
+
+std::uint64_t TextStream::mended_texts() const { return buffer_->mended_texts(); }
 
 }  // namespace gpuprof::importing

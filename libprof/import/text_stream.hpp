@@ -1,34 +1,32 @@
-// A file of text, deflated or not, as a stream that is read once.
-//
-// What parsers keep of a text whole, a word or a quoted text of JSON, has a limit here: their
-// memory would go by it.
+// A file of JSON, deflated or not, as a stream that is read once, and mended on its way
+// (libprof/import/mended_json.hpp).
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <istream>
 #include <memory>
 #include <string>
-#include <string_view>
 
 namespace gpuprof::importing {
 
 class TextStream {
  public:
-  static constexpr std::size_t longest_word = std::size_t{16} << 20;
-
-  // Throws Error: there is no such file, or it cannot be opened.
-  explicit TextStream(const std::string& path);
+  // `block` is called again and again while it is read, with how many percent of the file that
+  // was: a little file may unpack to a text that takes hours. What it throws comes through. Throws
+  // Error: there is no such file, or it cannot be opened.
+  explicit TextStream(const std::string& path, std::function<void(int percent)> block = {});
   ~TextStream();
   TextStream(const TextStream&) = delete;
   TextStream& operator=(const TextStream&) = delete;
 
-  // The first bytes, unpacked. To be asked before the stream is read.
-  std::string_view beginning();
   std::istream& stream() { return stream_; }
   // Why it ended before its end; empty: it did not.
   const std::string& problem() const;
-  // Percent of the file that was read.
-  int percent() const;
+  // What is to be said of it all the same.
+  const std::string& note() const;
+  // Quoted texts that were not UTF-8.
+  std::uint64_t mended_texts() const;
 
  private:
   class Buffer;

@@ -49,7 +49,8 @@ class Handler : public Json::json_sax_t {
   }
   bool string(std::string& text) override {
     std::string* place = text_place();
-    if (!place) return no_number();
+    // HIP has numbers in quotes.
+    if (!place) return is_argument() ? number({std::nullopt, text}) : true;
     *place = std::move(text);
     if (place->size() > longest_text) place->resize(longest_text);
     return true;
@@ -133,10 +134,10 @@ class Handler : public Json::json_sax_t {
     if (!place) return true;
     *place = number.whole;
     if (!number.digits.empty()) *place = whole(number.digits);
-    const bool counts = where() == Where::arguments || where() == Where::sizes;
-    if (!*place && counts) ++event_.odd_values;
+    if (!*place && is_argument()) ++event_.odd_values;
     return true;
   }
+  bool is_argument() const { return where() == Where::arguments || where() == Where::sizes; }
   // "7.0" is one.
   static Place whole(std::string_view digits) {
     double value = 0;
@@ -151,8 +152,7 @@ class Handler : public Json::json_sax_t {
   }
   // A value that is no number. Where a process or thread is named so, it is none.
   bool no_number() {
-    const bool counts = where() == Where::arguments || where() == Where::sizes;
-    if (counts && number_place()) ++event_.odd_values;
+    if (is_argument() && number_place()) ++event_.odd_values;
     return true;
   }
 

@@ -91,6 +91,8 @@ Target::Target() {
   pthread_sigmask(SIG_BLOCK, &ours_, &before_);
   // Writing past a limit on file sizes is to fail and not to end us.
   too_large_before_ = ::signal(SIGXFSZ, SIG_IGN);
+  // And so is writing to a reader of reports who has gone.
+  broken_pipe_before_ = ::signal(SIGPIPE, SIG_IGN);
 }
 
 Target::~Target() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
@@ -110,6 +112,7 @@ void Target::start(const std::vector<std::string>& command,
   if (process_ < 0) throw Error(std::string("fork: ") + std::strerror(errno));
   if (process_ == 0) {
     ::signal(SIGXFSZ, too_large_before_);
+    ::signal(SIGPIPE, broken_pipe_before_);
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     if (output == Output::nowhere) {
       const int nowhere = open("/dev/null", O_RDWR);

@@ -49,6 +49,7 @@ class Target {
   sigset_t before_{};
   sigset_t ours_{};
   void (*too_large_before_)(int) = SIG_DFL;
+  void (*broken_pipe_before_)(int) = SIG_DFL;
   pid_t process_ = -1;
   int status_ = 0;
   bool ended_ = false;

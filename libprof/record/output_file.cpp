@@ -68,10 +68,11 @@ constexpr char only_profiles[] = "-f replaces profiles, captures and empty files
 // A file whose kind and size are known.
 std::optional<Error> why_not_replaced(const std::string& path, const FileRules& rules) {
   const std::string head = beginning(path);
-  if (!rules.begins.empty() && head.starts_with(rules.begins) &&
-      (!rules.is_one || rules.is_one(path))) {
+  const bool others = rules.is_one || !rules.begins.empty();
+  if (others && head.starts_with(rules.begins) && (!rules.is_one || rules.is_one(path))) {
     return std::nullopt;
   }
+  if (!rules.profiles) return refusal(path + " holds something else", "choose another name");
   if (head.starts_with(wire::capture_magic)) return std::nullopt;
   if (!head.starts_with("SQLite format 3")) {
     return refusal(path + " is neither a profile nor a capture", only_profiles);
@@ -122,6 +123,11 @@ std::optional<Error> why_not_written(const std::string& path, const FileRules& r
     if (S_ISDIR(status.st_mode)) return refusal(path + " is a folder", "give the name of a file");
     if (!S_ISREG(status.st_mode)) {
       return refusal(path + " is no ordinary file", "give the name of a file");
+    }
+    struct stat read {};
+    if (!rules.input.empty() && stat(rules.input.c_str(), &read) == 0 &&
+        read.st_dev == status.st_dev && read.st_ino == status.st_ino) {
+      return refusal("-o names the file that is read", "choose another name");
     }
     if (!rules.overwrite) {
       return refusal(path + " exists", "choose another name, or replace it with -f");
@@ -212,6 +218,11 @@ bool OutputFile::there() const {
   // Somebody has it open, so no other one has its number meanwhile.
   struct stat status {};
   return stat(path_.c_str(), &status) == 0 && status.st_dev == device_ && status.st_ino == inode_;
+}
+
+bool OutputFile::replaces() const {
+  struct stat status {};
+  return !placed() && stat(target_.c_str(), &status) == 0 && status.st_size > 0;
 }
 
 void OutputFile::place() {

@@ -17,17 +17,20 @@ struct FileRules {
   bool overwrite = false;
   mode_t mode = 0600;     // exactly: the process's umask does not count
   bool numbered = false;  // where the name cannot be had: "x-2.sqlite" for "x.sqlite", and so on
-  // What `overwrite` may replace besides: files that begin so. Empty: none.
+  // What `overwrite` may replace besides: files that begin so, and that is_one() says yes of. With
+  // none of them: nothing.
   std::string_view begins = {};
-  bool (*is_one)(const std::string& path) = nullptr;  // and that this says yes of
+  bool (*is_one)(const std::string& path) = nullptr;
+  bool profiles = true;    // false: profiles and captures are not replaced
+  std::string input = {};  // the file that is read: never replaced, under whatever name
 };
 
 // A file that is made in a private folder beside its place, takes the place when it is told to, and
 // is gone with the object if it was not. Until then whatever has the name stays as it is.
 //
 // Without `overwrite` the name has to be free. With it, what is there has to be a profile of ours
-// or nvprof's, a capture or an empty file, and no gpuprof may be writing to it. What belongs to a
-// database (-wal, -shm, -journal) counts with it. One thread.
+// or nvprof's, a capture, an empty file or what the rules name, and no gpuprof may be writing to
+// it. What belongs to a database (-wal, -shm, -journal) counts with it. One thread.
 class OutputFile {
  public:
   // An empty file. Throws gpuprof::Error when its folder cannot be written to or the name cannot
@@ -42,6 +45,8 @@ class OutputFile {
   // As people call it, also while it has no place yet.
   const std::string& name() const { return name_; }
   bool placed() const { return !folder_; }
+  // Whether place() would take something away.
+  bool replaces() const;
   // Whether it is still where it was, and no other in its place.
   bool there() const;
 

@@ -99,7 +99,20 @@ void Recorder::begin() {
   } catch (const Error& error) {
     end_capture(error);
   }
-  if (!per_process_ && !open(*profiles_.front())) lose(*profiles_.front());
+  if (!per_process_ && !profiles_.empty() && !open(*profiles_.front())) lose(*profiles_.front());
+}
+
+// Of a run without processes: what was recorded before is worth more than that.
+void Recorder::keep_old_files() {
+  if (begun_) return;
+  if (!profiles_.empty() && profiles_.front()->file->replaces()) {
+    kept_ = profiles_.front()->file->name();
+    profiles_.clear();
+  }
+  if (capture_file_ && capture_file_->replaces()) {
+    capture_.reset();
+    capture_file_.reset();
+  }
 }
 
 Recorder::File::File(std::string path_of_it) : path(std::move(path_of_it)) {
@@ -246,6 +259,7 @@ void Recorder::commit() {
 }
 
 void Recorder::finish() {
+  keep_old_files();
   begin();
   try {
     if (capture_) capture_->close();

@@ -22,8 +22,9 @@
 
 namespace gpuprof::record {
 
-// A file has its name, and what had it before is gone, when the first process is there or the run
-// is over; one that is not read while it is written, when it is complete. Files of one process are
+// A file has its name, and what had it before is gone, when the first process is there; one that is
+// not read while it is written, when it is complete. A run that ends without a process gives it its
+// name if nothing has that. Files of one process are
 // numbered where they would have the same name.
 class Recorder {
  public:
@@ -62,6 +63,8 @@ class Recorder {
   const std::string& capture_damage() const { return capture_damage_; }
   // The files there are, in the order they were made.
   std::vector<std::string> files() const;
+  // After finish(): the profile that stays what it was, as no process came; empty: none.
+  const std::string& kept() const { return kept_; }
   // What wrote them, for reports.
   std::vector<store::Loader*> loaders();
 
@@ -85,6 +88,7 @@ class Recorder {
   bool open(Profile& profile);
   void lose(Profile& profile);
   void begin();
+  void keep_old_files();
   void write(Profile& profile, const std::function<void(store::Loader&)>& what);
   Profile* profile_of(const wire::Frame& frame);
   bool is_of_sampler(const wire::Frame& frame);
@@ -98,6 +102,7 @@ class Recorder {
   std::unique_ptr<record::OutputFile> capture_file_;
   std::unique_ptr<wire::CaptureWriter> capture_;
   std::string capture_damage_;
+  std::string kept_;
   std::vector<wire::Frame> run_frames_;                                  // every file has them
   std::set<std::uint32_t> samplers_;                                     // streams, as their frames
   std::vector<std::pair<schema::StatisticName, std::uint64_t>> counts_;  // and these

@@ -102,7 +102,7 @@ void Output::open_json() {
 
 void Output::begin_json_table(std::string_view name) {
   open_json();
-  stream_ << (any_table_ ? ",\n" : "\n") << "{\"table\":" << json_string(name);
+  stream() << (any_table_ ? ",\n" : "\n") << "{\"table\":" << json_string(name);
   for (const auto& [key, value] : context_) {
     stream_ << ',' << json_string(key) << ':' << json_string(value);
   }
@@ -114,7 +114,9 @@ void Output::begin_plain_table(std::string_view name, const std::vector<std::str
   plain_.table(name, context_, columns);
 }
 
-void Output::end_json_table() { stream() << "]}"; }
+// Called by a destructor, where a stream that throws would end the program: it goes out with what
+// comes next.
+void Output::end_json_table() { rows_ += "]}"; }
 
 void Output::finish() {
   stream();

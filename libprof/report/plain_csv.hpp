@@ -16,6 +16,8 @@ namespace gpuprof::report {
 // so far cannot follow.
 class PlainCsv {
  public:
+  static constexpr std::string_view document_begin = "\"table\"";
+
   explicit PlainCsv(std::ostream& out) : out_(out) {}
 
   // The rows that follow are of this table and have these columns. `context`: names and texts that

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "libprof/base/letter_case.hpp"
 #include "schema/document.hpp"
@@ -25,6 +26,21 @@ void write_docs(Database& database) {
       column.bind(1, row.table).bind(2, row.column).bind(3, row.doc).bind(4, row.unit).run();
     }
   }
+}
+
+void write_words(Database& database) {
+  Statement statistic = database.prepare("INSERT INTO STATISTIC_DOC VALUES(?1, ?2, ?3)");
+  for (const schema::StatisticInfo& info : schema::statistics) {
+    statistic.bind(1, info.name).bind(2, schema::severity_name(info.severity)).bind(3, info.help);
+    statistic.run();
+  }
+  Statement name = database.prepare("INSERT OR IGNORE INTO ENUM_NAME VALUES(?1, ?2, ?3)");
+  for (const schema::EnumType& type : schema::enum_types) {
+    for (const schema::EnumValue& value : type.values) {
+      name.bind(1, type.name).bind(2, value.value).bind(3, value.name).run();
+    }
+  }
+  write_docs(database);
 }
 
 // Of its file: "19_losses" -> "losses".
@@ -83,6 +99,37 @@ std::optional<std::string> own_sql(std::string_view type, std::string_view name,
   return type == "index" ? own_index(name) : std::nullopt;
 }
 
+std::optional<std::string> own_table_sql(std::string_view name, bool ours,
+                                         const std::function<bool(std::string_view)>& has) {
+  const auto known = std::ranges::find_if(
+      schema::all_tables, [&](const schema::Table* each) { return same_name(each->name, name); });
+  if (known == schema::all_tables.end()) return std::nullopt;
+  schema::Table table = **known;
+  std::vector<schema::Column> columns;
+  schema::for_each_column(table, ours, [&](schema::Column column) {
+    for (const schema::TimeName& time : schema::own_times) {
+      const bool older = !has(column.name) && column.name == time.own && has(time.nvprofs);
+      if (older) column.name = time.nvprofs;
+    }
+    if (has(column.name)) columns.push_back(column);
+  });
+  if (columns.empty()) return std::nullopt;
+  // Rows that lack a part of the key are told apart by nothing.
+  std::string_view key = table.key;
+  while (!key.empty()) {
+    std::string_view column = key.substr(0, key.find(", "));
+    key.remove_prefix(std::min(key.size(), column.size() + 2));
+    if (column.starts_with('"')) column = column.substr(1, column.size() - 2);
+    if (std::ranges::find(columns, column, &schema::Column::name) != columns.end()) continue;
+    table.key = {};
+    table.without_rowid = false;
+  }
+  table.columns = columns;
+  table.row_doc = {};
+  table.with_process = table.is_view = false;
+  return schema::create_table_sql(table);
+}
+
 void complete_schema(Database& database) {
   create_tables(database);
   for (const schema::ViewSql& view : schema::views()) {
@@ -95,19 +142,15 @@ void create_schema(Database& database) {
   database.execute("INSERT INTO Version VALUES(" + std::to_string(schema::nvprof_version) + ")");
   for (const schema::ViewSql& view : schema::views())
     database.execute(schema::create_view_sql(view));
+  write_words(database);
+}
 
-  Statement statistic = database.prepare("INSERT INTO STATISTIC_DOC VALUES(?1, ?2, ?3)");
-  for (const schema::StatisticInfo& info : schema::statistics) {
-    statistic.bind(1, info.name).bind(2, schema::severity_name(info.severity)).bind(3, info.help);
-    statistic.run();
+void create_words(Database& database) {
+  for (const schema::Table* table : {&schema::tables::statistic_doc, &schema::tables::enum_name,
+                                     &schema::tables::table_doc, &schema::tables::column_doc}) {
+    database.execute(schema::create_table_sql(*table));
   }
-  Statement name = database.prepare("INSERT OR IGNORE INTO ENUM_NAME VALUES(?1, ?2, ?3)");
-  for (const schema::EnumType& type : schema::enum_types) {
-    for (const schema::EnumValue& value : type.values) {
-      name.bind(1, type.name).bind(2, value.value).bind(3, value.name).run();
-    }
-  }
-  write_docs(database);
+  write_words(database);
 }
 
 void use_small_pages(Database& database) {

@@ -1,6 +1,7 @@
 // Makes an empty database into a session's, and a session's into a finished file.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,6 +27,16 @@ void create_indexes(Database& database, std::span<const schema::Index> indexes);
 // any case of letters. `ours`: for a file of ours, else for one of nvprof's, whose tables have no
 // column for the process, and which has tables where ours has empty views.
 std::optional<std::string> own_sql(std::string_view type, std::string_view name, bool ours);
+
+// What makes the table of this name, by our own text, with those of its columns that `has` says yes
+// to; of these too that an older gpuprof gave another name. Nothing: it is none of ours or
+// nvprof's, or has no such columns.
+std::optional<std::string> own_table_sql(std::string_view name, bool ours,
+                                         const std::function<bool(std::string_view column)>& has);
+
+// Makes this build's tables of words and fills them: STATISTIC_DOC, ENUM_NAME, TABLE_DOC,
+// COLUMN_DOC. They are not there yet.
+void create_words(Database& database);
 
 // Of a small file most is pages that hold next to nothing, one for each of the tables there are:
 // one with less than 4 MiB gets small pages. Nothing happens when another process has it open.

@@ -192,11 +192,32 @@ class Config(FakeTest):
     def test_files_that_cannot_be_read(self):
         os.mkfifo(self.folder / "pipe")
         (self.folder / "large").write_bytes(b"#" * 2_000_000)
-        for name, why in (("none", "No such file or directory"), (".", "Is a directory"),
-                          ("pipe", "Invalid argument"), ("large", "File too large")):  # fmt: skip
+        (self.folder / "limit").write_bytes(b"#" * 65_536)
+        os.symlink("/dev/zero", self.folder / "device")
+        reasons = {
+            "none": "No such file or directory", ".": "it is a folder",
+            "pipe": "it is no ordinary file", "device": "it is no ordinary file",
+            "large": "it is larger than 64 KiB",
+        }  # fmt: skip
+        if os.geteuid() == 0:
+            (self.folder / "theirs").write_text('cupti = "/tmp/evil.so"\n')
+            os.chown(self.folder / "theirs", 65534, 65534)
+            reasons["theirs"] = "it belongs to another user, with the id 65534"
+        for name, why in reasons.items():
             with self.subTest(name=name):
                 ran = self.run_gpuprof("--config", name, "true")
                 self.assertEqual((ran.returncode, ran.stderr), (5, f"gpuprof: {name}: {why}\n"))
+        self.good("replay", CAPTURE, "-q", "-o", "run.sqlite", "--config", "limit")
+        # One that was not asked for is told and does without: the command goes on.
+        usual = self.home / ".config/gpuprof/config.toml"
+        usual.parent.mkdir(parents=True)
+        for name, why in reasons.items():
+            with self.subTest(usual=name):
+                usual.unlink(missing_ok=True)
+                usual.symlink_to(self.folder / name)
+                ran = self.good("replay", CAPTURE, "-f", "-q", "-o", "run.sqlite")
+                told = f"gpuprof: {usual} has no effect: {why}\n"
+                self.assertEqual(ran.stderr, "" if name == "none" else told)
 
     def test_reports_and_commands_have_them_too(self):
         self.good("replay", CAPTURE, "-o", "run.sqlite")

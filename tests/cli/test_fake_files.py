@@ -126,6 +126,25 @@ class TheOldFile(FilesTest):
         self.profile("hello", options=["-f"], check=0)
         self.assertEqual(self.names(), ["run.sqlite"])
 
+    def test_stays_without_a_process(self):
+        capture = self.folder / "run.gpcap"
+        self.profile("hello", 4, options=["--save-capture", capture], check=0)
+        before = self.output.read_bytes(), capture.read_bytes()
+        replacing = ["-f", "-o", self.output, "--save-capture", capture]
+        said = self.gpuprof(*replacing, "true")
+        self.assertEqual(said.splitlines()[-1],
+                         f"gpuprof: nothing was recorded, so {self.output} stays as it was")  # fmt: skip
+        self.gpuprof(*replacing, "--fail-if-empty", "true", code=24)
+        self.gpuprof(*replacing, "false", code=1)
+        self.assertEqual((self.output.read_bytes(), capture.read_bytes()), before)
+        self.assertEqual(self.names(), ["run.gpcap", "run.sqlite"])
+        # A name that nothing has, and an empty file, get a profile that says so.
+        (self.folder / "empty.sqlite").touch()
+        for name in ("new.sqlite", "empty.sqlite"):
+            said = self.gpuprof("-f", "-o", self.folder / name, "true")
+            self.assertIn("0 records: no process used CUDA", said)
+            self.assertEqual(self.kernels(self.folder / name), 0)
+
     def test_its_log_is_not_the_new_files(self):
         process = self.start("steady", 30, 20)
         process.stdout.readline()
@@ -310,6 +329,29 @@ class SymbolicLinks(FilesTest):
                 self.assertFalse(victim.exists())
                 self.assertTrue(link.is_symlink())
         self.assertEqual(self.names(), ["link", "other.sqlite", "some.gpcap"])
+
+    def test_logs_of_runs(self):
+        """The log of a run takes no other file's place, its own files' neither."""
+        self.make(self.output)
+        before = self.output.read_bytes()
+        program = self.folder / "program"
+        program.write_text(f"#!/bin/sh\nexec {FAKE}/hello\n")
+        program.chmod(0o755)
+        log = self.folder / "log"
+        for name in (self.output, program):
+            self.gpuprof("--log-file", name, program, code=21)
+        new = self.folder / "new.sqlite"
+        for words in (["-o", new], ["-o", self.folder / "x", "--save-capture", new]):
+            self.assertIn("another file of this run",
+                          self.gpuprof(*words, "--log-file", new, program, code=21))  # fmt: skip
+        self.assertFalse(new.exists())
+        self.assertEqual(self.output.read_bytes(), before)
+        self.assertTrue(program.read_text().startswith("#!/bin/sh"))
+        log.write_text("======== old\n")
+        self.gpuprof("--log-file", log, "-f", "-o", new, program)
+        self.assertIn("records of 1 process", log.read_text())
+        self.assertNotIn("old", log.read_text())
+        self.assertEqual(self.names(), ["log", "new.sqlite", "program", "run.sqlite"])
 
     def test_of_a_log_that_leads_nowhere(self):
         link = self.folder / "log"

@@ -6,7 +6,9 @@ import gzip
 import json
 import os
 import pathlib
+import pty
 import random
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -273,6 +275,23 @@ class Nsys(Import):
              ("release", "Device", 1 << 20, 0x7F00, None, None, 200)],
         )  # fmt: skip
         self.assertIn("2.0000MB", self.gpuprof("memory", "run.sqlite").stdout)
+
+    def test_priorities(self):
+        """Nsight Systems writes -1 as 4294967295."""
+        file = self.file()
+        self.kernel(file)
+        file.connection.execute("CREATE TABLE TARGET_INFO_CUDA_STREAM(streamId INT, hwId INT, "
+                                "vmId INT, processId INT, contextId INT, priority INT, flag INT)")  # fmt: skip
+        for stream, priority in ((7, 0), (13, 2**32 - 1), (14, 2**32 - 5), (15, -2), (16, 2**32)):
+            file.add("TARGET_INFO_CUDA_STREAM", streamId=stream, processId=77, contextId=1,
+                     priority=priority)  # fmt: skip
+        file.close()
+        ran = self.imported("other.sqlite")
+        self.assertIn("1 of TARGET_INFO_CUDA_STREAM.priority", ran.stderr)
+        self.assertEqual(
+            self.query("run.sqlite", f"SELECT streamId, priority FROM {PREFIX}STREAM ORDER BY 1"),
+            [(7, 0), (13, -1), (14, -5), (15, -2), (16, None)],
+        )
 
     def test_time_of_day(self):
         file = self.file()
@@ -591,12 +610,13 @@ class Kineto(Import):
             "behind.json.gz": (packed + b"\x1f\x8b", None),
             "cut.json": (text[:-20], "cut off"),
             "comma.json": (text[:-2] + b",,}", "no JSON from byte"),
-            "bytes.json": (text.replace(b"void", b"\xff\xfe"), "no JSON from byte"),
             "deep.json": (b"[" * 100_000, "nests deeper"),
             "deep_args.json": (b'[{"args":' + b'{"a":' * 100_000, "nests deeper"),
             "long.json": (b'{"a":"' + b"x" * (17 << 20) + b'"}', "16 MiB"),
             "number.json": (b"[" + b"1" * (17 << 20) + b"]", "16 MiB"),
-            "infinite.json": (b'[{"ts":1e999}]', "no JSON"),
+            "bare.json": (text.replace(b'"pid"', b'nan "pid"', 1), "no JSON from byte"),
+            "nearly.json": (text.replace(b"5.5", b"Infinite", 1), "no JSON from byte"),
+            "escape.json": (text.replace(b"void", b"\\u12", 1), "no JSON from byte"),
             "empty.json": (b"{}", "no traceEvents"),
             "other.json": (b'{"traceEvents": {"a": 1}}', "no traceEvents"),
         }
@@ -613,6 +633,116 @@ class Kineto(Import):
                                                   + gzip.compress(text[half:]))  # fmt: skip
         self.imported("two.json.gz")
         self.assertEqual(self.query("run.sqlite", "SELECT count(*) FROM kernels"), [(1,)])
+
+    def test_bad_values(self):
+        """What Python's json and C++ programs write and JSON does not have costs a value, no file."""
+
+        def trace(*events):
+            text = json.dumps(events, ensure_ascii=False).encode("utf-8", "surrogatepass")
+            for name, value in (("@nan", b"NaN"), ("@inf", b"Infinity"), ("@neg", b"-Infinity"),
+                                ("@big", b"1e400"), ("@raw", b"\xff\xfe"),
+                                ("@high", b"\\ud83d"), ("@low", b"\\ude00"),
+                                ("@pair", b"\\ud83d\\ude00"), ("@cut", b"\xe2\x82")):  # fmt: skip
+                text = text.replace(f'"{name}#"'.encode(), value).replace(name.encode(), value)
+            (self.folder / "bad.json").write_bytes(text)
+
+        trace(
+            self.call(),
+            self.kernel(name="one"),
+            # Values that nothing is made of cost nothing.
+            self.kernel({"est. achieved occupancy %": "@nan#", "warps per SM": "@big#"}, name="two"),
+            self.kernel({"bytes": 1, "registers per thread": "@nan#"}, name="three"),
+            self.kernel({"grid": ["@inf#", 2, 3], "stream": "@neg#"}, name="four"),
+            # An event without a time is none.
+            self.kernel(name="five", ts="@nan#"), self.kernel(name="six", dur="@big#"),
+        )  # fmt: skip
+        ran = self.imported("bad.json")
+        self.assertIn("2 of kernel", ran.stderr)
+        counts = dict(self.query("run.sqlite",
+                                 "SELECT name, value FROM STATISTIC WHERE name LIKE 'import%'"))  # fmt: skip
+        self.assertEqual(counts, {"import_unreadable": 2, "import_values_unreadable": 3})
+        self.assertEqual(
+            self.query("run.sqlite", "SELECT name, registers, grid_x, grid_y, stream_id, duration "
+                       "FROM kernels ORDER BY 1"),
+            [("four", 32, None, 2, None, 3250), ("one", 32, 1, 2, 7, 3250),
+             ("three", None, 1, 2, 7, 3250),
+             ("two", 32, 1, 2, 7, 3250)],
+        )  # fmt: skip
+        names = {"a@raw": "a??", "b@high": "b\ufffd", "c@low!": "c\ufffd!", "d@pair": "d\U0001f600",
+                 "e@cut": "e??", "f\u20acg": "f\u20acg", "g@high@high@low": "g\ufffd\U0001f600"}  # fmt: skip
+        trace(self.call(), *(self.kernel(name=name) for name in names))
+        ran = self.imported("bad.json")
+        self.assertIn("5 of texts that are not UTF-8", ran.stderr)
+        self.assertEqual(sorted(self.query("run.sqlite", "SELECT name FROM kernels")),
+                         sorted((name,) for name in names.values()))  # fmt: skip
+        # Wherever blocks of what is read end.
+        events = [
+            self.call(),
+            *(self.kernel(name=f"{'x' * (i % 91)}@raw@high") for i in range(9000)),
+        ]
+        trace(*events)
+        ran = self.imported("bad.json")
+        self.assertIn("9000 of texts", ran.stderr)
+        self.assertEqual(self.query("run.sqlite", "SELECT count(*), count(DISTINCT name), "
+                                    "sum(name LIKE '%??\ufffd') FROM kernels"), [(9000, 91, 9000)])  # fmt: skip
+
+    def test_threads_that_kineto_does_not_know(self):
+        """It gives their process and thread as 0."""
+        frame = {"ph": "X", "cat": "python_function", "ts": 1, "dur": 5, "pid": 0, "tid": 0,
+                 "name": "threading.py(1032): _bootstrap", "args": {"Python id": 1}}  # fmt: skip
+        self.trace([frame, self.kernel(), self.call(), {**frame, "ts": 2}])
+        ran = self.imported("trace.json")
+        self.assertIn("of 1 process, nothing lost", ran.stderr)
+        self.assertEqual(self.query("run.sqlite", "SELECT process_id FROM processes"), [(4242,)])
+        self.assertEqual(self.query("run.sqlite", "SELECT process_id, thread_id, count(*) "
+                                    "FROM nvtx_ranges GROUP BY 1, 2"), [(4242, 0, 2)])  # fmt: skip
+        # Where nothing says whose work it is, it is nobody's that is known.
+        self.trace([self.kernel()])
+        self.imported("trace.json")
+        self.assertEqual(self.query("run.sqlite", "SELECT process_id FROM processes"), [(0,)])
+
+    def test_packed_texts(self):
+        self.trace([self.kernel(), self.call()], "whole.json.gz")
+        packed = (self.folder / "whole.json.gz").read_bytes()
+        text = gzip.decompress(packed)
+        note = "what follows its compressed data is ignored"
+        for name, content, said in (
+            ("garbage.json.gz", packed + b"\0" * 512 + b"garbage", note),
+            ("byte.json.gz", packed + b"x", note),
+            ("blank.json.gz", gzip.compress(b" \n" * (3 << 20) + text), None),
+            ("blank.json", b"\n" * (1 << 20) + text, None),
+            ("empty.json.gz", gzip.compress(b"") * 5000 + packed, None),
+            ("bytes.json.gz", b"".join(gzip.compress(text[i : i + 1]) for i in range(len(text))),
+             None),
+        ):  # fmt: skip
+            with self.subTest(name=name):
+                (self.folder / name).write_bytes(content)
+                ran = self.imported(name)
+                self.assertEqual(note in ran.stderr, said == note, ran.stderr)
+                self.assertEqual(self.query("run.sqlite", "SELECT count(*) FROM kernels"), [(1,)])
+        for name, content in (("blanks.json.gz", gzip.compress(b" " * (65 << 20) + b"{}")),
+                              ("other.gz", gzip.compress(b"SQLite format 3"))):  # fmt: skip
+            (self.folder / name).write_bytes(content)
+            ran = self.gpuprof("import", name, "-f", "-o", "run.sqlite", code=20)
+            self.assertIn(name, ran.stderr)
+
+    def test_a_little_file_of_much(self):
+        """How far it is can be seen, and Ctrl-C ends it, also where no event comes for long."""
+        with gzip.open(self.folder / "much.json.gz", "wb", compresslevel=1) as file:
+            file.write(b'{"numbers": [')
+            for _ in range(64):
+                file.write(b"1," * (1 << 20))
+        ours, theirs = pty.openpty()
+        with subprocess.Popen([GPUPROF, "import", "much.json.gz", "-o", "run.sqlite"],
+                              cwd=self.folder, stderr=theirs) as process:  # fmt: skip
+            os.close(theirs)
+            seen = b""
+            while b"reading " not in seen:
+                seen += os.read(ours, 4096)
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(60), 130)
+        os.close(ours)
+        self.assertFalse((self.folder / "run.sqlite").exists())
 
     def test_random_damage(self):
         """Whatever bytes are changed: an error or a sound profile."""

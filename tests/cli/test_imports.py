@@ -35,11 +35,87 @@ class Output(CommandLine):
             self.assertRegex(file.name, rf"^value-{re.escape(os.uname().nodename)}-%-\d+\.txt$")
             self.assertEqual(file.read_text(), summary)
 
-    def test_file_is_replaced(self):
-        file = self.folder / "log.txt"
-        file.write_text("x" * 10_000)
+    def test_log_is_replaced(self):
+        file, other = self.folder / "log.txt", self.folder / "other.txt"
+        for begin in ("======== ", "==1234== ", "gpuprof: ", '{"version":1,"tables":[', '"table",'):
+            with self.subTest(begin=begin):
+                file.write_text(begin + "x" * 10_000)
+                other.unlink(missing_ok=True)
+                other.hardlink_to(file)
+                self.log(file)
+                self.assertEqual(file.read_text(), self.summary())
+                self.assertEqual(other.read_text(), begin + "x" * 10_000)
+        # What this gpuprof wrote, in every layout.
+        for layout in ([], ["--csv"], ["--json"], ["--json", "--print-api-trace"],
+                       ["--csv=plain"], ["--print-gpu-trace"]):  # fmt: skip
+            with self.subTest(layout=layout):
+                self.log(file, *layout)
+                self.log(file, *layout)
+        file.write_text("")
         self.log(file)
         self.assertEqual(file.read_text(), self.summary())
+
+    def test_nothing_but_a_log_is_replaced(self):
+        contents = {
+            "profile": (self.folder / "db.sqlite").read_bytes(),
+            "capture": (SOURCE / "tests/captures/die.gpcap").read_bytes()[:4096],
+            "program": b"\x7fELF" + bytes(100), "script": b"#!/bin/sh\necho\n",
+            "notes.txt": b"x" * 10_000, "trace.json": b'{"traceEvents": []}',
+            "almost": b"==12x== ", "database": b"SQLite format 3\0" + bytes(100),
+        }  # fmt: skip
+        for name, content in contents.items():
+            file = self.folder / name
+            file.write_bytes(content)
+            for words in ([], ["-f"], ["--csv"]):
+                with self.subTest(name=name, words=words):
+                    ran = self.imported("--log-file", name, *words)
+                    self.check(ran, 21, f"======== Error: can't open log file \"{name}\": "
+                                        f"{name} holds something else\n")  # fmt: skip
+                    self.assertEqual(file.read_bytes(), content)
+        self.assertEqual(sorted(each.name for each in self.folder.iterdir()
+                                if each.name.startswith(".")), [])  # fmt: skip
+
+    def test_what_is_read_is_kept(self):
+        profile = self.folder / "db.sqlite"
+        before = profile.read_bytes()
+        (self.folder / "hard").hardlink_to(profile)
+        (self.folder / "folder").mkdir(exist_ok=True)
+        for name in ("db.sqlite", "./db.sqlite", "folder/../db.sqlite", profile, "hard"):
+            with self.subTest(name=name):
+                self.assertEqual(self.imported("--log-file", name).returncode, 21)
+                self.assertEqual(profile.read_bytes(), before)
+
+    def test_no_link_is_followed(self):
+        for name, content in (("old.txt", "======== old\n"), ("empty", ""), ("notes", "notes")):
+            with self.subTest(name=name):
+                (self.folder / name).write_text(content)
+                link = self.folder / f"link-{name}"
+                link.symlink_to(name)
+                ran = self.imported("--log-file", link)
+                self.assertEqual(ran.returncode, 21)
+                self.assertIn("it is a link to a file", ran.stderr)
+                self.assertEqual((self.folder / name).read_text(), content)
+        self.assertEqual(self.imported("--log-file", self.folder).returncode, 21)
+
+    def test_log_stays_when_there_is_none_to_take_its_place(self):
+        file = self.folder / "old.txt"
+        file.write_text("======== old\n")
+        for words in (["-i", "missing.sqlite"], ["-i", "old.txt"], ["replay", "missing.gpcap"]):
+            with self.subTest(words=words):
+                ran = subprocess.run([GPUPROF, *words, "--log-file", "old.txt"], cwd=self.folder,
+                                     capture_output=True, check=False, timeout=60)  # fmt: skip
+                self.assertEqual(ran.returncode, 20)
+                self.assertEqual(file.read_text(), "======== old\n")
+
+    def test_standard_output_by_its_path(self):
+        """Opened anew, what was sent to a file would begin at its front."""
+        with open(self.folder / "out", "wb") as out:
+            out.write(b"before\n")
+            out.flush()
+            for channel in ("/dev/stdout", "/dev/stderr"):
+                subprocess.run([GPUPROF, "-i", "db.sqlite", "--log-file", channel], check=True,
+                               cwd=self.folder, stdout=out, stderr=out, timeout=60)  # fmt: skip
+        self.assertEqual((self.folder / "out").read_text(), "before\n" + 2 * self.summary())
 
     def test_quiet(self):
         file = self.folder / "quiet.txt"
@@ -56,6 +132,29 @@ class Output(CommandLine):
         ran = self.imported("--log-file", "/dev/full")
         self.assertEqual(ran.returncode, 21)
         self.assertRegex(ran.stderr, "^gpuprof: the log file cannot be written: .*space")
+
+    def test_replay_keeps_its_capture(self):
+        capture = self.folder / "run.gpcap"
+        capture.write_bytes((SOURCE / "tests/captures/vector_add.gpcap").read_bytes())
+        before = capture.read_bytes()
+        (self.folder / "hard.gpcap").hardlink_to(capture)
+        (self.folder / "soft.gpcap").symlink_to(capture)
+        (self.folder / "folder").mkdir(exist_ok=True)
+        for name in ("run.gpcap", "folder/../run.gpcap", capture, "hard.gpcap", "soft.gpcap"):
+            for force in ([], ["-f"]):
+                with self.subTest(name=name, force=force):
+                    ran = subprocess.run(
+                        [GPUPROF, "replay", "run.gpcap", *force, "-o", name], cwd=self.folder,
+                        capture_output=True, text=True, check=False, timeout=60)  # fmt: skip
+                    self.check(ran, 21, "gpuprof: -o names the file that is read\n"
+                                        "  choose another name\n")  # fmt: skip
+                    self.assertEqual(capture.read_bytes(), before)
+        # Another capture may go, and with a name for each process as well none that is read.
+        (self.folder / "other.gpcap").write_bytes(before)
+        for name in ("other.gpcap", "run-%p.sqlite"):
+            subprocess.run([GPUPROF, "replay", "run.gpcap", "-f", "-q", "-o", name], check=True,
+                           cwd=self.folder, timeout=60)  # fmt: skip
+        self.assertTrue((self.folder / "other.gpcap").read_bytes().startswith(b"SQLite"))
 
     def test_json_goes_to_stdout(self):
         ran = self.imported("--json")

@@ -273,5 +273,149 @@ class Slice(Tools):
         self.assertNotIn("RUNTIME", info["records"])
 
 
+class Anonymous(Tools):
+    """What README promises of `slice --anonymise`, by looking for words in the part's bytes."""
+
+    # Texts that the part is to show, and what CUPTI and gpuprof say of what was collected.
+    KEPT = {
+        "METRIC": {"name", "unit", "description", "formula"},
+        "METRIC_GROUP": {"chip", "costClass", "metrics", "counters"},
+        "METRIC_RANGE": {"note"},
+        "NVTX_PAYLOAD": {"schema", "field"},
+        "NVTX_PAYLOAD_ENTRY": {"schema", "field"},
+        "PC_STALL_REASON": {"name", "reason"},
+        "PM_DEVICE": {"chip", "leftOut"},
+        "PM_METRIC": {"name", "unit", "description", "formula"},
+        "SASS_METRIC": {"name", "metric", "description"},
+        "STACK_FRAME": {"function"},
+    }  # fmt: skip
+
+    def plant(self, path):
+        """A word of its own in each column of each table, in each column's name and default, in
+        keys, constraints, views, indexes and tables. Returns where each is."""
+        places = {}
+
+        def word(*place):
+            places[f"Zanzibar{len(places):04}z"] = place
+            return f"Zanzibar{len(places) - 1:04}z"
+
+        connection = sqlite3.connect(path)
+        run = connection.execute
+        tables = [name for (name,) in run("SELECT name FROM sqlite_master WHERE type = 'table' "
+                                          "AND name NOT LIKE 'sqlite_%' AND name <> 'CLOCK'")]  # fmt: skip
+        for table in tables:
+            # SQLite refuses a text as the number of a row.
+            planted = [name for _, name, kind, _, _, key in run(f'PRAGMA table_info("{table}")')
+                       if not (kind == "INTEGER" and key)]  # fmt: skip
+            names = ", ".join(f'"{column}"' for column in planted)
+            # Blobs that stay are short and of numbers, UUIDs say: no word, but a few bytes of one.
+            for values in ([word(table, column) for column in planted],
+                           [word(table, column).encode() * 20 for column in planted]):  # fmt: skip
+                run(f'INSERT INTO "{table}"({names}) VALUES({", ".join("?" * len(planted))})',
+                    values)  # fmt: skip
+            if "WITHOUT ROWID" not in self.sql(run, table):
+                run(f'ALTER TABLE "{table}" ADD COLUMN "{word(table, "name of a column")}" TEXT '
+                    f"DEFAULT '{word(table, 'default')}'")  # fmt: skip
+        # A table of ours with a key and a check of somebody's.
+        run("DROP TABLE CLOCK")
+        run("CREATE TABLE CLOCK(processId INT, moment TEXT COLLATE NOCASE, realtime INT DEFAULT "
+            f"'{word('CLOCK', 'default')}', cupti INT, CONSTRAINT {word('CLOCK', 'key')} "
+            f"UNIQUE(processId, moment), CHECK (moment <> '{word('CLOCK', 'check')}'))")  # fmt: skip
+        run("INSERT INTO CLOCK VALUES(1, 'first', 2, 3), (1, ?, 2, 3)",
+            (word("CLOCK", "moment"),))  # fmt: skip
+        run(f"CREATE TABLE {word('table')}(a)")
+        run(f"CREATE VIEW {word('view')} AS SELECT '{word('text of a view')}' AS {word('column')}")
+        run(f"CREATE INDEX {word('index')} ON {PREFIX}MEMCPY(bytes) "
+            f"WHERE bytes <> '{word('condition')}'")  # fmt: skip
+        run("DROP VIEW losses")
+        run(f"CREATE VIEW losses AS SELECT '{word('view of ours')}' AS name")
+        run(f"CREATE TRIGGER {word('trigger')} AFTER INSERT ON RUN BEGIN "
+            f"SELECT '{word('text of a trigger')}'; END")  # fmt: skip
+        run("INSERT INTO RUN(key, value) VALUES(?, 1), ('finished_by', ?)",
+            (word("RUN", "key"), word("RUN", "value")))  # fmt: skip
+        for key in ("zero_ns", "target_process_id", "loss"):
+            run("INSERT OR REPLACE INTO RUN(key, value) VALUES(?, ?)", (key, word("RUN", key)))
+        run("INSERT INTO STATISTIC(processId, kind, name, value) VALUES(0, ?, 'stream_cut', 1)",
+            (word("STATISTIC", "kind"),))  # fmt: skip
+        run("INSERT INTO DIAGNOSTIC(processId, severity, statistic, text) "
+            "VALUES(1, 'notice', NULL, ?), (1, 'data_loss', 'stream_cut', ?)",
+            (word("DIAGNOSTIC", "text"), "no PC samples: /home/" + word("DIAGNOSTIC", "path")))  # fmt: skip
+        connection.commit()
+        connection.close()
+        return places
+
+    @staticmethod
+    def sql(run, table):
+        return run("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0]
+
+    def kept(self, path, places):
+        """Of a word that lies in two pages of the file the dump tells."""
+        with database(path) as connection:
+            connection.row_factory = None
+            dump = "\n".join(connection.iterdump())
+        content = path.read_bytes()
+        blobs = b"".join(map(bytes.fromhex, re.findall("X'((?:[0-9A-F]{2})+)'", dump)))
+        there = b"\n".join((content, content.replace(b"\0", b""), dump.encode(), blobs))
+        return {places[word.decode()] for word in re.findall(rb"Zanzibar\d{4}z", there)}
+
+    def test_planted_words(self):
+        path = self.capture("torch_step")
+        places = self.plant(path)
+        self.assertEqual(self.kept(path, places), set(places.values()))
+        allowed = {(table, column) for table, columns in self.KEPT.items() for column in columns}
+        for window in ([], ["--from", "1ns"]):
+            with self.subTest(window=window):
+                part = self.folder / "part.sqlite"
+                self.gpuprof("slice", path, "--anonymise", *window, "-f", "-o", part)
+                self.assert_sound(part)
+                self.assertEqual(self.kept(part, places) - allowed, set())
+                with database(part) as connection:
+                    said = [tuple(row) for row in connection.execute(
+                        "SELECT severity, statistic, text FROM DIAGNOSTIC")]  # fmt: skip
+                    helped = connection.execute("SELECT help FROM STATISTIC_DOC "
+                                                "WHERE name = 'stream_cut'").fetchone()[0]  # fmt: skip
+                self.assertIn(("data_loss", "stream_cut", helped), said)
+                self.assertTrue(any("left out" in text for _, _, text in said))
+                for words in (["info"], ["-i"], ["query", "kernels"]):
+                    self.gpuprof(*words[:1], part, *words[1:])
+
+    def test_what_is_ours_stays(self):
+        """Of files that nobody changed all rows and values are there that do not tell of anybody,
+        and the same tables, indexes and views."""
+        gone = {
+            "RUN": ("value",), "PROCESS": ("executable", "command_line", "cupti_path", "job"),
+            PREFIX + "SOURCE_LOCATOR": ("fileName",), PREFIX + "MODULE": ("cubin",),
+            PREFIX + "MEMORY2": ("source",), PREFIX + "MARKER_DATA": ("payloadData",),
+            "NVTX_PAYLOAD": ("textValue",), "METRIC_GROUP": ("scope",), "DIAGNOSTIC": ("text",),
+            "STACK_FRAME": ("module",), PREFIX + "JIT": ("cachePath",),
+        }  # fmt: skip
+        for name in CAPTURES:
+            with self.subTest(name=name):
+                path, part = self.capture(name), self.folder / "part.sqlite"
+                self.gpuprof("slice", path, "--anonymise", "-f", "-o", part)
+                self.assert_sound(part)
+                with database(path) as whole, database(part) as made:
+                    # nvprof's tables of CPU sampling, which gpuprof never fills, are left out.
+                    self.assertEqual(set(schema(made)), {
+                        key for key in schema(whole)
+                        if key[0] != "table" or not key[1].startswith(("coll", "prof"))})  # fmt: skip
+                    for kind, table in schema(whole):
+                        if (kind, table) not in schema(made) or kind != "table" or table in (
+                            *DERIVED, "StringTable", PREFIX + "NAME"):  # fmt: skip
+                            continue
+                        columns = [row["name"] for row in whole.execute(
+                            f'PRAGMA table_info("{table}")')]  # fmt: skip
+                        chosen = ", ".join(f'"{column}"' for column in columns
+                                           if column not in gone.get(table, ()))  # fmt: skip
+                        query = f'SELECT {chosen} FROM "{table}"'
+                        there = sorted(map(tuple, made.execute(query)), key=str)
+                        expected = sorted(map(tuple, whole.execute(query)), key=str)
+                        if table == "RUN":
+                            self.assertLessEqual({key for (key,) in there} - {"derived_from"},
+                                                 {key for (key,) in expected})  # fmt: skip
+                            continue
+                        self.assertEqual(there, expected, table)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "libprof/import/frames.hpp"
+#include "libprof/import/mended_json.hpp"
 #include "libprof/import/nsys_rows.hpp"
 #include "libprof/import/tally.hpp"
 #include "libprof/import/trace_events.hpp"
@@ -28,6 +29,56 @@ TEST_CASE("import: times are read by their digits") {
     INFO(none);
     CHECK(!nanoseconds(none));
   }
+}
+
+namespace {
+
+// As a reader gets it that takes `block` bytes at a time.
+std::string mended(const std::string& text, std::size_t block, std::uint64_t texts) {
+  importing::JsonMender mender;
+  std::string done, rest;
+  for (std::size_t at = 0; at < text.size() || !rest.empty(); at += block) {
+    rest += at < text.size() ? text.substr(at, block) : "";
+    const std::size_t size = mender.mend(rest, at + block >= text.size());
+    done += rest.substr(0, size);
+    rest.erase(0, size);
+  }
+  CHECK(mender.texts() == texts);
+  CHECK_FALSE(mender.too_long());
+  return done;
+}
+
+}  // namespace
+
+TEST_CASE("import: JSON is mended without changing its length, wherever blocks end") {
+  struct Case {
+    std::string text, mended;
+    std::uint64_t texts = 0;
+  };
+  const Case cases[] = {
+      {R"([1, -2.5e3, true, null, "a", {"b": "c\"d"}])",
+       R"([1, -2.5e3, true, null, "a", {"b": "c\"d"}])"},
+      {"[NaN,-Infinity, inf ,1e400,1e-400]", "[\"\" ,\"\"       , \"\"  ,\"\"   ,1e-400]"},
+      {"[nano, NaNs, 1e40, \"NaN\"]", "[nano, NaNs, 1e40, \"NaN\"]"},
+      {"NaN", "\"\" "},
+      {"[\"a\xff\xc3\xa9\xe2\x82\"]", "[\"a?\xc3\xa9??\"]", 1},
+      {"[\"\xed\xa0\x80\", \"\xf0\x9f\x98\x80\"]", "[\"???\", \"\xf0\x9f\x98\x80\"]", 1},
+      {R"(["\ud83d","\ud83d\ude00","\ude00x","\ud83d\u0041"])",
+       R"(["\ufffd","\ud83d\ude00","\ufffdx","\ufffd\u0041"])", 3},
+      {"[\"a\tb\nc\"]", "[\"a b c\"]", 1},
+      {"\xef\xbb\xbf{}", "\xef\xbb\xbf{}"},
+      {"[\"\\ud83d", "[\"\\ufffd", 1},
+  };
+  for (const Case& each : cases) {
+    for (std::size_t block = 1; block < 40; ++block) {
+      INFO(each.text << " by " << block);
+      CHECK(mended(each.text, block, each.texts) == each.mended);
+    }
+  }
+  importing::JsonMender mender;
+  std::string endless(importing::JsonMender::longest_word + 2, '1');
+  mender.mend(endless, false);
+  CHECK(mender.too_long());
 }
 
 TEST_CASE("import: a UUID is 16 bytes or none") {

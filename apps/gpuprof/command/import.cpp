@@ -1,4 +1,3 @@
-#include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -15,7 +14,6 @@ constexpr char refused[] = "Error: Unable to import nvprof generated profile dat
 }  // namespace
 
 int import_command(const Options& options) {
-  signal(SIGPIPE, SIG_IGN);
   Log log(options, true, getpid());
   reading::ProfileFile file(options.input);
   if (file.problem()) {

@@ -1,10 +1,8 @@
 // gpuprof import: a profile out of another tool's file.
 #include <unistd.h>
 
-#include <filesystem>
 #include <memory>
 #include <string>
-#include <system_error>
 
 #include "apps/gpuprof/command/outcome.hpp"
 #include "apps/gpuprof/command/progress.hpp"
@@ -30,18 +28,14 @@ void tell(record::Recorder& recorder, Log& log, schema::StatisticName statistic,
 }
 
 int import_file(const Options& options) {
-  std::error_code ignored;
   const std::string output = launch::expand_name(options.output, getpid());
-  if (std::filesystem::equivalent(output, options.input, ignored)) {
-    throw Error("-o names the file that is read", "choose another name", ExitCode::output_failed);
-  }
   Log log(options, true, getpid());
   Progress progress;
   const auto show = [&](std::string_view what) { progress.show(what); };
   const auto stop = &Progress::is_interrupted;
   record::Recorder recorder(
       {.output = output,
-       .files = {.overwrite = options.overwrite, .mode = options.file_mode},
+       .files = {.overwrite = options.overwrite, .mode = options.file_mode, .input = options.input},
        .loader = {.live = false,
                   .indexes = options.indexes,
                   .message = [&log](std::int64_t process,
@@ -61,6 +55,7 @@ int import_file(const Options& options) {
   } catch (const importing::Stopped&) {
     return 128 + Progress::interrupted();
   }
+  if (!missing.note.empty()) log.say(options.input + ": " + missing.note);
   tell(recorder, log, "import_unreadable", missing.unreadable, "left out, as it makes no sense");
   tell(recorder, log, "import_values_unreadable", missing.values, "values that do not fit");
   tell(recorder, log, "import_left_out", missing.left_out, "left out, as there is no table for it");

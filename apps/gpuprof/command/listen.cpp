@@ -1,7 +1,6 @@
 // Records the process that started it. The process loads the collector itself: on standard output
 // it is told where that is and where to connect, on standard input it says that it is connected.
 // Where metrics take several passes it does what it did again, in order: each time it is told anew.
-#include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -199,7 +198,6 @@ int listen(Job& job) {
     throw Error(apart, "", ExitCode::bad_option);
   }
   options.application = command_of(parent);
-  signal(SIGPIPE, SIG_IGN);
   return Listening(options, parent).record();
 }
 

@@ -3,9 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <filesystem>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "apps/gpuprof/command/progress.hpp"
@@ -17,31 +15,21 @@
 #include "libprof/record/output_file.hpp"
 
 namespace gpuprof::app {
-namespace {
-
-bool same_file(const std::string& a, const std::string& b) {
-  std::error_code ignored;
-  return std::filesystem::equivalent(a, b, ignored);
-}
-
-}  // namespace
-
 void take_file_options(Grammar& grammar, ExcerptJob& job) {
   grammar.take_options(job.file, {"export-profile", "force-overwrite", "umask", "quiet"});
 }
 
 int write_excerpt(ExcerptJob job) {
   const std::string output = launch::expand_name(job.file.output, getpid());
-  if (!job.in_place && same_file(output, job.input)) {
-    throw Error("-o names the file that is read", "choose another name", ExitCode::output_failed);
-  }
   reading::ProfileFile file(job.input);
   if (file.problem()) throw Error(*file.problem());
   if (job.in_place && file.in_use()) {
     throw Error(job.input + " is in use: another process, gpuprof at work say, has it open",
                 "wait for its end, or name a copy with -o", ExitCode::output_failed);
   }
-  const record::FileRules rules{.overwrite = job.file.overwrite, .mode = job.file.file_mode};
+  const record::FileRules rules{.overwrite = job.file.overwrite,
+                                .mode = job.file.file_mode,
+                                .input = job.in_place ? "" : job.input};
   Progress progress;
   std::optional<record::OutputFile> made(std::in_place, output, rules);
   const auto show = [&](std::string_view what) { progress.show(what); };

@@ -73,6 +73,9 @@ void print_outcome(record::Recorder& recorder, Log& log) {
   const store::LoadTotals totals = recorder.totals();
   const std::string files = joined(recorder.files(), ", ");
   if (files.empty()) {
+    if (!recorder.kept().empty()) {
+      return log.say("nothing was recorded, so " + recorder.kept() + " stays as it was");
+    }
     if (recorder.failed()) return;  // all were removed, which was told
     log.say("no CUDA activity was captured, so no file was made");
     return;

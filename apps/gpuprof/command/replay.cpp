@@ -1,4 +1,3 @@
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,8 +22,6 @@ int replay(const Options& options) {
   if (const std::string wrong = report::wrong_combination(options.reports); !wrong.empty()) {
     throw NvprofError{{"Error: " + wrong}, ExitCode::bad_option};
   }
-  // A reader that has seen enough must not keep the temporary file from being removed.
-  signal(SIGPIPE, SIG_IGN);
   wire::CaptureReader capture(options.input);
   Log log(options, true, getpid());
   std::optional<TemporaryFolder> temporary;
@@ -32,7 +29,7 @@ int replay(const Options& options) {
   std::optional<ProgressLine> line;  // at the end
   record::Recorder recorder(
       {.output = temporary ? *temporary / "run.sqlite" : options.output,
-       .files = {.overwrite = options.overwrite, .mode = options.file_mode},
+       .files = {.overwrite = options.overwrite, .mode = options.file_mode, .input = options.input},
        .loader = {.live = false,
                   .indexes = options.indexes,
                   .message = [&log](std::int64_t process,
@@ -63,12 +60,14 @@ int replay(const Options& options) {
   recorder.finish();
   line.reset();
   if (!whole) log.say(capture.damage_text());
+  bool read = true;
   if (!options.quiet && (temporary || !options.reports.chosen.empty())) {
     for (store::Loader* loader : recorder.loaders()) {
-      log.report(loader->database(), options.reports.prefix);
+      read &= log.report(loader->database(), options.reports.prefix);
     }
   }
   if (!options.quiet && !temporary) print_outcome(recorder, log);
+  if (!read) return static_cast<int>(ExitCode::reader_gone);
   return whole ? 0 : static_cast<int>(ExitCode::import_failed);
 }
 

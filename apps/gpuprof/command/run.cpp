@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <functional>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -58,8 +59,7 @@ std::unique_ptr<MetricSession> prepare_metrics(const Options& options, Log& log)
 }
 
 int show_plan(const Options& options) {
-  const std::string plan = MetricSession(options).plan_text();
-  std::fputs(plan.c_str(), stdout);
+  std::cout << MetricSession(options).plan_text();
   return 0;
 }
 
@@ -247,8 +247,6 @@ bool Recording::record() {
     if (viewer_) viewer_->start();
   }
   wait_for_target(target_, options_, log_);
-  // From here on a reader of reports who has seen enough must not end us.
-  signal(SIGPIPE, SIG_IGN);
   run_->wait_for_the_others();
   if (sampling_) sampling_->look_after();
   run_->stop_listening();

@@ -1,10 +1,9 @@
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -62,8 +61,7 @@ int sample(Job& job) {
   const std::optional<milliseconds> duration = duration_of(job.duration);
   options.pm.on = true;
   options.metrics.required = true;  // there is nothing else to do
-  signal(SIGPIPE, SIG_IGN);
-  launch::Target target;  // holds signals back; nothing is started
+  launch::Target target;            // holds signals back; nothing is started
   launch::EndRequests ends(options.quiet);
   // The first Ctrl-C ends the sampling.
   ends.listen(2);
@@ -123,8 +121,12 @@ int sample(Job& job) {
     if (duration && now - began >= *duration) break;
     if (job.live && now >= next_line) {
       next_line += std::chrono::seconds(1);
-      for (const std::string& line : live.lines()) std::printf("%s\n", line.c_str());
-      std::fflush(stdout);
+      try {
+        for (const std::string& line : live.lines()) std::cout << line << '\n';
+        std::cout.flush();
+      } catch (const std::ios::failure&) {
+        break;  // why is said in the end
+      }
     }
     std::this_thread::sleep_for(milliseconds(20));
   }

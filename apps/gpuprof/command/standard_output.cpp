@@ -1,33 +1,44 @@
 #include "apps/gpuprof/command/standard_output.hpp"
 
-#include <signal.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <iostream>
 #include <string>
 
+#include "libprof/base/descriptor_buffer.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/printable.hpp"
 #include "libprof/read/profile_file.hpp"
 
 namespace gpuprof::app {
+namespace {
+
+DescriptorBuffer& standard_output() {
+  static DescriptorBuffer& buffer = *new DescriptorBuffer(STDOUT_FILENO);  // std::cout outlives all
+  return buffer;
+}
+
+}  // namespace
+
+void take_standard_output() {
+  std::cout.rdbuf(&standard_output());
+  std::cout.exceptions(std::ios::badbit);
+}
 
 int print_to_standard_output(const std::function<void()>& print) {
-  signal(SIGPIPE, SIG_IGN);  // the reader may have seen enough, and copies are to be removed
-  std::cout.exceptions(std::ios::badbit);
   try {
     print();
     std::cout.flush();
   } catch (const std::ios::failure&) {
-    const int why = errno;
-    std::cout.exceptions(std::ios::goodbit);
-    if (why == EPIPE) return static_cast<int>(ExitCode::reader_gone);
-    throw Error(std::string("standard output cannot be written: ") + std::strerror(why), "",
-                ExitCode::output_failed);
+    if (standard_output().error() == 0) throw;
   }
-  std::cout.exceptions(std::ios::goodbit);
-  return 0;
+  const int error = standard_output().error();
+  if (error == EPIPE) return static_cast<int>(ExitCode::reader_gone);
+  if (error == 0) return 0;
+  throw Error(std::string("standard output cannot be written: ") + std::strerror(error), "",
+              ExitCode::output_failed);
 }
 
 int tell_notes(const reading::ProfileFile& file) {

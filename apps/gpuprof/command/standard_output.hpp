@@ -1,3 +1,4 @@
+// Standard output of all commands: std::cout.
 #pragma once
 
 #include <functional>
@@ -7,6 +8,9 @@ class ProfileFile;
 }
 
 namespace gpuprof::app {
+
+// Once, before anything is printed: from here on std::cout throws when it cannot be written.
+void take_standard_output();
 
 // Calls print(), which writes to std::cout, and sees to it that all of it arrives. Returns the exit
 // code: reader_gone where the reader has closed its end. Throws Error where there is no room.

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <deque>
 #include <functional>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -56,15 +57,13 @@ pid_t open_browser(const std::string& address) {
 }
 
 void print_address(const view::Listener& listener) {
-  const std::string port = std::to_string(listener.port());
+  const int port = listener.port();
   char host[256] = "HOST";
   gethostname(host, sizeof host - 1);
-  std::printf("%s\n", listener.address().c_str());
-  std::printf(
-      "From another machine: ssh -L %s:127.0.0.1:%s %s, then open the same address there.\n",
-      port.c_str(), port.c_str(), printable(host).c_str());
-  std::printf("Ctrl-C ends it.\n");
-  std::fflush(stdout);
+  std::cout << listener.address() << "\nFrom another machine: ssh -L " << port
+            << ":127.0.0.1:" << port << ' ' << printable(host)
+            << ", then open the same address there.\n"
+            << "Ctrl-C ends it." << std::endl;
 }
 
 void print_notes(const std::vector<std::string>& notes) {

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/printable.hpp"
@@ -160,29 +161,47 @@ const char* variable(const char* name) {
   return value && *value ? value : nullptr;
 }
 
-// The content of an ordinary file; nothing, and errno, where there is none to be had.
-std::optional<std::string> content(const std::string& path) {
-  constexpr off_t most = 1 << 20;
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) return {};
-  struct stat status {};
+struct Content {
   std::optional<std::string> text;
-  if (fstat(file, &status) == 0) {
-    errno = S_ISDIR(status.st_mode) ? EISDIR : status.st_size > most ? EFBIG : EINVAL;
-    if (S_ISREG(status.st_mode) && status.st_size <= most) {
-      text.emplace(static_cast<std::size_t>(status.st_size), '\0');
-      const ssize_t size = read(file, text->data(), text->size());
-      if (size < 0) {
-        text.reset();
-      } else {
-        text->resize(static_cast<std::size_t>(size));
-      }
+  std::string why_not;  // there is none
+  bool missing = false;
+};
+
+// What options are set to decides what programs load, so nobody but the user and root may say it;
+// and nothing that is read may make a command wait or fill its memory.
+std::string why_not_read(const struct stat& status) {
+  constexpr off_t most = 1 << 16;
+  if (S_ISDIR(status.st_mode)) return "it is a folder";
+  if (!S_ISREG(status.st_mode)) return "it is no ordinary file";
+  if (status.st_uid != geteuid() && status.st_uid != 0) {
+    return "it belongs to another user, with the id " + std::to_string(status.st_uid);
+  }
+  return status.st_size > most ? "it is larger than 64 KiB" : "";
+}
+
+Content content(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (file < 0) {
+    return {.text = {},
+            .why_not = std::strerror(errno),
+            .missing = errno == ENOENT || errno == ENOTDIR};
+  }
+  struct stat status {};
+  Content content;
+  if (fstat(file, &status) != 0) {
+    content.why_not = std::strerror(errno);
+  } else if (content.why_not = why_not_read(status); content.why_not.empty()) {
+    std::string text(static_cast<std::size_t>(status.st_size), '\0');
+    const ssize_t size = read(file, text.data(), text.size());
+    if (size < 0) {
+      content.why_not = std::strerror(errno);
+    } else {
+      text.resize(static_cast<std::size_t>(size));
+      content.text = std::move(text);
     }
   }
-  const int error = errno;
   close(file);
-  errno = error;
-  return text;
+  return content;
 }
 
 // Where a user has it. Never below the working directory: what a folder holds says nothing of how
@@ -221,10 +240,16 @@ std::vector<Preset> read_presets(const ConfigChoice& choice) {
   const char* named = variable("GPUPROF_CONFIG");
   const bool required = !choice.file.empty() || named;
   const std::string path = !choice.file.empty() ? choice.file : named ? named : usual_config();
-  if (const auto text = path.empty() ? std::nullopt : content(path)) {
-    presets = parse_config(*text, path);
-  } else if (required) {
-    refuse(path + ": " + std::strerror(errno));
+  if (!path.empty()) {
+    const Content config = content(path);
+    if (config.text) {
+      presets = parse_config(*config.text, path);
+    } else if (required) {
+      refuse(path + ": " + config.why_not);
+    } else if (!config.missing) {
+      std::fprintf(stderr, "gpuprof: %s has no effect: %s\n", printable(path).c_str(),
+                   config.why_not.c_str());
+    }
   }
   for (const Option& option : option_table()) {
     if (!can_be_preset(option)) continue;

@@ -4,23 +4,46 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <streambuf>
 
+#include "libprof/base/descriptor_buffer.hpp"
+#include "libprof/base/error.hpp"
+#include "libprof/base/path.hpp"
 #include "libprof/base/printable.hpp"
 #include "libprof/launch/file_name.hpp"
+#include "libprof/record/output_file.hpp"
+#include "libprof/report/log_file.hpp"
 #include "libprof/report/report.hpp"
 
 namespace gpuprof::app {
 namespace {
 
-struct WriteFailed {
-  int error;  // errno
-};
+// What these names mean is our own descriptor: opened anew, a file that it was sent to would be
+// written from its beginning.
+int standard_descriptor(const std::string& file) {
+  if (file == "%1" || file == "/dev/stdout") return 1;
+  return file == "%2" || file == "/dev/stderr" ? 2 : 0;
+}
+
+[[noreturn]] void cannot_open(const std::string& path, const std::string& why) {
+  throw NvprofError{{"Error: can't open log file \"" + printable(path) + "\": " + why},
+                    ExitCode::output_failed};
+}
+
+// A terminal or a pipe, which holds nothing that could be lost; or a link to one.
+int open_channel(const std::string& path) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
+  if (file < 0) cannot_open(path, std::strerror(errno));
+  struct stat status {};
+  if (fstat(file, &status) == 0 && (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode))) {
+    return file;
+  }
+  close(file);
+  cannot_open(path, S_ISREG(status.st_mode) ? "it is a link to a file" : "it is no file");
+}
 
 // A document for programs: nothing else is written among it.
 bool wants_document(const Options& options) {
@@ -41,24 +64,16 @@ bool has_unicode() {
   return false;
 }
 
-// A descriptor with a buffer: std::cerr has none, and a trace has millions of lines. Throws
-// WriteFailed, once; from then on it swallows what it gets.
-class Log::Buffer : public std::streambuf {
+// std::cerr has no buffer, and a trace has millions of lines.
+class Log::Buffer : public DescriptorBuffer {
  public:
-  Buffer(int descriptor, bool own) : descriptor_(descriptor), own_(own) { empty(); }
+  Buffer(int descriptor, bool own) : DescriptorBuffer(descriptor), own_(own) {}
   ~Buffer() override {
-    try {
-      sync();
-    } catch (const WriteFailed&) {
-      // Nobody is left to be told.
-    }
+    sync();
     if (own_) close(descriptor_);
   }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
 
   bool own() const { return own_; }
-  bool failed() const { return failed_; }
   bool terminal() const { return isatty(descriptor_) == 1; }
 
   // From here on take_back() forgets. The buffer is empty.
@@ -75,95 +90,85 @@ class Log::Buffer : public std::streambuf {
     return end >= 0 && ftruncate(descriptor_, end) == 0;
   }
 
- protected:
-  int_type overflow(int_type c) override {
-    sync();
-    if (!traits_type::eq_int_type(c, traits_type::eof())) {
-      *pptr() = traits_type::to_char_type(c);
-      pbump(1);
-    }
-    return traits_type::not_eof(c);
-  }
-
-  int sync() override {
-    const char* from = pbase();
-    while (from < pptr() && !failed_) {
-      const ssize_t written = write(descriptor_, from, static_cast<std::size_t>(pptr() - from));
-      if (written < 0 && errno != EINTR) {
-        failed_ = true;
-        empty();
-        throw WriteFailed{errno};
-      }
-      if (written > 0) from += written;
-      if (written > 0) written_ += written;
-    }
-    empty();
-    return 0;
-  }
-
  private:
-  void empty() { setp(bytes_.data(), bytes_.data() + bytes_.size()); }
-
-  int descriptor_;
   bool own_;
-  bool failed_ = false;
-  off_t written_ = 0;  // since the mark
-  std::array<char, 1 << 16> bytes_;
 };
 
 Log::Log(const Options& options, bool stored, long process_id)
     : options_(options), stored_(stored) {
   const std::string& file = options.log_file;
-  use(file == "%1" || (file.empty() && wants_document(options) && stored) ? 1 : 2, false);
-  if (file.empty() || file == "%1" || file == "%2") return;
-  if (process_id != 0 || !launch::names_process(file)) {
-    open_file(launch::expand_name(file, process_id));
-  }
+  const int standard = standard_descriptor(file);
+  use(standard != 0 ? standard : file.empty() && wants_document(options) && stored ? 1 : 2, false);
+  if (file.empty() || standard != 0) return;
+  if (process_id != 0 || !launch::names_process(file)) open_file(process_id);
 }
 
 Log::~Log() = default;
 
 void Log::open(long process_id) {
-  const std::string& file = options_.log_file;
-  if (!launch::names_process(file)) return;
+  if (!launch::names_process(options_.log_file)) return;
   try {
-    open_file(launch::expand_name(file, process_id));
+    open_file(process_id);
   } catch (const NvprofError& error) {
     lost_ = true;
     for (const std::string& text : error.lines) line("======== " + text);
   }
 }
 
-void Log::open_file(const std::string& path) {
-  // What is there may be a link to a terminal; one that leads nowhere makes no file elsewhere.
-  int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file >= 0) {
-    fchmod(file, options_.file_mode);
-  } else if (errno == EEXIST) {
-    file = ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+void Log::open_file(long process_id) {
+  const std::string path = launch::expand_name(options_.log_file, process_id);
+  struct stat status {};
+  const bool there = lstat(path.c_str(), &status) == 0;
+  if (!there && errno != ENOENT) cannot_open(path, std::strerror(errno));
+  if (there && !S_ISREG(status.st_mode)) {
+    const int channel = open_channel(path);
+    const std::lock_guard lock(mutex_);
+    return use(channel, true);
   }
-  if (file < 0) {
-    throw NvprofError{
-        {"Error: can't open log file \"" + printable(path) + "\": " + std::strerror(errno)},
-        ExitCode::output_failed};
+  if (access(folder_of(path).c_str(), F_OK) != 0) cannot_open(path, std::strerror(errno));
+  for (const std::string& other : {options_.output, options_.save_capture}) {
+    if (!other.empty() && resolved(launch::expand_name(other, process_id)) == resolved(path)) {
+      cannot_open(path, "it is the name of another file of this run");
+    }
   }
   const std::lock_guard lock(mutex_);
-  use(file, true);
+  try {
+    file_ = std::make_unique<record::OutputFile>(path, record::FileRules{.overwrite = true,
+                                                                         .mode = options_.file_mode,
+                                                                         .is_one = report::is_log,
+                                                                         .profiles = false});
+    const int file = ::open(file_->path().c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (file < 0) cannot_open(path, std::strerror(errno));
+    use(file, true);
+    // An earlier log stays until there is something to take its place.
+    if (!there || status.st_size == 0) file_->place();
+  } catch (const Error& error) {
+    cannot_open(path, error.what());
+  }
+}
+
+void Log::place() {
+  if (file_ && !file_->placed()) file_->place();
 }
 
 void Log::use(int descriptor, bool own) {
   buffer_ = std::make_unique<Buffer>(descriptor, own);
   stream_.rdbuf(buffer_.get());
-  // What the buffer throws comes through.
   stream_.exceptions(std::ios::badbit);
 }
 
 void Log::write_line(std::string_view text) {
   const std::lock_guard lock(mutex_);
+  if (buffer_->error() != 0) return;
   try {
-    if (!buffer_->failed()) stream_ << printable_lines(text) << std::endl;
-  } catch (const WriteFailed&) {
+    stream_ << printable_lines(text) << std::endl;
+    place();
+  } catch (const std::ios::failure&) {
     stream_.clear();
+  } catch (const Error& error) {
+    lost_ = true;
+    file_.reset();
+    std::fprintf(stderr, "gpuprof: %s\n", printable_lines(error.what()).c_str());
   }
 }
 
@@ -199,7 +204,7 @@ bool Log::report(store::Database& database, const std::string& prefix,
     if (wants_document(options_)) say(note);
   }
   const std::lock_guard lock(mutex_);
-  if (buffer_->failed()) return false;
+  if (buffer_->error() != 0) return false;
   report::Options reports = options_.reports;
   const char* type = std::getenv("TERM");
   reports.terminal = buffer_->terminal() && !std::getenv("NO_COLOR") &&
@@ -216,13 +221,15 @@ bool Log::report(store::Database& database, const std::string& prefix,
     }
     report::print_reports(database, stream_, reports);
     stream_.flush();
-  } catch (const WriteFailed& failed) {
+    place();
+  } catch (const std::ios::failure&) {
+    const int why = buffer_->error();
+    if (why == 0) throw;
     stream_.clear();
-    if (buffer_->own()) {
-      throw Error(std::string("the log file cannot be written: ") + std::strerror(failed.error), "",
-                  ExitCode::output_failed);
-    }
-    return false;
+    if (why == EPIPE) return false;
+    throw Error(std::string(buffer_->own() ? "the log file" : "the output") +
+                    " cannot be written: " + std::strerror(why),
+                "", ExitCode::output_failed);
   } catch (...) {
     if (!buffer_->take_back()) {
       stream_ << '\n' << prefix << "Warning: This report ends here. It begins again.\n";

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apps/gpuprof/option/command_line.hpp"
+#include "libprof/record/output_file.hpp"
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::app {
@@ -17,6 +18,10 @@ namespace gpuprof::app {
 // Whether text is UTF-8, by the user's locale.
 bool has_unicode();
 
+// A log file is made as other new files are (libprof/record/output_file.hpp), but takes the place
+// of an earlier log when the first line, or the first report as a whole, is written. It replaces
+// logs and empty files, and nothing else.
+//
 // Reports belong to the main thread; messages may come from any. SIGPIPE should be ignored: a
 // reader that goes away ends the writing and nothing else.
 class Log {
@@ -46,7 +51,8 @@ class Log {
               const std::vector<std::string>& notes = {});
 
  private:
-  void open_file(const std::string& path);
+  void open_file(long process_id);
+  void place();
   void use(int descriptor, bool own);
   void write_line(std::string_view text);
 
@@ -56,6 +62,7 @@ class Log {
   std::mutex mutex_;  // guards the next
   int told_of_processes_ = 0;
   bool lost_ = false;
+  std::unique_ptr<record::OutputFile> file_;  // null: it goes elsewhere
   std::unique_ptr<Buffer> buffer_;
   std::ostream stream_{nullptr};
 };

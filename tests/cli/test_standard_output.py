@@ -1,0 +1,121 @@
+"""Standard output that cannot be written: a reader who has gone, and a full device."""
+# ctest-labels: plain
+
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+GPUPROF = os.environ.get("GPUPROF", "")
+SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
+PATIENCE = 120
+
+# Commands that help does not show, and what they take.
+HIDDEN = {"man": [], "options": [], "exit-codes": [], "complete": ["fish", ""],
+          "schema": []}  # fmt: skip
+# What commands print with these words. All others print nothing but help and messages.
+PRINTS = {
+    "info": [[], ["--json"]],
+    "query": [[], ["top_kernels"], ["kernels", "--csv"], ["kernels", "--json"],
+              ["kernels", "--markdown"]],
+    "memory": [[], ["--json"], ["--csv"], ["--timeline"], ["--leaks", "--by", "nvtx"]],
+    "timeline": [[]],
+    "report": [["--markdown", "-"]],
+    "top": [["--times", "1"]],
+    "replay": [["--json"], ["--log-file", "%1"]],
+    "view": [["--no-browser"]],
+    "completion": [["bash"], ["zsh"], ["fish"]],
+    "help": [["all"], ["reports"], ["slice"]],
+}  # fmt: skip
+WITHOUT_FILE = ("completion", "help")
+REPORTS = [
+    ["--json"], ["--csv=plain"], ["--log-file", "%1"], ["--csv", "--log-file", "%1"],
+    ["--print-gpu-trace", "--json"], ["--print-api-trace", "--json"], ["--stats", "--json"],
+    ["--print-nvtx-summary", "--print-gpu-summary", "--csv=plain"],
+]  # fmt: skip
+
+
+class StandardOutput(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.temporary.cleanup)
+        cls.folder = pathlib.Path(cls.temporary.name)
+        cls.capture = SOURCE / "tests/captures/torch_step.gpcap"
+        cls.profile = cls.folder / "run.sqlite"
+        subprocess.run([GPUPROF, "replay", cls.capture, "-q", "-o", cls.profile], check=True)
+
+    def run_gpuprof(self, words, stdout):
+        with tempfile.TemporaryFile("w+") as errors:
+            process = subprocess.run([GPUPROF, *map(str, words)], stdout=stdout, stderr=errors,
+                                     stdin=subprocess.DEVNULL, cwd=self.folder, check=False,
+                                     timeout=PATIENCE)  # fmt: skip
+            errors.seek(0)
+            return process.returncode, errors.read()
+
+    def commands(self):
+        """As gpuprof itself lists them: it completes its first word."""
+        listed = subprocess.run([GPUPROF, "complete", "fish", ""], text=True, check=True,
+                                capture_output=True, timeout=PATIENCE).stdout  # fmt: skip
+        words = [line.split("\t")[0].strip() for line in listed.splitlines()[1:]]
+        commands = [word for word in words if word and not word.startswith("-")]
+        self.assertGreater(len(commands), 15, listed)
+        self.assertLessEqual(set(PRINTS), set(commands))
+        return commands
+
+    def calls(self):
+        """Everything that prints."""
+        for topic in ([], ["all"], ["metrics"]):
+            yield ["--help", *topic]
+        yield ["--version"]
+        for command in self.commands():
+            yield [command, "--help"]
+            for words in PRINTS.get(command, []):
+                if command in WITHOUT_FILE:
+                    yield [command, *words]
+                else:
+                    yield [command, self.capture if command == "replay" else self.profile, *words]
+        yield ["query"]
+        for command, words in HIDDEN.items():
+            yield [command, *words]
+        for words in REPORTS:
+            yield ["-i", self.profile, *words]
+
+    def test_a_reader_who_has_gone(self):
+        for words in self.calls():
+            with self.subTest(words=words):
+                reading, writing = os.pipe()
+                os.close(reading)
+                try:
+                    self.assertEqual(self.run_gpuprof(words, writing), (141, ""))
+                finally:
+                    os.close(writing)
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
+    def test_a_full_device(self):
+        for words in self.calls():
+            with self.subTest(words=words), open("/dev/full", "w") as full:
+                code, errors = self.run_gpuprof(words, full)
+                self.assertEqual(code, 21, errors)
+                self.assertRegex(
+                    errors, r"\Agpuprof: .* cannot be written: No space left on device\n\Z"
+                )
+
+    def test_a_reader_who_has_seen_enough(self):
+        """What is printed is larger than what a pipe holds."""
+        for words in (["-i", self.profile, "--print-api-trace", "--json"],
+                      ["query", self.profile, "api_calls", "--json"],
+                      ["memory", self.profile, "--json"], ["--help", "all"]):  # fmt: skip
+            with self.subTest(words=words):
+                process = subprocess.Popen([GPUPROF, *map(str, words)], stdout=subprocess.PIPE,
+                                           stderr=subprocess.PIPE)  # fmt: skip
+                self.assertTrue(process.stdout.read(1))
+                process.stdout.close()
+                errors = process.stderr.read()
+                process.stderr.close()
+                self.assertIn((process.wait(PATIENCE), errors), ((141, b""), (0, b"")))
+
+
+if __name__ == "__main__":
+    unittest.main()
