@@ -107,10 +107,16 @@ inline constexpr Column gpu_gap_columns[]{
     stored("typeBehind", Type::text, "kernel, memcpy, ... of the work behind"),
     stored("nameBehind", Type::string, "of a kernel: StringTable id; 0 = no kernel"),
     stored("correlationId", Type::i64, "of the call that asked for the work behind; 0 = none"),
-    stored("hostCall", Type::i64,
-           "the call of that process that took most of the gap: RUNTIME.correlationId or DRIVER's; "
-           "NULL = none"),
-    stored("hostTime", Type::i64, "[ns] how much of the gap that call took"),
+    stored(
+        "hostCall", Type::i64,
+        "of the function that took most of the gap in that process, the longest call: "
+        "RUNTIME.correlationId or DRIVER's; NULL = none. Where several calls are open at a time, "
+        "the one that began first counts"),
+    stored("hostTime", Type::i64,
+           "[ns] how much of the gap the calls of that function took; NULL as hostCall"),
+    stored("noCallTime", Type::i64,
+           "[ns] how much of the gap that process was in no call that was recorded; NULL = none of "
+           "its calls was"),
     stored("range", Type::i64,
            "NVTX range that the call which asked for the work behind was made in: NVTX_RANGE._id_; "
            "NULL = none"),

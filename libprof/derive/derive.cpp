@@ -1,6 +1,7 @@
 #include "libprof/derive/derive.hpp"
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -44,7 +45,7 @@ std::string_view type_of(const GpuWork& work) { return schema::gpu_kinds[work.ki
 struct Device {
   DeviceTime time;
   std::vector<Gap> gaps;
-  std::vector<HostCalls::Call> calls;  // by gap
+  std::vector<std::optional<HostCalls::Split>> splits;  // by gap
 };
 
 std::unordered_set<std::int64_t> read_communication(store::Database& database) {
@@ -132,7 +133,7 @@ void Found::read(store::Snapshot& snapshot, NewIndexes& indexes,
 void Found::read_calls(store::Snapshot& snapshot, const RangeIndex& index,
                        const CorrelationSet& asked_for, NewIndexes& indexes,
                        const std::function<void()>& check) {
-  std::vector<HostCalls> hosts;
+  std::deque<HostCalls> hosts;
   for (const auto& [number, device] : devices) hosts.emplace_back(device.gaps);
   // Where both have a call of one id, that of the runtime counts.
   for (const auto& [domain, table] : CallTimes::sources) {
@@ -154,9 +155,15 @@ void Found::read_calls(store::Snapshot& snapshot, const RangeIndex& index,
                  .thread = chunk[4]});
       const auto correlation = chunk[0].int64s(), start = chunk[1].int64s(),
                  end = chunk[2].int64s(), process = chunk[3].int64s(), thread = chunk[4].int64s();
+      const auto cbid = chunk[5].int64s();
       for (HostCalls& host : hosts) {
         for (std::size_t row = 0; row < chunk.rows(); ++row) {
-          host.add(process[row], start[row], end[row], correlation[row]);
+          host.add(
+              {.process = process[row],
+               .begin = start[row],
+               .end = end[row],
+               .correlation = correlation[row],
+               .function = static_cast<std::int64_t>(domain) << 32 | (cbid[row] & 0xffffffff)});
         }
       }
       if (index.empty()) return;
@@ -169,8 +176,7 @@ void Found::read_calls(store::Snapshot& snapshot, const RangeIndex& index,
   indexes.finish();
   auto host = hosts.begin();
   for (auto& [number, device] : devices) {
-    const auto calls = (host++)->finish();
-    device.calls.assign(calls.begin(), calls.end());
+    device.splits = (host++)->finish();
   }
 }
 
@@ -218,14 +224,15 @@ void Found::write_devices(store::Database& database) {
   for (const auto& [number, device] : devices) {
     for (std::size_t i = 0; i < device.gaps.size(); ++i) {
       const Gap& gap = device.gaps[i];
-      const HostCalls::Call& call = device.calls[i];
+      const std::optional<HostCalls::Split>& split = device.splits[i];
       insert.bind(1, number).bind(2, gap.begin).bind(3, gap.end);
       insert.bind(4, type_of(gap.before)).bind(5, std::int64_t{gap.before.name});
       insert.bind(6, type_of(gap.behind)).bind(7, std::int64_t{gap.behind.name});
       insert.bind(8, gap.behind.correlation);
-      bind_or_null(insert, 9, call.correlation);
-      bind_or_null(insert, 10, call.time);
-      bind_or_null(insert, 11, launches.range_of(gap.behind.correlation));
+      bind_or_null(insert, 9, split ? split->correlation : 0);
+      bind_or_null(insert, 10, split ? split->time : 0);
+      split ? insert.bind(11, gap.length() - split->in_calls) : insert.bind_null(11);
+      bind_or_null(insert, 12, launches.range_of(gap.behind.correlation));
       insert.run();
     }
   }

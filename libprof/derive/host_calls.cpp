@@ -5,16 +5,12 @@
 namespace gpuprof::derive {
 namespace {
 
-// A call that lies in more gaps than this waits: of such calls only some are looked at, so that
-// calls times gaps is bounded.
-constexpr std::size_t many = 16;
-constexpr std::size_t most_long = 1024;
+// That are told apart in a gap: CUDA has fewer, but a forged file may have any number.
+constexpr std::size_t most_functions = 4096;
 
 }  // namespace
 
-HostCalls::HostCalls(std::span<const Gap> gaps) : gaps_(gaps), calls_(gaps.size()) {}
-
-// The first gap that is not over at that time. Calls come nearly in the order of time.
+// The first gap that is not over at that time.
 std::size_t HostCalls::first_after(std::int64_t time) {
   const auto is_it = [&](std::size_t place) {
     return (place == 0 || gaps_[place - 1].end <= time) &&
@@ -27,36 +23,67 @@ std::size_t HostCalls::first_after(std::int64_t time) {
   return latest_;
 }
 
-std::size_t HostCalls::take(const Whole& call, std::size_t most) {
-  auto gap = gaps_.begin() + static_cast<std::ptrdiff_t>(first_after(call.begin));
-  std::size_t taken = 0;
-  for (; gap != gaps_.end() && gap->begin < call.end && taken < most; ++gap, ++taken) {
-    if (gap->behind.process != call.process) continue;
-    const std::int64_t time = std::min(call.end, gap->end) - std::max(call.begin, gap->begin);
-    Call& best = calls_[static_cast<std::size_t>(gap - gaps_.begin())];
-    if (time > best.time) best = {call.correlation, time};
-  }
-  return taken;
+void HostCalls::add(const HostCall& call) {
+  if (call.begin <= 0 || call.end <= call.begin) return;
+  processes_.insert(call.process);
+  const std::size_t gap = first_after(call.begin);
+  if (gap < gaps_.size() && gaps_[gap].begin < call.end) calls_.add(call);
 }
 
-void HostCalls::add(std::int64_t process, std::int64_t begin, std::int64_t end,
-                    std::int64_t correlation) {
-  if (begin <= 0 || end <= begin) return;
-  const Whole call{process, begin, end, correlation};
-  if (take(call, many) < many) return;
-  const auto longer = [](const Whole& a, const Whole& b) { return a.length() > b.length(); };
-  if (long_.size() == most_long) {
-    if (!longer(call, long_.front())) return;
-    std::ranges::pop_heap(long_, longer);
-    long_.pop_back();
+void HostCalls::end_gap(Process& process) {
+  if (process.functions.empty()) return;
+  Split& split = splits_[process.gap];
+  for (const auto& [function, its] : process.functions) {
+    // Of two that took the same time it is not to depend on the order of a hash table.
+    if (std::pair(its.time, its.correlation) > std::pair(split.time, split.correlation)) {
+      split.time = its.time;
+      split.correlation = its.correlation;
+    }
   }
-  long_.push_back(call);
-  std::ranges::push_heap(long_, longer);
+  process.functions.clear();
 }
 
-std::span<const HostCalls::Call> HostCalls::finish() {
-  for (const Whole& call : long_) take(call, gaps_.size());
-  return calls_;
+void HostCalls::take(Process& process, const HostCall& call, std::int64_t begin) {
+  const auto go_to = [&](std::size_t gap) {
+    if (gap != process.gap) end_gap(process);
+    process.gap = gap;
+  };
+  std::size_t gap = process.gap;
+  while (gap < gaps_.size() && gaps_[gap].end <= begin) ++gap;
+  go_to(gap);
+  for (; gap < gaps_.size() && gaps_[gap].begin < call.end; ++gap) {
+    go_to(gap);
+    if (gaps_[gap].behind.process != call.process) continue;
+    const std::int64_t time =
+        std::min(call.end, gaps_[gap].end) - std::max(begin, gaps_[gap].begin);
+    splits_[gap].in_calls += time;
+    if (process.functions.size() == most_functions && !process.functions.contains(call.function)) {
+      continue;
+    }
+    InFunction& its = process.functions[call.function];
+    its.time += time;
+    if (time > its.longest) {
+      its.longest = time;
+      its.correlation = call.correlation;
+    }
+  }
+}
+
+std::vector<std::optional<HostCalls::Split>> HostCalls::finish() {
+  std::unordered_map<std::int64_t, Process> processes;
+  calls_.for_each([&](const HostCall& call) {
+    Process& process = processes[call.process];
+    const std::int64_t begin = std::max(call.begin, process.until);
+    if (call.end <= begin) return;
+    process.until = call.end;
+    take(process, call, begin);
+  });
+  for (auto& [id, process] : processes) end_gap(process);
+  std::vector<std::optional<Split>> found(gaps_.size());
+  for (std::size_t i = 0; i < gaps_.size(); ++i) {
+    if (processes_.contains(gaps_[i].behind.process)) found[i] = splits_[i];
+  }
+  return found;
 }
 
 }  // namespace gpuprof::derive

@@ -7,9 +7,12 @@
 -- duration INTEGER [ns]: from start to end
 -- before TEXT: the work before: name of the kernel, else memcpy, memset, ...
 -- behind TEXT: the work behind, in the same way
--- host_call TEXT: function that took most of the gap in the process whose work is behind; NULL =
---   none that was collected
--- host_call_ns INTEGER [ns]: how much of the gap that call took
+-- host_call TEXT: CUDA function that took most of the gap in the process whose work is behind; NULL
+--   = none that was collected. Compare host_call_ns and no_call_ns: the host may have been in no call
+--   for longer
+-- host_call_ns INTEGER [ns]: how much of the gap the calls of that function took
+-- no_call_ns INTEGER [ns]: how much of the gap the process was in no CUDA call that was recorded;
+--   NULL = none of its calls was
 -- range_name TEXT: NVTX range in which the work behind was asked for; NULL = none
 -- range_path TEXT: messages of the ranges around it and its own, with / between
 -- correlation_id INTEGER: joins the call that asked for the work behind; 0 = none
@@ -32,6 +35,7 @@ SELECT g.deviceId AS device_id,
                  JOIN API_NAME AS n ON n.domain = 'driver' AND n.cbid = r.cbid
                  WHERE r.correlationId = g.hostCall LIMIT 1)) AS host_call,
        g.hostTime AS host_call_ns,
+       g.noCallTime AS no_call_ns,
        rn.value AS range_name,
        rp.value AS range_path,
        g.correlationId AS correlation_id,

@@ -121,8 +121,8 @@ TEST_CASE("derive: the time of a device") {
   CHECK(rows(database, "SELECT * FROM STREAM_TIME") == "0|0|50 0|1|120 0|2|140 1|1|10");
   CHECK(rows(database,
              "SELECT device_id, start, \"end\", duration, before, behind, host_call, "
-             "host_call_ns, correlation_id FROM gpu_gaps") ==
-        "0|250|300|50|memcpy|add|cudaDeviceSynchronize|45|3");
+             "host_call_ns, no_call_ns, correlation_id FROM gpu_gaps") ==
+        "0|250|300|50|memcpy|add|cudaDeviceSynchronize|45|5|3");
   CHECK(rows(database, "SELECT device_id, idle_ms * 1e6, gaps FROM gpu_utilization") ==
         "0|50.0|1 1|0.0|0");
   database.execute(
@@ -265,7 +265,7 @@ TEST_CASE("device time: any mix of work") {
   }
 }
 
-TEST_CASE("host calls: the call that took most of a gap, many gaps or few") {
+TEST_CASE("host calls: a gap by functions, many gaps or few") {
   std::vector<derive::Gap> gaps;
   for (int i = 0; i < 100; ++i) {
     derive::Gap& gap = gaps.emplace_back();
@@ -273,21 +273,88 @@ TEST_CASE("host calls: the call that took most of a gap, many gaps or few") {
     gap.end = 100 * i + 80;
     gap.behind.process = 7;
   }
+  gaps.back().behind.process = 9;
   derive::HostCalls calls(gaps);
-  calls.add(7, 1, 9001, 1);   // in the first 90
-  calls.add(7, 140, 185, 2);  // the whole of one, as the one before
-  calls.add(7, 9055, 9060, 3);
-  calls.add(7, 9060, 9070, 4);
-  calls.add(8, 9000, 9100, 5);  // of another process
-  calls.add(7, 0, 0, 6);
+  calls.add({7, 9055, 9060, 3, 20});
+  calls.add({7, 9060, 9070, 4, 20});
+  calls.add({7, 9072, 9084, 5, 21});
+  calls.add({7, 1, 9001, 1, 22});  // in the first 90, and what lies in it does not count
+  calls.add({7, 140, 185, 2, 23});
+  calls.add({8, 9000, 9100, 6, 24});  // of another process
+  calls.add({7, 0, 0, 7, 25});
   const auto found = calls.finish();
-  CHECK(found[0].correlation == 1);
-  CHECK(found[0].time == 30);
-  CHECK(found[1].correlation == 1);
-  CHECK(found[89].correlation == 1);
-  CHECK(found[90].correlation == 4);
-  CHECK(found[90].time == 10);
-  CHECK(found[91].correlation == 0);
+  REQUIRE(found.size() == 100);
+  CHECK(found[0]->correlation == 1);
+  CHECK(found[0]->time == 30);
+  CHECK(found[1]->correlation == 1);
+  CHECK(found[89]->in_calls == 30);
+  CHECK(found[90]->correlation == 4);  // of two calls the longer one
+  CHECK(found[90]->time == 15);
+  CHECK(found[90]->in_calls == 23);
+  CHECK(found[91]->correlation == 0);
+  CHECK(found[91]->in_calls == 0);
+  CHECK_FALSE(found[99]);  // no call of that process is known
+}
+
+// Against each nanosecond of each gap, out of the rows.
+TEST_CASE("derive: gaps are split as SQL splits them") {
+  std::mt19937 random(3);
+  const auto below = [&](int limit) { return static_cast<int>(random() % limit); };
+  std::int64_t split = 0, in_none = 0;
+  for (int turn = 0; turn < 20; ++turn) {
+    std::string sql;
+    for (int i = 1; i <= 12; ++i) {
+      const int begin = 1 + below(600);
+      sql += kernel(i, begin, begin + 1 + below(30), 1, below(2));
+    }
+    for (int i = 1; i <= 25; ++i) {
+      const int begin = 1 + below(600);
+      // Each begins at a time of its own, so that which one counts is plain.
+      sql += call(100 + i, below(3), 10 * begin + i % 10, 10 * (begin + 1 + below(60)),
+                  below(2) ? 211 : 165);
+    }
+    sql +=
+        "UPDATE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL SET start = 10 * start, \"end\" = 10 * "
+        "\"end\";"
+        "DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r WHERE EXISTS (SELECT 1 FROM "
+        "CUPTI_ACTIVITY_KIND_RUNTIME AS o WHERE o.start = r.start AND o._id_ < r._id_);";
+    Database database = profile(sql);
+    derive_all(database);
+    // Pieces between all moments in a gap, and of each the open call that began first.
+    database.execute(R"(
+      CREATE TEMP TABLE piece AS
+      WITH moment(gap, at) AS (
+        SELECT g._id_, g.start FROM GPU_GAP AS g UNION SELECT g._id_, g.stop FROM GPU_GAP AS g UNION
+        SELECT g._id_, r.start FROM GPU_GAP AS g JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r
+        ON r.start BETWEEN g.start AND g.stop UNION
+        SELECT g._id_, r."end" FROM GPU_GAP AS g JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r
+        ON r."end" BETWEEN g.start AND g.stop),
+      span AS (SELECT gap, at, lead(at) OVER (PARTITION BY gap ORDER BY at) AS until FROM moment)
+      SELECT gap, until - at AS ns,
+             (SELECT cbid FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r WHERE r.start <= at AND r."end" >= until
+              ORDER BY r.start LIMIT 1) AS cbid
+      FROM span WHERE until NOT NULL;)");
+    CHECK(rows(database, "SELECT count(*) FROM GPU_GAP") != "0");
+    CHECK(rows(database, R"(
+      SELECT g._id_ FROM GPU_GAP AS g
+      WHERE g.noCallTime IS NOT (SELECT coalesce(sum(ns), 0) FROM piece WHERE gap = g._id_ AND cbid IS NULL)
+         OR coalesce(g.hostTime, 0) IS NOT coalesce((SELECT sum(ns) FROM piece
+              WHERE gap = g._id_ AND cbid NOT NULL GROUP BY cbid ORDER BY 1 DESC LIMIT 1), 0)
+         OR g.hostTime IS NOT (SELECT sum(ns) FROM piece WHERE gap = g._id_ AND cbid =
+              (SELECT cbid FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE correlationId = g.hostCall)))")
+              .empty());
+    split +=
+        std::stoll(rows(database, "SELECT count(*) FROM GPU_GAP WHERE hostTime < stop - start"));
+    in_none += std::stoll(rows(database, "SELECT count(*) FROM GPU_GAP WHERE noCallTime > 0"));
+  }
+  CHECK(split > 20);
+  CHECK(in_none > 20);
+}
+
+TEST_CASE("derive: where no call was recorded nobody knows what the host was in") {
+  Database database = profile(kernel(1, 100, 200) + kernel(2, 300, 400));
+  derive_all(database);
+  CHECK(rows(database, "SELECT host_call, host_call_ns, no_call_ns FROM gpu_gaps") == "-|-|-");
 }
 
 TEST_CASE("nearly sorted: in order as long as none is too far from its place") {
