@@ -48,13 +48,8 @@ function(gpuprof_catch_tests folder)
   add_executable(${_target} ${_sources})
   target_link_libraries(${_target} PRIVATE gpuprof_catch ${GPUPROF_TEST_LIBRARIES})
   target_compile_options(${_target} PRIVATE ${GPUPROF_QUICK_TO_COMPILE})
-  # Helpers of tests have the same names in many files: these share what takes longest to read.
   set_target_properties(${_target} PROPERTIES UNITY_BUILD OFF)
-  if(GPUPROF_SANITIZE STREQUAL "address")
-    target_precompile_headers(${_target} PRIVATE <algorithm> <chrono> <filesystem> <functional> <map>
-      <memory> <optional> <set> <span> <sstream> <string> <thread> <variant> <vector>
-      <catch2/catch.hpp>)
-  endif()
+  gpuprof_precompile(${_target} <catch2/catch.hpp>)
   target_compile_definitions(${_target} PRIVATE
     GPUPROF_SOURCE_DIR="${PROJECT_SOURCE_DIR}" GPUPROF_BUILD_DIR="${PROJECT_BINARY_DIR}")
   set_target_properties(${_target} PROPERTIES

@@ -35,6 +35,11 @@ std::string_view trimmed(std::string_view text);
 // Letters of ASCII only, as SQLite compares names.
 std::string lower(std::string_view text);
 
+// Whether the byte goes on with a character of UTF-8 that began before it.
+constexpr bool continues_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
+}
+
 std::string replaced_all(std::string text, std::string_view what, std::string_view by);
 
 }  // namespace gpuprof

@@ -124,10 +124,10 @@ class Target {
 };
 
 // A condition on a column.
-class Test {
+class ValueTest {
  public:
   using Accepts = std::function<bool(const ViewValue&)>;
-  Test(std::size_t column, Accepts accepts) : column_(column), accepts_(std::move(accepts)) {}
+  ValueTest(std::size_t column, Accepts accepts) : column_(column), accepts_(std::move(accepts)) {}
 
   std::size_t column() const { return column_; }
 
@@ -154,7 +154,7 @@ class Test {
   std::vector<bool> accepted_;
 };
 
-Test::Accepts in_range(const ViewRequest::Range& range) {
+ValueTest::Accepts in_range(const ViewRequest::Range& range) {
   return [range](const ViewValue& value) {
     // SQLite has texts behind all numbers.
     if (const auto* real = std::get_if<double>(&value)) {
@@ -166,7 +166,7 @@ Test::Accepts in_range(const ViewRequest::Range& range) {
   };
 }
 
-Test::Accepts one_of(const std::vector<Constant>& constants) {
+ValueTest::Accepts one_of(const std::vector<Constant>& constants) {
   return [constants](const ViewValue& value) {
     return std::ranges::any_of(constants, [&](const Constant& constant) {
       const auto* whole = std::get_if<std::int64_t>(&value);
@@ -192,8 +192,8 @@ std::optional<std::vector<ArrowColumn>> read_by_columns(store::Database& databas
     wanted.push_back(column.name);
     targets.emplace_back(column.name, *column.kind);
   }
-  std::vector<Test> tests;
-  const auto test = [&](const std::string& column, Test::Accepts accepts) {
+  std::vector<ValueTest> tests;
+  const auto test = [&](const std::string& column, ValueTest::Accepts accepts) {
     tests.emplace_back(wanted.size(), std::move(accepts));
     wanted.push_back(column);
   };
@@ -220,7 +220,7 @@ std::optional<std::vector<ArrowColumn>> read_by_columns(store::Database& databas
       if (!tests.empty()) {
         chosen.emplace();
         for (std::size_t row = 0; row < rows.rows; ++row) {
-          if (std::ranges::all_of(tests, [&](Test& each) {
+          if (std::ranges::all_of(tests, [&](ValueTest& each) {
                 return each.accepts(rows.columns[each.column()], row);
               })) {
             chosen->push_back(row);

@@ -12,7 +12,7 @@ constexpr std::chrono::milliseconds patience{3000};
 // A program may make a new message for each range. When the kept ones are more, all are forgotten.
 constexpr std::size_t most_key_bytes = 8 << 20;
 // The launcher answers no questions for longer names.
-constexpr std::size_t longest_name = 64 << 10;
+constexpr std::size_t longest_question = 64 << 10;
 
 int in_ms(std::chrono::steady_clock::duration time) {
   return static_cast<int>(
@@ -44,7 +44,7 @@ Questions::Answer Questions::numbers(std::uint32_t scope, std::string_view what,
 }
 
 Questions::Answer Questions::ask(std::string key, wire::Fields question) {
-  if (key.size() > longest_name) return nullptr;
+  if (key.size() > longest_question) return nullptr;
   std::unique_lock lock(mutex_);
   const auto known = answers_.find(key);
   if (known != answers_.end()) {

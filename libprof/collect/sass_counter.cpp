@@ -15,7 +15,7 @@ namespace gpuprof::collect {
 namespace {
 
 // Instructions in one frame: with 14 metrics 0.8 MB.
-constexpr std::size_t places_at_once = 4096;
+constexpr std::size_t instructions_at_once = 4096;
 // No metric has it.
 constexpr std::uint64_t no_metric = UINT64_MAX;
 
@@ -190,9 +190,10 @@ void SassCounter::read(Context& context, std::uint32_t correlation, bool keep) {
     }
     return;
   }
-  for (std::size_t i = 0; keep && i < count; i += places_at_once) {
-    send(context, device, std::span(instructions).subspan(i, std::min(places_at_once, count - i)),
-         most, correlation);
+  for (std::size_t i = 0; keep && i < count; i += instructions_at_once) {
+    send(context, device,
+         std::span(instructions).subspan(i, std::min(instructions_at_once, count - i)), most,
+         correlation);
   }
   // CUPTI leaves the names to us, as its sample shows.
   std::set<const char*> names;

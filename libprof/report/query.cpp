@@ -255,9 +255,9 @@ class Csv final : public RowLayout {
 };
 
 // The document that reports make, with one table. See docs/json.md.
-class Json final : public RowLayout {
+class JsonLayout final : public RowLayout {
  public:
-  Json(HeldBack& printer, std::string_view name, std::optional<std::int64_t> zero)
+  JsonLayout(HeldBack& printer, std::string_view name, std::optional<std::int64_t> zero)
       : RowLayout(printer), name_(name), zero_(zero) {}
 
   void begin(const Statement& row) override {
@@ -320,7 +320,7 @@ std::unique_ptr<RowLayout> make_layout(HeldBack& printer, store::Database& datab
       reading::Tables tables(database);
       auto zero = reading::zero_of_run(tables);
       if (zero && *zero < 0) zero.reset();
-      return std::make_unique<Json>(printer, query.name, zero);
+      return std::make_unique<JsonLayout>(printer, query.name, zero);
     }
     default: return std::make_unique<Aligned>(printer, query.layout == QueryLayout::markdown);
   }

@@ -19,7 +19,7 @@ NumberFormat format_of(Quantity quantity) {
 }
 
 template <typename Number>
-void append_number(std::string& text, Number number) {
+void append_decimal(std::string& text, Number number) {
   std::array<char, 24> digits{};
   text.append(digits.data(),
               std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
@@ -28,16 +28,16 @@ void append_number(std::string& text, Number number) {
 // As the column has it: with a sign or without.
 void append_whole(std::string& text, std::int64_t number, Quantity quantity) {
   if (quantity == Quantity::bits) {
-    append_number(text, static_cast<std::uint64_t>(number));
+    append_decimal(text, static_cast<std::uint64_t>(number));
   } else {
-    append_number(text, number);
+    append_decimal(text, number);
   }
 }
 
 void append_dimensions(std::string& text, const Dimensions& size, char between) {
-  append_number(text, size[0]);
-  append_number(text += between, size[1]);
-  append_number(text += between, size[2]);
+  append_decimal(text, size[0]);
+  append_decimal(text += between, size[1]);
+  append_decimal(text += between, size[2]);
 }
 
 std::string_view unit_of(const Column& column) {

@@ -46,8 +46,6 @@ struct Descriptor {
   }
 };
 
-bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }  // in UTF-8
-
 }  // namespace
 
 SourceText::SourceText(std::string root, std::int64_t since)
@@ -125,7 +123,7 @@ std::optional<std::string> SourceText::line(const std::string& file, std::int64_
   line = line.substr(first, line.find_last_not_of(" \r") + 1 - first);
   if (line.size() > longest_line) {
     std::size_t cut = longest_line;
-    while (cut > 0 && continues(line[cut])) --cut;
+    while (cut > 0 && continues_character(line[cut])) --cut;
     line.resize(cut);
     line += " ...";
   }

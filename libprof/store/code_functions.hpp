@@ -1,6 +1,7 @@
 // FUNCTION's row of a function that a stream names by its cubin: for PC samples and SASS metrics.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -12,6 +13,11 @@
 #include "libprof/wire/code_functions.hpp"
 
 namespace gpuprof::store {
+
+// A count that a stream sends, as SQLite can hold it.
+inline std::int64_t stored_count(std::uint64_t value) {
+  return static_cast<std::int64_t>(std::min<std::uint64_t>(value, INT64_MAX));
+}
 
 // A part of the loader, on its thread, inside its transaction.
 class CodeFunctions {

@@ -12,10 +12,6 @@ namespace {
 // Rows that are remembered of a stream: 100 MB. When there are more, new ones begin.
 constexpr std::size_t most_rows = std::size_t{1} << 20;
 
-std::int64_t number(std::uint64_t value) {
-  return static_cast<std::int64_t>(std::min<std::uint64_t>(value, INT64_MAX));
-}
-
 }  // namespace
 
 std::size_t PcSampleWriter::Share::Hash::operator()(const Place& place) const {
@@ -48,7 +44,7 @@ void PcSampleWriter::load_sampling(Share& share, const RowContext& process,
   const auto [entry, fresh] = share.contexts_.try_emplace(sampling->context);
   if (!fresh) return counts_.add(process.process_id, malformed_frames);
   Share::Context& context = entry->second;
-  context.period = number(sampling->period);
+  context.period = stored_count(sampling->period);
   for (const wire::StallReason& reason : sampling->reasons) {
     std::string_view name = reason.name;
     const bool not_issued = name.ends_with(schema::not_issued_suffix);
@@ -141,17 +137,20 @@ void PcSampleWriter::add(Share& share, const RowContext& process, const Share::P
     if (share.rows_.size() >= most_rows) share.rows_.clear();
     const auto [row, fresh] = share.rows_.try_emplace(place, last_row_ + 1);
     if (!fresh) {
-      update_.bind(1, row->second).bind(2, number(not_issued)).bind(3, number(samples)).run();
+      update_.bind(1, row->second)
+          .bind(2, stored_count(not_issued))
+          .bind(3, stored_count(samples))
+          .run();
       return;
     }
   }
   insert_.bind(1, ++last_row_)
       .bind(2, correlation)
       .bind(3, place.function)
-      .bind(4, number(not_issued))
-      .bind(5, number(samples))
+      .bind(4, stored_count(not_issued))
+      .bind(5, stored_count(samples))
       .bind(6, reason_kinds_[place.reason])
-      .bind(7, number(place.offset))
+      .bind(7, stored_count(place.offset))
       .bind(8, place.reason)
       .bind(9, std::int64_t{place.device})
       .bind(10, process.process_id)
@@ -167,9 +166,9 @@ void PcSampleWriter::add_launches(const Share::Context& context, const RowContex
           "?2, droppedSamples = droppedSamples + ?3, otherSamples = otherSamples + ?4 "
           "WHERE _id_ = ?1")
       .bind(1, context.totals)
-      .bind(2, number(samples.total))
-      .bind(3, number(samples.dropped))
-      .bind(4, number(samples.others))
+      .bind(2, stored_count(samples.total))
+      .bind(3, stored_count(samples.dropped))
+      .bind(4, stored_count(samples.others))
       .run();
   if (by_launch.empty()) return;
   Statement insert = database_.prepare(
@@ -180,8 +179,8 @@ void PcSampleWriter::add_launches(const Share::Context& context, const RowContex
   const std::uint64_t dropped = by_launch.size() == 1 ? samples.dropped : 0;
   for (const auto& [correlation, total] : by_launch) {
     insert.bind(1, correlation)
-        .bind(2, number(total + dropped))
-        .bind(3, number(dropped))
+        .bind(2, stored_count(total + dropped))
+        .bind(3, stored_count(dropped))
         .bind(4, context.period)
         .bind(5, std::int64_t{samples.context})
         .bind(6, std::int64_t{samples.device})

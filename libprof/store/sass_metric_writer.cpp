@@ -12,10 +12,6 @@ namespace {
 // Instructions that are remembered of a stream: 100 MB. When there are more, new rows begin.
 constexpr std::size_t most_instructions = std::size_t{1} << 20;
 
-std::int64_t number(std::uint64_t value) {
-  return static_cast<std::int64_t>(std::min<std::uint64_t>(value, INT64_MAX));
-}
-
 }  // namespace
 
 SassMetricWriter::SassMetricWriter(Database& database, CodeFunctions& functions, Counts& counts)
@@ -68,7 +64,7 @@ std::int64_t SassMetricWriter::instruction_id(Share& share, const RowContext& pr
   const auto& [function, offset, device] = place;
   insert_instruction_.bind(1, ++last_instruction_)
       .bind(2, function)
-      .bind(3, number(offset))
+      .bind(3, stored_count(offset))
       .bind(4, std::int64_t{device})
       .bind(5, process.process_id)
       .run();
@@ -107,7 +103,7 @@ void SassMetricWriter::load_values(Share& share, CodeFunctions::Share& names, Ro
       insert_value_.bind(1, instruction)
           .bind(2, metric)
           .bind(3, correlation)
-          .bind(4, number(value.value))
+          .bind(4, stored_count(value.value))
           .run();
     }
   }
