@@ -8,6 +8,8 @@
 #include <array>
 #include <system_error>
 
+#include "libprof/base/text.hpp"
+
 namespace gpuprof::report {
 namespace {
 
