@@ -484,7 +484,7 @@ class TemporaryFolders(FilesTest):
         stranger.mkdir()
         (stranger / "file").write_text("precious")
         locked = temporary / "gpuprof-locked"
-        locked.mkdir()
+        locked.mkdir(0o700)
         with open(locked / "lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             alive = start(True)
