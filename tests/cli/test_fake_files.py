@@ -133,7 +133,7 @@ class TheOldFile(FilesTest):
         replacing = ["-f", "-o", self.output, "--save-capture", capture]
         said = self.gpuprof(*replacing, "true")
         self.assertEqual(said.splitlines()[-1],
-                         f"gpuprof: nothing was recorded, so {self.output} stays as it was")  # fmt: skip
+                         f"gpuprof: 0 records, so {self.output} stays as it was")  # fmt: skip
         self.gpuprof(*replacing, "--fail-if-empty", "true", code=24)
         self.gpuprof(*replacing, "false", code=1)
         self.assertEqual((self.output.read_bytes(), capture.read_bytes()), before)
@@ -483,7 +483,7 @@ class TemporaryFolders(FilesTest):
         stranger.mkdir()
         (stranger / "file").write_text("precious")
         locked = temporary / "gpuprof-locked"
-        locked.mkdir()
+        locked.mkdir(0o700)
         with open(locked / "lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             alive = start(True)

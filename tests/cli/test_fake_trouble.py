@@ -182,6 +182,7 @@ class NothingRecorded(FakeTest):
                 os.path.exists(self.folder / "without_cuda") or shutil.copy(
                     FAKE / "without_cuda", self.folder
                 )
+                self.output.unlink(missing_ok=True)
                 run = subprocess.run(
                     [GPUPROF, "-f", "-o", self.output, name],
                     cwd=self.folder,

@@ -2,12 +2,27 @@
 # ctest-labels: plain
 
 import contextlib
+import fcntl
 import json
+import os
 import re
 import sqlite3
+import subprocess
+import time
 import unittest
 
-from profile_tools import CAPTURES, DERIVED, GPU_WORK, PREFIX, Tools, Whole, database, rows, schema
+from profile_tools import (
+    CAPTURES,
+    DERIVED,
+    GPU_WORK,
+    GPUPROF,
+    PREFIX,
+    Tools,
+    Whole,
+    database,
+    rows,
+    schema,
+)  # fmt: skip
 
 
 class Slice(Tools):
@@ -271,6 +286,60 @@ class Slice(Tools):
         self.assertEqual(info["run"]["derived_from"], "gpuprof truncate later.sqlite --keep gpu")
         self.assertEqual(info["format"], "gpuprof")
         self.assertNotIn("RUNTIME", info["records"])
+
+
+class Leftovers(Tools):
+    """Temporary folders of killed commands go with the next one, others' do not."""
+
+    def make(self, name, mode=0o700, files=("lock", "unfinished"), hours=0):
+        folder = self.folder / name
+        folder.mkdir()
+        for file in files:
+            (folder / file).write_text("")
+        folder.chmod(mode)
+        then = time.time() - 3600 * hours
+        os.utime(folder, (then, then))
+        return folder
+
+    def test_what_goes(self):
+        path = self.capture("die")
+        elsewhere = self.make("elsewhere")
+        ours = [self.make(".gpuprof-Killed"), self.make(".gpuprof-NoLock", files=(), hours=2),
+                self.make(".gpuprof-NewLoc", files=("new-lock",), hours=2)]  # fmt: skip
+        (self.folder / ".gpuprof-linked").symlink_to(elsewhere)
+        others = [
+            self.make(".gpuprof-anyone", mode=0o755), self.make(".gpuprof-longername"),
+            self.make("gpuprof-inTmpd"), self.make(".gpuprof-starts", files=()),
+            self.make(".gpuprof-theirs", files=("thesis",), hours=2), elsewhere,
+            self.folder / ".gpuprof-linked",
+        ]  # fmt: skip
+        locked = self.make(".gpuprof-atwork")
+        if os.geteuid() == 0:
+            others.append(self.make(".gpuprof-foreign"))
+            os.chown(others[-1], 65534, 65534)
+        with open(locked / "lock") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.gpuprof("slice", path, "--from", "0", "-o", "part.sqlite")
+            for folder in (*others, locked):
+                self.assertTrue(folder.exists(), folder)
+                self.assertEqual(list(folder.iterdir()) == [], folder.name == ".gpuprof-starts")
+            for folder in ours:
+                self.assertFalse(folder.exists(), folder)
+        self.gpuprof("slice", path, "--from", "0", "-o", "again.sqlite")
+        self.assertFalse(locked.exists())
+
+    def test_after_kills(self):
+        path = self.capture("torch_step")
+        for i in range(10):
+            words = [GPUPROF, "slice", path, "--from", "0", "-f", "-o", "part.sqlite"]
+            with subprocess.Popen(words, cwd=self.folder, stderr=subprocess.DEVNULL) as process:
+                time.sleep(0.02 * i)
+                process.kill()
+        self.gpuprof("slice", path, "--from", "0", "-f", "-o", "part.sqlite")
+        left = [each.name for each in self.folder.iterdir() if each.name.startswith(".gpuprof")]
+        # A process that was killed before it had a lock left nothing but an empty folder.
+        for name in left:
+            self.assertEqual(list((self.folder / name).iterdir()), [])
 
 
 class Anonymous(Tools):

@@ -74,7 +74,7 @@ void print_outcome(record::Recorder& recorder, Log& log) {
   const std::string files = joined(recorder.files(), ", ");
   if (files.empty()) {
     if (!recorder.kept().empty()) {
-      return log.say("nothing was recorded, so " + recorder.kept() + " stays as it was");
+      return log.say("0 records, so " + recorder.kept() + " stays as it was");
     }
     if (recorder.failed()) return;  // all were removed, which was told
     log.say("no CUDA activity was captured, so no file was made");
