@@ -4,6 +4,7 @@
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/help/help.hpp"
 #include "apps/gpuprof/option/presets.hpp"
+#include "apps/gpuprof/start.hpp"
 #include "libprof/base/printable.hpp"
 
 namespace {
@@ -31,7 +32,7 @@ int run(const std::vector<std::string>& words) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int gpuprof_main(int argc, char** argv) {
   try {
     return run({argv + 1, argv + argc});
   } catch (const app::NvprofError& wrong) {
