@@ -7,6 +7,7 @@
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/help/help.hpp"
 #include "apps/gpuprof/option/presets.hpp"
+#include "apps/gpuprof/start.hpp"
 #include "libprof/base/printable.hpp"
 
 namespace {
@@ -40,7 +41,7 @@ int run(const std::vector<std::string>& words) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int gpuprof_main(int argc, char** argv) {
   try {
     app::take_standard_output();
     int exit_code = 0;

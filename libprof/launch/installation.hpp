@@ -16,8 +16,8 @@ std::vector<std::string> collector_cupti_candidates(const std::string& chosen);
 
 // For CUPTI's host profiling API in this process (cupti::HostLibrary). Where there is no driver,
 // none is tried that is known to need one: two libcuptis in one process would share the
-// libnvperf_host.so of the first; the last is a file with what one said. `folder`: where our libraries
-// are.
+// libnvperf_host.so of the first; the last is a file with what one said. `folder`: where our
+// libraries are.
 std::vector<std::string> host_cupti_candidates(
     const std::string& chosen, const std::filesystem::path& folder = library_folder());
 

@@ -1,6 +1,7 @@
 # ctest-labels: plain
 """The wheel in an environment that has nothing but Python."""
 
+import ctypes.util
 import os
 import pathlib
 import shutil
@@ -13,6 +14,7 @@ import zipfile
 BUILD = os.environ.get("GPUPROF_BUILD", "")
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 FAKE = pathlib.Path(BUILD) / "tests" / "fake"
+CUPTI_HOST = pathlib.Path(BUILD) / "lib" / "gpuprof" / "host" / "libcupti.so.13"
 PIP = (
     subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True).returncode == 0
 )
@@ -29,6 +31,11 @@ class Wheel(unittest.TestCase):
         tree = cls.folder / "tree"
         subprocess.run(["cmake", "--install", BUILD, "--prefix", tree],
                        check=True, stdout=subprocess.DEVNULL)  # fmt: skip
+        metrics = tree / "lib" / "gpuprof" / "metrics.catalogue"
+        if CUPTI_HOST.exists() and not metrics.exists():
+            subprocess.run([SOURCE / "scripts/metric_catalogue", "--cupti", CUPTI_HOST.resolve(),
+                            "--output", metrics, "--chips", "TU117"],
+                           check=True, stdout=subprocess.DEVNULL)  # fmt: skip
         subprocess.run([sys.executable, SOURCE / "scripts/wheel", "--tree", tree, "--output",
                         cls.folder], check=True, stdout=subprocess.DEVNULL)  # fmt: skip
         (cls.wheel,) = cls.folder.glob("*.whl")
@@ -100,6 +107,30 @@ class Wheel(unittest.TestCase):
         )
         self.assertEqual(self.run_there(self.python, "-c", script).stdout, "3\n")
 
+    @unittest.skipUnless(CUPTI_HOST.exists(), "scripts/setup gets the libcupti that answers")
+    @unittest.skipIf(ctypes.util.find_library("cuda"), "there is a driver")
+    def test_metrics_of_chips_are_known_without_a_driver(self):
+        program = self.python.parent / "gpuprof"
+        listed = self.run_there(program, "--query-metrics", "--chip", "TU117").stdout
+        self.assertIn("        ipc:  ", listed)
+        self.assertIn("dram__bytes_read:  # of bytes read from DRAM (counter, dram, byte)", listed)
+        script = (
+            "from gpuprof_cuda import profiler_host as h\n"
+            "assert 'TU117' in h.get_supported_chips()\n"
+            "with h.ProfilerHost('TU117', h.ProfilerType.RANGE_PROFILER) as host:\n"
+            "    assert 'dram__bytes_read' in host.get_base_metrics(h.MetricType.COUNTER)\n"
+            "    assert host.get_metric_properties('dram__bytes_read.sum').hw_unit == 'dram'\n"
+            "    assert '.sum' in host.get_sub_metrics('dram__bytes_read', h.MetricType.COUNTER)\n"
+            "try:\n"
+            "    h.get_single_pass_sets('TU117')\n"
+            "except RuntimeError as error:\n"
+            "    print(error)\n"
+        )
+        self.assertRegex(
+            self.run_there(self.python, "-c", script).stdout,
+            "^no CUPTI here can say which sets .* CUPTI 13.0 and 13.1 answer: pip install",
+        )
+
     def stranger(self):
         """A wheel of another program that has the command and the module gpuprof, too."""
         path = self.folder / "gpuprof-0.7.1-py3-none-any.whl"
@@ -113,7 +144,9 @@ class Wheel(unittest.TestCase):
                 (f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"),
                 (f"{info}/RECORD", ""),
             ):
-                wheel.writestr(name, text)
+                entry = zipfile.ZipInfo(name)
+                entry.external_attr = (0o100755 if "scripts" in name else 0o100644) << 16
+                wheel.writestr(entry, text)
         return path
 
     BOTH_NAMES = """

@@ -174,7 +174,9 @@ Json json_of(const cupti::HostChip& chip, const Listing& listing, const Devices&
     document["devices"].push_back({{"index", device.index}, {"name", device.name}});
   }
   if (query.metrics) document["nvprof_metrics"] = json_of(listing.metrics);
-  if (query.samples) document["sampled_by_default"] = listing.usual_samples;
+  if (query.samples && !chip.is_recorded()) {
+    document["sampled_by_default"] = listing.usual_samples;
+  }
   if (query.events) document["nvprof_events"] = json_of(listing.events);
   if (query.metrics) {
     Json list = Json::array();
