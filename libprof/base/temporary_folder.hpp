@@ -16,6 +16,8 @@ class TemporaryFolder {
   TemporaryFolder();
   // In the folder `beside`; its name is hidden.
   explicit TemporaryFolder(const std::string& beside);
+  // In `where`; its name is `prefix` and six characters. `hint`: what to do if none can be made.
+  TemporaryFolder(const std::string& where, std::string_view prefix, const char* hint);
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
@@ -31,8 +33,6 @@ class TemporaryFolder {
   static void remove_all();
 
  private:
-  TemporaryFolder(const std::string& where, std::string_view prefix, const char* hint);
-
   std::string path_;
   int lock_ = -1;  // held as long as the process lives
 };

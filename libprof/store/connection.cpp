@@ -60,6 +60,15 @@ Statement::Connection::Connection(const std::string& path, Mode mode, Database::
   open();
 }
 
+int Statement::Connection::prepare(std::string_view sql, sqlite3_stmt** statement,
+                                   const char** rest) {
+  guard_.prepares();
+  const int result =
+      sqlite3_prepare_v2(handle_, sql.data(), static_cast<int>(sql.size()), statement, rest);
+  guard_.has_prepared(*statement);
+  return result;
+}
+
 void Statement::Connection::fail(std::string_view sql) const {
   const int code = handle_ ? sqlite3_extended_errcode(handle_) : SQLITE_NOMEM;
   const std::string said = handle_ ? sqlite3_errmsg(handle_) : "out of memory";
@@ -97,15 +106,23 @@ void Statement::Connection::fail(std::string_view sql) const {
     case SQLITE_AUTH: refuse("a view or table in it does more than hold records: " + said); break;
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT: kind = Kind::damaged; break;
-    // Lengths that are nonsense, mostly.
     case SQLITE_TOOBIG:
-    case SQLITE_NOMEM:
-      if (foreign && (code & 0xff) == SQLITE_TOOBIG && guard_.limits_values()) {
+      if (guard_.hears_user() || !foreign) {
         kind = Kind::statement;
-        break;
+        if (foreign) hint = "a question computes with up to 8 MiB, and printf() makes up to 1 MiB";
+      } else if (guard_.of_others_runs()) {
+        refuse("a view in it computes values of more than 8 MiB");
+      } else {
+        kind = Kind::damaged;  // lengths that are nonsense
       }
-      if (foreign) kind = Kind::damaged;
-      if (!foreign && (code & 0xff) == SQLITE_TOOBIG) kind = Kind::statement;
+      break;
+    case SQLITE_NOMEM:
+      if (guard_.hears_user()) {
+        kind = Kind::statement;
+        message = options_.shown_as + ": it takes more memory than a question may have";
+      } else if (foreign) {
+        refuse("reading it takes more memory than a file of its size can need");
+      }
       break;
     case SQLITE_IOERR:
       if (code == SQLITE_IOERR_READ || code == SQLITE_IOERR_CORRUPTFS) kind = Kind::damaged;

@@ -35,6 +35,8 @@ class Statement::Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
+  // SQLite's result. `rest`: where the next statement begins; may be null.
+  int prepare(std::string_view sql, sqlite3_stmt** statement, const char** rest);
   // Throws what SQLite said last; `sql`: of which statement, may be empty.
   [[noreturn]] void fail(std::string_view sql) const;
   // Statements of our own, several if need be.

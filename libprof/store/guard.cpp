@@ -4,25 +4,42 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <limits>
+#include <mutex>
 #include <utility>
 
 #include "libprof/base/letter_case.hpp"
+#include "libprof/store/functions.hpp"
 
 namespace gpuprof::store {
 namespace {
 
-// How often statements are looked after: some tenths of a millisecond.
-constexpr int steps_between = 10'000;
+// How often statements are looked after: some hundredths of a millisecond. Between two looks each
+// step may call a function with a long value.
+constexpr int steps_between = 1000;
 
 // All reports together take less than 20 steps for a byte of the tables they read; a small file has
 // some work that does not depend on its size.
 constexpr std::int64_t steps_per_byte = 300;
 constexpr std::int64_t least_steps = 200'000'000;  // some seconds
 
+// The same as time, for what steps do not count: functions of long values. All reports together
+// take less than 0.4 us for a byte.
+constexpr std::int64_t ns_per_byte = 1000;
+constexpr std::int64_t least_ns = 20'000'000'000;
+
 // No value is longer than its file, but a small file may hold what grows a little on the way.
 constexpr std::int64_t least_length = 1 << 20;
 constexpr std::int64_t most_length = 1'000'000'000;  // SQLite's own
+// What views and the user compute with. Cubins and counter data may be longer; we read those.
+constexpr std::int64_t longest_of_others = 8 << 20;
+
+// Sorting and grouping hold what they read, some times as long as it is in the file.
+constexpr std::int64_t memory_per_byte = 4;
+constexpr std::int64_t least_memory = std::int64_t{1} << 30;
+
+constexpr std::int64_t most_bytes = std::int64_t{1} << 50;  // of a file, so that nothing overflows
 
 struct Limit {
   int what, value;
@@ -40,14 +57,6 @@ constexpr std::array<Limit, 9> limits{{
     {SQLITE_LIMIT_WORKER_THREADS, 0},
 }};
 
-// What the SQL of others may call: what our views call, and some of the kind. Each takes no longer
-// than its arguments are long, and gives nothing longer.
-constexpr std::array<std::string_view, 30> harmless{
-    "abs",    "avg",   "coalesce",  "count",  "date",     "datetime", "hex",       "ifnull",
-    "iif",    "instr", "julianday", "length", "lower",    "ltrim",    "max",       "min",
-    "nullif", "round", "rtrim",     "sign",   "strftime", "substr",   "substring", "sum",
-    "time",   "total", "trim",      "typeof", "unicode",  "upper"};
-
 // With what argument they are asked; all others only without one.
 constexpr std::array<std::string_view, 8> pragmas_with_argument{
     "table_info", "table_xinfo", "table_list",  "index_list",
@@ -61,11 +70,43 @@ bool is_one_of(const std::array<std::string_view, N>& names, std::string_view na
   return std::ranges::any_of(names, [&](std::string_view each) { return same_name(each, name); });
 }
 
+// SQLite counts what all connections of the process have. The largest file decides, so that none is
+// too large to be read beside a smaller one.
+class Memory {
+ public:
+  static Memory& of_process() {
+    static Memory memory;
+    return memory;
+  }
+  void need(std::int64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    needed_ = std::max(needed_, bytes);
+    sqlite3_hard_heap_limit64(std::min(needed_, most_));
+  }
+  void limit(std::int64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    most_ = std::min(most_, bytes);
+    sqlite3_hard_heap_limit64(most_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::int64_t needed_ = 0, most_ = std::numeric_limits<std::int64_t>::max();
+};
+
+std::int64_t thread_time() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+}
+
 bool may_ask(std::string_view pragma, bool argument) {
   return is_one_of(pragmas_with_argument, pragma) || (!argument && is_one_of(pragmas, pragma));
 }
 
 }  // namespace
+
+void limit_memory(std::int64_t bytes) { Memory::of_process().limit(bytes); }
 
 bool Guard::Making::allows(int action, std::string_view first, std::string_view second,
                            std::string_view database) {
@@ -85,7 +126,7 @@ bool Guard::Making::allows(int action, std::string_view first, std::string_view 
     case SQLITE_UPDATE: return first == "sqlite_master" && database == "main";
     case SQLITE_REINDEX: return index && named;
     case SQLITE_READ: return database == "main";  // columns that are named; there is no SELECT
-    case SQLITE_FUNCTION: return is_one_of(harmless, second);
+    case SQLITE_FUNCTION: return view_may_call(second);
     default: return false;
   }
 }
@@ -100,8 +141,8 @@ bool Guard::allows(int action, const char* first, const char* second, const char
     case SQLITE_READ: return true;
     case SQLITE_RECURSIVE: return user_;
     case SQLITE_FUNCTION:
-      return cause && !user_ ? is_one_of(harmless, text(second))
-                             : !same_name(text(second), "load_extension");
+      if (cause && !user_) return view_may_call(text(second));
+      return !(cause || asking_) || user_may_call(text(second));
     default: break;
   }
   if (cause || asking_) return false;
@@ -137,33 +178,54 @@ void Guard::protect(sqlite3* connection, Content content, std::int64_t bytes) {
   sqlite3_drop_modules(connection, nullptr);  // no kind of virtual table is left
   for (const Limit& limit : limits) sqlite3_limit(connection, limit.what, limit.value);
   sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, content == Content::copied ? 1 : 0);
-  sqlite3_limit(connection, SQLITE_LIMIT_LENGTH,
-                static_cast<int>(std::clamp(bytes, least_length, most_length)));
-  left_ = least_steps + std::min(bytes, most_length * 1'000'000) * steps_per_byte;
+  bytes = std::min(bytes, most_bytes);
+  longest_ = static_cast<int>(std::clamp(bytes, least_length, most_length));
+  longest_of_others_ = static_cast<int>(longest_of_others);
+  limit_length(connection, longest_);
+  Memory::of_process().need(least_memory + bytes * memory_per_byte);
+  confine_functions(connection);
+  left_ = least_steps + bytes * steps_per_byte;
+  left_ns_ = least_ns + bytes * ns_per_byte;
   set_progress(connection);
   sqlite3_set_authorizer(
       connection,
       [](void* context, int action, const char* first, const char* second, const char* database,
          const char* cause) {
-        const auto& guard = *static_cast<const Guard*>(context);
+        auto& guard = *static_cast<Guard*>(context);
+        guard.has_view_ |= cause != nullptr;
         return guard.allows(action, first, second, database, cause) ? SQLITE_OK : SQLITE_DENY;
       },
       this);
 }
 
-void Guard::hear_user(sqlite3* connection, bool wholly, bool endless) {
+void Guard::hear_user(bool wholly, bool endless) {
+  hears_ = true;
   user_ = wholly;
-  if (!endless) return;
-  left_ = std::numeric_limits<std::int64_t>::max();
-  if (!limits_values_) {
-    sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, static_cast<int>(most_length));
-  }
+  if (endless) left_ = left_ns_ = std::numeric_limits<std::int64_t>::max();
 }
 
-void Guard::limit_values(sqlite3* connection, std::int64_t bytes) {
-  limits_values_ = true;
-  sqlite3_limit(connection, SQLITE_LIMIT_LENGTH,
-                static_cast<int>(std::clamp(bytes, std::int64_t{1}, most_length)));
+void Guard::limit_length(sqlite3* connection, int bytes) {
+  length_ = bytes;
+  sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, bytes);
+}
+
+void Guard::prepares() {
+  has_view_ = false;
+  if (content_ != Content::ours) before_ns_ = thread_time();
+}
+
+void Guard::has_prepared(const sqlite3_stmt* statement) {
+  if (statement && (has_view_ || asking_)) of_others_.insert(statement);
+}
+
+// Called every so many steps.
+bool Guard::go_on() {
+  if (content_ != Content::ours) {
+    const std::int64_t now = thread_time();
+    left_ -= steps_between;
+    left_ns_ -= now - std::exchange(before_ns_, now);
+  }
+  return !exhausted() && !told_to_stop();
 }
 
 void Guard::watch(sqlite3* connection, std::function<bool()> stop) {
@@ -174,12 +236,7 @@ void Guard::watch(sqlite3* connection, std::function<bool()> stop) {
 void Guard::set_progress(sqlite3* connection) {
   sqlite3_progress_handler(
       connection, content_ != Content::ours || stop_ ? steps_between : 0,
-      [](void* context) {
-        auto& guard = *static_cast<Guard*>(context);
-        if (guard.content_ != Content::ours) guard.left_ -= steps_between;
-        return guard.exhausted() || (guard.stop_ && guard.stop_()) ? 1 : 0;
-      },
-      this);
+      [](void* context) { return static_cast<Guard*>(context)->go_on() ? 0 : 1; }, this);
 }
 
 }  // namespace gpuprof::store

@@ -20,13 +20,13 @@ using Mode = Database::Mode;
 std::string quoted_name(std::string_view name) { return double_quoted(name); }
 
 Statement::Statement(Database& database, std::string_view sql) : connection_(database.connection_) {
-  if (sqlite3_prepare_v2(connection_->handle_, sql.data(), static_cast<int>(sql.size()),
-                         &statement_, nullptr) != SQLITE_OK) {
-    connection_->fail(sql);
-  }
+  if (connection_->prepare(sql, &statement_, nullptr) != SQLITE_OK) connection_->fail(sql);
 }
 
-Statement::~Statement() { sqlite3_finalize(statement_); }
+Statement::~Statement() {
+  if (statement_) connection_->guard_.forgets(statement_);
+  sqlite3_finalize(statement_);
+}
 
 Statement::Statement(Statement&& other) noexcept
     : connection_(std::move(other.connection_)),
@@ -69,6 +69,7 @@ Statement& Statement::bind_column(int index, const Statement& row, int column) {
 }
 
 bool Statement::step() {
+  connection_->guard_.runs(connection_->handle_, statement_);
   switch (sqlite3_step(statement_)) {
     case SQLITE_ROW: return true;
     case SQLITE_DONE: return false;
@@ -201,8 +202,8 @@ bool Database::views_are_harmless() {
 Statement Database::ask(std::string_view sql, bool endless) {
   constexpr const char* hint = "one SELECT, or WITH ... SELECT; gpuprof schema describes the views";
   Connection& connection = *connection_;
-  connection.guard_.hear_user(handle(), false, endless);
-  connection.guard_.hear_user(handle(), views_are_harmless(), endless);
+  connection.guard_.hear_user(false, endless);
+  connection.guard_.hear_user(views_are_harmless(), endless);
   const auto refuse = [&](const std::string& why) { throw Error(why, hint, ExitCode::bad_option); };
   if (sql.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) refuse("too long");
   if (sql.find('\0') != sql.npos) refuse("there is a NUL in it, where SQLite would stop");
@@ -213,9 +214,7 @@ Statement Database::ask(std::string_view sql, bool endless) {
     Statement next;
     next.connection_ = connection_;
     const char* rest = nullptr;
-    const int result = sqlite3_prepare_v2(handle(), sql.data(), static_cast<int>(sql.size()),
-                                          &next.statement_, &rest);
-    switch (result & 0xff) {
+    switch (connection.prepare(sql, &next.statement_, &rest) & 0xff) {
       case SQLITE_OK: break;
       case SQLITE_AUTH: refuse("only questions are answered: nothing is changed or opened"); break;
       case SQLITE_ERROR:
@@ -233,10 +232,6 @@ Statement Database::ask(std::string_view sql, bool endless) {
     refuse("only questions are answered: this statement gives no rows");
   }
   return question;
-}
-
-void Database::limit_values(std::int64_t bytes) {
-  connection_->guard_.limit_values(handle(), bytes);
 }
 
 std::optional<std::int64_t> Database::integer(std::string_view sql) {
@@ -355,10 +350,7 @@ bool Database::make(std::string_view type, std::string_view name, const ForeignS
     Statement statement;
     statement.connection_ = connection_;
     const char* rest = nullptr;
-    if (sqlite3_prepare_v2(connection.handle_, text.data(), static_cast<int>(text.size()),
-                           &statement.statement_, &rest) != SQLITE_OK) {
-      connection.fail(text);
-    }
+    if (connection.prepare(text, &statement.statement_, &rest) != SQLITE_OK) connection.fail(text);
     const bool all = rest == text.data() + text.size();
     if (!all || !making.asked() || sqlite3_stmt_isexplain(statement.statement_)) return false;
     statement.run();

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "libprof/base/error.hpp"
-#include "libprof/view/questions.hpp"
+#include "libprof/view/question_process.hpp"
 
 namespace gpuprof::view {
 namespace {
@@ -16,6 +16,8 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds least_between_readings{1000};
 // Reading takes no more than this part of the time.
 constexpr int share_of_reading = 5;
+// Who asks for details waits for what else reads the file: on the server's thread not for long.
+constexpr std::chrono::seconds patience{1}, long_patience{60};
 
 }  // namespace
 
@@ -30,11 +32,10 @@ OpenRun::OpenRun(const std::string& path, Options options)
   notes = file->notes();
   grows_ = file->in_use() && file->unfinished() && !file->damaged();
   ask = [this](std::string_view sql, const std::function<bool()>& is_over) {
-    std::string rows;
-    read_again(is_over, [&](store::Database& database, const std::function<bool()>& ends) {
-      rows = rows_answer(database, model.zero, sql, ends);
-    });
-    return rows;
+    const std::uint64_t number = ++use_->wanted;
+    return ask_in_process(
+        {.path = path_, .copy = damaged_ ? damaged_->database().path() : std::string()}, model.zero,
+        sql, [&] { return is_over() || use_->wanted != number; });
   };
   find_untimed = [this](const std::function<bool()>& is_over) {
     UntimedWork work;
@@ -46,14 +47,12 @@ OpenRun::OpenRun(const std::string& path, Options options)
   };
   if (file->damaged()) {
     damaged_ = std::move(file);
-    find_details = [this](const Place& place, const Item& item) {
-      return details(damaged_->database(), model, place, item);
-    };
-    return;
   }
   find_details = [this](const Place& place, const Item& item) {
     ++use_->wanted;
-    const std::lock_guard held(use_->open);
+    const std::unique_lock held(use_->open, model.blocks ? patience : long_patience);
+    if (!held) throw Error("the file is being read for something else: ask again");
+    if (damaged_) return details(damaged_->database(), model, place, item);
     Details found;
     reading::ProfileFile again(path_);
     again.read([&](store::Database& database) { found = details(database, model, place, item); });

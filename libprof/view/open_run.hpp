@@ -19,16 +19,17 @@
 
 namespace gpuprof::view {
 
-// Who asks a file: one at a time has it open, for closing it anywhere gives up the locks of all.
+// Who asks a file: one at a time has it open in this process, for closing it anywhere gives up the
+// locks of all.
 struct FileUse {
-  std::mutex open;  // held while it is
+  std::timed_mutex open;  // held while it is
   std::atomic<std::uint64_t> wanted =
       0;  // how often; who asks on a thread ends when it is wanted again
 };
 
 // The file is let go of once it has been read: who writes to it cannot end while another has it
 // open. Details open it again, but what could be read of a damaged one is in a copy that lives as
-// long as this. Questions in SQL may be asked on any thread.
+// long as this. Questions in SQL are answered by other processes.
 class OpenRun : public Run {
  public:
   struct Options {

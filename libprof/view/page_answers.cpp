@@ -45,13 +45,7 @@ std::optional<Window> window(const Model& model, const Request& request, std::in
 
 Response Answers::operator()(const Request& request) const {
   std::string_view name = request.path;
-  if (name.starts_with("api/")) {
-    try {
-      return api(request);
-    } catch (const Error& error) {
-      return {.status = 500, .body = error_answer(error.what())};
-    }
-  }
+  if (name.starts_with("api/")) return api(request);
   if (name.empty()) name = "index.html";
   if (const Page* page = find_page(name)) {
     return {.type = type_of(name), .body = std::string(page->text)};
@@ -137,7 +131,12 @@ Response Answers::details(const Run& run, const Request& request) const {
                     static_cast<std::uint32_t>(*number)};
   const auto item = item_at(model, place);
   if (!item) return {.status = 404, .body = error_answer("there is no such record")};
-  return {.body = details_answer(model, place, *item, run.find_details(place, *item))};
+  const auto answer = [&run, place, item = *item]() -> Response {
+    return {.body = details_answer(run.model, place, item, run.find_details(place, item))};
+  };
+  // Rows that are stored are read by one thread.
+  if (model.blocks) return answer();
+  return {.later = [answer](const std::function<bool()>&) { return answer(); }};
 }
 
 Response Answers::untimed(const Run& run) const {

@@ -41,12 +41,15 @@ json cell(const Statement& row, int column, std::size_t longest) {
 
 }  // namespace
 
+std::string too_long(const QuestionLimits& limits) {
+  return "it took longer than " + std::to_string(limits.time.count() / 1000) + " s and was ended";
+}
+
 std::string rows_answer(store::Database& database, std::int64_t zero, std::string_view sql,
                         const std::function<bool()>& is_over, const QuestionLimits& limits) {
   const auto until = SteadyClock::now() + limits.time;
   const auto is_late = [&] { return SteadyClock::now() > until; };
   database.watch([&] { return is_over() || is_late(); });
-  database.limit_values(limits.value);
   std::string rows, ends_by;
   json columns = json::array();
   try {
@@ -75,9 +78,7 @@ std::string rows_answer(store::Database& database, std::int64_t zero, std::strin
     }
   } catch (const store::DatabaseError& error) {
     if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
-    throw Error(is_late() ? "it took longer than " + std::to_string(limits.time.count() / 1000) +
-                                " s and was ended"
-                          : "it was ended: something else was asked");
+    throw Error(is_late() ? too_long(limits) : ended_for_another);
   }
   return "{\"zero\":\"" + std::to_string(zero) + "\",\"ends_by\":" + json_text(json(ends_by)) +
          ",\"columns\":" + json_text(columns) + ",\"rows\":[" + rows + "]}";

@@ -15,10 +15,13 @@ namespace gpuprof::view {
 struct QuestionLimits {
   std::chrono::milliseconds time{5000};
   std::size_t rows = 10'000;
-  std::size_t bytes = 8 << 20;    // of the answer
-  std::size_t cell = 2000;        // bytes of a text, the middle of a longer one goes
-  std::int64_t value = 64 << 20;  // bytes of what SQLite computes with
+  std::size_t bytes = 8 << 20;  // of the answer
+  std::size_t cell = 2000;      // bytes of a text, the middle of a longer one goes
 };
+
+// Why there is no answer.
+constexpr const char* ended_for_another = "it was ended: something else was asked";
+std::string too_long(const QuestionLimits& limits);
 
 // As JSON: `columns`, `rows`, `zero` (of the run, as text), and as `ends_by` "rows" or "bytes"
 // where there are more. A cell is null, a number, a text, or an object: `exact`, a number that

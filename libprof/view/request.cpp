@@ -78,7 +78,7 @@ std::string_view Request::text(std::string_view name) const {
 std::optional<Request> parse_request(std::string_view head) {
   Request request;
   std::size_t hosts = 0;
-  bool first = true;
+  bool first = true, body = false;
   while (!head.empty()) {
     const std::size_t end = head.find("\r\n");
     if (end == head.npos) return std::nullopt;
@@ -95,17 +95,25 @@ std::optional<Request> parse_request(std::string_view head) {
       first = false;
       continue;
     }
+    // No blanks in a name: a line that begins with one would go on with the line before, which
+    // servers understand in different ways.
     const std::size_t colon = line.find(':');
-    if (colon == line.npos) continue;
-    const std::string_view value = trimmed(line.substr(colon + 1));
-    if (same_name(line.substr(0, colon), "host")) {
+    if (colon == line.npos || colon == 0) return std::nullopt;
+    const std::string_view name = line.substr(0, colon), value = trimmed(line.substr(colon + 1));
+    if (name.find_first_of(" \t") != name.npos) return std::nullopt;
+    if (same_name(name, "host")) {
       request.host = value;
       ++hosts;
-    } else if (same_name(line.substr(0, colon), "connection") && same_name(value, "close")) {
+    } else if (same_name(name, "connection") && same_name(value, "close")) {
       request.keep = false;
+    } else if (same_name(name, "content-length")) {
+      body |= value != "0";
+    } else if (same_name(name, "transfer-encoding")) {
+      body = true;
     }
   }
-  if (first || hosts > 1) return std::nullopt;
+  // A body would be taken for the next request; after another method nothing more is heard.
+  if (first || hosts > 1 || (body && request.method == "GET")) return std::nullopt;
   return request;
 }
 

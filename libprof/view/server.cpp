@@ -11,11 +11,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <exception>
 #include <list>
 #include <memory>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/letter_case.hpp"
 #include "libprof/view/answers.hpp"
 #include "libprof/view/work.hpp"
 
@@ -48,6 +51,17 @@ bool same_secret(std::string_view a, std::string_view b) {
     differ = static_cast<unsigned char>(differ | (a[i] ^ b[i]));
   }
   return differ == 0;
+}
+
+bool is_port(std::string_view text) {
+  std::uint16_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, problem] = std::from_chars(text.data(), end, number);
+  return problem == std::errc() && stopped == end && number > 0;
+}
+
+Response failed(const std::exception& error) {
+  return {.status = 500, .body = error_answer(error.what())};
 }
 
 }  // namespace
@@ -107,9 +121,13 @@ std::string Listener::address() const {
 Response Listener::respond(const Request& request, const Answer& answer) const {
   // The name by which the browser found us: that of another site is none of ours. An ssh tunnel
   // may end at another port.
-  const std::string host = request.host.substr(0, request.host.rfind(':'));
-  if (host != "127.0.0.1" && host != "localhost") {
+  const std::size_t colon = request.host.rfind(':');
+  const std::string host = request.host.substr(0, colon);
+  if (host != "127.0.0.1" && !same_name(host, "localhost")) {
     return {.status = 403, .body = error_answer("this address is not the server's")};
+  }
+  if (colon != request.host.npos && !is_port(request.host.substr(colon + 1))) {
+    return {.status = 400, .body = error_answer("the address has no port")};
   }
   const std::string_view path = request.path;
   const std::size_t end = path.find('/', 1);
@@ -121,7 +139,11 @@ Response Listener::respond(const Request& request, const Answer& answer) const {
   }
   Request inner = request;
   inner.path = path.substr(end + 1);
-  return answer(inner);
+  try {
+    return answer(inner);
+  } catch (const std::exception& error) {
+    return failed(error);
+  }
 }
 
 // False: the connection is to be closed.
@@ -150,8 +172,12 @@ bool Listener::hear(Connection& connection, const Answer& answer) const {
     const bool keep = request && request->keep && request->method == "GET";
     connection.in.erase(0, end == connection.in.npos ? end : end + 4);
     if (response.later) {
-      connection.work = std::make_unique<Work>(std::move(response.later), keep);
-      break;
+      try {
+        connection.work = std::make_unique<Work>(std::move(response.later), keep);
+        break;
+      } catch (const std::exception& error) {  // there is no thread to be had
+        response = failed(error);
+      }
     }
     connection.out += written(response, keep);
     connection.closing = !keep;
@@ -186,18 +212,22 @@ void Listener::serve(const Answer& answer, const std::function<bool()>& stop) {
     for (auto each = connections.begin(); each != connections.end(); ++at) {
       const short events = polled[at].revents;
       bool stays = true;
-      if (events & POLLOUT) {
-        stays = each->write();
-      } else if (each->work) {
-        stays = (events & (POLLRDHUP | POLLHUP | POLLERR)) == 0;
-      } else if (events != 0) {
-        stays = read(*each, answer);
-      }
-      if (stays && each->work && each->work->done()) {
-        const std::unique_ptr<Work> work = std::move(each->work);
-        each->out += written(work->response(), work->keep());
-        each->closing = !work->keep();
-        stays = hear(*each, answer);
+      try {
+        if (events & POLLOUT) {
+          stays = each->write();
+        } else if (each->work) {
+          stays = (events & (POLLRDHUP | POLLHUP | POLLERR)) == 0;
+        } else if (events != 0) {
+          stays = read(*each, answer);
+        }
+        if (stays && each->work && each->work->done()) {
+          const std::unique_ptr<Work> work = std::move(each->work);
+          each->out += written(work->response(), work->keep());
+          each->closing = !work->keep();
+          stays = hear(*each, answer);
+        }
+      } catch (const std::exception&) {  // no memory for what was to be said
+        stays = false;
       }
       each = stays ? std::next(each) : close_one(each);
     }

@@ -4,7 +4,7 @@
 // sites that were given our address by their own name (DNS rebinding), get nothing. It only takes
 // GET, and changes nothing.
 //
-// One thread listens and answers; a question in SQL has one of its own (Response::later).
+// One thread listens and answers; what takes long has one of its own (Response::later).
 #pragma once
 
 #include <cstdint>

@@ -253,6 +253,17 @@ class Questions(Files):
                 ask()
             self.assertIn(word, str(raised.exception))
             self.assertIsInstance(raised.exception, ValueError)
+        for wrong in (None, 1, b"SELECT 1", ["SELECT 1"]):
+            with self.subTest(wrong), self.assertRaisesRegex(TypeError, "takes a str, not"):
+                self.run_.sql(wrong)
+        for ask in (
+            lambda: list(self.run_.sql("SELECT 1 AS a \0 nonsense")),
+            lambda: gpuprof.open(f"{self.vector_add}\0.evil"),
+            lambda: gpuprof.open([self.vector_add, os.fsencode(self.vector_add) + b"\0"]),
+            lambda: self.run_.report("gpu-trace\0"),
+        ):
+            with self.assertRaisesRegex(ValueError, "NUL|null"):
+                ask()
         with self.assertRaises(AttributeError):
             self.run_.kernel  # noqa: B018
         with self.assertRaises(gpuprof.FileError) as raised:
@@ -452,6 +463,36 @@ class Lives(Files):
         )
         ran = self.python(script, self.vector_add)
         self.assertEqual(ran.stdout, "[(7,)]\n", ran.stderr)
+
+    def test_what_would_crash_or_hang_sqlite_is_refused(self):
+        """fts3_tokenizer() ended the interpreter; the others took hours, with Ctrl-C deaf."""
+        long = "replace(hex(zeroblob(4000000)), '0', 'a')"
+        script = (
+            "import gpuprof, sys\n"
+            "run = gpuprof.open(sys.argv[1])\n"
+            "for sql in sys.argv[2:]:\n"
+            "    try:\n"
+            "        print(list(run.sql(sql)))\n"
+            "    except gpuprof.QuestionError as error:\n"
+            "        print('refused:', error)\n"
+            "    except gpuprof.Error as error:\n"
+            "        print('error:', error)\n"
+        )
+        ran = self.python(script, self.vector_add,
+                          "SELECT fts3_tokenizer('simple')",
+                          "SELECT fts3_tokenizer('simple', x'4141414141414141')",
+                          f"SELECT instr(substr({long}, 2), substr({long}, 5) || 'b')",
+                          f"SELECT length(trim({long}, {long}))",
+                          "SELECT length(zeroblob(9000000))",
+                          "SELECT 7")  # fmt: skip
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        lines = ran.stdout.splitlines()
+        self.assertRegex(
+            lines[0] + lines[1], "refused: .*fts3_tokenizer.*refused: .*fts3_tokenizer"
+        )
+        self.assertEqual(lines[2:4], ["[(0,)]", "[(0,)]"])
+        self.assertRegex(lines[4], "error: .*too big")
+        self.assertEqual(lines[5:], ["[(7,)]"])
 
     def test_import_needs_nothing_but_the_library(self):
         ran = self.python(

@@ -19,6 +19,16 @@ QUERIES = SOURCE / "examples" / "queries"
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT {} FROM n"
 
 
+def wait_until_it_works(pid):
+    """Until the process had half a second of a processor."""
+    while True:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            ticks = sum(map(int, file.read().rsplit(")")[-1].split()[11:13]))
+        if ticks >= os.sysconf("SC_CLK_TCK") / 2:
+            return
+        time.sleep(0.02)
+
+
 def run(*words, **more):
     return subprocess.run(
         [GPUPROF, "query", *map(str, words)], capture_output=True, text=True, timeout=120, **more
@@ -253,6 +263,65 @@ class Query(unittest.TestCase):
             process.send_signal(signal.SIGINT)
             self.assertIn(process.wait(120), (128 + signal.SIGINT, -signal.SIGINT))
             self.assertEqual(process.stdout.read() + process.stderr.read(), b"")
+
+    def test_ctrl_c_ends_what_sqlite_does_not_look_up_from(self):
+        """Each LIKE takes a second, and SQLite asks nobody between a thousand steps."""
+        long = "replace(hex(zeroblob(4000000)), '0', 'a')"
+        likes = ", ".join(f"x LIKE '{'%a' * 40}{i}b'" for i in range(300))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number), subprocess.Popen(
+                [GPUPROF, "query", self.profile, f"SELECT {likes} FROM (SELECT {long} AS x)"],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            ) as process:  # fmt: skip
+                wait_until_it_works(process.pid)
+                process.send_signal(number)
+                began = time.monotonic()
+                self.assertEqual(process.wait(120), 128 + number)
+                # 0.7 s, on a machine with much else to do.
+                self.assertLess(time.monotonic() - began, 8)
+                self.assertEqual(process.stdout.read() + process.stderr.read(), b"")
+
+    def test_limits_of_values_memory_and_functions(self):
+        self.refused(self.profile, "SELECT length(zeroblob(9000000))", message="too big", code=20)
+        self.refused(
+            self.profile, "SELECT printf('%.*c', 9000000, 'x')", message="too big", code=20
+        )
+        self.assertIn("8000000", self.ask("SELECT length(zeroblob(8000000))"))
+        many = ENDLESS.format("i") + " LIMIT 100000"
+        self.refused(self.profile, f"SELECT count(*) FROM (SELECT DISTINCT randomblob(7000000) FROM ({many}))",
+                     message="more memory than", code=20)  # fmt: skip
+        for call in ("fts3_tokenizer('simple')", "fts3_tokenizer('simple', x'4141414141414141')",
+                     "load_extension('x')", "sqlite_log(1, 'x')", "json_patch('{}', '{}')"):  # fmt: skip
+            self.refused(self.profile, f"SELECT {call}", message="not authorized|no such function")
+        self.refused(self.profile, f"SELECT printf('{'%d' * 600}')", message="1,000 bytes", code=20)
+
+    def test_what_is_long_in_a_file_is_in_nobodys_way(self):
+        long = self.folder / "long.sqlite"
+        shutil.copy(self.profile, long)
+        connection = sqlite3.connect(long)
+        connection.execute("INSERT INTO MODULE(cubin) VALUES(zeroblob(20000000))")
+        connection.commit()
+        connection.close()
+        try:
+            for sql in ("SELECT count(*) FROM MODULE", "SELECT count(*) FROM kernels",
+                        "SELECT max(_id_) FROM MODULE", "SELECT count(cubin) FROM MODULE"):  # fmt: skip
+                self.ask(sql, file=long)
+            self.refused(long, "SELECT cubin FROM MODULE", message="too big", code=20)
+            for words in (
+                ["info"],
+                ["-i"],
+                ["slice", "--from", "0", "-o", self.folder / "part.sqlite"],
+            ):
+                ran = subprocess.run([GPUPROF, words[0], long, *words[1:]], capture_output=True,
+                                     text=True, timeout=120, check=False)  # fmt: skip
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+            with sqlite3.connect(self.folder / "part.sqlite") as part:
+                (longest,) = part.execute("SELECT max(length(cubin)) FROM MODULE").fetchone()
+            part.close()
+            self.assertEqual(longest, 20000000)
+        finally:
+            long.unlink()
+            (self.folder / "part.sqlite").unlink(missing_ok=True)
 
     def test_what_can_be_read_of_a_damaged_file_is_asked(self):
         damaged = self.folder / "damaged.sqlite"

@@ -182,6 +182,11 @@ class View(Profiles):
                     self.assertEqual(server.ask(root, headers={"Host": host}, fresh=True)[0], 403)
             for host in (f"localhost:{server.port}", "127.0.0.1:9999"):
                 self.assertEqual(server.ask(root, headers={"Host": host}, fresh=True)[0], 200)
+            self.assertEqual(server.ask(root, headers={"Host": "LOCALHOST"}, fresh=True)[0], 200)
+            for headers in ({"Host": "127.0.0.1:evil"}, {"Host": "127.0.0.1:0"}, {"Content-Length": "5"},
+                            {"Transfer-Encoding": "chunked"}, {"X": "a\r\n b"}):  # fmt: skip
+                with self.subTest(headers):
+                    self.assertEqual(server.ask(root, headers=headers, fresh=True)[0], 400)
             for method in ("POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "get"):
                 with self.subTest(method):
                     self.assertEqual(server.ask(root, method, fresh=True)[0], 405)
@@ -301,9 +306,33 @@ class View(Profiles):
         os.mkfifo(told)
         (programs / "xdg-open").write_text(f'#!/bin/sh\necho "$1" > "{told}"\n')
         (programs / "xdg-open").chmod(0o755)
-        path = {"PATH": f"{programs}:{os.environ['PATH']}"}
+        home = pathlib.Path(os.path.realpath(self.folder)) / "home"
+        home.mkdir()
+        path = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(home)}
         with serving(self.profiles["vector_add"], environment={**path, "DISPLAY": ":7"}) as server:
-            self.assertEqual(told.read_text().strip(), server.address)
+            # No word of the address, for all users may read a program's arguments.
+            page = pathlib.Path(told.read_text().strip())
+            self.assertEqual(page.parent.parent, home)
+            self.assertFalse(page.parent.name.startswith("."))
+            self.assertEqual((page.stat().st_mode & 0o777, page.parent.stat().st_mode & 0o777),
+                             (0o600, 0o700))  # fmt: skip
+            self.assertIn(f'content="0; url={server.address}"', page.read_text())
+            for process in pathlib.Path("/proc").iterdir():
+                with contextlib.suppress(OSError):
+                    self.assertNotIn(server.token.encode(), (process / "cmdline").read_bytes())
+            self.assertEqual(server.ask("/", fresh=True)[0], 403)
+            self.assertTrue(page.exists())
+            self.assertEqual(server.ask(f"/{server.token}/", fresh=True)[0], 200)
+            self.assertEqual(list(home.iterdir()), [])
+        # It goes too when nobody comes, and lies elsewhere where there is no such folder.
+        for environment in ({"HOME": str(home)}, {"HOME": str(home / "none"), "TMPDIR": str(home)}):
+            with serving(
+                self.profiles["vector_add"], environment={**path, **environment, "DISPLAY": ":7"}
+            ) as server:
+                page = pathlib.Path(told.read_text().strip())
+                self.assertEqual(page.parent.parent, home)
+                self.assertEqual(server.end()[0], 0)
+                self.assertEqual(list(home.iterdir()), [])
         told.unlink()
         told.touch()
         for options, environment in ((["--no-browser"], {"DISPLAY": ":7"}), ([], {})):

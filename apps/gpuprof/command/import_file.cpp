@@ -59,6 +59,7 @@ int import_file(const Options& options) {
   tell(recorder, log, "import_unreadable", missing.unreadable, "left out, as it makes no sense");
   tell(recorder, log, "import_values_unreadable", missing.values, "values that do not fit");
   tell(recorder, log, "import_left_out", missing.left_out, "left out, as there is no table for it");
+  progress.wait_when_interrupted();  // all records are there, and are kept
   recorder.finish();
   progress.clear();
   if (!options.quiet) print_outcome(recorder, log);

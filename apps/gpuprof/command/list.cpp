@@ -29,7 +29,8 @@ namespace gpuprof::app {
   X(man_command)            \
   X(options_command)        \
   X(exit_codes_command)     \
-  X(metric_map_command)
+  X(metric_map_command)     \
+  X(view_question_command)
 
 #define X(name) extern const Subcommand name;
 GPUPROF_COMMANDS(X)

@@ -1,16 +1,45 @@
 #include "apps/gpuprof/command/progress.hpp"
 
+#include <poll.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
+
+#include "libprof/base/error.hpp"
+#include "libprof/base/temporary_folder.hpp"
 
 namespace gpuprof::app {
 namespace {
 
-volatile sig_atomic_t last_signal = 0;
+constexpr int patience_ms = 700;
 
-void take(int signal_number) { last_signal = signal_number; }
+volatile sig_atomic_t last_signal = 0;
+volatile sig_atomic_t woken = -1;  // the descriptor
+
+void wake(int file) {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(file, &one, sizeof one);
+}
+
+void take(int signal_number) {
+  const int before = errno;
+  last_signal = signal_number;
+  wake(woken);
+  errno = before;
+}
+
+// Whether it becomes readable.
+bool wait_for(int file, int time_ms) {
+  pollfd waiting{file, POLLIN, 0};
+  int ready = 0;
+  while ((ready = poll(&waiting, 1, time_ms)) < 0 && errno == EINTR) continue;
+  return ready > 0;
+}
 
 }  // namespace
 
@@ -29,8 +58,16 @@ void ProgressLine::clear() {
   shown_.clear();
 }
 
-Progress::Progress() {
+Progress::Progress() : wake_(eventfd(0, EFD_CLOEXEC)) {
+  if (wake_ < 0) throw Error(std::string("no descriptor for signals: ") + std::strerror(errno));
   last_signal = 0;
+  woken = wake_;
+  // Signals are taken by the threads that can be interrupted.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  watcher_ = std::thread([this] { watch(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   struct sigaction once {};
   once.sa_handler = take;
   once.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
@@ -41,6 +78,23 @@ Progress::Progress() {
 Progress::~Progress() {
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
+  over_.store(true);
+  wake(wake_);
+  watcher_.join();
+  close(wake_);
+}
+
+void Progress::watch() const {
+  std::uint64_t count = 0;
+  while (!over_.load()) {
+    wait_for(wake_, -1);
+    if (over_.load() || read(wake_, &count, sizeof count) != sizeof count) return;
+    if (!is_interrupted() || waits_.load() || wait_for(wake_, patience_ms) || waits_.load()) {
+      continue;
+    }
+    TemporaryFolder::remove_all();
+    _exit(128 + interrupted());
+  }
 }
 
 int Progress::interrupted() { return last_signal; }

@@ -1,6 +1,4 @@
 // gpuprof view: a run as a timeline in a browser, or two side by side.
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -9,6 +7,7 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,10 +17,9 @@
 #include "apps/gpuprof/option/setters.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/printable.hpp"
+#include "libprof/view/browser.hpp"
 #include "libprof/view/open_run.hpp"
 #include "libprof/view/server.hpp"
-
-extern char** environ;
 
 namespace gpuprof::app {
 namespace {
@@ -48,14 +46,6 @@ bool has_display() {
   return false;
 }
 
-// Where there is none, the address that was printed is enough.
-pid_t open_browser(const std::string& address) {
-  std::string program = "xdg-open", argument = address;
-  char* const words[] = {program.data(), argument.data(), nullptr};
-  pid_t child = 0;
-  return posix_spawnp(&child, "xdg-open", nullptr, nullptr, words, environ) == 0 ? child : 0;
-}
-
 void print_address(const view::Listener& listener) {
   const int port = listener.port();
   char host[256] = "HOST";
@@ -76,10 +66,13 @@ void answer(const Arguments& arguments, std::uint16_t port, const IsOver& is_ove
             const view::Listener::Answer& answers) {
   view::Listener listener(port);
   print_address(listener);
-  const pid_t browser =
-      !arguments.no_browser && has_display() ? open_browser(listener.address()) : 0;
-  listener.serve(answers, is_over);
-  if (browser > 0) waitpid(browser, nullptr, WNOHANG);
+  std::optional<view::Browser> browser;
+  if (!arguments.no_browser && has_display()) browser.emplace(listener.address());
+  const auto arrived = [&](const view::Request& request) {
+    if (browser) browser->arrived();
+    return answers(request);
+  };
+  listener.serve(arrived, is_over);
 }
 
 void show_files(const Arguments& arguments, std::uint16_t port, Progress& progress,

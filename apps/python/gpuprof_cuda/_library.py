@@ -119,15 +119,23 @@ def meant(name: str, known: Iterable[str]) -> str:
     return f"did you mean {' or '.join(found)}?" if found else ""
 
 
+def _for_c(text: bytes) -> bytes:
+    """C ends a text at a NUL, and what comes after it would be passed over."""
+    if b"\0" in text:
+        raise ValueError("there is a NUL in it")
+    return text
+
+
 class Handle:
     """A gpuprof_run. Any thread may use it; they wait for one another."""
 
     def __init__(self, path: str) -> None:
+        encoded = _for_c(os.fsencode(path))
         self._library = library()
         self._lock = threading.Lock()
         self._run: ctypes.c_void_p | None = ctypes.c_void_p()
         with self._lock:
-            code = self._library.gpuprof_open(os.fsencode(path), ctypes.byref(self._run))
+            code = self._library.gpuprof_open(encoded, ctypes.byref(self._run))
             if code:
                 error = self._error(code)
                 self._close()
@@ -196,14 +204,14 @@ class Handle:
         """Of contents, catalogue, report, notes."""
         with self._lock:
             text = ctypes.c_char_p()
-            self._call(name, *arguments, ctypes.byref(text))
+            self._call(name, *map(_for_c, arguments), ctypes.byref(text))
             return (text.value or b"").decode()
 
     def stream(self, name: str, argument: str) -> _arrow.Stream:
         """Of table, sql and memory."""
         with self._lock:
             stream = _arrow.Stream()
-            self._call(name, argument.encode(), ctypes.byref(stream.struct))
+            self._call(name, _for_c(argument.encode()), ctypes.byref(stream.struct))
             return stream
 
 

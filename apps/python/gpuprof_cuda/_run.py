@@ -137,6 +137,8 @@ class Run(Tables):
 
     def sql(self, sql: str) -> Answer:
         """Rows of a SELECT, or WITH ... SELECT. A column has the type that fits all its values."""
+        if not isinstance(sql, str):
+            raise TypeError(f"sql() takes a str, not {type(sql).__name__}")
         return Answer(lambda: self._only("sql()").stream("sql", sql), sql)
 
     def query(self, name: str) -> Answer:
