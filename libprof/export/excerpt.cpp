@@ -296,7 +296,7 @@ class Copier {
     out_.execute(insert + " main." + name + (as_they_are ? "" : "(" + list + ")") + " SELECT " +
                  (as_they_are ? "*" : values) + " FROM source." + name +
                  (condition.empty() ? "" : " NOT INDEXED WHERE " + condition));
-    if (holds_records(table.name)) {
+    if (!kind_of(table.name).empty()) {  // as read/record_count.hpp counts them
       result_.kept += out_.integer("SELECT changes()").value_or(0);
     }
   }

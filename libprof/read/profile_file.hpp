@@ -50,6 +50,8 @@ class ProfileFile {
   bool unfinished() const { return unfinished_; }
   // Pages are missing or hold nonsense. May be found while reading.
   bool damaged() const { return damaged_; }
+  // Rows may be numbered without gaps: it is one of ours, and none was lost.
+  bool numbers_records() const { return format() == Format::gpuprof && !damaged(); }
 
   // Why nothing in it can be reported, with a hint and exit code; nothing: something can.
   const std::optional<Error>& problem() const { return problem_; }

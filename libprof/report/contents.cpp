@@ -5,6 +5,7 @@
 
 #include "libprof/base/saturating.hpp"
 #include "libprof/read/profile_file.hpp"
+#include "libprof/read/record_count.hpp"
 #include "libprof/read/rescue.hpp"
 #include "libprof/read/tables.hpp"
 #include "schema/traits.hpp"
@@ -86,15 +87,9 @@ class Records {
 
  private:
   std::int64_t count(const std::string& table) {
-    const std::string from = " FROM " + store::quoted_name(table);
-    if (all_ || !tables_.has(table, "_id_")) {
-      return database_.integer("SELECT count(*)" + from).value_or(0);
-    }
-    const auto first = database_.integer("SELECT min(_id_)" + from);
-    if (!first) return 0;
-    const std::int64_t last = database_.integer("SELECT max(_id_)" + from).value_or(*first);
-    const std::int64_t rows = saturating_add(saturating_subtract(last, *first), 1);
-    estimated_ |= !ids_count_ && rows > 0;
+    const bool by_ids = !all_ && tables_.has(table, "_id_");
+    const std::int64_t rows = reading::count_records(tables_, table, by_ids);
+    estimated_ |= by_ids && !ids_count_ && rows > 0;
     return rows;
   }
 
@@ -174,9 +169,8 @@ void read_database(const reading::ProfileFile& file, store::Database& database, 
                   " d LEFT JOIN StringTable s ON s._id_ = d.name AND d.name "
                   "<> 0 ORDER BY d.id");
   info["page_size"] = database.integer("PRAGMA page_size").value_or(0);
-  // Rows of our recordings are numbered without gaps.
-  const bool ids_count = file.format() == reading::Format::gpuprof && !file.damaged() &&
-                         !info["run"].contains("derived_from");
+  reading::Tables tables(database);
+  const bool ids_count = file.numbers_records() && reading::numbers_records(tables);
   Records(database, ids_count, all, show).read(info);
   info["losses"] = objects(database, "SELECT value, name, kind, process_id, help FROM losses");
   info["diagnostics"] =

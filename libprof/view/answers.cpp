@@ -96,7 +96,8 @@ std::string run_answer(const Model& model, const RunPart& part, std::string_view
                     {"grows", growth.grows},
                     {"begin", saturating_subtract(part.window.from, model.zero)},
                     {"end", saturating_subtract(part.window.to, model.zero)},
-                    {"records", part.records},
+                    {"records", part.drawn},
+                    {"stored", part.records},
                     {"tracks", std::move(tracks)},
                     {"losses", std::move(losses)},
                     {"untimed", model.without_times},
@@ -152,11 +153,13 @@ std::string names_answer(const Model& model, std::span<const std::uint32_t> name
 
 namespace {
 
-json devices_of(const Statistics& all) {
+json devices_of(const Model& model, const Statistics& all) {
   json devices = json::array();
   for (const Statistics::Device& each : all.devices) {
     devices.push_back({{"name", valid_utf8(each.name)},
                        {"records", each.records},
+                       {"first", saturating_subtract(each.work.from, model.zero)},
+                       {"last", saturating_subtract(each.work.to, model.zero)},
                        {"busy", each.busy},
                        {"compute", each.compute},
                        {"copies", each.copies},
@@ -184,7 +187,7 @@ std::string statistics_answer(const Model& model, const Window& window, const St
   }
   return json_text({{"from", saturating_subtract(window.from, model.zero)},
                     {"to", saturating_subtract(window.to, model.zero)},
-                    {"devices", devices_of(all)},
+                    {"devices", devices_of(model, all)},
                     {"work", std::move(work)},
                     {"names", std::move(counts)}});
 }
@@ -217,8 +220,11 @@ std::string differences_answer(const Model& first, Window in_first, const Model&
   const Statistics of_first = statistics(first, in_first.from, in_first.to);
   const Statistics of_second = statistics(second, in_second.from, in_second.to);
   const std::vector<Difference> all = differences(second.names, of_first, of_second);
-  const auto lasted = [](const Model& model, Window window) {
-    return intervals::length(std::max(model.begin, window.from), std::min(model.end, window.to));
+  const auto lasted = [](const Model& model, Window window) -> json {
+    const std::int64_t from = std::max(model.begin, window.from);
+    return {
+        {"from", saturating_subtract(from, model.zero)},
+        {"to", saturating_subtract(std::max(from, std::min(model.end, window.to)), model.zero)}};
   };
   Difference sum;
   json work = json::array();
@@ -233,7 +239,7 @@ std::string differences_answer(const Model& first, Window in_first, const Model&
   return json_text({{"from", saturating_subtract(in_first.from, first.zero)},
                     {"to", saturating_subtract(in_first.to, first.zero)},
                     {"lasted", {lasted(first, in_first), lasted(second, in_second)}},
-                    {"devices", {devices_of(of_first), devices_of(of_second)}},
+                    {"devices", {devices_of(first, of_first), devices_of(second, of_second)}},
                     {"names", all.size()},
                     {"all", {{"count", sum.count}, {"time", sum.time}}},
                     {"work", std::move(work)}});
@@ -253,11 +259,15 @@ std::string stops_answer(const Model& model, const Stops& stops) {
   };
   json gaps = json::array(), steps = json::array(), losses = json::array();
   for (const Gap& gap : stops.gaps) {
+    json host = json::array();
+    for (const HostPart& part : gap.host) {
+      host.push_back({shortened(part.name, longest), part.time});
+    }
     gaps.push_back({{"at", gap.begin},
                     {"time", gap.time},
                     {"track", track_of(gap.device)},
                     {"behind", shortened(gap.behind, longest)},
-                    {"call", shortened(gap.call, longest)}});
+                    {"host", std::move(host)}});
   }
   for (const Step& step : stops.steps) {
     steps.push_back({{"at", step.begin},

@@ -24,7 +24,8 @@ std::string growth_answer(Growth growth);
 // file should know. `runs`: how many are shown.
 struct RunPart {
   Window window;
-  std::int64_t records = 0;
+  std::int64_t drawn = 0;
+  std::int64_t records = 0;  // of the file or, of a part of a run, those that are drawn
 };
 std::string run_answer(const Model& model, const RunPart& part, std::string_view title,
                        std::span<const std::string> notes, std::size_t runs = 1, Growth growth = {},
@@ -43,8 +44,8 @@ std::string statistics_answer(const Model& model, const Window& window,
                               const Statistics& statistics, std::size_t most);
 // Of gaps and losses also the first track of their device, of steps that of the range, -1: none.
 std::string stops_answer(const Model& model, const Stops& stops);
-// GPU work of windows of two runs, of which the second has the names of both. `lasted`: how much of
-// its window each run was there for, ns.
+// GPU work of windows of two runs, of which the second has the names of both. `lasted`: the part of
+// its window that each run was there for.
 std::string differences_answer(const Model& first, Window in_first, const Model& second,
                                Window in_second, std::size_t most);
 std::string occurrence_answer(const Model& model, const Occurrence& found);

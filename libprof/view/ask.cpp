@@ -89,17 +89,21 @@ std::uint64_t busy_in(const Model& model, std::int64_t device, std::int64_t from
   return static_cast<std::uint64_t>(busy.ns());
 }
 
-// Its name and its records in a window.
+// Its name, and how many records it has in a window and from when to when.
 Statistics::Device find_device(const Model& model, std::int64_t id, std::int64_t from,
                                std::int64_t to) {
   Statistics::Device device;
   device.device = id;
+  device.work = {.from = to, .to = from};
   for (const Track& track : model.tracks) {
     if (track.kind != TrackKind::stream || track.device != id) continue;
     device.name = track.path.front();
     for (const auto& row : track.rows) {
       const Row::Places places = row->within(from, to);
+      if (places.first == places.end) continue;
       device.records += static_cast<std::int64_t>(places.end - places.first);
+      device.work.from = std::min(device.work.from, std::max(row->begin(places.first), from));
+      device.work.to = std::max(device.work.to, std::min(row->end(places.end - 1), to));
     }
   }
   return device;

@@ -9,7 +9,9 @@
 namespace gpuprof::view {
 
 struct Details {
-  std::vector<Section> sections;  // the record itself comes first, without a title
+  // What people ask first, without a title; what was measured; last "All columns", without those
+  // that were said before.
+  std::vector<Section> sections;
   Links links;
 };
 Details details(store::Database& database, const Model& model, const Place& place,

@@ -11,21 +11,6 @@ namespace {
 
 constexpr std::size_t most_named_calls = 4;  // that are told apart
 
-// From the first record of a device in a window to its last; empty: it has none there.
-Window work_of(const Model& model, std::int64_t device, const Window& window) {
-  Window work{.from = window.to, .to = window.from};
-  for (const Track& track : model.tracks) {
-    if (track.kind != TrackKind::stream || track.device != device) continue;
-    for (const auto& row : track.rows) {
-      const Row::Places places = row->within(window.from, window.to);
-      if (places.first == places.end) continue;
-      work.from = std::min(work.from, std::max(row->begin(places.first), window.from));
-      work.to = std::max(work.to, std::min(row->end(places.end - 1), window.to));
-    }
-  }
-  return work;
-}
-
 // Takes no more from what is idle than there is.
 class Parts {
  public:
@@ -55,33 +40,37 @@ struct InCalls {
 // `work`: it begins and ends with work, so no gap reaches beyond it.
 void add_gaps(store::Database& database, const HostCalls& calls, std::int64_t device,
               const Window& work, Parts& parts) {
-  std::map<std::string, InCalls> by_call;
-  InCalls outside;
+  std::map<std::string, InCalls> by_part;
+  InCalls not_known;
   auto gaps = database.prepare(
-      "SELECT start, stop, hostCall, hostTime FROM main.GPU_GAP "
+      "SELECT start, stop, hostCall, hostTime, noCallTime FROM main.GPU_GAP "
       "WHERE deviceId = ?1 AND start >= ?2 AND stop <= ?3 AND stop > start");
   gaps.bind(1, device).bind(2, work.from).bind(3, work.to);
   while (gaps.step()) {
     const std::uint64_t length = intervals::length(gaps.integer(0), gaps.integer(1));
-    const auto call = calls.find(gaps.integer(2));
-    const std::uint64_t inside =
-        call == calls.end()
-            ? 0
-            : std::min(length,
-                       static_cast<std::uint64_t>(std::max<std::int64_t>(gaps.integer(3), 0)));
-    if (inside > 0) {
-      by_call[call->second].time += inside;
-      ++by_call[call->second].gaps;
+    if (gaps.is_null(4) || length > INT64_MAX) {
+      not_known.time += length;
+      ++not_known.gaps;
+      continue;
     }
-    if (inside < length) {
-      outside.time += length - inside;
-      ++outside.gaps;
+    const auto call = calls.find(gaps.integer(2));
+    for (const HostPart& part : host_parts(static_cast<std::int64_t>(length),
+                                           call == calls.end() ? std::string() : call->second,
+                                           gaps.integer(3), gaps.integer(4))) {
+      InCalls& its = by_part[part.name];
+      its.time += static_cast<std::uint64_t>(part.time);
+      ++its.gaps;
     }
   }
-  std::vector<std::pair<std::string, InCalls>> order(by_call.begin(), by_call.end());
+  const auto take = [&](std::string_view name) {
+    const auto found = by_part.find(std::string(name));
+    return found == by_part.end() ? InCalls() : by_part.extract(found).mapped();
+  };
+  const InCalls in_none = take(no_call);
+  InCalls others = take(other_calls);
+  std::vector<std::pair<std::string, InCalls>> order(by_part.begin(), by_part.end());
   std::ranges::stable_sort(order, std::greater{},
                            [](const auto& each) { return each.second.time; });
-  InCalls others;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const auto& [call, its] = order[i];
     if (i < most_named_calls) {
@@ -91,29 +80,29 @@ void add_gaps(store::Database& database, const HostCalls& calls, std::int64_t de
       others.gaps += its.gaps;
     }
   }
-  parts.add("host in other long calls", others.time, others.gaps);
-  parts.add("host in short calls or in none", outside.time, outside.gaps);
+  parts.add("host in " + std::string(other_calls), others.time, others.gaps);
+  parts.add("host in " + std::string(no_call), in_none.time, in_none.gaps);
+  parts.add("host not known: its calls were not recorded", not_known.time, not_known.gaps);
 }
 
 }  // namespace
 
-std::vector<std::vector<IdlePart>> find_idle_parts(store::Database& database, const Model& model,
-                                                   const Window& window,
-                                                   const Statistics& statistics) {
+std::vector<std::vector<IdlePart>> find_idle_parts(store::Database& database, const Window& window,
+                                                   bool is_part, const Statistics& statistics) {
   std::vector<std::vector<IdlePart>> all;
   reading::Tables tables(database);
   reading::Names names(database, reading::NameStyle::modern);
-  const bool has_gaps = tables.has("GPU_GAP", "hostCall") && tables.has("GPU_GAP", "hostTime");
+  const bool has_gaps = tables.has("GPU_GAP", "hostCall") && tables.has("GPU_GAP", "noCallTime");
   HostCalls calls;
   if (has_gaps) calls = host_calls(tables, names, window);
   for (const Statistics::Device& device : statistics.devices) {
-    Parts parts(window.length() - std::min(device.busy, window.length()));
-    const Window work = work_of(model, device.device, window);
-    if (work.from < work.to) {
-      parts.add("before its first work", intervals::length(window.from, work.from), 1);
-      parts.add("after its last work", intervals::length(work.to, window.to), 1);
-      if (has_gaps) add_gaps(database, calls, device.device, work, parts);
+    const std::uint64_t span = device.span(window, is_part);
+    Parts parts(span - std::min(device.busy, span));
+    if (is_part) {
+      parts.add("before its first work", intervals::length(window.from, device.work.from), 1);
+      parts.add("after its last work", intervals::length(device.work.to, window.to), 1);
     }
+    if (has_gaps) add_gaps(database, calls, device.device, device.work, parts);
     all.push_back(parts.finish(has_gaps ? "gaps that are not listed" : "not known"));
   }
   return all;

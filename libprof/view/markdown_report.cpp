@@ -54,6 +54,22 @@ void add_work(std::string& text, const Model& model, const Statistics& statistic
   if (names > shown) text += "\nand " + std::to_string(names - shown) + " more names\n";
 }
 
+void add_ranges(std::string& text, const RunSummary& summary) {
+  const RangeTable& table = summary.ranges;
+  if (table.rows.empty()) return;
+  text +=
+      "\n### NVTX ranges on the GPU\n\n| name | GPU busy | share | span | ranges | launches |\n"
+      "|---|--:|--:|--:|--:|--:|\n";
+  for (const RangeTable::Row& row : table.rows) {
+    text += "| ";
+    for (std::size_t i = 0; i < row.depth; ++i) text += "&emsp;";
+    text += code(row.name) + " | " + time(row.busy) + " | " +
+            share(row.busy, summary.window.length()) + " | " + time(row.span) + " | " +
+            std::to_string(row.ranges) + " | " + std::to_string(row.work) + " |\n";
+  }
+  if (table.left_out > 0) text += "\nand " + std::to_string(table.left_out) + " more names\n";
+}
+
 void add_untimed(std::string& text, const UntimedWork& work, std::size_t most) {
   if (work.groups.empty()) return;
   text += "\n### GPU work without times\n\n| name | process | count |\n|---|--:|--:|\n";
@@ -70,13 +86,24 @@ void add_untimed(std::string& text, const UntimedWork& work, std::size_t most) {
   if (more > 0) text += "\nand " + std::to_string(more) + " more records\n";
 }
 
+// What is no part of the shares.
+std::string around_work(const Statistics::Device& its, const Window& window) {
+  const std::uint64_t before = intervals::length(window.from, its.work.from),
+                      after = intervals::length(its.work.to, window.to);
+  return "Shares are of the " + time(its.work.length()) +
+         " from its first work to its last. Before that were " + time(before) + ", after it " +
+         time(after) + ".";
+}
+
 void add_devices(std::string& text, const RunSummary& summary) {
   if (summary.statistics.devices.empty()) return;
-  const std::uint64_t span = summary.window.length();
   text += "\n### Where the time went\n";
   for (std::size_t i = 0; i < std::min(summary.statistics.devices.size(), most_devices); ++i) {
     const Statistics::Device& its = summary.statistics.devices[i];
-    text += "\n" + code(its.name) + "\n\n| | time | of all | gaps |\n|---|--:|--:|--:|\n";
+    const std::uint64_t span = its.span(summary.window, summary.is_part);
+    text += "\n" + code(its.name) + "\n\n";
+    if (!summary.is_part) text += around_work(its, summary.window) + "\n\n";
+    text += "| | time | share | gaps |\n|---|--:|--:|--:|\n";
     const auto add = [&](const std::string& name, std::uint64_t part, const std::string& gaps) {
       text += "| " + name + " | " + time(part) + " | " + share(part, span) + " | " + gaps + " |\n";
     };
@@ -106,6 +133,17 @@ void add_counters(std::string& text, const Model& model, const RunSummary& summa
   if (summary.counters.size() > most_counters) {
     text += "\nand " + std::to_string(summary.counters.size() - most_counters) + " more\n";
   }
+}
+
+// "`` no CUDA call `` for 3.55 s (99.9 %), `` cudaMalloc `` for 52 µs (0.1 %)"
+std::string host_text(const Gap& gap) {
+  std::vector<std::string> parts;
+  for (const HostPart& part : gap.host) {
+    const auto ns = static_cast<std::uint64_t>(part.time);
+    parts.push_back(code(part.name) + " for " + time(ns) + " (" +
+                    share(ns, static_cast<std::uint64_t>(gap.time)) + ")");
+  }
+  return parts.empty() ? "not recorded" : joined(parts, ", ");
 }
 
 void add_metrics(std::string& text, const MetricTable& table) {
@@ -148,7 +186,7 @@ std::string markdown_report(const Model& model, const RunSummary& summary) {
   }
   add_devices(text, summary);
   add_work(text, model, all, TrackKind::stream, "GPU work", 20);
-  add_work(text, model, all, TrackKind::range_on_gpu, "NVTX ranges on the GPU", 15);
+  add_ranges(text, summary);
   add_work(text, model, all, TrackKind::api, "CUDA API", 10);
   add_counters(text, model, summary);
   add_metrics(text, summary.metrics);
@@ -159,7 +197,7 @@ std::string markdown_report(const Model& model, const RunSummary& summary) {
         "|---|--:|--:|---|\n";
     for (const Gap& gap : summary.stops.gaps | std::views::take(most_gaps)) {
       text += "| " + code(gap.behind) + " | " + time_text(static_cast<double>(gap.time)) + " | " +
-              time_text(static_cast<double>(gap.begin)) + " | " + code(gap.call) + " |\n";
+              time_text(static_cast<double>(gap.begin)) + " | " + host_text(gap) + " |\n";
     }
   }
   if (text.size() > most_markdown_bytes) {

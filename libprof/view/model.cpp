@@ -75,6 +75,18 @@ void put_in_order(std::vector<Track>& tracks) {
 
 }  // namespace
 
+std::string why_empty(store::Database& database, const Model& model) {
+  if (model.records > 0) return {};
+  if (model.without_times > 0) {
+    return "none of its " + std::to_string(model.without_times) + " records of GPU work has a time";
+  }
+  reading::Tables tables(database);
+  if (!tables.has("PROCESS", "cupti_version")) return {};
+  return database.integer("SELECT 1 FROM main.PROCESS WHERE cupti_version NOT NULL LIMIT 1")
+             ? "no CUDA activity was recorded"
+             : "no process of this run used CUDA";
+}
+
 Window window_of(const Model& model) { return {model.begin, std::max(model.end, model.begin + 1)}; }
 
 std::string_view noun_of(TrackKind kind) {

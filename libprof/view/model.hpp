@@ -48,6 +48,14 @@ struct Name {
   std::string function;  // of a kernel: without template arguments; empty: the text
 };
 
+// A time that is not empty.
+struct Window {
+  std::int64_t from = 0, to = 0;
+
+  std::uint64_t length() const { return intervals::length(from, to); }
+  bool meets(std::int64_t begin, std::int64_t end) const { return end > from && begin < to; }
+};
+
 // Of all records that are open in a window, of each the part inside it.
 struct Statistics {
   struct Work {
@@ -64,6 +72,13 @@ struct Statistics {
     // NCCL's while nothing else ran.
     std::uint64_t busy = 0, compute = 0, copies = 0, both = 0, exposed = 0;
     std::int64_t records = 0;
+    Window work;  // from its first work in the window to its last
+
+    // What shares of its time are of: a part of a run as it was chosen; of a whole run the time
+    // between its first work and its last, for the host may begin long before and end long after.
+    std::uint64_t span(const Window& window, bool is_part) const {
+      return is_part ? window.length() : work.length();
+    }
   };
   std::vector<Work> work;  // most time first
   std::vector<Device> devices;
@@ -76,7 +91,8 @@ struct Model {
   std::vector<bool> compute;        // by table: kernels and graphs
   std::int64_t begin = 0, end = 0;  // of all that has a time; the same: nothing has one
   std::int64_t zero = 0;            // what shown times count from
-  std::int64_t records = 0;
+  std::int64_t records = 0;         // that are drawn
+  std::int64_t stored = 0;          // all of the file, see read/record_count.hpp
   std::int64_t without_times = 0;   // GPU work; not drawn
   bool ranges_missing = false;      // NVTX markers are there, but were never put together
   std::vector<std::string> losses;  // a sentence each
@@ -85,13 +101,6 @@ struct Model {
   std::shared_ptr<BlockFile> blocks;  // of rows that are stored; null: all are in memory
 };
 
-// A time that is not empty.
-struct Window {
-  std::int64_t from = 0, to = 0;
-
-  std::uint64_t length() const { return intervals::length(from, to); }
-  bool meets(std::int64_t begin, std::int64_t end) const { return end > from && begin < to; }
-};
 Window window_of(const Model& model);
 
 // Out of the timeline that the file has stored, if it has one of this state, else of all records.
@@ -101,6 +110,9 @@ Window window_of(const Model& model);
 // `names`: of another model, which has them under the same numbers.
 Model read_model(store::Database& database, const std::function<void(std::string_view)>& check,
                  std::vector<Name> names = {});
+
+// Why nothing of a run is drawn; empty: something is, or the reason is not known.
+std::string why_empty(store::Database& database, const Model& model);
 
 // Records in the order of begins, outer ones first, as rows. For read_model() and tests.
 using Items = LargeVector<Item>;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "libprof/base/error.hpp"
+#include "libprof/read/record_count.hpp"
 #include "libprof/view/question_process.hpp"
 
 namespace gpuprof::view {
@@ -27,10 +28,18 @@ OpenRun::OpenRun(const std::string& path, Options options)
   auto file = std::make_unique<reading::ProfileFile>(path);
   if (file->problem()) throw Error(*file->problem());
   if (!options.show) options.show = [](std::string_view) {};
-  file->read([&](store::Database& database) { read(database, options); }, options.show);
+  std::string empty;
+  file->read(
+      [&](store::Database& database) {
+        read(database, options);
+        model.stored = reading::count_records(database, file->numbers_records());
+        empty = why_empty(database, model);
+      },
+      options.show);
   title = std::filesystem::path(path).filename();
   notes = file->notes();
   grows_ = file->in_use() && file->unfinished() && !file->damaged();
+  if (!empty.empty() && !grows_) notes.push_back("nothing can be drawn: " + empty);
   ask = [this](std::string_view sql, const std::function<bool()>& is_over) {
     const std::uint64_t number = ++use_->wanted;
     return ask_in_process(

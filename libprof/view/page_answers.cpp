@@ -73,8 +73,8 @@ Response Answers::api(const Request& request) const {
   if (what == "differences") return differences(request);
   const Model& model = run.model;
   if (what == "run") {
-    return {.body = run_answer(model, {{model.begin, model.end}, model.records}, run.title,
-                               run.notes, runs_.size(), growth_)};
+    return {.body = run_answer(model, {{model.begin, model.end}, model.records, model.stored},
+                               run.title, run.notes, runs_.size(), growth_)};
   }
   if (what == "stops") return {.body = stops_answer(model, run.stops)};
   if (what == "details") return details(run, request);

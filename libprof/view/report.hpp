@@ -14,16 +14,15 @@
 
 namespace gpuprof::view {
 
-// Why a device had no work. The parts of a device are all of its idle time.
+// Why a device had no work. The parts of a device are all of its idle time in its span().
 struct IdlePart {
   std::string cause;
   std::uint64_t time = 0;  // ns
   std::int64_t gaps = 0;   // in how many; 0: this is not known
 };
 // The longest first; of each device that is in the statistics.
-std::vector<std::vector<IdlePart>> find_idle_parts(store::Database& database, const Model& model,
-                                                   const Window& window,
-                                                   const Statistics& statistics);
+std::vector<std::vector<IdlePart>> find_idle_parts(store::Database& database, const Window& window,
+                                                   bool is_part, const Statistics& statistics);
 
 // What a counter was over a window.
 struct CounterSummary {
@@ -49,19 +48,36 @@ struct MetricTable {
 };
 MetricTable read_metric_table(store::Database& database);
 
+// What devices did for NVTX ranges. Shares are of the report's window: what lies inside another
+// range is in that too, so they have no sum.
+struct RangeTable {
+  struct Row {
+    std::string name;
+    std::size_t depth = 0;  // of the rows that are around it
+    std::int64_t ranges = 0, work = 0;
+    std::uint64_t busy = 0, span = 0;  // ns
+  };
+  std::vector<Row> rows;  // after the one around it; those of one depth by their busy time
+  std::size_t left_out = 0;
+};
+inline constexpr std::size_t most_range_rows = 20;
+RangeTable read_range_table(store::Database& database, const Window& window);
+
 struct RunSummary {
   std::string title;
   Window window;
-  bool is_part = false;  // of the run
-  std::int64_t records = 0;
+  bool is_part = false;       // of the run
+  std::int64_t drawn = 0;     // records
+  std::int64_t records = 0;   // of the file; of a part those that are drawn
   std::vector<Detail> facts;  // what ran, where, with what
   Statistics statistics;
   std::vector<std::vector<IdlePart>> idle;  // by device of the statistics
   std::vector<CounterSummary> counters;     // they point into the model
-  MetricTable metrics;                      // of the whole run
-  Stops stops;                              // the longest gaps, steps, and losses
-  std::vector<std::string> notes;           // of the file
-  UntimedWork untimed;                      // of the whole run
+  RangeTable ranges;
+  MetricTable metrics;             // of the whole run
+  Stops stops;                     // the longest gaps, steps, and losses
+  std::vector<std::string> notes;  // of the file
+  UntimedWork untimed;             // of the whole run
 };
 // From one time to another, as far as they are given. Throws Error where nothing is between them.
 RunSummary summarize(store::Database& database, const Model& model, std::string title,

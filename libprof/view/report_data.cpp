@@ -111,6 +111,19 @@ json metrics(const MetricTable& table) {
           {"kernels_left_out", table.kernels_left_out}};
 }
 
+json ranges(const RangeTable& table) {
+  json rows = json::array();
+  for (const RangeTable::Row& row : table.rows) {
+    rows.push_back({{"name", shortened(row.name, longest_drawn_name)},
+                    {"depth", row.depth},
+                    {"ranges", row.ranges},
+                    {"work", row.work},
+                    {"busy", row.busy},
+                    {"span", row.span}});
+  }
+  return {{"rows", std::move(rows)}, {"left_out", table.left_out}};
+}
+
 std::string element(const std::string& id, const std::string& text) {
   return "<script type=\"text/plain\" id=\"" + id + "\">" + text + "</script>\n";
 }
@@ -137,12 +150,15 @@ std::string report_data(const Model& model, const RunSummary& summary, bool all_
     notes.push_back("the records of " + std::to_string(levels.without_room) +
                     " of the longest gaps and steps found no room");
   }
-  std::string text = "{\"run\":" + run_answer(model, {summary.window, summary.records},
-                                              summary.title, notes, 1, {}, tracks);
+  std::string text =
+      "{\"run\":" + run_answer(model, {summary.window, summary.drawn, summary.records},
+                               summary.title, notes, 1, {}, tracks);
   text += ",\"statistics\":" +
           statistics_answer(model, summary.window, summary.statistics, most_top_names);
+  text += summary.is_part ? ",\"is_part\":true" : ",\"is_part\":false";
   text += ",\"idle\":" + json_text(idle_parts(summary));
   text += ",\"counters\":" + json_text(counters(model, summary));
+  text += ",\"ranges\":" + json_text(ranges(summary.ranges));
   text += ",\"metrics\":" + json_text(metrics(summary.metrics));
   text += ",\"of_stops\":" + statistics_of_stops(model, summary.stops);
   text += ",\"stops\":" + stops_answer(model, summary.stops);

@@ -1,6 +1,7 @@
 #include "libprof/view/stops.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <unordered_map>
 #include <utility>
 
@@ -82,6 +83,18 @@ void find_timed_losses(store::Database& database, const Model& model, const Wind
 
 }  // namespace
 
+std::vector<HostPart> host_parts(std::int64_t length, const std::string& call, std::int64_t in_call,
+                                 std::int64_t in_none) {
+  in_none = std::clamp<std::int64_t>(in_none, 0, length);
+  in_call = call.empty() ? 0 : std::clamp<std::int64_t>(in_call, 0, length - in_none);
+  std::vector<HostPart> parts{{std::string(no_call), in_none},
+                              {call, in_call},
+                              {std::string(other_calls), length - in_none - in_call}};
+  std::erase_if(parts, [](const HostPart& part) { return part.time == 0; });
+  std::ranges::stable_sort(parts, std::greater{}, &HostPart::time);
+  return parts;
+}
+
 HostCalls host_calls(reading::Tables& tables, reading::Names& names, const Window& window,
                      std::int64_t most) {
   HostCalls calls;
@@ -107,12 +120,15 @@ std::vector<Gap> longest_gaps(store::Database& database, const Model& model, con
   std::vector<Gap> gaps;
   reading::Tables tables(database);
   if (!tables.has("GPU_GAP", "hostCall") || !tables.has("GPU_GAP", "nameBehind")) return gaps;
+  // Files of before it was known lack it.
+  const std::string in_none = tables.has("GPU_GAP", "noCallTime") ? "noCallTime" : "NULL";
   reading::Names names(database, reading::NameStyle::modern);
   Labels labels(tables);
   const auto calls = host_calls(tables, names, window, most);
   auto rows = database.prepare(
-      "SELECT start, stop, deviceId, nameBehind, typeBehind, hostCall FROM main.GPU_GAP "
-      "WHERE stop > ?1 AND start < ?2 ORDER BY stop - start DESC, start LIMIT ?3");
+      "SELECT start, stop, deviceId, nameBehind, typeBehind, hostCall, hostTime, " + in_none +
+      " FROM main.GPU_GAP WHERE stop > ?1 AND start < ?2 ORDER BY stop - start DESC, start LIMIT "
+      "?3");
   rows.bind(1, window.from).bind(2, window.to).bind(3, std::int64_t{most});
   while (rows.step()) {
     const std::int64_t start = rows.integer(0), stop = rows.integer(1), name = rows.integer(3);
@@ -121,10 +137,13 @@ std::vector<Gap> longest_gaps(store::Database& database, const Model& model, con
             .time = stop - start,
             .device = rows.integer(2),
             .behind = name ? labels.find(name).display : std::string(rows.text(4)),
-            .call = {}};
+            .host = {}};
     if (name && gap.behind.empty()) gap.behind = names.kernel(name);
     const auto call = calls.find(rows.integer(5));
-    if (call != calls.end()) gap.call = call->second;
+    if (!rows.is_null(7)) {
+      gap.host = host_parts(gap.time, call == calls.end() ? std::string() : call->second,
+                            rows.integer(6), rows.integer(7));
+    }
     gaps.push_back(std::move(gap));
   }
   return gaps;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -13,13 +14,24 @@
 
 namespace gpuprof::view {
 
+// Where the process was for a part of a gap whose work ended it.
+struct HostPart {
+  std::string name;  // "cudaMalloc", "no CUDA call", "other CUDA calls"
+  std::int64_t time = 0;
+};
+// The parts of a gap of that length, the longest first: together they are all of it. `call`: the
+// function that took `in_call` of it; empty: none is known.
+std::vector<HostPart> host_parts(std::int64_t length, const std::string& call, std::int64_t in_call,
+                                 std::int64_t in_none);
+inline constexpr std::string_view no_call = "no CUDA call", other_calls = "other CUDA calls";
+
 // A time in which a device had no work.
 struct Gap {
   std::int64_t begin = 0;  // ns after the run's zero
   std::int64_t time = 0;
   std::int64_t device = 0;
-  std::string behind;  // the work that ended it
-  std::string call;    // that took most of it on the host; empty: none that is known
+  std::string behind;          // the work that ended it
+  std::vector<HostPart> host;  // empty: this is not known
 };
 
 // A step of the program that began and ended.

@@ -74,11 +74,33 @@ std::string time_text(double ns) {
   return text;
 }
 
+// client/format.js does the same for what is drawn.
 std::string counter_text(double value, const std::string& unit) {
   if (unit == "bytes") return report::binary_size(value);
   char text[400];
-  std::snprintf(text, sizeof text, std::abs(value) < 1e5 ? "%.5g" : "%.0f", value);
-  return unit.empty() ? text : std::string(text) + " " + unit;
+  std::string base = unit;
+  if (unit == "Celsius") base = "°C";
+  if (unit == "byte/s") base = "B/s";
+  if (unit == "mW") {
+    base = "W";
+    value /= 1e3;
+  } else if (unit == "MHz") {
+    base = "Hz";
+    value *= 1e6;
+  } else if (unit.ends_with("cycle/s")) {
+    base = "Hz";
+  } else if (!unit.ends_with("/s")) {
+    std::snprintf(text, sizeof text, std::abs(value) < 1e5 ? "%.5g" : "%.0f", value);
+    return base.empty() ? text : std::string(text) + " " + base;
+  }
+  std::string_view prefixes = "kMGTP";
+  std::string prefix;
+  for (; std::abs(value) >= 999.5 && !prefixes.empty(); prefixes.remove_prefix(1)) {
+    value /= 1e3;
+    prefix = prefixes.front();
+  }
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return std::string(text) + " " + prefix + base;
 }
 
 std::vector<CounterSummary> summarize_counters(const Model& model, const Window& window) {
@@ -131,11 +153,13 @@ RunSummary summarize(store::Database& database, const Model& model, std::string 
     summary.title += ", " + shown_time(model, summary.window.from) + " to " +
                      shown_time(model, summary.window.to);
   }
-  summary.records = summary.is_part ? count_records(model, summary.window) : model.records;
+  summary.drawn = summary.is_part ? count_records(model, summary.window) : model.records;
+  summary.records = summary.is_part ? summary.drawn : model.stored;
   read_facts(database, summary);
   summary.statistics = statistics(model, summary.window.from, summary.window.to);
-  summary.idle = find_idle_parts(database, model, summary.window, summary.statistics);
+  summary.idle = find_idle_parts(database, summary.window, summary.is_part, summary.statistics);
   summary.counters = summarize_counters(model, summary.window);
+  summary.ranges = read_range_table(database, summary.window);
   summary.metrics = read_metric_table(database);
   summary.stops = find_stops(database, model, summary.window);
   if (model.without_times > 0) {

@@ -33,6 +33,14 @@ def element(page, name):
     return zlib.decompress(base64.b64decode(text, validate=True))
 
 
+def union(times):
+    busy, until = 0, 0
+    for begin, end in sorted(times):
+        busy += max(0, end - max(begin, until))
+        until = max(until, end)
+    return busy
+
+
 def data_of(page):
     return json.loads(element(page, "data"))
 
@@ -101,15 +109,16 @@ class Report(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="report-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder)
-        cls.profiles = {}
+        cls.profiles, cls.captures = {}, {}
         for name in ("torch_step", "two_processes", "streams_graph"):
             cls.profiles[name] = cls.folder / f"{name}.sqlite"
             capture = SOURCE / f"tests/captures/{name}.gpcap"
+            cls.captures[name] = capture
             subprocess.run([GPUPROF, "replay", "-q", "-o", cls.profiles[name], capture], check=True)
 
-    def page(self, profile, name):
+    def page(self, profile, name, *words):
         html, markdown = self.folder / f"{name}.html", self.folder / f"{name}.md"
-        ran = run(profile, "--html", html, "--markdown", markdown, "-f", "-q")
+        ran = run(profile, "--html", html, "--markdown", markdown, "-f", "-q", *words)
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
         self.assertLessEqual(html.stat().st_size, 5_000_000)
         self.assertLessEqual(markdown.stat().st_size, 60_000)
@@ -146,27 +155,130 @@ class Report(unittest.TestCase):
             with self.subTest(name):
                 html, markdown = self.page(profile, name)
                 data, database = data_of(html), sqlite3.connect(profile)
-                span = data["run"]["end"] - data["run"]["begin"]
-                rows = database.execute(
-                    "SELECT busy, first, last, (SELECT sum(hostTime) FROM GPU_GAP AS g"
-                    " WHERE g.deviceId = t.deviceId) FROM DEVICE_TIME AS t"
-                ).fetchall()
-                for device, parts, (busy, first, last, in_calls) in zip(
+                rows = database.execute("SELECT deviceId, busy, first, last FROM DEVICE_TIME").fetchall()
+                [zero] = database.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()
+                for device, parts, (number, busy, first, last) in zip(
                     data["statistics"]["devices"], data["idle"], rows, strict=True
                 ):
-                    self.assertEqual(device["busy"], busy)
-                    self.assertEqual(busy + sum(time for _, time, _ in parts), span)
-                    times = {cause: time for cause, time, _ in parts}
                     self.assertEqual(
-                        times["before its first work"] + times["after its last work"],
-                        span - (last - first),
+                        (device["busy"], device["first"] + zero, device["last"] + zero),
+                        (busy, first, last),
                     )
-                    short = "host in short calls or in none"
-                    named = [time for cause, time in times.items() if cause.startswith("host in")]
-                    self.assertEqual(sum(named) - times.get(short, 0), in_calls or 0)
-                    for cause in times:
+                    self.assertEqual(busy + sum(time for _, time, _ in parts), last - first)
+                    # As the list of gaps says it, gap by gap.
+                    expected = collections.Counter()
+                    for length, call, in_call, in_none in database.execute(
+                        "SELECT duration, host_call, host_call_ns, no_call_ns FROM gpu_gaps WHERE device_id = ?",
+                        (number,),
+                    ):  # fmt: skip
+                        expected["host in no CUDA call"] += in_none
+                        expected[f"host in {call}"] += in_call or 0
+                        expected["host in other CUDA calls"] += length - in_none - (in_call or 0)
+                    shown = {cause: time for cause, time, _ in parts}
+                    for cause, time in shown.items():
+                        if cause not in ("host in other CUDA calls", "gaps that are not listed"):
+                            self.assertEqual(time, expected[cause], cause)
                         self.assertIn(f"| idle: `` {cause} `` |", markdown)
+                    self.assertEqual(
+                        shown.get("host in other CUDA calls", 0),
+                        sum(time for cause, time in expected.items() if cause not in shown)
+                        + expected["host in other CUDA calls"] * ("host in other CUDA calls" in shown),
+                    )
                 database.close()
+
+    def test_gaps_name_what_took_most_of_them(self):
+        """A gap of 3.5 s whose longest call took 50 us of it."""
+        profile = self.folder / "gap.sqlite"
+        shutil.copy(self.profiles["torch_step"], profile)
+        database = sqlite3.connect(profile)
+        [[start, stop, device]] = database.execute(
+            "SELECT start, stop, deviceId FROM GPU_GAP ORDER BY stop - start DESC LIMIT 1")  # fmt: skip
+        database.execute('DELETE FROM CUPTI_ACTIVITY_KIND_DRIVER WHERE start < ?2 AND "end" > ?1', (start, stop))  # fmt: skip
+        [[call]] = database.execute('SELECT min(_id_) FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE "end" > ?1 AND start < ?2', (start, stop))  # fmt: skip
+        database.execute('DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE "end" > ?1 AND start < ?2 AND _id_ <> ?3', (start, stop, call))  # fmt: skip
+        database.execute('UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET start = ?1 + 10, "end" = ?1 + 60 WHERE _id_ = ?2', (start, call))  # fmt: skip
+        database.commit()
+        database.close()
+        subprocess.run([GPUPROF, "finish", "-q", profile], check=True)
+        html, markdown = self.page(profile, "gap")
+        gap = data_of(html)["stops"]["gaps"][0]
+        self.assertEqual(gap["time"], stop - start)
+        self.assertEqual(gap["host"][0], ["no CUDA call", stop - start - 50])
+        self.assertEqual(gap["host"][1][1], 50)
+        self.assertRegex(markdown, rf"\| `` no CUDA call `` for .* \(\d+\.\d %\), `` {gap['host'][1][0]} `` for 50 ns \(0\.0 %\) \|")  # fmt: skip
+        asked = subprocess.run([GPUPROF, "query", profile, "gpu_idle_gaps", "--json"], check=True,
+                               capture_output=True, text=True)  # fmt: skip
+        row = json.loads(asked.stdout)["rows"][0]
+        self.assertEqual(row["host_in"], "no CUDA call")
+        self.assertEqual(row["host_call_us"], 0.05)
+        self.assertAlmostEqual(row["no_call_us"], (stop - start - 50) / 1e3, 3)
+
+    def test_ranges_are_what_their_work_is(self):
+        """Busy time, span and launches against each record of work, in the run and in a part of it."""
+        profile, seen, nested = self.profiles["torch_step"], 0, 0
+        database = sqlite3.connect(profile)
+        [zero] = database.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()
+        around = dict(database.execute("SELECT _id_, parent FROM NVTX_RANGE"))
+        names = dict(database.execute("SELECT _id_, value FROM StringTable"))
+        message = {i: names[name] for i, name in database.execute("SELECT _id_, name FROM NVTX_RANGE")}  # fmt: skip
+        work = database.execute('SELECT start, "end", range_id FROM gpu_activities WHERE "end" > start'
+                                " AND range_id NOT NULL").fetchall()  # fmt: skip
+        for words in ((), ("--nvtx", "step 1")):
+            html, markdown = self.page(profile, "ranges", *words)
+            data = data_of(html)
+            begin, end = (data["run"][key] + zero for key in ("begin", "end"))
+            times, of_range, launches = {}, {}, collections.Counter()
+            for start, stop, inner in work:
+                start, stop = max(start, begin), min(stop, end)
+                if stop <= start:
+                    continue
+                chain = []
+                while inner:
+                    chain.append(inner)
+                    inner = around[inner]
+                path = ()
+                for each in reversed(chain):
+                    path += (message[each],)
+                    times.setdefault(path, []).append((start, stop))
+                    first, last = of_range.setdefault(path, {}).get(each, (start, stop))
+                    of_range[path][each] = (min(first, start), max(last, stop))
+                    launches[path] += 1
+            path = ()
+            rows = data["ranges"]["rows"]
+            self.assertEqual(len(rows) + data["ranges"]["left_out"], len(times))
+            for row in rows:
+                path = (*path[: row["depth"]], row["name"])
+                self.assertEqual(row["busy"], union(times[path]))
+                self.assertEqual(row["span"], union(of_range[path].values()))
+                self.assertEqual(row["ranges"], len(of_range[path]))
+                self.assertEqual(row["work"], launches[path])
+                self.assertLessEqual(row["busy"], row["span"])
+                self.assertLessEqual(row["busy"], end - begin)
+                share = f"{100 * row['busy'] / (end - begin):.1f} %"
+                self.assertIn(f"| {'&emsp;' * row['depth']}`` {row['name']} `` |", markdown)
+                self.assertIn(f" | {share} | ", markdown)
+                seen += 1
+                nested += row["depth"] > 0
+        self.assertGreater(seen, 8)
+        self.assertGreater(nested, 4)
+        database.close()
+
+    def test_one_number_of_records(self):
+        for name, profile in self.profiles.items():
+            with self.subTest(name):
+                said = subprocess.run([GPUPROF, "info", profile, "--json"], check=True,
+                                      capture_output=True, text=True)  # fmt: skip
+                records = sum(json.loads(said.stdout)["records"].values())
+                html, markdown = self.page(profile, name)
+                self.assertEqual(data_of(html)["run"]["stored"], records)
+                self.assertIn(f"| records | {records} |", markdown)
+                part = self.folder / "records.sqlite"
+                for words in (("slice", profile, "-o", part, "-f", "--anonymise"),
+                              ("finish", profile, "-o", part, "-f"),
+                              ("replay", self.captures[name], "-o", part, "-f")):  # fmt: skip
+                    ran = subprocess.run([GPUPROF, *words], check=True, capture_output=True, text=True)  # fmt: skip
+                    self.assertRegex(ran.stderr, rf"\b{records} records of ")
+                part.unlink()
 
     def test_exposed_communication(self):
         """A kernel becomes NCCL's, and is told from others that run beside it."""
@@ -234,6 +346,7 @@ class Report(unittest.TestCase):
         for device, parts in zip(data["statistics"]["devices"], data["idle"], strict=True):
             idle = sum(time for _, time, _ in parts)
             self.assertEqual(device["busy"] + idle, window[1] - window[0])
+            self.assertTrue(data["is_part"])
         for gap in data["stops"]["gaps"]:
             self.assertGreater(gap["at"] + gap["time"] + zero, window[0])
             self.assertLess(gap["at"] + zero, window[1])

@@ -99,7 +99,8 @@ def sections(server, **place):
 
 
 def facts(server, **place):
-    return sections(server, **place)[""]
+    told = sections(server, **place)
+    return told[""] + told.get("All columns", [])
 
 
 def decode(row):
@@ -767,7 +768,9 @@ class Truth(Profiles):
                 self.assertGreater(answer["all"]["count"][0], 0)
                 for number in (0, 1):
                     run = server.get("run", run=number)
-                    self.assertEqual(answer["lasted"][number], run["end"] - run["begin"])
+                    self.assertEqual(
+                        answer["lasted"][number], {"from": run["begin"], "to": run["end"]}
+                    )
                     whole = server.get("statistics", run=number,
                                        **{"from": run["begin"], "to": run["end"] + 1})  # fmt: skip
                     self.assertEqual(answer["devices"][number], whole["devices"])
@@ -852,11 +855,17 @@ class Truth(Profiles):
             zero = database.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()[0]
             with serving(profile) as server, self.subTest(name):
                 run, stops = server.get("run"), server.get("stops")
-                self.assertEqual(
-                    [(gap["at"], gap["time"], gap["call"] or None) for gap in stops["gaps"]],
-                    database.execute("SELECT start - ?, duration, host_call FROM gpu_gaps"
+                for gap, (at, time, call, in_call, in_none) in zip(
+                    stops["gaps"],
+                    database.execute("SELECT start - ?, duration, host_call, host_call_ns, no_call_ns FROM gpu_gaps"
                                      " ORDER BY duration DESC, start LIMIT 100", (zero,)).fetchall(),
-                )  # fmt: skip
+                    strict=True,
+                ):  # fmt: skip
+                    self.assertEqual((gap["at"], gap["time"]), (at, time))
+                    parts = {"no CUDA call": in_none, call: in_call or 0}
+                    parts["other CUDA calls"] = time - sum(parts.values())
+                    self.assertEqual(dict(gap["host"]), {name: ns for name, ns in parts.items() if ns})
+                    self.assertEqual(gap["host"], sorted(gap["host"], key=lambda part: -part[1]))
                 self.assertEqual(
                     [(step["at"], step["time"], step["name"]) for step in stops["steps"]],
                     database.execute('SELECT start - ?, "end" - start, name FROM steps'

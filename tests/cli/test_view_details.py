@@ -11,7 +11,7 @@ import tarfile
 import tempfile
 import unittest
 
-from test_view import GPUPROF, SOURCE, sections, serving
+from test_view import GPUPROF, SOURCE, facts, serving
 
 # A sanitizer looks at memory: one record in so many does, where each takes it long.
 STEP = 5 if os.environ.get("GPUPROF_SANITIZE") else 1
@@ -33,7 +33,7 @@ def records(server, kinds, step=1):
                     raise AssertionError(f"{place}: {status} {body[:500]}")
                 answer = json.loads(body)
                 answer["told"] = {each["title"]: each["rows"] for each in answer["sections"]}
-                answer["facts"] = dict(answer["told"][""])
+                answer["facts"] = dict(answer["told"][""] + answer["told"].get("All columns", []))
                 yield answer
                 item += step
 
@@ -403,7 +403,7 @@ class Links(Details):
                         if seen > 100:
                             continue
                         launch = {key: links["launch"][key] for key in ("track", "row", "item")}
-                        other = dict(sections(server, **launch)[""])
+                        other = dict(facts(server, **launch))
                         self.assertEqual((other["correlationId"], other["name"]),
                                          (told["correlationId"], told["launched by"]))  # fmt: skip
                     elif "cbid" in told:

@@ -62,8 +62,14 @@ int write_excerpt(ExcerptJob job) {
   }
   if (!excerpt.not_computed.empty()) say(job.input + ": " + excerpt.not_computed);
   for (const std::string& name : excerpt.left_out) say(name + " is left out.");
-  say(made->name() + ": " + std::to_string(excerpt.kept) +
-      (excerpt.kept == 1 ? " record" : " records") + (job.in_place ? "" : " of " + job.input));
+  const std::string records =
+      std::to_string(excerpt.kept) + (excerpt.kept == 1 ? " record" : " records");
+  // What was not computed has been said.
+  say(made->name() + ": " +
+      (job.options.finish && excerpt.not_computed.empty()
+           ? "NVTX ranges, busy times, gaps and indexes were computed of " + records
+           : records) +
+      (job.in_place ? "" : " of " + job.input));
   return file.damaged() ? static_cast<int>(ExitCode::import_failed) : 0;
 }
 

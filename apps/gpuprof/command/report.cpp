@@ -16,6 +16,7 @@
 #include "libprof/base/error.hpp"
 #include "libprof/launch/file_name.hpp"
 #include "libprof/read/profile_file.hpp"
+#include "libprof/read/record_count.hpp"
 #include "libprof/record/output_file.hpp"
 #include "libprof/view/report.hpp"
 
@@ -50,9 +51,7 @@ void write(const std::string& name, std::string_view begins, const std::string& 
 int report(Arguments arguments) {
   reading::Moment from, to;
   arguments.words.parse(from, to);
-  if (arguments.html.empty() && arguments.markdown.empty()) {
-    throw Error("--html FILE or --markdown FILE is needed", "", ExitCode::bad_option);
-  }
+  if (arguments.html.empty() && arguments.markdown.empty()) arguments.markdown = "-";
   if (arguments.all_records && arguments.html.empty()) {
     throw Error("--all-events needs --html", "", ExitCode::bad_option);
   }
@@ -72,13 +71,16 @@ int report(Arguments arguments) {
     file.read(
         [&](store::Database& database) {
           database.watch(&Progress::is_interrupted);
-          const view::Model model = view::read_model(database, [&](std::string_view what) {
+          view::Model model = view::read_model(database, [&](std::string_view what) {
             show(what);
             database.check_watch();
           });
-          const view::RunSummary summary =
-              view::summarize(database, model, std::filesystem::path(arguments.file).filename(),
-                              file.notes(), from, to);
+          model.stored = reading::count_records(database, file.numbers_records());
+          std::vector<std::string> notes = file.notes();
+          const std::string empty = view::why_empty(database, model);
+          if (!empty.empty()) notes.push_back("Nothing can be drawn: " + empty + ".");
+          const view::RunSummary summary = view::summarize(
+              database, model, std::filesystem::path(arguments.file).filename(), notes, from, to);
           if (!arguments.html.empty())
             html = view::html_report(model, summary, arguments.all_records);
           if (!arguments.markdown.empty()) markdown = view::markdown_report(model, summary);
@@ -114,7 +116,9 @@ std::function<int()> declare(Grammar& grammar) {
                 .placeholder = "FILE"});
   grammar.take({.name = "--markdown",
                 .to = &arguments->markdown,
-                .help = "Write the same without the timeline, at most 60 KB; -: to standard output",
+                .help =
+                    "Write the same without the timeline, at most 60 KB; -: to standard output, "
+                    "as without --html",
                 .placeholder = "FILE"});
   arguments->words.take(grammar,
                         "Report the time from here on, counted from the run's first record: 1.5 or "
@@ -137,7 +141,7 @@ std::function<int()> declare(Grammar& grammar) {
 
 extern const Subcommand report_command{
     .name = "report",
-    .usage = "FILE --html FILE",
+    .usage = "FILE [--html FILE]",
     .help = "Write a run as one page, to be mailed or for a pull request",
     .declare = declare,
 };

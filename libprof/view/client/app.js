@@ -5,7 +5,7 @@ import {lowerBound} from './tiles.js';
 import {openSource} from './source.js';
 import {Jumps} from './jump.js';
 import {arrowsOf, linkButtons} from './links.js';
-import {differences, keys, list, make, sections, statistics, untimed} from './panel.js';
+import {differences, folded, keys, list, make, sections, statistics, untimed} from './panel.js';
 import {showSummary} from './summary.js';
 import {Questions} from './sql.js';
 import {Pinch, beside, firstInView} from './walk.js';
@@ -289,13 +289,13 @@ async function goAlong(from, to) {
   if (document.activeElement === document.body) (get('panel').querySelector('button') ?? get('canvas')).focus();
 }
 
-function tellOf(title, from, to, most, above = []) {
-  if (!source.isPair) return tell(title, source.statistics(from, to), answer => statistics(answer, most), above);
-  return tell(title, source.differences(from, to), answer => differences(answer, source.titles, 2 * most), above);
+function tellOf(title, from, to, most, above = [], all = false) {
+  if (!source.isPair) return tell(title, source.statistics(from, to), answer => statistics(answer, most, all), above);
+  return tell(title, source.differences(from, to), answer => differences(answer, source.titles, 2 * most, all), above);
 }
 
 function tellAll() {
-  return tellOf(source.isPair ? 'Both runs' : 'The whole run', Math.floor(run.begin), Math.ceil(run.end), 10);
+  return tellOf(source.isPair ? 'Both runs' : 'The whole run', Math.floor(run.begin), Math.ceil(run.end), 10, [], true);
 }
 
 async function align(name, nth) {
@@ -521,15 +521,25 @@ function present() {
   get('title').textContent = run.title;
   const lost = get('losses');
   lost.hidden = run.losses.length === 0;
-  lost.replaceChildren(...run.losses.map(text => make('p', text)));
+  // One line until somebody asks for the rest.
+  const [first, ...rest] = run.losses.map(text => make('p', text));
+  if (first) first.className = 'first';
+  const buttons = [];
   run.untimed.forEach((records, i) => {
     if (records === 0) return;
     const of = source.isPair ? ` of ${source.titles[i]}` : '', title = `GPU work without times${of}`;
     const button = make('button', `List the ${title}`);
     button.addEventListener('click', () => tell(title, source.untimed(i), untimed));
-    lost.append(button);
+    buttons.push(button);
   });
-  standing = [`${count(run.records)} records`, ...run.notes].join(' \u00b7 ');
+  if (first && rest.length) {
+    const more = folded('', [...rest]);
+    more.firstChild.append(first, make('span', `and ${count(rest.length)} more`, 'more'));
+    lost.replaceChildren(more, ...buttons);
+  } else {
+    lost.replaceChildren(...(first ? [first] : []), ...buttons);
+  }
+  standing = [`${count(run.stored)} records`, ...run.notes].join(' \u00b7 ');
   get('status').textContent = standing;
 }
 
@@ -602,7 +612,9 @@ async function start() {
   follow();
   if (run.records > 0) return begin();
   view = {from: 0, to: 1};
-  panel('Nothing to draw', [make('p', `No record of this run has a time${source.grows ? ' yet' : ''}.`)]);
+  panel('Nothing to draw', [make('p', `No record of this run has a time${source.grows ? ' yet' : ''}.`),
+                            ...run.notes.map(note => make('p', note))]);
+  showSummary(source, run);
 }
 
 // There is something to show.

@@ -47,10 +47,20 @@ export function bytes(number) {
   return `${Number.isInteger(number) && at === 0 ? number : number.toPrecision(4)} ${names[at]}`;
 }
 
+// Units that are written otherwise: what is said in their place, and how much of that one is.
+const others = {Celsius: ['\u00b0C', 0], 'byte/s': ['B/s', 1], mW: ['W', 1e-3], MHz: ['Hz', 1e6]};
+
+// As counter_text() in summary.cpp.
 export function value(number, unit) {
   if (unit === 'bytes') return bytes(number);
-  const text = Math.abs(number) >= 1e4 || Number.isInteger(number) ? count(number) : number.toPrecision(4);
-  return unit ? `${text} ${unit}` : text;
+  const [base, factor] = others[unit] ?? [unit.endsWith('cycle/s') ? 'Hz' : unit, unit.endsWith('/s') ? 1 : 0];
+  if (factor === 0) {
+    const text = Math.abs(number) >= 1e4 || Number.isInteger(number) ? count(number) : number.toPrecision(4);
+    return base ? `${text} ${base}` : text;
+  }
+  let size = number * factor, at = 0;
+  for (; Math.abs(size) >= 999.5 && at < 5; ++at) size /= 1e3;
+  return `${Number(size.toPrecision(3))} ${['', 'k', 'M', 'G', 'T', 'P'][at]}${base}`;
 }
 
 // Ends tell names apart, so the middle goes.

@@ -1,10 +1,16 @@
 // The longest gaps, steps and losses, which keys and buttons go through.
-import {time} from './format.js';
+import {percent, time} from './format.js';
 import {make} from './panel.js';
+
+// How long the host was in which function, and how long in none: the longest first.
+export function hostIn(gap) {
+  const parts = gap.host.map(([name, ns]) => `${name} for ${time(ns)} (${percent(ns, gap.time)})`);
+  return parts.join(', ') || 'not recorded';
+}
 
 // What is said of one: a title, and facts in pairs.
 const told = {
-  gaps: gap => ['GPU without work', [['for', time(gap.time)], ['before', gap.behind], ['host in', gap.call || 'no call that is known']]],
+  gaps: gap => [`GPU without work${gap.host.length ? `, host in ${gap.host[0][0]}` : ''}`, [['for', time(gap.time)], ['before', gap.behind], ['host in', hostIn(gap)]]],
   steps: step => [`Step: ${step.name}`, [['took', time(step.time)], ['median of all steps', time(step.median)]]],
   losses: loss => ['Loss', [['for', time(loss.time)], ['what', loss.text]]],
 };
@@ -35,6 +41,8 @@ export class Jumps {
       one.addEventListener('click', () => this.jump(kind, by));
       return one;
     };
+    // Losses without a time are in the strip below: 0 would say that there are none.
+    element.hidden = kind === 'losses' && this.stops[kind].length === 0;
     this.counts[kind] = make('span', `${this.stops[kind].length}`);
     element.append(`${title} `, button('\u2039', -1, back), this.counts[kind], button('\u203a', 1, next));
     return element;

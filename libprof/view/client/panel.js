@@ -14,9 +14,18 @@ export function list(pairs) {
   return element;
 }
 
-// Of the answer `details`: parts with a title but the first, as elements.
+// Of the answer `details`: parts with a title but the first, as elements. All columns are folded.
 export function sections(answer) {
-  return answer.sections.flatMap(({title, rows}) => title ? [make('h2', title), list(rows)] : [list(rows)]);
+  return answer.sections.flatMap(({title, rows}) => {
+    if (title === 'All columns') return [folded(title, [list(rows)])];
+    return title ? [make('h2', title), list(rows)] : [list(rows)];
+  });
+}
+
+export function folded(title, parts) {
+  const element = make('details');
+  element.append(make('summary', title), ...parts);
+  return element;
 }
 
 export function table(heads, rows) {
@@ -64,10 +73,12 @@ const titles = {
 
 const idleColors = ['#8b949e', '#a9b1ba', '#6d7680', '#c3c9d0', '#565e67'];
 
-// `idle`: of each device why it was, where that is known.
-function devices(all, span, idle) {
+// `idle`: of each device why it was, where that is known. Shares are of the window, if one was chosen; of a whole
+// run of the time between the first work and the last, for the host may begin long before and end long after.
+function devices(all, {from, to}, whole, idle) {
   const parts = [];
   all.forEach((device, number) => {
+    const span = whole ? device.last - device.first : to - from;
     const causes = idle?.[number]?.map(([cause, size, gaps]) => [`idle: ${cause}`, size, gaps]) ?? [['idle', span - device.busy]];
     const pieces = [
       ['kernels alone', device.compute - device.both - device.exposed, '#3b82c4'], ['kernels and copies', device.both, '#7a5bb0'],
@@ -83,22 +94,26 @@ function devices(all, span, idle) {
       names.append(term, make('dd', `${share(size, span)}   ${time(size)}${gaps > 1 ? `, ${count(gaps)} gaps` : ''}`));
     }
     parts.push(make('h2', device.name), bar(pieces, span), names);
+    if (whole) {
+      parts.push(make('p', `Of the ${time(span)} from its first work to its last. Before: ${time(device.first - from)}, ` +
+                           `after: ${time(to - device.last)}.`, 'key'));
+    }
   });
   return parts;
 }
 
-// Of the answer `statistics`, as elements.
-export function statistics(answer, most, idle) {
-  const parts = devices(answer.devices, answer.to - answer.from, idle);
+// Of the answer `statistics`, as elements. `whole`: no window was chosen.
+export function statistics(answer, most, whole, idle) {
+  const parts = devices(answer.devices, answer, whole, idle);
   for (const kind of ['stream', 'range_on_gpu', 'range', 'api', 'synchronization', 'overhead']) {
     const work = answer.work[kind];
     if (!work) continue;
-    parts.push(make('h2', titles[kind]), table(['name', 'time', 'count', 'longest'],
+    parts.push(make('h2', titles[kind]), table(['name', kind === 'range_on_gpu' ? 'first to last' : 'time', 'count', 'longest'],
       work.slice(0, most).map(each => [each.label, time(each.time), count(each.count), time(each.longest)])));
     const more = answer.names[kind] - Math.min(most, work.length);
     if (more > 0) parts.push(make('p', `and ${count(more)} more names`, 'key'));
   }
-  if (parts.length === 0) parts.push(make('p', 'Nothing happened in this time.'));
+  if (parts.length === 0) parts.push(make('p', 'No record that has a time lies here.'));
   return parts;
 }
 
@@ -115,12 +130,12 @@ function signed(from, to, show) {
 }
 
 // Of the answer `differences`, as elements.
-export function differences(answer, titles, most) {
+export function differences(answer, titles, most, whole) {
   const parts = [];
   titles.forEach((title, i) => {
     parts.push(make('h2', title));
     if (answer.devices[i].length === 0) parts.push(make('p', 'no GPU work in this time', 'key'));
-    else parts.push(...devices(answer.devices[i], answer.lasted[i]));
+    else parts.push(...devices(answer.devices[i], answer.lasted[i], whole));
   });
   const both = (values, show) => values.map(show).join(' \u2192 ');
   const mean = (each, i) => each.count[i] > 0 ? time(Math.round(each.time[i] / each.count[i])) : '\u2013';

@@ -79,6 +79,7 @@ class Runs {
       begin: some.length ? Math.min(...some.map(run => run.begin + run.shift)) : 0,
       end: some.length ? Math.max(...some.map(run => run.end + run.shift)) : 0,
       records: this.runs.reduce((sum, run) => sum + run.records, 0),
+      stored: this.runs.reduce((sum, run) => sum + run.stored, 0),
       tracks: this.runs.flatMap((run, i) => run.tracks.map(track => ({...track, run: i}))),
       losses: named('losses'), untimed: this.runs.map(run => run.untimed), notes: named('notes'),
     };

@@ -1,6 +1,7 @@
 // The first screen of a report: what ran, where the time went, what took most of it.
-import {count, time, value} from './format.js';
-import {list, make, shape, statistics, table} from './panel.js';
+import {count, share, time, value} from './format.js';
+import {hostIn} from './jump.js';
+import {list, make, shape, statistics, table, untimed} from './panel.js';
 
 // From the least value, or 0, to the most, over all of the time.
 function curve({points, width, least, most}) {
@@ -26,6 +27,17 @@ function counters(all) {
   return [element];
 }
 
+// Ranges that lie in another are drawn in from it. Shares are of the time that the report is of.
+function ranges({rows, left_out}, span) {
+  if (rows.length === 0) return [];
+  const element = table(['name', 'GPU busy', 'share', 'span', 'ranges', 'launches'], rows.map(each => {
+    return [each.name, time(each.busy), share(each.busy, span), time(each.span), count(each.ranges), count(each.work)];
+  }));
+  rows.forEach((each, i) => { element.rows[i + 1].cells[0].style.paddingLeft = `${each.depth}em`; });
+  const more = left_out > 0 ? [make('p', `and ${count(left_out)} more names`, 'key')] : [];
+  return [make('h2', 'NVTX ranges on the GPU'), element, ...more];
+}
+
 function metrics({names, kernels, names_left_out, kernels_left_out}) {
   if (names.length === 0 || kernels.length === 0) return [];
   const element = make('div', undefined, 'wide');
@@ -41,17 +53,21 @@ export function showSummary(source, run) {
   if (!data) return;
   document.body.classList.add('report');
   const facts = make('div');
-  facts.append(make('h2', 'What ran'), list(data.facts), list([['records', count(run.records)], ['time', time(run.end - run.begin)]]));
+  facts.append(make('h2', 'What ran'), list(data.facts), list([['records', count(run.stored)], ['time', time(run.end - run.begin)]]));
   const parts = make('div', undefined, 'columns');
   const [work, rest] = [make('div'), make('div')];
   const only = kinds => ({...data.statistics, devices: kinds.includes('stream') ? data.statistics.devices : [],
                           work: Object.fromEntries(kinds.filter(kind => data.statistics.work[kind]).map(kind => [kind, data.statistics.work[kind]]))});
-  work.append(...statistics(only(['stream']), 10, data.idle));
+  if (data.statistics.work.stream) work.append(...statistics(only(['stream']), 10, !data.is_part, data.idle));
+  else work.append(make('h2', 'GPU work'), make('p', data.untimed.groups.length ? 'None has times.' : 'None was recorded.'));
+  if (data.untimed.groups.length) work.append(make('h2', 'GPU work without times'), ...untimed(data.untimed));
   if (data.stops.gaps.length) {
-    rest.append(make('h2', 'Longest times without GPU work'),
-                table(['before', 'time', 'at', 'host in'], data.stops.gaps.slice(0, 6).map(gap => [gap.behind, time(gap.time), time(gap.at), gap.call])));
+    const gaps = table(['before', 'time', 'at', 'host in'], data.stops.gaps.slice(0, 6).map(gap => [gap.behind, time(gap.time), time(gap.at), hostIn(gap)]));
+    for (const row of gaps.rows) row.cells[3].className = '';
+    rest.append(make('h2', 'Longest times without GPU work'), gaps);
   }
-  const other = only(['range_on_gpu', 'api']);
+  rest.append(...ranges(data.ranges, run.end - run.begin));
+  const other = only(['api']);
   if (Object.keys(other.work).length) rest.append(...statistics(other, 8));
   parts.append(work, facts, rest);
   const section = document.getElementById('summary');
