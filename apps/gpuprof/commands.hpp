@@ -34,6 +34,10 @@ struct Subcommand {
 // In the order in which help shows them.
 std::span<const Subcommand* const> subcommands();
 const Subcommand* find_subcommand(std::string_view name);  // null: there is none
+// Throws Error where the first of the words is kept for a command that there is not yet, so that no
+// program of that name is run by mistake.
+void refuse_command_to_come(const std::vector<std::string>& words);
+std::span<const std::string_view> commands_to_come();
 int run_subcommand(const Subcommand& command, const std::vector<std::string>& words);
 
 }  // namespace gpuprof::app

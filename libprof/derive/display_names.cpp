@@ -14,6 +14,9 @@ namespace {
 constexpr std::size_t most_names = std::size_t{1} << 16;
 constexpr std::size_t most_parts = 400;         // of a name that are looked at
 constexpr std::size_t most_steps = 20'000'000;  // for all names: a tenth of a second
+// Characters. What is longer is cut by those who print it, and a name of many words in C is written
+// with the words in which it differs.
+constexpr std::size_t room = 44;
 constexpr std::string_view left_out = "…";
 constexpr std::string_view anonymous = "(anonymous namespace)::";
 
@@ -90,6 +93,22 @@ std::vector<Part> parts_of(std::string_view text) {
   return parts;
 }
 
+// "sm80_xmma_gemm_f32f32" -> sm80, xmma, gemm, f32f32
+std::vector<Part> words_of(std::string_view text) {
+  std::vector<Part> words;
+  for (std::size_t i = 0; i < text.size() && words.size() < most_parts;) {
+    const std::size_t end = std::min(text.find('_', i), text.size());
+    if (end > i) words.push_back({std::string(text.substr(i, end - i)), i, end, Part::name});
+    i = end + 1;
+  }
+  return words;
+}
+
+std::size_t characters(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
 std::vector<std::string_view> arguments_of(std::string_view list) {
   std::vector<std::string_view> arguments;
   int depth = 0;
@@ -111,12 +130,17 @@ std::vector<std::string_view> arguments_of(std::string_view list) {
 
 struct Name {
   const KernelName* of = nullptr;
-  std::string rest;  // behind the function, without namespaces
+  std::string rest;  // behind the function, without namespaces; of long words: all of it
   std::vector<Part> parts;
+  bool long_words = false;  // a long name in C: its parts are words
   std::string display;
   int level = 0;
 
   std::string_view head() const { return of->demangled.empty() ? of->value : of->short_form; }
+  // What names that are to be told apart have in common: the function, or the first two words.
+  std::string_view family() const {
+    return long_words && parts.size() > 1 ? std::string_view(rest).substr(0, parts[1].end) : head();
+  }
   // Template arguments with their brackets; empty: there are none.
   std::string_view template_arguments() const {
     if (!rest.starts_with('<')) return {};
@@ -129,7 +153,7 @@ bool says_nothing(std::string_view head) {
   return head == "kernel" || head == "Kernel" || head == "Kernel2" || head == "device_kernel";
 }
 
-// The names of one function.
+// The names of one family.
 class Group {
  public:
   explicit Group(std::vector<Name*> names) : names_(std::move(names)) {
@@ -151,8 +175,50 @@ class Group {
     }
   }
 
+  bool has_one() const { return names_.size() == 1; }
+
   // Of parts that no other name has all of. Nothing: there are none, or it would take too long.
   std::optional<std::string> by_parts(const Name& name, std::size_t& steps) const {
+    std::vector<const Part*> chosen = distinguishing(name, steps);
+    if (chosen.empty()) return {};
+    return name.long_words ? with_words(name, chosen) : written(name, std::move(chosen));
+  }
+
+  // The first words, as many as there is room for.
+  static std::string first_words(const Name& name) {
+    std::vector<bool> shown(name.parts.size());
+    std::string text = name.rest;
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      shown[i] = true;
+      std::string more = written_words(name, shown);
+      if (i > 0 && characters(more) > room) break;
+      text = std::move(more);
+    }
+    return text;
+  }
+
+  // The template arguments in which names that have so many differ.
+  std::string by_arguments(const Name& name) const {
+    const auto own = arguments_of(name.template_arguments());
+    if (own.empty()) return {};
+    const std::vector<bool>& differs = differing_.at(own.size());
+    std::string text = std::string(name.head()) + "<";
+    bool skipped = false;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (differs[i]) {
+        if (i > 0 && !skipped) text += ", ";
+        text += own[i];
+      } else if (!skipped) {
+        text += left_out;
+      }
+      skipped = !differs[i];
+    }
+    return text + ">";
+  }
+
+ private:
+  // Parts that no other name has all of; none: there are no such, or it would take too long.
+  std::vector<const Part*> distinguishing(const Name& name, std::size_t& steps) const {
     std::vector<const Part*> chosen;
     // The others that have all that is chosen; before that they are all.
     std::optional<std::vector<std::size_t>> others;
@@ -192,30 +258,43 @@ class Group {
         others = std::move(still);
       }
     }
-    if (left > 0 || chosen.empty()) return {};
-    return written(name, std::move(chosen));
+    if (left > 0) chosen.clear();
+    return chosen;
   }
 
-  // The template arguments in which names that have so many differ.
-  std::string by_arguments(const Name& name) const {
-    const auto own = arguments_of(name.template_arguments());
-    if (own.empty()) return {};
-    const std::vector<bool>& differs = differing_.at(own.size());
-    std::string text = std::string(name.head()) + "<";
-    bool skipped = false;
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      if (differs[i]) {
-        if (i > 0 && !skipped) text += ", ";
-        text += own[i];
-      } else if (!skipped) {
-        text += left_out;
-      }
-      skipped = !differs[i];
+  // The first three words, the chosen ones, and of those that not all names have as many as there
+  // is room for.
+  std::string with_words(const Name& name, const std::vector<const Part*>& chosen) const {
+    std::vector<bool> shown(name.parts.size());
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, shown.size()); ++i) shown[i] = true;
+    for (const Part* part : chosen) {
+      shown[static_cast<std::size_t>(part - name.parts.data())] = true;
     }
-    return text + ">";
+    std::string text = written_words(name, shown);
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      if (shown[i] || with_.at(name.parts[i].text).size() == names_.size()) continue;
+      shown[i] = true;
+      std::string more = written_words(name, shown);
+      shown[i] = characters(more) <= room;
+      if (shown[i]) text = std::move(more);
+    }
+    return text;
   }
 
- private:
+  static std::string written_words(const Name& name, const std::vector<bool>& shown) {
+    std::string text;
+    std::size_t end = 0;  // of what is written, in the name
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      const Part& word = name.parts[i];
+      if (!shown[i]) continue;
+      const bool follows = i == 0 || shown[i - 1];
+      text += follows ? name.rest.substr(end, word.begin - end) : std::string(left_out);
+      text += word.text;
+      end = word.end;
+    }
+    return end < name.rest.size() ? text + std::string(left_out) : text;
+  }
+
   static bool tells_more(const Part& part, const Part& than) {
     for (const std::string_view word : {"unctor", "kernel"}) {
       const bool has = part.text.find(word) != std::string::npos;
@@ -269,7 +348,9 @@ enum Level { function, parts, arguments, whole_arguments, demangled, value, numb
 
 std::string on_level(const Name& name, const Group& group, std::size_t& steps) {
   switch (name.level) {
-    case function: return std::string(says_nothing(name.head()) ? "" : name.head());
+    case function:
+      if (name.long_words) return group.has_one() ? Group::first_words(name) : "";
+      return std::string(says_nothing(name.head()) ? "" : name.head());
     case parts: return group.by_parts(name, steps).value_or("");
     case arguments: return group.by_arguments(name);
     case whole_arguments:
@@ -280,6 +361,16 @@ std::string on_level(const Name& name, const Group& group, std::size_t& steps) {
     case value: return name.of->value;
     default: return "#" + std::to_string(name.of->id) + " " + name.of->value;
   }
+}
+
+// What is too long goes to the next level, and is cut on the last one, where the number tells names
+// apart.
+std::string bounded(std::string text, int level) {
+  if (text.size() <= most_display_bytes) return text;
+  if (level != numbered) return {};
+  std::size_t end = most_display_bytes - left_out.size();
+  while ((static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // within a character
+  return text.replace(end, text.npos, left_out);
 }
 
 // Behind the function's own name; nothing: it is not found.
@@ -302,7 +393,7 @@ std::optional<std::string_view> behind_function(std::string_view text, std::stri
 
 std::vector<std::string> display_names(std::span<const KernelName> names) {
   std::vector<Name> all(names.size());
-  std::map<std::string_view, std::vector<Name*>> functions;
+  std::map<std::string_view, std::vector<Name*>> families;
   for (std::size_t i = 0; i < names.size(); ++i) {
     all[i].of = &names[i];
     if (const auto rest = behind_function(names[i].demangled, names[i].short_form)) {
@@ -310,14 +401,20 @@ std::vector<std::string> display_names(std::span<const KernelName> names) {
       const std::string_view arguments = all[i].template_arguments();
       all[i].parts = parts_of(arguments.empty() ? all[i].rest : arguments);
     }
-    functions[all[i].head()].push_back(&all[i]);
+    if (names[i].demangled.empty() && characters(names[i].value) > room) {
+      all[i].rest = names[i].value;
+      all[i].parts = words_of(names[i].value);
+      all[i].long_words = !all[i].parts.empty() && !all[i].rest.starts_with('<');
+    }
+    families[all[i].family()].push_back(&all[i]);
   }
   std::map<std::string_view, Group> groups;
-  for (auto& [head, of_head] : functions) groups.emplace(head, Group(of_head));
+  for (auto& [family, members] : families) groups.emplace(family, Group(members));
   std::size_t steps = 0;
   const auto find = [&](Name& name) {
-    const Group& group = groups.at(name.head());
-    while ((name.display = on_level(name, group, steps)).empty() && name.level < numbered) {
+    const Group& group = groups.at(name.family());
+    while ((name.display = bounded(on_level(name, group, steps), name.level)).empty() &&
+           name.level < numbered) {
       ++name.level;
     }
   };

@@ -1,6 +1,7 @@
 // Names of kernels for people: as short as is unique within a file.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <span>
@@ -20,10 +21,15 @@ struct KernelName {
   std::string short_form;  // the function alone; empty as demangled
 };
 
+// None is longer. Where what tells names apart does not fit, their ids do: "#17 …".
+inline constexpr std::size_t most_display_bytes = 160;
+
 // By the names' places. A function that has one kernel in the file is its own name. Kernels of one
-// template get what tells them apart besides, first of all a functor:
+// template get what tells them apart besides, first of all a functor; long names in C are written
+// with the words in which they differ:
 //   vectorized_elementwise_kernel<…FillFunctor…>
-// No two are the same. They depend on nothing but the texts, and on ids where texts are the same.
+//   sm80_xmma_gemm…tn_n_tilesize32x32x8…
+// No two are the same. They depend on nothing but the texts, and on ids where these do not tell.
 std::vector<std::string> display_names(std::span<const KernelName> names);
 
 // Fills StringTable.display for kernels with these ids, inside the caller's transaction.

@@ -103,6 +103,7 @@ const std::vector<std::int64_t>& Profile::kernel_ids() {
 }
 
 std::optional<columns::Filter> Profile::wanted_rows(std::string_view kind) {
+  if (kind == left_out) return std::nullopt;
   columns::Filter wanted{.from = window_.from, .to = window_.to, .devices = filter_.devices};
   if (device) {
     const auto& chosen = wanted.devices;

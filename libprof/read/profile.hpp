@@ -73,7 +73,11 @@ class Profile {
   std::string timed(std::string_view kind);
   // Only this device's rows besides; nothing: of all devices.
   std::optional<std::int64_t> device;
+  // No rows of this kind; empty: of all kinds.
+  std::string_view left_out;
 
+  // gpuprof made the file: it has a table of the run.
+  bool is_ours() { return tables_.has("RUN", "key"); }
   bool no_kernel_has_the_name() { return !filter_.kernels.empty() && kernel_ids().empty(); }
   // Kernel names in which --kernels took too long to search.
   std::uint64_t names_given_up() const { return names_given_up_; }

@@ -37,7 +37,8 @@ std::optional<Moment> parse_moment(std::string_view text) {
   if (text.starts_with(nvtx) && text.size() > nvtx.size()) {
     return Moment{.range = std::string(text.substr(nvtx.size()))};
   }
-  const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+  // As reports print them: also "1.2e+03s", and "-3.5ms" of a sample before the first record.
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789.e+-"), text.size());
   const std::string_view unit = text.substr(digits);
   const double factor = unit.empty() || unit == "s" ? 1e9
                         : unit == "ms"              ? 1e6
@@ -47,7 +48,8 @@ std::optional<Moment> parse_moment(std::string_view text) {
   double number = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + digits, number);
   const bool whole = failed == std::errc() && end == text.data() + digits;
-  if (!whole || factor == 0 || number * factor > 9e18) return std::nullopt;
+  if (unit.empty() && text.find_first_of("e+-") != text.npos) return std::nullopt;
+  if (!whole || factor == 0 || !(std::abs(number * factor) < 9e18)) return std::nullopt;
   return Moment{.ns = std::llround(number * factor)};
 }
 

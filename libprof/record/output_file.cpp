@@ -171,6 +171,10 @@ int rename_to_free_name(const std::string& from, const std::string& to) {
 
 OutputFile::OutputFile(std::string name, FileRules rules)
     : wanted_(std::move(name)), rules_(rules) {
+  if (wanted_ == "-") {
+    throw Error("profiles and captures cannot be written to standard output",
+                "name a file; ./- is one that is called -", ExitCode::bad_option);
+  }
   choose_name();
   try {
     folder_ = std::make_unique<TemporaryFolder>(folder_of(wanted_));

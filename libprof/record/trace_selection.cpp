@@ -58,9 +58,10 @@ std::set<Group> chosen_groups(const TraceOptions& options) {
 
 }  // namespace
 
+bool is_trace_word(const std::string& word) { return word == "all" || find_group(word); }
+
 std::string trace_problem(const std::vector<std::string>& words) {
-  const auto known = [](const std::string& word) { return word == "all" || find_group(word); };
-  if (!std::ranges::all_of(words, known)) {
+  if (!std::ranges::all_of(words, is_trace_word)) {
     std::string names;
     for (const schema::GroupInfo& group : schema::groups) {
       if (!group.name.empty()) names += std::string(group.name) + ", ";

@@ -36,6 +36,9 @@ struct TraceSelection {
   std::string groups;              // what was chosen, as --trace takes it
 };
 
+// Whether --trace knows the word: a group, or a change of the defaults.
+bool is_trace_word(const std::string& word);
+
 // What is taken instead, where these words are not; else empty.
 std::string trace_problem(const std::vector<std::string>& words);
 

@@ -18,7 +18,7 @@ std::string count_of(std::int64_t number, const char* what) {
 }
 
 std::string format_time_of(std::int64_t ns) {
-  return format_time(static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0)));
+  return format_time(static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0)), start_format);
 }
 
 std::string given(const Filter& filter) {
@@ -55,7 +55,7 @@ void report_left_out(Session& session) {
   std::optional<std::int64_t> first, last;
   for (const schema::GpuKind& work : schema::gpu_kinds) {
     const std::string_view kind = work.kind;
-    if (!session.has_rows(kind)) continue;
+    if (!session.has_rows(kind) || kind == session.left_out) continue;
     auto left = session.select(kind, {"count(*)"}, "WHERE " + session.filter(kind));
     if (left.step() && left.integer(0) > 0) return;
     auto rows = session.select(kind, {"count(*)", "min(nullif(start, 0))", "max(start)"});

@@ -17,29 +17,38 @@ double power_of_ten(int exponent) {
 
 // Independent of the locale.
 std::string printed(double value, std::chars_format notation, int decimals) {
+  if (std::isnan(value)) return "nan";  // it has a sign, which says nothing
   std::array<char, 400> text{};
   const auto [end, error] =
       std::to_chars(text.data(), text.data() + text.size(), value, notation, decimals);
   return error == std::errc{} ? std::string(text.data(), end) : "?";
 }
 
-// With an exponent: the mantissa is rounded half up on its own double.
-std::string scientific(double value, int decimals) {
-  if (!(value > 0)) return printed(value, std::chars_format::scientific, decimals);
+// What is added before the rest is cut off. Down: `slack`, which is what the double of a decimal
+// number may lack of it, and less than a nanosecond.
+double rounding(bool down, double slack) { return down ? slack : 0.5; }
+
+// With an exponent: the mantissa is rounded half up on its own double. No division ends an
+// infinite one.
+std::string scientific(double value, int decimals, bool down = false) {
+  if (!(value > 0) || std::isinf(value)) {
+    return printed(value, std::chars_format::scientific, decimals);
+  }
   double mantissa = value, power = 1;
   while (mantissa >= 10) mantissa /= 10, power *= 10;
   while (mantissa < 1) mantissa *= 10, power /= 10;
   const double unit = power_of_ten(decimals);
-  return printed(std::floor(mantissa * unit + 0.5) / unit * power, std::chars_format::scientific,
-                 decimals);
+  return printed(std::floor(mantissa * unit + rounding(down, 1e-12)) / unit * power,
+                 std::chars_format::scientific, decimals);
 }
 
 // As many digits as fit into `room` characters, with the point also where none is behind it.
-std::string filled(double value, int room, int most_decimals) {
+std::string filled(double value, int room, int most_decimals, bool down) {
+  if (!std::isfinite(value)) return printed(value, std::chars_format::fixed, 0);
   int digits = 1;  // before the point
   while (value >= power_of_ten(digits)) ++digits;
   int decimals = std::clamp(room - 1 - digits, 0, most_decimals);
-  const double scaled = std::floor(value * power_of_ten(decimals) + 0.5);
+  const double scaled = std::floor(value * power_of_ten(decimals) + rounding(down, 1e-9));
   const double rounded = scaled / power_of_ten(decimals);
   // 99.9999 has become 100.000: one character too many.
   if (rounded >= power_of_ten(digits)) decimals = std::max(decimals - 1, 0);
@@ -76,9 +85,10 @@ std::string binary_size(double bytes) {
 
 std::string format_number(double value, std::string_view unit, NumberFormat format) {
   const int room = format.width - static_cast<int>(unit.size());
-  std::string text = value >= format.exponent_from
-                         ? scientific(value, format.bare_exponent ? 0 : std::max(room - 6, 0))
-                         : filled(value, room, 6);
+  std::string text =
+      value >= format.exponent_from
+          ? scientific(value, format.bare_exponent ? 0 : std::max(room - 6, 0), format.down)
+          : filled(value, room, 6, format.down);
   return text.append(unit);
 }
 
@@ -139,7 +149,8 @@ std::string format_scaled(std::uint64_t value, Scale scale, NumberFormat format)
   if (format.whole && scale.factor == 1 && value < 1000) return std::to_string(value);
   const double scaled = static_cast<double>(value) * scale.factor;
   const bool exponent = scaled >= format.exponent_from || (scaled < 0.01 && value != 0);
-  return exponent ? scientific(scaled, format.width - 6) : filled(scaled, format.width, 6);
+  return exponent ? scientific(scaled, format.width - 6, format.down)
+                  : filled(scaled, format.width, 6, format.down);
 }
 
 std::string format_percent(double percent) { return format_fixed(percent, 2) + "%"; }

@@ -19,6 +19,7 @@ struct NumberFormat {
   double exponent_from;
   bool bare_exponent = false;
   bool whole = true;  // small values of the base unit have no decimals
+  bool down = false;  // rounded down, not half up
 };
 
 inline constexpr NumberFormat time_format{.width = 8, .exponent_from = 1000};
@@ -57,6 +58,9 @@ std::string format_size(std::uint64_t bytes, NumberFormat format = size_format);
 // A time after another one, or before it: "-1.5000ms".
 std::string format_moment(std::int64_t nanoseconds);
 std::string format_speed(std::uint64_t bytes_per_second);
+
+// As the time of a row: rounded down, so that the row is there where it is given to --from.
+inline constexpr NumberFormat start_format{.width = 8, .exponent_from = 1000, .down = true};
 
 // In a column's unit, without it: "4.10e-03". Small values of the base unit stay whole: "900".
 std::string format_scaled(std::uint64_t value, Scale scale, NumberFormat format);

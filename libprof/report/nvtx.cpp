@@ -8,6 +8,8 @@
 #include "libprof/base/saturating.hpp"
 #include "libprof/columns/reader.hpp"
 #include "libprof/read/blob.hpp"
+#include "schema/derived.hpp"
+#include "schema/nvtx.hpp"
 #include "schema/traits.hpp"
 
 namespace gpuprof::report {
@@ -307,7 +309,7 @@ std::vector<GpuOperation> read_gpu_work(
 std::vector<NvtxCall> read_launches(
     Session& session, NvtxRanges& ranges, const std::vector<GpuOperation>& work,
     const std::function<std::uint32_t(ApiDomain, std::int64_t)>& what,
-    std::vector<std::uint32_t>* elsewhere) {
+    std::vector<NvtxCall>& elsewhere) {
   std::vector<NvtxCall> launches;
   // The first operation of each call is mostly near that of the call before.
   auto first = work.begin();
@@ -327,13 +329,12 @@ std::vector<NvtxCall> read_launches(
                  if (!find(value(2))) return;
                  const auto number = static_cast<std::uint32_t>(first - work.begin());
                  const auto place = ranges.place(value(3), value(4));
-                 if (!place && elsewhere) elsewhere->push_back(number);
-                 if (!place) return;
-                 launches.push_back({.start = value(0),
-                                     .duration = value(1) - value(0),
-                                     .place = *place,
-                                     .what = what(domain, value(5)),
-                                     .work = number});
+                 (place ? launches : elsewhere)
+                     .push_back({.start = value(0),
+                                 .duration = value(1) - value(0),
+                                 .place = place.value_or(0),
+                                 .what = what(domain, value(5)),
+                                 .work = number});
                });
   };
   for (const schema::ApiKind& calls : schema::api_kinds) {
@@ -347,6 +348,44 @@ std::span<GpuOperation> launched_by(std::uint32_t first, std::vector<GpuOperatio
   std::size_t end = first;
   while (end < work.size() && work[end].correlation == id) ++end;
   return std::span(work).subspan(first, end - first);
+}
+
+RangesByTime::RangesByTime(Session& session) {
+  store::Database& database = session.database();
+  for (const schema::Table* table : {&schema::tables::launch_range, &schema::tables::nvtx_range}) {
+    for (const schema::Column& column : table->columns) {
+      if (!database.has_column(std::string(table->name), column.name)) return;
+    }
+  }
+  launches_ = database.prepare(
+      "SELECT range FROM main.LAUNCH_RANGE WHERE correlationId = ?1 AND NOT byThread");
+  ranges_ =
+      database.prepare("SELECT processId, id, start, parent FROM main.NVTX_RANGE WHERE _id_ = ?1");
+}
+
+const std::vector<std::uint32_t>& RangesByTime::groups(std::int64_t correlation,
+                                                       const NvtxRanges& ranges) {
+  static const std::vector<std::uint32_t> none;
+  if (!launches_.handle()) return none;
+  launches_.reset();
+  if (!launches_.bind(1, correlation).step()) return none;
+  const std::int64_t range = launches_.integer(0);
+  const auto [known, is_new] = groups_.try_emplace(range);
+  if (is_new) known->second = find(range, ranges);
+  return known->second;
+}
+
+std::vector<std::uint32_t> RangesByTime::find(std::int64_t range, const NvtxRanges& all) {
+  constexpr int most_levels = 1000;
+  std::vector<std::uint32_t> groups;
+  for (int level = 0; range != 0 && level < most_levels; ++level) {
+    ranges_.reset();
+    if (!ranges_.bind(1, range).step()) break;
+    const auto group = all.group_of(ranges_.integer(0), ranges_.integer(1), ranges_.integer(2));
+    if (group && std::ranges::find(groups, *group) == groups.end()) groups.push_back(*group);
+    range = ranges_.integer(3);
+  }
+  return groups;
 }
 
 }  // namespace gpuprof::report

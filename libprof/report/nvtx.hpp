@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -97,12 +98,29 @@ std::vector<GpuOperation> read_gpu_work(
     const std::function<std::uint32_t(const schema::GpuKind& kind, std::int64_t id)>& what);
 
 // The calls of RUNTIME and DRIVER that have a place and launched some of the work. `what` numbers
-// functions. `elsewhere`, if not null, gets what calls without a place launched: NvtxCall::work.
+// functions. `elsewhere` gets those that launched some and have no place.
 std::vector<NvtxCall> read_launches(
     Session& session, NvtxRanges& ranges, const std::vector<GpuOperation>& work,
     const std::function<std::uint32_t(ApiDomain, std::int64_t cbid)>& what,
-    std::vector<std::uint32_t>* elsewhere = nullptr);
+    std::vector<NvtxCall>& elsewhere);
 // `first`: NvtxCall::work.
 std::span<GpuOperation> launched_by(std::uint32_t first, std::vector<GpuOperation>& work);
+
+// The ranges of launches whose thread has none, such as those of autograd: table LAUNCH_RANGE, in
+// files of ours, says which was opened last in the process and still open.
+class RangesByTime {
+ public:
+  explicit RangesByTime(Session& session);
+
+  // The groups of the range and those around it, each once; none: it has no such range, or that is
+  // left out.
+  const std::vector<std::uint32_t>& groups(std::int64_t correlation, const NvtxRanges& ranges);
+
+ private:
+  std::vector<std::uint32_t> find(std::int64_t range, const NvtxRanges& all);
+
+  store::Statement launches_, ranges_;
+  std::unordered_map<std::int64_t, std::vector<std::uint32_t>> groups_;  // by range
+};
 
 }  // namespace gpuprof::report

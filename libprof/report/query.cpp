@@ -61,13 +61,14 @@ std::string plain(const Statement& row, int column, Type type) {
   }
 }
 
-// For people: six digits and no more, 356.274 and 0.00286994. CSV and JSON have all of them.
-std::string six_digits(double value) {
+// For people: as many digits and no more, with six 356.274 and 0.00286994. CSV and JSON have all of
+// them.
+std::string shortened(double value, int digits) {
   const double size = std::abs(value);
   if (!(size >= 1e-4 && size < 1e15)) return exact(value);
   const int before = static_cast<int>(std::floor(std::log10(size))) + 1;
   std::array<char, 40> text{};
-  std::snprintf(text.data(), text.size(), "%.*f", std::max(0, 6 - before), value);
+  std::snprintf(text.data(), text.size(), "%.*f", std::max(0, digits - before), value);
   std::string result = text.data();
   if (result.find('.') == result.npos) return result;
   result.erase(result.find_last_not_of('0') + 1);
@@ -84,11 +85,11 @@ std::size_t characters(std::string_view text) {
       std::ranges::count_if(text, [](char c) { return !continues(c); }));
 }
 
-void cut(std::string& text) {
-  if (text.size() <= widest || characters(text) <= widest) return;
+void cut(std::string& text, std::size_t most) {
+  if (text.size() <= most || characters(text) <= most) return;
   std::size_t bytes = 0;
   for (std::size_t count = 0; bytes < text.size(); ++bytes) {
-    if (!continues(text[bytes]) && ++count == widest) break;
+    if (!continues(text[bytes]) && ++count == most) break;
   }
   text.resize(bytes);
   text += "…";
@@ -144,7 +145,9 @@ class RowLayout {
 // Text and Markdown.
 class Aligned final : public RowLayout {
  public:
-  Aligned(HeldBack& printer, bool markdown) : RowLayout(printer), markdown_(markdown) {}
+  // `line`: the characters of a terminal's; 0: it is for no terminal.
+  Aligned(HeldBack& printer, bool markdown, std::size_t line)
+      : RowLayout(printer), markdown_(markdown), line_(line), digits_(line ? 4 : 6) {}
 
   void begin(const Statement& row) override {
     for (int i = 0; i < row.column_count(); ++i) {
@@ -159,7 +162,7 @@ class Aligned final : public RowLayout {
     for (int i = 0; i < row.column_count(); ++i) {
       const Type type = row.type(i);
       cells.push_back(type == Type::null   ? "-"
-                      : type == Type::real ? six_digits(row.real(i))
+                      : type == Type::real ? shortened(row.real(i), digits_)
                                            : cell(plain(row, i, type)));
       if (!settled_ && type != Type::null && !is_number(type)) right_[cells.size() - 1] = false;
     }
@@ -172,17 +175,20 @@ class Aligned final : public RowLayout {
 
  private:
   std::string cell(std::string text) const {
-    cut(text);
+    cut(text, widest);
     return markdown_ ? markdown(text) : text;
   }
 
   void settle() {
     if (std::exchange(settled_, true)) return;
+    std::vector<std::size_t> needed(widths_.size());  // without the headings
     for (const auto& cells : rows_) {
       for (std::size_t i = 0; i < cells.size(); ++i) {
-        widths_[i] = std::max(widths_[i], characters(cells[i]));
+        needed[i] = std::max(needed[i], characters(cells[i]));
       }
     }
+    for (std::size_t i = 0; i < needed.size(); ++i) widths_[i] = std::max(widths_[i], needed[i]);
+    if (line_ > 0) fit(needed);
     // "-:" is the least that Markdown takes for a column.
     if (markdown_) {
       for (std::size_t& width : widths_) width = std::max<std::size_t>(width, 2);
@@ -198,9 +204,31 @@ class Aligned final : public RowLayout {
     rows_.clear();
   }
 
-  void print(const std::vector<std::string>& cells) {
+  // Takes from the widest column of text until all fit, or none has more than a few letters; then
+  // from headings above numbers. Numbers stay whole.
+  void fit(const std::vector<std::size_t>& needed) {
+    constexpr std::size_t narrowest = 8;
+    std::size_t all = 2 * (widths_.size() - 1);
+    for (const std::size_t width : widths_) all += width;
+    for (const bool of_numbers : {false, true}) {
+      while (all > line_) {
+        std::size_t* most = nullptr;
+        for (std::size_t i = 0; i < widths_.size(); ++i) {
+          const std::size_t least = of_numbers ? std::max(narrowest, needed[i]) : narrowest;
+          if (right_[i] != of_numbers || widths_[i] <= least) continue;
+          if (!most || widths_[i] > *most) most = &widths_[i];
+        }
+        if (!most) break;
+        --*most, --all;
+      }
+    }
+    for (std::size_t i = 0; i < heading_.size(); ++i) cut(heading_[i], widths_[i]);
+  }
+
+  void print(std::vector<std::string> cells) {
     std::string line = markdown_ ? "| " : "";
     for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (line_ > 0 && !right_[i]) cut(cells[i], widths_[i]);
       if (i > 0) line += markdown_ ? " | " : "  ";
       const std::size_t length = characters(cells[i]);
       const std::string blanks(widths_[i] > length ? widths_[i] - length : 0, ' ');
@@ -212,6 +240,8 @@ class Aligned final : public RowLayout {
   }
 
   bool markdown_;
+  std::size_t line_;
+  int digits_;
   bool settled_ = false;
   std::vector<std::string> heading_;
   std::vector<std::size_t> widths_;
@@ -322,8 +352,10 @@ std::unique_ptr<RowLayout> make_layout(HeldBack& printer, store::Database& datab
       if (zero && *zero < 0) zero.reset();
       return std::make_unique<JsonLayout>(printer, query.name, zero);
     }
-    default: return std::make_unique<Aligned>(printer, query.layout == QueryLayout::markdown);
+    case QueryLayout::markdown: return std::make_unique<Aligned>(printer, true, 0);
+    case QueryLayout::text: break;
   }
+  return std::make_unique<Aligned>(printer, false, query.width);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Questions to a profile in SQL: those of examples/queries by name, and any the user has.
 #pragma once
 
+#include <cstddef>
 #include <ostream>
 #include <span>
 #include <string_view>
@@ -28,6 +29,7 @@ struct Query {
   std::string_view sql;
   bool endless = false;  // it is the user's own: any amount of work
   QueryLayout layout = QueryLayout::text;
+  std::size_t width = 0;  // of a terminal's line, which text has to fit; 0: it is for no terminal
 };
 
 // Prints the rows. Throws what Database::ask and the stepping of the statement throw, and Error

@@ -14,8 +14,10 @@ bool scaled(Quantity quantity) {
   return quantity == Quantity::time || quantity == Quantity::size || quantity == Quantity::speed;
 }
 
-NumberFormat format_of(Quantity quantity) {
-  return quantity == Quantity::speed ? speed_format : time_format;
+NumberFormat format_of(const Column& column) {
+  return column.quantity == Quantity::speed ? speed_format
+         : column.down                      ? start_format
+                                            : time_format;
 }
 
 template <typename Number>
@@ -165,9 +167,10 @@ void Table::text_cell(const Column& column, const Cell& cell) {
     if (!scaled(column.quantity)) {
       append_whole(line_, number, column.quantity);
     } else if (fixed_units(output_)) {
-      line_ += format_scaled(value, column.scale, format_of(column.quantity));
+      line_ += format_scaled(value, column.scale, format_of(column));
     } else if (column.quantity == Quantity::time) {
-      line_ += format_time(value);
+      line_ +=
+          number < 0 && column.down ? format_moment(number) : format_time(value, format_of(column));
     } else {
       line_ += column.quantity == Quantity::size ? format_size(value) : format_speed(value);
     }
@@ -184,7 +187,9 @@ void Table::csv_cell(const Column& column, const Cell& cell) {
   } else if (const auto* real = std::get_if<double>(&cell)) {
     line_ += format_fixed(*real);
   } else {
-    const std::int64_t number = std::get<std::int64_t>(cell);
+    std::int64_t number = std::get<std::int64_t>(cell);
+    // Seconds have microseconds, the other units all there is.
+    if (column.down && column.scale.factor < 1e-6) number -= number % 1000;
     // Small values of the base unit stay whole.
     // nvprof's throughputs are no whole numbers.
     const bool whole = !scaled(column.quantity) || (column.quantity != Quantity::speed &&

@@ -36,6 +36,7 @@ struct Column {
   // The unit of -u and CSV; times have the chosen one, others follow the largest value.
   Scale scale = {};
   bool csv_only = false;  // nvprof's Correlation_ID
+  bool down = false;      // times are rounded down
 };
 
 using Dimensions = std::array<std::int64_t, 3>;

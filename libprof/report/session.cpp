@@ -12,6 +12,14 @@ namespace {
 constexpr std::array<std::string_view, 5> other_kinds{"UNIFIED_MEMORY_COUNTER", "OPENACC_DATA",
                                                       "OPENACC_LAUNCH", "OPENACC_OTHER", "OPENMP"};
 
+bool has_nodes_of_graphs(Session& session) {
+  return std::ranges::any_of(schema::gpu_kinds, [&](const schema::GpuKind& work) {
+    constexpr std::string_view node = "graphNodeId";
+    return session.has_column(work.kind, node) &&
+           session.select(work.kind, {"1"}, "WHERE graphNodeId != 0 LIMIT 1").step();
+  });
+}
+
 }  // namespace
 
 schema::MetricKind kind_of_metric(std::string_view unit, bool is_event) {
@@ -25,7 +33,10 @@ Session::Session(store::Database& database, const Options& options, Output& outp
     : Profile(database, options.filter, names,
               [&output](std::string_view what) { output.progress(what); }),
       options_(options),
-      output_(output) {}
+      output_(output) {
+  // A graph would count twice: once by its nodes, once as a whole.
+  if (has_rows("GRAPH_TRACE") && has_nodes_of_graphs(*this)) left_out = "GRAPH_TRACE";
+}
 
 const std::map<std::int64_t, NamedMetric>& Session::named_metrics() {
   if (named_metrics_) return *named_metrics_;

@@ -44,6 +44,10 @@ Trace::Trace(Session& session, TraceParts parts) : session_(session) {
   }
   add(environment_source(session));
   add(unified_memory_source(session));
+  const Filter& filter = session.options().filter;
+  const bool filtered = filter.from.given() || filter.to.given() || !filter.kernels.empty() ||
+                        !filter.devices.empty();
+  if (filtered || session.output().keyed() || session.is_ours()) zero_ = session.zero();
   make_columns(parts);
   if (Table::fixed_units(session.output())) set_scales(parts);
   if ((parts.gpu || parts.openacc) && session.output().text()) widen_for_names();
@@ -76,6 +80,7 @@ void Trace::make_columns(TraceParts parts) {
   add_json(kind, "kind", Quantity::text);
   add_json(absolute_start, "start_ns", Quantity::count);
   add(start, "Start", 8, Quantity::time, "relative_start_ns");
+  columns_.back().column.down = zero_.has_value();
   add(duration, "Duration", 8, Quantity::time, "duration_ns");
   if (parts.gpu) {
     add(grid, "Grid Size", 19, Quantity::dimensions, "grid", "Grid");
@@ -160,7 +165,8 @@ void Trace::set_scales(TraceParts parts) {
     int column = 2;
     for (const auto& [field, amount] : source->amounts()) add(field, row.integer(column++));
   }
-  if (first < last) add(TraceField::start, saturating_subtract(last, first));
+  const std::int64_t origin = zero_.value_or(first);
+  if (origin < last) add(TraceField::start, saturating_subtract(last, origin));
   if (!rows_.sources().empty() && last == INT64_MIN) add(TraceField::start, INT64_MAX);
   std::vector<Column> columns;
   for (const TraceColumn& each : columns_) columns.push_back(each.column);
@@ -188,8 +194,7 @@ bool Trace::next() {
   }
   TraceSource* current = rows_.next();
   if (!current) return false;
-  // nvprof's traces count from their own first row, JSON from where --from counts from.
-  if (first) origin_ = session_.output().keyed() ? session_.zero() : current->start();
+  if (first) origin_ = zero_.value_or(current->start());
   current->fill(origin_);
   return true;
 }

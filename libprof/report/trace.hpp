@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -82,7 +83,8 @@ class Trace {
   // Whether there is nothing but kernels.
   bool kernels_alone() const;
 
-  // To the next row; false: there are no more. Starts are relative to the first row.
+  // To the next row; false: there are no more. Starts count from the run's zero, as --from does,
+  // but in a whole trace of nvprof's own files from the first row, as nvprof's do.
   bool next();
   // Of the row: a cell per column, valid until next().
   std::span<const Cell> cells() const;
@@ -98,6 +100,7 @@ class Trace {
   Session& session_;
   std::vector<TraceColumn> columns_;
   reading::Merge<TraceSource> rows_;
+  std::optional<std::int64_t> zero_;  // of the run; nothing: starts count from the first row
   std::int64_t origin_ = 0;
 };
 

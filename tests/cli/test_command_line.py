@@ -1,6 +1,7 @@
 """The command line: nvprof's options and grammar."""
 # ctest-labels: plain
 
+import os
 import re
 import unittest
 
@@ -46,6 +47,8 @@ class Grammar(CommandLine):
                 self.check(ran, 5, invalid(value, f"{option} {takes}") + MORE)
         ran = self.run_gpuprof("--trace", "gpu,foo", "true")
         self.assertRegex(ran.stderr, "--trace takes gpu, api, .*, all\n")
+        self.assertIn('======== "foo" is none of these.\n', ran.stderr)
+        self.assertNotIn("none of these", self.run_gpuprof("--trace", "foo", "true").stderr)
         ran = self.run_gpuprof("--trace", "gpu,+api", "true")
         self.assertIn("--trace takes the whole list, or only what to add", ran.stderr)
 
@@ -133,6 +136,34 @@ class Grammar(CommandLine):
             self.imported("--print-gpu-trace", "--print-nvtx-summary", "--top", "3").returncode, 0
         )
 
+    def test_one_file_is_read(self):
+        two = "======== Error: -i takes one file, and is given two.\n"
+        for words in (["-i", "other.sqlite"], ["--import-profile=a", "-i", "db.sqlite"]):
+            self.check(self.imported(*words), 5, two + MORE)
+        self.check(self.imported("-i", "db.sqlite"), 0, self.summary())  # as nvprof does
+        self.assertEqual(self.imported("-u", "ms", "-u", "us").returncode, 0)
+
+    def test_words_of_commands_to_come_are_no_programs(self):
+        program = self.folder / "diff"
+        program.write_text("#!/bin/sh\necho ran $*\n")
+        program.chmod(0o755)
+        self.addCleanup(program.unlink)
+        path = f"{self.folder}:{os.environ['PATH']}"
+        for word in ("attach", "cluster", "compare", "diff", "doctor", "findings", "gate", "merge"):
+            with self.subTest(word=word):
+                ran = self.run_gpuprof(word, "a b", PATH=path)
+                self.assertEqual((ran.returncode, ran.stdout), (5, ""))
+                self.assertIn(f"gpuprof: there is no command {word} yet\n", ran.stderr)
+                self.assertIn(f"gpuprof -- {word} 'a b', or ./{word}", ran.stderr)
+        # A path is none of them, and behind -- there are programs.
+        for words in (("./diff", "a"), ("--", "diff", "a"), ("-q", "./diff", "a")):
+            with self.subTest(words=words):
+                ran = self.run_gpuprof(*words, PATH=path)
+                self.assertEqual((ran.returncode, ran.stdout), (0, "ran a\n"), ran.stderr)
+        near = self.run_gpuprof("doctr")
+        self.assertEqual(near.returncode, 13)
+        self.assertIn("There is no command doctor yet.", near.stderr)
+
     def test_nothing_at_all(self):
         ran = self.run_gpuprof()
         self.assertEqual((ran.returncode, ran.stdout), (3, ""))
@@ -182,6 +213,18 @@ class Grammar(CommandLine):
         ran = self.run_gpuprof("replay", self.capture(), "-u", "parsec")
         self.assertEqual(ran.returncode, 5)
         self.assertIn("takes s, ms, us, ns, col or auto", ran.stderr)
+
+    def test_close_names_of_options_of_subcommands(self):
+        for words, meant in ((["info", "db.sqlite", "--jsn"], "did you mean --json? see gpuprof info"),
+                             (["slice", "db.sqlite", "--form=1s"], "did you mean --from? see"),
+                             (["timeline", "db.sqlite", "--xyzzy"], "  see gpuprof timeline"),
+                             (["query", "db.sqlite", "kernels", "--cvs"], "did you mean --csv? see"),
+                             (["export", "db.sqlite", "--exprt-profile", "x"],
+                              "did you mean --export-profile? see")):  # fmt: skip
+            with self.subTest(words=words):
+                ran = self.run_gpuprof(*words)
+                self.assertEqual(ran.returncode, 5)
+                self.assertIn(meant, ran.stderr)
 
 
 if __name__ == "__main__":

@@ -145,6 +145,8 @@ class Shell:
         self.completes("gpuprof --demangling=mo", "gpuprof --demangling=modern ")
         self.completes("gpuprof --csv -fu m", "gpuprof --csv -fu ms ")
         self.completes("gpuprof --help filt", "gpuprof --help filter ")
+        self.completes("gpuprof help filt", "gpuprof help filter ")
+        self.completes("gpuprof help timel", "gpuprof help timeline ")
 
     def test_lists(self):
         self.completes("gpuprof --trace uni", "gpuprof --trace unified-memory")

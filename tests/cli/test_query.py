@@ -1,15 +1,20 @@
 """gpuprof query: what it prints, what it refuses, how it ends."""
 
+import contextlib
 import csv
+import fcntl
 import io
 import json
 import os
 import pathlib
+import pty
 import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
 import tempfile
+import termios
 import time
 import unittest
 
@@ -96,6 +101,27 @@ class Query(unittest.TestCase):
     def test_what_is_meant_is_suggested(self):
         self.refused(self.profile, "top_kernel", message="did you mean top_kernels")
         self.refused(self.profile, "xyzzy", message="gpuprof query lists")
+
+    def test_names_in_sql_are_suggested(self):
+        for sql, meant in (
+            ("SELECT * FROM kernel", "no such table: kernel\n  did you mean kernels"),
+            ("SELECT * FROM main.kernal", "did you mean kernels"),
+            ("SELECT count(*) FROM Nvtx_range JOIN RUNS", "did you mean RUN"),
+            ("SELECT duratoin FROM kernels", "no such column: duratoin\n  did you mean duration"),
+            ("SELECT k.strat FROM kernels AS k", "did you mean start"),
+        ):
+            with self.subTest(sql=sql):
+                self.refused(self.profile, sql, message=meant)
+        ran = run(self.profile, "SELECT * FROM zzzzzzzz")
+        self.assertEqual((ran.returncode, "did you mean" in ran.stderr), (5, False))
+
+    def test_the_profile_comes_first(self):
+        for words in (("top_kernels", self.profile), ("SELECT 1", self.profile)):
+            ran = run(*words)
+            self.assertEqual((ran.returncode, ran.stdout), (5, ""), ran.stderr)
+            self.assertIn("the profile comes first, then what is asked\n", ran.stderr)
+            self.assertIn(f"  gpuprof query {self.profile} ", ran.stderr)
+        self.refused("top_kernels", message="gpuprof query FILE top_kernels")
 
     def test_sql_may_be_anything_that_only_reads(self):
         for sql in (
@@ -228,6 +254,43 @@ class Query(unittest.TestCase):
         sql = "SELECT printf('%.*c', 200, 'é') AS t"
         self.assertEqual(self.ask(sql).splitlines()[2], "é" * 79 + "…")
         self.assertIn("é" * 200, self.ask(sql, "--csv"))
+
+    def on_terminal(self, columns, *words):
+        leader, follower = pty.openpty()
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        process = subprocess.Popen([GPUPROF, "query", *map(str, words)], stdout=follower,
+                                   stderr=subprocess.DEVNULL)  # fmt: skip
+        os.close(follower)
+        text = b""
+        with contextlib.suppress(OSError):  # the end of a terminal
+            while block := os.read(leader, 65536):
+                text += block
+        os.close(leader)
+        self.assertEqual(process.wait(timeout=60), 0)
+        return text.decode().replace("\r\n", "\n")
+
+    def test_on_a_terminal_a_line_fits_and_numbers_are_short(self):
+        sql = ("SELECT 'name ' || n.name AS name, 12.3456789 AS a, 11134896.4872185 AS b, 0.0000041 AS c, "
+               "1234567890123 AS d, hex(zeroblob(60)) AS long, 1 AS with_a_very_long_heading "
+               "FROM kernels AS n")  # fmt: skip
+        for columns in (75, 80, 100, 300):
+            with self.subTest(columns=columns):
+                lines = self.on_terminal(columns, self.profile, sql).splitlines()
+                self.assertEqual(len(lines), 2 + self.rows("SELECT count(*) FROM kernels")[0][0])
+                self.assertLessEqual(max(map(len, lines)), columns)
+                for number in ("  12.35  ", " 11134896", "  4.1e-06  ", "  1234567890123  "):
+                    self.assertIn(number, lines[2] + " ")
+        wide = self.on_terminal(300, self.profile, sql).splitlines()
+        self.assertIn("with_a_very_long_heading", wide[0])
+        self.assertNotIn("…", wide[2][:60])
+        # Programs get all of it, whatever the terminal.
+        for option in ("--csv", "--json", "--markdown"):
+            self.assertEqual(self.on_terminal(40, self.profile, sql, option), self.ask(sql, option))
+        self.assertIn("12.3457", self.ask(sql))
+        for name in ("top_kernels", "gpu_utilization", "copy_bandwidth"):
+            if (QUERIES / f"{name}.sql").exists():
+                for line in self.on_terminal(80, self.profile, name).splitlines():
+                    self.assertLessEqual(len(line), 80, line)
 
     def test_many_rows_are_all_there(self):
         sql = ENDLESS.format("i") + " LIMIT 3000"

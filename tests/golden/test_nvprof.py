@@ -20,8 +20,12 @@ import pathlib
 import re
 import sqlite3
 import subprocess
+import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from scripts import load_script  # noqa: E402
 
 CASES = pathlib.Path(__file__).parent / "nvprof"
 GPUPROF = os.environ.get("GPUPROF")
@@ -183,6 +187,31 @@ class Nvprof(unittest.TestCase):
         self.assertEqual(ran.stderr, per_gpu + "\n" + calls.split("\n", 1)[1])
         self.assertEqual(ran.returncode, 0)
 
+    def test_graphs_count_once(self):
+        """nvprof prints nothing of graphs as a whole; beside nodes, which count, gpuprof neither."""
+        whole = """
+            UPDATE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL SET graphNodeId = 7, graphId = 1
+              WHERE _id_ IN (2, 3);
+            INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE(correlationId, start, "end", deviceId,
+                                                        graphId, contextId, streamId)
+              SELECT correlationId, start, "end", deviceId, 1, contextId, streamId
+              FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL WHERE _id_ IN (2, 3);"""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "db.sqlite")
+            make_database(golden("basic")["database_sql"] + ";" + whole, path)
+            tried = 0
+            for mode, expected in golden("basic")["modes"].items():
+                if differs("basic", mode) or mode.startswith(("app-", "query-")):
+                    continue
+                ran = subprocess.run([GPUPROF, *expected["args"]], cwd=folder, text=True,
+                                     capture_output=True, timeout=60, check=False)  # fmt: skip
+                text = expected.get("gpuprof", expected.get("stderr", ""))
+                text = text.replace('"nvprof --help"', '"gpuprof --help"')
+                if "quoted" not in text and not same(ran.stderr, text):
+                    self.assertEqual(ran.stderr, text, mode)
+                tried += 1
+            self.assertGreater(tried, 30)
+
     def test_no_gpus(self):
         for mode in ("summary-per-gpu", "summary+summary-per-gpu", "csv-summary-per-gpu"):
             ran = run("empty", mode)
@@ -190,6 +219,54 @@ class Nvprof(unittest.TestCase):
                 ran.stderr, "======== Profiling result:\nNo devices are in the profile.\n"
             )
             self.assertEqual(ran.returncode, 0)
+
+
+class WithoutEnd(unittest.TestCase):
+    """Metrics that are infinite or no number, as a division by zero leaves them."""
+
+    def check(self, path, *options):
+        ran = subprocess.run([GPUPROF, "-i", path, *options], capture_output=True, text=True,
+                             timeout=30, check=False)  # fmt: skip
+        self.assertEqual(ran.returncode, 0, f"{options}\n{ran.stderr[-2000:]}")
+        return ran.stdout + ran.stderr
+
+    def check_all(self, path, printed):
+        """Every report, and every format."""
+        reports = subprocess.run([GPUPROF, "--help", "reports"], capture_output=True, text=True,
+                                 check=True).stdout  # fmt: skip
+        names = set(re.findall(r"--(?:print-[a-z-]+|dependency-analysis)\b", reports))
+        names -= {"--print-dependency-analysis-trace", "--print-openacc-constructs"}
+        self.assertGreater(len(names), 15)
+        for name in sorted(names):
+            self.check(path, name)
+        formats = [["--csv"], ["--csv=plain"], ["--stats"]]
+        formats += [["-u", unit] for unit in ("s", "ms", "us", "ns", "col", "auto")]
+        for chosen in ([], ["--print-gpu-trace"], ["--print-summary-per-gpu"]):
+            for more in formats:
+                self.check(path, *chosen, *more)
+            # JSON has no such numbers.
+            json.loads(self.check(path, *chosen, "--json"), parse_constant=self.fail)
+        self.assertRegex(self.check(path), printed)
+        self.assertRegex(self.check(path, "--print-gpu-trace"), printed)
+        self.assertRegex(self.check(path, "--csv"), printed)
+
+    def test_nvprofs_metrics(self):
+        for bits, printed in (("000000000000f07f", r"\binf"), ("000000000000f87f", r"\bnan"),
+                              ("000000000000f0ff", r"-inf"), ("000000000000f8ff", r"\bnan")):  # fmt: skip
+            with self.subTest(bits), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "db.sqlite")
+                make_database(golden("metrics")["database_sql"], path)
+                make_database(f"UPDATE CUPTI_ACTIVITY_KIND_METRIC SET value = x'{bits}'", path)
+                self.check_all(path, printed)
+
+    def test_own_metrics(self):
+        capture = load_script(CASES.parents[1] / "captures" / "make_expected")
+        (metrics,) = [each for each in capture.captures() if each.stem == "metrics"]
+        with tempfile.TemporaryDirectory() as folder:
+            path = capture.replayed(GPUPROF, metrics, pathlib.Path(folder) / "run.sqlite")
+            for value, printed in (("9e999", r"\binf"), ("-9e999", "-inf")):
+                make_database(f"UPDATE METRIC_VALUE SET value = {value}", path)
+                self.check_all(path, printed)
 
 
 def add_tests():

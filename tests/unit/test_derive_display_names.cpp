@@ -95,6 +95,68 @@ TEST_CASE("display names: what is alone is short") {
   CHECK(display_names(std::vector<KernelName>{}).empty());
 }
 
+namespace {
+
+KernelName in_c(std::string value, std::int64_t id = 1) {
+  return {.id = id, .value = std::move(value), .demangled = "", .short_form = ""};
+}
+
+// cuBLAS's, which have no arguments but words.
+std::string gemm(const std::string& layout, const std::string& tile, const std::string& warps) {
+  return "sm80_xmma_gemm_f32f32_f32f32_f32_" + layout + "_n_tilesize" + tile + "_stage3_warpsize" +
+         warps + "_ffma_aligna4_alignc4_execute_kernel__5x_cublas";
+}
+
+std::size_t characters(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+}  // namespace
+
+TEST_CASE("display names: long names of words are written with those in which they differ") {
+  const std::vector<KernelName> gemms{
+      in_c(gemm("tn", "128x64x8", "2x2x1")), in_c(gemm("nn", "128x64x8", "2x2x1")),
+      in_c(gemm("nt", "128x64x8", "2x2x1")), in_c(gemm("tn", "32x32x8", "1x2x1")),
+      in_c(gemm("tn", "64x32x8", "1x2x1")),
+  };
+  const std::vector<std::string> displays = display_names(gemms);
+  CHECK(displays == std::vector<std::string>{
+                        "sm80_xmma_gemm…tn…tilesize128x64x8…",
+                        "sm80_xmma_gemm…nn…tilesize128x64x8…",
+                        "sm80_xmma_gemm…nt…tilesize128x64x8…",
+                        "sm80_xmma_gemm…tn…tilesize32x32x8…",
+                        "sm80_xmma_gemm…tn…tilesize64x32x8…",
+                    });
+  for (const std::string& display : displays) CHECK(characters(display) <= 44);
+  // Alone it has nothing to differ in.
+  CHECK(display_names(std::vector{gemms[0]}) ==
+        std::vector<std::string>{"sm80_xmma_gemm_f32f32_f32f32_f32_tn_n…"});
+}
+
+TEST_CASE("display names: however long names are, theirs are bounded, valid and differ") {
+  std::vector<KernelName> names;
+  std::string same = "triton";
+  for (int i = 0; i < 100; ++i) same += "_add";
+  for (int i = 0; i < 200; ++i) {
+    names.push_back(in_c(std::string(3000, 'x') + std::to_string(i)));
+    names.push_back(in_c(same + "_" + std::to_string(i) + same));
+    names.push_back(in_c(std::string(static_cast<std::size_t>(i) + 400, '_')));
+    std::string wide;
+    for (int j = 0; j < 150 + i; ++j) wide += "ä_";
+    names.push_back(in_c(wide));
+    names.push_back(name("f", "void f<" + same + std::to_string(i) + ">()"));
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) names[i].id = static_cast<std::int64_t>(i) + 1;
+  const std::vector<std::string> displays = display_names(names);
+  CHECK(std::set(displays.begin(), displays.end()).size() == names.size());
+  for (const std::string& display : displays) {
+    CHECK(!display.empty());
+    CHECK(display.size() <= most_display_bytes);
+    CHECK((static_cast<unsigned char>(display[0]) & 0xc0) != 0x80);
+  }
+}
+
 TEST_CASE("display names: whatever the names are, no two are the same, in any order") {
   std::vector<KernelName> names = torch;
   const char* odd[][2] = {

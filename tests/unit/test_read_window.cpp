@@ -41,10 +41,15 @@ TEST_CASE("moments are times with a unit, or names of NVTX ranges") {
   CHECK(parse_moment("20ms")->ns == 20'000'000);
   CHECK(parse_moment("7us")->ns == 7'000);
   CHECK(parse_moment("12ns")->ns == 12);
+  CHECK(parse_moment("1.2e+03s")->ns == 1'200'000'000'000);
+  CHECK(parse_moment("3.62e+09ns")->ns == 3'620'000'000);
+  CHECK(parse_moment("4.10e-03s")->ns == 4'100'000);
+  CHECK(parse_moment("-3.5ms")->ns == -3'500'000);
   const auto range = parse_moment("nvtx:epoch: 1");
   CHECK((range->range == "epoch: 1" && !range->ns && range->given()));
   CHECK_FALSE(Moment().given());
-  for (const char* wrong : {"", "s", "1m", "1.2.3", "-1", "nvtx:", "1e3", "99999999999s", "1 s"}) {
+  for (const char* wrong : {"", "s", "1m", "1.2.3", "-1", "nvtx:", "1e3", "99999999999s", "1 s",
+                            "e3s", "1-2s", "inf", "infs", "nans", "1e400s"}) {
     INFO(wrong);
     CHECK_FALSE(parse_moment(wrong));
   }

@@ -1,4 +1,7 @@
 #include <catch2/catch.hpp>
+#include <cstdint>
+#include <limits>
+#include <string>
 
 #include "libprof/report/number.hpp"
 
@@ -78,6 +81,52 @@ TEST_CASE("a number has as many digits as its column leaves") {
   CHECK(format_number(0.5, "GB/s", speed) == "0.5000GB/s");
   CHECK(format_number(5000, "GB/s", speed) == "5000.0GB/s");
   CHECK(format_number(12'345, "GB/s", speed) == "1e+04GB/s");
+}
+
+TEST_CASE("numbers without an end are printed") {
+  using gpuprof::report::format_fixed;
+  using gpuprof::report::format_real;
+  using gpuprof::report::format_scaled;
+  using gpuprof::report::time_format;
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double most = std::numeric_limits<double>::max();
+  constexpr double least = std::numeric_limits<double>::denorm_min();
+  for (const NumberFormat format :
+       {time_format, NumberFormat{.width = 10, .exponent_from = 1e9},
+        NumberFormat{.width = 10, .exponent_from = inf}, gpuprof::report::wide_format}) {
+    CHECK(format_number(inf, "", format) == "inf");
+    CHECK(format_number(-inf, "", format) == "-inf");
+    CHECK(format_number(nan, "", format) == "nan");
+    CHECK(format_number(-nan, "", format) == "nan");
+    CHECK(format_number(most, "", format).size() <= 320);
+    CHECK(format_number(least, "", format).size() <= 20);
+  }
+  CHECK(format_real(inf, 10) == "inf");
+  CHECK(format_real(nan, 10) == "nan");
+  CHECK(format_fixed(inf) == "inf");
+  CHECK(format_percent(nan) == "nan%");
+  CHECK(format_scaled(5, {inf, "s"}, time_format) == "inf");
+  CHECK(format_scaled(0, {inf, "s"}, time_format) == "nan");
+  CHECK(gpuprof::report::binary_size(inf) == "inf TiB");
+}
+
+TEST_CASE("starts are rounded down, and what they are exactly they stay") {
+  using gpuprof::report::format_scaled;
+  using gpuprof::report::start_format;
+  CHECK(format_time(3'628'618'000, start_format) == "3.62861s");
+  CHECK(format_time(3'628'610'000, start_format) == "3.62861s");
+  CHECK(format_time(3'628'609'999, start_format) == "3.62860s");
+  CHECK(format_time(999'999'999, start_format) == "999.99ms");
+  CHECK(format_time(403'189, start_format) == "403.18us");
+  CHECK(format_time(1'999'999'999'999, start_format) == "1.9e+03s");
+  CHECK(format_time(999, start_format) == "999ns");
+  CHECK(format_scaled(3'628'618'000, {1e-6, "ms"}, start_format) == "3.62e+03");
+  // Each number that is printed exactly, in both units of seconds and of milliseconds.
+  for (std::uint64_t i = 100'000; i < 1'000'000; i += 7) {
+    const std::string seconds = format_time(i * 10'000, start_format);
+    CHECK(std::stod(seconds) * 1e9 == Approx(static_cast<double>(i * 10'000)).epsilon(1e-12));
+  }
 }
 
 TEST_CASE("percentages have two decimals") {

@@ -335,7 +335,10 @@ Time(%)  GPU Time   GPU Ops   By Time   GPU Avg    Ranges  Wall Time     Domain 
 )");
 }
 
-TEST_CASE("the NVTX summary: threads without a range have the one that LAUNCH_RANGE says") {
+namespace {
+
+// Thread 2 has a range of its own at another time, thread 3 has none at all.
+std::string with_launch_ranges() {
   std::string sql = "ALTER TABLE CUPTI_ACTIVITY_KIND_MARKER ADD COLUMN processId INT;";
   std::string markers = range(1, 100, 400, thread1, 1) + range(2, 110, 200, thread1, 2) +
                         range(3, 300, 350, thread2, 3);
@@ -346,13 +349,39 @@ TEST_CASE("the NVTX summary: threads without a range have the one that LAUNCH_RA
        {&gpuprof::schema::tables::launch_range, &gpuprof::schema::tables::nvtx_range}) {
     sql += gpuprof::schema::create_table_sql(*table) + ";";
   }
-  // Thread 2 has a range of its own at another time, thread 3 has none at all.
   sql += markers + launch(1, 115, 1, 10) + launch(2, 150, 2, 20) + launch(3, 160, 3, 30) +
          launch(4, 320, 2, 40) + launch(5, 600, 3, 100) +
          "INSERT INTO NVTX_RANGE(_id_, processId, id, start, parent) VALUES(1, 9, 1, 100, NULL), "
          "(2, 9, 2, 110, 1), (3, 9, 3, 300, NULL);"
          "INSERT INTO LAUNCH_RANGE VALUES(1, 2, 1), (2, 2, 0), (3, 2, 0), (4, 3, 1);";
-  CHECK(summary(sql) == R"(======== NVTX summary:
+  return sql;
+}
+
+}  // namespace
+
+TEST_CASE("a range has what threads without one launched in it, as LAUNCH_RANGE says") {
+  const std::string text = ranges(with_launch_ranges());
+  for (const char* name : {"outer", "inner"}) {
+    const std::size_t at = text.find("Range \"" + std::string(name));
+    REQUIRE(at != std::string::npos);
+    CHECK_THAT(
+        text.substr(at, text.find("\n\n", at) - at),
+        Catch::Contains("GPU activities:  100.00%      60ns         3      20ns      10ns      30ns"
+                        "  axpy\n") &&
+            Catch::Contains("API calls:  100.00%      15ns         3       5ns       5ns       5ns"
+                            "  cudaLaunchKernel"));
+  }
+  const std::size_t again = text.find("Range \"again");
+  REQUIRE(again != std::string::npos);
+  CHECK_THAT(text.substr(again), Catch::Contains("100.00%      40ns         1"));
+  // As --kernels asks: nothing is said to be missing of what is there.
+  Options some;
+  some.filter.kernels = "axpy";
+  CHECK_THAT(ranges(with_launch_ranges(), some), !Catch::Contains("No kernels were profiled"));
+}
+
+TEST_CASE("the NVTX summary: threads without a range have the one that LAUNCH_RANGE says") {
+  CHECK(summary(with_launch_ranges()) == R"(======== NVTX summary:
 Time(%)  GPU Time   GPU Ops   By Time   GPU Avg    Ranges  Wall Time     Domain  Range
  30.00%      60ns         3      50ns      60ns         1      300ns  <unnamed>  outer
  30.00%      60ns         3      50ns      60ns         1       90ns  <unnamed>  inner

@@ -79,6 +79,30 @@ TEST_CASE("both kernel tables, copies and sets are summed up by name") {
 )");
 }
 
+TEST_CASE("a graph counts once: as a whole only where its nodes were not recorded") {
+  const std::string nodes = R"(
+    CREATE TABLE StringTable(_id_ INTEGER PRIMARY KEY, value TEXT);
+    INSERT INTO StringTable VALUES(1, 'axpy');
+    CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start INT, end INT, deviceId INT);
+    INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES(10, 40, 0), (50, 60, 0);
+    CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL(start INT, end INT, name INT, deviceId INT,
+                                                       graphNodeId INT);
+    INSERT INTO CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL VALUES(12, 32, 1, 0, )";
+  for (const char* report : {"print-gpu-summary", "print-gpu-trace"}) {
+    INFO(report);
+    Database of_nodes = memory(nodes + "77);");
+    const std::string once = summary(of_nodes, {.chosen = {report}});
+    CHECK_THAT(once, Catch::Contains("axpy") && !Catch::Contains("[CUDA graph]"));
+    // A kernel that is in no graph.
+    Database of_wholes = memory(nodes + "0);");
+    const std::string wholes = summary(of_wholes, {.chosen = {report}});
+    CHECK_THAT(wholes, Catch::Contains("axpy") && Catch::Contains("[CUDA graph]"));
+  }
+  Database of_nodes = memory(nodes + "77);");
+  CHECK_THAT(summary(of_nodes, {.chosen = {"print-gpu-summary"}}),
+             Catch::Contains("100.00%      20ns         1      20ns      20ns      20ns  axpy\n"));
+}
+
 TEST_CASE("graphs as a whole and decompression are GPU work") {
   Database database = memory(R"(
     CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start INT, end INT, deviceId INT);

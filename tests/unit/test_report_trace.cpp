@@ -183,9 +183,9 @@ TEST_CASE("an end of a range has the name of its start, also of one before the t
 )");
   Options options = api();
   options.filter.from = {25};
-  CHECK(trace(sql, options) == heading + R"(     0ns         -  [Range end] loop (Domain: <unnamed>)
-    10ns         -  [Range end] solver (Domain: <unnamed>)
-    20ns         -  [Range end] (null) (Domain: <unnamed>)
+  CHECK(trace(sql, options) == heading + R"(    30ns         -  [Range end] loop (Domain: <unnamed>)
+    40ns         -  [Range end] solver (Domain: <unnamed>)
+    50ns         -  [Range end] (null) (Domain: <unnamed>)
 )");
 }
 
@@ -212,8 +212,8 @@ TEST_CASE("filters hold for each row, and units follow what is left") {
   options.filter.from = {100};
   CHECK(trace(sql, options) ==
         kernels +
-            "ns,ms,,,,,,,,B,B,,,,,\n"
-            "0,4.000000,2,1,1,64,1,1,32,0,0,\"H100 (0)\",\"1\",\"7\",\"dot\",3\n");
+            "ms,ms,,,,,,,,B,B,,,,,\n"
+            "4.999990,4.000000,2,1,1,64,1,1,32,0,0,\"H100 (0)\",\"1\",\"7\",\"dot\",3\n");
 }
 
 TEST_CASE("system rows that are damaged are left out and counted") {

@@ -10,10 +10,12 @@
 
 #include "apps/gpuprof/command/new_profile.hpp"
 #include "apps/gpuprof/command/progress.hpp"
+#include "apps/gpuprof/command/standard_output.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/option/setters.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/shell.hpp"
+#include "libprof/base/temporary_folder.hpp"
 #include "libprof/export/for_nvprof.hpp"
 #include "libprof/export/format.hpp"
 #include "libprof/launch/file_name.hpp"
@@ -65,8 +67,11 @@ const exporting::FileFormat& chosen_format(const Arguments& arguments) {
   for (const exporting::FileFormat* each : exporting::file_formats()) {
     endings += (endings.empty() ? "" : ", ") + std::string(each->ending);
   }
-  throw Error("the name behind -o does not say which format is wanted",
-              "end it with " + endings + ", or give --format or --for", ExitCode::bad_option);
+  throw Error(is_standard_output(output) ? "-o - does not say which format is wanted"
+                                         : "the name behind -o does not say which format is wanted",
+              (is_standard_output(output) ? "" : "end it with " + endings + ", or ") +
+                  std::string("give --format or --for"),
+              ExitCode::bad_option);
 }
 
 int write_file(Arguments& arguments) {
@@ -80,7 +85,15 @@ int write_file(Arguments& arguments) {
     if (!process) throw Error("--process takes ids of processes", "", ExitCode::bad_option);
     options.processes.push_back(*process);
   }
-  const std::string output = launch::expand_name(file_options.output, getpid());
+  // Formats are written in several places of a file, so a stream is made of a whole one.
+  std::optional<TemporaryFolder> folder;
+  const bool streams = is_standard_output(file_options.output);
+  if (streams) {
+    refuse_terminal();
+    folder.emplace();
+  }
+  const std::string output =
+      streams ? *folder / "export" : launch::expand_name(file_options.output, getpid());
   std::error_code ignored;
   if (std::filesystem::equivalent(output, input, ignored)) {
     throw Error("-o names the file that is read", "choose another name", ExitCode::output_failed);
@@ -101,7 +114,7 @@ int write_file(Arguments& arguments) {
           // What was written before damage was met is of no use.
           made.reset();
           made.emplace(output, rules);
-          options.name = made->name();
+          options.name = streams ? "standard output" : made->name();
           visited = exporting::write_format(database, made->path(), format, options, show,
                                             &Progress::is_interrupted);
         },
@@ -111,6 +124,10 @@ int write_file(Arguments& arguments) {
   }
   made->place();
   progress.clear();
+  if (streams) {
+    const int code = copy_to_standard_output(made->path());
+    if (code != 0) return code;
+  }
 
   const auto say = [&](const std::string& text) {
     if (!file_options.quiet) std::fprintf(stderr, "gpuprof: %s\n", text.c_str());
@@ -123,7 +140,7 @@ int write_file(Arguments& arguments) {
   if (visited.markers_only) {
     say("NVTX ranges are left out: the file has nothing but their ends.");
   }
-  say(made->name() + ": " + std::to_string(visited.activities) +
+  say(options.name + ": " + std::to_string(visited.activities) +
       (visited.activities == 1 ? " activity of " : " activities of ") + input);
   return file.damaged() ? static_cast<int>(ExitCode::import_failed) : 0;
 }
@@ -178,7 +195,7 @@ std::function<int()> declare(Grammar& grammar) {
   footer +=
       "\n"
       "GPU work without times is left out and counted. Calls point at what they launched.\n"
-      "-f replaces a file of the same format, too.";
+      "-f replaces a file of the same format, too. -o - writes to standard output.";
   grammar.footer(footer);
   return [arguments] { return run(*arguments); };
 }

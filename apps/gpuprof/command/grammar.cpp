@@ -8,6 +8,8 @@
 
 #include "apps/gpuprof/option/option_table.hpp"
 #include "apps/gpuprof/option/presets.hpp"
+#include "libprof/base/text.hpp"
+#include "libprof/metrics/nearest.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -60,6 +62,23 @@ CLI::Option* declare(CLI::App& app, const Grammar::Shared& shared) {
           help)
       ->option_text(option.argument)
       ->required(shared.required);
+}
+
+// "did you mean --json? ", of the first option that the command does not have; empty: there is
+// none, or it is like no other.
+std::string meant_instead(const CLI::App& app, const std::vector<std::string>& words) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (const std::string& word : words) {
+    const std::string name = word.substr(0, word.find('='));
+    if (word == "--") break;
+    if (!name.starts_with("--") || std::ranges::find(names, name) != names.end()) continue;
+    const auto near = metrics::nearest(name, names);
+    return near.empty() ? "" : "did you mean " + alternatives(near) + "? ";
+  }
+  return {};
 }
 
 // What the user has set elsewhere, where the command line does not say it.
@@ -139,7 +158,9 @@ std::optional<int> Grammar::parse(std::string_view name, std::string_view help,
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    throw Error(error.what(), "see gpuprof " + std::string(name) + " --help", ExitCode::bad_option);
+    const std::string meant = meant_instead(app, words);
+    throw Error(error.what(), meant + "see gpuprof " + std::string(name) + " --help",
+                ExitCode::bad_option);
   }
   return {};
 }

@@ -1,6 +1,8 @@
 #include <algorithm>
 
 #include "apps/gpuprof/commands.hpp"
+#include "libprof/base/error.hpp"
+#include "libprof/base/shell.hpp"
 
 namespace gpuprof::app {
 
@@ -49,6 +51,30 @@ std::span<const Subcommand* const> subcommands() { return commands; }
 const Subcommand* find_subcommand(std::string_view name) {
   const auto found = std::ranges::find(commands, name, &Subcommand::name);
   return found == std::end(commands) ? nullptr : *found;
+}
+
+namespace {
+
+constexpr std::string_view to_come[] = {"attach",   "cluster", "diff", "doctor",
+                                        "findings", "gate",    "merge"};
+
+}  // namespace
+
+std::span<const std::string_view> commands_to_come() { return to_come; }
+
+void refuse_command_to_come(const std::vector<std::string>& words) {
+  if (words.empty()) return;
+  // Other words for one of them.
+  const bool is_one = std::ranges::find(to_come, words[0]) != std::end(to_come);
+  if (!is_one && words[0] != "compare") return;
+  std::vector<std::string> program{"gpuprof", "--"};
+  program.insert(program.end(), words.begin(), words.end());
+  const bool differences = words[0] == "diff" || words[0] == "compare";
+  throw Error("there is no command " + words[0] + " yet",
+              (differences ? "gpuprof view A B shows two profiles side by side\n  " : "") +
+                  std::string("a program of that name: ") + shell_line(program) + ", or ./" +
+                  words[0] + " where it is in this folder",
+              ExitCode::bad_option);
 }
 
 int run_subcommand(const Subcommand& command, const std::vector<std::string>& words) {

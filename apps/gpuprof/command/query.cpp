@@ -1,5 +1,6 @@
 // gpuprof query: questions to a profile in SQL.
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -8,6 +9,8 @@
 #include "apps/gpuprof/command/standard_output.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "libprof/base/error.hpp"
+#include "libprof/base/printable.hpp"
+#include "libprof/base/shell.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/metrics/nearest.hpp"
 #include "libprof/read/profile_file.hpp"
@@ -57,10 +60,22 @@ bool is_name(std::string_view text) {
   });
 }
 
+std::vector<std::string> tables_and_views(store::Database& database) {
+  std::vector<std::string> names;
+  auto objects = database.prepare(
+      "SELECT name FROM main.sqlite_master WHERE type IN ('table', 'view') LIMIT 10000");
+  while (objects.step()) names.emplace_back(objects.text(0));
+  return names;
+}
+
 // Makes SQL of what was given. `view`: room for it.
 report::Query chosen(const Arguments& arguments, store::Database& database, std::string& view) {
   const std::string& given = arguments.query;
-  report::Query query{.name = "query", .sql = given, .endless = true, .layout = arguments.layout()};
+  report::Query query{.name = "query",
+                      .sql = given,
+                      .endless = true,
+                      .layout = arguments.layout(),
+                      .width = terminal_width()};
   if (!is_name(given)) return query;
   query.name = given;
   if (const report::NamedQuery* named = report::find_query(given)) {
@@ -69,15 +84,13 @@ report::Query chosen(const Arguments& arguments, store::Database& database, std:
     return query;
   }
   std::vector<std::string> known = names("query");
-  auto objects = database.prepare(
-      "SELECT name FROM main.sqlite_master WHERE type IN ('table', 'view') LIMIT 10000");
-  while (objects.step()) {
-    known.emplace_back(objects.text(0));
-    if (lower(known.back()) == lower(given)) {
+  for (std::string& name : tables_and_views(database)) {
+    if (lower(name) == lower(given)) {
       view = "SELECT * FROM main." + store::quoted_name(given);
       query.sql = view;
       return query;
     }
+    known.push_back(std::move(name));
   }
   const auto near = metrics::nearest(given, known);
   throw Error("there is no query, view or table " + given,
@@ -86,11 +99,67 @@ report::Query chosen(const Arguments& arguments, store::Database& database, std:
               ExitCode::bad_option);
 }
 
+// A table or column that SQL names wrongly, as SQLite says it: "no such table: kernel". Throws with
+// what may have been meant; does nothing where nothing is near.
+void throw_with_meant(const Error& error, store::Database& database, std::string_view sql) {
+  const std::string_view text = error.what();
+  constexpr std::string_view of_table = "no such table: ", of_column = "no such column: ";
+  const bool table = text.starts_with(of_table);
+  if (!table && !text.starts_with(of_column)) return;
+  std::string_view wrong = text.substr((table ? of_table : of_column).size());
+  wrong.remove_prefix(std::min(wrong.rfind('.') + 1, wrong.size()));
+  std::vector<std::string> names = tables_and_views(database);
+  if (!table) {
+    std::erase_if(names, [sql = lower(sql)](const std::string& name) {
+      return sql.find(lower(name)) == sql.npos;
+    });
+    std::vector<std::string> columns;
+    for (const std::string& name : names) {
+      const auto row =
+          database.prepare("SELECT * FROM main." + store::quoted_name(name) + " LIMIT 0");
+      for (int i = 0; i < row.column_count(); ++i) columns.emplace_back(row.column_name(i));
+    }
+    names = std::move(columns);
+  }
+  const auto near = metrics::nearest(wrong, names);
+  if (!near.empty()) {
+    throw Error(error.what(), "did you mean " + alternatives(near) + "?", error.exit_code());
+  }
+}
+
+void print(store::Database& database, const Arguments& arguments) {
+  std::string view;
+  const report::Query query = chosen(arguments, database, view);
+  try {
+    print_query(database, std::cout, query);
+  } catch (const store::DatabaseError&) {
+    throw;
+  } catch (const Error& error) {
+    throw_with_meant(error, database, query.sql);
+    throw;
+  }
+}
+
+// The query was named before the profile.
+void check_order(const Arguments& arguments) {
+  std::error_code ignored;
+  if (std::filesystem::exists(arguments.file, ignored)) return;
+  const bool swapped = report::find_query(arguments.file) ||
+                       (!arguments.query.empty() && !is_name(arguments.query) &&
+                        std::filesystem::is_regular_file(arguments.query, ignored));
+  if (!swapped) return;
+  const std::string file = arguments.query.empty() ? "FILE" : arguments.query;
+  throw Error("the profile comes first, then what is asked",
+              printable(shell_line({"gpuprof", "query", file, arguments.file})),
+              ExitCode::bad_option);
+}
+
 int answer(Arguments& arguments) {
   if (arguments.csv + arguments.json + arguments.markdown > 1) {
     throw Error("--csv, --json and --markdown exclude one another", "", ExitCode::bad_option);
   }
   if (arguments.file.empty()) return list(false);
+  check_order(arguments);
   reading::ProfileFile file(arguments.file);
   if (file.problem()) throw Error(*file.problem());
   if (arguments.query.empty()) return list(true);
@@ -105,8 +174,7 @@ int answer(Arguments& arguments) {
           [&](store::Database& database) {
             progress.clear();
             database.watch(&Progress::is_interrupted);
-            std::string view;
-            print_query(database, std::cout, chosen(arguments, database, view));
+            print(database, arguments);
           },
           [&](std::string_view what) { progress.show(what); });
     });
@@ -140,7 +208,8 @@ std::function<int()> declare(Grammar& grammar) {
       "\n"
       "The profile is only read: SQL is one SELECT, or WITH ... SELECT. Times in views are in ns;\n"
       "gpuprof schema describes views and columns. As text and Markdown, cells are cut after 80\n"
-      "characters, and - is NULL. Ctrl-C ends a query that takes too long.");
+      "characters, and - is NULL; on a terminal a line fits, and numbers have four digits. Ctrl-C "
+      "ends a query that takes too long.");
   return [arguments] { return answer(*arguments); };
 }
 

@@ -48,10 +48,22 @@ void write(const std::string& name, std::string_view begins, const std::string& 
   }
 }
 
+// To the file of that name, or to standard output.
+int write_to(const std::string& name, std::string_view begins, const std::string& text,
+             const Arguments& arguments) {
+  if (is_standard_output(name)) return print_to_standard_output([&] { std::cout << text; });
+  if (!name.empty()) write(name, begins, text, arguments);
+  return 0;
+}
+
 int report(Arguments arguments) {
   reading::Moment from, to;
   arguments.words.parse(from, to);
   if (arguments.html.empty() && arguments.markdown.empty()) arguments.markdown = "-";
+  if (is_standard_output(arguments.html) && is_standard_output(arguments.markdown)) {
+    throw Error("--html and --markdown cannot both go to standard output", "",
+                ExitCode::bad_option);
+  }
   if (arguments.all_records && arguments.html.empty()) {
     throw Error("--all-events needs --html", "", ExitCode::bad_option);
   }
@@ -62,6 +74,7 @@ int report(Arguments arguments) {
                   ExitCode::output_failed);
     }
   }
+  if (is_standard_output(arguments.html)) refuse_terminal();
   reading::ProfileFile file(arguments.file);
   if (file.problem()) throw Error(*file.problem());
   std::optional<Progress> progress(std::in_place);
@@ -90,13 +103,9 @@ int report(Arguments arguments) {
     return code_of_interrupted(error);
   }
   progress.reset();
-  if (!arguments.html.empty()) write(arguments.html, view::html_begins, html, arguments);
-  if (arguments.markdown == "-") {
-    const int code = print_to_standard_output([&] { std::cout << markdown; });
-    if (code != 0) return code;
-  } else if (!arguments.markdown.empty()) {
-    write(arguments.markdown, view::markdown_begins, markdown, arguments);
-  }
+  int code = write_to(arguments.html, view::html_begins, html, arguments);
+  if (code == 0) code = write_to(arguments.markdown, view::markdown_begins, markdown, arguments);
+  if (code != 0) return code;
   return tell_notes(file);
 }
 
@@ -112,7 +121,7 @@ std::function<int()> declare(Grammar& grammar) {
                 .help =
                     "Write one file for a browser: what ran, where the time went, what took most "
                     "of it, and the timeline of gpuprof view; at most 5 MB, and it asks for "
-                    "nothing from a network",
+                    "nothing from a network; -: to standard output",
                 .placeholder = "FILE"});
   grammar.take({.name = "--markdown",
                 .to = &arguments->markdown,

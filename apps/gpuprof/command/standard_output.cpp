@@ -1,9 +1,13 @@
 #include "apps/gpuprof/command/standard_output.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <iostream>
 #include <string>
 
@@ -39,6 +43,32 @@ int print_to_standard_output(const std::function<void()>& print) {
   if (error == 0) return 0;
   throw Error(std::string("standard output cannot be written: ") + std::strerror(error), "",
               ExitCode::output_failed);
+}
+
+void refuse_terminal() {
+  if (isatty(STDOUT_FILENO) != 1) return;
+  throw Error("standard output is a terminal, and this is no text to read",
+              "send it to a file or a program", ExitCode::bad_option);
+}
+
+int copy_to_standard_output(const std::string& path) {
+  return print_to_standard_output([&] {
+    std::ifstream file(path, std::ios::binary);
+    std::array<char, 1 << 16> bytes;
+    while (file.read(bytes.data(), bytes.size()), file.gcount() > 0) {
+      std::cout.write(bytes.data(), file.gcount());
+    }
+  });
+}
+
+std::size_t terminal_width() {
+  winsize size{};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+std::size_t line_width(std::size_t least, std::size_t most) {
+  const std::size_t width = terminal_width();
+  return width == 0 ? 120 : std::clamp(width, least, most);
 }
 
 int tell_notes(const reading::ProfileFile& file) {

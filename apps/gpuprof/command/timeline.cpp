@@ -1,7 +1,4 @@
 // gpuprof timeline: how busy GPUs were over time, in a terminal.
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -37,18 +34,12 @@ std::size_t number(const std::string& option, const std::string& value, std::siz
       ExitCode::bad_option);
 }
 
-std::size_t terminal_width() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 120;
-  return std::clamp<std::size_t>(size.ws_col, narrowest, widest);
-}
-
 int show(Arguments arguments) {
   timeline::Options options;
   arguments.words.parse(options.from, options.to);
   if (!arguments.streams.empty()) options.streams = number("--streams", arguments.streams, 0, 256);
   const std::size_t width = arguments.width.empty()
-                                ? terminal_width()
+                                ? line_width(narrowest, widest)
                                 : number("--width", arguments.width, narrowest, widest);
   options.columns = width - timeline::margin();
   reading::ProfileFile file(arguments.file);

@@ -1,5 +1,4 @@
 // gpuprof top: what a recording has so far, in a terminal.
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -55,12 +54,6 @@ Plan parse_plan(const Arguments& arguments) {
   return plan;
 }
 
-std::size_t terminal_width() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 120;
-  return std::clamp<std::size_t>(size.ws_col, 60, 1000);
-}
-
 // Who records cannot end while another has the file open, so it is opened anew each time.
 int follow(const Arguments& arguments) {
   const Plan plan = parse_plan(arguments);
@@ -91,7 +84,7 @@ int follow(const Arguments& arguments) {
       std::cout << (terminal   ? "\033[H\033[J"
                     : time > 1 ? "\n"
                                : "")
-                << timeline::text(top, title, seconds, terminal_width());
+                << timeline::text(top, title, seconds, line_width(60, 1000));
     });
     if (code != 0) return code;
     if (!goes_on) return tell_notes(*file);

@@ -19,7 +19,14 @@ extern const Subcommand help_command{
                     .help = "A group, a word of options' names, a command, or all"});
       return [topic] { return print_help(*topic); };
     },
-    .values = [](std::string_view) { return find_option("help")->values({}); },
+    .values =
+        [](std::string_view) {
+          std::vector<std::string> topics = find_option("help")->values({});
+          for (const Subcommand* command : subcommands()) {
+            if (!command->help.empty()) topics.emplace_back(command->name);
+          }
+          return topics;
+        },
 };
 
 extern const Subcommand man_command{

@@ -1,4 +1,5 @@
 // What is collected.
+#include <algorithm>
 #include <climits>
 #include <cmath>
 #include <filesystem>
@@ -32,7 +33,9 @@ std::optional<Refusal> set_trace(Options& options, const std::string& value) {
   std::vector<std::string> words = options.trace.words;
   for (std::string& word : split(value, ',')) words.push_back(std::move(word));
   if (const std::string problem = record::trace_problem(words); !problem.empty()) {
-    return Refusal{.takes = problem};
+    const auto wrong = std::ranges::find_if_not(words, record::is_trace_word);
+    const bool is_all = wrong == words.end() || *wrong == value;
+    return Refusal{.takes = problem, .part = is_all ? "" : *wrong};
   }
   options.trace.words = words;
   return {};

@@ -102,6 +102,7 @@ class Parser {
       missing_ = true;
       return;
     }
+    const std::string input = options_.input;
     if (const auto refused = apply(option, value, options_)) {
       if (!refused->before.empty()) errors_.push_back(refused->before);
       errors_.push_back("Error: Encountered invalid option : " + value);
@@ -109,10 +110,12 @@ class Parser {
       const bool told = option.ours || option.group == OptionGroup::filter || !importing();
       if (told && !refused->takes.empty()) {
         errors_.push_back("--" + option.name + " takes " + refused->takes);
+        if (!refused->part.empty()) errors_.push_back('"' + refused->part + "\" is none of these.");
       }
       return;
     }
     given_.insert(&option);
+    two_inputs_ |= !input.empty() && options_.input != input;
     import_excluded_ |= option.not_with_import;
     done_ = options_.action == Action::version;
   }
@@ -134,6 +137,7 @@ class Parser {
     const bool query = options_.action == Action::query;
     if (importing()) {
       options_.action = Action::import;
+      if (two_inputs_) errors_.emplace_back("Error: -i takes one file, and is given two.");
       if (!options_.application.empty() || import_excluded_) errors_.emplace_back(both);
       if (!options_.output.empty()) {
         errors_.emplace_back("Error: Can't export profile while importing a profile.");
@@ -182,6 +186,7 @@ class Parser {
   std::vector<std::string> errors_;
   bool missing_ = false;          // a value
   bool done_ = false;             // help or version: the rest does not matter
+  bool two_inputs_ = false;       // of which the last would hide the others
   bool import_excluded_ = false;  // there is an option that is not for imports
 };
 

@@ -82,7 +82,8 @@ std::vector<Option> filter_options() {
        .argument = "TIME",
        .group = G::filter,
        .help = "Records that begin at this time or later\n"
-               "Times count from the run's first record: 1.5 or 1.5s, 20ms, 7us, 12ns. nvtx:NAME "
+               "Times count from the run's first record, as in traces: 1.5 or 1.5s, 20ms, 7us, "
+               "12ns. nvtx:NAME "
                "is where the first NVTX range of that name begins, and behind --to where it ends.",
        .ours = true,
        .common = true,

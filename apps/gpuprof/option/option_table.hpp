@@ -28,11 +28,12 @@ enum class Status {
   replaced,   // refused; `why` says what takes its place
 };
 
-// A value that an option does not take: a line before nvprof's own, and what it does take. Both may
-// be empty.
+// A value that an option does not take: a line before nvprof's own, what it does take, and the part
+// of a list that is wrong. Each may be empty.
 struct Refusal {
   std::string before = {};
   std::string takes = {};
+  std::string part = {};
 };
 
 struct Option {

@@ -55,11 +55,15 @@ std::string command_meant(const std::string& word) {
   for (const Subcommand* command : subcommands()) {
     if (!command->help.empty()) names.emplace_back(command->name);
   }
+  const auto to_come = commands_to_come();
+  names.insert(names.end(), to_come.begin(), to_come.end());
   std::erase_if(names, [&](const std::string& name) {
     return metrics::edit_distance(word, name) * 2 > name.size();
   });
   const auto meant = metrics::nearest(word, names, 1);
-  return meant.empty() ? "" : "Did you mean \"gpuprof " + meant[0] + "\"?";
+  if (meant.empty()) return {};
+  if (!find_subcommand(meant[0])) return "There is no command " + meant[0] + " yet.";
+  return "Did you mean \"gpuprof " + meant[0] + "\"?";
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ class Tables:
 
     name: demangled name
     short_name: name of the function alone, without namespace, template arguments and parameters
-    display_name: as short as is unique within the file: the function, and of those that have several kernels the template arguments that tell them apart; short_name while the run is not over
+    display_name: as short as is unique within the file: the function, and of those that have several kernels the template arguments that tell them apart; of a name without these that is longer than 44 characters the words in which it differs; at most 160 bytes; short_name while the run is not over
     mangled_name: name as the compiler made it
     start (ns): start on the GPU, on CUPTI's clock; NULL = not collected
     end (ns): end on the GPU, on CUPTI's clock; NULL = not collected

@@ -1,4 +1,6 @@
-// "NVTX result:": for each range what was called in it, and what that did on the GPU.
+// "NVTX result:": for each range what was called in it, and what that did on the GPU. A thread
+// without ranges, such as autograd's, launches in the range that LAUNCH_RANGE names; files of
+// nvprof do not have that.
 #include <algorithm>
 #include <array>
 #include <tuple>
@@ -52,9 +54,18 @@ class RangeSummaries {
     }
     if (shown_[openacc]) read_openacc();
     if (shown_[openmp]) read_openmp();
+    std::vector<bool> in_thread(work_.size());  // by NvtxCall::work
     ranges_.visit(calls_, [&](const NvtxCall& call, NvtxRanges::Groups groups, auto) {
+      if (is_launch(call) && !groups.empty()) in_thread[call.work] = true;
       visit(call, groups);
     });
+    RangesByTime by_time(session_);
+    for (const auto* calls : {&calls_, &elsewhere_}) {
+      for (const NvtxCall& call : *calls) {
+        if (!is_launch(call) || in_thread[call.work]) continue;
+        visit(call, by_time.groups(work_[call.work].correlation, ranges_));
+      }
+    }
     for (const auto& [key, total] : totals_) keys_.push_back(key);
     std::ranges::sort(keys_);
   }
@@ -91,11 +102,13 @@ class RangeSummaries {
   }
 
   void read_launches() {
-    calls_ =
-        report::read_launches(session_, ranges_, work_, [&](ApiDomain domain, std::int64_t cbid) {
+    calls_ = report::read_launches(
+        session_, ranges_, work_,
+        [&](ApiDomain domain, std::int64_t cbid) {
           return labels_.number(api, domain == ApiDomain::driver ? "driver" : "runtime", cbid,
                                 [&] { return session_.names().api(domain, cbid); });
-        });
+        },
+        elsewhere_);
   }
 
   void add_call(std::int64_t process, std::int64_t thread, NvtxCall call) {
@@ -129,9 +142,11 @@ class RangeSummaries {
     }
   }
 
+  bool is_launch(const NvtxCall& call) const { return labels_[call.what].first == api; }
+
   // Of API calls nvprof lists those that did something on the GPU, and no others.
   void visit(const NvtxCall& call, NvtxRanges::Groups groups) {
-    if (labels_[call.what].first != api) return add(groups, call.what, call.duration);
+    if (!is_launch(call)) return add(groups, call.what, call.duration);
     if (groups.empty()) return;
     if (shown_[api]) add(groups, call.what, call.duration);
     if (!shown_[gpu]) return;
@@ -158,6 +173,7 @@ class RangeSummaries {
   std::array<bool, part_count> shown_{};
   Labels labels_;
   std::vector<NvtxCall> calls_;
+  std::vector<NvtxCall> elsewhere_;  // launches of threads that have no ranges
   std::vector<GpuOperation> work_;
   std::unordered_map<std::uint64_t, Total> totals_;  // by group and label
   std::vector<std::uint64_t> keys_;                  // of totals_, rising

@@ -17,7 +17,6 @@
 #include <span>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -25,8 +24,6 @@
 #include "libprof/report/nvtx.hpp"
 #include "libprof/report/report.hpp"
 #include "libprof/report/report_table.hpp"
-#include "schema/derived.hpp"
-#include "schema/nvtx.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -55,54 +52,6 @@ struct NvtxSummary {
   GpuTime all, outside;
 };
 
-// The ranges of calls whose thread has none, as the file says: table LAUNCH_RANGE, in files of
-// ours.
-class RangesByTime {
- public:
-  explicit RangesByTime(Session& session) {
-    store::Database& database = session.database();
-    for (const schema::Table* table :
-         {&schema::tables::launch_range, &schema::tables::nvtx_range}) {
-      for (const schema::Column& column : table->columns) {
-        if (!database.has_column(std::string(table->name), column.name)) return;
-      }
-    }
-    launches_ = database.prepare(
-        "SELECT range FROM main.LAUNCH_RANGE WHERE correlationId = ?1 AND NOT byThread");
-    ranges_ = database.prepare(
-        "SELECT processId, id, start, parent FROM main.NVTX_RANGE WHERE _id_ = ?1");
-  }
-
-  // The groups of the range and those around it; none: it has no such range, or that is left out.
-  const std::vector<std::uint32_t>& groups(std::int64_t correlation, const NvtxRanges& ranges) {
-    static const std::vector<std::uint32_t> none;
-    if (!launches_.handle()) return none;
-    launches_.reset();
-    if (!launches_.bind(1, correlation).step()) return none;
-    const std::int64_t range = launches_.integer(0);
-    const auto [known, is_new] = groups_.try_emplace(range);
-    if (is_new) known->second = find(range, ranges);
-    return known->second;
-  }
-
- private:
-  std::vector<std::uint32_t> find(std::int64_t range, const NvtxRanges& all) {
-    constexpr int most_levels = 1000;
-    std::vector<std::uint32_t> groups;
-    for (int level = 0; range != 0 && level < most_levels; ++level) {
-      ranges_.reset();
-      if (!ranges_.bind(1, range).step()) break;
-      const auto group = all.group_of(ranges_.integer(0), ranges_.integer(1), ranges_.integer(2));
-      if (group) groups.push_back(*group);
-      range = ranges_.integer(3);
-    }
-    return groups;
-  }
-
-  store::Statement launches_, ranges_;
-  std::unordered_map<std::int64_t, std::vector<std::uint32_t>> groups_;  // by range
-};
-
 NvtxSummary read(Session& session, NvtxRanges& ranges) {
   NvtxSummary summary;
   std::map<Name, std::size_t> numbers;
@@ -116,9 +65,9 @@ NvtxSummary read(Session& session, NvtxRanges& ranges) {
   }
 
   auto work = read_gpu_work(session, [](auto, auto) { return 0u; });
-  std::vector<std::uint32_t> elsewhere;
+  std::vector<NvtxCall> elsewhere;
   auto launches = read_launches(
-      session, ranges, work, [](auto, auto) { return 0u; }, &elsewhere);
+      session, ranges, work, [](auto, auto) { return 0u; }, elsewhere);
   std::uint64_t call_number = 0;
   const auto add = [&](std::span<GpuOperation> launched, NvtxRanges::Groups of_thread,
                        NvtxRanges::Groups others, bool by_time) {
@@ -141,11 +90,11 @@ NvtxSummary read(Session& session, NvtxRanges& ranges) {
     if (!launched.front().counted) add(launched, of_thread, of_process, false);
   });
   RangesByTime by_time(session);
-  for (const NvtxCall& launch : launches) elsewhere.push_back(launch.work);
-  for (const std::uint32_t first : elsewhere) {
-    if (work[first].counted) continue;
-    const auto& groups = by_time.groups(work[first].correlation, ranges);
-    if (!groups.empty()) add(launched_by(first, work), {}, groups, true);
+  elsewhere.insert(elsewhere.end(), launches.begin(), launches.end());
+  for (const NvtxCall& launch : elsewhere) {
+    if (work[launch.work].counted) continue;
+    const auto& groups = by_time.groups(work[launch.work].correlation, ranges);
+    if (!groups.empty()) add(launched_by(launch.work, work), {}, groups, true);
   }
   for (const GpuOperation& operation : work) {
     summary.all.add(operation);

@@ -295,7 +295,11 @@ export class Painter {
     let step = 10 ** Math.floor(Math.log10(Math.max(span / (width / 120), 1)));
     for (const factor of [2, 2.5, 2]) if (span / step > width / 110) step *= factor;
     context.fillStyle = this.colors.faint;
-    for (let time = Math.ceil(view.from / step) * step; time <= view.to; time += step) {
+    // Numbered, since a small step added to a large time may not change it.
+    const first = Math.ceil(view.from / step);
+    const marks = Math.min(Math.floor(view.to / step) - first, width);
+    for (let i = 0; i <= marks; ++i) {
+      const time = (first + i) * step;
       const x = labels + (time - view.from) / span * width;
       context.fillRect(x, ruler - 6, 1, 6);
       context.fillText(moment(time, step), x + 3, ruler / 2);
