@@ -129,7 +129,7 @@ std::string_view unit(const Measure& measure) {
   }
 }
 
-std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
+std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
 
 // The events or the metrics of all devices.
 class ResultTable {
@@ -178,7 +178,7 @@ class ResultTable {
         const std::string one = text(part->second.average(kind));
         all += csv ? (all.empty() ? "" : ",") + one : " " + padded(one, 10);
       }
-      cells = {text({}), text({}), csv ? quoted(all) : "[" + all + " ]"};
+      cells = {text({}), text({}), csv ? in_quotes(all) : "[" + all + " ]"};
       if (!metrics_) cells.push_back(text({}));
       return cells;
     }
@@ -215,7 +215,7 @@ class ResultTable {
     std::optional<std::int64_t> device;
     for (const Section& section : sections_) {
       if (device != section.device) {
-        output_.line("Device " + quoted(session_.names().device(section.device)));
+        output_.line("Device " + in_quotes(session_.names().device(section.device)));
       }
       device = section.device;
       if (section.kernel) output_.line("    Kernel: " + *section.kernel);
@@ -236,11 +236,11 @@ class ResultTable {
                                       : R"("Event Name","Min","Max","Avg","Total")"));
     for (const Section& section : sections_) {
       for (const Line& line : section.lines) {
-        std::string text = quoted(session_.names().device(section.device)) + ",";
-        if (section.kernel) text += quoted(*section.kernel);
+        std::string text = in_quotes(session_.names().device(section.device)) + ",";
+        if (section.kernel) text += in_quotes(*section.kernel);
         if (kernels) text += ",";
-        text += std::to_string(invocations(line)) + "," + quoted(name(line));
-        if (metrics_) text += "," + quoted(measure(line).description());
+        text += std::to_string(invocations(line)) + "," + in_quotes(name(line));
+        if (metrics_) text += "," + in_quotes(measure(line).description());
         for (const std::string& cell : cells(line)) text += "," + cell;
         output_.line(text);
       }
