@@ -335,9 +335,10 @@ bool user_may_call(std::string_view function) {
 
 void confine_functions(sqlite3* connection) {
   static auto refused = find_refused(connection);
+  constexpr int direct = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
   constexpr int kind = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
   for (auto& [name, arguments] : refused) {
-    sqlite3_create_function_v2(connection, name.c_str(), arguments, kind, &name, refuse, nullptr,
+    sqlite3_create_function_v2(connection, name.c_str(), arguments, direct, &name, refuse, nullptr,
                                nullptr, nullptr);
   }
   for (const Replaced& each : replaced) {
