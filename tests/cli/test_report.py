@@ -208,7 +208,7 @@ class Report(unittest.TestCase):
         self.assertRegex(markdown, rf"\| `` no CUDA call `` for .* \(\d+\.\d %\), `` {gap['host'][1][0]} `` for 50 ns \(0\.0 %\) \|")  # fmt: skip
         asked = subprocess.run([GPUPROF, "query", profile, "gpu_idle_gaps", "--json"], check=True,
                                capture_output=True, text=True)  # fmt: skip
-        row = json.loads(asked.stdout)["rows"][0]
+        row = json.loads(asked.stdout)["tables"][0]["rows"][0]
         self.assertEqual(row["host_in"], "no CUDA call")
         self.assertEqual(row["host_call_us"], 0.05)
         self.assertAlmostEqual(row["no_call_us"], (stop - start - 50) / 1e3, 3)

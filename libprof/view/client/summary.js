@@ -28,7 +28,7 @@ function counters(all) {
 }
 
 // Ranges that lie in another are drawn in from it. Shares are of the time that the report is of.
-function ranges({rows, left_out}, span) {
+function rangesOnGpu({rows, left_out}, span) {
   if (rows.length === 0) return [];
   const element = table(['name', 'GPU busy', 'share', 'span', 'ranges', 'launches'], rows.map(each => {
     return [each.name, time(each.busy), share(each.busy, span), time(each.span), count(each.ranges), count(each.work)];
@@ -66,7 +66,7 @@ export function showSummary(source, run) {
     for (const row of gaps.rows) row.cells[3].className = '';
     rest.append(make('h2', 'Longest times without GPU work'), gaps);
   }
-  rest.append(...ranges(data.ranges, run.end - run.begin));
+  rest.append(...rangesOnGpu(data.ranges, run.end - run.begin));
   const other = only(['api']);
   if (Object.keys(other.work).length) rest.append(...statistics(other, 8));
   parts.append(work, facts, rest);
