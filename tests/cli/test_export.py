@@ -6,6 +6,7 @@ the name that CUDA 11.8 has for a cbid. So the exported file is looked at in tha
 # ctest-labels: plain
 
 import collections
+import contextlib
 import json
 import os
 import pathlib
@@ -128,8 +129,19 @@ class Export(unittest.TestCase):
                 total[1] += row["time_ns"]
         return dict(sums)
 
+    def without_launch_ranges(self, file):
+        """nvprof has nothing by which a range has what another thread launched."""
+        path = pathlib.Path(self.folder.name, f"{file}.threads")
+        path.write_bytes(path.with_name(file).read_bytes())
+        with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("DELETE FROM LAUNCH_RANGE")
+        return path.name
+
     def test_nvprof_would_print_what_we_print(self):
-        right = {capture: self.summaries(f"{capture}.sqlite") for capture in CAPTURES}
+        right = {
+            capture: self.summaries(self.without_launch_ranges(f"{capture}.sqlite"))
+            for capture in CAPTURES
+        }
         for capture in CAPTURES:
             old = self.as_nvprof_reads(f"{capture}.old")
             self.assertEqual(self.summaries(old), right[capture], capture)
