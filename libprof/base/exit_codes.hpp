@@ -43,7 +43,7 @@ inline constexpr ExitCodeInfo exit_codes[] = {
     {ExitCode::no_metrics, "metrics cannot be collected here, and --require-metrics was given"},
     {ExitCode::no_driver, "there is no CUDA driver to ask"},
     {ExitCode::nothing_recorded, "nothing was recorded, and --fail-if-empty was given"},
-    {ExitCode::reader_gone, "the reader of a stored profile's report has gone"},
+    {ExitCode::reader_gone, "the reader of what gpuprof prints has gone"},
 };
 
 }  // namespace gpuprof

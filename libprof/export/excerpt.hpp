@@ -3,7 +3,8 @@
 // Works on nvprof's files and on ours: tables, columns, indexes and views are made as they are in
 // the source, unknown ones included, and tables of nvprof's that are missing are added. Triggers
 // and virtual tables, which are programs, are left out; the views of a file of ours are those of
-// today. Rows are copied by SQLite, so memory does not grow with them.
+// today. A part that is to be anonymous has known tables and columns alone, made by our own text.
+// Rows are copied by SQLite, so memory does not grow with them.
 #pragma once
 
 #include <cstdint>
