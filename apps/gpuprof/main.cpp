@@ -4,7 +4,6 @@
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/help/help.hpp"
 #include "apps/gpuprof/option/presets.hpp"
-#include "apps/gpuprof/start.hpp"
 #include "libprof/base/printable.hpp"
 
 namespace {
@@ -32,7 +31,8 @@ int run(const std::vector<std::string>& words) {
 
 }  // namespace
 
-int gpuprof_main(int argc, char** argv) {
+// start.cpp calls it.
+extern "C" __attribute__((visibility("default"))) int gpuprof_main(int argc, char** argv) {
   try {
     return run({argv + 1, argv + argc});
   } catch (const app::NvprofError& wrong) {
