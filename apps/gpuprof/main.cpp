@@ -7,7 +7,6 @@
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/help/help.hpp"
 #include "apps/gpuprof/option/presets.hpp"
-#include "apps/gpuprof/start.hpp"
 #include "libprof/base/printable.hpp"
 
 namespace {
@@ -42,7 +41,8 @@ int run(const std::vector<std::string>& words) {
 
 }  // namespace
 
-int gpuprof_main(int argc, char** argv) {
+// start.cpp calls it.
+extern "C" __attribute__((visibility("default"))) int gpuprof_main(int argc, char** argv) {
   try {
     app::take_standard_output();
     int exit_code = 0;

@@ -36,6 +36,24 @@ class Installed(unittest.TestCase):
                 self.assertEqual((self.prefix / "share" / place).read_bytes(), script)
                 self.assertIn(b"complete " + shell.encode(), script)
 
+    def test_the_program_has_its_own_library(self):
+        """Not another of that name, and alone it says what is wrong."""
+        other = self.prefix / "other"
+        other.mkdir()
+        (other / "libgpuprof.so").write_bytes(b"nothing")
+        program = self.prefix / "bin" / "gpuprof"
+        link = other / "link"
+        link.symlink_to(program)
+        for words in (program, link):
+            ran = subprocess.run([words, "--version"], capture_output=True, text=True, cwd=other,
+                                 env={**os.environ, "LD_LIBRARY_PATH": str(other)})  # fmt: skip
+            self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        (other / "bin").mkdir()
+        shutil.copy(program, other / "bin")
+        ran = subprocess.run([other / "bin" / "gpuprof"], capture_output=True, text=True)
+        self.assertEqual(ran.returncode, 4)
+        self.assertRegex(ran.stderr, r"^gpuprof: .*libgpuprof\.so: .*\n  install gpuprof again\n$")
+
     def programs(self):
         yield self.prefix / "bin" / "gpuprof"
         yield from sorted((self.prefix / "lib" / "gpuprof").glob("*gpuprof*"))
