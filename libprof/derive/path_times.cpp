@@ -18,9 +18,9 @@ struct Range {
   std::int64_t id, parent, name;
 };
 
-class Paths {
+class SumsByPath {
  public:
-  explicit Paths(std::vector<Range> ranges) : ranges_(std::move(ranges)) {
+  explicit SumsByPath(std::vector<Range> ranges) : ranges_(std::move(ranges)) {
     std::ranges::sort(ranges_, {}, &Range::id);
   }
 
@@ -103,7 +103,7 @@ class Paths {
   std::vector<std::pair<std::size_t, Instance*>> chain_;  // of the latest, the innermost first
 };
 
-std::vector<PathTime> Paths::finish() {
+std::vector<PathTime> SumsByPath::finish() {
   std::vector<Instance> in_order;
   for (const auto& [id, its] : instances_) in_order.push_back(its);
   std::ranges::sort(in_order, {}, &Instance::first);
@@ -159,8 +159,8 @@ std::vector<PathTime> path_times(store::Snapshot& snapshot, std::int64_t from, s
     for (std::size_t i = 0; i < chunk.rows(); ++i) ranges.push_back({id[i], parent[i], name[i]});
   });
   if (ranges.empty()) return {};
-  const Paths none(ranges);
-  Paths paths = none;
+  const SumsByPath none(ranges);
+  SumsByPath paths = none;
   read_gpu_work(snapshot, {.visit =
                                [&](const GpuWork& work) {
                                  if (work.begin >= to || work.end <= from) return;

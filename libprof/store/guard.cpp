@@ -66,7 +66,7 @@ constexpr std::array<std::string_view, 8> pragmas{"page_count",   "page_size",  
                                                   "journal_mode", "integrity_check"};
 
 template <std::size_t N>
-bool is_one_of(const std::array<std::string_view, N>& names, std::string_view name) {
+bool is_listed(const std::array<std::string_view, N>& names, std::string_view name) {
   return std::ranges::any_of(names, [&](std::string_view each) { return same_name(each, name); });
 }
 
@@ -101,7 +101,7 @@ std::int64_t thread_time() {
 }
 
 bool may_ask(std::string_view pragma, bool argument) {
-  return is_one_of(pragmas_with_argument, pragma) || (!argument && is_one_of(pragmas, pragma));
+  return is_listed(pragmas_with_argument, pragma) || (!argument && is_listed(pragmas, pragma));
 }
 
 }  // namespace
