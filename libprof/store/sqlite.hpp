@@ -150,8 +150,6 @@ class Database {
   // Throws an Error that is none of a database, with ExitCode::bad_option, if it is something else
   // or SQLite does not understand it. `endless`: it may work for any time; see watch().
   Statement ask(std::string_view sql, bool endless);
-  // From now on no value is longer, of the file's or computed: Kind::statement says so.
-  void limit_values(std::int64_t bytes);
   // First column of the first row; nothing if there is no row or it is NULL.
   std::optional<std::int64_t> integer(std::string_view sql);
   std::optional<std::string> text(std::string_view sql);

@@ -8,10 +8,12 @@ import contextlib
 import json
 import os
 import pathlib
+import signal
 import sqlite3
 import struct
 import subprocess
 import tempfile
+import time
 import unittest
 
 GPUPROF = os.environ.get("GPUPROF", "")
@@ -171,6 +173,71 @@ class ForgedSchema(Hostile):
                     "slice", "file.sqlite", "--from", "0", "-f", "-o", "part.sqlite", code=0
                 )
                 self.gpuprof("-i", "part.sqlite", code=0)
+
+    # Each row takes seconds, in which SQLite asks nobody.
+    SLOW = ("(SELECT count(*) FROM TABLE_DOC a, TABLE_DOC b, TABLE_DOC c, TABLE_DOC d WHERE "
+            + " + ".join(f"length(upper(lower(hex(zz.x)))) > {i}" for i in range(60))
+            + " > a._rowid_)")  # fmt: skip
+
+    def slow(self):
+        self.ours()
+        self.change(
+            "CREATE TABLE zz(x); INSERT INTO zz VALUES(zeroblob(3000000)); "
+            "ALTER TABLE StringTable RENAME TO names; CREATE VIEW StringTable AS SELECT names._id_ AS "
+            f"_id_, CASE WHEN {self.SLOW} = -1 THEN '' ELSE names.value END AS value FROM names, zz; "
+            "DROP VIEW losses; CREATE VIEW losses AS SELECT 1 AS process_id, '' AS kind, '' AS name, "
+            f"{self.SLOW} AS value, '' AS help FROM zz"
+        )
+
+    def test_signals_end_every_command(self):
+        self.slow()
+        before = self.path.read_bytes()
+        for number, *command in (
+            (signal.SIGTERM, "info"),
+            (signal.SIGINT, "-i"),
+            (signal.SIGTERM, "query", "file.sqlite", "losses"),
+            (signal.SIGINT, "memory"),
+            (signal.SIGTERM, "timeline"),
+            (signal.SIGINT, "annotate"),
+            (signal.SIGTERM, "top"),
+            (signal.SIGINT, "report", "file.sqlite", "--html", "part.html"),
+            (signal.SIGTERM, "report", "file.sqlite", "--markdown", "-"),
+            (signal.SIGINT, "export", "file.sqlite", "--format", "perfetto", "-o", "part.json"),
+            (signal.SIGTERM, "view", "file.sqlite", "--no-browser"),
+        ):
+            command = command if len(command) > 1 else [*command, "file.sqlite"]
+            with self.subTest(command), subprocess.Popen(
+                [GPUPROF, *command], cwd=self.folder, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": str(self.temporary)},
+            ) as process:  # fmt: skip
+                used = 0
+                while process.poll() is None and used < os.sysconf("SC_CLK_TCK") / 2:
+                    time.sleep(0.02)
+                    text = pathlib.Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8")
+                    used = sum(map(int, text.rsplit(")")[-1].split()[11:13]))
+                process.send_signal(number)
+                began = time.monotonic()
+                code = process.wait(120)
+                self.assertIn(code, (128 + number, -number), process.stderr.read())
+                # 0.7 s, on a machine with much else to do.
+                self.assertLess(time.monotonic() - began, 8)
+            self.assertEqual(list(self.temporary.iterdir()), [])
+            self.assertEqual(self.names(), {"temporary", "file.sqlite"})
+            self.assertEqual(self.path.read_bytes(), before)
+
+    def test_functions_that_take_the_product_of_lengths(self):
+        """A file of 6.6 MB held `info` for three minutes, and Ctrl-C did not end it."""
+        for call in ("instr(x, y)", "length(trim(x, y))", "length(rtrim(x, y))"):
+            with self.subTest(call):
+                self.path.unlink(missing_ok=True)
+                self.ours()
+                self.change(
+                    "CREATE TABLE zz(x, y); INSERT INTO zz VALUES(replace(hex(zeroblob(2000000)), "
+                    "'0', 'a'), replace(hex(zeroblob(1000000)), '0', 'b') || 'a'); DROP VIEW losses; "
+                    "CREATE VIEW losses AS SELECT 1 AS process_id, '' AS kind, 'n' AS name, "
+                    f"{call} AS value, '' AS help FROM zz"
+                )
+                self.gpuprof("info", "file.sqlite", code=0)
 
     def test_a_table_cannot_hide_what_sqlite_knows(self):
         self.nvprof()
