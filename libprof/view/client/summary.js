@@ -35,7 +35,9 @@ function rangesOnGpu({rows, left_out}, span) {
   }));
   rows.forEach((each, i) => { element.rows[i + 1].cells[0].style.paddingLeft = `${each.depth}em`; });
   const more = left_out > 0 ? [make('p', `and ${count(left_out)} more names`, 'key')] : [];
-  return [make('h2', 'NVTX ranges on the GPU'), element, ...more];
+  const wide = make('div', undefined, 'wide');
+  wide.append(make('h2', 'NVTX ranges on the GPU'), element, ...more);
+  return [wide];
 }
 
 function metrics({names, kernels, names_left_out, kernels_left_out}) {
@@ -66,11 +68,10 @@ export function showSummary(source, run) {
     for (const row of gaps.rows) row.cells[3].className = '';
     rest.append(make('h2', 'Longest times without GPU work'), gaps);
   }
-  rest.append(...rangesOnGpu(data.ranges, run.end - run.begin));
   const other = only(['api']);
   if (Object.keys(other.work).length) rest.append(...statistics(other, 8));
   parts.append(work, facts, rest);
   const section = document.getElementById('summary');
   section.hidden = false;
-  section.replaceChildren(parts, ...counters(data.counters), ...metrics(data.metrics));
+  section.replaceChildren(parts, ...rangesOnGpu(data.ranges, run.end - run.begin), ...counters(data.counters), ...metrics(data.metrics));
 }
