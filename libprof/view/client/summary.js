@@ -22,7 +22,11 @@ function counters(all) {
   const element = make('div', undefined, 'wide'), rows = table(['', 'of', 'over time', 'least', 'mean', 'most', 'at'], all.map(each => {
     return [each.path.at(-1), each.path.slice(0, -1).join(', '), '', ...[each.least, each.mean, each.most].map(one => value(one, each.unit)), time(each.at)];
   }));
-  all.forEach((each, i) => rows.rows[i + 1].cells[2].append(curve(each)));
+  all.forEach((each, i) => {
+    const {cells} = rows.rows[i + 1];
+    cells[1].className = '';  // words, which may wrap
+    cells[2].append(curve(each));
+  });
   element.append(make('h2', 'Memory, clocks, power, samples'), rows);
   return [element];
 }
