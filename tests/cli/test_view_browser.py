@@ -323,6 +323,7 @@ class InBrowser(test_view.Profiles):
                 page.key("Escape")
                 without = self.arrows(page, (place, launch), "accent")["pixels"]
                 self.assertEqual(self.arrows(page, (place, before), "wait")["pixels"], 0)
+                page.evaluate("document.querySelector('.links').remove()")
                 page.evaluate(f"location.hash = '#at={at}'")
                 page.wait("document.querySelector('.links button')")
                 self.assertGreater(

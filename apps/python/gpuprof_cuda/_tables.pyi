@@ -503,8 +503,9 @@ class Tables:
     duration (ns): from start to end
     before: the work before: name of the kernel, else memcpy, memset, ...
     behind: the work behind, in the same way
-    host_call: function that took most of the gap in the process whose work is behind; NULL = none that was collected
-    host_call_ns (ns): how much of the gap that call took
+    host_call: CUDA function that took most of the gap in the process whose work is behind; NULL = none that was collected. Compare host_call_ns and no_call_ns: the host may have been in no call for longer
+    host_call_ns (ns): how much of the gap the calls of that function took
+    no_call_ns (ns): how much of the gap the process was in no CUDA call that was recorded; NULL = none of its calls was
     range_name: NVTX range in which the work behind was asked for; NULL = none
     range_path: messages of the ranges around it and its own, with / between
     correlation_id: joins the call that asked for the work behind; 0 = none
@@ -1674,8 +1675,9 @@ class Tables:
     typeBehind: kernel, memcpy, ... of the work behind
     nameBehind: of a kernel: StringTable id; 0 = no kernel
     correlationId: of the call that asked for the work behind; 0 = none
-    hostCall: the call of that process that took most of the gap: RUNTIME.correlationId or DRIVER's; NULL = none
-    hostTime (ns): how much of the gap that call took
+    hostCall: of the function that took most of the gap in that process, the longest call: RUNTIME.correlationId or DRIVER's; NULL = none. Where several calls are open at a time, the one that began first counts
+    hostTime (ns): how much of the gap the calls of that function took; NULL as hostCall
+    noCallTime (ns): how much of the gap that process was in no call that was recorded; NULL = none of its calls was
     range: NVTX range that the call which asked for the work behind was made in: NVTX_RANGE._id_; NULL = none
     """
     COPY_TIME: Table

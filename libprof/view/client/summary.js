@@ -22,7 +22,11 @@ function counters(all) {
   const element = make('div', undefined, 'wide'), rows = table(['', 'of', 'over time', 'least', 'mean', 'most', 'at'], all.map(each => {
     return [each.path.at(-1), each.path.slice(0, -1).join(', '), '', ...[each.least, each.mean, each.most].map(one => value(one, each.unit)), time(each.at)];
   }));
-  all.forEach((each, i) => rows.rows[i + 1].cells[2].append(curve(each)));
+  all.forEach((each, i) => {
+    const {cells} = rows.rows[i + 1];
+    cells[1].className = '';  // words, which may wrap
+    cells[2].append(curve(each));
+  });
   element.append(make('h2', 'Memory, clocks, power, samples'), rows);
   return [element];
 }
@@ -35,7 +39,9 @@ function rangesOnGpu({rows, left_out}, span) {
   }));
   rows.forEach((each, i) => { element.rows[i + 1].cells[0].style.paddingLeft = `${each.depth}em`; });
   const more = left_out > 0 ? [make('p', `and ${count(left_out)} more names`, 'key')] : [];
-  return [make('h2', 'NVTX ranges on the GPU'), element, ...more];
+  const wide = make('div', undefined, 'wide');
+  wide.append(make('h2', 'NVTX ranges on the GPU'), element, ...more);
+  return [wide];
 }
 
 function metrics({names, kernels, names_left_out, kernels_left_out}) {
@@ -66,11 +72,10 @@ export function showSummary(source, run) {
     for (const row of gaps.rows) row.cells[3].className = '';
     rest.append(make('h2', 'Longest times without GPU work'), gaps);
   }
-  rest.append(...rangesOnGpu(data.ranges, run.end - run.begin));
   const other = only(['api']);
   if (Object.keys(other.work).length) rest.append(...statistics(other, 8));
   parts.append(work, facts, rest);
   const section = document.getElementById('summary');
   section.hidden = false;
-  section.replaceChildren(parts, ...counters(data.counters), ...metrics(data.metrics));
+  section.replaceChildren(parts, ...rangesOnGpu(data.ranges, run.end - run.begin), ...counters(data.counters), ...metrics(data.metrics));
 }
