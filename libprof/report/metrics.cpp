@@ -80,8 +80,6 @@ std::string level_name(std::uint64_t level) {
 }  // namespace
 
 Value stored_value(MetricKind kind, double value) {
-  if (kind == MetricKind::real || kind == MetricKind::percent)
-    return value;  // also an infinite one
   const auto bits = schema::nvprof_bits(kind, value);
   return bits ? to_value(kind, *bits) : Value();
 }
