@@ -26,4 +26,25 @@ std::string shell_line(const std::vector<std::string>& words) {
   return line;
 }
 
+std::vector<std::string> shell_words(std::string_view line) {
+  std::vector<std::string> words;
+  bool inside = false, quoted = false;  // a word, single quotes
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    char c = line[i];
+    if (!quoted && (c == ' ' || c == '\t' || c == '\n')) {
+      inside = false;
+      continue;
+    }
+    if (!inside) words.emplace_back();
+    inside = true;
+    if (c == '\'') {
+      quoted = !quoted;
+      continue;
+    }
+    if (!quoted && c == '\\' && i + 1 < line.size()) c = line[++i];
+    words.back() += c;
+  }
+  return words;
+}
+
 }  // namespace gpuprof

@@ -8,6 +8,7 @@
 #include "libprof/base/demangle.hpp"
 #include "libprof/base/nvprof_demangle.hpp"
 #include "libprof/base/printable.hpp"
+#include "libprof/base/shell.hpp"
 #include "libprof/read/blob.hpp"
 #include "schema/enums.hpp"
 #include "schema/nvprof_api.hpp"
@@ -24,7 +25,32 @@ std::string enum_name_of(const schema::GpuKind& kind, std::int64_t number) {
   return text.replace(text.find('*'), 1, name);
 }
 
+std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// Programs whose first argument is what people call the process by.
+bool runs_others(std::string_view program) {
+  constexpr std::array programs{"python",  "pypy", "perl", "ruby", "node", "java", "julia",
+                                "Rscript", "lua",  "bash", "dash", "zsh",  "sh"};
+  return std::ranges::any_of(programs, [&](std::string_view each) {
+    return program.starts_with(each) &&
+           program.find_first_not_of("0123456789.", each.size()) == program.npos;
+  });
+}
+
 }  // namespace
+
+std::string program_name(std::string_view command_line, std::string_view executable) {
+  const std::vector<std::string> words = shell_words(command_line);
+  std::string name(file_name(words.empty() ? executable : std::string_view(words.front())));
+  if (!runs_others(name)) return name;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "-c" || word == "-e") return name + " " + word;  // a text follows that is no name
+    if (word == "-m") return i + 1 < words.size() ? name + " -m " + words[i + 1] : name;
+    if (!word.starts_with('-')) return name + " " + std::string(file_name(word));
+  }
+  return name;
+}
 
 std::string memcpy_name(std::int64_t copy_kind) {
   return enum_name_of(*schema::gpu_kind("MEMCPY"), copy_kind);
@@ -75,6 +101,7 @@ Names::Names(store::Database& database, NameStyle style) : style_(style), api_(d
   }
   read_devices(database);
   read_given_names(database);
+  read_processes(database);
 }
 
 std::string Names::text(std::int64_t string_id) {
@@ -167,6 +194,27 @@ void Names::read_given_names(store::Database& database) {
       default: break;
     }
   }
+}
+
+void Names::read_processes(store::Database& database) {
+  for (const char* column : {"processId", "number", "executable", "command_line"}) {
+    if (!database.has_column("PROCESS", column)) return;
+  }
+  const std::string used_cuda =
+      database.has_column("PROCESS", "cupti_version") ? "cupti_version NOT NULL" : "0";
+  auto rows =
+      database.prepare("SELECT processId, command_line, executable FROM main.PROCESS ORDER BY " +
+                       used_cuda + ", number");
+  while (rows.step()) {
+    const std::string name = program_name(rows.text(1), rows.text(2));
+    if (name.empty()) continue;
+    processes_[rows.integer(0)] = printable(name) + " [" + std::to_string(rows.integer(0)) + "]";
+  }
+}
+
+std::string Names::process(std::int64_t process_id) const {
+  const auto known = processes_.find(process_id);
+  return known == processes_.end() ? "process " + std::to_string(process_id) : known->second;
 }
 
 const std::string& Names::device(std::int64_t device_id) {

@@ -33,6 +33,11 @@ std::string_view memset_name();
 // One of these two.
 bool is_transfer(std::string_view name);
 
+// "python3 train.py" of "/usr/bin/python3 -u /home/me/train.py --lr 1": the program, and where it
+// runs others' programs the one that it runs, each without its folder. Without a command line the
+// executable's name. Empty: neither is known.
+std::string program_name(std::string_view command_line, std::string_view executable);
+
 // The names of CUDA's functions in one database, with their versions. Belongs to the database's
 // thread and must not outlive it.
 class ApiNames {
@@ -80,6 +85,9 @@ class Names {
   std::size_t longest_stream() const { return longest_stream_; }
   // nullptr: the program gave it no name.
   const std::string* thread(std::int64_t thread_id) const;
+  // "python3 train.py [2245]" by the table PROCESS; "process 2245" where that does not know it.
+  // Printable. Of several processes with one id it is the last that used CUDA.
+  std::string process(std::int64_t process_id) const;
 
   // String ids asked for that StringTable lacks.
   std::int64_t missing_strings() const { return missing_; }
@@ -87,6 +95,7 @@ class Names {
  private:
   void read_devices(store::Database& database);
   void read_given_names(store::Database& database);
+  void read_processes(store::Database& database);
 
   NameStyle style_;
   bool ours_ = false;        // the file has demangled names
@@ -97,6 +106,7 @@ class Names {
   std::map<std::int64_t, std::string> models_;
   std::map<std::int64_t, std::string> devices_;  // as printed
   std::map<std::int64_t, std::string> threads_;
+  std::map<std::int64_t, std::string> processes_;
   std::map<std::array<std::int64_t, 2>, std::string> contexts_;  // by device and context
   std::map<std::array<std::int64_t, 3>, std::string> streams_;
   std::size_t longest_context_ = 0, longest_stream_ = 0;

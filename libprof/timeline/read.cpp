@@ -133,7 +133,7 @@ Gpu make_gpu(std::int64_t id, Device& device, const Scale& scale, std::size_t mo
     const std::int64_t context = stream.second >> 32, number = stream.second & 0xffffffff;
     std::string name = "stream " + names.stream(id, context, number);
     if (!alike(device.streams, [](const Stream& each) { return each.first; })) {
-      name = "process " + std::to_string(stream.first) + " " + name;
+      name = names.process(stream.first) + " " + name;
     } else if (!alike(device.streams, [](const Stream& each) { return each.second >> 32; })) {
       name = "context " + std::to_string(context) + " " + name;
     }

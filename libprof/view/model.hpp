@@ -33,8 +33,8 @@ struct Counter {
 
 struct Track {
   TrackKind kind{};
-  std::vector<std::string> path;                 // "NVIDIA H200 (0)", "process 7", "stream 7"
-  std::int64_t device = -1;                      // -1: of none
+  std::vector<std::string> path;  // "NVIDIA H200 (0)", "python3 train.py [7]", "stream 7"
+  std::int64_t device = -1;       // -1: of none
   std::vector<std::unique_ptr<const Row>> rows;  // of a counter none; none is empty
   Counter counter;
   std::int64_t records = 0;

@@ -38,7 +38,7 @@ struct Reading {
   // The same name is one name, wherever it comes from.
   std::uint32_t name(const std::string& text, const Labels::Label& label = {});
   std::uint8_t table(const tracks::RecordTable& table);
-  static std::string process(std::int64_t id) { return "process " + std::to_string(id); }
+  std::string process(std::int64_t id) const { return names.process(id); }
   std::string thread(std::int64_t id) const;
 
   store::Database& database;

@@ -77,21 +77,21 @@ std::vector<std::string> path_of(Reading& reading, TrackKind kind, const tracks:
     case TrackKind::stream: {
       std::string name = "stream " + names.stream(key[0], key[2], key[3]);
       if (other_context) name = "context " + names.context(key[0], key[2]) + " " + name;
-      return {names.device(key[0]), Reading::process(key[1]), std::move(name)};
+      return {names.device(key[0]), reading.process(key[1]), std::move(name)};
     }
     case TrackKind::range_on_gpu:
-      return {names.device(key[0]), Reading::process(key[1]),
+      return {names.device(key[0]), reading.process(key[1]),
               "NVTX on GPU, " + reading.thread(key[2])};
-    case TrackKind::api: return {Reading::process(key[0]), "CUDA API, " + reading.thread(key[1])};
-    case TrackKind::synchronization: return {Reading::process(key[0]), "synchronizations"};
+    case TrackKind::api: return {reading.process(key[0]), "CUDA API, " + reading.thread(key[1])};
+    case TrackKind::synchronization: return {reading.process(key[0]), "synchronizations"};
     case TrackKind::overhead: {
       const std::string of = key[1] != 0 ? ", " + reading.thread(key[1]) : "";
-      return {Reading::process(key[0]), "overhead" + of};
+      return {reading.process(key[0]), "overhead" + of};
     }
     case TrackKind::range: {
       std::string name = "NVTX, " + reading.thread(key[1]);
       if (key[2] != 0) name += ", " + names.text(key[2]);
-      return {Reading::process(key[0]), std::move(name)};
+      return {reading.process(key[0]), std::move(name)};
     }
     case TrackKind::counter: break;
   }

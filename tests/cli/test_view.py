@@ -591,7 +591,12 @@ class Truth(Profiles):
     def records_of(self, database, track, run):
         last = track["path"][-1].split()
         process = next(
-            (part.split()[1] for part in track["path"] if part.startswith("process ")), None
+            (
+                name.group(1) or name.group(2)
+                for part in track["path"]
+                if (name := re.fullmatch(r"process (\d+)|.* \[(\d+)\]", part))
+            ),
+            None,
         )
         if track["kind"] == "api" and last[-2] == "thread":
             where = f"AND processId = {int(process)} AND threadId = {int(last[-1])}"

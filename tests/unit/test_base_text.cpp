@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "libprof/base/shell.hpp"
 #include "libprof/base/text.hpp"
 
 namespace gpuprof {
@@ -27,6 +28,14 @@ TEST_CASE("quotes in quotes are doubled", "[base]") {
   CHECK(double_quoted("") == R"("")");
   CHECK(double_quoted(R"(a "b")") == R"("a ""b""")");
   CHECK(replaced_all("aaa", "a", "aa") == "aaaaaa");
+}
+
+TEST_CASE("a line for a shell has its words again") {
+  const Words words{"python3", "", "a b", "it's", "-x", "\\n"};
+  CHECK(shell_words(shell_line(words)) == words);
+  CHECK(shell_words("").empty());
+  CHECK(shell_words("  a  'b") == Words{"a", "b"});
+  CHECK(shell_words("a\\ b \\") == Words{"a b", "\\"});
 }
 
 TEST_CASE("letters of ASCII have another case", "[base]") {

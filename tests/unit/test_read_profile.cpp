@@ -3,6 +3,7 @@
 #include <string>
 
 #include "libprof/read/merge.hpp"
+#include "libprof/read/names.hpp"
 #include "libprof/read/profile.hpp"
 
 using namespace gpuprof::reading;
@@ -136,4 +137,34 @@ TEST_CASE("functions are called as the file says, then as nvprof did") {
   Names shown(database, NameStyle::modern);
   CHECK(shown.api(ApiDomain::runtime, 1) == "cudaNew");
   CHECK(shown.api(ApiDomain::runtime, -1) == "<runtime function -1>");
+}
+
+TEST_CASE("a process is called as people call it", "[read]") {
+  CHECK(program_name("python3 train.py", "/usr/bin/python3.11") == "python3 train.py");
+  CHECK(program_name("/usr/bin/python3 -u '/home/me/my train.py' --lr 1", "") ==
+        "python3 my train.py");
+  CHECK(program_name("python3 -m torch.distributed.run --nproc 8 x.py", "") ==
+        "python3 -m torch.distributed.run");
+  CHECK(program_name("python3 -c 'import torch'", "") == "python3 -c");
+  CHECK(program_name("python3 -m", "") == "python3");
+  CHECK(program_name("./shadow 4096", "/x/shadow") == "shadow");
+  CHECK(program_name("", "/opt/bin/python3.11") == "python3.11");
+  CHECK(program_name("", "").empty());
+}
+
+TEST_CASE("processes have names where the file knows them", "[read]") {
+  Database database(":memory:", Database::Mode::create);
+  database.execute(R"(
+    CREATE TABLE PROCESS(processId INT, number INT, executable TEXT, command_line TEXT,
+                         cupti_version INT);
+    INSERT INTO PROCESS VALUES(7, 0, '/bin/sh', 'sh run.sh', NULL), (8, 1, '/x/gemm', NULL, 130000),
+      (9, 2, '/x/first', NULL, 130000), (9, 3, '/x/then', NULL, NULL),
+      (10, 4, NULL, 'a' || char(27) || '[2J', NULL);
+  )");
+  const Names names(database, NameStyle::modern);
+  CHECK(names.process(7) == "sh run.sh [7]");
+  CHECK(names.process(8) == "gemm [8]");
+  CHECK(names.process(9) == "first [9]");
+  CHECK(names.process(10) == "a\\x1b[2J [10]");
+  CHECK(names.process(11) == "process 11");
 }
