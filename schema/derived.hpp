@@ -187,10 +187,17 @@ inline constexpr Column kernel_time_columns[]{
            "[ns] duration in the middle; of an even number the mean of the two, rounded down"),
     stored("p90", Type::i64, "[ns] least duration that 90 % do not exceed (nearest rank)"),
     stored("p99", Type::i64, "[ns] the same of 99 %"),
+    stored("count", Type::i64, "[count] executions; NULL = there are too many names"),
+    stored("timed", Type::i64, "[count] executions that have times; the rest is of these"),
+    stored("total", Type::i64, "[ns] sum of durations"),
+    stored("shortest", Type::i64, "[ns] least duration"),
+    stored("longest", Type::i64, "[ns] greatest duration"),
+    stored("first", Type::i64, "[ns] start of the first, on CUPTI's clock"),
+    stored("last", Type::i64, "[ns] end of the last, on CUPTI's clock"),
 };
 inline constexpr Table kernel_time{
     .name = "KERNEL_TIME",
-    .doc = "How durations of kernels are spread, by name. The view kernel_summary has the rest.",
+    .doc = "Durations of kernels, by name and device. The view kernel_summary has them in words.",
     .columns = kernel_time_columns,
     .origin = Origin::computed,
     .key = "deviceId, name",
@@ -203,13 +210,62 @@ inline constexpr Column api_time_columns[]{
            "[ns] duration in the middle; of an even number the mean of the two, rounded down"),
     stored("p90", Type::i64, "[ns] least duration that 90 % do not exceed (nearest rank)"),
     stored("p99", Type::i64, "[ns] the same of 99 %"),
+    stored("count", Type::i64, "[count] calls; NULL = there are too many functions"),
+    stored("failed", Type::i64, "[count] calls that did not return 0"),
+    stored("timed", Type::i64, "[count] calls that have times; the rest is of these"),
+    stored("total", Type::i64, "[ns] sum of durations"),
+    stored("shortest", Type::i64, "[ns] least duration"),
+    stored("longest", Type::i64, "[ns] greatest duration"),
 };
 inline constexpr Table api_time{
     .name = "API_TIME",
-    .doc = "How durations of API calls are spread, by function. The view api_summary has the rest.",
+    .doc = "Durations of API calls, by function. The view api_summary has shares of them.",
     .columns = api_time_columns,
     .origin = Origin::computed,
     .key = "domain, name",
+    .without_rowid = true};
+
+inline constexpr Column launch_time_columns[]{
+    stored("name", Type::string, "mangled name of the kernel: StringTable id; 0 = none"),
+    stored("apiName", Type::text,
+           "function that launched it, without suffixes; '' = its name is not known"),
+    stored("launches", Type::i64, "[count] launches of which both times are known"),
+    stored("shortest", Type::i64,
+           "[ns] least time from the begin of the call to the start of the kernel"),
+    stored("median", Type::i64, "[ns] least such time that 50 % do not exceed (nearest rank)"),
+    stored("p90", Type::i64, "[ns] the same of 90 %"),
+    stored("p99", Type::i64, "[ns] the same of 99 %"),
+    stored("longest", Type::i64, "[ns] greatest such time"),
+    stored("calls", Type::i64, "[count] launches whose call has an end"),
+    stored("callTime", Type::i64, "[ns] sum of the durations of these calls"),
+};
+inline constexpr Table launch_time{
+    .name = "LAUNCH_TIME",
+    .doc =
+        "How long kernels waited between the call that launched them and their start, by kernel "
+        "and function. Empty where there are too many, or where the disk had no room to compute "
+        "it.",
+    .columns = launch_time_columns,
+    .origin = Origin::computed,
+    .key = "name, apiName",
+    .without_rowid = true};
+
+inline constexpr Column occupancy_time_columns[]{
+    stored("name", Type::string, "mangled name of the kernel: StringTable id; 0 = none"),
+    stored("occupancy", Type::f64, "[share] as LAUNCH_SHAPE.occupancy"),
+    stored("limiter", Type::text, "as LAUNCH_SHAPE.limiter"),
+    stored("waves", Type::f64, "[count] least LAUNCH_SHAPE.waves of these launches"),
+    stored("launches", Type::i64, "[count] launches"),
+    stored("total", Type::i64, "[ns] sum of their durations; NULL = none has times"),
+};
+inline constexpr Table occupancy_time{
+    .name = "OCCUPANCY_TIME",
+    .doc =
+        "Launches by kernel and occupancy, of those whose occupancy is known. Empty where there "
+        "are too many kinds of launches.",
+    .columns = occupancy_time_columns,
+    .origin = Origin::computed,
+    .key = "name, occupancy, limiter",
     .without_rowid = true};
 
 inline constexpr Column memory_use_columns[]{
@@ -342,9 +398,10 @@ inline constexpr Table pm_kernel{
     .row_doc = row_id_doc};
 
 inline constexpr std::array derived{
-    &nvtx_path,  &launch_range,   &range_time,     &device_time,  &stream_time,
-    &gpu_gap,    &copy_time,      &launch_shape,   &kernel_time,  &api_time,
-    &memory_use, &process_memory, &memory_maximum, &memory_owner, &step,
-    &pm_kernel,  &timeline_table, &timeline_name,  &timeline_row, &timeline_block};
+    &nvtx_path,    &launch_range,   &range_time,   &device_time,    &stream_time,
+    &gpu_gap,      &copy_time,      &launch_shape, &kernel_time,    &api_time,
+    &launch_time,  &occupancy_time, &memory_use,   &process_memory, &memory_maximum,
+    &memory_owner, &step,           &pm_kernel,    &timeline_table, &timeline_name,
+    &timeline_row, &timeline_block};
 
 }  // namespace gpuprof::schema::tables

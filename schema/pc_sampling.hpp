@@ -87,8 +87,11 @@ inline constexpr Column pc_sampling_columns[]{
     stored("deviceId", Type::i64, "device it ran on"),
     stored("processId", Type::i64, WrittenDoc{{}, process_doc}),
 };
+// SQLite finds it by nvprof's name, CUPTI_ACTIVITY_KIND_PC_SAMPLING. nvprof, which asks
+// sqlite_master for exactly that, does not: it would look for the kernel of each row by its
+// correlation id, in the table of serialized kernels alone, and crash where there is none.
 inline constexpr Table pc_sampling{
-    .name = "CUPTI_ACTIVITY_KIND_PC_SAMPLING",
+    .name = "CUPTI_ACTIVITY_KIND_pc_sampling",
     .doc =
         "PC samples (--pc-sampling) by instruction and stall reason. Rows may be alike but for "
         "their numbers: add them up.",

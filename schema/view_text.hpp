@@ -177,12 +177,43 @@ inline std::string select_types(const ViewText& view) {
   return "SELECT " + columns + " FROM NO_ROWS WHERE 0";
 }
 
+// What decides whether the rest of a FROM is read, with CROSS JOIN behind: a row, unless the table
+// that is computed at the end has what would be added up. SQLite does not take a condition of its
+// own for one that it could ask before it reads.
+inline std::string select_unless(std::string_view table) {
+  return "(SELECT 1 AS one WHERE NOT EXISTS (SELECT 1 FROM " + std::string(table) +
+         " WHERE count IS NOT NULL)) AS u";
+}
+
+// Without comments, and with a blank or the end of a line in place of many: the file has all views.
+inline std::string without_blanks(std::string_view sql) {
+  std::string text;
+  for (std::size_t i = 0; i < sql.size();) {
+    if (sql[i] == '\'' || sql[i] == '"') {
+      const std::size_t end = std::min(sql.find(sql[i], i + 1), sql.size() - 1) + 1;
+      text += sql.substr(i, end - i);
+      i = end;
+    } else if (sql.substr(i).starts_with("--")) {
+      i = std::min(sql.find('\n', i), sql.size());
+    } else if (sql[i] == ' ' || sql[i] == '\n') {
+      const std::size_t end = std::min(sql.find_first_not_of(" \n", i), sql.size());
+      if (!text.empty()) text += sql.substr(i, end - i).find('\n') == sql.npos ? ' ' : '\n';
+      i = end;
+    } else {
+      text += sql[i++];
+    }
+  }
+  return text;
+}
+
 }  // namespace detail
 
 // The CREATE VIEW of a file of schema/views. In braces stand
 //   {gpu_work}, {api_calls}   the tables of all kinds that have the trait,
 //   {shape column}            a column of the shape of the kernel k (LAUNCH_SHAPE),
 //   {measured names}          the value of a metric of the kernel k, by any of these names,
+//   {zero}                    what times of the run count from,
+//   {unless TABLE}            a row, unless that table has what the file's records come to,
 //   {types}                   at the end, behind UNION ALL: the types of all columns,
 //   {INTEGER expression}      the expression as a column of that type, or TEXT, or REAL.
 // The last two are for those who ask SQLite for a column's type, which an expression has none of:
@@ -194,6 +225,10 @@ inline std::string create_view_sql(const ViewSql& view) {
   };
   replace("{gpu_work}", [] { return detail::union_of(gpu_kinds, detail::select_gpu_work); });
   replace("{api_calls}", [] { return detail::union_of(api_kinds, detail::select_api_calls); });
+  // Of a column of any type, which DuckDB takes for bytes: they are a text's.
+  replace("{zero}", [] {
+    return "(SELECT CAST(CAST(value AS TEXT) AS BIGINT) FROM RUN WHERE key = 'zero_ns')";
+  });
   replace("{types}", [&] { return detail::select_types(describe_view(view.sql)); });
   // {word argument}
   const auto replace_all = [&sql](std::string_view word, auto&& text) {
@@ -204,6 +239,7 @@ inline std::string create_view_sql(const ViewSql& view) {
     }
   };
   replace_all("shape", detail::select_shape);
+  replace_all("unless", detail::select_unless);
   replace_all("measured", detail::select_measured);
   for (const std::string_view type : {"INTEGER", "REAL", "TEXT"}) {
     replace_all(type, [&](const std::string& expression) {
@@ -211,7 +247,7 @@ inline std::string create_view_sql(const ViewSql& view) {
              detail::column_of_type(type) + " FROM NO_ROWS WHERE 0))";
     });
   }
-  return sql;
+  return detail::without_blanks(sql);
 }
 
 }  // namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT

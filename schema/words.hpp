@@ -61,20 +61,30 @@ inline constexpr Table table_doc{.name = "TABLE_DOC",
                                  .origin = Origin::words,
                                  .key = "table"};
 
-inline constexpr Column column_doc_columns[]{
-    stored("table", Type::text, "name of the table or view"),
-    stored("column", Type::text, "name of the column"),
-    stored("doc", Type::text, "meaning, and what stands for none"),
-    stored("unit", Type::text,
-           "unit of its numbers, ns or bytes for example; count = of things; NULL = they have "
-           "none, as ids and names, or each row has its own"),
+// Most docs are those of several columns, so the view COLUMN_DOC has them out of two tables.
+inline constexpr Column column_text_columns[]{
+    stored("table", Type::i64, "name of the table or view: DOC_TEXT.id"),
+    stored("column", Type::i64, "name of the column: DOC_TEXT.id"),
+    stored("doc", Type::i64, "what it means: DOC_TEXT.id"),
+    stored("unit", Type::text, "as COLUMN_DOC.unit"),
 };
-inline constexpr Table column_doc{.name = "COLUMN_DOC",
-                                  .doc = "What each column of the tables and views is.",
-                                  .columns = column_doc_columns,
-                                  .origin = Origin::words,
-                                  .key = "\"table\", \"column\"",
-                                  .without_rowid = true};
+inline constexpr Table column_text{
+    .name = "COLUMN_TEXT",
+    .doc = "The columns of tables and views. The view COLUMN_DOC has them in words.",
+    .columns = column_text_columns,
+    .origin = Origin::words,
+    .key = "\"table\", \"column\"",
+    .without_rowid = true};
+
+inline constexpr Column doc_text_columns[]{
+    stored("id", Type::integer, "number of the text"),
+    stored("text", Type::text, "a name, or what a column means"),
+};
+inline constexpr Table doc_text{.name = "DOC_TEXT",
+                                .doc = "Texts of COLUMN_TEXT.",
+                                .columns = doc_text_columns,
+                                .origin = Origin::words,
+                                .key = "id"};
 
 inline constexpr Column no_rows_columns[]{
     stored("text", Type::text, "nothing"),

@@ -94,7 +94,8 @@ class Parser {
     if (take("CAST")) {
       if (!take("(")) return nullptr;
       NodePtr value = level(0);
-      if (!value || !take("AS") || !take("INTEGER") || !take(")")) return nullptr;
+      if (!value || !take("AS") || !(take("INTEGER") || take("BIGINT")) || !take(")"))
+        return nullptr;
       return make({.kind = Node::Kind::to_integer, .of = {value}});
     }
     if (rest_.size() > 1 && rest_[0].is("(") && rest_[1].is("SELECT")) return select();

@@ -1,4 +1,4 @@
-// How the durations of API calls are spread, by function: table API_TIME.
+// Durations of API calls, their sums and how they are spread, by function: table API_TIME.
 #pragma once
 
 #include <array>
@@ -9,8 +9,10 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "libprof/columns/chunk.hpp"
+#include "libprof/derive/duration_sum.hpp"
 #include "libprof/derive/durations.hpp"
 #include "libprof/store/sqlite.hpp"
 
@@ -31,19 +33,28 @@ class CallTimes {
   // Reads the names of functions.
   explicit CallTimes(store::Database& database);
 
-  // Calls of a domain: their columns cbid, start and end.
+  // Calls of a domain: their columns cbid, start, end and returnValue.
   void add(Domain domain, const columns::Column& cbid, const columns::Column& start,
-           const columns::Column& end);
+           const columns::Column& end, const columns::Column& result);
+  // What the function is called, without suffixes; nothing: its name is not known.
+  const std::string* name_of(Domain domain, std::int64_t cbid) const;
   // Fills the table, inside the caller's transaction. Nothing may be added
   // afterwards.
   void write(store::Database& database);
 
  private:
+  struct Sum {
+    std::int64_t count = 0, failed = 0;
+    DurationSum durations;
+  };
+
   std::size_t group_of(Domain domain, std::int64_t cbid);
 
   std::array<std::unordered_map<std::int64_t, std::string>, 3> names_;  // by cbid
   std::array<std::unordered_map<std::int64_t, std::size_t>, 3> by_cbid_;
   std::map<std::pair<std::string, std::string>, std::size_t> groups_;  // by domain and function
+  std::vector<Sum> sums_;                                              // by group
+  bool complete_ = true;                                               // all groups are there
   Durations durations_;
 };
 

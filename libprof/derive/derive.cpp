@@ -20,6 +20,7 @@
 #include "libprof/derive/kernel_times.hpp"
 #include "libprof/derive/launch_ranges.hpp"
 #include "libprof/derive/launch_shapes.hpp"
+#include "libprof/derive/launch_times.hpp"
 #include "libprof/derive/memory_use.hpp"
 #include "libprof/derive/new_indexes.hpp"
 #include "libprof/derive/nvtx_paths.hpp"
@@ -65,6 +66,7 @@ struct Found {
   LaunchShapes shapes;
   KernelTimes kernel_times;
   CallTimes call_times;
+  LaunchTimes launch_times;
   MemoryUse memory;
   Steps steps;
   PmKernels pm_kernels;
@@ -108,6 +110,7 @@ void Found::read(store::Snapshot& snapshot, NewIndexes& indexes,
                                [&](const KernelRows& kernels) {
                                  shapes.add(kernels);
                                  kernel_times.add(kernels);
+                                 launch_times.add(kernels);
                                },
                            .visit_rows =
                                [&](const WorkRows& rows) {
@@ -139,13 +142,19 @@ void Found::read_calls(store::Snapshot& snapshot, const RangeIndex& index,
   for (const auto& [domain, table] : CallTimes::sources) {
     columns::Reader reader(snapshot, {.table = std::string(table),
                                       .columns = {"correlationId", "start", "end", "processId",
-                                                  "threadId", "cbid", "_id_"}});
+                                                  "threadId", "cbid", "_id_", "returnValue"}});
     const bool internal = domain == CallTimes::internal;
     reader.read([&, domain = domain, table = table](const columns::Chunk& chunk) {
       check();
-      call_times.add(domain, chunk[5], chunk[1], chunk[2]);
+      call_times.add(domain, chunk[5], chunk[1], chunk[2], chunk[7]);
       indexes.add(table, chunk, 6, 0);
       if (internal) return;
+      launch_times.add({.domain = domain,
+                        .correlation = chunk[0],
+                        .cbid = chunk[5],
+                        .start = chunk[1],
+                        .end = chunk[2]},
+                       call_times, asked_for);
       steps.add({.runtime = domain == CallTimes::runtime,
                  .cbid = chunk[5],
                  .correlation = chunk[0],
@@ -292,6 +301,7 @@ std::string compute(store::Database& database, const Options& options) {
   found->shapes.write(database);
   found->kernel_times.write(database);
   found->call_times.write(database);
+  found->launch_times.write(database);
   found->memory.write(database);
   found->pm_kernels.write(database);
   found->steps.write(database);

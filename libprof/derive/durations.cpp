@@ -90,8 +90,10 @@ std::optional<Spread> Durations::spread(std::size_t group) {
   if (group >= groups_.size()) return {};
   Group& its = groups_[group];
   const auto of = [](std::size_t all, auto&& at) {
-    return Spread{
-        .median = median(all, at), .p90 = percentile(all, 90, at), .p99 = percentile(all, 99, at)};
+    return Spread{.median = median(all, at),
+                  .p50 = percentile(all, 50, at),
+                  .p90 = percentile(all, 90, at),
+                  .p99 = percentile(all, 99, at)};
   };
   if (its.counted.empty() && its.odd.empty() && its.tally.empty()) {
     if (its.values.empty()) return {};

@@ -9,7 +9,7 @@
 namespace gpuprof::derive {
 
 struct Spread {
-  std::int64_t median = 0, p90 = 0, p99 = 0;  // see libprof/base/percentiles.hpp
+  std::int64_t median = 0, p50 = 0, p90 = 0, p99 = 0;  // see libprof/base/percentiles.hpp
 };
 
 // Exact, as long as they fit: 4 bytes for each, and from some number on 16 for each that is

@@ -68,6 +68,7 @@ KernelRows kernel_rows(const columns::Chunk& chunk) {
           .process = chunk[6].int64s(),
           .begin = chunk[1].int64s(),
           .end = chunk[2].int64s(),
+          .correlation = chunk[3].int64s(),
           .name = column(0),
           .grid_x = column(1),
           .grid_y = column(2),

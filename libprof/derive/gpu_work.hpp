@@ -42,6 +42,7 @@ class CorrelationSet {
  public:
   void add(std::int64_t correlation);
   bool contains(std::int64_t correlation) const;
+  bool is_full() const { return full_; }
 
  private:
   using Block = std::vector<bool>;

@@ -18,11 +18,22 @@ void KernelTimes::add(const KernelRows& kernels) {
     device = kernels.device[i];
     auto group = of_device->find(kernels.name[i]);
     if (group == of_device->end()) {
-      if (group_count_ == Durations::most_groups) continue;
-      group = of_device->emplace(kernels.name[i], group_count_++).first;
+      if (sums_.size() == Durations::most_groups) {
+        complete_ = false;
+        continue;
+      }
+      group = of_device->emplace(kernels.name[i], sums_.size()).first;
+      sums_.emplace_back();
     }
-    if (kernels.begin[i] == 0 || kernels.end[i] == 0) continue;  // not collected
-    durations_.add(group->second, saturating_subtract(kernels.end[i], kernels.begin[i]));
+    const std::int64_t begin = kernels.begin[i], end = kernels.end[i];
+    Sum& sum = sums_[group->second];
+    ++sum.count;
+    if (begin != 0 && (sum.first == 0 || begin < sum.first)) sum.first = begin;
+    if (end != 0 && (sum.last == 0 || end > sum.last)) sum.last = end;
+    if (begin == 0 || end == 0) continue;  // not collected
+    const std::int64_t duration = saturating_subtract(end, begin);
+    durations_.add(group->second, duration);
+    sum.durations.add(duration);
   }
 }
 
@@ -41,9 +52,21 @@ void KernelTimes::write(store::Database& database) {
     std::ranges::sort(in_order);
     for (const auto& [name, group] : in_order) {
       const auto spread = durations_.spread(group);
-      if (!spread) continue;
-      insert.bind(1, device).bind(2, std::int64_t{name}).bind(3, spread->median);
-      insert.bind(4, spread->p90).bind(5, spread->p99).run();
+      if (!spread && !complete_) continue;
+      const Sum& sum = sums_[group];
+      insert.bind(1, device).bind(2, std::int64_t{name});
+      for (int column = 3; column <= 12; ++column) insert.bind_null(column);
+      if (spread) insert.bind(3, spread->median).bind(4, spread->p90).bind(5, spread->p99);
+      if (complete_) {
+        insert.bind(6, sum.count).bind(7, sum.durations.timed);
+        if (sum.first != 0) insert.bind(11, sum.first);
+        if (sum.last != 0) insert.bind(12, sum.last);
+        if (spread) {
+          insert.bind(8, sum.durations.total).bind(9, sum.durations.shortest);
+          insert.bind(10, sum.durations.longest);
+        }
+      }
+      insert.run();
     }
   }
 }

@@ -1,4 +1,4 @@
-// How the durations of kernels are spread, by device and name: table KERNEL_TIME.
+// Durations of kernels, their sums and how they are spread, by device and name: table KERNEL_TIME.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,9 @@
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <vector>
 
+#include "libprof/derive/duration_sum.hpp"
 #include "libprof/derive/durations.hpp"
 #include "libprof/derive/kernel_rows.hpp"
 #include "libprof/store/sqlite.hpp"
@@ -24,9 +26,16 @@ class KernelTimes {
   std::set<std::int32_t> names() const;
 
  private:
+  struct Sum {
+    std::int64_t count = 0;
+    DurationSum durations;
+    std::int64_t first = 0, last = 0;  // 0: none has such a time
+  };
+
   // By device and name. Forged files may have devices of any number.
   std::map<std::int64_t, std::unordered_map<std::int32_t, std::size_t>> groups_;
-  std::size_t group_count_ = 0;
+  std::vector<Sum> sums_;  // by group
+  bool complete_ = true;   // all groups are there
   Durations durations_;
 };
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "libprof/base/saturating.hpp"
@@ -55,11 +57,45 @@ void LaunchShapes::add(const KernelRows& kernels) {
                   .carveout = kernels.carveout_requested[i] ? kernels.carveout[i] : no_carveout,
                   .device = kernels.device[i],
                   .process = kernels.process[i]};
-    if (key == latest_) continue;
-    latest_ = key;
-    if (key.blocks == std::numeric_limits<std::int64_t>::max()) continue;  // more than 64 bits
-    if (shapes_.size() < most_shapes) shapes_.insert(key);
+    if (!(key == latest_)) {
+      latest_ = key;
+      latest_shape_ = shape_of(key);
+    }
+    if (!latest_shape_) continue;
+    Launches* launches = launches_of(*latest_shape_, kernels.name[i]);
+    if (!launches) continue;
+    ++launches->count;
+    if (kernels.begin[i] == 0 || kernels.end[i] == 0) continue;  // not collected
+    launches->durations.add(saturating_subtract(kernels.end[i], kernels.begin[i]));
   }
+}
+
+std::optional<std::size_t> LaunchShapes::shape_of(const Key& key) {
+  if (key.blocks == std::numeric_limits<std::int64_t>::max()) return {};  // more than 64 bits
+  const auto known = shapes_.find(key);
+  if (known != shapes_.end()) return known->second;
+  if (keys_.size() == most_shapes) return {};
+  keys_.push_back(key);
+  return shapes_[key] = keys_.size() - 1;
+}
+
+LaunchShapes::Launches* LaunchShapes::launches_of(std::size_t shape, std::int32_t kernel) {
+  if (latest_launches_ < launches_.size()) {
+    Launches& latest = launches_[latest_launches_];
+    if (latest.shape == shape && latest.kernel == kernel) return &latest;
+  }
+  const std::uint64_t key = std::uint64_t{shape} << 32 | static_cast<std::uint32_t>(kernel);
+  auto known = by_kernel_.find(key);
+  if (known == by_kernel_.end()) {
+    if (launches_.size() == most_shapes) {
+      complete_ = false;
+      return nullptr;
+    }
+    known = by_kernel_.emplace(key, launches_.size()).first;
+    launches_.push_back({.shape = shape, .kernel = kernel, .count = 0, .durations = {}});
+  }
+  latest_launches_ = known->second;
+  return &launches_[latest_launches_];
 }
 
 void LaunchShapes::read_devices(store::Snapshot& snapshot) {
@@ -100,23 +136,55 @@ void LaunchShapes::read_devices(store::Snapshot& snapshot) {
 }
 
 void LaunchShapes::write(store::Database& database) const {
-  std::vector<Key> in_order(shapes_.begin(), shapes_.end());
-  std::ranges::sort(in_order);
+  std::vector<std::size_t> in_order(keys_.size());
+  std::iota(in_order.begin(), in_order.end(), std::size_t{0});
+  std::ranges::sort(in_order, {}, [&](std::size_t shape) { return keys_[shape]; });
+  std::vector<std::optional<Occupancy>> occupancies(keys_.size());
   store::Statement insert = fill(database, schema::tables::launch_shape);
-  for (const Key& key : in_order) {
+  for (const std::size_t shape : in_order) {
+    const Key& key = keys_[shape];
     const auto device = devices_.find({key.device, key.process});
     if (device == devices_.end()) continue;
     const auto carveout = key.carveout == no_carveout ? std::nullopt : std::optional(key.carveout);
-    const auto found = occupancy(device->second, {.blocks = key.blocks,
-                                                  .threads_per_block = key.threads,
-                                                  .registers_per_thread = key.registers,
-                                                  .shared_memory_per_block = key.shared_memory,
-                                                  .carveout = carveout});
+    const auto& found = occupancies[shape] =
+        occupancy(device->second, {.blocks = key.blocks,
+                                   .threads_per_block = key.threads,
+                                   .registers_per_thread = key.registers,
+                                   .shared_memory_per_block = key.shared_memory,
+                                   .carveout = carveout});
     if (!found) continue;
     insert.bind(1, key.blocks).bind(2, key.threads).bind(3, key.shared_memory);
     insert.bind(4, key.registers).bind(5, key.carveout).bind(6, key.device).bind(7, key.process);
     insert.bind(8, found->blocks_per_multiprocessor).bind(9, words(found->limits));
     insert.bind(10, found->theoretical).bind(11, found->waves).bind(12, found->tail_share).run();
+  }
+  write_occupancy(database, occupancies);
+}
+
+void LaunchShapes::write_occupancy(store::Database& database,
+                                   const std::vector<std::optional<Occupancy>>& occupancies) const {
+  struct Sum {
+    double waves = std::numeric_limits<double>::infinity();  // least
+    std::int64_t launches = 0, timed = 0, total = 0;
+  };
+  store::Statement insert = fill(database, schema::tables::occupancy_time);
+  if (!complete_) return;
+  std::map<std::tuple<std::int32_t, double, unsigned>, Sum> sums;
+  for (const Launches& launches : launches_) {
+    const auto& found = occupancies[launches.shape];
+    if (!found) continue;
+    Sum& sum = sums[{launches.kernel, found->theoretical, found->limits}];
+    sum.waves = std::min(sum.waves, found->waves);
+    sum.launches += launches.count;
+    sum.timed += launches.durations.timed;
+    sum.total = saturating_add(sum.total, launches.durations.total);
+  }
+  for (const auto& [key, sum] : sums) {
+    const auto& [kernel, theoretical, limits] = key;
+    insert.bind(1, std::int64_t{kernel}).bind(2, theoretical).bind(3, words(limits));
+    insert.bind(4, sum.waves).bind(5, sum.launches);
+    sum.timed > 0 ? insert.bind(6, sum.total) : insert.bind_null(6);
+    insert.run();
   }
 }
 

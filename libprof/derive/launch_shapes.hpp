@@ -1,12 +1,16 @@
-// What differs between launches as far as occupancy goes: table LAUNCH_SHAPE.
+// What differs between launches as far as occupancy goes, and which kernels had it for how long:
+// tables LAUNCH_SHAPE and OCCUPANCY_TIME.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <unordered_set>
+#include <optional>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
+#include "libprof/derive/duration_sum.hpp"
 #include "libprof/derive/kernel_rows.hpp"
 #include "libprof/derive/occupancy.hpp"
 #include "libprof/store/scan.hpp"
@@ -14,7 +18,9 @@
 
 namespace gpuprof::derive {
 
-// One thread. Memory: some 100 bytes for each shape. More than most_shapes are left out.
+// One thread. Memory: some 150 bytes for each shape, and as much for each kernel in each of its
+// shapes. More than most_shapes are left out; where there are more kernels in shapes,
+// OCCUPANCY_TIME stays empty.
 class LaunchShapes {
  public:
   static constexpr std::size_t most_shapes = std::size_t{1} << 18;
@@ -22,7 +28,7 @@ class LaunchShapes {
   void add(const KernelRows& kernels);
   // The devices they ran on.
   void read_devices(store::Snapshot& snapshot);
-  // Fills the table, inside the caller's transaction.
+  // Fills the tables, inside the caller's transaction.
   void write(store::Database& database) const;
 
  private:
@@ -36,8 +42,27 @@ class LaunchShapes {
     std::size_t operator()(const Key& key) const;
   };
 
-  std::unordered_set<Key, Hash> shapes_;
-  Key latest_{};                                                           // launches come in loops
+  // Launches of a kernel in a shape.
+  struct Launches {
+    std::size_t shape;  // place in keys_
+    std::int32_t kernel;
+    std::int64_t count = 0;
+    DurationSum durations;
+  };
+
+  std::optional<std::size_t> shape_of(const Key& key);
+  Launches* launches_of(std::size_t shape, std::int32_t kernel);
+  void write_occupancy(store::Database& database,
+                       const std::vector<std::optional<Occupancy>>& occupancies) const;
+
+  std::vector<Key> keys_;
+  std::unordered_map<Key, std::size_t, Hash> shapes_;  // places in keys_
+  std::vector<Launches> launches_;
+  std::unordered_map<std::uint64_t, std::size_t> by_kernel_;  // by shape and kernel
+  bool complete_ = true;                                      // launches_ has all
+  Key latest_{};                                              // launches come in loops
+  std::optional<std::size_t> latest_shape_;                   // its; nothing: it is left out
+  std::size_t latest_launches_ = 0;
   std::map<std::pair<std::int64_t, std::int64_t>, DeviceLimits> devices_;  // by device and process
 };
 

@@ -184,23 +184,25 @@ class Sorted<Item>::Cursor {
     for (const Run& run : sorted.runs_) {
       readers_.emplace_back(sorted.file_, run, sorted.most_ / sorted.runs_.size() / 2 + 1);
     }
-    for (std::size_t i = 0; i < readers_.size(); ++i) next_.push(i);
+    for (std::size_t i = 0; i < readers_.size(); ++i) waiting_.push(i);
+    take_next();
   }
   Cursor(const Cursor&) = delete;
   Cursor& operator=(const Cursor&) = delete;
 
-  bool at_end() const { return readers_.empty() ? at_ == sorted_.items_.size() : next_.empty(); }
+  bool at_end() const { return readers_.empty() ? at_ == sorted_.items_.size() : !reader_; }
   const Item& front() const {
-    return readers_.empty() ? sorted_.items_[at_] : readers_[next_.top()].front();
+    return readers_.empty() ? sorted_.items_[at_] : readers_[*reader_].front();
   }
   void advance() {
     if (readers_.empty()) {
       ++at_;
-      return;
+    } else if (!readers_[*reader_].advance()) {
+      take_next();
+    } else if (!waiting_.empty() && Later{readers_}(*reader_, waiting_.top())) {
+      waiting_.push(*reader_);
+      take_next();
     }
-    const std::size_t reader = next_.top();
-    next_.pop();
-    if (readers_[reader].advance()) next_.push(reader);
   }
 
  private:
@@ -212,10 +214,18 @@ class Sorted<Item>::Cursor {
     }
   };
 
+  void take_next() {
+    reader_.reset();
+    if (waiting_.empty()) return;
+    reader_ = waiting_.top();
+    waiting_.pop();
+  }
+
   Sorted& sorted_;
   std::size_t at_ = 0;  // in memory
   std::vector<Reader> readers_;
-  std::priority_queue<std::size_t, std::vector<std::size_t>, Later> next_{Later{readers_}};
+  std::optional<std::size_t> reader_;  // what it is at: runs hardly overlap, so mostly for long
+  std::priority_queue<std::size_t, std::vector<std::size_t>, Later> waiting_{Later{readers_}};
 };
 
 }  // namespace gpuprof::derive

@@ -196,7 +196,8 @@ class GpuSource : public TableSource {
                     {integer(12), integer(13), integer(14)},
                     known(15),
                     known(16),
-                    known(17)};
+                    known(17),
+                    integer(19) != 0 ? integer(18) : -1};
       lookups_.read_metrics(row_.correlation, integer(7), row_.metrics);
     }
     return row_;
@@ -209,8 +210,9 @@ class GpuSource : public TableSource {
                                           "processId", kind.named_by, kind.bytes};
     for (const std::string_view column :
          {"gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", "registersPerThread",
-          "staticSharedMemory", "dynamicSharedMemory"}) {
-      columns.push_back(kind.is_kernel() ? column : "");
+          "staticSharedMemory", "dynamicSharedMemory", "sharedMemoryCarveoutRequested",
+          "isSharedMemoryCarveoutRequested"}) {
+      columns.push_back(schema::has_column(*kind.table, column) ? column : "");
     }
     return columns;
   }

@@ -35,6 +35,7 @@ struct Activity {
   struct Shape {
     std::array<std::int64_t, 3> grid, block;
     std::optional<std::int64_t> registers, static_memory, dynamic_memory;  // nothing: not known
+    std::int64_t carveout = -1;  // asked for, percent of the shared memory; -1: none
   };
   std::optional<Shape> shape;  // of a kernel
   struct Metric {

@@ -1,4 +1,5 @@
 // Trace events as Chrome's, with the names that PyTorch's Kineto gives to categories and arguments.
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -6,6 +7,7 @@
 #include "libprof/base/saturating.hpp"
 #include "libprof/derive/gpu_work.hpp"
 #include "libprof/export/format.hpp"
+#include "libprof/export/sm_load.hpp"
 
 namespace gpuprof::exporting {
 namespace {
@@ -22,7 +24,11 @@ class ChromeWriter : public FormatWriter {
  public:
   // `for_hta`: as that takes work of GPUs apart by its names, and all that has a stream for work.
   ChromeWriter(TextFile& file, reading::Profile& profile, bool for_hta)
-      : file_(file), profile_(profile), zero_(profile.zero()), for_hta_(for_hta) {
+      : file_(file),
+        profile_(profile),
+        zero_(profile.zero()),
+        for_hta_(for_hta),
+        loads_(profile.database()) {
     file_ << trace_begin << "\"baseTimeNanoseconds\":" << zero_;
     store::Database& database = profile.database();
     if (database.has_column("PROCESS", "rank") &&
@@ -114,6 +120,10 @@ class ChromeWriter : public FormatWriter {
     file_ << ",\"context\":" << activity.context << ",\"stream\":" << activity.stream;
     if (activity.process) file_ << ",\"process\":" << activity.process;
     if (activity.bytes) file_ << ",\"bytes\":" << *activity.bytes;
+    if (activity.bytes && activity.duration() > 0) {
+      const auto bytes = static_cast<double>(*activity.bytes);  // a byte in a ns is 1 GB/s
+      file_ << ",\"memory bandwidth (GB/s)\":" << bytes / static_cast<double>(activity.duration());
+    }
     if (!activity.path.empty()) file_ << ",\"nvtx\":" << in_json(activity.path);
     if (const auto& shape = activity.shape) {
       const auto three = [&](const char* name, const std::array<std::int64_t, 3>& sizes) {
@@ -125,6 +135,12 @@ class ChromeWriter : public FormatWriter {
       if (shape->static_memory && shape->dynamic_memory) {
         file_ << ",\"shared memory\":"
               << saturating_add(*shape->static_memory, *shape->dynamic_memory);
+      }
+    }
+    if (const auto load = loads_.of(activity)) {
+      file_ << ",\"blocks per SM\":" << load->blocks << ",\"warps per SM\":" << load->warps;
+      if (load->occupancy) {
+        file_ << ",\"est. achieved occupancy %\":" << std::llround(100 * *load->occupancy);
       }
     }
     for (const auto& [metric, value] : activity.metrics) {
@@ -171,7 +187,7 @@ class ChromeWriter : public FormatWriter {
   std::int64_t process_row(std::int64_t process) {
     const std::int64_t row = process >= 0 && process < most_devices ? process + moved : process;
     if (processes_.insert(row).second) {
-      name("process_name", {row, 0}, "process " + std::to_string(process));
+      name("process_name", {row, 0}, profile_.names().process(process));
     }
     return row;
   }
@@ -211,6 +227,7 @@ class ChromeWriter : public FormatWriter {
   reading::Profile& profile_;
   const std::int64_t zero_;
   const bool for_hta_;
+  const SmLoads loads_;
   bool first_ = true;
   std::int64_t others_ = 0;
   std::map<std::array<std::int64_t, 4>, std::int64_t> streams_;

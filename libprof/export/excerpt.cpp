@@ -136,6 +136,7 @@ class Copier {
   }
 
   void make_table(const SchemaObject& object) {
+    if (ours_ && is_derived(object.name)) return;  // computed anew, and made as it is today
     if (!(options_.anonymise ? make_own_table(object)
                              : out_.make(object.type, object.name, object.sql))) {
       refused_.insert(object.name);
@@ -367,7 +368,7 @@ class Copier {
     for (const schema::Table* table : schema::all_tables) {
       const bool kind = table->kind > 0 && table->kind <= last_of_nvprof;
       const bool nvprofs = kind || table->name == "Version" || table->name == "StringTable";
-      if ((nvprofs || (ours_ && is_derived(table->name))) && !is_in_source(table->name))
+      if ((nvprofs && !is_in_source(table->name)) || (ours_ && is_derived(table->name)))
         out_.execute(schema::create_table_sql(*table));
     }
     // Of an older gpuprof: today's views ask for it.

@@ -15,6 +15,7 @@
 #include "libprof/read/rescue.hpp"
 #include "libprof/read/tables.hpp"
 #include "schema/nvprof_api.hpp"
+#include "schema/pc_sampling.hpp"
 #include "schema/traits.hpp"
 
 namespace gpuprof::exporting {
@@ -52,6 +53,7 @@ class Change {
   explicit Change(Database& database) : database_(database), tables_(tables_of(database)) {}
 
   void run() {
+    drop_samples();
     number_functions();
     number_correlations();
     number_markers();
@@ -74,6 +76,20 @@ class Change {
     const Table* processes = find_table("PROCESS");
     return processes && processes->has("processId") &&
            database_.integer("SELECT count(DISTINCT processId) FROM main.PROCESS") > 1;
+  }
+
+  // nvprof looks for each sample's kernel among those of KERNEL, and crashes where it is not there;
+  // a reason that it does not know ends it. In files of today's gpuprof it does not find the table.
+  void drop_samples() {
+    const Table* samples = find("PC_SAMPLING");
+    if (!samples || samples->name == schema::tables::pc_sampling.name) return;
+    if (!samples->has("correlationId") || !samples->has("stallReason")) return;
+    const Table* kernels = find("KERNEL");
+    const bool has_kernels = kernels && kernels->has("correlationId");
+    database_.execute("DELETE FROM " + samples->sql() + " WHERE " +
+                      (has_kernels ? "correlationId NOT IN (SELECT correlationId FROM " +
+                                         kernels->sql() + ") OR stallReason NOT BETWEEN 0 AND 12"
+                                   : std::string("1")));
   }
 
   void number_functions() {

@@ -204,7 +204,7 @@ class PerfettoWriter : public FormatWriter {
                             static_cast<std::int64_t>(stages_.size()) + 2);
     if (is_new_queue) {
       const std::string name =
-          "measured, process " + std::to_string(activity.process) + " stream " +
+          "measured, " + profile_.names().process(activity.process) + " stream " +
           profile_.names().stream(activity.device, activity.context, activity.stream);
       fresh.message(specification::all, Message()
                                             .number(specification::iid, queue->second)
@@ -358,9 +358,10 @@ class PerfettoWriter : public FormatWriter {
     std::int64_t& uuid = processes_[id];
     if (!uuid) {
       uuid = describe(Message().message(
-          track::process, Message()
-                              .number(track::process_pid, id)
-                              .text(track::process_name, "process " + std::to_string(id))));
+          track::process,
+          Message()
+              .number(track::process_pid, id)
+              .text(track::process_name, valid_utf8(profile_.names().process(id)))));
     }
     return uuid;
   }

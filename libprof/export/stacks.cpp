@@ -108,7 +108,7 @@ class SpeedscopeWriter : public StackWriter {
       std::int64_t total = 0;
       for (const auto& [stack, sum] : stacks) total = saturating_add(total, sum.time);
       std::string title = device(stream) + ", " + stream_name(stream);
-      if (stream[1]) title += ", process " + std::to_string(stream[1]);
+      if (stream[1]) title += ", " + profile_.names().process(stream[1]);
       file_ << (first ? "" : ",") << "\n{\"type\":\"sampled\",\"name\":" << in_json(title)
             << ",\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":" << total
             << ",\"samples\":[";
@@ -184,7 +184,7 @@ class PprofWriter : public StackWriter {
       };
       label("device", device(stream));
       label("stream", stream_name(stream));
-      if (stream[1]) label("process", std::to_string(stream[1]));
+      if (stream[1]) label("process", profile_.names().process(stream[1]));
       for (const auto& [stack, sum] : stacks) {
         std::vector<std::string> frames = frames_of(stack.first, stack.second);
         Message sample;

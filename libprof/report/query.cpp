@@ -17,6 +17,8 @@
 #include "libprof/read/window.hpp"
 #include "libprof/report/json_document.hpp"
 #include "libprof/report/output.hpp"
+#include "schema/database.hpp"
+#include "schema/derived.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -364,6 +366,14 @@ std::string_view NamedQuery::question() const {
   std::string_view text = sql.substr(0, sql.find('\n'));
   text.remove_prefix(std::min(text.find_first_not_of("- "), text.size()));
   return text;
+}
+
+void add_computed_tables(store::Database& database) {
+  for (const schema::Table* table : schema::tables::derived) {
+    if (database.has_table(table->name)) continue;
+    const std::string sql = schema::create_table_sql(*table);
+    database.execute("CREATE TEMP" + sql.substr(sql.find(' ')));
+  }
 }
 
 const NamedQuery* find_query(std::string_view name) {

@@ -22,6 +22,10 @@ struct NamedQuery {
 std::span<const NamedQuery> named_queries();
 const NamedQuery* find_query(std::string_view name);  // null: there is none
 
+// Named queries ask for tables that a file of an older gpuprof lacks: they are there then, empty,
+// as in a file whose run goes on. For the connection alone.
+void add_computed_tables(store::Database& database);
+
 enum class QueryLayout { text, csv, json, markdown };
 
 struct Query {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "libprof/base/letter_case.hpp"
+#include "libprof/store/column_docs.hpp"
 #include "schema/document.hpp"
 #include "schema/run.hpp"
 
@@ -16,14 +17,13 @@ constexpr std::int64_t small_page = 512;
 void write_docs(Database& database) {
   Statement table =
       database.prepare("INSERT OR REPLACE INTO TABLE_DOC VALUES(?1, ?2, ?3, nullif(?4, 0))");
-  Statement column =
-      database.prepare("INSERT OR REPLACE INTO COLUMN_DOC VALUES(?1, ?2, ?3, nullif(?4, ''))");
+  ColumnDocs columns(database);
   for (const schema::DocRow& row : schema::doc_rows()) {
     if (row.column.empty()) {
       table.bind(1, row.table).bind(2, row.doc).bind(3, row.is_view ? "view" : "table");
       table.bind(4, static_cast<std::int64_t>(row.look_first)).run();
     } else {
-      column.bind(1, row.table).bind(2, row.column).bind(3, row.doc).bind(4, row.unit).run();
+      columns.add(row.table, row.column, {row.unit, row.doc});
     }
   }
 }

@@ -57,7 +57,7 @@ bool is_collected(const schema::Table& table) {
 
 // All that is in the database by now, save for tables of activity kinds; and what SQLite knows
 // tables for without any being there, such as json_each.
-StreamTables::StreamTables(Database& database) : database_(database) {
+StreamTables::StreamTables(Database& database) : database_(database), docs_(database) {
   for (const char* names : {"SELECT name FROM sqlite_master", "PRAGMA module_list"}) {
     Statement statement = database_.prepare(names);
     while (statement.step()) reserved_.insert(lower(statement.text(0)));
@@ -86,13 +86,6 @@ bool StreamTables::takes_rows(std::string_view table) const {
          !name.starts_with("pragma_") && !name.starts_with("index_");
 }
 
-void StreamTables::document(std::string_view table, std::string_view column,
-                            const schema::WrittenDoc& doc) {
-  auto row =
-      database_.prepare("INSERT OR IGNORE INTO main.COLUMN_DOC VALUES(?1, ?2, ?3, nullif(?4, ''))");
-  row.bind(1, table).bind(2, column).bind(3, doc.text).bind(4, doc.unit).run();
-}
-
 bool StreamTables::is_known(std::string_view table) {
   return database_
       .prepare("SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = ?1 COLLATE NOCASE")
@@ -119,7 +112,7 @@ void StreamTables::make_table(const wire::WireTable& brought) {
       .bind(2, table.doc)
       .run();
   schema::for_each_column(table, true, [&](const schema::Column& column) {
-    document(table.name, column.name, {column.unit, column.doc});
+    docs_.add(table.name, column.name, {column.unit, column.doc});
   });
 }
 
@@ -127,7 +120,7 @@ void StreamTables::add_column(std::string_view table, std::string_view column,
                               std::string_view type, std::string_view doc) {
   database_.execute("ALTER TABLE main." + quoted_name(table) + " ADD COLUMN " +
                     quoted_name(column) + " " + std::string(type));
-  document(table, column, schema::read_doc(doc));
+  docs_.add(table, column, schema::read_doc(doc));
 }
 
 StreamTables::Writer* StreamTables::writer_for(const wire::WireTable& table,
@@ -212,6 +205,7 @@ StreamTables::Writer* StreamTables::writer_for(const wire::WireTable& table,
 
 void StreamTables::close() {
   for (auto& [definition, writer] : writers_) writer->insert = Statement();
+  docs_.close();
 }
 
 }  // namespace gpuprof::store

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "libprof/store/column_docs.hpp"
 #include "libprof/store/packed_rows.hpp"
 #include "libprof/store/sqlite.hpp"
 #include "libprof/wire/messages.hpp"
@@ -60,9 +61,9 @@ class StreamTables {
   void make_table(const wire::WireTable& brought);
   void add_column(std::string_view table, std::string_view column, std::string_view type,
                   std::string_view doc);
-  void document(std::string_view table, std::string_view column, const schema::WrittenDoc& doc);
 
   Database& database_;
+  ColumnDocs docs_;
   std::set<std::string, std::less<>> reserved_;                          // in small letters
   std::map<std::string, std::unique_ptr<Writer>, std::less<>> writers_;  // by definition
   std::size_t columns_ = 0;                                              // of all writers

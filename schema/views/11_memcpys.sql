@@ -33,7 +33,7 @@ SELECT coalesce((SELECT e.name FROM ENUM_NAME AS e
        nullif(m.start, 0) AS start,
        nullif(m."end", 0) AS "end",
        nullif(m."end", 0) - nullif(m.start, 0) AS duration,
-       CAST(m.bytes * 1e9 / nullif(m."end" - m.start, 0) AS INTEGER) AS throughput,
+       CAST(m.bytes * 1e9 / nullif(m."end" - m.start, 0) AS BIGINT) AS throughput,
        coalesce((SELECT e.name FROM ENUM_NAME AS e
                  WHERE e.enum = 'CUpti_ActivityMemoryKind' AND e.value = m.srcKind),
                 CAST(m.srcKind AS TEXT)) AS src_memory,
@@ -54,7 +54,7 @@ SELECT coalesce((SELECT e.name FROM ENUM_NAME AS e
        rn.value AS range_name,
        rp.value AS range_path,
        {TEXT CASE l.byThread WHEN 1 THEN 'thread' WHEN 0 THEN 'time' END} AS range_match,
-       (nullif(m.start, 0) - (SELECT value FROM RUN WHERE key = 'zero_ns')) / 1e6 AS t_ms
+       (nullif(m.start, 0) - {zero}) / 1e6 AS t_ms
 FROM (SELECT copyKind, srcKind, dstKind, flags, bytes, start, "end", deviceId, contextId, streamId,
              NULL AS srcDeviceId, NULL AS dstDeviceId, correlationId, graphId, graphNodeId,
              processId

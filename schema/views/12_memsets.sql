@@ -28,7 +28,7 @@ SELECT m.bytes AS bytes,
        nullif(m.start, 0) AS start,
        nullif(m."end", 0) AS "end",
        nullif(m."end", 0) - nullif(m.start, 0) AS duration,
-       CAST(m.bytes * 1e9 / nullif(m."end" - m.start, 0) AS INTEGER) AS throughput,
+       CAST(m.bytes * 1e9 / nullif(m."end" - m.start, 0) AS BIGINT) AS throughput,
        coalesce((SELECT e.name FROM ENUM_NAME AS e
                  WHERE e.enum = 'CUpti_ActivityMemoryKind' AND e.value = m.memoryKind),
                 CAST(m.memoryKind AS TEXT)) AS memory,
@@ -44,7 +44,7 @@ SELECT m.bytes AS bytes,
        rn.value AS range_name,
        rp.value AS range_path,
        {TEXT CASE l.byThread WHEN 1 THEN 'thread' WHEN 0 THEN 'time' END} AS range_match,
-       (nullif(m.start, 0) - (SELECT value FROM RUN WHERE key = 'zero_ns')) / 1e6 AS t_ms
+       (nullif(m.start, 0) - {zero}) / 1e6 AS t_ms
 FROM CUPTI_ACTIVITY_KIND_MEMSET AS m
 LEFT JOIN LAUNCH_RANGE AS l ON l.correlationId = m.correlationId
 LEFT JOIN NVTX_RANGE AS r ON r._id_ = l.range

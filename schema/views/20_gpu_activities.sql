@@ -28,7 +28,7 @@ SELECT w.type AS type,
        coalesce(s.demangled, s.value,
                 w.before || coalesce((SELECT e.name FROM ENUM_NAME AS e
                                       WHERE e.enum = w.named AND e.value = w.number),
-                                     w.number, '') || w.behind) AS name,
+                                     CAST(w.number AS TEXT), '') || w.behind) AS name,
        nullif(w.start, 0) AS start,
        nullif(w.stop, 0) AS "end",
        nullif(w.stop, 0) - nullif(w.start, 0) AS duration,
@@ -44,7 +44,7 @@ SELECT w.type AS type,
        rn.value AS range_name,
        rp.value AS range_path,
        {TEXT CASE l.byThread WHEN 1 THEN 'thread' WHEN 0 THEN 'time' END} AS range_match,
-       (nullif(w.start, 0) - (SELECT value FROM RUN WHERE key = 'zero_ns')) / 1e6 AS t_ms
+       (nullif(w.start, 0) - {zero}) / 1e6 AS t_ms
 FROM ({gpu_work}) AS w
 LEFT JOIN StringTable AS s ON s._id_ = nullif(w.string, 0)
 LEFT JOIN LAUNCH_RANGE AS l ON l.correlationId = w.correlationId

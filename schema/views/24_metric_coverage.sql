@@ -37,13 +37,15 @@ shaped AS (
 measured AS (
   SELECT shaped.shape AS shape, v.metric AS metric, count(*) AS count, avg(v.value) AS mean,
          min(v.value) AS min, max(v.value) AS max
-  FROM shaped CROSS JOIN METRIC_VALUE AS v ON v.range = shaped.range
+  FROM shaped CROSS JOIN METRIC_VALUE AS v
+  WHERE v.range = shaped.range
   GROUP BY 1, 2),
 spread AS (
   SELECT shaped.shape AS shape, v.metric AS metric,
          sum((v.value - measured.mean) * (v.value - measured.mean)) AS squares
-  FROM shaped CROSS JOIN METRIC_VALUE AS v ON v.range = shaped.range
+  FROM shaped CROSS JOIN METRIC_VALUE AS v
   JOIN measured ON measured.shape = shaped.shape AND measured.metric = v.metric
+  WHERE v.range = shaped.range
   GROUP BY 1, 2),
 all_shapes AS (
   SELECT launched.*, shape.id AS id

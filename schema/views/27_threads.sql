@@ -26,7 +26,8 @@ FROM (SELECT processId, threadId, count(*) AS runtime, 0 AS driver, 0 AS ranges,
       UNION ALL
       SELECT processId, threadId, 0, count(*), 0, min(nullif(start, 0)), max(nullif("end", 0))
       FROM CUPTI_ACTIVITY_KIND_DRIVER
-      GROUP BY processId, threadId
+      -- DuckDB 1.5 takes two parts that are alike but for their tables for one.
+      GROUP BY threadId, processId
       UNION ALL
       SELECT processId, threadId, 0, 0, count(*), min(start), max(coalesce(stop, start))
       FROM NVTX_RANGE

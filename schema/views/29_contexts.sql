@@ -32,6 +32,7 @@ SELECT (SELECT s.value FROM CUPTI_ACTIVITY_KIND_NAME AS n JOIN StringTable AS s 
        c.processId AS process_id
 FROM CUPTI_ACTIVITY_KIND_CONTEXT AS c
 LEFT JOIN streams AS t ON t.context_id = c.contextId AND t.process_id = c.processId
-GROUP BY c._id_
+GROUP BY c._id_, c.isGreenContext, c.numMultiprocessors, c.nullStreamId, c.deviceId, c.contextId,
+         c.processId
 UNION ALL
 {types};

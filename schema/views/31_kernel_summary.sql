@@ -18,6 +18,25 @@
 -- last INTEGER [ns]: end of the last, on CUPTI's clock
 -- device_id INTEGER: device that ran them
 CREATE VIEW kernel_summary AS
+WITH k AS (
+  SELECT deviceId, name, count, timed, total, median, p90, p99, shortest, longest, first, last
+  FROM KERNEL_TIME
+  WHERE count IS NOT NULL
+  UNION ALL
+  SELECT w.deviceId, w.name, w.count, w.timed, w.total, t.median, t.p90, t.p99, w.shortest,
+         w.longest, w.first, w.last
+  FROM (SELECT deviceId, name, count(*) AS count, count(duration) AS timed, sum(duration) AS total,
+               min(duration) AS shortest, max(duration) AS longest, min(start) AS first,
+               max("end") AS last
+        FROM (SELECT deviceId, name, nullif(start, 0) AS start, nullif("end", 0) AS "end",
+                     nullif("end", 0) - nullif(start, 0) AS duration
+              FROM {unless KERNEL_TIME} CROSS JOIN CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
+              UNION ALL
+              SELECT deviceId, name, nullif(start, 0), nullif("end", 0),
+                     nullif("end", 0) - nullif(start, 0)
+              FROM {unless KERNEL_TIME} CROSS JOIN CUPTI_ACTIVITY_KIND_KERNEL) AS r
+        GROUP BY deviceId, name) AS w
+  LEFT JOIN KERNEL_TIME AS t ON t.deviceId = w.deviceId AND t.name = w.name)
 SELECT coalesce(s.demangled, s.value) AS name,
        coalesce(s.short, s.demangled, s.value) AS short_name,
        coalesce(s.display, s.short, s.value) AS display_name,
@@ -25,34 +44,18 @@ SELECT coalesce(s.demangled, s.value) AS name,
        k.timed AS timed,
        k.total AS total,
        1.0 * k.total / k.timed AS average,
-       t.median AS median,
-       t.p90 AS p90,
-       t.p99 AS p99,
+       k.median AS median,
+       k.p90 AS p90,
+       k.p99 AS p99,
        k.shortest AS shortest,
        k.longest AS longest,
        100.0 * k.total / d.total AS percent,
        k.first AS first,
        k.last AS last,
        k.deviceId AS device_id
-FROM (SELECT deviceId, name, count(*) AS count, count(duration) AS timed, sum(duration) AS total,
-             min(duration) AS shortest, max(duration) AS longest, min(start) AS first,
-             max("end") AS last
-      FROM (SELECT deviceId, name, nullif(start, 0) AS start, nullif("end", 0) AS "end",
-                   nullif("end", 0) - nullif(start, 0) AS duration
-            FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
-            UNION ALL
-            SELECT deviceId, name, nullif(start, 0), nullif("end", 0),
-                   nullif("end", 0) - nullif(start, 0)
-            FROM CUPTI_ACTIVITY_KIND_KERNEL)
-      GROUP BY deviceId, name) AS k
-JOIN (SELECT deviceId, sum(duration) AS total
-      FROM (SELECT deviceId, nullif("end", 0) - nullif(start, 0) AS duration
-            FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
-            UNION ALL
-            SELECT deviceId, nullif("end", 0) - nullif(start, 0)
-            FROM CUPTI_ACTIVITY_KIND_KERNEL)
-      GROUP BY deviceId) AS d ON d.deviceId = k.deviceId
-LEFT JOIN KERNEL_TIME AS t ON t.deviceId = k.deviceId AND t.name = k.name
+FROM k
+JOIN (SELECT deviceId, sum(total) AS total FROM k GROUP BY deviceId) AS d
+  ON d.deviceId = k.deviceId
 LEFT JOIN StringTable AS s ON s._id_ = nullif(k.name, 0)
 UNION ALL
 {types};

@@ -26,7 +26,7 @@ SELECT coalesce(n.value, 'cudaProfilerStart') AS name,
          AS kernels,
        s.start AS start,
        s.stop AS "end",
-       (s.start - (SELECT value FROM RUN WHERE key = 'zero_ns')) / 1e6 AS t_ms,
+       (s.start - {zero}) / 1e6 AS t_ms,
        s.range AS range_id,
        s.threadId AS thread_id,
        s.processId AS process_id

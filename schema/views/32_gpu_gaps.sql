@@ -28,18 +28,18 @@ SELECT g.deviceId AS device_id,
                                           instr(ltrim(n.name, '_') || '_', '_') - 1)
                  FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r
                  JOIN API_NAME AS n ON n.domain = 'runtime' AND n.cbid = r.cbid
-                 WHERE r.correlationId = g.hostCall LIMIT 1),
+                 WHERE r.correlationId = g.hostCall ORDER BY r._id_ LIMIT 1),
                 (SELECT substr(n.name, 1, length(n.name) - length(ltrim(n.name, '_')) +
                                           instr(ltrim(n.name, '_') || '_', '_') - 1)
                  FROM CUPTI_ACTIVITY_KIND_DRIVER AS r
                  JOIN API_NAME AS n ON n.domain = 'driver' AND n.cbid = r.cbid
-                 WHERE r.correlationId = g.hostCall LIMIT 1)) AS host_call,
+                 WHERE r.correlationId = g.hostCall ORDER BY r._id_ LIMIT 1)) AS host_call,
        g.hostTime AS host_call_ns,
        g.noCallTime AS no_call_ns,
        rn.value AS range_name,
        rp.value AS range_path,
        g.correlationId AS correlation_id,
-       (g.start - (SELECT value FROM RUN WHERE key = 'zero_ns')) / 1e6 AS t_ms
+       (g.start - {zero}) / 1e6 AS t_ms
 FROM GPU_GAP AS g
 LEFT JOIN StringTable AS b ON b._id_ = nullif(g.nameBefore, 0)
 LEFT JOIN StringTable AS h ON h._id_ = nullif(g.nameBehind, 0)

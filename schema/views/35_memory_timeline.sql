@@ -28,7 +28,7 @@ SELECT m.timestamp AS time,
        m.deviceId AS device_id,
        m.processId AS process_id,
        m._id_ AS operation_id,
-       (m.timestamp - (SELECT value FROM RUN WHERE key = 'zero_ns')) / 1e6 AS t_ms
+       (m.timestamp - {zero}) / 1e6 AS t_ms
 FROM CUPTI_ACTIVITY_KIND_MEMORY2 AS m
 LEFT JOIN MEMORY_USE AS u ON u.operation = m._id_
 LEFT JOIN StringTable AS s ON s._id_ = nullif(m.source, 0);

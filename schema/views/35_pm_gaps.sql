@@ -12,7 +12,7 @@ SELECT deviceId AS device_id,
        stop AS "end",
        stop - start AS duration,
        reason,
-       (start - (SELECT value FROM RUN WHERE key = 'zero_ns')) / 1e6 AS t_ms
+       (start - {zero}) / 1e6 AS t_ms
 FROM PM_GAP
 UNION ALL
 {types};

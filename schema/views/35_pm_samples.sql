@@ -21,7 +21,7 @@ FROM (SELECT s.deviceId AS device_id,
                  WHEN 9 THEN s.v9 WHEN 10 THEN s.v10 WHEN 11 THEN s.v11 WHEN 12 THEN s.v12
                  WHEN 13 THEN s.v13 WHEN 14 THEN s.v14 WHEN 15 THEN s.v15 WHEN 16 THEN s.v16
              END AS value,
-             (s.start - (SELECT value FROM RUN WHERE key = 'zero_ns')) / 1e6 AS t_ms
+             (s.start - {zero}) / 1e6 AS t_ms
       FROM PM_SAMPLE AS s
       JOIN PM_METRIC AS m ON m.part = s.part)
 WHERE value IS NOT NULL;

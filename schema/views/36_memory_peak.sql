@@ -19,7 +19,7 @@ SELECT p.bytes AS bytes,
         WHERE e.enum = 'CUpti_ActivityMemoryPoolType'
           AND e.value = nullif(p.poolType, 0)) AS pool_type,
        m.timestamp AS time,
-       (m.timestamp - (SELECT value FROM RUN WHERE key = 'zero_ns')) / 1e6 AS t_ms,
+       (m.timestamp - {zero}) / 1e6 AS t_ms,
        p.deviceId AS device_id,
        p.processId AS process_id
 FROM MEMORY_MAXIMUM AS p

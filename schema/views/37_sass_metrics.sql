@@ -26,7 +26,7 @@ SELECT coalesce(s.demangled, s.value) AS function,
        v.processId AS process_id
 FROM (SELECT i.functionId AS functionId, i.pcOffset AS pcOffset,
              i.sourceLocatorId AS sourceLocatorId, i.deviceId AS deviceId, i.processId AS processId,
-             w.metricId AS metricId, w.correlationId AS correlationId, CAST(total(w.value) AS INTEGER) AS value
+             w.metricId AS metricId, w.correlationId AS correlationId, CAST(sum(1.0 * w.value) AS BIGINT) AS value
       FROM SASS_VALUE AS w JOIN SASS_INSTRUCTION AS i ON i.id = w.instructionId
       GROUP BY i.processId, i.deviceId, w.correlationId, i.functionId, i.pcOffset,
                i.sourceLocatorId, w.metricId) AS v

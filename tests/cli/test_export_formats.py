@@ -367,6 +367,45 @@ class Formats(unittest.TestCase):
             for track in tracks.values():
                 self.assertIn(one(track, 5, next(iter(tracks))), tracks)
 
+    def test_processes_have_names(self):
+        """The program, what it ran, and the process's number."""
+        wanted = {"python3 train.py [2245]"}
+        events = self.chrome_events("torch_step")
+        named = {event["args"]["name"] for event in events if event["name"] == "process_name"}
+        self.assertEqual({name for name in named if not name.startswith("GPU")}, wanted)
+        _, tracks = read_pftrace(self.folder / "torch_step.pftrace")
+        processes = [one(track, 3) for track in tracks.values() if one(track, 3)]
+        self.assertEqual({one(process, 6).decode() for process in processes}, wanted)
+        stacks = json.loads((self.folder / "torch_step.speedscope.json").read_text())
+        for profile in stacks["profiles"]:
+            self.assertTrue(profile["name"].endswith(", python3 train.py [2245]"), profile["name"])
+
+    def test_how_full_multiprocessors_are(self):
+        """As PyTorch's profiler says it, and bandwidths of copies."""
+        loads = self.rows("torch_step", """
+            SELECT k.correlation_id, 1.0 * k.blocks / d.multiprocessors,
+                   k.threads / 32.0 / d.multiprocessors,
+                   min(1.0 * k.blocks / d.multiprocessors, k.blocks_per_sm)
+                     * k.block_x * k.block_y * k.block_z / (32.0 * v.maxWarpsPerMultiprocessor)
+            FROM kernels AS k JOIN devices AS d ON d.device_id = k.device_id
+            JOIN CUPTI_ACTIVITY_KIND_DEVICE AS v ON v.id = k.device_id""")  # fmt: skip
+        self.assertGreater(len(loads), 30)
+        args = {event["args"].get("correlation"): event["args"]
+                for event in self.chrome_events("torch_step") if event.get("cat") == "kernel"}  # fmt: skip
+        for correlation, blocks, warps, occupancy in loads:
+            said = args[correlation]
+            self.assertAlmostEqual(float(said["blocks per SM"]), blocks)
+            self.assertAlmostEqual(float(said["warps per SM"]), warps)
+            self.assertAlmostEqual(said["est. achieved occupancy %"], 100 * occupancy, delta=0.51)
+        moved = self.rows("torch_step", "SELECT correlation_id, 1.0 * bytes / duration FROM memcpys"
+                          " UNION ALL SELECT correlation_id, 1.0 * bytes / duration FROM memsets")  # fmt: skip
+        args = {event["args"].get("correlation"): event["args"]
+                for event in self.chrome_events("torch_step")
+                if event.get("cat") in ("gpu_memcpy", "gpu_memset")}  # fmt: skip
+        self.assertGreater(len(moved), 0)
+        for correlation, rate in moved:
+            self.assertAlmostEqual(float(args[correlation]["memory bandwidth (GB/s)"]), rate)
+
     def packed(self, capture):
         """A capture that is kept in an archive, as a profile."""
         for archive in sorted((SOURCE / "tests/captures").glob("*.tar.xz")):

@@ -31,6 +31,8 @@ for name, path in json.loads(sys.argv[1]).items():
                  for row in work.itertuples()],
         "time": {key: round(float(value) * 1000) for key, value in
                  analysis.get_temporal_breakdown(visualize=False).iloc[0].items() if key.endswith("(us)")},
+        "bandwidth": {} if (rates := analysis.get_memory_bw_summary()) is None else
+                     {name: float(most) for (_, name), most in rates["memory_bw_gbps"]["max"].items()},
         "overlap": float(analysis.get_comm_comp_overlap(visualize=False).iloc[0, 1]),
     }
 with open("answers.json", "w") as file:
@@ -127,6 +129,20 @@ class HolisticTraceAnalysis(unittest.TestCase):
             self.assertEqual(time["idle_time(us)"], span - busy)
             self.assertEqual(time["compute_time(us)"], computing)
             self.assertEqual(time["non_compute_time(us)"], busy - computing)
+
+        self.for_each(check)
+
+    def test_bandwidth_of_copies(self):
+        def check(answer, database):
+            most = dict(database.execute(
+                "SELECT 'Memcpy ' || kind, max(1.0 * bytes / duration) FROM memcpys GROUP BY kind"
+                " UNION ALL SELECT 'Memset', max(1.0 * bytes / duration) FROM memsets"
+                " HAVING count(*) > 0"
+            ))  # fmt: skip
+            found = answer["bandwidth"]
+            self.assertEqual(set(found), set(most))
+            for name, rate in most.items():
+                self.assertAlmostEqual(found[name], rate, places=3)
 
         self.for_each(check)
 

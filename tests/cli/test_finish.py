@@ -25,6 +25,8 @@ COMPUTED = (
     "LAUNCH_SHAPE",
     "KERNEL_TIME",
     "API_TIME",
+    "LAUNCH_TIME",
+    "OCCUPANCY_TIME",
     "MEMORY_USE",
     "PROCESS_MEMORY",
     "MEMORY_MAXIMUM",
@@ -97,15 +99,18 @@ class Finish(unittest.TestCase):
             "SELECT name FROM sqlite_master WHERE type = 'view'"
         ).fetchall():
             connection.execute(f"DROP VIEW {view}")
-        for table in ("LAUNCH_SHAPE", "KERNEL_TIME", "STEP"):
+        for table in ("LAUNCH_SHAPE", "KERNEL_TIME", "API_TIME", "LAUNCH_TIME", "STEP"):
             connection.execute(f"DROP TABLE {table}")
+        connection.execute("CREATE TABLE API_TIME(domain TEXT, name TEXT, median INT, p90 INT, p99 INT,"
+                           " PRIMARY KEY(domain, name)) WITHOUT ROWID")  # fmt: skip
         connection.execute("ALTER TABLE StringTable DROP COLUMN display")
-        for view in ("kernels", "steps"):
+        for view in ("kernels", "steps", "api_summary"):
             connection.execute(f"CREATE VIEW {view} AS SELECT 1 AS name")
         connection.commit()
         connection.close()
         self.gpuprof("finish", self.cut)
-        for sql in ("SELECT * FROM kernels ORDER BY start", "SELECT * FROM steps ORDER BY start"):
+        for sql in ("SELECT * FROM kernels ORDER BY start", "SELECT * FROM steps ORDER BY start",
+                    "SELECT * FROM api_summary ORDER BY 1, 2"):  # fmt: skip
             self.assertEqual(self.rows(self.cut, sql), self.rows(self.whole, sql))
 
     def test_in_place(self):

@@ -177,6 +177,16 @@ class Nsys(Import):
                                "SELECT 'Host-to-Device', count(*), sum(bytes) FROM memcpys "
                                "WHERE kind = 'HtoD' AND start IS NOT NULL HAVING count(*) > 0"),
                 )  # fmt: skip
+                self.assertEqual(
+                    self.query(f"{capture}.nsys.sqlite",
+                               "SELECT lower(label), count(*) FROM "
+                               f"{PREFIX}SYNCHRONIZATION JOIN ENUM_CUPTI_SYNC_TYPE ON id = syncType "
+                               "GROUP BY 1 ORDER BY 1"),
+                    self.query(f"{capture}.sqlite",
+                               f"SELECT e.name, count(*) FROM {PREFIX}SYNCHRONIZATION JOIN ENUM_NAME AS e "
+                               "ON e.enum = 'CUpti_ActivitySynchronizationType' AND e.value = type "
+                               "WHERE start > 0 GROUP BY 1 ORDER BY 1"),
+                )  # fmt: skip
 
     def test_export_of_a_part(self):
         self.replay("two_processes")

@@ -69,6 +69,21 @@ class Query(unittest.TestCase):
 
     # What may be asked
 
+    def test_a_file_of_an_older_gpuprof_is_answered_too(self):
+        """It lacks tables that queries ask."""
+        old = self.folder / "old.sqlite"
+        shutil.copy(self.profile, old)
+        self.addCleanup(old.unlink)
+        connection = sqlite3.connect(old)
+        for table in ("LAUNCH_TIME", "OCCUPANCY_TIME"):
+            connection.execute(f"DROP TABLE {table}")
+        connection.commit()
+        connection.close()
+        for name in ("launch_latency", "low_occupancy"):
+            rows = self.ask(name, "--csv").splitlines()
+            self.assertEqual(self.ask(name, "--csv", file=old).splitlines(), rows)
+            self.assertGreater(len(rows), name == "launch_latency")
+
     def test_the_names_are_those_of_the_files_each_with_its_question(self):
         names = sorted(file.stem for file in QUERIES.glob("*.sql"))
         for words in ((), (self.profile,)):

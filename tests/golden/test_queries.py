@@ -643,6 +643,41 @@ class Queries(unittest.TestCase):
              for row in marks],
         )  # fmt: skip
 
+    @unittest.skipIf(PROFILES, "profiles are as they are")
+    @for_each_run
+    def test_the_same_while_a_run_goes_on(self, run):
+        """Nothing is added up in the file then: queries do it themselves."""
+        path = self.folder / f"{run.path.stem}_open.sqlite"
+        shutil.copy(run.path, path)
+        connection = sqlite3.connect(path)
+        for table in ("LAUNCH_TIME", "OCCUPANCY_TIME"):
+            connection.execute(f"DELETE FROM {table}")
+        for table in ("KERNEL_TIME", "API_TIME"):
+            connection.execute(f"UPDATE {table} SET count = NULL")
+        connection.commit()
+        connection.close()
+        unfinished = Run(path)
+        self.addCleanup(unfinished.close)
+        for name in (
+            "api_time",
+            "kernel_percentiles",
+            "launch_latency",
+            "low_occupancy",
+            "top_kernels",
+        ):
+            with self.subTest(name):
+                rows = unfinished.answer(name)
+                limit = {"api_time": 15, "top_kernels": 10}.get(name)
+                finished = run.answer(name)
+                if limit == len(rows):  # which of those that are alike come last is not said
+                    last = rows[-1]["total_ms"]
+                    rows, finished = ([row for row in each if row["total_ms"] > last]
+                                      for each in (rows, finished))  # fmt: skip
+                if name == "launch_latency":  # kernels of one name may have several of these
+                    for row in (*rows, *finished):
+                        row.pop("display_name")
+                self.check(rows, [tuple(row.values()) for row in finished])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -83,6 +83,9 @@ bool is_empty_view(const std::string& name) {
   return name == "collLibrary" || name == "profIndex" || name.starts_with("PTHREAD_");
 }
 
+// In other letters, so that nvprof does not find it: see schema/pc_sampling.hpp.
+const std::string hidden = "CUPTI_ACTIVITY_KIND_PC_SAMPLING";
+
 TEST_CASE("a file has all tables of nvprof, and none that makes it print more") {
   Database database;
   std::map<std::string, std::string> ours;
@@ -91,6 +94,11 @@ TEST_CASE("a file has all tables of nvprof, and none that makes it print more") 
   }
   for (const nvprof_facts::Table& table : nvprof_facts::tables()) {
     INFO(table.name);
+    if (table.name == hidden) {
+      CHECK(!ours.contains(hidden));
+      CHECK(database.rows("SELECT count(*) FROM " + hidden)[0][0] == "0");
+      continue;
+    }
     CHECK(ours[table.name] == (is_empty_view(table.name) ? "view" : "table"));
   }
 }
@@ -117,10 +125,10 @@ TEST_CASE("nvprof's indexes can be made") {
   for (const auto& row : database.rows("SELECT m.name, m.tbl_name, i.name FROM sqlite_master AS m, "
                                        "pragma_index_info(m.name) AS i WHERE m.type = 'index' "
                                        "AND m.name LIKE 'INDEX_%'"))
-    ours.insert(row[0] + " " + row[1] + " " + row[2]);
+    ours.insert(lower(row[0] + " " + row[1] + " " + row[2]));
   std::set<std::string> theirs;
   for (const auto& index : nvprof_facts::indexes())
-    theirs.insert(index.name + " " + index.table + " " + index.column);
+    theirs.insert(lower(index.name + " " + index.table + " " + index.column));
   CHECK(ours == theirs);
 }
 
@@ -130,7 +138,7 @@ TEST_CASE("views run on an empty database and document each of their columns") {
   for (const ViewSql& sql : views()) {
     const ViewText view = describe_view(sql.sql);
     INFO(sql.name);
-    CHECK(std::string(sql.name).ends_with("_" + view.name));
+    CHECK(lower(std::string(sql.name)).ends_with("_" + lower(view.name)));
     CHECK_FALSE(view.doc.empty());
     CHECK(database.rows("SELECT * FROM " + view.name).empty());
     std::vector<std::string> names;

@@ -188,7 +188,9 @@ TEST_CASE("every table of nvprof's exists") {
   for (const Table* table : all_tables) ours.insert(table->name);
   for (const nvprof_facts::Table& table : nvprof_facts::tables()) {
     INFO(table.name);
-    CHECK(ours.count(table.name) == 1);
+    // Of PC samples it has other letters: see schema/pc_sampling.hpp.
+    const bool hidden = table.name == "CUPTI_ACTIVITY_KIND_PC_SAMPLING";
+    CHECK(ours.count(hidden ? tables::pc_sampling.name : table.name) == 1);
   }
 }
 

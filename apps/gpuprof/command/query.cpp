@@ -79,6 +79,7 @@ report::Query chosen(const Arguments& arguments, store::Database& database, std:
   if (!is_name(given)) return query;
   query.name = given;
   if (const report::NamedQuery* named = report::find_query(given)) {
+    report::add_computed_tables(database);
     query.sql = named->sql;
     query.endless = false;
     return query;

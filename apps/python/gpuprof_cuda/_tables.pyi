@@ -713,6 +713,14 @@ class Tables:
     share (share): beside_kernels_ms / copying_ms, from 0 to 1
     device_id: the device
     """
+    COLUMN_DOC: Table
+    r"""What each column of the tables and views is.
+
+    table: name of the table or view
+    column: name of the column
+    doc: meaning, and what stands for none
+    unit: unit of its numbers, ns or bytes for example; count = of things; NULL = they have none, as ids and names, or each row has its own
+    """
     CUPTI_ACTIVITY_KIND_MEMCPY: Table
     r"""Memory copies, one row each; copies between two contexts are in MEMCPY2. Collected with `--trace gpu`, which is on by default.
 
@@ -1565,13 +1573,19 @@ class Tables:
     type: table or view
     look_first: 1, 2, ...: of what is there this is worth a look first, in this order; NULL = of the rest
     """
-    COLUMN_DOC: Table
-    r"""What each column of the tables and views is.
+    COLUMN_TEXT: Table
+    r"""The columns of tables and views. The view COLUMN_DOC has them in words.
 
-    table: name of the table or view
-    column: name of the column
-    doc: meaning, and what stands for none
-    unit: unit of its numbers, ns or bytes for example; count = of things; NULL = they have none, as ids and names, or each row has its own
+    table: name of the table or view: DOC_TEXT.id
+    column: name of the column: DOC_TEXT.id
+    doc: what it means: DOC_TEXT.id
+    unit: as COLUMN_DOC.unit
+    """
+    DOC_TEXT: Table
+    r"""Texts of COLUMN_TEXT.
+
+    id: number of the text
+    text: a name, or what a column means
     """
     NVTX_RANGE: Table
     r"""NVTX ranges with both ends in one row, computed from MARKER and MARKER_DATA.
@@ -1705,22 +1719,59 @@ class Tables:
     tailShare (share): part of the room of all waves that the last one leaves empty, from 0 to 1
     """
     KERNEL_TIME: Table
-    r"""How durations of kernels are spread, by name. The view kernel_summary has the rest.
+    r"""Durations of kernels, by name and device. The view kernel_summary has them in words.
 
     deviceId: device that ran them
     name: mangled name: StringTable id; 0 = none
     median (ns): duration in the middle; of an even number the mean of the two, rounded down
     p90 (ns): least duration that 90 % do not exceed (nearest rank)
     p99 (ns): the same of 99 %
+    count (count): executions; NULL = there are too many names
+    timed (count): executions that have times; the rest is of these
+    total (ns): sum of durations
+    shortest (ns): least duration
+    longest (ns): greatest duration
+    first (ns): start of the first, on CUPTI's clock
+    last (ns): end of the last, on CUPTI's clock
     """
     API_TIME: Table
-    r"""How durations of API calls are spread, by function. The view api_summary has the rest.
+    r"""Durations of API calls, by function. The view api_summary has shares of them.
 
     domain: runtime, driver or internal
     name: function, without suffixes
     median (ns): duration in the middle; of an even number the mean of the two, rounded down
     p90 (ns): least duration that 90 % do not exceed (nearest rank)
     p99 (ns): the same of 99 %
+    count (count): calls; NULL = there are too many functions
+    failed (count): calls that did not return 0
+    timed (count): calls that have times; the rest is of these
+    total (ns): sum of durations
+    shortest (ns): least duration
+    longest (ns): greatest duration
+    """
+    LAUNCH_TIME: Table
+    r"""How long kernels waited between the call that launched them and their start, by kernel and function. Empty where there are too many, or where the disk had no room to compute it.
+
+    name: mangled name of the kernel: StringTable id; 0 = none
+    apiName: function that launched it, without suffixes; '' = its name is not known
+    launches (count): launches of which both times are known
+    shortest (ns): least time from the begin of the call to the start of the kernel
+    median (ns): least such time that 50 % do not exceed (nearest rank)
+    p90 (ns): the same of 90 %
+    p99 (ns): the same of 99 %
+    longest (ns): greatest such time
+    calls (count): launches whose call has an end
+    callTime (ns): sum of the durations of these calls
+    """
+    OCCUPANCY_TIME: Table
+    r"""Launches by kernel and occupancy, of those whose occupancy is known. Empty where there are too many kinds of launches.
+
+    name: mangled name of the kernel: StringTable id; 0 = none
+    occupancy (share): as LAUNCH_SHAPE.occupancy
+    limiter: as LAUNCH_SHAPE.limiter
+    waves (count): least LAUNCH_SHAPE.waves of these launches
+    launches (count): launches
+    total (ns): sum of their durations; NULL = none has times
     """
     MEMORY_USE: Table
     r"""How much memory is allocated after each allocation and release. The view memory_timeline has them in words.
@@ -2026,7 +2077,7 @@ class Tables:
     line: line of the call in a file of Python; NULL = not known, or not Python
     processId: process the row came from: PROCESS.processId
     """
-    CUPTI_ACTIVITY_KIND_PC_SAMPLING: Table
+    CUPTI_ACTIVITY_KIND_pc_sampling: Table
     r"""PC samples (--pc-sampling) by instruction and stall reason. Rows may be alike but for their numbers: add them up.
 
     _id_: number of the row, in order of storing

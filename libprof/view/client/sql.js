@@ -7,10 +7,14 @@ const longestRequest = 15000; // bytes; the server takes 16 KiB with its head
 const timeColumns = /^(start|end|stop|timestamp)$/i;
 
 const examples = [
-  ['Kernels that took most', `SELECT short_name, count(*) AS launches, sum(duration) / 1e6 AS ms, max(duration) / 1e3 AS longest_us
-FROM kernels GROUP BY short_name ORDER BY ms DESC LIMIT 20`],
-  ['The longest kernels', `SELECT start, duration / 1e3 AS us, short_name, range_path
-FROM kernels ORDER BY duration DESC LIMIT 50`],
+  ['Kernels that took most', `SELECT short_name, sum(count) AS launches, sum(total) / 1e6 AS ms, max(longest) / 1e3 AS longest_us
+FROM kernel_summary GROUP BY short_name ORDER BY ms DESC LIMIT 20`],
+  // Of the table: the view kernels would look up the names of all of them.
+  ['The longest kernels', `SELECT start, ("end" - start) / 1e3 AS us, coalesce(s.display, s.short, s.value) AS name
+FROM (SELECT start, "end", name FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
+      WHERE start > 0 ORDER BY "end" - start DESC LIMIT 50) AS k
+LEFT JOIN StringTable AS s ON s._id_ = k.name
+ORDER BY us DESC`],
   ['Copies by direction', `SELECT kind, count(*) AS copies, sum(bytes) / 1e6 AS mb, sum(duration) / 1e6 AS ms
 FROM memcpys GROUP BY kind ORDER BY ms DESC`],
   ['The longest calls', `SELECT start, duration / 1e3 AS us, name, thread_id

@@ -1,0 +1,30 @@
+#include "libprof/store/column_docs.hpp"
+
+namespace gpuprof::store {
+
+void ColumnDocs::open() {
+  Statement texts = database_.prepare("SELECT text, id FROM main.DOC_TEXT");
+  while (texts.step()) ids_.try_emplace(std::string(texts.text(0)), texts.integer(1));
+  insert_text_ = database_.prepare("INSERT INTO main.DOC_TEXT(id, text) VALUES(?1, ?2)");
+  insert_column_ = database_.prepare(
+      "INSERT OR IGNORE INTO main.COLUMN_TEXT VALUES(?1, ?2, ?3, nullif(?4, ''))");
+  open_ = true;
+}
+
+std::int64_t ColumnDocs::id_of(std::string_view text) {
+  const auto known = ids_.find(text);
+  if (known != ids_.end()) return known->second;
+  const auto id = static_cast<std::int64_t>(ids_.size()) + 1;
+  insert_text_.bind(1, id).bind(2, text).run();
+  ids_.emplace(text, id);
+  return id;
+}
+
+void ColumnDocs::add(std::string_view table, std::string_view column,
+                     const schema::WrittenDoc& doc) {
+  if (!open_) open();
+  const std::int64_t of_table = id_of(table), of_column = id_of(column), text = id_of(doc.text);
+  insert_column_.bind(1, of_table).bind(2, of_column).bind(3, text).bind(4, doc.unit).run();
+}
+
+}  // namespace gpuprof::store
