@@ -73,6 +73,10 @@ class Benchmarks(unittest.TestCase):
         said = self.bench("bench_summary", self.small_profile(), "--rounds", 1)
         self.assertTrue(said.strip())
 
+    def test_bench_queries(self):
+        said = self.bench("bench_queries", self.small_profile(), "--rounds", 1)
+        self.assertIn("top_kernels", said)
+
     def test_bench_python(self):
         said = self.bench("bench_python", self.small_profile(), "--rounds", 1)
         self.assertTrue(said.strip())
