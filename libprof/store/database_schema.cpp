@@ -146,8 +146,9 @@ void create_schema(Database& database) {
 }
 
 void create_words(Database& database) {
-  for (const schema::Table* table : {&schema::tables::statistic_doc, &schema::tables::enum_name,
-                                     &schema::tables::table_doc, &schema::tables::column_doc}) {
+  using namespace schema::tables;
+  for (const schema::Table* table :
+       {&statistic_doc, &enum_name, &table_doc, &column_text, &doc_text}) {
     database.execute(schema::create_table_sql(*table));
   }
   write_words(database);
