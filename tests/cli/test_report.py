@@ -155,7 +155,9 @@ class Report(unittest.TestCase):
             with self.subTest(name):
                 html, markdown = self.page(profile, name)
                 data, database = data_of(html), sqlite3.connect(profile)
-                rows = database.execute("SELECT deviceId, busy, first, last FROM DEVICE_TIME").fetchall()
+                rows = database.execute(
+                    "SELECT deviceId, busy, first, last FROM DEVICE_TIME"
+                ).fetchall()
                 [zero] = database.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()
                 for device, parts, (number, busy, first, last) in zip(
                     data["statistics"]["devices"], data["idle"], rows, strict=True
@@ -182,7 +184,8 @@ class Report(unittest.TestCase):
                     self.assertEqual(
                         shown.get("host in other CUDA calls", 0),
                         sum(time for cause, time in expected.items() if cause not in shown)
-                        + expected["host in other CUDA calls"] * ("host in other CUDA calls" in shown),
+                        + expected["host in other CUDA calls"]
+                        * ("host in other CUDA calls" in shown),
                     )
                 database.close()
 
@@ -262,6 +265,34 @@ class Report(unittest.TestCase):
         self.assertGreater(seen, 8)
         self.assertGreater(nested, 4)
         database.close()
+
+    def test_alone_it_is_markdown(self):
+        profile = self.profiles["two_processes"]
+        alone, named = run(profile), run(profile, "--markdown", "-")
+        self.assertEqual((alone.returncode, alone.stderr), (0, ""))
+        self.assertTrue(alone.stdout.startswith("<!-- gpuprof report -->"))
+        self.assertEqual(alone.stdout, named.stdout)
+
+    def test_why_nothing_is_drawn(self):
+        profile = self.folder / "empty.sqlite"
+        shutil.copy(self.profiles["two_processes"], profile)
+        database = sqlite3.connect(profile)
+        kinds = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'CUPTI_ACTIVITY_KIND_%'"
+        for (table,) in database.execute(kinds).fetchall() + [("NVTX_RANGE",), ("RANGE_TIME",)]:
+            database.execute(f"DELETE FROM {table}")
+        database.execute("UPDATE PROCESS SET cupti_version = NULL")
+        database.commit()
+        database.close()
+        ran = run(profile)
+        self.assertEqual(ran.returncode, 0)
+        self.assertIn("Nothing can be drawn: no process of this run used CUDA.", ran.stdout)
+        self.assertIn("| records | 0 |", ran.stdout)
+
+    def test_processes_have_names(self):
+        html, _ = self.page(self.profiles["torch_step"], "torch_step")
+        groups = {part for track in data_of(html)["run"]["tracks"] for part in track["path"][:-1]}
+        [named] = [each for each in groups if re.fullmatch(r".* \[\d+\]", each)]
+        self.assertRegex(named, r"^python3 train\.py \[\d+\]$")
 
     def test_one_number_of_records(self):
         for name, profile in self.profiles.items():

@@ -864,7 +864,9 @@ class Truth(Profiles):
                     self.assertEqual((gap["at"], gap["time"]), (at, time))
                     parts = {"no CUDA call": in_none, call: in_call or 0}
                     parts["other CUDA calls"] = time - sum(parts.values())
-                    self.assertEqual(dict(gap["host"]), {name: ns for name, ns in parts.items() if ns})
+                    self.assertEqual(
+                        dict(gap["host"]), {name: ns for name, ns in parts.items() if ns}
+                    )
                     self.assertEqual(gap["host"], sorted(gap["host"], key=lambda part: -part[1]))
                 self.assertEqual(
                     [(step["at"], step["time"], step["name"]) for step in stops["steps"]],
