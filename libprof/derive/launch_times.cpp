@@ -60,8 +60,8 @@ void LaunchTimes::add(const Calls& calls, const CallTimes& names, const Correlat
 
 // Calls with the same id are in the order in which they came. The first has all launches of the id.
 void LaunchTimes::join(store::Database& database) {
-  store::Statement name = database.prepare(
-      "SELECT coalesce(demangled, value) FROM main.StringTable WHERE _id_ = ?1");
+  store::Statement name =
+      database.prepare("SELECT coalesce(demangled, value) FROM main.StringTable WHERE _id_ = ?1");
   Sorted<Launch>::Cursor launch(launches_);
   for (Sorted<Call>::Cursor call(calls_); !call.at_end(); call.advance()) {
     while (!launch.at_end() && launch.front().correlation < call.front().correlation) {
@@ -88,8 +88,7 @@ std::int32_t LaunchTimes::first_of_its_name(std::int32_t kernel, store::Statemen
 void LaunchTimes::add(const Launch& launch, const Call& call, store::Statement& name) {
   if (call.start == 0) return;  // not collected
   const std::int32_t kernel = first_of_its_name(launch.kernel, name);
-  const std::uint64_t key =
-      std::uint64_t{static_cast<std::uint32_t>(kernel)} << 32 | call.function;
+  const std::uint64_t key = std::uint64_t{static_cast<std::uint32_t>(kernel)} << 32 | call.function;
   const auto [known, fresh] = by_key_.try_emplace(key, groups_.size());
   if (fresh) {
     if (groups_.size() == Durations::most_groups) {

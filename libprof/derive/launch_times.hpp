@@ -64,7 +64,7 @@ class LaunchTimes {
   CorrelationSet known_;  // ids in calls_
   std::vector<std::string> functions_;
   std::unordered_map<std::string, std::uint32_t> by_name_;
-  std::unordered_map<std::uint64_t, std::size_t> by_key_;  // by kernel and function
+  std::unordered_map<std::uint64_t, std::size_t> by_key_;        // by kernel and function
   std::unordered_map<std::int32_t, std::int32_t> first_;         // of the same name
   std::unordered_map<std::string, std::int32_t> first_by_name_;  // demangled
   std::vector<Group> groups_;

@@ -46,7 +46,7 @@ print(json.dumps(answers))
 
 def in_order(rows, columns, mixed):
     """Values that both have the same way: numbers to nine digits, throughputs, which DuckDB rounds
-    and SQLite cuts, to six."""
+    and SQLite cuts, to four."""
 
     def plain(value, column):
         if mixed and isinstance(value, (int, float, str)):
@@ -55,7 +55,7 @@ def in_order(rows, columns, mixed):
             except ValueError:
                 return value
         if column == "throughput" and value is not None:
-            return f"{value:.6g}"
+            return f"{value:.4g}"
         if isinstance(value, float):
             value = float(f"{value:.9g}")
         return int(value) if isinstance(value, (bool, float)) and value == int(value) else value
