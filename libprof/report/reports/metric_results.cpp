@@ -184,7 +184,7 @@ class ResultTable {
     }
     cells = {text(sum(line).min), text(sum(line).max), text(sum(line).average(kind))};
     if (csv && kind == MetricKind::utilization)
-      std::ranges::transform(cells, cells.begin(), quoted);
+      std::ranges::transform(cells, cells.begin(), in_quotes);
     if (!metrics_) cells.push_back(text(sum(line).total));
     return cells;
   }
