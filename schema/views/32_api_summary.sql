@@ -62,8 +62,7 @@ FROM (SELECT a.domain AS domain,
                   FROM {unless API_TIME} CROSS JOIN CUPTI_ACTIVITY_KIND_RUNTIME)
             GROUP BY cbid
             UNION ALL
-            -- Not count(*): DuckDB 1.5 takes parts that are alike but for their tables for one.
-            SELECT 'driver', cbid, count(cbid), sum(returnValue <> 0), count(duration), sum(duration),
+            SELECT 'driver', cbid, count(*), sum(returnValue <> 0), count(duration), sum(duration),
                    min(duration), max(duration)
             FROM (SELECT cbid, returnValue, nullif("end", 0) - nullif(start, 0) AS duration
                   FROM {unless API_TIME} CROSS JOIN CUPTI_ACTIVITY_KIND_DRIVER)
