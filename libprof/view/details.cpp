@@ -122,9 +122,8 @@ class Finder {
       const auto ns = static_cast<double>(saturating_subtract(item.end, item.begin));
       if (ns > 0) add("speed", counter_text(static_cast<double>(*bytes) / ns * 1e9, "byte/s"));
     }
-    if (!value("streamId")) return;
-    value("deviceId");
-    value("contextId");
+    // In words; their numbers stay among the columns, as SQL asks for them.
+    if (!tables_.has(model_.tables[item.table], "streamId")) return;
     const std::string context = names_.context(subject.device, subject.context);
     add("stream",
         names_.stream(subject.device, subject.context, subject.stream) + " of context " + context);

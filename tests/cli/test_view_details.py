@@ -73,7 +73,7 @@ class Details(unittest.TestCase):
             return list(records(server, kinds or ("stream",), step))
 
     def kernels(self, path):
-        return [answer for answer in self.all(path) if "gridX" in answer["facts"]]
+        return [answer for answer in self.all(path) if "grid" in answer["facts"]]
 
 
 class Metrics(Details):
@@ -153,7 +153,7 @@ class Metrics(Details):
             self.change(path, sql)
             with self.subTest(sql), serving(path, "--no-browser") as server:
                 answer = next(
-                    each for each in records(server, ("stream",)) if "gridX" in each["facts"]
+                    each for each in records(server, ("stream",)) if "grid" in each["facts"]
                 )
                 told = answer["told"]
                 text = json.dumps(told)
