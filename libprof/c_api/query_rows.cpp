@@ -19,7 +19,7 @@ namespace gpuprof::c_api {
 namespace {
 
 using store::Statement;
-using Type = Statement::Type;
+using ValueType = Statement::Type;
 
 std::string_view bytes_of(const Statement& row, int index) {
   const auto bytes = row.blob(index);
@@ -28,11 +28,11 @@ std::string_view bytes_of(const Statement& row, int index) {
 
 void add_value(ArrowColumn& column, const Statement& row, int index) {
   switch (row.type(index)) {
-    case Type::null: return column.add_null();
-    case Type::integer: return column.add_integer(row.integer(index));
-    case Type::real: return column.add_real(row.real(index));
-    case Type::text: return column.add_text(row.text(index));
-    case Type::blob: return column.add_blob(bytes_of(row, index));
+    case ValueType::null: return column.add_null();
+    case ValueType::integer: return column.add_integer(row.integer(index));
+    case ValueType::real: return column.add_real(row.real(index));
+    case ValueType::text: return column.add_text(row.text(index));
+    case ValueType::blob: return column.add_blob(bytes_of(row, index));
   }
 }
 
@@ -40,15 +40,15 @@ void add_value(ArrowColumn& column, const Statement& row, int index) {
 class AnyColumn {
  public:
   void add(const Statement& row, int index) {
-    const Type type = row.type(index);
+    const ValueType type = row.type(index);
     types_.push_back(type);
     seen_ |= 1U << static_cast<unsigned>(type);
     switch (type) {
-      case Type::null: values_.push_back(0); break;
-      case Type::integer: values_.push_back(row.integer(index)); break;
-      case Type::real: values_.push_back(std::bit_cast<std::int64_t>(row.real(index))); break;
-      case Type::text: values_.push_back(texts_.number_of(row.text(index))); break;
-      case Type::blob:
+      case ValueType::null: values_.push_back(0); break;
+      case ValueType::integer: values_.push_back(row.integer(index)); break;
+      case ValueType::real: values_.push_back(std::bit_cast<std::int64_t>(row.real(index))); break;
+      case ValueType::text: values_.push_back(texts_.number_of(row.text(index))); break;
+      case ValueType::blob:
         values_.push_back(static_cast<std::int64_t>(blobs_.size()));
         blobs_.emplace_back(bytes_of(row, index));
         break;
@@ -60,11 +60,13 @@ class AnyColumn {
     ArrowColumn column(std::move(name), kind(declared));
     for (std::size_t i = 0; i < values_.size(); ++i) {
       switch (types_[i]) {
-        case Type::null: column.add_null(); break;
-        case Type::integer: column.add_integer(values_[i]); break;
-        case Type::real: column.add_real(std::bit_cast<double>(values_[i])); break;
-        case Type::text: column.add_text(texts_.text(static_cast<std::int32_t>(values_[i]))); break;
-        case Type::blob: column.add_blob(blobs_[static_cast<std::size_t>(values_[i])]); break;
+        case ValueType::null: column.add_null(); break;
+        case ValueType::integer: column.add_integer(values_[i]); break;
+        case ValueType::real: column.add_real(std::bit_cast<double>(values_[i])); break;
+        case ValueType::text:
+          column.add_text(texts_.text(static_cast<std::int32_t>(values_[i])));
+          break;
+        case ValueType::blob: column.add_blob(blobs_[static_cast<std::size_t>(values_[i])]); break;
       }
     }
     return column;
@@ -72,11 +74,13 @@ class AnyColumn {
 
  private:
   Kind kind(std::string_view declared) const {
-    const auto seen = [&](Type type) { return (seen_ >> static_cast<unsigned>(type) & 1) != 0; };
-    if (seen(Type::text)) return Kind::text;
-    if (seen(Type::blob)) return Kind::binary;
-    if (seen(Type::real)) return Kind::float64;
-    if (seen(Type::integer)) return Kind::int64;
+    const auto seen = [&](ValueType type) {
+      return (seen_ >> static_cast<unsigned>(type) & 1) != 0;
+    };
+    if (seen(ValueType::text)) return Kind::text;
+    if (seen(ValueType::blob)) return Kind::binary;
+    if (seen(ValueType::real)) return Kind::float64;
+    if (seen(ValueType::integer)) return Kind::int64;
     const std::string type = lower(declared);
     if (type.find("int") != type.npos) return Kind::int64;
     if (type == "real") return Kind::float64;
@@ -85,7 +89,7 @@ class AnyColumn {
     return Kind::none;
   }
 
-  std::vector<Type> types_;
+  std::vector<ValueType> types_;
   std::vector<std::int64_t> values_;  // of a text or blob its number
   Dictionary texts_;
   std::vector<std::string> blobs_;

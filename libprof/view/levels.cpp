@@ -16,7 +16,7 @@ namespace {
 
 // So many a browser puts into pixels each time that it draws.
 constexpr std::int64_t drawn_at_once = 100'000;
-constexpr std::uint32_t narrowest = 256, widest = 1u << 28, overview = 1u << 14;  // pixels
+constexpr std::uint32_t narrowest = 256, widest_cell = 1u << 28, overview = 1u << 14;  // pixels
 // A record takes no less of packed text.
 constexpr std::int64_t least_bytes_of_record = 1;
 // Beside a gap or step: what the page shows of it when it is jumped to.
@@ -133,7 +133,7 @@ Levels draw_levels(const Model& model, const Window& window, const Stops& stops,
     if (i < stops.gaps.size()) drawing.add_stop(stops.gaps[i].begin, stops.gaps[i].time, room);
     if (i < stops.steps.size()) drawing.add_stop(stops.steps[i].begin, stops.steps[i].time, room);
   }
-  drawing.add_whole(most_bytes / 2 + room, widest);
+  drawing.add_whole(most_bytes / 2 + room, widest_cell);
   return std::move(drawing.levels);
 }
 

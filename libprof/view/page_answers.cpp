@@ -11,9 +11,9 @@
 namespace gpuprof::view {
 namespace {
 
-constexpr std::size_t most_numbers = 1024;  // of a list in a request
-constexpr std::int64_t widest = 8192;       // pixels
-constexpr std::size_t most_names = 200;     // of a kind, in statistics
+constexpr std::size_t most_numbers = 1024;    // of a list in a request
+constexpr std::int64_t widest_window = 8192;  // pixels
+constexpr std::size_t most_names = 200;       // of a kind, in statistics
 
 Response bad(std::string_view why) { return {.status = 400, .body = error_answer(why)}; }
 
@@ -105,7 +105,7 @@ Response Answers::api(const Request& request) const {
                                       most_names)};
   }
   const auto width = request.number("width");
-  if (!width || *width < 1 || *width > widest) return bad("width is from 1 to 8192");
+  if (!width || *width < 1 || *width > widest_window) return bad("width is from 1 to 8192");
   return {.body = tiles_answer(model, numbers(request.text("tracks")), asked->from, asked->to,
                                static_cast<std::uint32_t>(*width))};
 }

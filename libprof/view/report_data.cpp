@@ -20,7 +20,7 @@ constexpr std::size_t most_level_bytes = 4'000'000, most_name_bytes = 1'500'000;
 constexpr std::size_t room_for_the_rest = 1'000'000;  // beside all records
 constexpr std::size_t longest_drawn_name = 400;       // bytes
 constexpr std::size_t most_top_names = 50, most_names_of_a_stop = 20, most_untimed = 20;
-constexpr std::size_t most_counters = 60;
+constexpr std::size_t most_drawn_counters = 60;
 
 // Of those that are drawn. What finds no room stays without a name.
 json drawn_names(const Model& model, const std::vector<bool>& used) {
@@ -67,7 +67,7 @@ json idle_parts(const RunSummary& summary) {
 json counters(const Model& model, const RunSummary& summary) {
   json all = json::array();
   for (const CounterSummary& each : summary.counters) {
-    if (all.size() == most_counters) break;
+    if (all.size() == most_drawn_counters) break;
     json points = json::array();
     if (each.tile.before) {
       const double value = *each.tile.before;
