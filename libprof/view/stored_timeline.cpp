@@ -68,7 +68,7 @@ std::vector<std::uint32_t> read_names(Reading& reading,
 bool read_devices(Reading& reading, Statistics& whole) {
   if (!reading.tables.has("DEVICE_TIME", "exposedCommunication")) return false;
   auto rows = reading.database.prepare(
-      "SELECT deviceId, busy, kernelsOnly, copiesOnly, both, exposedCommunication "
+      "SELECT deviceId, busy, kernelsOnly, copiesOnly, both, exposedCommunication, first, last "
       "FROM main.DEVICE_TIME");
   while (rows.step()) {
     const auto ns = [&](int column) { return static_cast<std::uint64_t>(rows.integer(column)); };
@@ -78,7 +78,8 @@ bool read_devices(Reading& reading, Statistics& whole) {
                              .compute = ns(2) + ns(4),
                              .copies = ns(3) + ns(4),
                              .both = ns(4),
-                             .exposed = ns(5)});
+                             .exposed = ns(5),
+                             .work = {.from = rows.integer(6), .to = rows.integer(7)}});
   }
   return true;
 }
