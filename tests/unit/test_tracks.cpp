@@ -76,7 +76,8 @@ std::vector<std::string> work_of(const view::Model& model, std::int64_t from, st
   for (const auto& device : all.devices) {
     lines.push_back(device.name + " " + std::to_string(device.records) + " " +
                     std::to_string(device.busy) + " " + std::to_string(device.compute) + " " +
-                    std::to_string(device.copies) + " " + std::to_string(device.both));
+                    std::to_string(device.copies) + " " + std::to_string(device.both) + " " +
+                    std::to_string(device.work.from) + " " + std::to_string(device.work.to));
   }
   return lines;
 }
