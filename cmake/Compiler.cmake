@@ -79,4 +79,6 @@ endif()
 set(GPUPROF_QUICK_TO_COMPILE -O0)
 if(GPUPROF_SANITIZE STREQUAL "address")
   list(APPEND GPUPROF_QUICK_TO_COMPILE -fno-sanitize=alignment)
+elseif(GPUPROF_PORTABLE)
+  list(APPEND GPUPROF_QUICK_TO_COMPILE -fno-sanitize=undefined)  # zig turns it on without optimisation
 endif()

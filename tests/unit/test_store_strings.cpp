@@ -1,4 +1,6 @@
 // StringTable: texts that rows refer to.
+#include <unistd.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 
