@@ -302,6 +302,45 @@ class Export(unittest.TestCase):
         run = dict(self.rows("vector_add.old", "SELECT key, value FROM RUN"))
         self.assertEqual(run["derived_from"], "gpuprof export vector_add.sqlite --for nvprof")
 
+    def test_pc_samples(self):
+        """nvprof sees no table of today's files. Of one that it sees, what it cannot read is left out:
+        samples without a serialized kernel, and reasons that it does not know."""
+        with tarfile.open(SOURCE / "tests/captures/sampling.tar.xz") as packed:
+            packed.extract("pc_sampling.gpcap", self.folder.name)
+        self.gpuprof("replay", "pc_sampling.gpcap", "-o", "samples.sqlite")
+        self.gpuprof("export", "samples.sqlite", "--for", "nvprof", "-o", "samples.old")
+        seen = f"SELECT count(*) FROM sqlite_master WHERE name = '{PREFIX}PC_SAMPLING'"
+        self.assertEqual(self.rows("samples.old", seen), [(0,)])
+        for query in (f"SELECT * FROM {PREFIX}PC_SAMPLING ORDER BY 1",
+                      f"SELECT * FROM {PREFIX}PC_SAMPLING_RECORD_INFO ORDER BY 1",
+                      "SELECT * FROM pc_samples ORDER BY 1, 2, 3, 4, 5, 6, 7"):  # fmt: skip
+            ours, old = self.both("samples", query)
+            self.assertGreater(len(ours), 0)
+            self.assertEqual(old, ours)
+
+        # As an older gpuprof wrote it: with the name as nvprof writes it, and one kernel serialized.
+        path = pathlib.Path(self.folder.name, "older.sqlite")
+        path.write_bytes(path.with_name("samples.sqlite").read_bytes())
+        connection = sqlite3.connect(path)
+        connection.executescript(f"""
+            PRAGMA legacy_alter_table = ON;
+            ALTER TABLE {PREFIX}pc_sampling RENAME TO older;
+            ALTER TABLE older RENAME TO {PREFIX}PC_SAMPLING;
+            INSERT INTO {PREFIX}KERNEL(correlationId, name, processId)
+              SELECT min(correlationId), name, processId FROM {PREFIX}CONCURRENT_KERNEL;
+            UPDATE {PREFIX}PC_SAMPLING SET correlationId = CASE _id_ % 3
+              WHEN 0 THEN 0 WHEN 1 THEN (SELECT min(correlationId) FROM {PREFIX}KERNEL)
+              ELSE (SELECT max(correlationId) FROM {PREFIX}CONCURRENT_KERNEL) END;
+            UPDATE {PREFIX}PC_SAMPLING SET stallReason = 13 WHERE _id_ % 6 = 1;""")
+        connection.close()
+        self.assertEqual(self.rows("older.sqlite", seen), [(1,)])
+        self.gpuprof("export", "older.sqlite", "--for", "nvprof", "-o", "older.old")
+        ours, old = self.both("older", f"SELECT * FROM {PREFIX}PC_SAMPLING ORDER BY 1")
+        self.assertEqual(self.rows("older.old", seen), [(1,)])
+        self.assertGreater(len(old), 10)
+        self.assertEqual(old, [row for row in ours if row[0] % 6 == 4])
+        self.gpuprof("-i", "older.old", "--print-pc-sampling")
+
     def test_another_tool(self):
         ran = self.gpuprof("export", "die.sqlite", "--for", "nsys", "-o", "no", code=5)
         self.assertIn('there is no export for "nsys"', ran.stderr)
