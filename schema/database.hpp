@@ -52,11 +52,14 @@ inline std::string sql_name(std::string_view name) {
 // SQL.
 inline std::string create_table_sql(const Table& table, bool with_process = true,
                                     std::string (*quoted)(std::string_view) = sql_name) {
-  std::string columns;
+  std::string columns, nulls;
   for_each_column(table, with_process, [&](const Column& column) {
-    if (!columns.empty()) columns += ", ";
+    if (!columns.empty()) columns += ",";
     if (table.is_view) {
-      columns += "NULL AS " + quoted(column.name);
+      // In such a list these are keywords for DuckDB.
+      const bool keyword = column.name == "end" || column.name == "offset";
+      columns += keyword ? "\"" + std::string(column.name) + "\"" : quoted(column.name);
+      nulls += nulls.empty() ? "NULL" : ",NULL";
       return;
     }
     columns += quoted(column.name);
@@ -65,12 +68,13 @@ inline std::string create_table_sql(const Table& table, bool with_process = true
   });
   const std::string name = quoted(table.name);
   if (table.is_view) {
-    return "CREATE VIEW IF NOT EXISTS " + name + " AS SELECT " + columns + " WHERE 0";
+    return "CREATE VIEW IF NOT EXISTS " + name + "(" + columns + ") AS SELECT " + nulls +
+           " WHERE 0";
   }
   if (table.key.find(',') != std::string_view::npos) {
-    columns += ", PRIMARY KEY(" + std::string(table.key) + ")";
+    columns += ",PRIMARY KEY(" + std::string(table.key) + ")";
   }
-  if (!table.constraint.empty()) columns += ", " + std::string(table.constraint);
+  if (!table.constraint.empty()) columns += "," + std::string(table.constraint);
   return "CREATE TABLE IF NOT EXISTS " + name + "(" + columns +
          (table.without_rowid ? ") WITHOUT ROWID" : ")");
 }

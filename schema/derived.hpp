@@ -81,7 +81,8 @@ inline constexpr Table device_time{
     .doc = "How much of the time each device was at work. The view gpu_utilization has shares.",
     .columns = device_time_columns,
     .origin = Origin::computed,
-    .key = "deviceId"};
+    .key = "deviceId",
+    .without_rowid = true};
 
 inline constexpr Column stream_time_columns[]{
     stored("deviceId", Type::i64, "the device"),
@@ -169,10 +170,11 @@ inline constexpr Column launch_shape_columns[]{
 inline constexpr Table launch_shape{
     .name = "LAUNCH_SHAPE",
     .doc =
-        "Kernel launches that differ in what decides how many blocks fit on a multiprocessor, with "
-        "what CUDA's occupancy calculator says of them. Those of which nothing can be said have no "
-        "row. Not looked at: named barriers, clusters, multiprocessors that MIG or a green context "
-        "leaves out. The view kernels has it for each kernel.",
+        "What CUDA's occupancy calculator says of kernel launches, one row for all that are alike "
+        "in "
+        "what it looks at: not named barriers, clusters, or multiprocessors that MIG or a green "
+        "context leaves out. Launches it can say nothing of have no row. The view kernels has it "
+        "for each kernel.",
     .columns = launch_shape_columns,
     .origin = Origin::computed,
     .key =
@@ -390,9 +392,9 @@ inline constexpr std::array pm_kernel_columns = [] {
 inline constexpr Table pm_kernel{
     .name = "PM_KERNEL",
     .doc =
-        "What the counters of the device said while a kernel ran: of kernels that were long "
-        "enough for samples (PM_SAMPLE). What else ran on the device counts too. The view "
-        "kernel_pm has a row for each value.",
+        "What the device's counters said while a kernel ran that was long enough for samples "
+        "(PM_SAMPLE). What else ran on the device counts too. The view kernel_pm has a row for "
+        "each value.",
     .columns = pm_kernel_columns,
     .origin = Origin::computed,
     .row_doc = row_id_doc};

@@ -251,6 +251,9 @@ inline std::string schema_markdown() {
       "otherwise; table [CLOCK](#clock) turns them into time of day. A 64-bit unsigned number is "
       "stored as SQLite's signed one.\n\n"
       "All this is in the file too: `SELECT * FROM TABLE_DOC`, `SELECT * FROM COLUMN_DOC`.\n\n"
+      "DuckDB's `ATTACH` runs the SQL of views itself and may answer some wrongly: what holds in "
+      "general there is `sqlite_scan`, and the Arrow streams of the [Python "
+      "package](python.md).\n\n"
       "A number has the unit that stands beside its column: `count` is of things, `share` goes "
       "from "
       "0 to 1. Ids, names, flags and what has another unit in each row have none.\n\n"
@@ -290,8 +293,9 @@ inline std::string schema_markdown() {
       markdown::calls_part(asks_and_is_traced);
   text +=
       "## Tables that stay empty\n\n"
-      "nvprof has them, CUPTI can no longer fill them. Those of activity kinds are in every file, "
-      "for readers that ask for them; the others in none.\n\n" +
+      "nvprof has these tables, and CUPTI can no longer fill them. They are in every file, for "
+      "readers that ask for them: CUPTI_ACTIVITY_KIND_CDP_KERNEL as a table, the others as empty "
+      "views.\n\n" +
       markdown::legacy_part();
   text.pop_back();
   return text;

@@ -68,25 +68,25 @@ consteval Table of_kind(int kind, std::string_view name, std::string_view doc, T
           .traits = traits};
 }
 
-// Of CPU sampling.
+// Names of nvprof's that nothing of ours fills are in every file, so that a query never meets a
+// missing table. They are empty views: those take no page, and own_times in schema/database.hpp
+// says what each table with times costs. nvprof takes a table that is missing for an empty one, and
+// prints a section on CPU sampling for a file that has a *table* collLibrary or profIndex.
 template <ColumnList list>
-consteval Table of_cpu(std::string_view name, std::string_view doc, std::string_view key = {},
-                       std::string_view constraint = {}) {
+consteval Table as_view(std::string_view name, std::string_view doc, std::string_view key = {},
+                        std::string_view constraint = {}) {
   return {.name = name,
           .doc = doc,
           .columns = columns<list>,
           .origin = Origin::legacy,
           .key = key,
-          .constraint = constraint};
+          .constraint = constraint,
+          .is_view = true};
 }
 
-// All are in every file, so that a query never meets a missing table. These are empty views and no
-// tables: nvprof prints a section on CPU sampling for a file that has a *table* collLibrary or
-// profIndex, and nvprof itself has tables of pthreads only when it was asked for them (own_times in
-// schema/database.hpp says what each table with times costs).
 template <ColumnList list>
-consteval Table as_view(std::string_view name, std::string_view doc, std::string_view key = {}) {
-  Table table = of_cpu<list>(name, doc, key);
+consteval Table kind_as_view(int kind, std::string_view name, std::string_view doc) {
+  Table table = of_kind<list>(kind, name, doc);
   table.is_view = true;
   return table;
 }
@@ -102,33 +102,31 @@ inline constexpr std::array tables{
         "Kernels launched by kernels, in the first form of dynamic parallelism, which today's GPUs "
         "do not have.",
         {.gpu_work = GpuWork{.type = "kernel", .named_by = "name"}, .nvprofs = true}),
-    of_kind<"preemptionKind INT, timestamp INT, gridId INT, blockX INT, blockY INT, blockZ INT">(
+    kind_as_view<
+        "preemptionKind INT, timestamp INT, gridId INT, blockX INT, blockY INT, blockZ INT">(
         19, "CUPTI_ACTIVITY_KIND_PREEMPTION",
         "Blocks saved and restored for dynamic parallelism in its first form, gone with it."),
-    of_kind<"id INT, domain INT, instance INT, value INT, correlationId INT">(
+    kind_as_view<"id INT, domain INT, instance INT, value INT, correlationId INT">(
         21, "CUPTI_ACTIVITY_KIND_EVENT_INSTANCE",
-        "Values of hardware events per unit, from the Event API, which CUDA 13 no longer has."),
-    of_kind<"id INT, value BLOB, instance INT, correlationId INT, flags INT">(
+        "Values of hardware events per unit. CUDA 13 has no Event API."),
+    kind_as_view<"id INT, value BLOB, instance INT, correlationId INT, flags INT">(
         23, "CUPTI_ACTIVITY_KIND_METRIC_INSTANCE",
         "Values of nvprof's metrics per unit. CUPTI delivers none."),
-    of_kind<"flags INT, sourceLocatorId INT, functionId INT, pcOffset INT">(
+    kind_as_view<"flags INT, sourceLocatorId INT, functionId INT, pcOffset INT">(
         32, "CUPTI_ACTIVITY_KIND_INSTRUCTION_CORRELATION",
         "Source lines of instructions. CUPTI refuses the kind."),
-    of_kind<"id INT, value INT, timestamp INT, deviceId INT">(
+    kind_as_view<"id INT, value INT, timestamp INT, deviceId INT">(
         41, "CUPTI_ACTIVITY_KIND_INSTANTANEOUS_EVENT",
-        "Hardware events read from time to time, from the Event API, which CUDA 13 no longer has."),
-    of_kind<"id INT, value INT, timestamp INT, deviceId INT, instance INT">(
+        "Hardware events, read from time to time. CUDA 13 has no Event API."),
+    kind_as_view<"id INT, value INT, timestamp INT, deviceId INT, instance INT">(
         42, "CUPTI_ACTIVITY_KIND_INSTANTANEOUS_EVENT_INSTANCE",
-        "Hardware events per unit, read from time to time, from the Event API, which CUDA 13 no "
-        "longer has."),
-    of_kind<"id INT, value BLOB, timestamp INT, deviceId INT, flags INT">(
+        "Hardware events per unit, read from time to time. CUDA 13 has no Event API."),
+    kind_as_view<"id INT, value BLOB, timestamp INT, deviceId INT, flags INT">(
         43, "CUPTI_ACTIVITY_KIND_INSTANTANEOUS_METRIC",
-        "nvprof's metrics read from time to time, from the Event API, which CUDA 13 no longer "
-        "has."),
-    of_kind<"id INT, value BLOB, timestamp INT, deviceId INT, flags INT, instance INT">(
+        "nvprof's metrics, read from time to time. CUDA 13 has no Event API."),
+    kind_as_view<"id INT, value BLOB, timestamp INT, deviceId INT, flags INT, instance INT">(
         44, "CUPTI_ACTIVITY_KIND_INSTANTANEOUS_METRIC_INSTANCE",
-        "nvprof's metrics per unit, read from time to time, from the Event API, which CUDA 13 no "
-        "longer has."),
+        "nvprof's metrics per unit, read from time to time. CUDA 13 has no Event API."),
     as_view<"id INTEGER, kind INT, pid INT, tid INT, timestamp INT">(
         "PTHREAD_ACTIVITY_EXEC",
         "Threads that were started (--track-pthread). gpuprof does not follow pthreads.", "id"),
@@ -143,41 +141,37 @@ inline constexpr std::array tables{
     as_view<"id INTEGER, kind INT, pid INT, tid INT, start INT, end INT, mutex INT, cond INT">(
         "PTHREAD_ACTIVITY_COND",
         "Calls on condition variables (--track-pthread). gpuprof does not follow pthreads.", "id"),
-    of_cpu<"id INTEGER, value TEXT">(
+    as_view<"id INTEGER, value TEXT">(
         "profStringTable",
         "Strings of CPU sampling (--cpu-profiling). gpuprof does not sample the CPU.", "id",
         "UNIQUE (value)"),
     as_view<"parentPid INT, threadIndex TEXT, forkIndex INT, runIndex INT, pid INT">(
-        "profIndex", "Processes of CPU sampling. An empty view, as collLibrary."),
-    as_view<"id INTEGER, name INTEGER">(
-        "collLibrary",
-        "Libraries found by CPU sampling. An empty view: nvprof prints a CPU section as soon as a "
-        "table of this name exists.",
-        "id"),
-    of_cpu<"id INTEGER, name INTEGER, library INTEGER, fp INTEGER, sourcePos INTEGER">(
+        "profIndex", "Processes of CPU sampling."),
+    as_view<"id INTEGER, name INTEGER">("collLibrary", "Libraries found by CPU sampling.", "id"),
+    as_view<"id INTEGER, name INTEGER, library INTEGER, fp INTEGER, sourcePos INTEGER">(
         "collFunction", "Functions found by CPU sampling.", "id"),
-    of_cpu<"id INTEGER, function INTEGER, offset INTEGER, sourcePos INTEGER">(
+    as_view<"id INTEGER, function INTEGER, offset INTEGER, sourcePos INTEGER">(
         "collInstruction", "Instructions found by CPU sampling.", "id"),
-    of_cpu<"id INTEGER, instruction INTEGER">("profCall", "Calls found by CPU sampling.", "id"),
-    of_cpu<
+    as_view<"id INTEGER, instruction INTEGER">("profCall", "Calls found by CPU sampling.", "id"),
+    as_view<
         "id INTEGER, branch INTEGER, orientation INTEGER, isOriginal INTEGER, samplingPeriod REAL">(
         "profGraph", "Call graphs of CPU sampling.", "id"),
-    of_cpu<"id INTEGER, fileName INTEGER, lineNo INTEGER">(
+    as_view<"id INTEGER, fileName INTEGER, lineNo INTEGER">(
         "collSourcePos", "Source lines found by CPU sampling.", "id", "UNIQUE (fileName, lineNo)"),
-    of_cpu<"id INTEGER, text INTEGER, type INTEGER">(
+    as_view<"id INTEGER, text INTEGER, type INTEGER">(
         "collCCFFMessage", "What the PGI compiler said about code found by CPU sampling.", "id",
         "UNIQUE (text, type)"),
-    of_cpu<"call INTEGER, time INTEGER, tid INTEGER">("collHit", "Samples of CPU sampling."),
-    of_cpu<"caller INTEGER, callee INTEGER">("collFunctionCall",
-                                             "Edges of the call graphs of CPU sampling."),
-    of_cpu<"graph INTEGER, callee INTEGER">("collRootCall",
-                                            "Roots of the call graphs of CPU sampling."),
-    of_cpu<"function INTEGER, message INTEGER">("collFunctionCCFFMessage",
-                                                "Compiler messages of functions."),
-    of_cpu<"instruction INTEGER, message INTEGER">("collInstructionCCFFMessage",
-                                                   "Compiler messages of instructions."),
-    of_cpu<"sourcePos INTEGER, message INTEGER">("collSourcePosCCFFMessage",
-                                                 "Compiler messages of source lines."),
+    as_view<"call INTEGER, time INTEGER, tid INTEGER">("collHit", "Samples of CPU sampling."),
+    as_view<"caller INTEGER, callee INTEGER">("collFunctionCall",
+                                              "Edges of the call graphs of CPU sampling."),
+    as_view<"graph INTEGER, callee INTEGER">("collRootCall",
+                                             "Roots of the call graphs of CPU sampling."),
+    as_view<"function INTEGER, message INTEGER">("collFunctionCCFFMessage",
+                                                 "Compiler messages of functions."),
+    as_view<"instruction INTEGER, message INTEGER">("collInstructionCCFFMessage",
+                                                    "Compiler messages of instructions."),
+    as_view<"sourcePos INTEGER, message INTEGER">("collSourcePosCCFFMessage",
+                                                  "Compiler messages of source lines."),
 };
 
 }  // namespace legacy

@@ -80,7 +80,8 @@ inline constexpr Table nvtx_payload_entry{
     .doc = "Layouts of NVTX payloads, and enums in them, as the program registered them.",
     .columns = nvtx_payload_entry_columns,
     .origin = Origin::run,
-    .key = "processId, domainId, schemaId, place"};
+    .key = "processId, domainId, schemaId, place",
+    .without_rowid = true};
 
 }  // namespace tables
 

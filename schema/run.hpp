@@ -41,8 +41,8 @@ inline constexpr Column string_table_columns[]{
            "as in demangled"),
     stored("display", Type::text,
            "a kernel's name as short as is unique within the file, computed at the end: the "
-           "function, and of those that have several kernels the template arguments that tell "
-           "them apart; NULL = no kernel's name, or the run is not over"),
+           "function, with the template arguments that tell its kernels apart; NULL = no kernel's "
+           "name, or the run is not over"),
 };
 inline constexpr Table string_table{
     .name = "StringTable",
@@ -131,7 +131,8 @@ inline constexpr Table statistic{.name = "STATISTIC",
                                      "it. The view losses has those that matter.",
                                  .columns = statistic_columns,
                                  .origin = Origin::run,
-                                 .key = "processId, kind, name"};
+                                 .key = "processId, kind, name",
+                                 .without_rowid = true};
 
 inline constexpr Column diagnostic_columns[]{
     stored("time", Type::i64, "[ns] when, since 1970 (CLOCK_REALTIME); NULL = not known"),

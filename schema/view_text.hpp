@@ -95,7 +95,7 @@ template <class Kinds, class Select>
 std::string union_of(const Kinds& kinds, Select&& select) {
   std::string sql;
   for (const auto& kind : kinds) {
-    const std::string one = select(kind);
+    const std::string one = select(kind, sql.empty());
     if (one.empty()) continue;
     if (!sql.empty()) sql += "\n      UNION ALL\n      ";
     sql += one;
@@ -104,34 +104,37 @@ std::string union_of(const Kinds& kinds, Select&& select) {
 }
 
 // Rows of one kind of GPU work: what its name is made of (a string, or a text around the name of a
-// number), times, bytes, and where it ran for whom.
-inline std::string select_gpu_work(const GpuKind& work) {
+// number), times, bytes, and where it ran for whom. The first of a union names the columns.
+inline std::string select_gpu_work(const GpuKind& work, bool first) {
   if (work.stays_empty) return "";
   const bool string = !work.named_by.empty() && work.named.empty();
   const std::size_t star = work.named.empty() ? work.name.size() : work.name.find('*');
   const auto quoted = [](std::string_view text) { return "'" + std::string(text) + "'"; };
+  const auto as = [first](std::string_view name) {
+    return first ? " AS " + std::string(name) : std::string();
+  };
   // A table without such a column: 0 = none.
   const auto id = [&](std::string_view column) {
-    return (has_column(*work.table, column) ? "" : "0 AS ") + std::string(column);
+    return has_column(*work.table, column) ? std::string(column) : "0" + as(column);
   };
-  const auto or_null = [](std::string_view column, std::string_view name) {
-    return (column.empty() ? "NULL" : std::string(column)) + " AS " + std::string(name);
+  const auto or_null = [&](std::string_view column, std::string_view name) {
+    return (column.empty() ? "NULL" : std::string(column)) + as(name);
   };
-  return "SELECT " + quoted(work.type) + " AS type, " +
+  return "SELECT " + quoted(work.type) + as("type") + ", " +
          or_null(string ? work.named_by : "", "string") + ", " +
-         (string ? "NULL" : quoted(work.name.substr(0, star))) + " AS before, " +
-         (work.named.empty() ? "NULL" : quoted(work.named)) + " AS named, " +
+         (string ? "NULL" : quoted(work.name.substr(0, star))) + as("before") + ", " +
+         (work.named.empty() ? "NULL" : quoted(work.named)) + as("named") + ", " +
          or_null(work.named.empty() ? "" : work.named_by, "number") + ", " +
-         quoted(work.named.empty() ? "" : work.name.substr(star + 1)) + " AS behind, start, \"" +
-         std::string(work.end) + "\" AS stop, " + or_null(work.bytes, "bytes") + ", " +
-         id("deviceId") + ", " + id("contextId") + ", " + id("streamId") + ", " +
-         id("correlationId") + ", " + id("graphId") + ", " + id("graphNodeId") +
-         ", processId FROM " + std::string(work.table->name);
+         quoted(work.named.empty() ? "" : work.name.substr(star + 1)) + as("behind") +
+         ", start, \"" + std::string(work.end) + "\"" + as("stop") + ", " +
+         or_null(work.bytes, "bytes") + ", " + id("deviceId") + ", " + id("contextId") + ", " +
+         id("streamId") + ", " + id("correlationId") + ", " + id("graphId") + ", " +
+         id("graphNodeId") + ", processId FROM " + std::string(work.table->name);
 }
 
-inline std::string select_api_calls(const ApiKind& calls) {
-  return "SELECT '" + std::string(calls.domain) +
-         "' AS domain, cbid, start, \"end\", processId, threadId, correlationId, returnValue FROM "
+inline std::string select_api_calls(const ApiKind& calls, bool first) {
+  return "SELECT '" + std::string(calls.domain) + (first ? "' AS domain" : "'") +
+         ", cbid, start, \"end\", processId, threadId, correlationId, returnValue FROM "
          "CUPTI_ACTIVITY_KIND_" +
          std::string(calls.kind);
 }
@@ -141,14 +144,14 @@ inline std::string select_api_calls(const ApiKind& calls) {
 inline std::string select_shape(std::string_view column) {
   return "(SELECT " + std::string(column) +
          " FROM LAUNCH_SHAPE AS o\n"
-         "        WHERE o.blocks = k.gridX * k.gridY * k.gridZ\n"
-         "          AND o.threadsPerBlock = k.blockX * k.blockY * k.blockZ\n"
-         "          AND o.sharedMemory = k.staticSharedMemory + k.dynamicSharedMemory\n"
-         "          AND o.registersPerThread = k.registersPerThread\n"
-         "          AND o.carveout = CASE WHEN k.isSharedMemoryCarveoutRequested\n"
-         "                                THEN k.sharedMemoryCarveoutRequested ELSE -1 END\n"
-         "          AND o.deviceId = k.deviceId\n"
-         "          AND o.processId = k.processId)";
+         "        WHERE blocks = k.gridX * k.gridY * k.gridZ\n"
+         "          AND threadsPerBlock = k.blockX * k.blockY * k.blockZ\n"
+         "          AND sharedMemory = k.staticSharedMemory + k.dynamicSharedMemory\n"
+         "          AND registersPerThread = k.registersPerThread\n"
+         "          AND carveout = CASE WHEN k.isSharedMemoryCarveoutRequested\n"
+         "                              THEN k.sharedMemoryCarveoutRequested ELSE -1 END\n"
+         "          AND deviceId = k.deviceId\n"
+         "          AND processId = k.processId)";
 }
 
 // The value of a metric, by any of these names, of the kernel k. Several groups may have measured
@@ -164,7 +167,7 @@ inline std::string select_measured(std::string_view names) {
 
 // The column of NO_ROWS that is declared with the type.
 inline std::string column_of_type(std::string_view type) {
-  return type == "TEXT" ? "text" : type == "INTEGER" ? "integer" : type == "REAL" ? "real" : "NULL";
+  return type == "TEXT" ? "t" : type == "INTEGER" ? "i" : type == "REAL" ? "r" : "NULL";
 }
 
 // A SELECT without rows that gives a view's columns their types: SQLite takes the declared type of
@@ -185,8 +188,21 @@ inline std::string select_unless(std::string_view table) {
          " WHERE count IS NOT NULL)) AS u";
 }
 
-// Without comments, and with a blank or the end of a line in place of many: the file has all views.
+// Without comments, with blanks only where two words would become one, and without the name of a
+// column that has it anyway: each file has all views.
 inline std::string without_blanks(std::string_view sql) {
+  // The length of "AS x" after "a.x".
+  const auto own_name = [](std::string_view text, std::string_view next) -> std::size_t {
+    const std::size_t point = text.rfind('.');
+    if (point == text.npos || !next.starts_with("AS ")) return 0;
+    const std::string_view name = next.substr(3, next.find_first_of(", )\n", 3) - 3);
+    return name == text.substr(point + 1) ? 3 + name.size() : 0;
+  };
+  // A word before a quote may change what the quoted text is: x'00'.
+  const auto in_word = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '\'' || c == '"';
+  };
   std::string text;
   for (std::size_t i = 0; i < sql.size();) {
     if (sql[i] == '\'' || sql[i] == '"') {
@@ -197,7 +213,12 @@ inline std::string without_blanks(std::string_view sql) {
       i = std::min(sql.find('\n', i), sql.size());
     } else if (sql[i] == ' ' || sql[i] == '\n') {
       const std::size_t end = std::min(sql.find_first_not_of(" \n", i), sql.size());
-      if (!text.empty()) text += sql.substr(i, end - i).find('\n') == sql.npos ? ' ' : '\n';
+      if (const std::size_t name = own_name(text, sql.substr(end)); name != 0) {
+        i = end + name;
+        continue;
+      }
+      if (!text.empty() && end < sql.size() && in_word(text.back()) && in_word(sql[end]))
+        text += ' ';
       i = end;
     } else {
       text += sql[i++];

@@ -19,8 +19,7 @@ inline constexpr Column statistic_doc_columns[]{
 inline constexpr Table statistic_doc{.name = "STATISTIC_DOC",
                                      .doc = "What each statistic means.",
                                      .columns = statistic_doc_columns,
-                                     .origin = Origin::words,
-                                     .key = "name"};
+                                     .origin = Origin::words};
 
 inline constexpr Column enum_name_columns[]{
     stored("enum", Type::text, "type as the columns' docs name it"),
@@ -45,7 +44,8 @@ inline constexpr Table api_name{
     .doc = "Names of the CUDA functions, as the CUPTI that ran knows them.",
     .columns = api_name_columns,
     .origin = Origin::words,
-    .key = "domain, cbid"};
+    .key = "domain, cbid",
+    .without_rowid = true};
 
 inline constexpr Column table_doc_columns[]{
     stored("table", Type::text, "name of the table or view"),
@@ -58,15 +58,14 @@ inline constexpr Column table_doc_columns[]{
 inline constexpr Table table_doc{.name = "TABLE_DOC",
                                  .doc = "What each table and view is.",
                                  .columns = table_doc_columns,
-                                 .origin = Origin::words,
-                                 .key = "table"};
+                                 .origin = Origin::words};
 
 // Most docs are those of several columns, so the view COLUMN_DOC has them out of two tables.
 inline constexpr Column column_text_columns[]{
     stored("table", Type::i64, "name of the table or view: DOC_TEXT.id"),
     stored("column", Type::i64, "name of the column: DOC_TEXT.id"),
     stored("doc", Type::i64, "what it means: DOC_TEXT.id"),
-    stored("unit", Type::text, "as COLUMN_DOC.unit"),
+    stored("unit", Type::i64, "as COLUMN_DOC.unit: DOC_TEXT.id; NULL = none"),
 };
 inline constexpr Table column_text{
     .name = "COLUMN_TEXT",
@@ -78,7 +77,7 @@ inline constexpr Table column_text{
 
 inline constexpr Column doc_text_columns[]{
     stored("id", Type::integer, "number of the text"),
-    stored("text", Type::text, "a name, or what a column means"),
+    stored("text", Type::text, "a name, a unit, or what a column means"),
 };
 inline constexpr Table doc_text{.name = "DOC_TEXT",
                                 .doc = "Texts of COLUMN_TEXT.",
@@ -87,9 +86,9 @@ inline constexpr Table doc_text{.name = "DOC_TEXT",
                                 .key = "id"};
 
 inline constexpr Column no_rows_columns[]{
-    stored("text", Type::text, "nothing"),
-    stored("integer", Type::integer, "nothing"),
-    stored("real", Type::f64, "nothing"),
+    stored("t", Type::text, "nothing"),
+    stored("i", Type::integer, "nothing"),
+    stored("r", Type::f64, "nothing"),
 };
 inline constexpr Table no_rows{.name = "NO_ROWS",
                                .doc =

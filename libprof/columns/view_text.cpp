@@ -105,16 +105,20 @@ bool is_name(const Token& token) {
   return token.kind == Token::Kind::word || token.kind == Token::Kind::name;
 }
 
-// "a, b AS c": items of a SELECT.
+// "a, b AS c, 0": items of a SELECT. The last has no name.
 std::optional<std::vector<ViewText::Item>> items_of(Tokens tokens) {
   std::vector<ViewText::Item> items;
   for (const Tokens part : split_at_top(tokens, ",")) {
-    if (part.empty() || !is_name(part.back())) return std::nullopt;
+    if (part.empty()) return std::nullopt;
     const bool named = part.size() > 2 && part[part.size() - 2].is("AS");
-    items.push_back({.name = part.back().text,
+    items.push_back({.name = is_name(part.back()) ? part.back().text : "",
                      .expression = without_type(named ? part.first(part.size() - 2) : part)});
   }
   return items;
+}
+
+bool all_named(const std::vector<ViewText::Item>& items) {
+  return std::ranges::none_of(items, [](const auto& item) { return item.name.empty(); });
 }
 
 // SELECT items FROM table
@@ -203,7 +207,7 @@ std::optional<ViewText> parse_view(std::string_view sql) {
   const std::size_t from = find_at_top(all, "FROM");
   if (all.empty() || !all[0].is("SELECT") || from >= all.size()) return std::nullopt;
   auto items = items_of(all.subspan(1, from - 1));
-  if (!items) return std::nullopt;
+  if (!items || !all_named(*items)) return std::nullopt;
   view.columns = std::move(*items);
 
   std::vector<Tokens> parts = split_at_top(all.subspan(from + 1), "LEFT");
@@ -217,7 +221,7 @@ std::optional<ViewText> parse_view(std::string_view sql) {
     if (!rows[0].is("(") || !rows.back().is(")")) return std::nullopt;
     for (const Tokens select : united(rows.subspan(1, rows.size() - 2))) {
       auto one = source_of(select);
-      if (!one) return std::nullopt;
+      if (!one || (view.sources.empty() && !all_named(one->items))) return std::nullopt;
       // The first names them all.
       if (!view.sources.empty()) {
         const auto& names = view.sources[0].items;

@@ -6,8 +6,8 @@ void ColumnDocs::open() {
   Statement texts = database_.prepare("SELECT text, id FROM main.DOC_TEXT");
   while (texts.step()) ids_.try_emplace(std::string(texts.text(0)), texts.integer(1));
   insert_text_ = database_.prepare("INSERT INTO main.DOC_TEXT(id, text) VALUES(?1, ?2)");
-  insert_column_ = database_.prepare(
-      "INSERT OR IGNORE INTO main.COLUMN_TEXT VALUES(?1, ?2, ?3, nullif(?4, ''))");
+  insert_column_ =
+      database_.prepare("INSERT OR IGNORE INTO main.COLUMN_TEXT VALUES(?1, ?2, ?3, nullif(?4, 0))");
   open_ = true;
 }
 
@@ -24,7 +24,8 @@ void ColumnDocs::add(std::string_view table, std::string_view column,
                      const schema::WrittenDoc& doc) {
   if (!open_) open();
   const std::int64_t of_table = id_of(table), of_column = id_of(column), text = id_of(doc.text);
-  insert_column_.bind(1, of_table).bind(2, of_column).bind(3, text).bind(4, doc.unit).run();
+  const std::int64_t unit = doc.unit.empty() ? 0 : id_of(doc.unit);
+  insert_column_.bind(1, of_table).bind(2, of_column).bind(3, text).bind(4, unit).run();
 }
 
 }  // namespace gpuprof::store

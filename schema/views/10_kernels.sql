@@ -2,10 +2,9 @@
 --
 -- name TEXT: demangled name
 -- short_name TEXT: name of the function alone, without namespace, template arguments and parameters
--- display_name TEXT: as short as is unique within the file: the function, and of those that have
---   several kernels the template arguments that tell them apart; of a name without these that is
---   longer than 44 characters the words in which it differs; at most 160 bytes; short_name while the
---   run is not over
+-- display_name TEXT: as short as is unique within the file: the function, with the template arguments
+--   that tell its kernels apart; of a name without these and longer than 44 characters the words in
+--   which it differs; at most 160 bytes; short_name while the run is not over
 -- mangled_name TEXT: name as the compiler made it
 -- start INTEGER [ns]: start on the GPU, on CUPTI's clock; NULL = not collected
 -- end INTEGER [ns]: end on the GPU, on CUPTI's clock; NULL = not collected

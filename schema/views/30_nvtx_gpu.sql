@@ -1,6 +1,5 @@
--- NVTX ranges with what the GPU did for them and for the ranges inside them, one row for each range
--- and device that worked for it. Work belongs to the range in which it was asked for, whenever it
--- ran.
+-- NVTX ranges with what the GPU did for them and the ranges inside them, one row per range and
+-- device. Work belongs to the range in which it was asked for, whenever it ran.
 --
 -- name TEXT: message; NULL = none
 -- path TEXT: messages of the ranges around it and its own, with / between

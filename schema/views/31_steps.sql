@@ -1,7 +1,6 @@
--- Steps of the program, one row each: NVTX ranges whose message --step REGEX is found in (RUN has it),
--- without it those that are called as steps of a training are: step, iteration, iter, batch or
--- ProfilerStep with a number behind or not. Where no range is called so, the windows between
--- cudaProfilerStart and cudaProfilerStop. Ask nvtx_gpu for all ranges.
+-- Steps of the program: NVTX ranges whose message matches --step REGEX (RUN has it), without it those
+-- called step, iteration, iter, batch or ProfilerStep, with or without a number; where there are
+-- none, the windows between cudaProfilerStart and cudaProfilerStop. nvtx_gpu has all ranges.
 --
 -- name TEXT: message; cudaProfilerStart = such a window
 -- host_ms REAL [ms]: how long the step took on the host; NULL = never closed

@@ -1,5 +1,5 @@
--- How much memory is allocated over time: a row for each allocation and release. What is counted for
--- itself is a kind of memory on a device for a process, from pools and without apart.
+-- Allocated memory over time, a row for each allocation and release. It is counted by process, device,
+-- kind of memory, and whether it is from a pool.
 --
 -- time INTEGER [ns]: when, on CUPTI's clock
 -- change INTEGER [bytes]: how much was allocated; below 0 = released

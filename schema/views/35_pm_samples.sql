@@ -1,5 +1,5 @@
--- What the counters of the devices said over time, with --pm-sampling: one row per sample and
--- metric. PM_SAMPLE has the metrics of a sample side by side.
+-- What the devices' counters said over time (--pm-sampling), one row per sample and metric. PM_SAMPLE
+-- has the metrics of a sample side by side.
 --
 -- device_id INTEGER: device that was sampled
 -- start INTEGER [ns]: when counting for the sample began, on CUPTI's clock

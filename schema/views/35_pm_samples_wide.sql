@@ -1,5 +1,5 @@
--- What the counters of the devices said over time, one row per sample: the metrics that are
--- sampled by default, in columns. NULL = it was not sampled. pm_samples has all metrics.
+-- What the devices' counters said over time, one row per sample, with the default metrics in columns;
+-- NULL = not sampled. pm_samples has all metrics.
 --
 -- device_id INTEGER: device that was sampled
 -- start INTEGER [ns]: when counting for the sample began, on CUPTI's clock

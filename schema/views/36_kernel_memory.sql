@@ -1,7 +1,6 @@
--- What each kernel read and wrote of its device's memory, and how much of that memory its process
--- had allocated when it began: one row per kernel. Bytes and hit rates are of kernels that were
--- measured with such metrics: dram_read_bytes, dram_write_bytes, l2_tex_hit_rate,
--- tex_cache_hit_rate, or CUPTI's of which nvprof's are made.
+-- What each kernel read and wrote of its device's memory, and how much of it its process had
+-- allocated when the kernel began. Bytes and hit rates need the metrics dram_read_bytes,
+-- dram_write_bytes, l2_tex_hit_rate and tex_cache_hit_rate, or those of CUPTI that they are made of.
 --
 -- name TEXT: demangled name
 -- short_name TEXT: name of the function alone, without namespace, template arguments and parameters

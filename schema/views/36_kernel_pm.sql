@@ -1,5 +1,5 @@
--- What the counters of the device said while a kernel ran, with --pm-sampling: one row per kernel
--- and metric, of kernels that were long enough for samples. What else ran on the device counts too.
+-- What the device's counters said while a kernel ran (--pm-sampling): one row per metric and kernel
+-- that was long enough for samples. What else ran on the device counts too.
 --
 -- name TEXT: demangled name
 -- short_name TEXT: name of the function alone, without namespace, template arguments and parameters

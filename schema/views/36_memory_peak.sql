@@ -1,5 +1,5 @@
--- When most memory was allocated: a row for each kind of memory on a device for a process, from pools
--- and without apart. Whose it was is in memory_owners.
+-- When most memory was allocated, by process, device, kind of memory, and whether it is from a pool.
+-- memory_owners has whose it was.
 --
 -- bytes INTEGER [bytes]: the most that was allocated at a time
 -- allocations INTEGER [count]: allocations that were there then

@@ -185,9 +185,11 @@ class Anonymous(SecretsTest):
         run(f"CREATE INDEX index_of_mine ON {PREFIX}NAME(name) WHERE name <> '{secret['word']}'")
         run(f"ALTER TABLE {PREFIX}MEMCPY ADD COLUMN of_mine TEXT")
         run(f"UPDATE {PREFIX}MEMCPY SET of_mine = ?", (secret["word"],))
-        run("CREATE TABLE IF NOT EXISTS collFunction(id INTEGER PRIMARY KEY, name INTEGER, "
+        for view in ("collFunction", "profStringTable"):  # nvprof's own files have tables
+            run(f"DROP VIEW {view}")
+        run("CREATE TABLE collFunction(id INTEGER PRIMARY KEY, name INTEGER, "
             "library INTEGER, fp INTEGER, sourcePos INTEGER)")  # fmt: skip
-        run("CREATE TABLE IF NOT EXISTS profStringTable(id INTEGER PRIMARY KEY, value TEXT)")
+        run("CREATE TABLE profStringTable(id INTEGER PRIMARY KEY, value TEXT)")
         run("INSERT INTO profStringTable VALUES(1, ?)", (secret["source"],))
         database.commit()
         database.close()

@@ -75,12 +75,27 @@ TEST_CASE("the Visual Profiler's question for the time range fits its buffer") {
     if (has_moment) size += moment.size() + name.size() + between.size();
     if (has_span || has_moment) CHECK(nvprofs.contains(name));
   }
-  CHECK(size > 3000);
+  CHECK(size > 2500);
   CHECK(size <= 4050);
 }
 
+// What nvprof has tables for that nothing of ours fills.
 bool is_empty_view(const std::string& name) {
-  return name == "collLibrary" || name == "profIndex" || name.starts_with("PTHREAD_");
+  return name.starts_with("coll") || name.starts_with("prof") || name.starts_with("PTHREAD_") ||
+         name.starts_with("CUPTI_ACTIVITY_KIND_INSTANTANEOUS_") ||
+         name == "CUPTI_ACTIVITY_KIND_PREEMPTION" ||
+         name == "CUPTI_ACTIVITY_KIND_INSTRUCTION_CORRELATION" ||
+         name == "CUPTI_ACTIVITY_KIND_EVENT_INSTANCE" ||
+         name == "CUPTI_ACTIVITY_KIND_METRIC_INSTANCE";
+}
+
+// As a copy of nvprof's own file has them: tables, also where ours are views.
+void make_tables_of_views(Database& database) {
+  for (const Table& table : legacy::tables) {
+    if (!table.is_view) continue;
+    database.run("DROP VIEW " + std::string(table.name));
+    database.run(create_nvprof_table_sql(table));
+  }
 }
 
 // In other letters, so that nvprof does not find it: see schema/pc_sampling.hpp.
@@ -106,13 +121,22 @@ TEST_CASE("a file has all tables of nvprof, and none that makes it print more") 
 TEST_CASE("nvprof's tables have nvprof's columns") {
   Database database;
   for (const nvprof_facts::Table& table : nvprof_facts::tables()) {
+    std::vector<std::string> names;
+    for (const auto& column : table.columns) names.push_back(column.name);
+    auto ours = database.column("SELECT name FROM pragma_table_info('" + table.name + "')");
+    REQUIRE(ours.size() >= names.size());
+    ours.resize(names.size());
+    INFO(table.name);
+    CHECK(ours == names);
+  }
+  make_tables_of_views(database);  // a view declares no types
+  for (const nvprof_facts::Table& table : nvprof_facts::tables()) {
     const auto rows =
         database.rows("SELECT name, type FROM pragma_table_info('" + table.name + "')");
     REQUIRE(rows.size() >= table.columns.size());
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       INFO(table.name << "." << table.columns[i].name);
       CHECK(rows[i][0] == table.columns[i].name);
-      if (is_empty_view(table.name)) continue;  // a view declares no types
       CHECK(rows[i][1] == table.columns[i].declared_type);
     }
   }
@@ -120,6 +144,7 @@ TEST_CASE("nvprof's tables have nvprof's columns") {
 
 TEST_CASE("nvprof's indexes can be made") {
   Database database;
+  make_tables_of_views(database);
   for (const Index& index : indexes) database.run(create_index_sql(index));
   std::set<std::string> ours;
   for (const auto& row : database.rows("SELECT m.name, m.tbl_name, i.name FROM sqlite_master AS m, "
@@ -194,6 +219,14 @@ TEST_CASE("every table, view and column of a file has its doc") {
       CHECK(documented.count(name + "." + column) == 1);
     }
   }
+}
+
+TEST_CASE("a view is stored without what SQL does not need") {
+  const ViewSql view{"10_v",
+                     "-- What.\n--\n-- b TEXT: one\nCREATE VIEW v AS\nSELECT a.b AS b,  -- why\n"
+                     "       'x  , y' AS c, a.d - 1 AS \"e f\", x.g AS h\nFROM t AS a;\n"};
+  CHECK(create_view_sql(view) ==
+        "CREATE VIEW v AS SELECT a.b,'x  , y' AS c,a.d-1 AS \"e f\",x.g AS h FROM t AS a;");
 }
 
 TEST_CASE("a view's comment is read as its documentation") {

@@ -247,7 +247,7 @@ TEST_CASE("a kind of GPU work is in gpu_activities by its trait, with the column
                              &table};
   CHECK(db.line("SELECT type, string, before, named, number, behind, start, stop, bytes, deviceId, "
                 "contextId, streamId, correlationId, graphId, graphNodeId, processId FROM (" +
-                schema::detail::select_gpu_work(kind) + ")") ==
+                schema::detail::select_gpu_work(kind, true) + ")") ==
         "new|NULL|[new |CUpti_ActivityMemcpyKind|3| thing]|1|2|NULL|4|5|6|7|8|0|9");
 }
 

@@ -9,7 +9,7 @@ class Tables:
 
     name: demangled name
     short_name: name of the function alone, without namespace, template arguments and parameters
-    display_name: as short as is unique within the file: the function, and of those that have several kernels the template arguments that tell them apart; of a name without these that is longer than 44 characters the words in which it differs; at most 160 bytes; short_name while the run is not over
+    display_name: as short as is unique within the file: the function, with the template arguments that tell its kernels apart; of a name without these and longer than 44 characters the words in which it differs; at most 160 bytes; short_name while the run is not over
     mangled_name: name as the compiler made it
     start (ns): start on the GPU, on CUPTI's clock; NULL = not collected
     end (ns): end on the GPU, on CUPTI's clock; NULL = not collected
@@ -412,7 +412,7 @@ class Tables:
     process_id: its process
     """
     nvtx_gpu: Table
-    r"""NVTX ranges with what the GPU did for them and for the ranges inside them, one row for each range and device that worked for it. Work belongs to the range in which it was asked for, whenever it ran.
+    r"""NVTX ranges with what the GPU did for them and the ranges inside them, one row per range and device. Work belongs to the range in which it was asked for, whenever it ran.
 
     name: message; NULL = none
     path: messages of the ranges around it and its own, with / between
@@ -464,7 +464,7 @@ class Tables:
     device_id: device that ran them
     """
     steps: Table
-    r"""Steps of the program, one row each: NVTX ranges whose message --step REGEX is found in (RUN has it), without it those that are called as steps of a training are: step, iteration, iter, batch or ProfilerStep with a number behind or not. Where no range is called so, the windows between cudaProfilerStart and cudaProfilerStop. Ask nvtx_gpu for all ranges.
+    r"""Steps of the program: NVTX ranges whose message matches --step REGEX (RUN has it), without it those called step, iteration, iter, batch or ProfilerStep, with or without a number; where there are none, the windows between cudaProfilerStart and cudaProfilerStop. nvtx_gpu has all ranges.
 
     name: message; cudaProfilerStart = such a window
     host_ms (ms): how long the step took on the host; NULL = never closed
@@ -547,7 +547,7 @@ class Tables:
     share (share): of the time between first and last, from 0 to 1
     """
     memory_timeline: Table
-    r"""How much memory is allocated over time: a row for each allocation and release. What is counted for itself is a kind of memory on a device for a process, from pools and without apart.
+    r"""Allocated memory over time, a row for each allocation and release. It is counted by process, device, kind of memory, and whether it is from a pool.
 
     time (ns): when, on CUPTI's clock
     change (bytes): how much was allocated; below 0 = released
@@ -572,7 +572,7 @@ class Tables:
     t_ms (ms): start, from the first of the run on
     """
     pm_samples: Table
-    r"""What the counters of the devices said over time, with --pm-sampling: one row per sample and metric. PM_SAMPLE has the metrics of a sample side by side.
+    r"""What the devices' counters said over time (--pm-sampling), one row per sample and metric. PM_SAMPLE has the metrics of a sample side by side.
 
     device_id: device that was sampled
     start (ns): when counting for the sample began, on CUPTI's clock
@@ -583,7 +583,7 @@ class Tables:
     t_ms (ms): start, from the first of the run on
     """
     pm_samples_wide: Table
-    r"""What the counters of the devices said over time, one row per sample: the metrics that are sampled by default, in columns. NULL = it was not sampled. pm_samples has all metrics.
+    r"""What the devices' counters said over time, one row per sample, with the default metrics in columns; NULL = not sampled. pm_samples has all metrics.
 
     device_id: device that was sampled
     start (ns): when counting for the sample began, on CUPTI's clock
@@ -605,7 +605,7 @@ class Tables:
     nvlink_write_rate (bytes/s): nvltx__bytes
     """
     kernel_memory: Table
-    r"""What each kernel read and wrote of its device's memory, and how much of that memory its process had allocated when it began: one row per kernel. Bytes and hit rates are of kernels that were measured with such metrics: dram_read_bytes, dram_write_bytes, l2_tex_hit_rate, tex_cache_hit_rate, or CUPTI's of which nvprof's are made.
+    r"""What each kernel read and wrote of its device's memory, and how much of it its process had allocated when the kernel began. Bytes and hit rates need the metrics dram_read_bytes, dram_write_bytes, l2_tex_hit_rate and tex_cache_hit_rate, or those of CUPTI that they are made of.
 
     name: demangled name
     short_name: name of the function alone, without namespace, template arguments and parameters
@@ -624,7 +624,7 @@ class Tables:
     correlation_id: joins kernels.correlation_id
     """
     kernel_pm: Table
-    r"""What the counters of the device said while a kernel ran, with --pm-sampling: one row per kernel and metric, of kernels that were long enough for samples. What else ran on the device counts too.
+    r"""What the device's counters said while a kernel ran (--pm-sampling): one row per metric and kernel that was long enough for samples. What else ran on the device counts too.
 
     name: demangled name
     short_name: name of the function alone, without namespace, template arguments and parameters
@@ -638,7 +638,7 @@ class Tables:
     value: mean over these samples, weighted by what of them lies inside the kernel
     """
     memory_peak: Table
-    r"""When most memory was allocated: a row for each kind of memory on a device for a process, from pools and without apart. Whose it was is in memory_owners.
+    r"""When most memory was allocated, by process, device, kind of memory, and whether it is from a pool. memory_owners has whose it was.
 
     bytes (bytes): the most that was allocated at a time
     allocations (count): allocations that were there then
@@ -1485,7 +1485,7 @@ class Tables:
     value: the string; a kernel's name is mangled
     demangled: a mangled name in C++ as one reads it; NULL = value is no mangled name
     short: a mangled name's function alone: no namespace, template arguments or parameters; NULL as in demangled
-    display: a kernel's name as short as is unique within the file, computed at the end: the function, and of those that have several kernels the template arguments that tell them apart; NULL = no kernel's name, or the run is not over
+    display: a kernel's name as short as is unique within the file, computed at the end: the function, with the template arguments that tell its kernels apart; NULL = no kernel's name, or the run is not over
     """
     RUN: Table
     r"""What is known about the run as a whole.
@@ -1579,13 +1579,13 @@ class Tables:
     table: name of the table or view: DOC_TEXT.id
     column: name of the column: DOC_TEXT.id
     doc: what it means: DOC_TEXT.id
-    unit: as COLUMN_DOC.unit
+    unit: as COLUMN_DOC.unit: DOC_TEXT.id; NULL = none
     """
     DOC_TEXT: Table
     r"""Texts of COLUMN_TEXT.
 
     id: number of the text
-    text: a name, or what a column means
+    text: a name, a unit, or what a column means
     """
     NVTX_RANGE: Table
     r"""NVTX ranges with both ends in one row, computed from MARKER and MARKER_DATA.
@@ -1703,7 +1703,7 @@ class Tables:
     besideKernels (ns): of that, time in which kernels or graphs ran too
     """
     LAUNCH_SHAPE: Table
-    r"""Kernel launches that differ in what decides how many blocks fit on a multiprocessor, with what CUDA's occupancy calculator says of them. Those of which nothing can be said have no row. Not looked at: named barriers, clusters, multiprocessors that MIG or a green context leaves out. The view kernels has it for each kernel.
+    r"""What CUDA's occupancy calculator says of kernel launches, one row for all that are alike in what it looks at: not named barriers, clusters, or multiprocessors that MIG or a green context leaves out. Launches it can say nothing of have no row. The view kernels has it for each kernel.
 
     blocks (count): blocks of the launch
     threadsPerBlock (count): threads of a block
@@ -1994,7 +1994,7 @@ class Tables:
     reason: 'overflow': the GPU's buffer was full; 'missing': CUPTI delivered none
     """
     PM_KERNEL: Table
-    r"""What the counters of the device said while a kernel ran: of kernels that were long enough for samples (PM_SAMPLE). What else ran on the device counts too. The view kernel_pm has a row for each value.
+    r"""What the device's counters said while a kernel ran that was long enough for samples (PM_SAMPLE). What else ran on the device counts too. The view kernel_pm has a row for each value.
 
     _id_: number of the row, in order of storing
     deviceId: device that ran the kernel
@@ -2210,7 +2210,7 @@ class Tables:
     NO_ROWS: Table
     r"""Empty: views have the types of their columns from it, for those who ask for types before there is a row.
 
-    text: nothing
-    integer: nothing
-    real: nothing
+    t: nothing
+    i: nothing
+    r: nothing
     """
