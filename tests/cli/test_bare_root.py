@@ -16,6 +16,7 @@ import unittest
 BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD") or ".")
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 FAKE = BUILD / "tests" / "fake"
+CHROOT = shutil.which("chroot", path="/usr/sbin:/usr/bin:/sbin:/bin")
 CAPTURE = SOURCE / "tests" / "captures" / "vector_add.gpcap"
 PYTHON = ["python3.11-minimal", "libpython3.11-minimal", "libpython3.11-stdlib", "libffi8", "zlib1g",
           "libexpat1"]  # fmt: skip
@@ -47,7 +48,9 @@ def make_root(root, packages):
 
 
 @unittest.skipUnless(os.environ.get("GPUPROF_BUILD"), "GPUPROF_BUILD is not set")
-@unittest.skipUnless(os.geteuid() == 0 and shutil.which("dpkg"), "takes root, and Debian's dpkg")
+@unittest.skipUnless(
+    os.geteuid() == 0 and CHROOT and shutil.which("dpkg"), "takes root, and Debian's dpkg"
+)
 class BareRoot(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="gpuprof-root-")
@@ -57,7 +60,7 @@ class BareRoot(unittest.TestCase):
 
     def run_there(self, *words):
         ran = subprocess.run(
-            ["chroot", self.root, *words], capture_output=True, text=True, timeout=120,
+            [CHROOT, self.root, *words], capture_output=True, text=True, timeout=120,
             env={"PATH": "/usr/bin:/bin", "HOME": "/tmp", "GPUPROF_NO_CONFIG": "1",
                  "LD_LIBRARY_PATH": "/fake"},
         )  # fmt: skip
@@ -77,9 +80,7 @@ class BareRoot(unittest.TestCase):
             shutil.copy(FAKE / name, fake / name)
         self.run_there("gpuprof", "--cupti", "/fake/libcupti.so.13", "-q", "-o", "/fake.sqlite",
                        "/fake/hello")  # fmt: skip
-        self.assertNotEqual(
-            self.run_there("gpuprof", "query", "/fake.sqlite", *count), '"n"\n0\n'
-        )
+        self.assertNotEqual(self.run_there("gpuprof", "query", "/fake.sqlite", *count), '"n"\n0\n')
 
     def test_deb(self):
         make_root(self.root, ["libc6"])
@@ -93,7 +94,9 @@ class BareRoot(unittest.TestCase):
         (database / "status").touch()
         # dpkg's database there is empty, so it does not know of glibc.
         installed = subprocess.run(
-            ["dpkg", f"--root={self.root}", "--force-depends", "-i", deb], capture_output=True, text=True
+            ["dpkg", f"--root={self.root}", "--force-depends", "-i", deb],
+            capture_output=True,
+            text=True,
         )
         self.assertEqual(installed.returncode, 0, installed.stdout + installed.stderr)
         self.run_gpuprof()
