@@ -283,7 +283,7 @@ class Notebook(ScriptTest, MetricTest):
 class Imports(ScriptTest):
     def test_nothing_else_is_loaded(self):
         script = (
-            "import __future__, ctypes, glob, importlib.util, json, os, sys, threading, warnings; "
+            "import __future__, ctypes, glob, importlib.machinery, importlib.util, json, os, sys, threading, warnings; "
             "before = set(sys.modules); "
             "import gpuprof; print(sorted({name.partition('.')[0] for name in set(sys.modules) - before}))"
         )
