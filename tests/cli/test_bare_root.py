@@ -16,7 +16,7 @@ import unittest
 BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD") or ".")
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 FAKE = BUILD / "tests" / "fake"
-CHROOT = shutil.which("chroot", path="/usr/sbin:/usr/bin:/sbin:/bin")
+TOOLS = "/usr/sbin:/usr/bin:/sbin:/bin"
 CAPTURE = SOURCE / "tests" / "captures" / "vector_add.gpcap"
 PYTHON = ["python3.11-minimal", "libpython3.11-minimal", "libpython3.11-stdlib", "libffi8", "zlib1g",
           "libexpat1"]  # fmt: skip
@@ -38,6 +38,7 @@ def make_root(root, packages):
         (root / name).symlink_to(f"usr/{name}")
     (root / "tmp").mkdir()
     (root / "dev").mkdir()
+    (root / "proc").mkdir()
     for path in [path for package in packages for path in files_of(package)]:
         copy = root / path.lstrip("/")
         if os.path.isdir(path) and not os.path.islink(path):
@@ -48,9 +49,7 @@ def make_root(root, packages):
 
 
 @unittest.skipUnless(os.environ.get("GPUPROF_BUILD"), "GPUPROF_BUILD is not set")
-@unittest.skipUnless(
-    os.geteuid() == 0 and CHROOT and shutil.which("dpkg"), "takes root, and Debian's dpkg"
-)
+@unittest.skipUnless(os.geteuid() == 0 and shutil.which("dpkg"), "takes root, and Debian's dpkg")
 class BareRoot(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="gpuprof-root-")
@@ -59,10 +58,13 @@ class BareRoot(unittest.TestCase):
         self.root = self.folder / "root"
 
     def run_there(self, *words):
+        inside = (
+            'mount -t proc proc "$0/proc" && exec env -i PATH=/usr/bin:/bin HOME=/tmp '
+            'GPUPROF_NO_CONFIG=1 LD_LIBRARY_PATH=/fake /usr/sbin/chroot "$0" "$@"'
+        )
         ran = subprocess.run(
-            [CHROOT, self.root, *words], capture_output=True, text=True, timeout=120,
-            env={"PATH": "/usr/bin:/bin", "HOME": "/tmp", "GPUPROF_NO_CONFIG": "1",
-                 "LD_LIBRARY_PATH": "/fake"},
+            ["unshare", "--mount", "sh", "-c", inside, self.root, *words],
+            capture_output=True, text=True, timeout=120, env={"PATH": TOOLS},
         )  # fmt: skip
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
         return ran.stdout
@@ -115,7 +117,7 @@ class BareRoot(unittest.TestCase):
             [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
              "--no-deps", "--no-index", "--no-compile", "--target", self.root / packages, wheel],
             check=True, env={**os.environ, "PIP_ROOT_USER_ACTION": "ignore"})  # fmt: skip
-        (self.root / "usr/bin/gpuprof").symlink_to(f"/{packages}/gpuprof/bin/gpuprof")
+        (self.root / "usr/bin/gpuprof").symlink_to(f"/{packages}/gpuprof_cuda/bin/gpuprof")
         self.run_gpuprof()
         self.assertEqual(self.run_there("python3.11", "-c", SCRIPT), "10\n")
 
