@@ -34,8 +34,8 @@ std::optional<std::string> own_sql(std::string_view type, std::string_view name,
 std::optional<std::string> own_table_sql(std::string_view name, bool ours,
                                          const std::function<bool(std::string_view column)>& has);
 
-// Makes this build's tables of words and fills them: STATISTIC_DOC, ENUM_NAME, TABLE_DOC, and those of
-// the view COLUMN_DOC. They must not exist yet.
+// Makes this build's tables of words and fills them: STATISTIC_DOC, ENUM_NAME, TABLE_DOC, and those
+// of the view COLUMN_DOC. They must not exist yet.
 void create_words(Database& database);
 
 // Of a small file most is pages that hold next to nothing, one for each of the tables there are:

@@ -39,6 +39,7 @@ OpenRun::OpenRun(const std::string& path, Options options)
   title = std::filesystem::path(path).filename();
   notes = file->notes();
   grows_ = file->in_use() && file->unfinished() && !file->damaged();
+  may_begin_ = !grows_ && file->unfinished() && !file->damaged() && model.records == 0;
   if (!empty.empty() && !grows_) notes.push_back("nothing can be drawn: " + empty);
   ask = [this](std::string_view sql, const std::function<bool()>& is_over) {
     const std::uint64_t number = ++use_->wanted;
@@ -96,6 +97,11 @@ LiveRun::LiveRun(std::string path, OpenRun::Options options)
     : path_(std::move(path)), options_(std::move(options)) {
   options_.use = std::make_shared<FileUse>();
   shown_ = std::make_shared<const Shown>(path_, options_);
+  // Between its creation and its first transaction nothing shows that a file is being recorded.
+  for (int tries = 0; tries < 20 && shown_->run.may_begin(); ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    shown_ = std::make_shared<const Shown>(path_, options_);
+  }
   notes_ = shown_->run.notes;
   options_.show = {};
   options_.interrupted = [this, before = options_.interrupted] {

@@ -44,6 +44,8 @@ class OpenRun : public Run {
 
   // Somebody still writes to the file.
   bool grows() const { return grows_; }
+  // There is nothing in it, and it was not finished: a recording may have just begun.
+  bool may_begin() const { return may_begin_; }
 
  private:
   void read(store::Database& database, const Options& options);
@@ -55,6 +57,7 @@ class OpenRun : public Run {
   const std::shared_ptr<FileUse> use_;
   std::unique_ptr<reading::ProfileFile> damaged_;
   bool grows_ = false;
+  bool may_begin_ = false;
 };
 
 // Reads a file that is being recorded anew from time to time, on a thread of its own, until the

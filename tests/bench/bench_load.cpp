@@ -317,6 +317,9 @@ Result by_plain(const std::string& path, const std::vector<wire::Frame>& frames)
       case Type::u64: sqlite3_bind_int64(insert, index, wire::load<std::int64_t>(at)); break;
       case Type::f64: sqlite3_bind_double(insert, index, wire::load<double>(at)); break;
       case Type::blob: sqlite3_bind_blob(insert, index, at, column.width, SQLITE_STATIC); break;
+      case Type::text:
+      case Type::integer:
+      case Type::any: break;  // packed rows have none of these
     }
   };
 

@@ -14,7 +14,9 @@ import tempfile
 import time
 
 PROGRAM = os.environ.get("GPUPROF_BROWSER") or shutil.which("chromium")
-WITHOUT = "there is no chromium (scripts/setup --tests installs Debian's; GPUPROF_BROWSER names another)"
+WITHOUT = (
+    "there is no chromium (scripts/setup --tests installs Debian's; GPUPROF_BROWSER names another)"
+)
 PATIENCE = 240  # seconds, of a machine with much else to do
 OPTIONS = ("--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync",
            "--disable-component-update", "--disable-dev-shm-usage", "--hide-scrollbars", "--mute-audio",

@@ -59,8 +59,8 @@ def rows(connection, table):
 
 # Computed anew, of what is in the part.
 DERIVED = ("NVTX_PATH", "LAUNCH_RANGE", "RANGE_TIME", "DEVICE_TIME", "STREAM_TIME", "GPU_GAP",
-           "COPY_TIME", "LAUNCH_SHAPE", "KERNEL_TIME", "API_TIME", "MEMORY_USE", "PROCESS_MEMORY", "MEMORY_MAXIMUM",
-           "MEMORY_OWNER", "STEP")  # fmt: skip
+           "COPY_TIME", "LAUNCH_SHAPE", "KERNEL_TIME", "API_TIME", "LAUNCH_TIME", "OCCUPANCY_TIME",
+           "MEMORY_USE", "PROCESS_MEMORY", "MEMORY_MAXIMUM", "MEMORY_OWNER", "STEP")  # fmt: skip
 
 
 class Whole:

@@ -16,6 +16,7 @@ import unittest
 BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD") or ".")
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 FAKE = BUILD / "tests" / "fake"
+TOOLS = "/usr/sbin:/usr/bin:/sbin:/bin"
 CAPTURE = SOURCE / "tests" / "captures" / "vector_add.gpcap"
 PYTHON = ["python3.11-minimal", "libpython3.11-minimal", "libpython3.11-stdlib", "libffi8", "zlib1g",
           "libexpat1"]  # fmt: skip
@@ -37,6 +38,7 @@ def make_root(root, packages):
         (root / name).symlink_to(f"usr/{name}")
     (root / "tmp").mkdir()
     (root / "dev").mkdir()
+    (root / "proc").mkdir()
     for path in [path for package in packages for path in files_of(package)]:
         copy = root / path.lstrip("/")
         if os.path.isdir(path) and not os.path.islink(path):
@@ -56,10 +58,13 @@ class BareRoot(unittest.TestCase):
         self.root = self.folder / "root"
 
     def run_there(self, *words):
+        inside = (
+            'mount -t proc proc "$0/proc" && exec env -i PATH=/usr/bin:/bin HOME=/tmp '
+            'GPUPROF_NO_CONFIG=1 LD_LIBRARY_PATH=/fake /usr/sbin/chroot "$0" "$@"'
+        )
         ran = subprocess.run(
-            ["chroot", self.root, *words], capture_output=True, text=True, timeout=120,
-            env={"PATH": "/usr/bin:/bin", "HOME": "/tmp", "GPUPROF_NO_CONFIG": "1",
-                 "LD_LIBRARY_PATH": "/fake"},
+            ["unshare", "--mount", "sh", "-c", inside, self.root, *words],
+            capture_output=True, text=True, timeout=120, env={"PATH": TOOLS},
         )  # fmt: skip
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
         return ran.stdout
@@ -77,9 +82,7 @@ class BareRoot(unittest.TestCase):
             shutil.copy(FAKE / name, fake / name)
         self.run_there("gpuprof", "--cupti", "/fake/libcupti.so.13", "-q", "-o", "/fake.sqlite",
                        "/fake/hello")  # fmt: skip
-        self.assertNotEqual(
-            self.run_there("gpuprof", "query", "/fake.sqlite", *count), '"n"\n0\n'
-        )
+        self.assertNotEqual(self.run_there("gpuprof", "query", "/fake.sqlite", *count), '"n"\n0\n')
 
     def test_deb(self):
         make_root(self.root, ["libc6"])
@@ -93,7 +96,9 @@ class BareRoot(unittest.TestCase):
         (database / "status").touch()
         # dpkg's database there is empty, so it does not know of glibc.
         installed = subprocess.run(
-            ["dpkg", f"--root={self.root}", "--force-depends", "-i", deb], capture_output=True, text=True
+            ["dpkg", f"--root={self.root}", "--force-depends", "-i", deb],
+            capture_output=True,
+            text=True,
         )
         self.assertEqual(installed.returncode, 0, installed.stdout + installed.stderr)
         self.run_gpuprof()
@@ -112,7 +117,7 @@ class BareRoot(unittest.TestCase):
             [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
              "--no-deps", "--no-index", "--no-compile", "--target", self.root / packages, wheel],
             check=True, env={**os.environ, "PIP_ROOT_USER_ACTION": "ignore"})  # fmt: skip
-        (self.root / "usr/bin/gpuprof").symlink_to(f"/{packages}/gpuprof/bin/gpuprof")
+        (self.root / "usr/bin/gpuprof").symlink_to(f"/{packages}/gpuprof_cuda/bin/gpuprof")
         self.run_gpuprof()
         self.assertEqual(self.run_there("python3.11", "-c", SCRIPT), "10\n")
 

@@ -283,12 +283,13 @@ class Notebook(ScriptTest, MetricTest):
 class Imports(ScriptTest):
     def test_nothing_else_is_loaded(self):
         script = (
-            "import __future__, ctypes, glob, json, os, sys, threading, warnings; before = set(sys.modules); "
+            "import __future__, ctypes, glob, importlib.machinery, importlib.util, json, os, sys, threading, warnings; "
+            "before = set(sys.modules); "
             "import gpuprof; print(sorted({name.partition('.')[0] for name in set(sys.modules) - before}))"
         )
         ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True,
                              env=self.environment(SETTINGS))  # fmt: skip
-        self.assertEqual(ran.stdout, "['gpuprof']\n")
+        self.assertEqual(ran.stdout, "['gpuprof', 'gpuprof_cuda']\n")
 
 
 if __name__ == "__main__":

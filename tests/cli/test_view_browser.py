@@ -677,7 +677,7 @@ class InBrowser(test_view.Profiles):
             streams = (
                 "new Set(seen.items.filter(item => item.track >= 0).map(item => item.track)).size"
             )
-            seen, records = [], server.get("run")["records"]
+            seen, records = [], server.get("run")["stored"]
             for first, last, stream in (
                 (0, half, None),
                 (half, half + 1, 3),

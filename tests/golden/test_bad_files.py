@@ -10,6 +10,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -55,16 +56,17 @@ class BadFiles(unittest.TestCase):
 
     def gpuprof(self, *words, user=None):
         with contextlib.ExitStack() as stack:
-            # The others could not get at a program in a private folder.
-            binary = GPUPROF
+            program = GPUPROF
             if user is not None:
-                binary = os.open(GPUPROF, os.O_RDONLY)
-                stack.callback(os.close, binary)
+                # The build may be in a private folder.
+                place = stack.enter_context(tempfile.TemporaryDirectory(prefix="gpuprof-program-"))
+                os.chmod(place, 0o755)
+                for part in ("bin/gpuprof", "lib/gpuprof/libgpuprof.so"):
+                    os.makedirs(os.path.dirname(f"{place}/{part}"))
+                    shutil.copy(pathlib.Path(GPUPROF).parents[1] / part, f"{place}/{part}")
+                program = f"{place}/bin/gpuprof"
             ran = subprocess.run(
-                [GPUPROF, *map(str, words)] if user is None
-                else [f"/proc/self/fd/{binary}", *map(str, words)],
-                pass_fds=() if user is None else (binary,),
-                cwd=self.folder, capture_output=True, text=True, timeout=120,
+                [program, *map(str, words)], cwd=self.folder, capture_output=True, text=True, timeout=120,
                 env={**os.environ, "TMPDIR": str(self.temporary)},
                 **({} if user is None else {"user": user, "group": user, "extra_groups": []}),
             )  # fmt: skip

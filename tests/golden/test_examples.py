@@ -54,9 +54,14 @@ class Examples(unittest.TestCase):
                 if "3.25" in text.splitlines()[0] + text.splitlines()[1]:
                     if sqlite3.sqlite_version_info < (3, 25):
                         continue
-                rows = {
-                    name: len(run.execute(text).fetchall()) for name, run in self.databases.items()
-                }
+                rows = {}
+                for name, run in self.databases.items():
+                    try:
+                        rows[name] = len(run.execute(text).fetchall())
+                    except sqlite3.OperationalError as error:
+                        # An older gpuprof made it; `gpuprof query` completes such files first.
+                        self.assertEqual(name, "count_lines", error)
+                        self.assertRegex(str(error), "^no such (table|column)")
                 self.assertTrue(any(rows.values()), rows)
 
     def test_what_the_lines_of_an_h200_did(self):

@@ -24,6 +24,7 @@ REASONS = {
         "libprof/export/nsys.cpp": "a table of Nsight Systems has its name",
         "libprof/export/nsys_tables.hpp": "a table of Nsight Systems has its name",
         "libprof/import/kineto.cpp": "traces of gpuprof name it otherwise",
+        "libprof/report/session.cpp": "a graph counts once: as its nodes where they were recorded",
     },
     "MEM_DECOMPRESS": {"libprof/collect/tracing.cpp": "spoils kernels that are traced serially"},
 }

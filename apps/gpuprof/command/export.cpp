@@ -14,6 +14,7 @@
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/option/setters.hpp"
 #include "libprof/base/error.hpp"
+#include "libprof/base/printable.hpp"
 #include "libprof/base/shell.hpp"
 #include "libprof/base/temporary_folder.hpp"
 #include "libprof/export/for_nvprof.hpp"
@@ -130,7 +131,7 @@ int write_file(Arguments& arguments) {
   }
 
   const auto say = [&](const std::string& text) {
-    if (!file_options.quiet) std::fprintf(stderr, "gpuprof: %s\n", text.c_str());
+    if (!file_options.quiet) std::fprintf(stderr, "gpuprof: %s\n", printable_lines(text).c_str());
   };
   for (const std::string& note : file.notes()) say(note);
   if (visited.without_times > 0) {

@@ -135,7 +135,10 @@ bool Listening::hand_over(const record::Run& run, std::size_t pass) const {
                         {"pass", pass},
                         {"passes", passes_}};
   if (metrics_) places["one_pass"] = metrics_->most_of_one_run();
-  std::cout << places.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) << std::endl;
+  // Past std::cout: it is no failure of ours if the process does not wait for this any more.
+  const std::string line =
+      places.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + '\n';
+  if (write(STDOUT_FILENO, line.data(), line.size()) < 0) return false;
   std::string answer;
   return std::getline(std::cin, answer) && answer == "connected";
 }

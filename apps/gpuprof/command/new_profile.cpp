@@ -9,6 +9,7 @@
 #include "apps/gpuprof/command/progress.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "libprof/base/error.hpp"
+#include "libprof/base/printable.hpp"
 #include "libprof/export/table_rules.hpp"
 #include "libprof/launch/file_name.hpp"
 #include "libprof/read/profile_file.hpp"
@@ -53,7 +54,7 @@ int write_excerpt(ExcerptJob job) {
   progress.clear();
 
   const auto say = [&](const std::string& text) {
-    if (!job.file.quiet) std::fprintf(stderr, "gpuprof: %s\n", text.c_str());
+    if (!job.file.quiet) std::fprintf(stderr, "gpuprof: %s\n", printable_lines(text).c_str());
   };
   for (const std::string& note : file.notes()) say(note);
   if (excerpt.without_times > 0) {

@@ -126,8 +126,10 @@ thread_local fake::ApiCall* runtime_call = nullptr;
 
 class Call {
  public:
-  Call(bool runtime, std::uint32_t cbid, const char* function, const char* symbol = nullptr,
-       const fake::Launch* launch = nullptr, const fake::Memory* memory = nullptr) {
+  // In stacks the function that is called stands first.
+  [[gnu::always_inline]] Call(bool runtime, std::uint32_t cbid, const char* function,
+                              const char* symbol = nullptr, const fake::Launch* launch = nullptr,
+                              const fake::Memory* memory = nullptr) {
     call_.memory = memory;
     call_.runtime = runtime;
     call_.cbid = cbid;
