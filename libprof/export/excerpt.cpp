@@ -294,9 +294,18 @@ class Copier {
     const bool as_they_are = condition.empty() && !table.computes && values == list;
     // A row whose key is gone has no place there.
     const std::string insert = options_.anonymise ? "INSERT OR IGNORE INTO" : "INSERT INTO";
-    out_.execute(insert + " main." + name + (as_they_are ? "" : "(" + list + ")") + " SELECT " +
-                 (as_they_are ? "*" : values) + " FROM source." + name +
-                 (condition.empty() ? "" : " NOT INDEXED WHERE " + condition));
+    try {
+      out_.execute(insert + " main." + name + (as_they_are ? "" : "(" + list + ")") + " SELECT " +
+                   (as_they_are ? "*" : values) + " FROM source." + name +
+                   (condition.empty() ? "" : " NOT INDEXED WHERE " + condition));
+    } catch (const store::DatabaseError& error) {
+      // Rows of a sound table have keys of their own.
+      if (std::string_view(error.what()).find("UNIQUE constraint failed") == std::string::npos)
+        throw;
+      throw store::DatabaseError(
+          "the file is damaged: rows of " + table.name + " have the same key", "",
+          ExitCode::import_failed, store::DatabaseError::Kind::damaged);
+    }
     if (!kind_of(table.name).empty()) {  // as read/record_count.hpp counts them
       result_.kept += out_.integer("SELECT changes()").value_or(0);
     }

@@ -582,7 +582,8 @@ class Report(unittest.TestCase):
                 columns = [
                     row[1] for row in database.execute(f"PRAGMA table_info({table})") if row[5] == 0
                 ]
-                database.execute(f'UPDATE OR IGNORE {table} SET "{chance.choice(columns)}" = ? WHERE rowid % 2'
+                row = "value" if table == "STATISTIC" else "rowid"  # that is WITHOUT ROWID
+                database.execute(f'UPDATE OR IGNORE {table} SET "{chance.choice(columns)}" = ? WHERE {row} % 2'
                                  if table != "RANGE_TIME" else "UPDATE RANGE_TIME SET first = ?",
                                  (chance.choice(values),))  # fmt: skip
             database.commit()
