@@ -19,6 +19,9 @@ constexpr std::chrono::milliseconds least_between_readings{1000};
 constexpr int share_of_reading = 5;
 // Who asks for details waits for what else reads the file: on the server's thread not for long.
 constexpr std::chrono::seconds patience{1}, long_patience{60};
+// Opening a file takes ten times as long as the details of a record. A connection has a limit for
+// all that it does together, far above that of so many details.
+constexpr int details_by_one_connection = 100;
 
 }  // namespace
 
@@ -39,6 +42,7 @@ OpenRun::OpenRun(const std::string& path, Options options)
   title = std::filesystem::path(path).filename();
   notes = file->notes();
   grows_ = file->in_use() && file->unfinished() && !file->damaged();
+  keeps_open_ = !file->unfinished();
   may_begin_ = !grows_ && file->unfinished() && !file->damaged() && model.records == 0;
   if (!empty.empty() && !grows_) notes.push_back("nothing can be drawn: " + empty);
   ask = [this](std::string_view sql, const std::function<bool()>& is_over) {
@@ -63,9 +67,19 @@ OpenRun::OpenRun(const std::string& path, Options options)
     const std::unique_lock held(use_->open, model.blocks ? patience : long_patience);
     if (!held) throw Error("the file is being read for something else: ask again");
     if (damaged_) return details(damaged_->database(), model, place, item);
+    if (!kept_ || ++asked_of_kept_ > details_by_one_connection) {
+      kept_ = std::make_unique<reading::ProfileFile>(path_);
+      asked_of_kept_ = 1;
+    }
     Details found;
-    reading::ProfileFile again(path_);
-    again.read([&](store::Database& database) { found = details(database, model, place, item); });
+    try {
+      kept_->read(
+          [&](store::Database& database) { found = details(database, model, place, item); });
+    } catch (...) {
+      kept_.reset();
+      throw;
+    }
+    if (!keeps_open_ || kept_->damaged()) kept_.reset();
     return found;
   };
 }

@@ -27,9 +27,10 @@ struct FileUse {
       0;  // how often; who asks on a thread ends when it is wanted again
 };
 
-// The file is let go of once it has been read: who writes to it cannot end while another has it
-// open. Details open it again, but what could be read of a damaged one is in a copy that lives as
-// long as this. Questions in SQL are answered by other processes.
+// The file is closed once it has been read, because a recording cannot end while another process
+// has its file open. Details open it again; a finished file stays open for the next ones. What
+// could be read of a damaged file is in a copy that lives as long as this. Questions in SQL are
+// answered by other processes.
 class OpenRun : public Run {
  public:
   struct Options {
@@ -56,6 +57,9 @@ class OpenRun : public Run {
   const std::string path_;
   const std::shared_ptr<FileUse> use_;
   std::unique_ptr<reading::ProfileFile> damaged_;
+  std::unique_ptr<reading::ProfileFile> kept_;  // for details; under use_->open
+  int asked_of_kept_ = 0;
+  bool keeps_open_ = false;
   bool grows_ = false;
   bool may_begin_ = false;
 };
