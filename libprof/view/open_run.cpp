@@ -79,7 +79,11 @@ OpenRun::OpenRun(const std::string& path, Options options)
       kept_.reset();
       throw;
     }
-    if (!keeps_open_ || kept_->damaged()) kept_.reset();
+    // One with a write-ahead log may still be written to, and cannot be finished while it is open
+    // here.
+    std::error_code ignored;
+    const bool has_log = std::filesystem::exists(path_ + "-shm", ignored);
+    if (!keeps_open_ || has_log || kept_->damaged()) kept_.reset();
     return found;
   };
 }

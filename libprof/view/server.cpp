@@ -27,7 +27,6 @@ namespace {
 
 constexpr std::size_t most_connections = 64;
 constexpr int wait_ms = 200;
-constexpr int wait_for_work_ms = 5;
 
 std::string random_token() {
   unsigned char bytes[16];
@@ -110,9 +109,13 @@ Listener::Listener(std::uint16_t port) : token_(random_token()) {
                 port ? "choose another, or leave --port out" : "", ExitCode::output_failed);
   }
   port_ = ntohs(address.sin_port);
+  woken_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);  // without it answers come a little later
 }
 
-Listener::~Listener() { close(socket_); }
+Listener::~Listener() {
+  close(socket_);
+  close(woken_);
+}
 
 std::string Listener::address() const {
   return "http://127.0.0.1:" + std::to_string(port_) + "/" + token_ + "/";
@@ -173,7 +176,7 @@ bool Listener::hear(Connection& connection, const Answer& answer) const {
     connection.in.erase(0, end == connection.in.npos ? end : end + 4);
     if (response.later) {
       try {
-        connection.work = std::make_unique<Work>(std::move(response.later), keep);
+        connection.work = std::make_unique<Work>(std::move(response.later), keep, woken_);
         break;
       } catch (const std::exception& error) {  // there is no thread to be had
         response = failed(error);
@@ -197,18 +200,21 @@ void Listener::serve(const Answer& answer, const std::function<bool()>& stop) {
     return connections.erase(each);
   };
   while (!stop()) {
-    polled.assign(1, {.fd = socket_, .events = POLLIN, .revents = 0});
-    bool works = false;
+    polled.assign({{.fd = socket_, .events = POLLIN, .revents = 0},
+                   {.fd = woken_, .events = POLLIN, .revents = 0}});
     for (const Connection& each : connections) {
       // Nothing more is heard before what was said has gone out.
       short events = each.out.empty() ? POLLIN : POLLOUT;
       if (each.work && each.out.empty()) events = POLLRDHUP;
-      works |= each.work != nullptr;
       polled.push_back({.fd = each.socket, .events = events, .revents = 0});
     }
     std::erase_if(left, [](const auto& work) { return work->done(); });
-    if (poll(polled.data(), polled.size(), works ? wait_for_work_ms : wait_ms) < 0) continue;
-    std::size_t at = 1;
+    if (poll(polled.data(), polled.size(), wait_ms) < 0) continue;
+    if (polled[1].revents & POLLIN) {
+      eventfd_t done;
+      eventfd_read(woken_, &done);
+    }
+    std::size_t at = 2;
     for (auto each = connections.begin(); each != connections.end(); ++at) {
       const short events = polled[at].revents;
       bool stays = true;

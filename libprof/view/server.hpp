@@ -50,6 +50,7 @@ class Listener {
   bool hear(Connection& connection, const Answer& answer) const;
 
   int socket_ = -1;
+  int woken_ = -1;  // an eventfd: work is done
   std::uint16_t port_ = 0;
   std::string token_;
 };

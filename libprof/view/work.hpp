@@ -1,6 +1,8 @@
 // A response that takes long, made on a thread of its own.
 #pragma once
 
+#include <sys/eventfd.h>
+
 #include <atomic>
 #include <exception>
 #include <thread>
@@ -14,9 +16,10 @@ namespace gpuprof::view {
 // Belongs to one thread.
 class Work {
  public:
-  // `keep`: the connection stays open when it has been answered.
-  Work(Response::Later make, bool keep)
-      : keep_(keep), thread_([this, make = std::move(make)] { run(make); }) {}
+  // `keep`: the connection stays open when it has been answered. `woken`: an eventfd that is
+  // written to when it is done.
+  Work(Response::Later make, bool keep, int woken)
+      : keep_(keep), woken_(woken), thread_([this, make = std::move(make)] { run(make); }) {}
   ~Work() {
     end();
     thread_.join();
@@ -37,9 +40,11 @@ class Work {
       response_ = {.status = 500, .body = error_answer(error.what())};
     }
     done_.store(true, std::memory_order_release);
+    eventfd_write(woken_, 1);
   }
 
   const bool keep_;
+  const int woken_;
   std::atomic<bool> is_over_{false}, done_{false};
   Response response_;
   std::thread thread_;  // the last: it uses the others
