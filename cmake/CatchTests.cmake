@@ -27,6 +27,20 @@ else()
   set(GPUPROF_CATCH2_OPTIONS)  # no tests are a failure by themselves
 endif()
 
+# The longer ones run first, so that no processor is idle at the end. A file says "ctest-cost: SECONDS"
+# where it takes much longer than most.
+function(gpuprof_test_cost file usual out)
+  set(_cost ${usual})
+  file(STRINGS ${file} _line REGEX "ctest-cost: *[0-9]+")
+  if(_line MATCHES "ctest-cost: *([0-9]+)")
+    set(_cost ${CMAKE_MATCH_1})
+  endif()
+  if(GPUPROF_SANITIZE)
+    math(EXPR _cost "${_cost} * 2")
+  endif()
+  set(${out} ${_cost} PARENT_SCOPE)
+endfunction()
+
 # Builds tests/<folder>/*.cpp into test_<folder>. The test cases of a file are one test: starting the
 # program for each case takes longer than most cases do.
 function(gpuprof_catch_tests folder)
@@ -70,9 +84,10 @@ function(gpuprof_catch_tests folder)
     if(GPUPROF_SANITIZE STREQUAL "thread")
       string(APPEND _chosen "[tsan]")
     endif()
+    gpuprof_test_cost(${_source} 1 _cost)
     set(_name ${GPUPROF_TEST_PREFIX}${folder}.${_stem})
     add_test(NAME ${_name} COMMAND ${_target} --filenames-as-tags ${GPUPROF_CATCH2_OPTIONS} ${_chosen})
-    set_tests_properties(${_name} PROPERTIES LABELS "${_labels}" TIMEOUT 600
+    set_tests_properties(${_name} PROPERTIES LABELS "${_labels}" TIMEOUT 600 COST ${_cost}
                          ENVIRONMENT "${GPUPROF_TEST_ENVIRONMENT}")
   endforeach()
 endfunction()
@@ -101,11 +116,7 @@ function(gpuprof_python_tests folder)
     set(_name ${GPUPROF_TEST_PREFIX}${folder}.${_stem})
     add_test(NAME ${_name} COMMAND ${GPUPROF_PYTHON} ${_file}
              WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
-    # The longer ones first, so that no processor is idle at the end.
-    set(_cost 10)
-    if(GPUPROF_SANITIZE STREQUAL "thread")
-      set(_cost 20)
-    endif()
+    gpuprof_test_cost(${_file} 10 _cost)
     set_tests_properties(${_name} PROPERTIES LABELS "${_labels}" TIMEOUT 900 COST ${_cost}
                          ENVIRONMENT "${GPUPROF_PYTHON_TEST_ENVIRONMENT}" SKIP_RETURN_CODE 77)
   endforeach()

@@ -1,3 +1,4 @@
+# ctest-cost: 25
 """scripts/bench_torch with a child that knows no PyTorch: its turns, its numbers, its troubles."""
 
 import json

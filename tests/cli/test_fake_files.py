@@ -1,3 +1,4 @@
+# ctest-cost: 25
 """What a user has is never lost: files that gpuprof makes, and what has their names."""
 
 import fcntl

@@ -1,3 +1,4 @@
+# ctest-cost: 60
 # ctest-labels: tsan
 """While the target runs: signals, the growing file, a launcher that stops or dies, captures."""
 

@@ -1,3 +1,4 @@
+# ctest-cost: 25
 """Metrics that cannot be had, calls that fail and launches that hang: told, and the target goes on."""
 
 import collections

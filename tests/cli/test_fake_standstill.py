@@ -1,3 +1,4 @@
+# ctest-cost: 35
 """A launcher that stands still, for longer than anybody waits for it: nothing is lost in silence, and
 the target runs on."""
 

@@ -1,3 +1,4 @@
+# ctest-cost: 25
 """Profiles that somebody forged: what stands in them is data, and none of it is carried out.
 
 Of each: no file is made, changed or removed but the one that was asked for, the program ends, says

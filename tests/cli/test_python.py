@@ -1,3 +1,4 @@
+# ctest-cost: 40
 # ctest-labels: plain
 """The Python package against what sqlite3 and pandas read from the same files.
 

@@ -1,3 +1,4 @@
+# ctest-cost: 30
 """gpuprof report: one page of a run, for a browser and as Markdown."""
 
 import base64

@@ -1,3 +1,4 @@
+# ctest-cost: 90
 # ctest-labels: plain
 """gpuprof view and the HTML report in a real browser: what stands on the canvas is what SQL finds.
 

@@ -1,3 +1,4 @@
+# ctest-cost: 60
 """gpuprof view: what is said of a record is what SQL finds, also of forged files."""
 
 import json

@@ -1,3 +1,4 @@
+# ctest-cost: 30
 """gpuprof view: questions in SQL, what is refused and what ends them."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# ctest-cost: 25
 """Files that are damaged, unfinished or no profile at all.
 
 Of each: what is said, the exit code, that what can be read is reported and the rest counted, and

@@ -1,3 +1,4 @@
+# ctest-cost: 30
 """What nvprof 11.8 printed for the databases under ./nvprof, against `gpuprof -i`.
 
 nvprof/*.json are whole databases, nvprof/corners has a small one for each corner of nvprof's.

@@ -1,3 +1,4 @@
+// ctest-cost: 60
 // Captures that are cut off, or in which a byte is another: what came before the damage is in the
 // database, and the damage is counted.
 #include <catch2/catch.hpp>

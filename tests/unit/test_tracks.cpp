@@ -1,3 +1,4 @@
+// ctest-cost: 20
 // A timeline that is stored in the file is what the viewer would read out of all records.
 #include <algorithm>
 #include <catch2/catch.hpp>
