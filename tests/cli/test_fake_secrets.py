@@ -186,7 +186,7 @@ class Anonymous(SecretsTest):
         run(f"ALTER TABLE {PREFIX}MEMCPY ADD COLUMN of_mine TEXT")
         run(f"UPDATE {PREFIX}MEMCPY SET of_mine = ?", (secret["word"],))
         for view in ("collFunction", "profStringTable"):  # nvprof's own files have tables
-            run(f"DROP VIEW {view}")
+            run(f"DROP VIEW IF EXISTS {view}")
         run("CREATE TABLE collFunction(id INTEGER PRIMARY KEY, name INTEGER, "
             "library INTEGER, fp INTEGER, sourcePos INTEGER)")  # fmt: skip
         run("CREATE TABLE profStringTable(id INTEGER PRIMARY KEY, value TEXT)")
