@@ -15,14 +15,8 @@ constexpr rlim_t most_files = 128;
 constexpr rlim_t memory_besides = rlim_t{4} << 30;  // for CUPTI and its threads, mostly untouched
 constexpr rlim_t rows_per_record = 4;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef GPUPROF_SANITIZED
 constexpr bool address_space_is_ours = false;  // a sanitizer reserves terabytes of it
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool address_space_is_ours = false;
-#else
-constexpr bool address_space_is_ours = true;
-#endif
 #else
 constexpr bool address_space_is_ours = true;
 #endif

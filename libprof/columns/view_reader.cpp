@@ -616,7 +616,7 @@ bool is_as_ours(Database& database, std::string_view view) {
 
 ViewReader::ViewReader(store::Snapshot& snapshot, std::string_view view,
                        const std::vector<std::string>& columns)
-    : snapshot_(snapshot), columns_(columns) {
+    : columns_(columns) {
   Database& database = snapshot.database();
   if (!is_as_ours(database, view)) return;
   text_ = parse_view(sql_in(database, "view", view));

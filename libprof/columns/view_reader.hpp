@@ -66,7 +66,6 @@ class ViewReader {
  private:
   class Source;
 
-  store::Snapshot& snapshot_;
   const std::vector<std::string> columns_;
   std::optional<ViewText> text_;
   std::vector<std::unique_ptr<Source>> sources_;

@@ -107,7 +107,7 @@ bool Cursor::done() {
   ended_ = rest_.empty();
   std::int64_t wrong = 0;
   for (std::size_t i = 0; i < rest_.size(); ++i) {
-    wrong |= (rest_.begin[i] < until_) | (rest_.end[i] <= rest_.begin[i]);
+    wrong |= int{rest_.begin[i] < until_} | int{rest_.end[i] <= rest_.begin[i]};
     until_ = rest_.end[i];
   }
   if (wrong) throw_out_of_order();

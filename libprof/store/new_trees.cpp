@@ -221,12 +221,12 @@ void TreeWriter::end_page(std::span<const std::byte> key) {
 // In a table what is above a page repeats its last key. In an index each key is there once: the one
 // behind a page that is full stands above, and needs another one behind it.
 void TreeWriter::add(std::span<const std::byte> cell, std::span<const std::byte> key) {
-  if (waiting_) {
-    end_page(waiting_->get());
-    waiting_.reset();
+  if (waiting_.size != 0) {
+    end_page(waiting_.get());
+    waiting_.size = 0;
   } else if (!has_room(cell.size())) {
     if (kind_ == Kind::index) {
-      waiting_.emplace().set(cell);
+      waiting_.set(cell);
       return;
     }
     end_page(last_.get());
@@ -236,13 +236,13 @@ void TreeWriter::add(std::span<const std::byte> cell, std::span<const std::byte>
 }
 
 std::uint32_t TreeWriter::finish() {
-  if (waiting_) {
+  if (waiting_.size != 0) {
     // Nothing came behind it: the last cell of the page goes up in its place.
     --cells_;
     content_ += last_.size;
     store_number(page_.data() + header_ + cells_ * pointer_bytes, pointer_bytes, 0);
     end_page(last_.get());
-    put(waiting_->get());
+    put(waiting_.get());
   }
   end_page({});
   std::vector<Child> level = std::move(leaves_);

@@ -10,7 +10,7 @@
 namespace gpuprof::test {
 
 // A sanitizer keeps freed memory: how much there is says nothing about the loader.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef GPUPROF_SANITIZED
 inline constexpr bool sanitized = true;
 #else
 inline constexpr bool sanitized = false;

@@ -138,7 +138,7 @@ TEST_CASE("too many lost children end it") {
 }
 
 // Without descriptors a sanitizer does not start.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef GPUPROF_SANITIZED
 TEST_CASE("without a child names stay as they are") {
   rlimit before{};
   getrlimit(RLIMIT_NOFILE, &before);
