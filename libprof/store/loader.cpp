@@ -111,7 +111,7 @@ void Loader::load_of_stream(Process& process, const wire::Frame& frame) {
   if (wire::is_oversized(frame.type, frame.length)) return count(process, malformed_frames);
   const std::int64_t process_id = process.context.process_id;
   const std::span<const std::byte> payload = frame.payload();
-  // For frames that only a stream which has not ended may send.
+  // For frames that are valid only until the stream has ended.
   const auto while_open = [&](auto&& load) {
     if (!process.stream) return count(process, malformed_frames);
     load(*process.stream);

@@ -145,8 +145,8 @@ void Loader::finish() {
   }
   run_.set("finished", std::int64_t{whole});
   commit();
-  // If he still has, all is in it and in its log; SQLite folds the log in when the last one closes
-  // the file, and only tools older than SQLite 3.7 cannot read it until then.
+  // If a reader still has the file open, everything is in the file and its log; SQLite folds the
+  // log in when the last one closes it. Until then only tools older than SQLite 3.7 cannot read it.
   still_open_ = still_open_ && !leave_log(std::chrono::seconds(2));
   if (!still_open_) use_small_pages(database_);
 }
