@@ -35,7 +35,7 @@ struct Function {
 
 struct Listing {
   std::vector<Function>
-      functions;             // those with the most samples first, then those with the most executions
+      functions;             // those with the most samples first, then those executed most often
   std::int64_t samples = 0;  // of all functions
   std::int64_t executed = 0;
 };

@@ -61,8 +61,7 @@ class LaunchShapes {
   std::unordered_map<std::uint64_t, std::size_t> by_kernel_;  // by shape and kernel
   bool complete_ = true;                                      // launches_ has all
   Key latest_{};                                              // launches come in loops
-  std::optional<std::size_t> latest_shape_;                   // of latest_; nullopt: the shape is
-                                                              // ignored
+  std::optional<std::size_t> latest_shape_;                   // of latest_; nullopt: ignored
   std::size_t latest_launches_ = 0;
   std::map<std::pair<std::int64_t, std::int64_t>, DeviceLimits> devices_;  // by device and process
 };

@@ -44,7 +44,7 @@ class LaunchTimes {
   };
   struct Call {
     std::int64_t correlation, start, end;
-    std::uint32_t function;  // place in functions_
+    std::uint32_t function;  // index in functions_
     bool operator<(const Call& other) const { return correlation < other.correlation; }
   };
   // Kernels that share a demangled name.

@@ -59,8 +59,7 @@ class Paths {
   store::Statement insert_;
   std::int64_t last_;
   std::unordered_map<std::string, std::int64_t> known_;
-  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> paths_;  // by enclosing path and
-                                                                         // name
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> paths_;  // by parent path and name
 };
 
 }  // namespace

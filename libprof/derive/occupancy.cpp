@@ -11,8 +11,7 @@ namespace {
 constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t warp_size = 32;
 constexpr std::int64_t register_granularity = 256;  // per warp
-constexpr std::int64_t partitions = 4;              // of a multiprocessor, each with its own
-                                                    // registers
+constexpr std::int64_t partitions = 4;              // per multiprocessor, with own registers
 constexpr std::int64_t kib = 1024;
 
 std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }

@@ -12,7 +12,7 @@ namespace gpuprof::exporting {
 
 inline constexpr std::string_view marker_table = "CUPTI_ACTIVITY_KIND_MARKER";
 inline constexpr std::string_view metric_range_table = "METRIC_RANGE";
-inline constexpr std::string_view metric_value_table = "METRIC_VALUE";  // of those
+inline constexpr std::string_view metric_value_table = "METRIC_VALUE";  // of those ranges
 inline constexpr std::string_view pm_sample_table = "PM_SAMPLE";
 inline constexpr std::string_view pm_gap_table = "PM_GAP";
 

@@ -15,8 +15,7 @@ namespace gpuprof::importing {
 
 struct Job {
   std::string path;
-  std::function<void(wire::Frame)> take;                // receives the run's frames, for a
-                                                        // record::Recorder
+  std::function<void(wire::Frame)> take;                // the run's frames, for record::Recorder
   std::function<void(std::string_view what)> progress;  // called now and then
   std::function<bool()> stop;                           // true: throws Stopped
 };

@@ -61,8 +61,7 @@ struct Use {
   std::int64_t peak_time = 0;         // when that was first reached
   std::int64_t peak_live = 0;         // allocations at that time
   std::int64_t allocations = 0, allocated = 0, releases = 0;
-  std::int64_t unknown_releases = 0;  // of memory that was not live: allocated earlier, or released
-                                      // twice
+  std::int64_t unknown_releases = 0;  // memory was not live: allocated earlier, or released twice
   std::int64_t replaced = 0;          // an address was reallocated: its release was not recorded
   std::int64_t steady = 0, steady_bytes = 0;  // allocations in the steady state, outside pools
 };

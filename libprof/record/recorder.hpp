@@ -104,8 +104,7 @@ class Recorder {
   std::string capture_damage_;
   std::string kept_;
   std::vector<wire::Frame> run_frames_;                                  // written to every file
-  std::set<std::uint32_t> samplers_;                                     // stream numbers, as in
-                                                                         // their frames
+  std::set<std::uint32_t> samplers_;                                     // stream numbers
   std::vector<std::pair<schema::StatisticName, std::uint64_t>> counts_;  // written to every file
   std::vector<std::pair<schema::StatisticName, std::string>> reasons_;
   std::vector<std::unique_ptr<Profile>> profiles_;

@@ -55,7 +55,7 @@ class Run {
   // Sends to the collector of a stream. Any thread.
   void tell(std::uint32_t stream, const wire::Fields& fields) { listener_.tell(stream, fields); }
 
-  // Starts recording without start().
+  // Starts recording without starting the target; start() does both.
   void begin();
   // Starts recording, then the target. Everything that conversion and listener need must exist.
   // Throws gpuprof::Error if there is no such program.

@@ -13,8 +13,7 @@ namespace gpuprof::record {
 enum class ApiTrace { none, runtime, driver, all };
 
 struct TraceOptions {
-  std::vector<std::string> words;  // groups, or changes to the defaults: "+nvtx"; empty: the
-                                   // defaults
+  std::vector<std::string> words;  // groups, or changes to the defaults ("+nvtx"); may be empty
   std::vector<std::pair<schema::Group, bool>> groups;  // also switched on or off, in order
   ApiTrace api = ApiTrace::all;
   bool concurrent_kernels = true;
@@ -30,8 +29,7 @@ struct TraceOptions {
 
 struct TraceSelection {
   std::vector<int> kinds;          // CUpti_ActivityKind
-  bool launch_calls_only = false;  // GPU work without API calls, whose tracing correlation ids
-                                   // require
+  bool launch_calls_only = false;  // trace API calls only for the correlation ids of GPU work
   bool allocation_source = false;  // the library that made each allocation
   launch::Runtimes runtimes;       // those whose constructs are wanted
   bool queries = false;            // pure query calls (schema/query_calls.hpp)
@@ -41,7 +39,7 @@ struct TraceSelection {
 // Whether --trace accepts the word: a group, or a change to the defaults.
 bool is_trace_word(const std::string& word);
 
-// An error message with the valid words if these are not; otherwise empty.
+// What is valid instead, for an error message; empty: the words are valid.
 std::string trace_problem(const std::vector<std::string>& words);
 
 TraceSelection select_trace(const TraceOptions& options);

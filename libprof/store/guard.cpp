@@ -40,8 +40,7 @@ constexpr std::int64_t longest_of_others = 8 << 20;
 constexpr std::int64_t memory_per_byte = 4;
 constexpr std::int64_t least_memory = std::int64_t{1} << 30;
 
-constexpr std::int64_t most_bytes = std::int64_t{1} << 50;  // largest file size considered, so that
-                                                            // nothing overflows
+constexpr std::int64_t most_bytes = std::int64_t{1} << 50;  // limit on file sizes against overflow
 
 struct Limit {
   int what, value;

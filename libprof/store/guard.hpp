@@ -125,7 +125,7 @@ class Guard {
   bool asking_ = false;
   bool user_ = false;
   bool hears_ = false;
-  bool has_view_ = false;  // the statement being prepared has one
+  bool has_view_ = false;  // the statement being prepared uses a view
   std::unordered_set<const sqlite3_stmt*> of_others_;
   Making* making_ = nullptr;
   int longest_ = 0, longest_of_others_ = 0;  // bytes per value

@@ -169,8 +169,7 @@ class Reader {
   std::optional<std::int64_t> number_at(NumberType type, std::size_t at) const {
     if (type.size == 0 || type.is_real || type.size > payload_.size() - at) return std::nullopt;
     std::uint64_t number = 0;
-    std::memcpy(&number, payload_.data() + at, type.size);  // little-endian, like everything on the
-                                                            // wire
+    std::memcpy(&number, payload_.data() + at, type.size);  // little-endian, like the wire
     const unsigned unused = 64 - 8 * static_cast<unsigned>(type.size);
     if (type.is_signed) return static_cast<std::int64_t>(number << unused) >> unused;
     return static_cast<std::int64_t>(number);

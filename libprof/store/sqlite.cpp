@@ -314,7 +314,7 @@ void Database::take_in(const Database& other) {
   const std::int64_t page = integer("PRAGMA page_size").value_or(4096);
   execute("PRAGMA main.max_page_count = " + std::to_string(most_bytes / page));
   execute("PRAGMA cell_size_check = ON");
-  execute("PRAGMA ignore_check_constraints = ON");  // they are the other's
+  execute("PRAGMA ignore_check_constraints = ON");  // they are the other file's
   connection_->guard_.protect(handle(), Guard::Content::copied, other.size());
 }
 
