@@ -239,7 +239,7 @@ Numbers evaluate(const Node& node, std::size_t rows, const Inputs& input) {
   } else {
     calculate_integers(a, b, node.sign);
   }
-  // Sets results of calculations with NULL.
+  // Results of calculations with NULL are NULL.
   for (std::size_t row = 0; !a.nulls.empty() && row < rows; ++row) {
     if (a.is_null(row)) set_null(a, row);
   }

@@ -114,7 +114,7 @@ class FrameWriter {
   // name is too long.
   std::uint32_t callback_id(Process& process, bool runtime, std::string_view name,
                             std::optional<std::int64_t> given = {});
-  // Says that this time in the file is that time of day.
+  // Relates a time in the file to a time of day.
   void clock(Process& process, std::int64_t time, std::int64_t realtime);
   void send(wire::FrameType type, const Process& process, std::span<const std::byte> payload);
   void finish();

@@ -37,7 +37,7 @@ Table table(std::string name, bool placed, std::vector<Column> columns) {
   return made;
 }
 
-// Looks up words for numbers.
+// Looks up the names of numbers.
 class Words {
  public:
   Words(reading::Profile& profile, By by, const std::function<void()>& check) : profile_(profile) {
@@ -403,8 +403,8 @@ Left left_of(const Surroundings& around, const std::map<std::int64_t, std::int64
   return since == settled.end() || time < since->second ? Left::kept : Left::lost;
 }
 
-// From when on memory that is never released counts as lost: the second step, or else the first
-// kernel.
+// The time from which memory that is never released counts as lost: the second step, or else the
+// first kernel.
 std::map<std::int64_t, std::int64_t> settled_times(const Surroundings& around, Request& request) {
   std::map<std::int64_t, std::int64_t> settled;
   for (const auto& [id, process] : around.processes) {

@@ -1,5 +1,5 @@
-// The number of records in a file, defined once for everyone who prints it: the rows of its tables
-// of CUPTI activity kinds, including devices and names, that came from CUPTI.
+// The number of records in a file, defined once for everything that prints it: the rows of its
+// tables of CUPTI activity kinds, including devices and names, as many as CUPTI delivered.
 #pragma once
 
 #include <cstdint>

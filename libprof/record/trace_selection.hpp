@@ -36,7 +36,7 @@ struct TraceSelection {
   std::string groups;              // the chosen groups, in --trace syntax
 };
 
-// Whether --trace accepts the word: a group, or a change to the defaults.
+// Whether --trace accepts the word: "all", a group, or a change to the defaults.
 bool is_trace_word(const std::string& word);
 
 // What is valid instead, for an error message; empty: the words are valid.

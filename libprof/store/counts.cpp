@@ -17,8 +17,8 @@ std::int64_t counted(std::uint64_t value) {
   return static_cast<std::int64_t>(std::min(value, highest_count));
 }
 
-// Whether a statistic counts missing records. The first of the exceptions say what is wrong with
-// rows that exist; records_without_times counts those as well.
+// Whether a statistic counts missing records. The first exceptions describe problems of rows that
+// exist; records_without_times counts those as well.
 bool counts_missing(std::string_view name) {
   constexpr std::array<schema::StatisticName, 6> others{
       "incomplete_records", "strings_lost", "bytes_discarded",

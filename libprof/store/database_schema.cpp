@@ -114,7 +114,7 @@ std::optional<std::string> own_table_sql(std::string_view name, bool ours,
     if (has(column.name)) columns.push_back(column);
   });
   if (columns.empty()) return std::nullopt;
-  // Without all columns of the key, rows have no unique key.
+  // If a key column is missing, rows have no unique key.
   std::string_view key = table.key;
   while (!key.empty()) {
     std::string_view column = key.substr(0, key.find(", "));

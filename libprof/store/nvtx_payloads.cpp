@@ -247,7 +247,7 @@ std::vector<PayloadValue> read_payload(std::span<const std::byte> payload, std::
 
 void compute_nvtx_payloads(Database& database) {
   constexpr char data[] = "CUPTI_ACTIVITY_KIND_MARKER_DATA";
-  // A part of a file from gpuprof 0.1.0 has neither.
+  // An excerpt of a file from gpuprof 0.1.0 has neither.
   if (!database.has_column(data, "payloadData") || !database.has_table("NVTX_PAYLOAD")) return;
   if (!database.integer("SELECT 1 FROM CUPTI_ACTIVITY_KIND_MARKER_DATA "
                         "WHERE payloadData IS NOT NULL LIMIT 1")) {

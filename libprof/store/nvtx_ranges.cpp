@@ -188,7 +188,7 @@ void bind_data(Statement& data, const Marker& range, Statement& insert, int firs
 std::uint64_t compute_nvtx_ranges(Database& database) {
   if (!database.integer("SELECT 1 FROM CUPTI_ACTIVITY_KIND_MARKER LIMIT 1")) return 0;
   database.execute("DELETE FROM NVTX_RANGE");
-  // A part of a file from gpuprof 0.1.0 has that version's columns.
+  // An excerpt of a file from gpuprof 0.1.0 has that version's columns.
   const bool stops = database.has_column("NVTX_RANGE", "stop");
   const std::string stop = stops ? "stop" : "end";
   // The data of a range is looked up by id.

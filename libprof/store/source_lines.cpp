@@ -74,7 +74,7 @@ void compute_source_lines(Database& database,
         "WHERE cubinSize > 0 AND cubinCrc IS NOT NULL GROUP BY cubinCrc");
     while (found.step()) cubins.emplace_back(found.integer(0), found.integer(1));
   }
-  // Key that links SOURCE_LOCATOR to its instructions.
+  // Key of a SOURCE_LOCATOR row: process, (file, line).
   using Place = std::pair<std::int64_t, std::pair<std::string, std::uint32_t>>;
   std::map<Place, std::int64_t> locators;
   Statement cubin =

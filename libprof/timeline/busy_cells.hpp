@@ -9,7 +9,7 @@ namespace gpuprof::timeline {
 
 // The union of intervals added in begin order, divided into cells of 2^shift ns starting at an
 // origin. Memory does not depend on the number of intervals: when there would be too many cells,
-// each two are merged.
+// pairs of cells are merged.
 class BusyCells {
  public:
   static constexpr std::size_t most_cells = 8192;

@@ -39,7 +39,7 @@ std::string share(double value) {
   return value > 0 && value < 0.01 ? "   <1 % " : text;
 }
 
-// The begin and up to three more times.
+// Labels the start and up to three more times.
 std::string axis(const Timeline& timeline, std::size_t columns) {
   std::string line(label_width + share_width, ' ');
   const std::size_t marks = columns >= 60 ? 4 : columns >= 30 ? 2 : 1;
@@ -58,7 +58,7 @@ std::string axis(const Timeline& timeline, std::size_t columns) {
 
 std::string line_of(std::string_view name, std::size_t indent, const Row& row, bool blocks) {
   std::vector<double> heights = row.busy;
-  // Nothing is a space, but a small value is not.
+  // Zero is drawn as a space, a small value is not.
   for (double& height : heights) height = height > 0 ? height : std::nan("");
   return std::string(indent, ' ') + fitted(printable(name), label_width - indent) +
          share(row.share) + report::chart(heights, blocks);
