@@ -81,7 +81,7 @@ class Reader {
     }
   }
 
-  // By process and function. Null: it is not wanted.
+  // By process and function. Null: not wanted.
   Function* find(const Pair& id) {
     const auto known = functions_.find(id);
     const Pair name_and_code = known == functions_.end() ? Pair() : known->second;
@@ -107,14 +107,14 @@ class Reader {
 
   reading::Profile& profile_;
   const std::function<void()>& check_;
-  std::optional<Pattern> pattern_;       // nothing: all are wanted
+  std::optional<Pattern> pattern_;       // nullopt: all are wanted
   std::map<Pair, Pair> functions_;       // name and code, by process and id
   std::map<std::int64_t, Pair> lines_;   // file and line
   std::map<std::int64_t, bool> wanted_;  // by name
   std::map<Pair, Function> found_;       // by name and code
 };
 
-// What the functions have, and so the columns.
+// What the functions have, and so which columns are shown.
 struct Shown {
   bool samples = false;
   bool counts = false;
@@ -160,7 +160,7 @@ void append(std::string& text, const Listing& listing, const Function& function)
   add_line(text, heads + "  Instruction");
   const std::string* place = nullptr;
   for (const auto& [offset, each] : function.instructions) {
-    // A line of the source where it begins.
+    // A source line is printed where it begins.
     if (!each.place.empty() && (!place || *place != each.place)) {
       place = &each.place;
       add_line(text, std::string(heads.size() + 2, ' ') + "; " + each.place);

@@ -49,7 +49,7 @@ void write_file(const std::string& path, std::string_view bytes) {
   if (!file) throw Error(path + " cannot be written");
 }
 
-// "        /*0010*/   @!P0 EXIT ;" -> 16 and "@!P0 EXIT". Nothing: it is no instruction.
+// "        /*0010*/   @!P0 EXIT ;" -> 16 and "@!P0 EXIT". Nullopt: not an instruction.
 std::optional<std::pair<std::int64_t, std::string>> instruction(std::string_view line) {
   line = trimmed(line);
   if (!line.starts_with("/*")) return {};

@@ -41,7 +41,7 @@ std::optional<Numbers> number(const std::string& text) {
   return one;
 }
 
-// By precedence: & binds least, then + and -, then * and /.
+// By precedence, lowest first: &, then + and -, then * and /.
 class Parser {
  public:
   Parser(Tokens tokens, const Arithmetic::Places& places) : rest_(tokens), places_(places) {}
@@ -145,7 +145,7 @@ void set_null(Numbers& numbers, std::size_t row) {
   }
 }
 
-// Saturating, as SQLite casts.
+// Saturating, like SQLite's CAST.
 std::int64_t to_integer(double value) {
   constexpr double limit = 9223372036854775808.0;
   if (value >= limit) return std::numeric_limits<std::int64_t>::max();
@@ -239,7 +239,7 @@ Numbers evaluate(const Node& node, std::size_t rows, const Inputs& input) {
   } else {
     calculate_integers(a, b, node.sign);
   }
-  // What was calculated with NULL.
+  // Results of calculations with NULL are NULL.
   for (std::size_t row = 0; !a.nulls.empty() && row < rows; ++row) {
     if (a.is_null(row)) set_null(a, row);
   }

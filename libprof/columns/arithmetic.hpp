@@ -1,4 +1,4 @@
-// Arithmetic of views over columns of numbers, with SQLite's rules.
+// Arithmetic of views on numeric columns, following SQLite's rules.
 #pragma once
 
 #include <cstddef>
@@ -13,37 +13,37 @@
 
 namespace gpuprof::columns {
 
-// Thrown where only SQLite knows what comes out.
+// Thrown if only SQLite can compute the result.
 class OnlySqlite : public std::runtime_error {
  public:
   OnlySqlite() : std::runtime_error("this view has to be read by SQLite") {}
 };
 
-// The numbers of some rows, one of the two; where there is NULL, they are 0.
+// The numbers of some rows, in one of the two vectors; NULLs are stored as 0.
 struct Numbers {
   bool are_real = false;
   std::vector<std::int64_t> integers;
   std::vector<double> reals;
-  std::vector<std::uint8_t> nulls;  // 1 = NULL; empty: there are none
+  std::vector<std::uint8_t> nulls;  // 1 = NULL; empty: no NULLs
 
   std::size_t size() const { return are_real ? reals.size() : integers.size(); }
   bool is_null(std::size_t row) const { return !nulls.empty() && nulls[row] != 0; }
 };
 
-// Made of + - * / &, nullif(…, number), CAST(… AS INTEGER), numbers, references, and SELECTs in
-// parentheses that know of no row.
+// An expression of + - * / &, nullif(…, number), CAST(… AS INTEGER), numbers, references, and
+// parenthesized SELECTs that do not refer to the row.
 class Arithmetic {
  public:
   struct Places {
-    // The number of an input; nothing: it holds no numbers.
+    // The index of an input; nullopt: it is not numeric.
     std::function<std::optional<std::size_t>(const Reference&)> input;
-    // What a SELECT in parentheses gives; nothing: it asks for the row.
-    std::function<std::optional<Numbers>(Tokens)> constant;  // of one row
+    // The result of a parenthesized SELECT; nullopt: it refers to the row.
+    std::function<std::optional<Numbers>(Tokens)> constant;  // one row
   };
-  // Nothing, where it is made of anything else.
+  // Nullopt if the expression contains anything else.
   static std::optional<Arithmetic> parse(Tokens expression, const Places& places);
 
-  // Throws OnlySqlite where whole numbers become too large.
+  // Throws OnlySqlite on integer overflow.
   Numbers evaluate(std::size_t rows,
                    const std::function<const Numbers&(std::size_t input)>& input) const;
 

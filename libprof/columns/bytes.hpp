@@ -1,4 +1,4 @@
-// Numbers as SQLite's file format has them: big-endian, or of variable length.
+// Integers of SQLite's file format: big-endian or variable-length.
 #pragma once
 
 #include <bit>
@@ -23,7 +23,7 @@ inline std::uint64_t big_endian_64(const std::uint8_t* bytes) {
 
 constexpr std::size_t longest_varint = 9;
 
-// Moves `bytes` behind it. Up to `longest_varint` bytes must be there to be read.
+// Moves `bytes` past the number. `longest_varint` bytes must be readable.
 inline std::uint64_t varint(const std::uint8_t*& bytes) {
   std::uint64_t value = *bytes++;
   if (value < 0x80) return value;

@@ -1,4 +1,4 @@
-// Rows of a table as columns: what a reader hands out, piece by piece.
+// Rows of a table as columns: what a reader returns, piece by piece.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace gpuprof::columns {
 
-// Values in a row whose memory is kept when they are taken out. New ones are not set to anything.
+// An array that keeps its memory when cleared. New elements are uninitialized.
 template <class T>
 class Buffer {
  public:
@@ -23,7 +23,7 @@ class Buffer {
   const T* data() const { return values_.get(); }
   T* data() { return values_.get(); }
   void clear() { size_ = 0; }
-  // Room for `count` more, which count as there.
+  // Appends `count` elements and returns a pointer to the first of them.
   T* grow(std::size_t count) {
     if (size_ + count > capacity_) {
       const std::size_t capacity = std::max(size_ + count, 2 * capacity_);
@@ -40,7 +40,7 @@ class Buffer {
   std::size_t size_ = 0, capacity_ = 0;
 };
 
-// The values of one column. Where there is NULL, numbers are 0 and texts are empty.
+// The values of one column. For NULL, numbers are 0 and texts are empty.
 class Column {
  public:
   explicit Column(Type type) : type_(type) {}
@@ -51,11 +51,11 @@ class Column {
   bool is_null(std::size_t row) const {
     return nulls_ > 0 && row / 64 < validity_.size() && !(validity_[row / 64] >> row % 64 & 1);
   }
-  // A bit per row, from the lowest of each word: 1 = there is a value. Rows behind the last word
-  // have one; without NULL there are no words.
+  // One bit per row, starting at the lowest bit of each word: 1 = not NULL. Rows past the last word
+  // are not NULL; without any NULL there are no words.
   std::span<const std::uint64_t> validity() const { return validity_; }
 
-  // Each for its types, and empty for others.
+  // Each is valid for its types and empty for others.
   std::span<const std::int64_t> int64s() const { return {int64s_.data(), int64s_.size()}; }
   std::span<const std::int32_t> int32s() const {  // int32, name, enumeration
     return {int32s_.data(), int32s_.size()};
@@ -69,8 +69,8 @@ class Column {
     return {bytes_.data() + begin, ends_.data()[row] - begin};
   }
 
-  // For readers: values at the end. `grow…` gives room for so many, which count as there;
-  // set_null() says of one of them, which is 0 already, that it is NULL.
+  // For readers: appending values. `grow…` appends `count` values to be written by the caller;
+  // set_null() marks one of them, which must already be 0, as NULL.
   std::int64_t* grow_int64s(std::size_t count) { return grow(int64s_, count); }
   std::int32_t* grow_int32s(std::size_t count) { return grow(int32s_, count); }
   double* grow_doubles(std::size_t count) { return grow(doubles_, count); }
@@ -99,23 +99,23 @@ class Column {
   Buffer<char> bytes_;
 };
 
-// Of a column of whole numbers.
+// The value of an integer column.
 inline std::int64_t whole(const Column& column, std::size_t row) {
   if (column.type() == Type::int64) return column.int64s()[row];
   if (column.type() == Type::boolean) return column.booleans()[row];
   return column.int32s()[row];
 }
 
-// Some rows, in the order of their ids.
+// Some rows, in id order.
 class Chunk {
  public:
   Chunk() = default;
   explicit Chunk(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
   std::size_t rows() const { return rows_; }
-  // By its place in Request::columns.
+  // Indexed like Request::columns.
   const Column& operator[](std::size_t index) const { return columns_[index]; }
-  // Values that are not what their column holds: a text where there should be a number, a number
+  // Number of values that do not fit their column, such as a text instead of a number, or a number
   // that is too large. They read as NULL.
   std::size_t misfits() const { return misfits_; }
 

@@ -42,7 +42,7 @@ void OrderedRows::look_through(store::Snapshot& snapshot, const Request& request
     }
   }
   for (std::size_t i = least_.size(); i-- > 1;) least_[i - 1] = std::min(least_[i - 1], least_[i]);
-  // Rows of a block wait as long as one behind it begins before them.
+  // Rows of a block wait while a later one begins before them.
   std::size_t oldest = 0;
   std::int64_t so_far = 0;
   std::vector<std::int64_t> latest_so_far;
@@ -54,7 +54,7 @@ void OrderedRows::look_through(store::Snapshot& snapshot, const Request& request
   }
 }
 
-// Of all rows that come behind so many.
+// Minimum begin of all rows from `row` on.
 std::int64_t OrderedRows::least_behind(std::size_t row) const {
   return row / block < least_.size() ? least_[row / block] : never;
 }
@@ -67,12 +67,12 @@ bool OrderedRows::next() {
   return true;
 }
 
-// False: that was all.
+// False: no more rows.
 bool OrderedRows::read_more() {
   if (all_read_) return false;
   drop_done();
   const std::size_t waiting = keys_.size();
-  // Half of what waits, so that each row is moved a few times only.
+  // Reads half as much again as is waiting, so that each row is moved only a few times.
   while (!all_read_ && keys_.size() <= waiting + waiting / 2 + block) {
     const Chunk* chunk = cursor_.next();
     chunk ? add(*chunk) : void(all_read_ = true);
@@ -105,7 +105,7 @@ void OrderedRows::add(const Chunk& chunk) {
   read_ += chunk.rows();
 }
 
-// Keeps what waits, in the order of its keys.
+// Drops the rows that are done and keeps the waiting ones, in key order.
 void OrderedRows::drop_done() {
   keys_.erase(keys_.begin(), keys_.begin() + static_cast<std::ptrdiff_t>(at_));
   kept_values_.clear();

@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::size_t leaf_header = 8;
 constexpr std::size_t smallest_cell = 4;
-// What may be read behind the last page before its values are checked: a row's head as far as
-// layouts keep it, and more than two numbers of variable length.
+// Readable bytes needed past the last page, before values are validated: a row's head as far as
+// layouts keep it, plus more than two varints.
 constexpr std::size_t slack = 128;
 constexpr std::size_t most_layouts = 4096;
 
-// Bytes of values whose type is a number below this.
+// Value sizes in bytes for serial types below 10.
 constexpr std::array<std::uint8_t, 10> sizes{0, 1, 2, 3, 4, 6, 8, 8, 0, 0};
 constexpr std::uint64_t first_blob = 12;
 
@@ -47,7 +47,7 @@ PageReader::PageReader(store::Database& database, const Plan& plan)
   };
   for (const Source& source : plan.columns) field_of_column_.push_back(field(source));
   for (const Plan::Test& test : plan.tests) field_of_test_.push_back(field(test.source));
-  // A byte each for the head's length and for a type, nearly always.
+  // The header size and each type nearly always use one byte.
   const std::size_t head = wanted_.empty() ? 1 : wanted_.back() + 2;
   head_words_ = std::clamp<std::size_t>(head / 8, 1, 8);
 }
@@ -70,7 +70,7 @@ bool PageReader::read(const Stretch& stretch, Chunk& chunk) {
   return true;
 }
 
-// Pages that follow one another in the file are read at once.
+// Reads pages that are consecutive in the file at once.
 bool PageReader::fetch(const Stretch& stretch) {
   const std::size_t page_size = plan_.tree->page_size, count = stretch.pages.size();
   if (pages_.size() < count * page_size + slack) pages_.resize(count * page_size + slack);
@@ -101,7 +101,7 @@ bool PageReader::find_cells(const std::uint8_t* page, bool may_be_empty, std::in
   const std::uint8_t* const end = page + page_size;
   const std::size_t count = big_endian_16(page + 3), begin = leaf_header + 2 * count;
   if (page[0] != leaf_page || begin > page_size || (count == 0 && !may_be_empty)) return false;
-  const std::size_t longest_row = page_size - 35;  // longer ones go on in other pages
+  const std::size_t longest_row = page_size - 35;  // longer rows have overflow pages
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t at = big_endian_16(page + leaf_header + 2 * i);
     if (at < begin || at > page_size - smallest_cell) return false;
@@ -109,7 +109,7 @@ bool PageReader::find_cells(const std::uint8_t* page, bool may_be_empty, std::in
     const std::uint64_t size = varint(row);
     const auto id = static_cast<std::int64_t>(varint(row));
     if (size > longest_row || row + size > end) return false;
-    // Ids ascend, within the bounds that the inner pages give.
+    // Ids ascend, within the bounds given by the inner pages.
     if (id < first || id > last || (i > 0 && id <= cells_.back().id)) return false;
     const Layout* layout = layout_of(row, size);
     if (!layout) return false;
@@ -118,7 +118,7 @@ bool PageReader::find_cells(const std::uint8_t* page, bool may_be_empty, std::in
   return true;
 }
 
-// nullptr: it makes no sense.
+// nullptr: the row is invalid.
 const PageReader::Layout* PageReader::layout_of(const std::uint8_t* row, std::uint64_t size) {
   const auto fits = [&](const Layout* layout) {
     return layout && std::memcmp(row, layout->head.data(), layout->head_size) == 0;
@@ -150,7 +150,7 @@ bool PageReader::parse(const std::uint8_t* row, std::uint64_t size, Layout& layo
   std::uint64_t offset = head_size;
   const std::size_t values = wanted_.empty() ? 0 : wanted_.back() + 1;
   for (std::size_t i = 0; i < values; ++i) {
-    if (head >= head_end) return false;  // what is missing has a default that the schema knows
+    if (head >= head_end) return false;  // a missing value has a default that is in the schema
     const std::uint64_t type = varint(head);
     if (head > head_end || type == 10 || type == 11) return false;
     const std::uint64_t bytes = type < first_blob ? sizes[type] : (type - first_blob) / 2;
@@ -186,7 +186,7 @@ bool PageReader::parse(const std::uint8_t* row, std::uint64_t size, Layout& layo
   return true;
 }
 
-// Leaves the cells that all tests accept.
+// Keeps only the cells that all tests accept.
 void PageReader::test_cells() {
   for (std::size_t i = 0; i < plan_.tests.size(); ++i) {
     const Condition& condition = plan_.tests[i].condition;
@@ -202,7 +202,7 @@ void PageReader::test_cells() {
   }
 }
 
-// Whole numbers into a column that has nothing else.
+// Copies integers into a column that holds nothing else.
 template <class Number>
 void PageReader::add_numbers(Chunk& chunk, std::size_t index, Number* values) const {
   Column& column = chunk.column(index);

@@ -1,4 +1,4 @@
-// Rows out of leaf pages, without SQLite.
+// Reads rows from leaf pages without SQLite.
 #pragma once
 
 #include <array>
@@ -15,16 +15,16 @@
 
 namespace gpuprof::columns {
 
-// Reads the pages of a stretch and appends their rows to a chunk. Everything that a page says is
-// checked; what is not as a sound file of SQLite's has it, and what only SQLite reads (a row that
-// goes on in other pages), makes it give up the stretch.
+// Reads the pages of a stretch and appends their rows to a chunk. Everything on a page is
+// validated; anything that differs from a valid SQLite file, or that only SQLite reads (a row with
+// overflow pages), makes it give up on the stretch.
 //
-// One thread. Memory: the pages of a stretch.
+// Used by one thread. Memory: the pages of a stretch.
 class PageReader {
  public:
   PageReader(store::Database& database, const Plan& plan);
 
-  // False: SQLite is to be asked for these rows; the chunk may have a part of them.
+  // False: SQLite must read these rows; the chunk may already hold some of them.
   bool read(const Stretch& stretch, Chunk& chunk);
 
  private:
@@ -32,17 +32,17 @@ class PageReader {
   struct Field {
     enum class Form : std::uint8_t { null, number, constant, real, text, blob };
     Form form{};
-    std::uint8_t shift = 0;    // number: of the 8 bytes at `offset`, whose first are the value
-    std::uint32_t offset = 0;  // from the row's beginning; constant: the value
+    std::uint8_t shift = 0;    // number: right shift of the 8 bytes at `offset`
+    std::uint32_t offset = 0;  // from the start of the row; constant: the value
     std::uint32_t size = 0;    // text and blob, bytes
   };
-  // What a row's header says. Many rows have the same, so it is kept with the bytes that said so.
+  // Contents of a row's header. Many rows share the same, so it is cached with its bytes.
   struct Layout {
-    std::array<std::uint8_t, 112> head{};  // as far as it was read
-    std::size_t head_size = 0;             // 0: it is too long to be kept
-    std::vector<Field> fields;             // as `wanted_`
-    std::uint64_t size = 0;                // of the row, so far
-    bool whole = false;                    // there is no more of the row
+    std::array<std::uint8_t, 112> head{};  // the bytes read
+    std::size_t head_size = 0;             // 0: too long to be cached
+    std::vector<Field> fields;             // indexed like `wanted_`
+    std::uint64_t size = 0;                // of the part of the row parsed so far
+    bool whole = false;                    // the row has no more values
   };
   struct Cell {
     const std::uint8_t* row;
@@ -63,15 +63,14 @@ class PageReader {
 
   store::Database& database_;
   const Plan& plan_;
-  // Values of a row that are looked for, by their ascending place in it; and which of them a
-  // column or test is about.
+  // Record indexes of the wanted values, ascending, and which of them each column or test uses.
   std::vector<std::size_t> wanted_;
   std::vector<std::size_t> field_of_column_, field_of_test_;
-  std::size_t row_id_field_ = 0;  // must be NULL in the row; or as many as there are
-  std::size_t head_words_ = 1;    // of 8 bytes, that tell heads apart
+  std::size_t row_id_field_ = 0;  // must be NULL in the row; wanted_.size(): none
+  std::size_t head_words_ = 1;    // 8-byte words that distinguish heads
   std::vector<std::uint8_t> pages_;
   std::vector<Cell> cells_;     // of one page
-  std::deque<Layout> layouts_;  // which cells point to
+  std::deque<Layout> layouts_;  // cells point to them
   const Layout* latest_ = nullptr;
   std::array<const Layout*, 256> known_{};  // by a hash of the head
 };

@@ -20,12 +20,12 @@
 namespace gpuprof::columns {
 namespace {
 
-// As much of the file as is read at a time: it and the columns made of it fit into a core's cache.
+// Bytes of the file read at a time: with the resulting columns, they fit into a core's cache.
 constexpr std::size_t bytes_at_a_time = 256 << 10;
-// Rows that SQLite reads at a time.
+// Row ids that SQLite reads at a time.
 constexpr std::int64_t ids_at_a_time = 16384;
-constexpr std::size_t most_rows = 16384;  // of a chunk of those
-// Of chunks that wait until those before them have been visited, for each thread.
+constexpr std::size_t most_rows = 16384;  // per chunk of those
+// Chunks per thread that may wait until those before them have been visited.
 constexpr std::size_t read_ahead = 4;
 
 constexpr std::int64_t last_of_all = std::numeric_limits<std::int64_t>::max();
@@ -35,7 +35,7 @@ using store::Row;
 
 }  // namespace
 
-// Deals out a table in stretches, in the order of rows. Any thread may ask, one at a time.
+// Deals out a table in stretches, in row order. Any thread may call it, one at a time.
 class Reader::Dealer {
  public:
   Dealer(const Plan& plan, std::size_t threads, std::size_t pages_at_a_time)
@@ -48,7 +48,7 @@ class Reader::Dealer {
     }
   }
 
-  // Looks by the connection of the thread of this number. Nothing: that was all.
+  // Reads through the connection of this thread. Nullopt: no more rows.
   std::optional<Stretch> next(store::Database& reader, std::size_t thread) {
     while (true) {
       if (rest_ && plan_.row_id.empty()) return std::exchange(rest_, std::nullopt);
@@ -63,7 +63,7 @@ class Reader::Dealer {
   }
 
  private:
-  // Of rest_: some ids from the first that there is.
+  // A range of ids within rest_, starting from the first that exists.
   std::optional<Stretch> next_rows(store::Database& reader, store::Statement& first_id) {
     if (!first_id.handle()) {
       first_id =
@@ -87,14 +87,14 @@ class Reader::Dealer {
 
   const Plan& plan_;
   std::optional<TreeWalk> walk_;
-  std::optional<Stretch> rest_;              // that SQLite has to read
+  std::optional<Stretch> rest_;              // for SQLite to read
   std::vector<store::Statement> first_ids_;  // by thread
 };
 
-// Reads stretches in one thread.
+// Reads stretches on one thread.
 class Reader::Worker {
  public:
-  // Gets some rows. The chunk is the worker's: it may be taken, with an empty one left.
+  // Receives some rows. The chunk is the worker's: it may be moved from, leaving an empty one.
   using Emit = std::function<void(Chunk&)>;
 
   Worker(Reader& reader, std::size_t thread, Emit emit)
@@ -179,8 +179,8 @@ class Reader::Worker {
   std::optional<store::RowReading> rows_;
 };
 
-// Chunks on their way from the threads that read them to the one that visits them, in the order of
-// rows. A thread waits before it gets too far ahead.
+// Chunks on their way from the reading threads to the visiting one, in row order. A thread waits
+// before it gets too far ahead.
 class Reader::Queue {
  public:
   Queue(Dealer& dealer, std::size_t most) : dealer_(dealer), most_(most) {}
@@ -189,7 +189,7 @@ class Reader::Queue {
     std::size_t number;
     Stretch stretch;
   };
-  // The next stretch to read. Nothing: there is none any more.
+  // The next stretch to read. Nullopt: there are no more.
   std::optional<Turn> take(store::Database& reader, std::size_t thread) {
     std::unique_lock lock(mutex_);
     moved_.wait(lock, [&] { return waiting_.size() < most_ || dealt_out_; });
@@ -223,7 +223,7 @@ class Reader::Queue {
     return true;
   }
 
-  // All of that stretch is there, or `thrown` in place of what is missing.
+  // The whole stretch has been read, or `thrown` ended it.
   void finish(std::size_t number, std::exception_ptr thrown) {
     const std::lock_guard lock(mutex_);
     if (stopped_) return;
@@ -232,7 +232,7 @@ class Reader::Queue {
     moved_.notify_all();
   }
 
-  // The next chunk in the order of rows. False: that was all.
+  // The next chunk in row order. False: there are no more.
   bool pop(Chunk& chunk) {
     std::unique_lock lock(mutex_);
     while (true) {
@@ -273,8 +273,8 @@ class Reader::Queue {
   const std::size_t most_;
   std::mutex mutex_;
   std::condition_variable moved_;
-  std::deque<Waiting> waiting_;  // of stretches that were dealt out and not yet visited
-  std::size_t first_ = 0;        // number of the first of them
+  std::deque<Waiting> waiting_;  // stretches that were dealt out and not yet visited
+  std::size_t first_ = 0;        // number of the first one
   std::vector<Chunk> spare_;
   bool dealt_out_ = false, stopped_ = false;
 };
@@ -324,14 +324,14 @@ void Reader::read(const std::function<void(const Chunk&)>& visit) {
     }
   };
   std::vector<std::jthread> workers;
-  struct Stop {  // before the threads are waited for
+  struct Stop {  // before waiting for the threads
     Queue& queue;
     ~Stop() { queue.stop(); }
   } stop_at_end{queue};
   try {
     for (std::size_t i = 0; i < threads(); ++i) workers.emplace_back(work, i);
   } catch (const std::system_error&) {
-    if (workers.empty()) throw;  // else fewer threads
+    if (workers.empty()) throw;  // otherwise continue with fewer threads
   }
   Chunk chunk;
   while (queue.pop(chunk)) {
@@ -351,7 +351,7 @@ struct Reader::Cursor::Parts {
 
   Reader& reader;
   Dealer dealer;
-  std::deque<Chunk> chunks;  // those behind the first were not asked for yet
+  std::deque<Chunk> chunks;  // all but the first were not requested yet
   Worker worker;
 };
 
@@ -398,7 +398,7 @@ void Reader::scan_by_threads(const std::function<void(std::size_t thread, const 
     try {
       for (std::size_t i = 1; i < threads(); ++i) others.emplace_back(work, i);
     } catch (const std::system_error&) {
-      // Fewer threads then.
+      // Continue with fewer threads.
     }
     work(0);
   }

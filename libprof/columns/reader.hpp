@@ -1,4 +1,4 @@
-// Chosen columns of a table, in pieces, as fast as the machine gives them.
+// Reads selected columns of a table, in chunks, at full speed.
 //
 //   store::Snapshot snapshot(database);
 //   columns::Reader reader(snapshot, {.table = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
@@ -24,32 +24,32 @@
 
 namespace gpuprof::columns {
 
-// Two ways lead to the rows, with the same values. Finished pages of the table are read straight
-// from the file, where its state is all in there and stays as it is (Snapshot::in_file()); all
-// else is read by SQLite: a file with a log, rows that go on in other pages, pages that make no
-// sense, tables without row ids. Which it is, is found for each piece of the table.
+// Rows are read in one of two ways, with the same values. Complete pages of the table are read
+// directly from the file if it holds the entire state and does not change (Snapshot::in_file());
+// SQLite reads everything else: a file with a log, rows with overflow pages, corrupt pages, tables
+// without row ids. The choice is made for each piece of the table.
 //
-// A table that the file lacks has no rows, a column that it lacks is NULL in all of them. What is
-// not of the column's type reads as NULL too, and is counted (Chunk::misfits(), value.hpp).
+// A table that the file lacks has no rows; a missing column is NULL in all rows. Values that are
+// not of the column's type also read as NULL and are counted (Chunk::misfits(), value.hpp).
 //
-// Belongs to the snapshot's thread and must not outlive it; uses as many threads as that has
-// connections, so one reader of a snapshot reads at a time, and never inside another's visit. What
-// scan() calls leaves the snapshot's database alone. Memory: a few MiB for each thread, however
-// large the file is. Throws Error for a table or column that the schema does not know, and what
-// SQLite finds wrong with the file. Database::watch() of the snapshot's ends it as it ends a
-// statement, between two pieces.
+// Belongs to the snapshot's thread and must not outlive it; uses as many threads as the snapshot
+// has connections, so only one reader of a snapshot may read at a time, and never inside another's
+// visit. The callbacks of scan() must not use the snapshot's database. Memory: a few MiB per
+// thread, regardless of the file's size. Throws Error for a table or column unknown to the schema,
+// and for errors that SQLite finds in the file. Database::watch() of the snapshot's database ends
+// the reading between two chunks.
 class Reader {
  public:
   Reader(store::Snapshot& snapshot, const Request& request);
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  // All rows in the order of their ids. `visit` is called by this thread, while others read ahead;
-  // what it throws ends the reading. Rows of a table without ids come as SQLite gives them.
+  // All rows in id order. `visit` is called on this thread while others read ahead; an exception
+  // from it ends the reading. Rows of a table without ids come in SQLite's order.
   void read(const std::function<void(const Chunk&)>& visit);
 
-  // The same, asked for: each chunk stays until the next call. On this thread alone, beside other
-  // cursors of the snapshot's readers.
+  // The same as an iterator: each chunk is valid until the next call. Uses only this thread, and
+  // may run alongside other cursors on the snapshot.
   class Cursor {
    public:
     explicit Cursor(Reader& reader);
@@ -57,7 +57,7 @@ class Reader {
     Cursor(const Cursor&) = delete;
     Cursor& operator=(const Cursor&) = delete;
 
-    // Null: that was all.
+    // Null: no more rows.
     const Chunk* next();
 
    private:
@@ -65,11 +65,11 @@ class Reader {
     std::unique_ptr<Parts> parts_;
   };
 
-  // The same rows in no order, visited by the threads that read them: each has an accumulator and a
-  // copy of `visit` of its own.
+  // The same rows in any order, visited by the threads that read them: each has its own accumulator
+  // and copy of `visit`.
   template <typename Accumulator, typename Visit>
   std::vector<Accumulator> scan(const Visit& visit) {
-    struct alignas(64) Part {  // a cache line each: two threads write to neighbours
+    struct alignas(64) Part {  // one cache line each: neighbours are written by different threads
       Accumulator accumulator{};
       Visit visit;
     };
@@ -83,7 +83,7 @@ class Reader {
     return result;
   }
 
-  // Parts of the table that were read so far: from the file, and by SQLite.
+  // Parts of the table read so far from the file and by SQLite.
   std::int64_t read_from_file() const { return from_file_; }
   std::int64_t read_by_sqlite() const { return by_sqlite_; }
 

@@ -19,12 +19,12 @@ using store::quoted_name;
 // A column as the file declares it.
 struct Declared {
   std::string name;
-  bool has_real_affinity = false;  // SQLite makes reals of whole numbers there
+  bool has_real_affinity = false;  // SQLite converts integers to reals
   bool is_key = false;
   bool computed = false;
 };
 
-// By SQLite's rules for declared types.
+// SQLite's rules for declared types.
 bool has_real_affinity(std::string_view type) {
   const auto has = [&](std::string_view word) {
     for (std::size_t i = 0; i + word.size() <= type.size(); ++i) {
@@ -50,8 +50,8 @@ std::vector<Declared> declared_columns(Database& database, const std::string& ta
   return columns;
 }
 
-// The column that is another name of the row id, by its index; the number of columns: none. Such a
-// key has no index of its own.
+// Index of the column that is an alias of the row id, or the number of columns if there is none.
+// Such a key has no index.
 std::size_t row_id_column(Database& database, const std::string& table,
                           const std::vector<Declared>& columns) {
   if (std::ranges::count(columns, true, &Declared::is_key) != 1) return columns.size();
@@ -63,7 +63,7 @@ std::size_t row_id_column(Database& database, const std::string& table,
                                   columns.begin());
 }
 
-// The column of one of these names, the first that there is.
+// The first existing column of these names.
 const Declared* find(const std::vector<Declared>& columns,
                      std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
@@ -146,7 +146,7 @@ Plan make_plan(store::Snapshot& snapshot, const Request& request) {
     const ColumnInfo* column = known->find(name);
     if (!column) throw Error("table " + request.table + " has no column " + name);
     const Declared* found = find(declared, {name});
-    // Files of gpuprof 0.1.0 have nvprof's words for times in all tables.
+    // Files of gpuprof 0.1.0 use nvprof's names for times in all tables.
     for (const schema::TimeName& time : schema::own_times) {
       if (!found && same_name(name, time.own)) found = find(declared, {time.nvprofs});
     }

@@ -1,4 +1,4 @@
-// What is to be read, and where the file has it.
+// What to read, and where it is in the file.
 #pragma once
 
 #include <cstdint>
@@ -11,36 +11,36 @@
 
 namespace gpuprof::columns {
 
-// Which rows. A condition applies where the file's table has the column that it asks, and leaves
-// out rows without a whole number there.
+// Selects rows. A condition applies only if the file's table has its column, and excludes rows
+// without an integer there.
 struct Filter {
-  // Of "start", "timestamp" or "time", ns: from <= time < to.
+  // On "start", "timestamp" or "time", ns: from <= time < to.
   std::optional<std::int64_t> from = {}, to = {};
-  // One of these, if there are any.
+  // One of these, if not empty.
   std::vector<std::int64_t> devices = {};               // of deviceId
   std::vector<std::int64_t> processes = {};             // of processId
   std::optional<std::vector<std::int64_t>> names = {};  // of "name": StringTable ids
 };
 
 struct Request {
-  std::string table;                 // in any case of letters
-  std::vector<std::string> columns;  // by the names of the schema
+  std::string table;                 // case-insensitive
+  std::vector<std::string> columns;  // the schema's names
   Filter filter = {};
-  // For tests and benchmarks: all rows through SQLite; pages that are read at a time (0: chosen).
+  // For tests and benchmarks: read all rows through SQLite; pages read at a time (0: automatic).
   bool only_sqlite = false;
   std::size_t pages_at_a_time = 0;
 };
 
-// Where the value of a column is, in a row of the file.
+// Where a column's value is in a row of the file.
 struct Source {
   enum class Place { missing, row_id, record };
   Type type{};
   Place place = Place::missing;
-  std::size_t index = 0;  // of values in the record
-  std::string name = {};  // as the file has it
+  std::size_t index = 0;  // in the record
+  std::string name = {};  // as in the file
 };
 
-// A condition on a whole number.
+// A condition on an integer.
 class Condition {
  public:
   Condition(std::optional<std::int64_t> from, std::optional<std::int64_t> to)
@@ -53,20 +53,20 @@ class Condition {
   std::optional<std::int64_t> from_, to_;
   bool listed_ = false;
   std::vector<std::int64_t> any_of_;  // sorted
-  std::vector<bool> small_;           // of those from 0 on that are not large
+  std::vector<bool> small_;           // membership of small non-negative values
 };
 
-// A request held against a file. Immutable, any thread may read it.
+// A request resolved against a file. Immutable; any thread may read it.
 struct Plan {
-  std::string table;   // as the file has it; empty: it has none
-  std::string row_id;  // its name for SQL; empty: there are none
+  std::string table;   // as in the file; empty: no such table
+  std::string row_id;  // its SQL name; empty: none
   std::vector<Source> columns;
   struct Test {
     Source source;
     Condition condition;
   };
   std::vector<Test> tests;  // all must accept
-  // Its b-tree, if the pages can be read from the file.
+  // The table's b-tree, if its pages can be read from the file.
   struct Tree {
     std::uint32_t root = 0;
     std::uint32_t pages = 0;  // of the file
@@ -75,7 +75,7 @@ struct Plan {
   std::optional<Tree> tree;
 };
 
-// Throws Error for a table or column that the schema does not know.
+// Throws Error for a table or column unknown to the schema.
 Plan make_plan(store::Snapshot& snapshot, const Request& request);
 
 }  // namespace gpuprof::columns

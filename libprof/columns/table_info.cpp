@@ -10,7 +10,7 @@
 namespace gpuprof::columns {
 namespace {
 
-// The enum that a column's doc names; empty: none, or the number is made of bits.
+// The enum named in a column's doc; empty: none, or the number is a bit set.
 std::string_view enum_in(std::string_view doc) {
   constexpr std::string_view word = "enum ";
   const std::size_t at = doc.find(word);
@@ -22,7 +22,7 @@ std::string_view enum_in(std::string_view doc) {
   return !known || doc.substr(name.size()).starts_with(", bits") ? std::string_view() : name;
 }
 
-// What the doc of a column of whole numbers says of them.
+// Determines what an integer column holds from its doc.
 ColumnInfo whole_numbers(std::string_view name, Type plain, std::string_view doc) {
   if (doc.find("StringTable id") != doc.npos) return {.name = name, .type = Type::name};
   if (doc.starts_with("1 = ")) return {.name = name, .type = Type::boolean};
@@ -40,7 +40,7 @@ ColumnInfo column_info(std::string_view name, schema::Type type, std::string_vie
     case i16:
     case u16:
     case i32: return whole_numbers(name, Type::int32, doc);
-    // Correlation ids are among these: they get the process's number in their high bits.
+    // These include correlation ids, which have the process's number in their high bits.
     case u32:
     case i64:
     case u64:
@@ -60,7 +60,7 @@ std::vector<TableInfo> all_tables() {
   for (const schema::Table* table : schema::all_tables) {
     TableInfo& info = all.emplace_back(TableInfo{.name = table->name, .columns = {}});
     schema::for_each_column(*table, true, [&](const schema::Column& column) {
-      // nvprof's tables that nothing fills have no docs to tell.
+      // nvprof's tables that are never filled have no docs.
       const bool is_name = column.name == "name" && table->origin == schema::Origin::legacy;
       info.columns.push_back(
           column_info(column.name, is_name ? schema::Type::string : column.type, column.doc));

@@ -1,4 +1,4 @@
-// What columns hold, by the schema: never by what is found in a file.
+// What columns hold according to the schema, regardless of a file's contents.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ enum class Type : std::uint8_t {
   int32,
   float64,
   boolean,
-  name,         // a StringTable id, 32 bits: the table is the dictionary
-  enumeration,  // a number, 32 bits, that ENUM_NAME has a name for
+  name,         // 32-bit StringTable id: that table is the dictionary
+  enumeration,  // 32-bit number with a name in ENUM_NAME
   text,
   blob,
 };
@@ -27,13 +27,13 @@ struct ColumnInfo {
 
 struct TableInfo {
   std::string_view name;
-  std::vector<ColumnInfo> columns;  // as in a new file, _id_ and processId included
+  std::vector<ColumnInfo> columns;  // as in a new file, including _id_ and processId
 
-  const ColumnInfo* find(std::string_view column) const;  // in any case of letters; or nullptr
+  const ColumnInfo* find(std::string_view column) const;  // case-insensitive; null if missing
 };
 
-// All of the schema.
+// All tables of the schema.
 std::span<const TableInfo> tables();
-const TableInfo* find_table(std::string_view name);  // in any case of letters; or nullptr
+const TableInfo* find_table(std::string_view name);  // case-insensitive; null if missing
 
 }  // namespace gpuprof::columns

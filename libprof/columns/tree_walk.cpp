@@ -20,13 +20,13 @@ TreeWalk::TreeWalk(const Plan::Tree& tree, std::size_t pages_at_a_time)
     : tree_(tree), pages_at_a_time_(pages_at_a_time), page_(tree.page_size + longest_varint) {}
 
 bool TreeWalk::read_page(store::Database& database, std::uint32_t number) {
-  if (number < 2 || number > tree_.pages) return false;  // the first is the list of tables
+  if (number < 2 || number > tree_.pages) return false;  // page 1 is the root of sqlite_master
   const std::span<std::uint8_t> bytes(page_.data(), tree_.page_size);
   return database.read_file(static_cast<std::int64_t>((number - 1) * tree_.page_size),
                             std::as_writable_bytes(bytes));
 }
 
-// Puts an inner page on top of `above_`. False: it makes no sense.
+// Pushes an inner page onto `above_`. False: it is invalid.
 bool TreeWalk::open(store::Database& database, std::uint32_t number, std::int64_t first,
                     std::int64_t last) {
   if (!read_page(database, number) || page_[0] != inner_page) return false;
@@ -52,7 +52,7 @@ bool TreeWalk::open(store::Database& database, std::uint32_t number, std::int64_
   return true;
 }
 
-// How far below the root the leaves are: as far as the first one.
+// The depth of the leaves below the root, measured at the first one.
 bool TreeWalk::find_depth(store::Database& database) {
   std::uint32_t number = tree_.root;
   for (depth_ = 0; depth_ < most_levels; ++depth_) {

@@ -1,4 +1,4 @@
-// The leaf pages of a table in the file, in the order of their rows.
+// The leaf pages of a table in the file, in row order.
 #pragma once
 
 #include <cstddef>
@@ -13,28 +13,28 @@ namespace gpuprof::columns {
 
 inline constexpr std::uint8_t leaf_page = 13;  // first byte of a page with rows
 
-// Row ids from one to another, both included, and the leaf pages that have them: the rows of
-// pages[i] end with `last_ids`[i] at the latest. Without pages, SQLite is to be asked.
+// A range of row ids, inclusive, and the leaf pages that contain them: pages[i] has row ids up to
+// last_ids[i]. Without pages, SQLite must read the rows.
 struct Stretch {
   std::int64_t first = 0, last = 0;
   std::vector<std::uint32_t> pages = {};
   std::vector<std::int64_t> last_ids = {};
 };
 
-// Walks over the inner pages of a table's b-tree. Each page number, cell and key is checked; where
-// one makes no sense a stretch without pages takes the place of what is below. So no page can come
-// up twice, whatever the file says: the stretches divide all row ids in ascending order.
+// Walks the inner pages of a table's b-tree. Each page number, cell and key is validated; if one is
+// invalid, a stretch without pages replaces everything below it. Whatever the file contains, no
+// page comes up twice: the stretches partition all row ids in ascending order.
 //
-// One thread at a time. Memory: an inner page for each level.
+// Used by one thread at a time. Memory: one inner page per level.
 class TreeWalk {
  public:
   TreeWalk(const Plan::Tree& tree, std::size_t pages_at_a_time);
 
-  // Reads by this connection. Nothing: that was all.
+  // Reads through this connection. Nullopt: the end.
   std::optional<Stretch> next(store::Database& database);
 
  private:
-  // An inner page: children[i] has row ids up to last_ids[i], from where the one before ends.
+  // An inner page: children[i] has row ids up to last_ids[i], starting after the previous child's.
   struct Inner {
     std::int64_t first = 0;
     std::size_t next = 0;

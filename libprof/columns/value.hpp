@@ -1,5 +1,5 @@
-// One value of a row on its way into a column. Both paths of a reader take it here, so that they
-// treat alike what is not of the column's type.
+// One value of a row on its way into a column. Both paths of a reader use it, so that they treat
+// values of the wrong type alike.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ struct Value {
   std::string_view bytes = {};  // of a text or blob
 };
 
-// At the end of the chunk's column of this number. What the column does not take becomes NULL, and
-// is counted as a misfit:
+// Appends a value to the chunk's column with this index. Values that do not fit become NULL and
+// count as misfits:
 //
-//   int64                      whole numbers
-//   int32, name, enumeration   whole numbers of 32 bits with a sign
-//   boolean                    whole numbers; all but 0 are true
+//   int64                      integers
+//   int32, name, enumeration   32-bit signed integers
+//   boolean                    integers; all but 0 are true
 //   float64                    numbers
-//   text                       texts, and whole numbers as they are written
+//   text                       texts, and integers in decimal
 //   blob                       blobs
 void add_value(Chunk& chunk, std::size_t column, const Value& value);
 

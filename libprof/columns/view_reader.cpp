@@ -15,16 +15,16 @@
 
 namespace gpuprof::columns {
 
-// Not without a name: ViewReader::Source is made of them.
+// A named namespace, because ViewReader::Source uses these types.
 namespace view_parts {
 
 using store::Database;
 using store::Statement;
 
-// Lists of values longer than this must come again to be worth it.
+// Lists of values longer than this pay off only if values repeat.
 constexpr std::size_t many_values = 1 << 16;
 
-// Whether it is the table's INTEGER PRIMARY KEY: no two rows have the same value.
+// Whether it is the table's INTEGER PRIMARY KEY, so that values are unique.
 bool is_id(Database& database, const std::string& table, std::string_view column) {
   auto columns = database.prepare("PRAGMA main.table_xinfo(" + store::quoted_name(table) + ")");
   int keys = 0;
@@ -64,11 +64,11 @@ Numbers numbers_of(const Column& column) {
   return numbers;
 }
 
-// Values of another table by the row ids that a column names:
+// Values of another table at the row ids in a column:
 //   LEFT JOIN LAUNCH_RANGE AS l ON l.correlationId = k.correlationId
 struct Lookup {
   std::string table, key;
-  std::size_t by = 0;  // the input that names the row
+  std::size_t by = 0;  // the input that holds the row id
   std::vector<std::string> columns;
   std::vector<std::int64_t> keys = {};  // ascending
   std::vector<Numbers> values = {};
@@ -99,7 +99,7 @@ struct Lookup {
 
   static constexpr std::size_t none = SIZE_MAX;
 
-  // Where each row's key is. Most keys lie close behind the one before.
+  // The position of each row's key. Most keys are shortly after the previous one.
   std::vector<std::size_t> find(const Numbers& wanted) const {
     std::vector<std::size_t> places(wanted.size(), none);
     std::size_t near = 0;
@@ -122,12 +122,12 @@ struct Input {
   Kind kind{};
   Reference name;
   Type type = Type::int64;  // of a column
-  std::size_t place = 0;    // in the chunk; of a lookup, in its columns
+  std::size_t place = 0;    // in the chunk; for a lookup, in its columns
   std::size_t lookup = 0;
   std::string constant = {};  // SQL
 };
 
-// Rows that have the same values of some inputs get the same number.
+// Assigns the same number to rows with the same values of some inputs.
 class Groups {
  public:
   explicit Groups(std::vector<std::size_t> inputs) : inputs_(std::move(inputs)) {}
@@ -135,7 +135,7 @@ class Groups {
   const std::vector<std::size_t>& inputs() const { return inputs_; }
   const std::vector<std::uint32_t>& of_rows() const { return of_rows_; }
   std::size_t count() const { return count_; }
-  // Of a group, one of its inputs.
+  // One input's value in a group.
   struct Value {
     bool null = false, real = false;
     std::int64_t bits = 0;
@@ -166,7 +166,7 @@ class Groups {
  private:
   static constexpr std::uint32_t not_seen = UINT32_MAX;
 
-  // Small numbers that are not NULL, as ids of names are, are found by themselves.
+  // Fast path for small non-NULL numbers, such as ids of names.
   void take_one(const Numbers& numbers) {
     for (std::size_t row = 0; row < of_rows_.size(); ++row) {
       const std::int64_t number = numbers.integers[row];
@@ -255,8 +255,8 @@ ViewValue value_of(const Statement& row) {
 // A column of one source.
 struct Output {
   std::optional<Arithmetic> arithmetic;
-  std::optional<std::size_t> text;  // a column of texts, by its place in the chunk
-  // Else SQLite is asked, for each group.
+  std::optional<std::size_t> text;  // a text column, by its index in the chunk
+  // Otherwise SQLite is asked, once per group.
   std::size_t groups = 0;
   Statement question = {};
   std::vector<ViewValue> answers = {};
@@ -290,7 +290,7 @@ bool is_column(Tokens expression) {
 
 using namespace view_parts;
 
-// One of the tables whose rows the view has.
+// One of the tables that the view's rows come from.
 class ViewReader::Source {
  public:
   // Throws OnlySqlite.
@@ -303,7 +303,7 @@ class ViewReader::Source {
       if (!item) throw OnlySqlite();
       outputs_.push_back(make_output(item->expression));
     }
-    // A row needs no column to be one.
+    // Without a column, the number of rows would be unknown.
     if (request_.columns.empty()) throw OnlySqlite();
   }
 
@@ -356,7 +356,7 @@ class ViewReader::Source {
     return found == view_.joins.end() ? nullptr : &*found;
   }
 
-  // A join by the row id that a column of the source names.
+  // Whether it is a join on the row id held in a column of the source.
   bool is_lookup(const ViewText::Join& join) const {
     const auto by = reference_at(join.equals);
     const TableInfo* table = find_table(join.table);
@@ -386,7 +386,7 @@ class ViewReader::Source {
     return place;
   }
 
-  // Its number; nothing: it is neither of the source nor of a lookup.
+  // Index of the input, or nullopt if the name belongs to neither the source nor a lookup.
   std::optional<std::size_t> input_named(const Reference& name) {
     if (const auto known = known_input(name)) return known;
     if (const auto column = column_named(name)) {
@@ -487,8 +487,8 @@ class ViewReader::Source {
     return output;
   }
 
-  // The expression of a row of parameters: in place of the source and the lookups stand SELECTs of
-  // what the expression has of them, and other joins stay.
+  // Prepares a query for the expression with parameters: SELECTs of the values that it needs
+  // replace the source and the lookups; other joins stay.
   void make_question(Tokens expression, Output& output) {
     std::vector<Reference> needed;
     std::vector<const ViewText::Join*> joins;
@@ -585,7 +585,7 @@ class ViewReader::Source {
   std::vector<Groups> groups_;
   std::vector<Output> outputs_;
 
-  // Of the rows that are read.
+  // For the current chunk.
   const Chunk* chunk_ = nullptr;
   std::vector<std::optional<Numbers>> numbers_;                  // by input
   std::vector<std::optional<std::vector<std::size_t>>> places_;  // by lookup
@@ -593,7 +593,7 @@ class ViewReader::Source {
 
 namespace {
 
-// What the file says of a table or view; empty: it has none.
+// The file's SQL for a table or view; empty: there is none.
 std::string sql_in(Database& database, std::string_view type, std::string_view name) {
   auto row = database.prepare(
       "SELECT sql FROM main.sqlite_master WHERE type = ?1 AND name = ?2 COLLATE NOCASE");
@@ -604,7 +604,7 @@ std::string sql_in(Database& database, std::string_view type, std::string_view n
 bool is_as_ours(Database& database, std::string_view view) {
   const auto own = store::own_sql("view", view, true);
   if (!own) return false;
-  // SQLite keeps neither what stands before CREATE nor IF NOT EXISTS nor the semicolon.
+  // SQLite does not store what precedes CREATE, nor IF NOT EXISTS, nor the semicolon.
   const std::string made = replaced_all(*own, "VIEW IF NOT EXISTS ", "VIEW ");
   std::string_view text = made;
   text.remove_prefix(std::min(text.find("CREATE VIEW"), text.size()));
@@ -621,25 +621,25 @@ ViewReader::ViewReader(store::Snapshot& snapshot, std::string_view view,
   if (!is_as_ours(database, view)) return;
   text_ = parse_view(sql_in(database, "view", view));
   if (!text_) return;
-  // Where a joined table has a key twice the view has two rows for one of its table. A table of
-  // ours may have lost its primary key on its way through another program.
+  // If a joined table has a key twice, the view has two rows for one of its table. Even our tables
+  // may have lost their primary key on their way through another program.
   for (const ViewText::Join& join : text_->joins) {
     if (is_id(database, join.table, join.key)) continue;
-    if (!is_as_ours(database, join.table)) return;  // ours is an empty view in its place
+    if (!is_as_ours(database, join.table)) return;  // instead, our files have an empty view
   }
   try {
     for (const ViewText::Source& source : text_->sources) {
       if (!sql_in(database, "table", source.table).empty()) {
         sources_.push_back(std::make_unique<Source>(snapshot, *text_, source, columns));
       } else if (!is_as_ours(database, source.table)) {
-        throw OnlySqlite();  // ours is an empty view in its place
+        throw OnlySqlite();  // instead, our files have an empty view
       }
     }
   } catch (const OnlySqlite&) {
     sources_.clear();
   } catch (const store::DatabaseError& error) {
     if (!error.of_statement()) throw;
-    sources_.clear();  // the file lacks what the view asks for: SQLite says so
+    sources_.clear();  // the file lacks something the view needs: SQLite will report it
   }
 }
 

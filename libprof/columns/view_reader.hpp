@@ -1,11 +1,11 @@
-// Chosen columns of a view, made out of its tables' columns.
+// Selected columns of a view, computed from the columns of its tables.
 //
 //   columns::ViewReader reader(snapshot, "kernels", {"name", "duration"});
 //   if (reader.can_read()) reader.read([](const columns::ViewRows& rows) { … });
 //
-// SQLite walks through a view row by row. Here what is arithmetic is calculated for many rows at a
-// time (arithmetic.hpp), and everything else, names above all, is asked of SQLite once for each
-// value that it is made of.
+// SQLite evaluates a view row by row. Here arithmetic is done for many rows at a time
+// (arithmetic.hpp), and for everything else, above all names, SQLite is asked once per distinct
+// combination of input values.
 #pragma once
 
 #include <cstddef>
@@ -26,13 +26,13 @@ namespace gpuprof::columns {
 
 using ViewValue = std::variant<std::monostate, std::int64_t, double, std::string>;
 
-// A column of some rows: numbers, texts, or for each row which of some values it has.
+// A column of some rows: numbers, texts, or an index per row into a list of values.
 struct ViewColumn {
   enum class Form : std::uint8_t { numbers, texts, values };
   Form form = Form::numbers;
   Numbers numbers = {};
   const Column* texts = nullptr;
-  // By the numbers in `which`. While it is the same list, values are only added to it.
+  // Indexed by `which`. Values are only ever appended while the list stays the same.
   const std::vector<ViewValue>* values = nullptr;
   const std::vector<std::uint32_t>* which = nullptr;
 };
@@ -42,25 +42,25 @@ struct ViewRows {
   std::vector<ViewColumn> columns;
 };
 
-// Belongs to the snapshot's thread and must not outlive it. What SQLite finds wrong with the file
-// is thrown.
+// Belongs to the snapshot's thread and must not outlive it. Throws errors that SQLite finds in the
+// file.
 class ViewReader {
  public:
-  // `columns`: those that the view has, as the file names them.
+  // `columns`: columns of the view, named as in the file.
   ViewReader(store::Snapshot& snapshot, std::string_view view,
              const std::vector<std::string>& columns);
   ~ViewReader();
   ViewReader(const ViewReader&) = delete;
   ViewReader& operator=(const ViewReader&) = delete;
 
-  // The file has the view as this build makes it, and its columns are such as can be made here.
+  // Whether the file's view is the one of this build and its columns can be computed here.
   bool can_read() const { return !sources_.empty(); }
-  // The column is one of the table's, and an index finds its rows: SQLite is faster then.
+  // Whether the column is a table's column with an index: SQLite is then faster at finding rows.
   bool has_index(std::size_t column) const;
 
-  // All rows, table by table in the order of their ids. Throws OnlySqlite where that proves to be
-  // slower than SQLite, as values hardly ever come again, or where only SQLite knows the value:
-  // what was visited before is not to be used then.
+  // All rows, table by table in id order. Throws OnlySqlite if this turns out slower than SQLite
+  // because values hardly ever repeat, or if only SQLite can compute the value: discard everything
+  // visited before.
   void read(const std::function<void(const ViewRows&)>& visit);
 
  private:

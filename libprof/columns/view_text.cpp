@@ -47,7 +47,7 @@ std::vector<Token> tokens_of(std::string_view sql) {
   return tokens;
 }
 
-// Walks over tokens outside of parentheses.
+// Visits tokens outside of parentheses.
 template <class Visit>
 void at_top(Tokens tokens, const Visit& visit) {
   int depth = 0;
@@ -82,8 +82,8 @@ std::vector<Tokens> split_at_top(Tokens tokens, std::string_view separator) {
   return parts;
 }
 
-// (SELECT x FROM (SELECT expression AS x UNION ALL SELECT … FROM NO_ROWS WHERE 0)): the expression
-// with a type, see schema/view_text.hpp.
+// (SELECT x FROM (SELECT expression AS x UNION ALL SELECT … FROM NO_ROWS WHERE 0)) gives the
+// expression a type, see schema/view_text.hpp; returns the expression.
 Tokens without_type(Tokens tokens) {
   constexpr std::array<std::string_view, 6> begin{"(", "SELECT", "x", "FROM", "(", "SELECT"};
   constexpr std::array<std::string_view, 11> end{"AS",   "x",       "UNION", "ALL", "SELECT", "",
@@ -105,7 +105,7 @@ bool is_name(const Token& token) {
   return token.kind == Token::Kind::word || token.kind == Token::Kind::name;
 }
 
-// "a, b AS c, 0": items of a SELECT. The last has no name.
+// "a, b AS c, 0": the items of a SELECT. The last one here has no name.
 std::optional<std::vector<ViewText::Item>> items_of(Tokens tokens) {
   std::vector<ViewText::Item> items;
   for (const Tokens part : split_at_top(tokens, ",")) {
@@ -133,7 +133,7 @@ std::optional<ViewText::Source> source_of(Tokens tokens) {
   return ViewText::Source{.table = tokens[from + 1].text, .items = std::move(*items)};
 }
 
-// Parts between UNION ALL.
+// The parts between UNION ALL.
 std::vector<Tokens> united(Tokens tokens) {
   std::vector<Tokens> parts = split_at_top(tokens, "UNION");
   for (std::size_t i = 1; i < parts.size(); ++i) {
@@ -222,7 +222,7 @@ std::optional<ViewText> parse_view(std::string_view sql) {
     for (const Tokens select : united(rows.subspan(1, rows.size() - 2))) {
       auto one = source_of(select);
       if (!one || (view.sources.empty() && !all_named(one->items))) return std::nullopt;
-      // The first names them all.
+      // The names come from the first SELECT.
       if (!view.sources.empty()) {
         const auto& names = view.sources[0].items;
         if (names.size() != one->items.size()) return std::nullopt;

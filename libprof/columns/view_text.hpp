@@ -1,6 +1,6 @@
-// The SQL of a view of schema/views, as far as its columns can be made without SQLite: which tables
-// its rows are of, and what its columns are made of. Only for views of ours: what stands in a
-// stranger's file is never taken apart.
+// Parses the SQL of a view in schema/views, as far as its columns can be computed without SQLite:
+// which tables its rows come from and what its columns consist of. Only for our own views: SQL from
+// a foreign file is never parsed.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace gpuprof::columns {
 struct Token {
   enum class Kind : std::uint8_t { word, name, number, text, sign };
   Kind kind{};
-  std::string text;  // of a name without, of a text with its quotes
+  std::string text;  // names without quotes, texts with them
 
   bool is(std::string_view what) const { return kind != Kind::text && text == what; }
 };
@@ -30,7 +30,7 @@ struct Reference {
 };
 std::optional<Reference> reference_at(Tokens tokens);
 
-// A SELECT of the view without GROUP BY, WHERE and the like:
+// A SELECT without GROUP BY, WHERE etc.:
 //   SELECT … FROM (SELECT … FROM table UNION ALL …) AS alias
 //   LEFT JOIN table AS alias ON alias.key = …
 struct ViewText {
@@ -40,8 +40,8 @@ struct ViewText {
   };
   struct Source {
     std::string table;
-    std::vector<Item> items;   // a column or a constant each
-    bool all_columns = false;  // the table stands there itself
+    std::vector<Item> items;   // each a column or a constant
+    bool all_columns = false;  // the table itself, not a SELECT
   };
   struct Join {
     std::string table, alias, key;
@@ -49,16 +49,16 @@ struct ViewText {
     Tokens sql;  // from LEFT on
   };
 
-  std::vector<Token> tokens;  // what the others are parts of
+  std::vector<Token> tokens;  // the others refer to these
   std::vector<Item> columns;
   std::string alias;  // of the sources
   std::vector<Source> sources;
   std::vector<Join> joins;
 
-  const Item* find(std::string_view column) const;  // in any case of letters; or nullptr
+  const Item* find(std::string_view column) const;  // case-insensitive; null if missing
 };
 
-// Of a CREATE VIEW; nothing, where it is of another form.
+// Parses a CREATE VIEW; nullopt if it has another form.
 std::optional<ViewText> parse_view(std::string_view sql);
 
 }  // namespace gpuprof::columns

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> domain_names{"runtime", "driver", "internal"};
 
-// As in the views: up to the first _ that does not lead.
+// As in the views: up to the first _ that is not leading.
 std::string without_suffixes(std::string_view name) {
   const std::size_t begin = std::min(name.find_first_not_of('_'), name.size());
   return std::string(name.substr(0, name.find('_', begin)));

@@ -1,4 +1,4 @@
-// Durations of API calls, their sums and how they are spread, by function: table API_TIME.
+// Durations of API calls, with sums and spread, per function: table API_TIME.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@
 
 namespace gpuprof::derive {
 
-// One thread. Memory: see Durations.
+// Used by one thread. Memory: see Durations.
 class CallTimes {
  public:
   enum Domain : std::size_t { runtime, driver, internal };
@@ -30,16 +30,15 @@ class CallTimes {
       Source{runtime, "CUPTI_ACTIVITY_KIND_RUNTIME"}, Source{driver, "CUPTI_ACTIVITY_KIND_DRIVER"},
       Source{internal, "CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API"}};
 
-  // Reads the names of functions.
+  // Reads the function names.
   explicit CallTimes(store::Database& database);
 
-  // Calls of a domain: their columns cbid, start, end and returnValue.
+  // Adds calls of a domain from their columns cbid, start, end and returnValue.
   void add(Domain domain, const columns::Column& cbid, const columns::Column& start,
            const columns::Column& end, const columns::Column& result);
-  // What the function is called, without suffixes; nothing: its name is not known.
+  // The function's name without suffixes; null: unknown.
   const std::string* name_of(Domain domain, std::int64_t cbid) const;
-  // Fills the table, inside the caller's transaction. Nothing may be added
-  // afterwards.
+  // Fills the table, inside the caller's transaction. Nothing may be added afterwards.
   void write(store::Database& database);
 
  private:
@@ -54,7 +53,7 @@ class CallTimes {
   std::array<std::unordered_map<std::int64_t, std::size_t>, 3> by_cbid_;
   std::map<std::pair<std::string, std::string>, std::size_t> groups_;  // by domain and function
   std::vector<Sum> sums_;                                              // by group
-  bool complete_ = true;                                               // all groups are there
+  bool complete_ = true;                                               // no group is missing
   Durations durations_;
 };
 

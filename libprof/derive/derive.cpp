@@ -59,7 +59,7 @@ std::unordered_set<std::int64_t> read_communication(store::Database& database) {
   return ids;
 }
 
-// What is found, and where it goes.
+// The results, and where they are written.
 struct Found {
   std::map<std::int64_t, Device> devices;
   std::unordered_set<std::int64_t> communication;  // kernels' names: StringTable ids
@@ -81,7 +81,7 @@ struct Found {
   void read_calls(store::Snapshot& snapshot, const RangeIndex& index,
                   const CorrelationSet& asked_for, NewIndexes& indexes,
                   const std::function<void()>& check);
-  // When the launches are known.
+  // Call when the launches are known.
   void read_ranges(store::Snapshot& snapshot, const std::function<void()>& check);
   void write_ranges(store::Database& database);
   void write_devices(store::Database& database);
@@ -91,7 +91,7 @@ void Found::read(store::Snapshot& snapshot, NewIndexes& indexes,
                  const std::function<void()>& check) {
   CorrelationSet asked_for;
   Device* device = nullptr;
-  std::int64_t number = 0;  // its
+  std::int64_t number = 0;  // of `device`
   read_gpu_work(snapshot, {.visit =
                                [&](const GpuWork& work) {
                                  if (!device || number != work.device) {
@@ -132,13 +132,13 @@ void Found::read(store::Snapshot& snapshot, NewIndexes& indexes,
   steps.read_windows(snapshot, check);
 }
 
-// Calls that asked for work, with their ranges; and what took the gaps.
+// Finds the ranges of calls that requested work, and what filled the gaps.
 void Found::read_calls(store::Snapshot& snapshot, const RangeIndex& index,
                        const CorrelationSet& asked_for, NewIndexes& indexes,
                        const std::function<void()>& check) {
   std::deque<HostCalls> hosts;
   for (const auto& [number, device] : devices) hosts.emplace_back(device.gaps);
-  // Where both have a call of one id, that of the runtime counts.
+  // If both have a call with the same id, the runtime's counts.
   for (const auto& [domain, table] : CallTimes::sources) {
     columns::Reader reader(snapshot, {.table = std::string(table),
                                       .columns = {"correlationId", "start", "end", "processId",
@@ -323,7 +323,7 @@ std::string compute(store::Database& database, const Options& options) {
     try {
       tracks::store_timeline(database, options.timeline, check);
     } catch (const store::DatabaseError& error) {
-      // Without it nothing is missing: viewers read the records.
+      // Nothing is missing without it: viewers read the records.
       if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
     }
   }

@@ -1,7 +1,7 @@
-// What a file knows when its run is over, computed of all that was recorded: which NVTX range each
-// launch was made in, what the GPU did for a range, how busy devices were, and their gaps; the
-// occupancy of launches, how durations are spread, how much memory was allocated; and indexes. Of
-// files of ours, of parts of them, and of what a killed launcher left.
+// Everything computed from the records once a run is over: the NVTX range of each launch, GPU work
+// per range, device utilization and gaps, the occupancy of launches, the spread of durations,
+// memory allocated, and indexes. Works on our files, on excerpts of them and on what a killed
+// launcher left behind.
 #pragma once
 
 #include <functional>
@@ -16,28 +16,28 @@
 namespace gpuprof::derive {
 
 struct Options {
-  // Those that are made where the table has rows and the index is not there.
+  // Each is created if its table has rows and the index does not exist yet.
   std::span<const schema::Index> indexes = {};
-  // Asked now and then by this thread; true ends the computing with a DatabaseError of the kind
-  // interrupted. The file is as it was then. May be empty.
+  // Polled by this thread; true ends the computation with a DatabaseError of kind interrupted and
+  // leaves the file as it is at that point. May be empty.
   std::function<bool()> stop = {};
-  // Told what is being done, and told again while it lasts. May be empty.
+  // Called with the current step, repeatedly while it lasts. May be empty.
   std::function<void(std::string_view)> progress = {};
-  // Whether it gets a timeline for viewers.
+  // Whether to store a timeline for viewers.
   tracks::StoredTimeline timeline = tracks::StoredTimeline::automatic;
-  // Computes more, when the tables are filled and no transaction is open. It calls `check` now and
-  // then, which may throw. May be empty.
+  // Computes more once the tables are filled and no transaction is open. It must call `check` now
+  // and then, which may throw. May be empty.
   std::function<void(store::Database&, const std::function<void()>& check)> more = {};
 };
 
-// Reads all, outside a transaction so that several connections can read, and writes what it found
-// in place of what the tables hold. NVTX_RANGE has been computed. One thread calls; memory does not
-// grow with the records, but for some 150 bytes per NVTX range.
+// Reads everything, outside a transaction so that several connections can read, and replaces the
+// contents of the tables with the results. NVTX_RANGE must have been computed. Called by one
+// thread; memory does not grow with the records, except for some 150 bytes per NVTX range.
 //
-// Where the file has all of its state (no log, no transaction) large tables and indexes are made
+// If the file holds its entire state (no log, no transaction), large tables and indexes are built
 // page by page (store::NewTrees), otherwise by SQLite.
 //
-// Returns what could not be computed for want of room for temporary data; empty: nothing.
+// Returns what could not be computed because there was no room for temporary data; empty: nothing.
 std::string compute(store::Database& database, const Options& options);
 
 }  // namespace gpuprof::derive

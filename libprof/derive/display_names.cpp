@@ -12,10 +12,10 @@ namespace gpuprof::derive {
 namespace {
 
 constexpr std::size_t most_names = std::size_t{1} << 16;
-constexpr std::size_t most_parts = 400;         // of a name that are looked at
+constexpr std::size_t most_parts = 400;         // considered per name
 constexpr std::size_t most_steps = 20'000'000;  // for all names: a tenth of a second
-// Characters. What is longer is cut by those who print it, and a name of many words in C is written
-// with the words in which it differs.
+// In characters. Printing code cuts what is longer; C names of many words are shown with the words
+// in which they differ.
 constexpr std::size_t room = 44;
 constexpr std::string_view left_out = "…";
 constexpr std::string_view anonymous = "(anonymous namespace)::";
@@ -28,7 +28,7 @@ bool is_word(char c) {
 bool opens(char c) { return c == '<' || c == '(' || c == '{' || c == '['; }
 bool closes(char c) { return c == '>' || c == ')' || c == '}' || c == ']'; }
 
-// The place behind what the bracket at `begin` closes with.
+// The position after the bracket that closes the one at `begin`.
 std::size_t behind_bracket(std::string_view text, std::size_t begin) {
   int depth = 0;
   for (std::size_t i = begin; i < text.size(); ++i) {
@@ -40,7 +40,7 @@ std::size_t behind_bracket(std::string_view text, std::size_t begin) {
 
 std::string without_namespaces(std::string_view text) {
   std::string result;
-  std::size_t word = 0;  // where the last word of the result begins
+  std::size_t word = 0;  // start of the last word of the result
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text.substr(i).starts_with(anonymous)) {
       i += anonymous.size() - 1;
@@ -55,9 +55,9 @@ std::string without_namespaces(std::string_view text) {
   return result;
 }
 
-// A word of a function's template arguments, or of its parameters where it is no template.
+// A word of a function's template arguments, or of its parameters if it is not a template.
 struct Part {
-  enum Sort { name, type, other };  // in the order in which they tell most to people
+  enum Sort { name, type, other };  // most informative first
   std::string text;
   std::size_t begin = 0, end = 0;  // in the text
   Sort sort = name;
@@ -130,25 +130,25 @@ std::vector<std::string_view> arguments_of(std::string_view list) {
 
 struct Name {
   const KernelName* of = nullptr;
-  std::string rest;  // behind the function, without namespaces; of long words: all of it
+  std::string rest;  // after the function, without namespaces; of a long C name: all of it
   std::vector<Part> parts;
-  bool long_words = false;  // a long name in C: its parts are words
+  bool long_words = false;  // a long C name, whose parts are words
   std::string display;
   int level = 0;
 
   std::string_view head() const { return of->demangled.empty() ? of->value : of->short_form; }
-  // What names that are to be told apart have in common: the function, or the first two words.
+  // What the names to be distinguished have in common: the function, or the first two words.
   std::string_view family() const {
     return long_words && parts.size() > 1 ? std::string_view(rest).substr(0, parts[1].end) : head();
   }
-  // Template arguments with their brackets; empty: there are none.
+  // Template arguments with their brackets, or empty.
   std::string_view template_arguments() const {
     if (!rest.starts_with('<')) return {};
     return std::string_view(rest).substr(0, behind_bracket(rest, 0));
   }
 };
 
-// Some frameworks have functions that are called kernel and nothing else.
+// Some frameworks have functions that are simply called kernel.
 bool says_nothing(std::string_view head) {
   return head == "kernel" || head == "Kernel" || head == "Kernel2" || head == "device_kernel";
 }
@@ -177,14 +177,15 @@ class Group {
 
   bool has_one() const { return names_.size() == 1; }
 
-  // Of parts that no other name has all of. Nothing: there are none, or it would take too long.
+  // Uses parts that no other name has all of. Nullopt: there are none, or finding them takes too
+  // long.
   std::optional<std::string> by_parts(const Name& name, std::size_t& steps) const {
     std::vector<const Part*> chosen = distinguishing(name, steps);
     if (chosen.empty()) return {};
     return name.long_words ? with_words(name, chosen) : written(name, std::move(chosen));
   }
 
-  // The first words, as many as there is room for.
+  // As many of the first words as fit.
   static std::string first_words(const Name& name) {
     std::vector<bool> shown(name.parts.size());
     std::string text = name.rest;
@@ -197,7 +198,7 @@ class Group {
     return text;
   }
 
-  // The template arguments in which names that have so many differ.
+  // The template arguments in which names with equally many differ.
   std::string by_arguments(const Name& name) const {
     const auto own = arguments_of(name.template_arguments());
     if (own.empty()) return {};
@@ -217,10 +218,10 @@ class Group {
   }
 
  private:
-  // Parts that no other name has all of; none: there are no such, or it would take too long.
+  // Parts that no other name has all of; empty: there are none, or finding them takes too long.
   std::vector<const Part*> distinguishing(const Name& name, std::size_t& steps) const {
     std::vector<const Part*> chosen;
-    // The others that have all that is chosen; before that they are all.
+    // The other names that have everything chosen so far; nullopt, i.e. all of them, before that.
     std::optional<std::vector<std::size_t>> others;
     std::size_t left = names_.size() - 1;
     for (const Part::Sort sort : {Part::name, Part::type, Part::other}) {
@@ -262,8 +263,7 @@ class Group {
     return chosen;
   }
 
-  // The first three words, the chosen ones, and of those that not all names have as many as there
-  // is room for.
+  // The first three words, the chosen ones, and as many of those not shared by all names as fit.
   std::string with_words(const Name& name, const std::vector<const Part*>& chosen) const {
     std::vector<bool> shown(name.parts.size());
     for (std::size_t i = 0; i < std::min<std::size_t>(3, shown.size()); ++i) shown[i] = true;
@@ -283,7 +283,7 @@ class Group {
 
   static std::string written_words(const Name& name, const std::vector<bool>& shown) {
     std::string text;
-    std::size_t end = 0;  // of what is written, in the name
+    std::size_t end = 0;  // in the name, of what has been written
     for (std::size_t i = 0; i < shown.size(); ++i) {
       const Part& word = name.parts[i];
       if (!shown[i]) continue;
@@ -308,7 +308,7 @@ class Group {
     std::ranges::sort(chosen, {}, &Part::begin);
     const char open = name.rest.starts_with('<') ? '<' : '(';
     std::string text = std::string(name.head()) + open;
-    std::string closing;  // of brackets that are open
+    std::string closing;  // for the open brackets
     const Part* before = nullptr;
     const auto leave_out = [&] {
       text.append(closing.rbegin(), closing.rend());
@@ -339,11 +339,11 @@ class Group {
   }
 
   std::vector<Name*> names_;
-  std::unordered_map<std::string, std::vector<std::size_t>> with_;  // by part: names, in order
-  std::map<std::size_t, std::vector<bool>> differing_;  // arguments, by how many there are
+  std::unordered_map<std::string, std::vector<std::size_t>> with_;  // by part: names, sorted
+  std::map<std::size_t, std::vector<bool>> differing_;  // argument positions, by argument count
 };
 
-// Names that are the same on a level go to the next.
+// Names that are equal on one level move to the next.
 enum Level { function, parts, arguments, whole_arguments, demangled, value, numbered };
 
 std::string on_level(const Name& name, const Group& group, std::size_t& steps) {
@@ -363,17 +363,17 @@ std::string on_level(const Name& name, const Group& group, std::size_t& steps) {
   }
 }
 
-// What is too long goes to the next level, and is cut on the last one, where the number tells names
-// apart.
+// A name that is too long moves to the next level; on the last one, where its number identifies it,
+// it is cut.
 std::string bounded(std::string text, int level) {
   if (text.size() <= most_display_bytes) return text;
   if (level != numbered) return {};
   std::size_t end = most_display_bytes - left_out.size();
-  while ((static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // within a character
+  while ((static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // inside a character
   return text.replace(end, text.npos, left_out);
 }
 
-// Behind the function's own name; nothing: it is not found.
+// The text after the function's own name; nullopt: it was not found.
 std::optional<std::string_view> behind_function(std::string_view text, std::string_view function) {
   if (function.empty()) return {};
   int depth = 0;

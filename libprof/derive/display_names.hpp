@@ -1,4 +1,4 @@
-// Names of kernels for people: as short as is unique within a file.
+// Display names of kernels: as short as possible while unique within a file.
 #pragma once
 
 #include <cstddef>
@@ -13,23 +13,24 @@
 
 namespace gpuprof::derive {
 
-// As a row of StringTable has it.
+// A row of StringTable.
 struct KernelName {
   std::int64_t id = 0;
-  std::string value;       // mangled, if it is a name of C++
-  std::string demangled;   // empty: value is no mangled name
-  std::string short_form;  // the function alone; empty as demangled
+  std::string value;       // mangled if it is a C++ name
+  std::string demangled;   // empty: value is not a mangled name
+  std::string short_form;  // function name only; empty if demangled is
 };
 
-// None is longer. Where what tells names apart does not fit, their ids do: "#17 …".
+// Upper limit. If the distinguishing part does not fit, the id is used: "#17 …".
 inline constexpr std::size_t most_display_bytes = 160;
 
-// By the names' places. A function that has one kernel in the file is its own name. Kernels of one
-// template get what tells them apart besides, first of all a functor; long names in C are written
-// with the words in which they differ:
+// Indexed like `names`. A function with a single kernel in the file is shown by its own name.
+// Kernels of one template also show what distinguishes them, preferably a functor; long C names
+// show the words in which they differ:
 //   vectorized_elementwise_kernel<…FillFunctor…>
 //   sm80_xmma_gemm…tn_n_tilesize32x32x8…
-// No two are the same. They depend on nothing but the texts, and on ids where these do not tell.
+// No two are the same. They depend only on the texts, and on ids where the texts do not
+// distinguish.
 std::vector<std::string> display_names(std::span<const KernelName> names);
 
 // Fills StringTable.display for kernels with these ids, inside the caller's transaction.

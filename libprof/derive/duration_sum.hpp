@@ -1,4 +1,4 @@
-// What many durations come to: a sum, the least and the greatest.
+// Summary of many durations: sum, minimum and maximum.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace gpuprof::derive {
 
 struct DurationSum {
-  std::int64_t timed = 0;  // how many there were
+  std::int64_t timed = 0;  // number of durations
   std::int64_t total = 0;
   std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
   std::int64_t longest = std::numeric_limits<std::int64_t>::min();

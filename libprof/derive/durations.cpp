@@ -27,7 +27,7 @@ void Durations::start_tally(Group& group) {
   group.values.shrink_to_fit();
 }
 
-// With its eight highest bits.
+// Keeps the eight highest bits.
 std::int64_t Durations::rounded(std::int64_t value) const {
   if (!coarse_ || value <= 0) return value;
   const int width = std::bit_width(static_cast<std::uint64_t>(value));
@@ -59,7 +59,7 @@ void Durations::count(Group& group) const {
       add(*each, 1);
     }
   };
-  // Those of `odd` below 0 come before all others, the rest behind them.
+  // Negative values in `odd` come before all others, the rest after them.
   const auto first_long = std::ranges::lower_bound(group.odd, std::int64_t{0});
   add_each(group.odd.begin(), first_long);
   add_each(group.values.begin(), group.values.end());

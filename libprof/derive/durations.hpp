@@ -1,4 +1,4 @@
-// How durations are spread, for many groups of them at once.
+// The spread of durations, for many groups at once.
 #pragma once
 
 #include <cstddef>
@@ -12,24 +12,22 @@ struct Spread {
   std::int64_t median = 0, p50 = 0, p90 = 0, p99 = 0;  // see libprof/base/percentiles.hpp
 };
 
-// Exact, as long as they fit: 4 bytes for each, and from some number on 16 for each that is
-// different within its group. Where that is too much as well they are rounded down, by less than
-// 1 %. Groups with many of them tally those that are short, which takes no more memory however many
-// come. One thread.
+// Exact as long as memory allows: 4 bytes per duration and, beyond some number, 16 per distinct
+// value within its group. If that is too much as well, values are rounded down by less than 1 %.
+// Large groups tally their short durations, in constant memory. Used by one thread.
 class Durations {
  public:
   static constexpr std::size_t most_values = std::size_t{4} << 20;
   static constexpr std::size_t most_different = std::size_t{1} << 20;
   static constexpr std::size_t most_groups = std::size_t{1} << 16;
   static constexpr std::size_t most_tallies = 128;
-  // A tally takes as much memory as so many values.
+  // A tally uses as much memory as this many values.
   static constexpr std::size_t tally_size = std::size_t{1} << 16;
 
   explicit Durations(std::size_t most = most_values, std::size_t different = most_different)
       : most_(most), most_different_(different) {}
 
-  // Groups are counted from 0, without gaps as far as that is possible. Those from most_groups on
-  // are left out.
+  // Groups are numbered from 0, without gaps if possible. Groups from most_groups on are ignored.
   void add(std::size_t group, std::int64_t duration) {
     if (group >= groups_.size() && !grow(group)) return;
     Group& its = groups_[group];
@@ -45,7 +43,7 @@ class Durations {
     }
     if (++held_ == most_) compact();
   }
-  // Nothing: there are none.
+  // Nullopt: the group has none.
   std::optional<Spread> spread(std::size_t group);
 
  private:
@@ -55,19 +53,19 @@ class Durations {
   };
   struct Group {
     std::vector<std::uint32_t> values;
-    std::vector<Same> counted;         // in order
-    std::vector<std::int64_t> odd;     // too long, or below 0
-    std::vector<std::uint32_t> tally;  // how many there are of 0, 1, 2, … ns; empty: not told
+    std::vector<Same> counted;         // sorted
+    std::vector<std::int64_t> odd;     // too long or negative
+    std::vector<std::uint32_t> tally;  // number of durations of 0, 1, 2, … ns; empty: no tally
   };
 
   bool grow(std::size_t group);
   void start_tally(Group& group);
   void compact();
-  void count(Group& group) const;  // makes `counted` of all but the tally
+  void count(Group& group) const;  // builds `counted` from all but the tally
   std::int64_t rounded(std::int64_t value) const;
 
   std::size_t most_, most_different_;
-  std::size_t held_ = 0;  // in values and odd of all groups
+  std::size_t held_ = 0;  // in values and odd, over all groups
   std::size_t tallies_ = 0;
   bool coarse_ = false;
   std::vector<Group> groups_;

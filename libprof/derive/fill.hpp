@@ -1,4 +1,4 @@
-// How the tables of what is computed are filled.
+// Filling the tables of computed data.
 #pragma once
 
 #include "libprof/store/sqlite.hpp"
@@ -6,8 +6,8 @@
 
 namespace gpuprof::derive {
 
-// Empties the table, inside the caller's transaction. An INSERT with a parameter for each of its
-// columns; of rows with the same key, as a file that somebody changed may lead to, the last stays.
+// Empties the table, inside the caller's transaction. Returns an INSERT with one parameter per
+// column; of rows with the same key, which a modified file may produce, the last one stays.
 store::Statement fill(store::Database& database, const schema::Table& table);
 
 }  // namespace gpuprof::derive

@@ -47,7 +47,7 @@ bool CorrelationSet::contains(std::int64_t correlation) const {
 
 namespace {
 
-// What all kinds have, then what a kind is named by, then what kernels have besides.
+// Columns of all kinds, then the one that names the kind, then those of kernels.
 constexpr std::size_t named_by_column = 8;
 constexpr std::array kernel_columns{"gridX",
                                     "gridY",
@@ -87,7 +87,7 @@ std::string table_of(const schema::GpuKind& kind) {
   return "CUPTI_ACTIVITY_KIND_" + std::string(kind.kind);
 }
 
-// `again`: rows are visited for their work alone.
+// `again`: only the work of the rows is visited.
 void read_kind(store::Snapshot& snapshot, std::size_t kind, const GpuWorkVisitor& visitor,
                bool again, const auto& take) {
   const schema::GpuKind& each = schema::gpu_kinds[kind];
@@ -128,7 +128,7 @@ void read_kind(store::Snapshot& snapshot, std::size_t kind, const GpuWorkVisitor
   });
 }
 
-// A table that stays empty.
+// Whether the table can have rows.
 bool is_read(std::size_t kind) { return !schema::gpu_kinds[kind].stays_empty; }
 
 std::size_t largest_kind(store::Database& database) {

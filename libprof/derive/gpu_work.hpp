@@ -1,4 +1,4 @@
-// Everything the GPUs did, in the order in which it began.
+// All GPU work, in start order.
 #pragma once
 
 #include <cstddef>
@@ -23,21 +23,21 @@ struct GpuWork {
   std::int64_t begin = 0;  // ns on CUPTI's clock
   std::int64_t end = 0;    // after begin
   std::int64_t correlation = 0;
-  std::int64_t stream = 0;  // with its context, of the process
+  std::int64_t stream = 0;  // and its context, unique within the process
   std::int64_t process = 0;
-  std::int32_t name = 0;             // of a kernel: StringTable id; 0: no kernel
-  std::uint8_t kind = 0;             // place in schema::gpu_kinds
+  std::int32_t name = 0;             // StringTable id of a kernel's name; 0: not a kernel
+  std::uint8_t kind = 0;             // index in schema::gpu_kinds
   std::int16_t direction = no_copy;  // of a copy: CUpti_ActivityMemcpyKind
 
   bool is_kernel() const;
-  bool computes() const;  // a kernel, or a graph as a whole
+  bool computes() const;  // a kernel or a whole graph
   bool operator<(const GpuWork& other) const {
     return std::tie(begin, kind) < std::tie(other.begin, other.kind);
   }
 };
 
-// Correlation ids, in blocks: those of a process are dense. Where there are too many blocks, as
-// only a forged file has them, it says yes to all.
+// A set of correlation ids, stored in blocks: the ids of a process are dense. With too many blocks,
+// as only a forged file has, contains() returns true for all.
 class CorrelationSet {
  public:
   void add(std::int64_t correlation);
@@ -52,7 +52,7 @@ class CorrelationSet {
     return static_cast<std::size_t>(correlation & (ids_per_block - 1));
   }
   std::unordered_map<std::int64_t, Block> blocks_;
-  // Blocks never move; what is asked for is near what was asked for before.
+  // Blocks never move; lookups tend to be near the previous one.
   Block* adding_ = nullptr;
   std::int64_t adding_number_ = 0;
   mutable const Block* latest_ = nullptr;
@@ -60,27 +60,27 @@ class CorrelationSet {
   bool full_ = false;
 };
 
-// Rows of one table, as they are read.
+// Rows of one table as they are read.
 struct WorkRows {
   std::string_view table;
   const columns::Chunk& chunk;
-  std::size_t row_id, correlation;  // places of columns in it
+  std::size_t row_id, correlation;  // columns of the chunk
 };
 
-// Calls visit(work) for all GPU work that has times, in the order in which it begins, whatever the
-// device. When it turns out to be far from that order in the file, restart() is called, and all is
-// visited once more. `check` is called now and then and may throw.
+// Calls visit(work) for all timed GPU work in start order, across all devices. If the file turns
+// out to be far from that order, restart() is called and everything is visited again. `check` is
+// called now and then and may throw.
 //
-// Most tables are nearly in order: of the largest one no more than some hundred thousand rows are
-// in memory at a time.
+// Most tables are nearly in order: at most some hundred thousand rows of the largest one are in
+// memory at a time.
 struct GpuWorkVisitor {
   std::function<void(const GpuWork& work)> visit;
   std::function<void()> restart;
   std::function<void()> check;
-  // Gets all kernels once, also those without times, as they are in the file. May be empty.
+  // Receives all kernels once, including those without times, in file order. May be empty.
   std::function<void(const KernelRows&)> visit_kernels = {};
-  // Gets all rows once, also those without times, as they are in the file, one table after another.
-  // May be empty.
+  // Receives all rows once, including those without times, in file order, table by table. May be
+  // empty.
   std::function<void(const WorkRows&)> visit_rows = {};
 };
 void read_gpu_work(store::Snapshot& snapshot, const GpuWorkVisitor& visitor);

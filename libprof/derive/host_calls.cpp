@@ -5,12 +5,12 @@
 namespace gpuprof::derive {
 namespace {
 
-// That are told apart in a gap: CUDA has fewer, but a forged file may have any number.
+// Functions distinguished within a gap: CUDA has fewer, but a forged file may have any number.
 constexpr std::size_t most_functions = 4096;
 
 }  // namespace
 
-// The first gap that is not over at that time.
+// The first gap that has not ended at that time.
 std::size_t HostCalls::first_after(std::int64_t time) {
   const auto is_it = [&](std::size_t place) {
     return (place == 0 || gaps_[place - 1].end <= time) &&
@@ -34,7 +34,7 @@ void HostCalls::end_gap(Process& process) {
   if (process.functions.empty()) return;
   Split& split = splits_[process.gap];
   for (const auto& [function, its] : process.functions) {
-    // Of two that took the same time it is not to depend on the order of a hash table.
+    // A tie must not be decided by the order of a hash table.
     if (std::pair(its.time, its.correlation) > std::pair(split.time, split.correlation)) {
       split.time = its.time;
       split.correlation = its.correlation;

@@ -1,4 +1,4 @@
-// What the host was in while a device had no work.
+// What the host was doing while a device was idle.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@ namespace gpuprof::derive {
 
 struct HostCall {
   std::int64_t process, begin, end, correlation;
-  std::int64_t function;  // any number; of calls that begin and end together the lowest counts
+  std::int64_t function;  // any number; of calls with the same begin and end the lowest counts
 
-  // Calls that another one made come after it.
+  // Calls nested in another one sort after it.
   bool operator<(const HostCall& other) const {
     if (begin != other.begin) return begin < other.begin;
     return end != other.end ? end > other.end : function < other.function;
@@ -26,24 +26,24 @@ struct HostCall {
 };
 
 // For the gaps of one device: how long the process whose work ended the gap was in which function,
-// and how long in none. At a moment when several of its calls are open, on several threads or one
-// in another, the one that began first counts, so that the parts of a gap are no longer than it is.
-// One thread. Memory: what Sorted takes, and some bytes for each function that is called in a gap.
+// and how long in none. While several of its calls are open, on several threads or nested, the one
+// that began first counts, so that the parts of a gap never exceed it. Used by one thread. Memory:
+// what Sorted uses, and some bytes per function called in a gap.
 class HostCalls {
  public:
   // Of one gap.
   struct Split {
-    std::int64_t correlation = 0;  // the longest call of the function that took most; 0: none
+    std::int64_t correlation = 0;  // longest call of the function with most time; 0: none
     std::int64_t time = 0;         // in that function, ns
-    std::int64_t in_calls = 0;     // in any, ns
+    std::int64_t in_calls = 0;     // in any function, ns
   };
 
-  // In the order of time; they do not overlap.
+  // `gaps`: in time order, not overlapping; must outlive this object.
   explicit HostCalls(std::span<const Gap> gaps) : gaps_(gaps), splits_(gaps.size()) {}
 
   // In any order.
   void add(const HostCall& call);
-  // By the gaps' places; nothing where no call of the gap's process is known. Once, and nothing may
+  // Indexed like the gaps; nullopt if no call of the gap's process is known. Call once; nothing may
   // be added afterwards.
   std::vector<std::optional<Split>> finish();
 
@@ -51,9 +51,9 @@ class HostCalls {
   struct InFunction {
     std::int64_t time = 0, longest = 0, correlation = 0;
   };
-  // A process in the order of time: of the gap that it is in, its functions.
+  // A process during the sweep, with the functions of its current gap.
   struct Process {
-    std::int64_t until = INT64_MIN;  // what came counts up to there
+    std::int64_t until = INT64_MIN;  // time accounted for so far
     std::size_t gap = 0;
     std::unordered_map<std::int64_t, InFunction> functions;
   };
@@ -63,9 +63,9 @@ class HostCalls {
 
   std::span<const Gap> gaps_;
   std::vector<Split> splits_;
-  Sorted<HostCall> calls_;  // that lie in a gap
+  Sorted<HostCall> calls_;  // those within a gap
   std::unordered_set<std::int64_t> processes_;
-  std::size_t latest_ = 0;  // calls come nearly in the order of time
+  std::size_t latest_ = 0;  // calls arrive nearly in time order
 };
 
 }  // namespace gpuprof::derive

@@ -1,4 +1,4 @@
-// Durations of kernels, their sums and how they are spread, by device and name: table KERNEL_TIME.
+// Durations of kernels, with sums and spread, per device and name: table KERNEL_TIME.
 #pragma once
 
 #include <cstddef>
@@ -15,27 +15,26 @@
 
 namespace gpuprof::derive {
 
-// One thread. Memory: see Durations.
+// Used by one thread. Memory: see Durations.
 class KernelTimes {
  public:
   void add(const KernelRows& kernels);
-  // Fills the table, inside the caller's transaction. Nothing may be added
-  // afterwards.
+  // Fills the table, inside the caller's transaction. Nothing may be added afterwards.
   void write(store::Database& database);
-  // Ids of all names there were, up to Durations::most_groups.
+  // Ids of all names, up to Durations::most_groups.
   std::set<std::int32_t> names() const;
 
  private:
   struct Sum {
     std::int64_t count = 0;
     DurationSum durations;
-    std::int64_t first = 0, last = 0;  // 0: none has such a time
+    std::int64_t first = 0, last = 0;  // 0: no kernel has that time
   };
 
-  // By device and name. Forged files may have devices of any number.
+  // By device and name. Forged files may use any device numbers.
   std::map<std::int64_t, std::unordered_map<std::int32_t, std::size_t>> groups_;
   std::vector<Sum> sums_;  // by group
-  bool complete_ = true;   // all groups are there
+  bool complete_ = true;   // no group is missing
   Durations durations_;
 };
 

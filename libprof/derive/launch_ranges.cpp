@@ -15,7 +15,7 @@ void LaunchRanges::add(std::int64_t correlation, std::optional<RangeIndex::Match
   calls_.add({correlation, range << 1 | by_thread});
 }
 
-// Each call that was made in a range, once.
+// Each call made in a range, once.
 void LaunchRanges::for_each_in_range(const auto& take) {
   runs_.clear();
   calls_.for_each([&](const Call& call) {

@@ -1,4 +1,4 @@
-// Which NVTX range each call that asked for GPU work was made in: table LAUNCH_RANGE.
+// The NVTX range in which each call requested GPU work: table LAUNCH_RANGE.
 #pragma once
 
 #include <cstddef>
@@ -14,31 +14,31 @@
 
 namespace gpuprof::derive {
 
-// One thread. Memory: what Sorted takes, a bit for each call, and in the end 24 bytes for calls
-// that follow one another in one range.
+// Used by one thread. Memory: what Sorted uses, one bit per call and, at the end, 24 bytes per run
+// of consecutive calls in the same range.
 class LaunchRanges {
  public:
-  // A call, and the range it was made in. Of several with one id the first counts.
+  // A call and its range. If several calls have the same id, the first counts.
   void add(std::int64_t correlation, std::optional<RangeIndex::Match> match);
 
-  // All have come.
+  // Call when all have been added.
   void end();
-  // The same, and makes the table.
+  // Like end(), and also builds the table.
   void write(store::NewTrees& trees);
   // Fills the table, inside the caller's transaction.
   void write(store::Database& database);
-  // When all have come: of work with this id. 0: none.
+  // The range of work with this id, or 0. Only after end() or a write().
   std::int64_t range_of(std::int64_t correlation) const;
 
  private:
   struct Call {
     std::int64_t correlation = 0;
-    std::int64_t range_and_match = 0;  // 2 * range + by thread; 0: none
+    std::int64_t range_and_match = 0;  // 2 * range + by_thread; 0: none
     std::int64_t range() const { return range_and_match >> 1; }
     std::int64_t by_thread() const { return range_and_match & 1; }
     bool operator<(const Call& other) const { return correlation < other.correlation; }
   };
-  // Ids between that are no calls do not matter.
+  // Ids in between that belong to no call do not matter.
   struct Run {
     std::int64_t first, last;  // correlation ids
     std::int64_t range;
@@ -49,7 +49,7 @@ class LaunchRanges {
   Sorted<Call> calls_;
   CorrelationSet known_;
   std::vector<Run> runs_;
-  mutable std::size_t latest_ = 0;  // what was asked for is near what was asked for before
+  mutable std::size_t latest_ = 0;  // lookups tend to be near the previous one
 };
 
 }  // namespace gpuprof::derive

@@ -16,7 +16,7 @@ namespace gpuprof::derive {
 namespace {
 
 constexpr std::int64_t no_carveout = -1;
-constexpr std::int64_t reserved_shared_memory_per_block = 111;  // a CUdevice_attribute
+constexpr std::int64_t reserved_shared_memory_per_block = 111;  // CUdevice_attribute
 
 std::int64_t product(std::int64_t x, std::int64_t y, std::int64_t z) {
   return saturating_multiply(saturating_multiply(x, y), z);
@@ -71,7 +71,7 @@ void LaunchShapes::add(const KernelRows& kernels) {
 }
 
 std::optional<std::size_t> LaunchShapes::shape_of(const Key& key) {
-  if (key.blocks == std::numeric_limits<std::int64_t>::max()) return {};  // more than 64 bits
+  if (key.blocks == std::numeric_limits<std::int64_t>::max()) return {};  // overflow
   const auto known = shapes_.find(key);
   if (known != shapes_.end()) return known->second;
   if (keys_.size() == most_shapes) return {};
@@ -164,7 +164,7 @@ void LaunchShapes::write(store::Database& database) const {
 void LaunchShapes::write_occupancy(store::Database& database,
                                    const std::vector<std::optional<Occupancy>>& occupancies) const {
   struct Sum {
-    double waves = std::numeric_limits<double>::infinity();  // least
+    double waves = std::numeric_limits<double>::infinity();  // minimum
     std::int64_t launches = 0, timed = 0, total = 0;
   };
   store::Statement insert = fill(database, schema::tables::occupancy_time);

@@ -1,5 +1,5 @@
-// What differs between launches as far as occupancy goes, and which kernels had it for how long:
-// tables LAUNCH_SHAPE and OCCUPANCY_TIME.
+// The distinct launch configurations that affect occupancy, and which kernels spent how much time
+// in each: tables LAUNCH_SHAPE and OCCUPANCY_TIME.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +18,15 @@
 
 namespace gpuprof::derive {
 
-// One thread. Memory: some 150 bytes for each shape, and as much for each kernel in each of its
-// shapes. More than most_shapes are left out; where there are more kernels in shapes,
+// Used by one thread. Memory: some 150 bytes per shape, and as much for each kernel in each of its
+// shapes. Shapes beyond most_shapes are ignored; if there are more kernels in shapes than that,
 // OCCUPANCY_TIME stays empty.
 class LaunchShapes {
  public:
   static constexpr std::size_t most_shapes = std::size_t{1} << 18;
 
   void add(const KernelRows& kernels);
-  // The devices they ran on.
+  // Reads the devices' limits.
   void read_devices(store::Snapshot& snapshot);
   // Fills the tables, inside the caller's transaction.
   void write(store::Database& database) const;
@@ -44,7 +44,7 @@ class LaunchShapes {
 
   // Launches of a kernel in a shape.
   struct Launches {
-    std::size_t shape;  // place in keys_
+    std::size_t shape;  // index in keys_
     std::int32_t kernel;
     std::int64_t count = 0;
     DurationSum durations;
@@ -56,12 +56,12 @@ class LaunchShapes {
                        const std::vector<std::optional<Occupancy>>& occupancies) const;
 
   std::vector<Key> keys_;
-  std::unordered_map<Key, std::size_t, Hash> shapes_;  // places in keys_
+  std::unordered_map<Key, std::size_t, Hash> shapes_;  // indexes in keys_
   std::vector<Launches> launches_;
   std::unordered_map<std::uint64_t, std::size_t> by_kernel_;  // by shape and kernel
   bool complete_ = true;                                      // launches_ has all
   Key latest_{};                                              // launches come in loops
-  std::optional<std::size_t> latest_shape_;                   // its; nothing: it is left out
+  std::optional<std::size_t> latest_shape_;                   // of latest_; nullopt: ignored
   std::size_t latest_launches_ = 0;
   std::map<std::pair<std::int64_t, std::int64_t>, DeviceLimits> devices_;  // by device and process
 };

@@ -44,11 +44,11 @@ void LaunchTimes::add(const Calls& calls, const CallTimes& names, const Correlat
     const auto correlation = calls.correlation.int64s(), cbid = calls.cbid.int64s(),
                start = calls.start.int64s(), end = calls.end.int64s();
     std::optional<std::int64_t> latest;
-    std::uint32_t function = 0;  // its
+    std::uint32_t function = 0;  // of `latest`
     for (std::size_t i = 0; i < correlation.size(); ++i) {
       const std::int64_t id = correlation[i];
       if (id == 0 || !asked_for.contains(id)) continue;
-      // Where there are too many ids to know them, join() leaves out what comes second.
+      // If there are too many ids to track, join() drops the later calls.
       if (!known_.is_full() && known_.contains(id)) continue;
       known_.add(id);
       if (cbid[i] != latest) function = function_of(calls.domain, cbid[i], names);
@@ -58,7 +58,8 @@ void LaunchTimes::add(const Calls& calls, const CallTimes& names, const Correlat
   });
 }
 
-// Calls with the same id are in the order in which they came. The first has all launches of the id.
+// Calls with the same id are in the order in which they were added. The first gets all launches of
+// the id.
 void LaunchTimes::join(store::Database& database) {
   store::Statement name =
       database.prepare("SELECT coalesce(demangled, value) FROM main.StringTable WHERE _id_ = ?1");

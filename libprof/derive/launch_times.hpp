@@ -1,4 +1,4 @@
-// How long kernels waited between the call that launched them and their start: table LAUNCH_TIME.
+// How long kernels waited between the launching call and their start: table LAUNCH_TIME.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@
 
 namespace gpuprof::derive {
 
-// One thread. Memory: what two Sorted and Durations take, and a bit for each call. Where the disk
-// has no room, or where there are too many kernels and functions, the table stays empty.
+// Used by one thread. Memory: what two Sorted and Durations use, and one bit per call. The table
+// stays empty if the disk is full or there are too many kernels and functions.
 class LaunchTimes {
  public:
   struct Calls {
@@ -29,8 +29,9 @@ class LaunchTimes {
   };
 
   void add(const KernelRows& kernels);
-  // All kernels have come. Calls of the runtime come before those of the driver: of several with
-  // one id the first counts. `asked_for`: ids of what the calls asked for.
+  // Call after all kernels have been added, with calls of the runtime before those of the driver:
+  // if several have the same id, the first counts. `asked_for`: ids of the work that calls
+  // requested.
   void add(const Calls& calls, const CallTimes& names, const CorrelationSet& asked_for);
   // Fills the table, inside the caller's transaction. Nothing may be added afterwards.
   void write(store::Database& database);
@@ -43,10 +44,10 @@ class LaunchTimes {
   };
   struct Call {
     std::int64_t correlation, start, end;
-    std::uint32_t function;  // place in functions_
+    std::uint32_t function;  // index in functions_
     bool operator<(const Call& other) const { return correlation < other.correlation; }
   };
-  // Of kernels that people see by one name.
+  // Kernels that share a demangled name.
   struct Group {
     std::int32_t kernel;  // the first of them
     std::uint32_t function;
@@ -65,8 +66,8 @@ class LaunchTimes {
   std::vector<std::string> functions_;
   std::unordered_map<std::string, std::uint32_t> by_name_;
   std::unordered_map<std::uint64_t, std::size_t> by_key_;        // by kernel and function
-  std::unordered_map<std::int32_t, std::int32_t> first_;         // of the same name
-  std::unordered_map<std::string, std::int32_t> first_by_name_;  // demangled
+  std::unordered_map<std::int32_t, std::int32_t> first_;         // first of the same name
+  std::unordered_map<std::string, std::int32_t> first_by_name_;  // by demangled name
   std::vector<Group> groups_;
   Durations latencies_;
   bool gave_up_ = false;

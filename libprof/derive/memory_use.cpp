@@ -66,7 +66,7 @@ void MemoryUse::write_peaks(store::Database& database) {
     std::int64_t bytes;
     std::int32_t source;
   };
-  // By address, until the peak.
+  // By address, up to the peak.
   std::map<Place, std::unordered_map<std::int64_t, Allocated>> live;
   const auto bind = [](store::Statement& statement, const Place& place) -> store::Statement& {
     return statement.bind(1, place.process)
@@ -96,7 +96,7 @@ void MemoryUse::write_peaks(store::Database& database) {
       bind(owner, operation.place).bind(5, std::int64_t{source}).bind(6, what.bytes);
       owner.bind(7, what.allocations).run();
     }
-    its.operation = 0;  // told
+    its.operation = 0;  // already written
     live.erase(operation.place);
   });
 }

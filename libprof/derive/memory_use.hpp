@@ -1,4 +1,4 @@
-// How much memory is allocated at a time: tables MEMORY_USE, MEMORY_MAXIMUM, MEMORY_OWNER.
+// Memory allocated over time: tables MEMORY_USE, MEMORY_MAXIMUM, MEMORY_OWNER.
 #pragma once
 
 #include <compare>
@@ -12,7 +12,7 @@
 
 namespace gpuprof::derive {
 
-// One thread. Memory: what Sorted takes, and what is allocated at a time.
+// Used by one thread. Memory: what Sorted uses, and the allocations live at a time.
 class MemoryUse {
  public:
   // `check` is called now and then and may throw.
@@ -21,7 +21,7 @@ class MemoryUse {
   void write(store::Database& database);
 
  private:
-  // Memory that is counted for itself.
+  // Memory that is counted separately.
   struct Place {
     std::int64_t process = 0, device = 0;
     std::int32_t kind = 0;  // CUpti_ActivityMemoryKind
@@ -33,7 +33,7 @@ class MemoryUse {
     std::int64_t id = 0;  // MEMORY2._id_
     Place place;
     std::int64_t address = 0;
-    std::int64_t change = 0;  // bytes; below 0 = released
+    std::int64_t change = 0;  // bytes; negative: released
     std::int32_t source = 0;  // StringTable id
     bool operator<(const Operation& other) const { return time < other.time; }
   };

@@ -18,7 +18,7 @@ struct Entry {
   }
 };
 
-// Whether both columns have whole numbers in all rows.
+// Whether both columns hold integers in all rows.
 bool is_sound(const columns::Chunk& chunk, std::size_t row_id, std::size_t value) {
   return chunk.misfits() == 0 && chunk[row_id].nulls() == 0 && chunk[value].nulls() == 0 &&
          chunk[row_id].int64s().size() == chunk.rows() &&
@@ -33,7 +33,7 @@ void take_entries(const columns::Chunk& chunk, std::size_t row_id, std::size_t v
 
 }  // namespace
 
-// An index whose entries come nearly in its order.
+// An index whose entries arrive nearly in its order.
 class NewIndexes::Making {
  public:
   Making(const schema::Index& index, store::NewTrees& trees) : index_(index), writer_(trees) {}
@@ -44,7 +44,7 @@ class NewIndexes::Making {
     if (!sound_) return;
     take_entries(chunk, row_id, value, [&](const Entry& entry) { sorted_.add(entry, put_); });
   }
-  // The root page. 0: they are not whole numbers, or too far from their order.
+  // Returns the root page. 0: entries are not integers, or too far out of order.
   std::uint32_t finish() { return sound_ && sorted_.finish(put_) ? writer_.finish() : 0; }
 
  private:

@@ -1,4 +1,4 @@
-// nvprof's indexes, made of columns and not by SQLite.
+// nvprof's indexes, built from columns instead of by SQLite.
 #pragma once
 
 #include <cstddef>
@@ -17,31 +17,30 @@
 
 namespace gpuprof::derive {
 
-// Those of the indexes that the file lacks, of tables that have rows. What is left out, because a
-// column holds something else than whole numbers, store::create_indexes() makes. One thread.
-// Memory: 16 MiB, and where rows are far from the order of the index as much again and a temporary
-// file.
+// Builds those indexes that the file lacks, for tables that have rows. An index over a column with
+// anything but integers is left to store::create_indexes(). Used by one thread. Memory: 16 MiB; if
+// rows are far from index order, the same again plus a temporary file.
 class NewIndexes {
  public:
-  // Whose tables are read by somebody anyway: their indexes are made beside.
+  // Tables with this column are read anyway: their indexes are built along the way.
   static constexpr std::string_view column = "correlationId";
 
-  // `trees`: null: none are made.
+  // `trees`: null: none are built.
   NewIndexes(store::Snapshot& snapshot, std::span<const schema::Index> indexes,
              store::NewTrees* trees);
   ~NewIndexes();
   NewIndexes(const NewIndexes&) = delete;
   NewIndexes& operator=(const NewIndexes&) = delete;
 
-  // Rows of a table in the order of their ids, all of them, before those of another one: _id_ and
-  // the `column` of the index. Nobody else may write to the trees between the first and finish().
+  // Adds all rows of a table in id order, before those of the next table: _id_ and the index's
+  // `column`. Nobody else may write to the trees between the first call and finish().
   void add(std::string_view table, const columns::Chunk& chunk, std::size_t row_id,
            std::size_t value);
-  // All rows of the last table have come.
+  // All rows of the last table have been added.
   void finish();
-  // They have not, and never will.
+  // Abandons the last table: its remaining rows will never come.
   void give_up();
-  // Reads what has not come. `check` is called now and then and may throw.
+  // Reads the tables that were not added. `check` is called now and then and may throw.
   void make_others(const std::function<void()>& check);
 
  private:
@@ -52,9 +51,9 @@ class NewIndexes {
 
   store::Snapshot& snapshot_;
   store::NewTrees* const trees_;
-  std::vector<schema::Index> wanted_;  // and not made so far
-  std::string table_;                  // that comes
-  std::unique_ptr<Making> making_;     // null: it has no such index
+  std::vector<schema::Index> wanted_;  // and not yet built
+  std::string table_;                  // being added
+  std::unique_ptr<Making> making_;     // null: the table has no such index
 };
 
 }  // namespace gpuprof::derive

@@ -12,7 +12,8 @@
 namespace gpuprof::derive {
 namespace {
 
-// A path takes the text of all around it: without a limit, deep nesting would take the square.
+// A path contains the text of its parents: without a limit, deep nesting would take quadratic
+// space.
 constexpr std::size_t longest = 4000;
 constexpr std::string_view between = " / ";
 constexpr std::string_view nameless = "<unnamed>";
@@ -23,14 +24,15 @@ class Paths {
       : text_(database.prepare("SELECT value FROM main.StringTable WHERE _id_ = ?1")),
         insert_(database.prepare("INSERT INTO main.StringTable(_id_, value) VALUES(?1, ?2)")),
         last_(database.integer("SELECT max(_id_) FROM main.StringTable").value_or(0)) {
-    // What was computed before.
+    // Paths from an earlier computation.
     store::Statement known = database.prepare(
         "SELECT value, _id_ FROM main.StringTable WHERE instr(value, '" + std::string(between) +
         "') AND length(value) <= " + std::to_string(longest));
     while (known.step()) known_.emplace(known.text(0), known.integer(1));
   }
 
-  // Of a range of this name inside one that has the path `around` (0: none). 0: it is too long.
+  // The path of a range with this name inside one with the path `around` (0: none). 0: it is too
+  // long.
   std::int64_t path(std::int64_t around, bool is_inside, std::int64_t name) {
     if (is_inside && around == 0) return 0;
     if (!is_inside && name != 0) return name;
@@ -57,7 +59,7 @@ class Paths {
   store::Statement insert_;
   std::int64_t last_;
   std::unordered_map<std::string, std::int64_t> known_;
-  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> paths_;  // by path around and name
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> paths_;  // by parent path and name
 };
 
 }  // namespace
@@ -69,7 +71,7 @@ void write_nvtx_paths(store::Database& database) {
   struct PathOf {
     std::int64_t range, path;
   };
-  std::vector<PathOf> path_of;  // in the order of ranges
+  std::vector<PathOf> path_of;  // in order of ranges
   store::Statement ranges =
       database.prepare("SELECT _id_, parent, name FROM main.NVTX_RANGE ORDER BY _id_");
   store::Statement insert = database.prepare("INSERT INTO main.NVTX_PATH VALUES(?1, ?2)");

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t warp_size = 32;
-constexpr std::int64_t register_granularity = 256;  // of a warp
-constexpr std::int64_t partitions = 4;              // of a multiprocessor, each with its registers
+constexpr std::int64_t register_granularity = 256;  // per warp
+constexpr std::int64_t partitions = 4;              // per multiprocessor, with own registers
 constexpr std::int64_t kib = 1024;
 
 std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -32,8 +32,8 @@ bool sound(const LaunchShape& shape) {
          shape.shared_memory_per_block >= 0 && shape.shared_memory_per_block <= (1 << 30);
 }
 
-// The least size of shared memory that a multiprocessor can be set to and that has room for
-// `bytes`; nothing: there is none.
+// The smallest shared memory size configurable on a multiprocessor that has room for `bytes`;
+// nullopt if there is none.
 std::optional<std::int64_t> configuration(const DeviceLimits& device, std::int64_t bytes) {
   constexpr std::array<std::int64_t, 12> sizes{0, 8, 16, 32, 64, 96, 100, 132, 164, 196, 228, 328};
   const bool turing = device.compute_major == 7 && device.compute_minor == 5;
@@ -67,7 +67,7 @@ std::optional<Occupancy> occupancy(const DeviceLimits& device, const LaunchShape
   const std::int64_t of_block = rounded_up(
       shape.shared_memory_per_block + device.reserved_shared_memory_per_block, granularity);
   if (of_block > 0) {
-    // What a carveout asks for counts, unless not even one block had room.
+    // The requested carveout counts, unless not even one block would fit.
     std::optional<std::int64_t> room = device.shared_memory;
     if (shape.carveout && *shape.carveout >= 0 && *shape.carveout <= 100) {
       room = configuration(device, *shape.carveout * device.shared_memory / 100);

@@ -24,7 +24,7 @@ class SumsByPath {
     std::ranges::sort(ranges_, {}, &Range::id);
   }
 
-  // In the order in which it begins, clipped.
+  // In start order, clipped.
   void add(std::int64_t range, std::int64_t begin, std::int64_t end) {
     if (range != latest_ || chain_.empty()) find(range);
     for (const auto& [path, its] : chain_) {
@@ -48,7 +48,7 @@ class SumsByPath {
     return found == ranges_.end() || found->id != id ? nullptr : &*found;
   }
 
-  // Ids count the starts: a parent that says otherwise could lead in a circle.
+  // Ids are assigned in start order: a larger parent id could lead to a cycle.
   const Range* around(const Range& its) const {
     return its.parent < its.id ? range(its.parent) : nullptr;
   }
@@ -100,7 +100,7 @@ class SumsByPath {
   std::vector<intervals::Busy> busy_;  // of each
   std::vector<bool> incomplete_;
   std::int64_t latest_ = 0;
-  std::vector<std::pair<std::size_t, Instance*>> chain_;  // of the latest, the innermost first
+  std::vector<std::pair<std::size_t, Instance*>> chain_;  // of the latest range, innermost first
 };
 
 std::vector<PathTime> SumsByPath::finish() {

@@ -42,7 +42,7 @@ void PmKernels::read(store::Database& database, store::Snapshot& snapshot,
   std::optional<Sorted<Event>> kernels(std::in_place);
   read_gpu_work(snapshot, {.visit =
                                [&](const GpuWork& each) {
-                                 // No shorter one holds more than half of a sample.
+                                 // A shorter kernel never covers more than half of a sample.
                                  if (!each.is_kernel() || each.end - each.begin <= shortest / 2) {
                                    return;
                                  }
@@ -60,7 +60,7 @@ void PmKernels::read(store::Database& database, store::Snapshot& snapshot,
   events_.reset();
 }
 
-// Each pair meets once: when the one comes that begins later.
+// Each pair meets once: when the one that begins later arrives.
 void PmKernels::take(const Event& event) {
   if (event.device != device_) {
     close_until(device_, std::numeric_limits<std::int64_t>::max());

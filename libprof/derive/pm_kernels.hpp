@@ -1,4 +1,4 @@
-// What the counters of a device said while its kernels ran: table PM_KERNEL.
+// Values of a device's counters while its kernels ran: table PM_KERNEL.
 #pragma once
 
 #include <array>
@@ -16,11 +16,11 @@
 
 namespace gpuprof::derive {
 
-// A sweep over samples and kernels in the order in which they begin. Memory: what is open at a
-// time; the rest waits in files. One thread.
+// A sweep over samples and kernels in start order. Memory: what is open at a time; the rest waits
+// in files. Used by one thread.
 class PmKernels {
  public:
-  // Files without samples cost nothing.
+  // Costs nothing for files without samples.
   void read(store::Database& database, store::Snapshot& snapshot,
             const std::function<void()>& check);
   // Fills the table, inside the caller's transaction.
@@ -28,11 +28,11 @@ class PmKernels {
 
  private:
   static constexpr std::int32_t no_part = -1;
-  static constexpr std::size_t most_open = 1024;  // kernels of a device that run at a time
+  static constexpr std::size_t most_open = 1024;  // concurrent kernels of a device
 
   using Values = std::array<double, schema::pm_values_per_row>;
 
-  // A sample, or a kernel.
+  // A sample or a kernel.
   struct Event {
     std::int64_t device = 0, begin = 0, end = 0;
     std::int64_t correlation = 0;
@@ -43,7 +43,7 @@ class PmKernels {
       return std::tie(device, begin) < std::tie(other.device, other.begin);
     }
   };
-  // Of a kernel and a part.
+  // For one kernel and part.
   struct Means {
     Event kernel;
     std::int32_t part = 0;
@@ -60,9 +60,9 @@ class PmKernels {
   static void count(Open& open, const Event& sample);
   void close_until(std::int64_t device, std::int64_t time);
 
-  std::optional<Sorted<Event>> events_;  // nothing: there are no samples
+  std::optional<Sorted<Event>> events_;  // nullopt: there are no samples
   std::vector<Open> open_;
-  std::vector<Event> recent_;  // samples that are not over yet
+  std::vector<Event> recent_;  // samples that have not ended yet
   std::int64_t device_ = 0;    // of both
   Sorted<Means> found_;
 };

@@ -9,12 +9,12 @@
 namespace gpuprof::derive {
 
 void RangeParents::add(std::int64_t range, std::int64_t parent) {
-  // Ids count the starts: a file that says otherwise could lead in a circle.
+  // Ids are assigned in start order: a file that says otherwise could contain a cycle.
   ranges_.push_back({range, parent < range ? parent : 0});
 }
 
 std::int64_t RangeParents::around(std::int64_t range) const {
-  // Mostly they are counted from 1.
+  // Ids are mostly numbered from 1.
   const auto place = static_cast<std::size_t>(range) - 1;
   if (place < ranges_.size() && ranges_[place].id == range) return ranges_[place].parent;
   const auto found = std::ranges::lower_bound(ranges_, range, {}, &Range::id);
@@ -22,7 +22,7 @@ std::int64_t RangeParents::around(std::int64_t range) const {
 }
 
 RangeIndex::Timeline::Timeline(std::vector<Range> ranges) {
-  // They come in the order of their ids: of those that begin together the outer one first.
+  // They arrive in id order: of those that begin together the outer one comes first.
   std::ranges::stable_sort(ranges, {}, &Range::begin);
   intervals::Intervals all;
   std::vector<std::int64_t> moments;

@@ -1,4 +1,4 @@
-// Which NVTX range was open at a moment.
+// Finds the NVTX range that is open at a given time.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace gpuprof::derive {
 
-// What range is around a range; 0: there is none. Memory: 16 bytes per range. One thread.
+// Maps each range to its parent; 0: none. Memory: 16 bytes per range. Used by one thread.
 class RangeParents {
  public:
-  // In the order of ids.
+  // In order of ids.
   void add(std::int64_t range, std::int64_t parent);
   std::int64_t around(std::int64_t range) const;
   bool empty() const { return ranges_.empty(); }
@@ -27,24 +27,25 @@ class RangeParents {
   std::vector<Range> ranges_;
 };
 
-// The ranges of a file, by thread and by process. Memory: some 80 bytes per range. One thread.
+// The ranges of a file, by thread and by process. Memory: some 80 bytes per range. Used by one
+// thread.
 class RangeIndex {
  public:
-  // Reads NVTX_RANGE, which has been computed. Adds to `parents`.
+  // Reads NVTX_RANGE, which must have been computed. Adds to `parents`.
   RangeIndex(store::Snapshot& snapshot, RangeParents& parents);
 
   struct Match {
     std::int64_t range = 0;  // NVTX_RANGE._id_
-    bool by_thread = false;  // false: of another thread of the process
+    bool by_thread = false;  // false: on another thread of the process
   };
 
   bool empty() const { return threads_.empty() && processes_.empty(); }
-  // The innermost range of the thread; where that has none, the last that was opened in the process
-  // and is still open.
+  // The innermost range of the thread; if there is none, the range of the process that was opened
+  // last and is still open.
   std::optional<Match> at(std::int64_t process, std::int64_t thread, std::int64_t time) const;
 
  private:
-  // From each moment on, which range is the innermost; 0: none.
+  // The innermost range from each point in time on; 0: none.
   class Timeline {
    public:
     struct Range {
@@ -56,7 +57,7 @@ class RangeIndex {
    private:
     std::vector<std::int64_t> from_;
     std::vector<std::int64_t> range_;
-    mutable std::size_t latest_ = 0;  // what was asked for is near what was asked for before
+    mutable std::size_t latest_ = 0;  // lookups tend to be near the previous one
   };
 
   static std::int64_t find(const auto& timelines, const auto& key, std::int64_t time);

@@ -1,4 +1,4 @@
-// What devices did for NVTX ranges and the ranges inside these: table RANGE_TIME.
+// GPU work of NVTX ranges, including nested ranges: table RANGE_TIME.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace gpuprof::derive {
 
-// One thread. Memory: some 100 bytes for each range with work.
+// Used by one thread. Memory: some 100 bytes per range with work.
 class RangeTimes {
  public:
-  // Work counts for so many ranges, from the innermost on. A program that opens ranges and never
-  // closes them nests them without end.
+  // Work counts for at most this many enclosing ranges, starting from the innermost. A program that
+  // opens ranges and never closes them nests them endlessly.
   static constexpr int most_levels = 32;
 
   struct Time {
@@ -27,16 +27,16 @@ class RangeTimes {
     intervals::Busy busy;
   };
 
-  // In the order in which it begins. `range`: the innermost one that it was asked for in. `parents`
-  // stays the same.
+  // Call in start order. `range`: the innermost range in which the work was requested. `parents`
+  // must not change between calls.
   void add(const GpuWork& work, std::int64_t range, const RangeParents& parents);
 
-  // By device and range. Without ranges around which there is work that did not get to them.
+  // By device and range. Omits ranges for which some nested work was not counted.
   void for_each(
       const std::function<void(std::int64_t device, std::int64_t range, const Time&)>& take) const;
 
  private:
-  // The times of a range and of those around it, for work of one device.
+  // The times of a range and its enclosing ranges, for work on one device.
   struct Chain {
     std::int64_t device = 0;
     std::int64_t range = 0;  // 0: none
@@ -46,7 +46,7 @@ class RangeTimes {
 
   std::map<std::int64_t, std::unordered_map<std::int64_t, Time>> times_;  // by device
   std::unordered_set<std::int64_t> incomplete_;
-  Chain latest_;  // work that follows is mostly of the same range
+  Chain latest_;  // successive work is mostly in the same range
 };
 
 }  // namespace gpuprof::derive

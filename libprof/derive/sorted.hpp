@@ -1,4 +1,4 @@
-// Many items in order, whatever their number.
+// Sorting any number of items.
 #pragma once
 
 #include <fcntl.h>
@@ -23,8 +23,8 @@
 
 namespace gpuprof::derive {
 
-// Items that are nearly in order, in order: none has to get past more than some hundred thousand
-// others. One thread.
+// Sorts items that are nearly in order: none may be more than some hundred thousand places off.
+// Used by one thread.
 template <class Item>
 class NearlySorted {
  public:
@@ -34,13 +34,13 @@ class NearlySorted {
     items_.reserve(most);
   }
 
-  // Calls visit(item) for some that came before.
+  // Calls visit(item) for some of the items added before.
   template <class Visit>
   void add(const Item& item, Visit&& visit) {
     if (items_.size() == most_) hand_out(most_ / 2, visit);
     items_.push_back(item);
   }
-  // For what is left. False: some were too far from their place; not all have been visited.
+  // Visits the rest. False: some items were too far out of place, and not all were visited.
   template <class Visit>
   bool finish(Visit&& visit) {
     hand_out(items_.size(), visit);
@@ -67,13 +67,13 @@ class NearlySorted {
 
   std::size_t most_;
   std::vector<Item> items_;
-  std::size_t sorted_ = 0;  // the first so many are
+  std::size_t sorted_ = 0;  // length of the sorted prefix
   std::optional<Item> last_;
   bool in_order_ = true;
 };
 
-// What does not fit into memory waits in a file, which has no name and is gone with the object.
-// Items that are equal stay in the order in which they came. One thread.
+// What does not fit into memory waits in an unnamed file, which disappears with the object. The
+// sort is stable. Used by one thread.
 template <class Item>
 class Sorted {
  public:
@@ -94,7 +94,7 @@ class Sorted {
   }
   bool empty() const { return items_.empty() && runs_.empty(); }
 
-  // Calls visit(item) for each, in order; again if need be. Nothing may be added afterwards.
+  // Calls visit(item) for each, in order; may be repeated. Nothing may be added afterwards.
   template <class Visit>
   void for_each(Visit&& visit) {
     for (Cursor cursor(*this); !cursor.at_end(); cursor.advance()) visit(cursor.front());
@@ -108,7 +108,7 @@ class Sorted {
     std::uint64_t items = 0;
   };
 
-  // A run from its beginning, never empty before advance() says so.
+  // Reads a run from its beginning; not empty until advance() says so.
   class Reader {
    public:
     Reader(int file, const Run& run, std::size_t at_a_time)
@@ -141,7 +141,7 @@ class Sorted {
     std::size_t at_ = 0;
   };
 
-  // Those in memory are in order then, and all or none of them are in memory.
+  // Afterwards the items in memory are sorted, and either all or none of the items are in memory.
   void end_adding() {
     sort();
     if (runs_.empty() || items_.empty()) return;
@@ -175,7 +175,7 @@ class Sorted {
   int file_ = -1;
 };
 
-// At one of the items, in order. They outlive it. Nothing may be added afterwards.
+// Iterates over the sorted items, which must outlive it. Nothing may be added afterwards.
 template <class Item>
 class Sorted<Item>::Cursor {
  public:
@@ -222,9 +222,9 @@ class Sorted<Item>::Cursor {
   }
 
   Sorted& sorted_;
-  std::size_t at_ = 0;  // in memory
+  std::size_t at_ = 0;  // index in memory
   std::vector<Reader> readers_;
-  std::optional<std::size_t> reader_;  // what it is at: runs hardly overlap, so mostly for long
+  std::optional<std::size_t> reader_;  // the current one; runs hardly overlap, so it rarely changes
   std::priority_queue<std::size_t, std::vector<std::size_t>, Later> waiting_{Later{readers_}};
 };
 

@@ -13,11 +13,11 @@
 namespace gpuprof::derive {
 namespace {
 
-// A file's expression that so many names are too much for is not asked any more.
+// After this many names on which it gave up, a file's expression is no longer used.
 constexpr std::uint64_t most_given_up = 100;
 constexpr std::size_t most_windows = 10'000;
 
-// As a training calls its steps, with a number behind or not.
+// Whether training code usually names its steps like this, with or without a number after it.
 bool is_usual(std::string_view name) {
   constexpr std::array usual{"step",          "iteration",   "iter",        "batch",
                              "profilerstep",  "train step",  "train_step",  "training step",
@@ -38,7 +38,7 @@ Steps::Steps(store::Database& database) {
     try {
       pattern_ = std::make_unique<Pattern>(*told);
     } catch (const Error&) {
-      // The file is of somebody else: the run would not have begun.
+      // Not from our launcher: such a run would not have started.
     }
   }
   for (const char* column : {"domain", "cbid", "name"}) {
@@ -93,7 +93,7 @@ void Steps::add(const Calls& calls) {
   const auto& starts = starts_[calls.runtime];
   if (starts.empty()) return;
   const auto cbid = calls.cbid.int64s(), correlation = calls.correlation.int64s();
-  // Few functions are meant: a look at each of them costs less than one into the map.
+  // Few functions qualify: comparing with each costs less than a map lookup.
   std::array<std::int64_t, 8> ids{};
   const std::size_t count = std::min(ids.size(), starts.size());
   auto each = starts.begin();
@@ -101,7 +101,7 @@ void Steps::add(const Calls& calls) {
   for (std::size_t row = 0; row < cbid.size(); ++row) {
     if (std::find(ids.begin(), ids.begin() + count, cbid[row]) == ids.begin() + count) continue;
     if (calls_.size() >= 2 * most_windows) return;
-    // The runtime's call comes first; it has the driver's in it.
+    // The runtime's call comes first; it contains the driver's.
     calls_.try_emplace(correlation[row], ProfilerCall{.starts = starts.at(cbid[row]),
                                                       .begin = calls.start.int64s()[row],
                                                       .end = calls.end.int64s()[row],
@@ -112,8 +112,8 @@ void Steps::add(const Calls& calls) {
 
 void Steps::read_windows(store::Snapshot& snapshot, const std::function<void()>& check) {
   if (!steps_.empty()) return;
-  // Ids of a process have its number in their high bits, and count its calls: what was asked for
-  // in a window has the ids between.
+  // Ids of a process have its number in their high bits and count its calls: what was requested in
+  // a window has the ids in between.
   bool open = false;
   for (const auto& [correlation, call] : calls_) {
     if (open && windows_.back().first >> 32 != correlation >> 32) open = false;

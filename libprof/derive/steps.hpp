@@ -1,4 +1,4 @@
-// The steps of a program, of a training say: table STEP.
+// The steps of a program, e.g. training steps: table STEP.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,9 @@
 
 namespace gpuprof::derive {
 
-// Ranges whose name a regular expression is found in: RUN's "step". Where the file has none, those
-// that are called as steps usually are. Where no range is one, the windows between
-// cudaProfilerStart and Stop are. One thread. Memory: some 60 bytes for each; more than most_steps
-// are left out.
+// Ranges whose name matches a regular expression: RUN's "step". If the file has none, ranges with
+// the usual names of steps. If no range matches, the windows between cudaProfilerStart and Stop.
+// Used by one thread. Memory: some 60 bytes per step; steps beyond most_steps are ignored.
 class Steps {
  public:
   static constexpr std::size_t most_steps = std::size_t{1} << 20;
@@ -29,14 +28,14 @@ class Steps {
   explicit Steps(store::Database& database);
 
   void read_ranges(store::Snapshot& snapshot, const std::function<void()>& check);
-  // Calls: RUNTIME or DRIVER, with their columns.
+  // Calls from RUNTIME or DRIVER, with their columns.
   struct Calls {
     bool runtime = false;
     const columns::Column &cbid, &correlation, &start, &end, &process, &thread;
   };
   void add(const Calls& calls);
 
-  // Where there are no ranges: the windows, with their work. Nothing may be added afterwards.
+  // If there are no ranges: finds the windows and their work. Nothing may be added afterwards.
   void read_windows(store::Snapshot& snapshot, const std::function<void()>& check);
   // Fills the table, inside the caller's transaction.
   void write(store::Database& database);
@@ -55,7 +54,7 @@ class Steps {
 
   struct Window {
     std::int64_t first = 0, last = 0;  // correlation ids
-    std::int64_t start = 0, stop = 0;  // stop 0: to the end
+    std::int64_t start = 0, stop = 0;  // stop 0: until the end
     std::int64_t thread = 0, process = 0;
     std::int64_t work = 0, kernels = 0;
     std::map<std::int64_t, intervals::Busy> busy = {};  // by device
@@ -65,8 +64,8 @@ class Steps {
 
   std::unique_ptr<Pattern> pattern_;  // null: usual names
   std::vector<Step> steps_;
-  std::unordered_map<std::int64_t, bool> starts_[2];  // by cbid, of the driver and of the runtime
-  // By correlation id: in the order in which a process made them.
+  std::unordered_map<std::int64_t, bool> starts_[2];  // by cbid, for driver and runtime
+  // By correlation id, so in the order in which a process made them.
   std::map<std::int64_t, ProfilerCall> calls_;
   std::vector<Window> windows_;
 };

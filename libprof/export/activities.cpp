@@ -28,7 +28,7 @@ class Lookups {
     }
     if (database.has_column("METRIC_RANGE", "correlationId") &&
         database.integer("SELECT EXISTS (SELECT 1 FROM main.METRIC_RANGE)").value_or(0) != 0) {
-      // As the view kernel_metrics: in a graph the name tells which of its kernels it is of.
+      // As in the view kernel_metrics: in a graph, the name identifies the kernel.
       metric_ = database.prepare(
           "SELECT m.name, v.value FROM main.METRIC_RANGE AS r"
           " JOIN main.METRIC_VALUE AS v ON v.range = r._id_"
@@ -67,7 +67,7 @@ class Lookups {
     metric_.reset();
   }
 
-  // Begin, end and correlation id of GPU work.
+  // `chunk` has begin, end and correlation id of GPU work.
   void add_launches(const columns::Chunk& chunk) {
     const auto begin = chunk[0].int64s(), end = chunk[1].int64s();
     for (std::size_t i = 0; i < chunk.rows(); ++i) {
@@ -102,7 +102,7 @@ class ActivitySource : public reading::Source {
         profile_(profile),
         lookups_(lookups) {}
 
-  // Of the row that it is at.
+  // The activity of the current row.
   virtual const Activity& read() = 0;
 
  protected:
@@ -111,10 +111,10 @@ class ActivitySource : public reading::Source {
   Activity row_;
 };
 
-// Of a table whose columns are whole numbers; the first two are the begin and the end.
+// Reads a table whose columns are integers; the first two are begin and end.
 class TableSource : public ActivitySource {
  public:
-  // `columns`: empty ones are not there. `look`: see OrderedRows.
+  // `columns`: empty ones are missing. `look`: see OrderedRows.
   TableSource(reading::Profile& profile, Lookups& lookups, std::string_view kind,
               std::vector<std::string_view> columns, std::vector<std::string> looked_at = {},
               const std::function<void(const columns::Chunk&)>& look = {})
@@ -165,7 +165,7 @@ class TableSource : public ActivitySource {
 
  private:
   const std::vector<std::string_view> columns_;
-  std::vector<std::size_t> place_;  // of a column in ordered_
+  std::vector<std::size_t> place_;  // indexes in ordered_, by column
   std::optional<columns::OrderedRows> ordered_;
   bool sorted_ = false;  // by SQLite
 };

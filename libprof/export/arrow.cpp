@@ -1,5 +1,5 @@
-// Arrow's file format: a row for each GPU activity and call of the API, as the CSV has them. Names
-// are dictionaries, which stand at the end, when all of them are known.
+// Arrow's file format: a row for each GPU activity and API call, as in the CSV. Names are
+// dictionaries, which come at the end, when all are known.
 #include <array>
 #include <fstream>
 #include <optional>
@@ -20,7 +20,7 @@ using flat::Node;
 constexpr std::string_view beginning{"ARROW1\0\0", 8};
 constexpr std::size_t rows_of_batch = 1 << 16;
 
-// Of Arrow's declarations (format/Message.fbs, Schema.fbs, File.fbs).
+// From Arrow's declarations (format/Message.fbs, Schema.fbs, File.fbs).
 constexpr std::int16_t version_5 = 4;
 enum class Header : std::uint8_t { schema = 1, dictionary = 2, rows = 3 };
 enum class ArrowType : std::uint8_t { integer = 2, large_utf8 = 20 };
@@ -34,7 +34,7 @@ Node integer_type(std::int32_t bits) {
   return Node::table().number(0, bits).number(1, std::uint8_t{1});
 }
 
-// Values of a batch, and of a text all that there were.
+// The values of a batch and, for texts, all distinct ones so far.
 class ArrowValues {
  public:
   enum class Kind : std::uint8_t { number, text };
@@ -53,7 +53,7 @@ class ArrowValues {
     values_.append(reinterpret_cast<const char*>(&number), kind_ == Kind::text ? 4 : 8);
     ++rows_;
   }
-  // Nothing: NULL. The text outlives this.
+  // Nullopt: NULL. The text must outlive this object.
   void add_text(std::optional<std::string_view> text) {
     if (!text) return add(std::nullopt);
     const auto [place, is_new] =
@@ -62,10 +62,10 @@ class ArrowValues {
     add(place->second);
   }
 
-  // Validity and values of the batch, which begins anew.
+  // Validity and values of the batch; a new one is started.
   struct Batch {
     std::size_t rows = 0, nulls = 0;
-    std::string valid = {}, values = {};  // valid: empty where there is no NULL
+    std::string valid = {}, values = {};  // valid: empty if there are no NULLs
   };
   Batch take() {
     Batch batch{rows_, nulls_, nulls_ > 0 ? std::move(valid_) : std::string(), std::move(values_)};
@@ -163,10 +163,10 @@ class ArrowWriter : public FormatWriter {
   }
 
  private:
-  // Where a message is.
+  // Location of a message.
   struct Block {
     std::int64_t offset = 0;
-    std::int32_t description = 0;  // bytes of it
+    std::int32_t description = 0;  // bytes of its metadata
     std::int64_t body = 0;
   };
 
@@ -214,7 +214,7 @@ class ArrowWriter : public FormatWriter {
     return block;
   }
 
-  // A batch of rows out of columns, each with its buffers.
+  // A record batch from columns, each with its buffers.
   struct Part {
     std::size_t rows = 0, nulls = 0;
     std::vector<std::string> buffers;
@@ -275,7 +275,7 @@ class ArrowWriter : public FormatWriter {
   std::vector<Block> batches_, dictionaries_;
 };
 
-// The schema says whose it is.
+// The schema names the program that wrote it.
 bool is_arrow_of_ours(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string first(8192, '\0');

@@ -1,4 +1,4 @@
-// Trace events as Chrome's, with the names that PyTorch's Kineto gives to categories and arguments.
+// Trace events in Chrome's format, with the names of PyTorch's Kineto for categories and arguments.
 #include <cmath>
 #include <map>
 #include <set>
@@ -15,14 +15,14 @@ namespace {
 constexpr std::string_view trace_begin =
     "{\"schemaVersion\":1,\"displayTimeUnit\":\"ns\",\"madeBy\":\"gpuprof\",";
 constexpr std::int64_t synchronizations_row = 999'999'999;
-// Rows of GPUs have the device's number as process, so small numbers of processes are moved.
+// GPU rows use the device's number as process, so small process ids are moved.
 constexpr std::int64_t most_devices = 1024, moved = 1'000'000'000;
-// Where contexts share a stream's number, the rows of all but the first.
+// Offset for all contexts but the first that use the same stream number.
 constexpr std::int64_t other_streams = 1'000'000;
 
 class ChromeWriter : public FormatWriter {
  public:
-  // `for_hta`: as that takes work of GPUs apart by its names, and all that has a stream for work.
+  // `for_hta`: HTA classifies GPU work by its names, and treats everything with a stream as work.
   ChromeWriter(TextFile& file, reading::Profile& profile, bool for_hta)
       : file_(file),
         profile_(profile),
@@ -77,7 +77,7 @@ class ChromeWriter : public FormatWriter {
   void place(const std::pair<std::int64_t, std::int64_t>& row) {
     file_ << ",\"pid\":" << row.first << ",\"tid\":" << row.second;
   }
-  // With all ns.
+  // In full ns precision.
   void microseconds(std::int64_t ns) {
     if (ns < 0) file_ << "-";
     const std::uint64_t size =
@@ -97,7 +97,7 @@ class ChromeWriter : public FormatWriter {
     return "cuda_sync";
   }
 
-  // "[CUDA memcpy HtoD]" is "Memcpy HtoD".
+  // "[CUDA memcpy HtoD]" becomes "Memcpy HtoD".
   static std::string name_for_hta(const Activity& activity) {
     constexpr std::string_view begin = "[CUDA mem";
     const std::string_view name = activity.name;
@@ -121,7 +121,7 @@ class ChromeWriter : public FormatWriter {
     if (activity.process) file_ << ",\"process\":" << activity.process;
     if (activity.bytes) file_ << ",\"bytes\":" << *activity.bytes;
     if (activity.bytes && activity.duration() > 0) {
-      const auto bytes = static_cast<double>(*activity.bytes);  // a byte in a ns is 1 GB/s
+      const auto bytes = static_cast<double>(*activity.bytes);  // 1 byte per ns is 1 GB/s
       file_ << ",\"memory bandwidth (GB/s)\":" << bytes / static_cast<double>(activity.duration());
     }
     if (!activity.path.empty()) file_ << ",\"nvtx\":" << in_json(activity.path);
@@ -148,7 +148,7 @@ class ChromeWriter : public FormatWriter {
     }
   }
 
-  // From the call to what it launched.
+  // An arrow from a call to what it launched.
   void arrow(const Activity& activity, const std::pair<std::int64_t, std::int64_t>& row) {
     const bool call = activity.group == Activity::Group::api;
     if (call ? !activity.launches : activity.group != Activity::Group::gpu) return;
@@ -199,7 +199,7 @@ class ChromeWriter : public FormatWriter {
     return device;
   }
 
-  // A process may have memory of several devices.
+  // A process may have memory on several devices.
   std::string named(const reading::Counter& counter) {
     return counter.process ? "GPU " + profile_.names().device(counter.device) + ": " + counter.name
                            : counter.name;

@@ -1,4 +1,4 @@
-// CSV: a row for each GPU activity and call of the API.
+// CSV: a row for each GPU activity and API call.
 #include "libprof/base/printable.hpp"
 #include "libprof/export/format.hpp"
 

@@ -71,16 +71,16 @@ class Copier {
     values,
     markers,
     marker_data,
-    strings,  // those that are referred to by what was kept
+    strings,  // those referenced by what was kept
   };
 
   struct Table {
     std::string name;
     std::set<std::string, NameLess> columns;
-    bool computes = false;  // some of its columns
+    bool computes = false;  // has computed columns
     Rule rule = Rule::whole;
     bool has(std::string_view column) const { return columns.contains(column); }
-    // When a row began; "" for what has no times.
+    // The column of the row's begin; "" if there are no times.
     std::string time() const {
       for (const std::string_view column : schema::begin_columns) {
         if (has(column)) return std::string(column);
@@ -125,8 +125,8 @@ class Copier {
     result_.left_out.push_back("the " + object.type + " " + object.name);
   }
 
-  // Of a table that is to be anonymous: by our own text, with columns that are known. False: it is
-  // not known itself.
+  // For an anonymized table: uses our own SQL, with known columns only. False: the table itself is
+  // unknown.
   bool make_own_table(const SchemaObject& object) {
     const auto sql = store::own_table_sql(object.name, ours_, [&](std::string_view column) {
       return out_.has_column(object.name, column, "source");
@@ -136,7 +136,7 @@ class Copier {
   }
 
   void make_table(const SchemaObject& object) {
-    if (ours_ && is_derived(object.name)) return;  // computed anew, and made as it is today
+    if (ours_ && is_derived(object.name)) return;  // recomputed, and created as in this build
     if (!(options_.anonymise ? make_own_table(object)
                              : out_.make(object.type, object.name, object.sql))) {
       refused_.insert(object.name);
@@ -184,7 +184,7 @@ class Copier {
       progress_("looking for the first record");
       return reading::zero_of_run(tables).value_or(0);
     });
-    // What has no time has 0 there.
+    // Records without a time have 0 there.
     from_ = std::max<std::int64_t>(1, window.from.value_or(1));
     to_ = window.to.value_or(to_);
   }
@@ -194,7 +194,7 @@ class Copier {
            std::to_string(to_) + ")";
   }
 
-  // GPU work before the calls that asked for it, records without times after those they go with.
+  // GPU work before the calls that requested it; records without times after those they belong to.
   void copy_in_order() {
     out_.execute("CREATE TEMP TABLE kept_id(id INTEGER PRIMARY KEY)");
     for (const Table& table : tables_) {
@@ -236,7 +236,7 @@ class Copier {
     }
   }
 
-  // What is put into the new file never held a secret: nothing of one is left in its pages.
+  // Copies only what may stay, so that nothing secret was ever in the new file's pages.
   void find_strings() {
     progress_("looking for strings");
     out_.execute("CREATE TEMP TABLE kept_string(id INTEGER PRIMARY KEY)");
@@ -290,16 +290,16 @@ class Copier {
           (values.empty() ? "" : ", ") +
           (options_.anonymise ? what_stays(table.name, column.name) : quoted_name(column.name));
     }
-    // All columns of all rows: SQLite then copies rows without looking into them.
+    // All columns of all rows: SQLite then copies rows without decoding them.
     const bool as_they_are = condition.empty() && !table.computes && values == list;
-    // A row whose key is gone has no place there.
+    // A row whose key was removed is dropped.
     const std::string insert = options_.anonymise ? "INSERT OR IGNORE INTO" : "INSERT INTO";
     try {
       out_.execute(insert + " main." + name + (as_they_are ? "" : "(" + list + ")") + " SELECT " +
                    (as_they_are ? "*" : values) + " FROM source." + name +
                    (condition.empty() ? "" : " NOT INDEXED WHERE " + condition));
     } catch (const store::DatabaseError& error) {
-      // Rows of a sound table have keys of their own.
+      // Rows of an undamaged table have unique keys.
       if (std::string_view(error.what()).find("UNIQUE constraint failed") == std::string::npos)
         throw;
       throw store::DatabaseError(
@@ -327,12 +327,13 @@ class Copier {
             .value_or(0);
   }
 
-  // An id is a range's within its process.
+  // A range's id is unique only within its process.
   static std::string process(const Table& table) {
     return table.has("processId") ? "coalesce(processId, 0)" : "0";
   }
 
-  // Marks in the window, ranges that overlap it. A range that was never closed goes on for ever.
+  // Marks in the window, and ranges that overlap it. A range that was never closed extends
+  // indefinitely.
   void find_markers(const Table& table) {
     progress_("looking for NVTX ranges");
     const std::string from = std::to_string(from_), to = std::to_string(to_);
@@ -357,7 +358,7 @@ class Copier {
     });
   }
 
-  // Of this build's: it has them already, or nothing belongs there.
+  // Tables of this build's own words: the excerpt already has them, or nothing belongs there.
   static bool is_made_of_words(std::string_view name) {
     return !same_name(name, schema::tables::api_name.name) &&
            std::ranges::any_of(schema::own_tables, [&](const schema::Table* table) {
@@ -371,7 +372,7 @@ class Copier {
                objects_, [&](const SchemaObject& object) { return same_name(object.name, name); });
   }
 
-  // nvprof wants the table of devices, and tools the others.
+  // nvprof needs the table of devices, and tools need the others.
   void add_missing_tables() {
     constexpr int last_of_nvprof = 52;
     for (const schema::Table* table : schema::all_tables) {
@@ -380,7 +381,7 @@ class Copier {
       if ((nvprofs && !is_in_source(table->name)) || (ours_ && is_derived(table->name)))
         out_.execute(schema::create_table_sql(*table));
     }
-    // Of an older gpuprof: today's views ask for it.
+    // From an older gpuprof: the current views need the column.
     if (ours_ && out_.has_column("StringTable", "demangled") &&
         !out_.has_column("StringTable", "display")) {
       out_.execute("ALTER TABLE main.StringTable ADD COLUMN display TEXT");
@@ -394,9 +395,9 @@ class Copier {
     }
   }
 
-  // Of what is in the part.
+  // Computed from what is in the excerpt.
   void derive_anew(const std::function<bool()>& stop) {
-    if (!out_.has_column("NVTX_RANGE", "stop")) {  // it is of gpuprof 0.1.0
+    if (!out_.has_column("NVTX_RANGE", "stop")) {  // from gpuprof 0.1.0
       progress_("making indexes");
       return store::create_indexes(out_, indexes_);
     }
@@ -408,7 +409,7 @@ class Copier {
     if (!problem.empty()) throw Error(problem);
   }
 
-  // A file of nvprof's.
+  // For a file of nvprof's.
   void finish_foreign() {
     progress_("making indexes");
     store::create_indexes(out_, schema::indexes);
@@ -423,13 +424,13 @@ class Copier {
           .bind(1, options_.command)
           .run();
     }
-    // The writer of an unfinished file was ended before it did this.
+    // The writer of an unfinished file was killed before it did this.
     if (out_.text("SELECT value FROM RUN WHERE key = 'finished'") != "0") return;
     progress_("pairing NVTX ranges");
     store::compute_nvtx_ranges(out_);
     store::compute_nvtx_payloads(out_);
     indexes_.assign(schema::indexes.begin(), schema::indexes.end());
-    // Of a run that was told to hurry all records are there.
+    // A run that was told to hurry has all its records.
     if (out_.text("SELECT value FROM RUN WHERE key = 'not_computed'")) {
       out_.execute("UPDATE RUN SET value = 1 WHERE key = 'finished'");
       out_.execute("DELETE FROM RUN WHERE key = 'not_computed'");
@@ -451,8 +452,8 @@ class Copier {
     }
   }
 
-  // One of nvprof's indexes, of a file of ours, that is made when all rows are there. Of a table
-  // without rows it costs nothing.
+  // Whether it is one of nvprof's indexes in one of our files, created once all rows are there. For
+  // a table without rows it costs nothing.
   bool will_be_made(const SchemaObject& object) {
     if (object.type != "index") return false;
     for (const schema::Index& index : schema::indexes) {
@@ -466,14 +467,15 @@ class Copier {
     return false;
   }
 
-  // By our own text: the file's may say anything. False: it is none of ours or nvprof's.
+  // Uses our own SQL: the file's may say anything. False: neither ours nor nvprof's.
   bool make_own_index(const SchemaObject& object) {
     const auto own =
         object.type == "index" ? store::own_sql("index", object.name, ours_) : std::nullopt;
     return own && out_.make("index", object.name, store::ForeignSql(*own));
   }
 
-  // As today's gpuprof has it. False: it is none of ours, or reads what the file's tables lack.
+  // The view as in this build. False: it is not ours, or needs something that the file's tables
+  // lack.
   bool make_own_view(const SchemaObject& object) {
     const auto own =
         object.type == "view" ? store::own_sql("view", object.name, true) : std::nullopt;
@@ -496,11 +498,11 @@ class Copier {
   std::vector<SchemaObject> objects_;
   std::vector<Table> tables_;
   std::set<std::string, NameLess> refused_;
-  bool ours_ = false;  // a file of gpuprof
+  bool ours_ = false;  // the source is a gpuprof file
   std::int64_t from_ = 1;
   std::int64_t to_ = std::numeric_limits<std::int64_t>::max();
   bool have_markers_ = false;
-  std::vector<schema::Index> indexes_;  // that are made in the end
+  std::vector<schema::Index> indexes_;  // created at the end
   Excerpt result_;
 };
 

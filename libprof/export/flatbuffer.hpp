@@ -1,4 +1,4 @@
-// Flatbuffers, as Arrow's files describe themselves by.
+// Flatbuffers, used by Arrow's files for their metadata.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace gpuprof::exporting::flat {
 
-// Numbers are little-endian.
+// A number's little-endian bytes.
 template <class Number>
 std::string bytes_of(Number number) {
   std::string bytes;
@@ -36,7 +36,7 @@ class Node {
     node.children_ = std::move(nodes);
     return node;
   }
-  // Of structs, whose numbers have at most 8 bytes.
+  // A vector of structs, whose numbers have at most 8 bytes.
   static Node structs(std::size_t count, std::string bytes) {
     Node node(Kind::structs);
     node.count_ = count;
@@ -44,7 +44,7 @@ class Node {
     return node;
   }
 
-  // Fields of a table, by their number in its declaration.
+  // Sets a field of a table, by its number in the declaration.
   template <class Number>
   Node& number(std::size_t field, Number value) {
     slot(field).bytes = bytes_of(value);
@@ -57,7 +57,7 @@ class Node {
     return *this;
   }
 
-  // The buffer of which this table is the root; as long as a multiple of 8.
+  // The buffer with this table as its root; its length is a multiple of 8.
   std::string buffer() const {
     std::string out(4, '\0');
     set_offset(out, 0, write(out));
@@ -79,7 +79,7 @@ class Node {
     return slots_[field];
   }
 
-  // Until what comes `behind` bytes later is at a multiple of `size`.
+  // Pads so that the position `behind` bytes from here is a multiple of `size`.
   static void pad(std::string& out, std::size_t size, std::size_t behind) {
     while ((out.size() + behind) % size != 0) out += '\0';
   }
@@ -87,7 +87,7 @@ class Node {
     out.replace(at, 4, bytes_of(static_cast<std::uint32_t>(target - at)));
   }
 
-  // At the end; its position. What it points to comes behind it.
+  // Appends the node and returns its position. Everything it points to follows it.
   std::size_t write(std::string& out) const {
     switch (kind_) {
       case Kind::table: return write_table(out);
@@ -113,7 +113,7 @@ class Node {
   }
 
   std::size_t write_table(std::string& out) const {
-    // Large ones first, so that all are at a multiple of their size.
+    // Large fields first, so that all are aligned.
     std::vector<std::size_t> order;
     for (std::size_t field = 0; field < slots_.size(); ++field) {
       if (!slots_[field].bytes.empty()) order.push_back(field);

@@ -25,7 +25,7 @@ using store::Database;
 
 constexpr std::int64_t most = INT32_MAX;
 
-// A temporary table may have the same name.
+// Qualified, because a temporary table may have the same name.
 std::string in_main(std::string_view table) { return "main." + store::quoted_name(table); }
 
 struct Table {
@@ -78,8 +78,8 @@ class Change {
            database_.integer("SELECT count(DISTINCT processId) FROM main.PROCESS") > 1;
   }
 
-  // nvprof looks for each sample's kernel among those of KERNEL, and crashes where it is not there;
-  // a reason that it does not know ends it. In files of today's gpuprof it does not find the table.
+  // nvprof looks up each sample's kernel in KERNEL and crashes if it is missing; an unknown reason
+  // makes it exit. In files of the current gpuprof it does not find the table.
   void drop_samples() {
     const Table* samples = find("PC_SAMPLING");
     if (!samples || samples->name == schema::tables::pc_sampling.name) return;
@@ -120,7 +120,7 @@ class Change {
     }
   }
 
-  // All tables that have such an id, with the columns that hold it.
+  // All tables with such an id, and the columns that hold it.
   std::vector<std::pair<std::string, std::string>> holders(
       const std::vector<std::string>& columns) const {
     std::vector<std::pair<std::string, std::string>> all;
@@ -145,7 +145,7 @@ class Change {
       database_.execute("INSERT OR IGNORE INTO temp.correlation(old) SELECT " + column + " FROM " +
                         table + " WHERE " + column + " <> 0");
     }
-    // In the order of the old ones, which are those of the processes.
+    // In the order of the old ids, which is that of the processes.
     database_.execute("CREATE TEMP TABLE numbered(new INTEGER PRIMARY KEY, old)");
     database_.execute("INSERT INTO temp.numbered(old) SELECT old FROM temp.correlation ORDER BY 1");
     database_.execute(
@@ -158,7 +158,7 @@ class Change {
     database_.execute("DROP TABLE temp.numbered; DROP TABLE temp.correlation");
   }
 
-  // A range is found by its id alone.
+  // nvprof finds a range by its id alone.
   void number_markers() {
     const Table* markers = find("MARKER");
     if (!markers || !markers->has("processId") || !markers->has("id")) return;
@@ -184,7 +184,8 @@ class Change {
     database_.execute("DROP TABLE temp.marker");
   }
 
-  // temp.device: the number of each process's device. Processes may see other GPUs as device 0.
+  // temp.device: the new number of each process's device. Device 0 may be a different GPU in each
+  // process.
   void number_devices() {
     const Table* devices = find("DEVICE");
     if (!devices || !devices->has("_id_") || !devices->has("id")) return;
@@ -213,7 +214,7 @@ class Change {
           "device");
       replace_in(name, "id", "device");
       replace_in_objects("device", "3, 4, 5", 1);
-      // Unified memory has devices in columns that hold the CPU too.
+      // Unified memory has devices in columns that may also hold the CPU.
       if (const Table* memory = find("UNIFIED_MEMORY_COUNTER")) {
         for (const char* column : {"srcId", "dstId"}) {
           replace_in(memory->sql(), column, "device");
@@ -225,7 +226,7 @@ class Change {
     database_.execute("DROP TABLE temp.device");
   }
 
-  // temp.context: the number of each process's context.
+  // temp.context: the new number of each process's context.
   void number_contexts() {
     const Table* contexts = find("CONTEXT");
     if (!contexts || !contexts->has("processId") || !contexts->has("contextId")) return;
@@ -271,8 +272,8 @@ class Change {
                       ")");
   }
 
-  // Bytes 4 * (word - 1) to 4 * word of objectId, little-endian, where the kind of object is one of
-  // these.
+  // Replaces bytes 4 * (word - 1) to 4 * word of objectId, little-endian, for these kinds of
+  // object.
   void replace_in_objects(const std::string& numbers, const std::string& kinds, int word) {
     for (const char* kind : {"NAME", "MARKER", "OVERHEAD"}) {
       const Table* table = find(kind);
@@ -304,7 +305,7 @@ class Change {
     }
   }
 
-  // Rows that are the same but for the process.
+  // Drops rows that differ only in their process.
   void drop_repeated(std::string_view kind) {
     const Table* table = find(kind);
     if (!table || !table->has("processId") || !table->has("_id_")) return;
@@ -332,7 +333,7 @@ int nvprof_cbid(bool runtime, std::string_view name) {
   std::size_t most_alike = 0;
   for (std::size_t cbid = 1; cbid < known.size(); ++cbid) {
     if (schema::without_version(known[cbid]) != base) continue;
-    // Of several versions the one that begins most like it: _v2_ptsz rather than _v2.
+    // Of several versions, the one with the longest common prefix: _v2_ptsz rather than _v2.
     const auto [a, b] = std::ranges::mismatch(name, known[cbid]);
     const auto alike = static_cast<std::size_t>(a - name.begin());
     const bool equal = a == name.end() && b == known[cbid].end();

@@ -36,7 +36,7 @@ const FileFormat* format_of_file(std::string_view file_name) {
 
 namespace {
 
-// Those of a device have no process.
+// Counters of a device have no process.
 void add_counters(reading::Profile& profile, const reading::Window& window,
                   const ExportOptions& options, FormatWriter& writer) {
   const auto among = [](const std::vector<std::int64_t>& wanted, std::int64_t id) {

@@ -1,5 +1,5 @@
-// The SQLite file that `nsys export` would have written of the same run, for tools that read such
-// files: tables and columns as the documentation of Nsight Systems has them.
+// The SQLite file that `nsys export` would have written for the same run, for tools that read such
+// files: tables and columns as in the Nsight Systems documentation.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -23,7 +23,7 @@ namespace {
 using store::Database;
 using store::Statement;
 
-// By this table a file is known as ours.
+// This table identifies a file as ours.
 constexpr std::string_view own_table = "GPUPROF_EXPORT";
 
 // NVTX_EVENTS.eventType.
@@ -77,7 +77,7 @@ class NsysWriter {
     return " AND processId IN (" + list + ")";
   }
 
-  // Columns and expressions over them; what the table lacks is NULL.
+  // Selects columns and expressions; columns that the table lacks are NULL.
   Statement select(std::string_view kind, std::span<const std::string_view> columns,
                    const std::string& rest) {
     std::string sql;
@@ -92,8 +92,9 @@ class NsysWriter {
   }
   Statement out_of_profile(const std::string& sql) { return profile_.database().prepare(sql); }
 
-  // `insert` gets columns that begin with start, end, deviceId, contextId, streamId, correlationId
-  // and globalPid; what stands behind goes as it is, unless change(rows, insert) binds something.
+  // The statement's parameters begin with start, end, deviceId, contextId, streamId, correlationId
+  // and globalPid; those after them are copied as they are, unless change(rows, insert) binds
+  // something.
   template <class Change>
   void copy(std::string_view kind, std::initializer_list<std::string_view> columns,
             const std::string& insert_into, Change&& change) {
@@ -138,7 +139,7 @@ class NsysWriter {
   reading::Profile& profile_;
   const FileJob& job_;
   Database out_;
-  const std::int64_t zero_;  // so that no time is 0
+  const std::int64_t zero_;  // added so that no time is 0
   Statement add_string_;
   std::unordered_map<std::string, std::int64_t> strings_;
   std::unordered_map<std::int64_t, std::array<std::int64_t, 3>> kernels_;  // by name
@@ -164,7 +165,7 @@ void NsysWriter::write_gpu_work() {
          });
   }
   const auto as_it_is = [](const Statement&, Statement&) {};
-  // CUPTI's numbers of kinds of memory begin with "unknown", Nsight's end with it.
+  // In CUPTI's numbering of memory kinds "unknown" is first, in Nsight's last.
   copy("MEMCPY", {"bytes", "copyKind", "(srcKind + 7) % 8", "(dstKind + 7) % 8", "graphNodeId"},
        "CUPTI_ACTIVITY_KIND_MEMCPY(start, end, deviceId, contextId, streamId, correlationId, "
        "globalPid, bytes, copyKind, srcKind, dstKind, graphNodeId)",

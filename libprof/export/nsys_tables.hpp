@@ -1,4 +1,4 @@
-// Tables of an SQLite export of Nsight Systems, those that gpuprof fills, and one of our own.
+// The tables of an Nsight Systems SQLite export that gpuprof fills, plus one of our own.
 #pragma once
 
 namespace gpuprof::exporting {

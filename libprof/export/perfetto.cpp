@@ -1,4 +1,4 @@
-// A trace of Perfetto's: protos/perfetto/trace in its sources has the messages.
+// A Perfetto trace: the messages are defined in protos/perfetto/trace of its sources.
 #include <functional>
 #include <map>
 #include <string>
@@ -14,7 +14,7 @@
 namespace gpuprof::exporting {
 namespace {
 
-// Numbers of fields.
+// Field numbers.
 namespace trace {
 constexpr std::uint32_t packet = 1;
 }
@@ -38,8 +38,8 @@ constexpr std::int64_t slice_begin = 1, slice_end = 2, counter = 4;
 namespace interned {
 constexpr std::uint32_t categories = 1, names = 2, annotation_names = 3, iid = 1, name = 2;
 }
-// What the tab for compute kernels takes: a stage of a GPU for each kernel, and counters whose
-// values hold since the one before.
+// Input of Perfetto's tab for compute kernels: a GPU stage for each kernel, and counters whose
+// values hold since the previous one.
 namespace stage {
 constexpr std::uint32_t event_id = 1, duration = 2, context = 5, extra = 6, gpu = 11, queue = 13,
                         stage = 14, name = 17, launch = 21;
@@ -58,13 +58,13 @@ namespace annotation {
 constexpr std::uint32_t name = 1, integer = 4, real = 5, text = 6;
 }
 
-// Slices of a track must lie beside or inside one another, so what crosses others gets a lane of
-// its own. Beyond this many it does not, as only in a forged file.
+// Slices of a track must be disjoint or nested, so what crosses others gets a separate lane. Beyond
+// this many lanes, as only in a forged file, it does not.
 constexpr std::size_t most_lanes = 64;
 
 struct Lane {
   std::int64_t uuid = 0;
-  std::vector<std::int64_t> ends;  // of the slices that are open
+  std::vector<std::int64_t> ends;  // of the open slices
 };
 
 class PerfettoWriter : public FormatWriter {
@@ -131,7 +131,7 @@ class PerfettoWriter : public FormatWriter {
     }
   };
   using Numbers = std::unordered_map<Place, std::int64_t, PlaceHash>;
-  // Group, domain of NVTX, and what tells tracks of the group apart.
+  // Group, NVTX domain, and what distinguishes tracks of the group.
   using Key = std::tuple<Activity::Group, std::string, std::array<std::int64_t, 4>>;
 
   void write(Message& message) {
@@ -139,7 +139,7 @@ class PerfettoWriter : public FormatWriter {
     file_ << Message().head(trace::packet, message).bytes() << message.bytes();
   }
 
-  // Numbers of texts, by where those are: activities have the same text at the same place.
+  // Numbers of texts, by address: activities have the same text at the same address.
   static std::int64_t iid(Message& fresh, std::uint32_t field, Numbers& numbers,
                           std::string_view text) {
     const auto [place, is_new] = numbers.try_emplace(Place{text.data(), text.size()},
@@ -188,8 +188,8 @@ class PerfettoWriter : public FormatWriter {
     }
   }
 
-  // A kernel that was measured, once more: with its values as counters, and its launch by the names
-  // that Nsight Compute has for it.
+  // Adds a measured kernel a second time: with its values as counters, and its launch under Nsight
+  // Compute's names.
   void add_measured(const Activity& activity) {
     Message fresh, event(512);
     if (stages_.empty()) {
@@ -231,7 +231,7 @@ class PerfettoWriter : public FormatWriter {
         .number(packet::sequence_flags, packet::needs_state);
     if (!fresh.bytes().empty()) packet.message(packet::interned, fresh);
     write(packet.message(packet::stage_event, event));
-    // Of kernels beside one another only one can have the counters.
+    // Of concurrent kernels only one can have the counters.
     std::int64_t& until = counted_until_[activity.device];
     if (activity.start < until) return;
     until = activity.end;
@@ -274,8 +274,8 @@ class PerfettoWriter : public FormatWriter {
                                      .message(stage::block, three(shape.block)));
   }
 
-  // A value holds from the time of the one before on: 0 at the kernel's beginning ends what was
-  // before it.
+  // A value holds from the time of the previous one on: the 0 at the kernel's beginning ends the
+  // previous value.
   void add_values(const Activity& activity, std::int64_t time, bool begins) {
     Message descriptor, values;
     for (const auto& [metric, value] : activity.metrics) {
@@ -300,7 +300,7 @@ class PerfettoWriter : public FormatWriter {
     write(packet);
   }
 
-  // Where the activity goes: the first lane with room for it.
+  // The track for the activity: the first lane with room for it.
   std::int64_t lane(const Activity& activity) {
     const bool gpu = activity.group == Activity::Group::gpu;
     const bool own = activity.type != "start_end";  // of a thread
@@ -387,7 +387,7 @@ class PerfettoWriter : public FormatWriter {
   std::map<std::array<std::int64_t, 2>, std::int64_t> threads_;
   std::map<std::pair<reading::Counter::Of, std::array<std::int64_t, 4>>, std::int64_t> counters_;
   std::int64_t uuid_ = 0;
-  // Of kernels that were measured: numbers of streams, of processes, of metrics by device.
+  // For measured kernels: numbers of streams, of processes, and of metrics by device.
   std::map<std::array<std::int64_t, 4>, std::int64_t> stages_;
   std::map<std::int64_t, std::int64_t> contexts_;
   std::map<std::pair<std::int64_t, std::string>, std::int64_t> metric_counters_;

@@ -19,18 +19,18 @@ using Place = std::pair<std::string_view, std::string_view>;  // table, column
 constexpr std::string_view module_table = "CUPTI_ACTIVITY_KIND_MODULE";
 constexpr std::string_view name_table = "CUPTI_ACTIVITY_KIND_NAME";
 
-// Strings, whatever the table. Not among them: files and libraries.
+// Columns with strings, in any table. Files and libraries are not among them.
 constexpr std::array<std::string_view, 8> strings{
     "name", "domain", "funcName", "varName", "kernelName", "path", "nameBefore", "nameBehind"};
 
 // In a table that CUPTI no longer fills.
 constexpr Place old_kernel_name{"CUPTI_ACTIVITY_KIND_CDP_KERNEL", "name"};
 
-// Of those that hold no texts of the database: what modules and payloads are made of.
+// Columns without texts of the database: the contents of modules and payloads.
 constexpr std::array<Place, 2> secrets{
     {{module_table, "cubin"}, {"CUPTI_ACTIVITY_KIND_MARKER_DATA", "payloadData"}}};
 
-// Texts that stay. `sql` of words: those that there are, or what is put in their place.
+// Texts that stay. `sql` for words: the valid ones, or what replaces the text.
 struct TextRule {
   std::string_view table, column;
   Content content = Content::text;
@@ -38,7 +38,7 @@ struct TextRule {
 };
 constexpr std::string_view severities = "'info', 'notice', 'data_loss', 'error'";
 constexpr TextRule texts[]{
-    // Names that the part is made to show.
+    // Names that the excerpt is meant to show.
     {"StringTable", "value"},
     {"StringTable", "demangled"},
     {"StringTable", "short"},
@@ -69,13 +69,13 @@ constexpr TextRule texts[]{
     {"SASS_METRIC", "name"},
     {"SASS_METRIC", "metric"},
     {"SASS_METRIC", "description"},
-    // Rows that stay have nothing else: rows_that_stay().
+    // Only rows with known values stay: rows_that_stay().
     {"API_NAME", "domain"},
     {"API_NAME", "name"},
     {"RUN", "key"},
     {"STATISTIC", "kind"},
     {"STATISTIC", "name"},
-    // Words of ours.
+    // Our own words.
     {"PROCESS", "jobLauncher", Content::words, "'torch', 'openmpi', 'mvapich', 'pmi', 'slurm'"},
     {"CLOCK", "moment", Content::words, "'first', 'last', 'meanwhile'"},
     {"STATISTIC", "severity", Content::words, severities},
@@ -87,13 +87,14 @@ constexpr TextRule texts[]{
     {"PM_GAP", "reason", Content::words, "'overflow', 'missing'"},
 };
 
-// What collectors and gpuprof say may name files: what it is about takes its place.
+// Messages of collectors and gpuprof may name files: the help of the statistic they are about
+// replaces them.
 constexpr Place said{"DIAGNOSTIC", "text"};
 constexpr std::string_view said_anew =
     "coalesce((SELECT help FROM main.STATISTIC_DOC WHERE name = statistic), 'what was said is left "
     "out: it may have named files')";
 
-// Of RUN, whose values are numbers but for these.
+// The text values in RUN; all others are numbers.
 constexpr std::string_view run_texts =
     "'gpuprof_version', 'operating_system', 'driver_version', 'not_computed', 'trace_groups', "
     "'calls_left_out', 'step'";
@@ -119,7 +120,7 @@ bool is(const Place& place, std::string_view table, std::string_view column) {
   return same_name(place.first, table) && same_name(place.second, column);
 }
 
-// A column as it is defined. False: there is none.
+// Finds a column's definition. False: there is none.
 bool find_column(std::string_view table, std::string_view column, schema::Column& found) {
   for (const schema::Table* each : schema::all_tables) {
     if (!same_name(each->name, table)) continue;
@@ -142,10 +143,10 @@ const TextRule* find_text(std::string_view table, std::string_view column) {
   return found == std::end(texts) ? nullptr : found;
 }
 
-// What stands in the place of a secret.
+// What replaces a secret.
 std::string blank_of(std::string_view table, std::string_view column) {
   if (same_name(table, module_table) && same_name(column, "cubin")) return "x''";
-  // nvprof's columns take no NULL, and 0 is no string's id.
+  // nvprof's columns do not allow NULL, and 0 is not a string id.
   return name_starts_with(table, "CUPTI_") ? "0" : "NULL";
 }
 
@@ -176,7 +177,7 @@ std::string what_stays(std::string_view table, std::string_view column) {
   const auto if_so = [&](const std::string& condition) {
     return "CASE WHEN " + condition + " THEN " + name + " ELSE " + blank_of(table, column) + " END";
   };
-  // SQLite lets any value stand in any column.
+  // SQLite allows any value in any column.
   switch (content_of(table, column)) {
     case Content::text:
       if (same_name(table, "RUN") && same_name(column, "value")) {
@@ -203,7 +204,7 @@ std::string what_stays(std::string_view table, std::string_view column) {
 
 std::string rows_that_stay(std::string_view table) {
   if (same_name(table, name_table)) {
-    // Devices, contexts and streams, and not processes and threads: CUpti_ActivityObjectKind.
+    // Devices, contexts and streams, but not processes and threads: CUpti_ActivityObjectKind.
     return "objectKind IN (3, 4, 5)";
   }
   if (same_name(table, "STATISTIC")) {

@@ -1,4 +1,4 @@
-// Messages of protocol buffers, written field by field.
+// Protocol buffer messages, written field by field.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace gpuprof::exporting {
 class Message {
  public:
   Message() = default;
-  // `room`: how many bytes it will have, about.
+  // `room`: the approximate size in bytes.
   explicit Message(std::size_t room) { bytes_.reserve(room); }
 
   Message& number(std::uint32_t field, std::int64_t value) {
@@ -35,14 +35,14 @@ class Message {
     bytes_ += value;
     return *this;
   }
-  // What stands before the bytes of a message that is a field.
+  // Writes only what precedes the bytes of a nested message.
   Message& head(std::uint32_t field, const Message& value) {
     varint(std::uint64_t{field} << 3 | 2);
     varint(value.bytes_.size());
     return *this;
   }
   Message& message(std::uint32_t field, const Message& value) { return text(field, value.bytes_); }
-  // Its fields as fields of this one.
+  // Adds the fields of another message to this one.
   Message& append(const Message& fields) {
     bytes_ += fields.bytes_;
     return *this;

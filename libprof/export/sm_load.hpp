@@ -1,4 +1,4 @@
-// How launches fill the multiprocessors of their devices, as PyTorch's profiler says it.
+// How launches fill the multiprocessors of their devices, as PyTorch's profiler reports it.
 #pragma once
 
 #include <array>
@@ -12,23 +12,23 @@
 
 namespace gpuprof::exporting {
 
-// Reads the devices and the table LAUNCH_SHAPE, and asks the database nothing afterwards: writers
-// have a thread of their own.
+// Reads the devices and the table LAUNCH_SHAPE at construction and does not use the database
+// afterwards, because writers run on their own thread.
 class SmLoads {
  public:
   struct Load {
-    double blocks = 0, warps = 0;          // of the launch, for each multiprocessor
-    std::optional<double> occupancy = {};  // share of its warps, of those that fit at a time
+    double blocks = 0, warps = 0;          // of the launch, per multiprocessor
+    std::optional<double> occupancy = {};  // its concurrent warps over the maximum
   };
 
   explicit SmLoads(store::Database& database);
 
-  // Of a kernel. Nothing: its device is not known.
+  // For a kernel. Nullopt: its device is unknown.
   std::optional<Load> of(const Activity& kernel) const;
 
  private:
   struct Device {
-    std::int64_t multiprocessors, warps;  // warps of a multiprocessor
+    std::int64_t multiprocessors, warps;  // warps per multiprocessor
   };
 
   std::map<std::pair<std::int64_t, std::int64_t>, Device> devices_;  // by process and device

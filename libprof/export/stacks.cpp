@@ -28,7 +28,7 @@ std::vector<std::string> frames_of(std::string_view path, std::string_view name)
   return frames;
 }
 
-// Sums by stream and stack. Memory: the stacks there are.
+// Sums by stream and stack. Memory: the distinct stacks.
 class StackWriter : public FormatWriter {
  public:
   StackWriter(TextFile& file, reading::Profile& profile) : file_(file), profile_(profile) {}
@@ -140,7 +140,7 @@ class SpeedscopeWriter : public StackWriter {
       "\"exporter\":\"gpuprof\",";
 };
 
-// profile.proto of google/pprof.
+// From google/pprof's profile.proto.
 namespace pprof {
 constexpr std::uint32_t sample_type = 1, sample = 2, location = 4, function = 5, string = 6,
                         default_sample_type = 14;
@@ -188,7 +188,7 @@ class PprofWriter : public StackWriter {
       for (const auto& [stack, sum] : stacks) {
         std::vector<std::string> frames = frames_of(stack.first, stack.second);
         Message sample;
-        for (; !frames.empty(); frames.pop_back()) {  // the innermost first
+        for (; !frames.empty(); frames.pop_back()) {  // innermost first
           sample.number(pprof::sample_field::location, location(frames.back()));
         }
         sample.number(pprof::sample_field::value, sum.count)
@@ -200,7 +200,7 @@ class PprofWriter : public StackWriter {
     write_gzip();
   }
 
-  // RFC 1952: with a comment, by which files are known again.
+  // RFC 1952: with a comment, by which files are recognized.
   static constexpr std::string_view beginning{"\x1f\x8b\x08\x10\0\0\0\0\0\xffgpuprof pprof\0", 24};
 
  private:
@@ -210,7 +210,7 @@ class PprofWriter : public StackWriter {
     if (is_new) profile_file_.text(pprof::string, valid_utf8(text));
     return place->second;
   }
-  // A location and a function of one number each.
+  // A location and a function with the same number.
   std::int64_t location(const std::string& frame) {
     const auto [place, is_new] =
         locations_.try_emplace(frame, static_cast<std::int64_t>(locations_.size()) + 1);
@@ -230,7 +230,7 @@ class PprofWriter : public StackWriter {
     return place->second;
   }
 
-  // Stacks are few, so their blocks are stored and not deflated.
+  // Stacks are few, so their blocks are stored uncompressed.
   void write_gzip() {
     const std::string_view bytes = profile_file_.bytes();
     const auto little = [&](std::uint32_t value, int size) {

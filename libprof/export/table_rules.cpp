@@ -52,7 +52,7 @@ bool names_table(const std::string& word, std::string_view table) {
   const auto group = group_of(table);
   for (const schema::GroupInfo& info : schema::groups) {
     if (info.name.empty() || plain(info.name) != word) continue;
-    const bool kernel = kind.ends_with("KERNEL");  // KERNEL and CDP_KERNEL are in no such group
+    const bool kernel = kind.ends_with("KERNEL");  // KERNEL and CDP_KERNEL are not in that group
     if (group == info.group || (info.group == schema::Group::gpu && kernel)) return true;
   }
   return false;
@@ -110,7 +110,7 @@ std::set<std::string> tables_named(const std::vector<std::string>& words, store:
   };
   for (const std::string& word : words) {
     const std::string name = plain(word);
-    // Views are called kernels, memcpys.
+    // Views have plural names: kernels, memcpys.
     if (!choose(name) && !(name.ends_with('S') && choose(name.substr(0, name.size() - 1)))) {
       throw Error("there are no records named " + word,
                   "name groups of --trace (gpu, api, nvtx, ...), kinds (kernel, memcpy, runtime, "

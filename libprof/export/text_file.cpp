@@ -22,7 +22,7 @@ class TextFile::Gzip {
         Z_OK) {
       throw std::bad_alloc();
     }
-    header_.os = 255;  // not told
+    header_.os = 255;  // unknown
     header_.comment = reinterpret_cast<Bytef*>(comment_.data());
     deflateSetHeader(&stream_, &header_);
   }
@@ -30,7 +30,7 @@ class TextFile::Gzip {
   Gzip(const Gzip&) = delete;
   Gzip& operator=(const Gzip&) = delete;
 
-  // Calls write(bytes) with what comes of it. `last`: nothing follows.
+  // Calls write(bytes) with the output. `last`: nothing follows.
   template <class Write>
   void add(std::string& text, bool last, Write&& write) {
     stream_.next_in = reinterpret_cast<Bytef*>(text.data());

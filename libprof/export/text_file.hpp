@@ -1,4 +1,4 @@
-// A new file that is written from its beginning to its end.
+// A new file that is written sequentially.
 #pragma once
 
 #include <array>
@@ -11,11 +11,11 @@
 
 namespace gpuprof::exporting {
 
-// Throws gpuprof::Error (output_failed) when the disk is full. One thread.
+// Throws gpuprof::Error (output_failed) when the disk is full. Used by one thread.
 class TextFile {
  public:
-  // `name`: as messages call it. `gzip`: the file is deflated, with this comment in its header;
-  // empty: it is not.
+  // `name`: for messages. `gzip`: compresses the file, with this comment in its header; empty: not
+  // compressed.
   TextFile(const std::string& path, std::string name, const char* gzip = "");
   ~TextFile();
   TextFile(const TextFile&) = delete;
@@ -33,13 +33,13 @@ class TextFile {
     const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
     return *this << std::string_view(digits.data(), end);
   }
-  // As JSON has it, so that it reads back the same. Finite.
+  // In JSON syntax, so that it reads back the same. Must be finite.
   TextFile& operator<<(double number) {
     std::array<char, 32> digits{};
     const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
     return *this << std::string_view(digits.data(), end);
   }
-  // All of it is with the system.
+  // Hands everything to the system.
   void finish();
 
  private:
@@ -51,10 +51,10 @@ class TextFile {
   std::string name_;
   std::string waiting_;
   int file_;
-  std::unique_ptr<Gzip> gzip_;  // null: not deflated
+  std::unique_ptr<Gzip> gzip_;  // null: not compressed
 };
 
-// "\"text\"" with JSON's escapes. Bytes that are no UTF-8 become U+FFFD.
+// "\"text\"" with JSON escapes. Bytes that are not UTF-8 become U+FFFD.
 std::string in_json(std::string_view text);
 
 }  // namespace gpuprof::exporting

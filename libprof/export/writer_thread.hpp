@@ -1,4 +1,4 @@
-// Lets a FormatWriter write on a thread of its own while the next activities are read.
+// Lets a FormatWriter write on its own thread while the next activities are read.
 #pragma once
 
 #include <condition_variable>
@@ -13,17 +13,17 @@
 
 namespace gpuprof::exporting {
 
-// What the writer throws comes out of add() or finish(). Memory: a few thousand activities.
+// Exceptions from the writer are rethrown by add() or finish(). Memory: a few thousand activities.
 class WriterThread {
  public:
   explicit WriterThread(FormatWriter& writer);
-  // What was not written by then is not.
+  // Discards what has not been written yet.
   ~WriterThread();
   WriterThread(const WriterThread&) = delete;
   WriterThread& operator=(const WriterThread&) = delete;
 
   void add(const Activity& activity);
-  // Until all is written; nothing is added afterwards.
+  // Waits until everything is written; nothing may be added afterwards.
   void finish();
 
  private:
@@ -36,7 +36,7 @@ class WriterThread {
   FormatWriter& writer_;
   Batch batch_;
 
-  std::mutex mutex_;  // guards the next
+  std::mutex mutex_;  // guards all members below
   std::condition_variable changed_;
   std::deque<Batch> waiting_;
   bool complete_ = false, stopped_ = false;

@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::size_t most_held = std::size_t{16} << 20;
 constexpr std::size_t most_processes = 4096;
-// As in collect/strings.hpp: ids start over before a loader forgets the oldest.
+// As in collect/strings.hpp: ids start over before a loader drops the oldest.
 constexpr std::size_t most_strings = 100'000, most_string_bytes = std::size_t{32} << 20;
-// CUPTI's own are far below.
+// CUPTI's own numbers are far below.
 constexpr std::uint32_t first_own_number = wire::max_callback_id / 2;
 
 template <class T>
@@ -27,7 +27,7 @@ bool put(std::byte* at, std::int64_t value, bool nullable) {
   } else {
     constexpr std::int64_t low = Limits::min(), high = Limits::max();
     if (value < low || value > high) return false;
-    // What stands for NULL.
+    // The value that represents NULL.
     if (nullable && value == (std::is_signed_v<T> ? low : high)) return false;
   }
   wire::save(at, static_cast<T>(value));
@@ -50,7 +50,7 @@ void put_null(std::byte* at, schema::Type type) {
     case schema::Type::u32: return put_null<std::uint32_t>(at);
     case schema::Type::i64: return put_null<std::int64_t>(at);
     case schema::Type::u64: return put_null<std::uint64_t>(at);
-    default: return;  // zeros
+    default: return;  // NULL is zero
   }
 }
 
@@ -93,7 +93,7 @@ bool Row::set(std::size_t column, std::int64_t value) {
   const Layout::Cell& cell = layout_.cells()[column];
   std::byte* at = bytes_ + cell.offset;
   const bool nullable = cell.role == schema::Role::nullable;
-  // Half of the ids, so that none seems to be beyond the end of CUPTI's counter.
+  // Half of the range of ids, so that none seems to be past the end of CUPTI's counter.
   if (cell.role == schema::Role::correlation_or_null && value > INT32_MAX) return false;
   switch (cell.type) {
     case schema::Type::i8: return put<std::int8_t>(at, value, nullable);
@@ -104,7 +104,7 @@ bool Row::set(std::size_t column, std::int64_t value) {
     case schema::Type::i64: return put<std::int64_t>(at, value, nullable);
     case schema::Type::u64: return put<std::uint64_t>(at, value, nullable);
     case schema::Type::u32:
-      // What CUPTI and others say for none.
+      // CUPTI and others use these for "none".
       if (nullable && (value == -1 || value == UINT32_MAX)) return true;
       [[fallthrough]];
     case schema::Type::string:

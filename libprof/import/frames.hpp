@@ -1,8 +1,8 @@
-// What another tool's file holds, as the frames that a collector would have sent: a stream per
-// process. Whoever loads them makes of them what he makes of any run.
+// Another tool's file as the frames that a collector would have sent: one stream per process. They
+// are loaded like any other run.
 //
-// Of one thread. What is in the file is not believed: values that do not fit stand as NULL, and
-// whoever reads it is told, so that he can count them.
+// Used by one thread. The file's contents are not trusted: values that do not fit are NULL, and the
+// caller learns of them in order to count them.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@
 
 namespace gpuprof::importing {
 
-// Which columns of a kind's table the rows of a file have. All others stay NULL.
+// The columns of a kind's table that the rows of a file have. All others stay NULL.
 class Layout {
  public:
   struct Cell {
@@ -55,11 +55,11 @@ class Layout {
   std::vector<std::byte> nulls_;  // a row of NULLs
 };
 
-// A row that begins as NULLs. Good until the next one is added.
+// A row that initially consists of NULLs. Valid until the next one is added.
 class Row {
  public:
   Row(const Layout& layout, std::byte* bytes) : layout_(layout), bytes_(bytes) {}
-  // The column by its place in the layout. False: the value does not fit, and it stays NULL.
+  // `column`: index in the layout. False: the value does not fit, and the column stays NULL.
   bool set(std::size_t column, std::int64_t value);
   void set_blob(std::size_t column, std::span<const std::byte> bytes);
 
@@ -70,15 +70,15 @@ class Row {
 
 class FrameWriter;
 
-// A process of the file.
+// A process in the file.
 class Process {
  public:
   Process(FrameWriter& writer, std::uint32_t stream, std::int64_t id);
   std::int64_t id() const { return id_; }
 
   Row add(const Layout& layout);
-  // For columns of the row at hand: of type string, and of type bytes. 0: none, or there is no room
-  // for it.
+  // Ids for columns of the current row: of type string, and of type bytes. 0: empty, or there is no
+  // room.
   std::uint32_t string(std::string_view text);
   std::uint32_t bytes(std::string_view bytes);
 
@@ -102,19 +102,19 @@ class Process {
 
 class FrameWriter {
  public:
-  // Longer texts are cut.
+  // Longer texts are truncated.
   static constexpr std::size_t longest_text = std::size_t{1} << 20;
 
   explicit FrameWriter(std::function<void(wire::Frame)> take) : take_(std::move(take)) {}
 
-  // The first time a process is asked for, `fields` are told of it. Null: there are too many.
+  // The first request for a process sends `fields` about it. Null: there are too many.
   Process* process(std::int64_t id, const wire::Fields& fields = {});
-  // The number that stands for a function: the one that is given, unless that has another name
-  // already; else the one that nvprof knows it by, or one that CUPTI does not use. 0: there are too
-  // many, or the name is too long.
+  // The number that represents a function: `given`, unless it already belongs to another name;
+  // otherwise nvprof's number for it, or one that CUPTI does not use. 0: there are too many, or the
+  // name is too long.
   std::uint32_t callback_id(Process& process, bool runtime, std::string_view name,
                             std::optional<std::int64_t> given = {});
-  // That this time of the file's is that time of day.
+  // Relates a time in the file to a time of day.
   void clock(Process& process, std::int64_t time, std::int64_t realtime);
   void send(wire::FrameType type, const Process& process, std::span<const std::byte> payload);
   void finish();
@@ -133,8 +133,8 @@ class FrameWriter {
   std::map<std::int64_t, std::unique_ptr<Process>> processes_;
   Functions runtime_, driver_;
   std::uint32_t own_numbers_ = 0;
-  std::size_t held_ = 0;          // bytes of rows and texts that were not sent yet
-  std::size_t strings_held_ = 0;  // bytes of texts that were sent and are known
+  std::size_t held_ = 0;          // bytes of rows and texts not yet sent
+  std::size_t strings_held_ = 0;  // bytes of texts that were sent and are remembered
   std::uint64_t rows_ = 0;
 };
 

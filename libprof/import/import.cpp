@@ -14,7 +14,7 @@
 namespace gpuprof::importing {
 namespace {
 
-// Of a file that cannot be opened: no, and whoever reads it says why.
+// False for a file that cannot be opened: its reader reports why.
 bool is_json(const std::string& path) {
   try {
     constexpr std::size_t most_blanks = std::size_t{64} << 20;

@@ -1,8 +1,7 @@
-// Files of other tools, made into what a run of ours is: exports of Nsight Systems, and traces of
-// PyTorch's profiler.
+// Turns other tools' files into a run of ours: Nsight Systems exports and PyTorch profiler traces.
 //
-// They are data of strangers: opened to be read, nothing in them is run, believed as a length or
-// used as a name of anything, and what makes no sense is left out and counted.
+// They are untrusted data: opened for reading only; nothing in them is executed, believed as a
+// length or used as a name, and what makes no sense is skipped and counted.
 #pragma once
 
 #include <functional>
@@ -16,14 +15,14 @@ namespace gpuprof::importing {
 
 struct Job {
   std::string path;
-  std::function<void(wire::Frame)> take;                // frames of the run, for a record::Recorder
+  std::function<void(wire::Frame)> take;                // the run's frames, for record::Recorder
   std::function<void(std::string_view what)> progress;  // called now and then
   std::function<bool()> stop;                           // true: throws Stopped
 };
 
 struct Stopped {};
 
-// Throws Error: it is no such file, or cannot be read.
+// Throws Error if it is not such a file or cannot be read.
 NotImported import_file(const Job& job);
 
 }  // namespace gpuprof::importing

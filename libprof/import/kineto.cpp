@@ -18,11 +18,11 @@
 namespace gpuprof::importing {
 namespace {
 
-// Times that count from nothing that is known begin at a second, for 0 stands for no time here.
+// If the origin of times is unknown, they start at one second, because 0 means "no time" here.
 constexpr std::int64_t unknown_base = 1'000'000'000;
-// Old traces have times since 1970. No run takes three years.
+// Old traces have times since 1970. No run lasts three years.
 constexpr std::int64_t since_1970 = 100'000'000'000'000'000;
-// In traces of gpuprof, small process ids are moved out of the way of devices' numbers.
+// In gpuprof's traces, small process ids are moved so as not to collide with device numbers.
 constexpr std::int64_t moved = 1'000'000'000, most_moved = 1024;
 constexpr std::string_view own_name = "gpuprof";
 
@@ -31,7 +31,7 @@ enum class Kind { kernel, copy, set, graph, runtime, driver, wait, range, other 
 struct Category {
   std::string_view name;
   Kind kind;
-  std::string_view domain = {};  // NVTX has none like it: theirs is the default domain
+  std::string_view domain = {};  // NVTX has no counterpart: empty is its default domain
 };
 constexpr Category categories[]{
     {"kernel", Kind::kernel},
@@ -44,7 +44,7 @@ constexpr Category categories[]{
     {"user_annotation", Kind::range},
     {"cpu_op", Kind::range, "cpu_op"},
     {"python_function", Kind::range, "python_function"},
-    // Of PyTorch before 1.12.
+    // From PyTorch before 1.12.
     {"Kernel", Kind::kernel},
     {"Memcpy", Kind::copy},
     {"Memset", Kind::set},
@@ -63,7 +63,7 @@ bool is_of_host(const TraceEvent& event) {
                       category->kind == Kind::range);
 }
 
-// Letters alone, in small ones: "Device Static" is DeviceStatic.
+// Only the letters, in lower case, so that "Device Static" matches DeviceStatic.
 std::string plain(std::string_view text) {
   std::string letters;
   for (const char c : text) {
@@ -82,7 +82,7 @@ std::int64_t number_of(std::span<const schema::EnumValue> values, std::string_vi
 // "Memcpy HtoD (Pageable -> Device)", "Memset (Device)", "[CUDA memcpy HtoD]".
 struct MemoryName {
   std::int64_t copy = 0;
-  std::optional<std::int64_t> from, to;  // nothing: not told
+  std::optional<std::int64_t> from, to;  // nullopt: unknown
 };
 MemoryName memory_name(std::string_view name) {
   MemoryName found;
@@ -146,8 +146,8 @@ class Kineto {
     return was_moved ? *id - moved : *id;
   }
 
-  // GPU work does not say whose it is. A profiler looks into the process that it runs in, so it is
-  // that of the first call or range.
+  // GPU work does not say which process it belongs to. A profiler observes its own process, so it
+  // is that of the first call or range.
   void find_host() {
     TextStream text(job_.path, [&](int percent) { tick(percent); });
     TraceHead head;
@@ -160,7 +160,7 @@ class Kineto {
 
   Process* process(std::optional<std::int64_t> id) {
     if (!id) return nullptr;
-    // Kineto's word for a thread that it does not know. It runs in that process, too.
+    // Kineto's number for an unknown thread, which belongs to this process as well.
     if (*id == 0) id = host_;
     const auto known = met_.find(*id);
     if (known != met_.end()) return known->second;
@@ -174,14 +174,14 @@ class Kineto {
     return made;
   }
 
-  // Nothing: there is none that makes sense.
+  // Nullopt: no valid times.
   std::optional<std::array<std::int64_t, 2>> times(const TraceEvent& event) {
     if (!event.start || !event.duration || *event.duration < 0) return std::nullopt;
     if (!offset_) {
       const bool since_base = head_.base && *head_.base > 0;
       const bool of_day = !head_.base && *event.start > since_1970;
       offset_ = since_base ? *head_.base : of_day ? 0 : unknown_base;
-      // gpuprof's own have CUPTI's clock.
+      // gpuprof's own traces use CUPTI's clock.
       if ((since_base || of_day) && head_.made_by != own_name) {
         day_ = saturating_add(*event.start, *offset_);
       }
@@ -199,7 +199,7 @@ class Kineto {
   void take(TraceEvent& event) {
     if (event.phase == "M") return;  // names and order of rows
     const Category* category = category_of(event);
-    // Arrows from calls to what they launched, which the correlation says.
+    // Arrows from calls to what they launched; the correlation id says the same.
     if (event.category == "ac2g" || event.category == "async_cpu_to_gpu") return;
     if (event.phase != "X" || !category) {
       not_imported_.left_out.add(event.category.empty() ? "phase " + event.phase : event.category);
@@ -276,7 +276,7 @@ class Kineto {
   TraceHead head_;
   std::int64_t host_ = 0;
   std::optional<std::int64_t> offset_;
-  std::optional<std::int64_t> day_;  // a time of day, where times are such
+  std::optional<std::int64_t> day_;  // a time of day, if the trace has such times
   std::map<std::int64_t, Process*> met_;
 };
 

@@ -1,4 +1,4 @@
-// A trace of PyTorch's profiler (Kineto), or one that gpuprof export wrote like it.
+// A trace of PyTorch's profiler (Kineto), or one in that format from gpuprof export.
 #pragma once
 
 #include "libprof/import/import.hpp"

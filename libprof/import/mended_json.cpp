@@ -14,7 +14,7 @@
 namespace gpuprof::importing {
 namespace {
 
-// A word that is longer is left to the parser.
+// A longer word is left to the parser.
 constexpr std::size_t longest_looked_at = 512;
 constexpr std::size_t escape_size = 6;  // "\u0041"
 constexpr std::size_t longest_character = 4;
@@ -24,7 +24,7 @@ constexpr bool is_of_word(char c) {
          c != ' ' && c != '\n' && c != '\t' && c != '\r';
 }
 
-// Of a quoted text: nothing ends here, and nothing has to be looked at.
+// Within a string: does not end it and needs no checking.
 constexpr bool is_plain(char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
 
 // "\ud800" -> 0xd800.
@@ -39,7 +39,7 @@ std::optional<unsigned> escaped_code(std::string_view text) {
 constexpr bool is_high(unsigned code) { return code >= 0xd800 && code < 0xdc00; }
 constexpr bool is_low(unsigned code) { return code >= 0xdc00 && code < 0xe000; }
 
-// A number as others write it that is none in JSON, or more than a double holds.
+// A number that others write but JSON does not have, or one too large for a double.
 bool is_no_number(std::string_view word) {
   constexpr std::array<std::string_view, 4> names{"NaN", "Infinity", "nan", "inf"};
   const std::string_view name = word.substr(word.starts_with('-') || word.starts_with('+'));
@@ -48,7 +48,7 @@ bool is_no_number(std::string_view word) {
   double value = 0;
   const char* end = word.data() + word.size();
   const auto [read_to, failed] = std::from_chars(word.data(), end, value);
-  // That is said of what is too small, too.
+  // out_of_range is also reported for values that are too small.
   return failed == std::errc::result_out_of_range && read_to == end &&
          std::isinf(std::strtod(std::string(word).c_str(), nullptr));
 }
@@ -61,7 +61,7 @@ void JsonMender::replace(std::span<char> bytes, std::string_view by) {
   counted_ = true;
 }
 
-// What is done of a text that begins within a quoted one.
+// Mends text that begins inside a string; returns how much is done.
 std::size_t JsonMender::quoted(std::span<char> text, bool last) {
   const std::string_view view(text.data(), text.size());
   const auto first = std::ranges::find_if_not(view, is_plain);
@@ -90,7 +90,7 @@ std::size_t JsonMender::quoted(std::span<char> text, bool last) {
   return 1;
 }
 
-// And of one that begins outside.
+// The same for text that begins outside.
 std::size_t JsonMender::bare(std::span<char> text, bool last) {
   const std::string_view view(text.data(), text.size());
   const auto size =

@@ -1,9 +1,9 @@
-// JSON as programs write it, made into what a parser takes.
+// Turns JSON as programs write it into what a parser accepts.
 //
 // Python writes NaN and Infinity, and names in traces are not always UTF-8. One such value is no
-// reason to refuse a file: what JSON has no word for becomes an empty text, which is no number, and
-// bytes of a text that are no characters become question marks. Nothing changes its length, so that
-// places in the text stay what they are.
+// reason to reject a file: numbers that JSON cannot represent become an empty string, which is not
+// a number, and invalid bytes in a string become question marks. Lengths never change, so positions
+// in the text stay the same.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@ namespace gpuprof::importing {
 
 class JsonMender {
  public:
-  // What a parser keeps whole, a word or a quoted text: its memory would go by it.
+  // Limit on a word or string, which a parser keeps whole: its memory would grow with it.
   static constexpr std::size_t longest_word = std::size_t{16} << 20;
 
-  // Mends the text in its place. How much of it, from its front, is done: the rest is to come
-  // again with what follows it. `last`: nothing follows, and all is done.
+  // Mends the text in place. Returns how much of it, from the front, is done: pass the rest again
+  // with what follows it. `last`: nothing follows, and everything is done.
   std::size_t mend(std::span<char> text, bool last);
 
-  // Quoted texts that were not UTF-8.
+  // Number of strings that were not UTF-8.
   std::uint64_t texts() const { return texts_; }
   bool too_long() const { return too_long_; }
 
@@ -35,11 +35,11 @@ class JsonMender {
     too_long_ |= length_ > longest_word;
   }
 
-  bool quoted_ = false;   // in a quoted text
-  bool word_ = false;     // in a word that is too long to be looked at
-  bool counted_ = false;  // this text is in texts_
+  bool quoted_ = false;   // in a string
+  bool word_ = false;     // in a word too long to be checked
+  bool counted_ = false;  // this string is already in texts_
   bool too_long_ = false;
-  std::size_t length_ = 0;  // of the word or text so far
+  std::size_t length_ = 0;  // of the word or string so far
   std::uint64_t texts_ = 0;
 };
 

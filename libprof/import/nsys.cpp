@@ -21,21 +21,21 @@ namespace {
 using nsys::Column;
 using nsys::How;
 
-// As TARGET_INFO_SESSION_START_TIME has it; where that is missing times count from a second, for 0
-// stands for no time here.
+// From TARGET_INFO_SESSION_START_TIME; if that is missing, times start at one second, because 0
+// means "no time" here.
 constexpr std::int64_t unknown_begin = 1'000'000'000;
 
-// globalPid and globalTid hold the machine, too.
+// globalPid and globalTid also contain the machine.
 constexpr std::int64_t process_of(std::int64_t global) { return global >> 24 & 0xffffff; }
 constexpr std::int64_t thread_of(std::int64_t global) { return global & 0xffffff; }
 
 // NVTX_EVENTS.eventType.
 constexpr std::int64_t nvtx_mark = 34, nvtx_push_pop = 59, nvtx_start_end = 60, nvtx_domain = 75;
-// CUPTI_ACTIVITY_KIND_MEMCPY.copyKind: from here on, pages of unified memory that moved.
+// CUPTI_ACTIVITY_KIND_MEMCPY.copyKind: from here on, migrations of unified memory pages.
 constexpr std::int64_t first_unified_copy = 11;
 constexpr std::int64_t most_gpus = 1024;
 
-// `first` are columns that have no one of theirs.
+// `first` are columns without a counterpart of theirs.
 template <class Kind>
 Layout layout(std::span<const std::string_view> first, std::span<const Column> columns) {
   std::vector<std::string_view> ours(first.begin(), first.end());
@@ -55,7 +55,7 @@ class Nsys {
     read_api_calls();
     read_allocations();
     read_nvtx();
-    // Of the processes that were met.
+    // For the processes seen so far.
     read_thread_names();
     read_devices();
     read_of_processes<schema::Context>("TARGET_INFO_CUDA_CONTEXT_INFO", nsys::context_columns);
@@ -76,7 +76,7 @@ class Nsys {
     if (job_.stop && job_.stop()) throw Stopped();
   }
 
-  // Null: there is none, or there are too many.
+  // Null: no process, or too many.
   Process* process(std::optional<std::int64_t> global) {
     if (!global || *global < 0) return nullptr;
     const std::int64_t id = process_of(*global);
@@ -90,7 +90,7 @@ class Nsys {
     return made;
   }
 
-  // Nothing: there is none that makes sense.
+  // Nullopt: no valid time.
   std::optional<std::int64_t> time(std::optional<std::int64_t> theirs) const {
     if (!theirs) return std::nullopt;
     const std::int64_t time = saturating_add(*theirs, begin_);
@@ -126,8 +126,8 @@ class Nsys {
     if (!fits) not_imported_.values.add(std::string(table) + "." + std::string(column.theirs));
   }
 
-  // A table with start, end and globalPid. finish(row, process, rows) gets the columns `more` as
-  // the rows' first; false: the row belongs elsewhere, and was counted.
+  // Reads a table with start, end and globalPid. finish(row, process, rows) finds the columns
+  // `more` first in `rows`; false: the row belongs elsewhere and was counted.
   template <class Kind, class Check, class Finish>
   void read_activities(std::string_view table, std::span<const Column> columns,
                        std::initializer_list<std::string_view> ours,
@@ -168,7 +168,7 @@ class Nsys {
         [](Row&, Process&, const NsysRows&) {});
   }
 
-  // A table with a processId, of processes that were met.
+  // Reads a table with a processId, for processes seen so far.
   template <class Kind>
   void read_of_processes(std::string_view table, std::span<const Column> columns) {
     if (!has(table)) return;
@@ -312,7 +312,7 @@ void Nsys::read_allocations() {
     Row row = process->add(operations);
     row.set(0, *when);
     row.set(1, process->id());
-    row.set(2, *what + 1);  // CUPTI's begin with "invalid"
+    row.set(2, *what + 1);  // CUPTI's numbering begins with "invalid"
     for (std::size_t i = 0; i < std::size(nsys::memory_columns); ++i) {
       put(row, 3 + i, nsys::memory_columns[i], rows, 3 + static_cast<int>(i), *process, table);
     }
@@ -389,8 +389,8 @@ void Nsys::read_thread_names() {
   }
 }
 
-// A GPU has numbers of its own in each process. TARGET_INFO_CUDA_DEVICE has them in new exports,
-// TARGET_INFO_GPU in old ones.
+// A GPU has its own number in each process. New exports have them in TARGET_INFO_CUDA_DEVICE, old
+// ones in TARGET_INFO_GPU.
 void Nsys::read_devices() {
   constexpr std::string_view table = "TARGET_INFO_GPU", numbers = "TARGET_INFO_CUDA_DEVICE";
   if (!has(table)) return;

@@ -1,4 +1,4 @@
-// An export of Nsight Systems: the SQLite file that `nsys export --type sqlite` writes.
+// An Nsight Systems export: the SQLite file that `nsys export --type sqlite` writes.
 #pragma once
 
 #include "libprof/import/import.hpp"

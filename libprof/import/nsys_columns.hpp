@@ -1,4 +1,4 @@
-// Which columns of an export of Nsight Systems are which of ours.
+// Maps the columns of an Nsight Systems export to ours.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +6,15 @@
 
 namespace gpuprof::importing::nsys {
 
-// How a number or text of the file's becomes a value of ours.
+// How a number or text in the file is converted to our value.
 enum class How {
   number,
-  memory_kind,  // CUPTI's count from "unknown", Nsight's from "pageable" to "unknown"
-  name,         // an id of StringIds
+  memory_kind,  // CUPTI's numbering has "unknown" first, Nsight's last
+  name,         // a StringIds id
   text,
   uuid,
-  kilo,       // ours counts thousands
-  signed_32,  // theirs has it without its sign: 4294967295 is -1
+  kilo,       // ours is in thousands
+  signed_32,  // theirs is unsigned: 4294967295 is -1
 };
 
 struct Column {
@@ -71,7 +71,7 @@ inline constexpr Column set_columns[]{
     {"graphNodeId", "graphNodeId"},
     {"memoryKind", "memKind", How::memory_kind},
 };
-// Nsight's graphId is the graph as it was defined.
+// Nsight's graphId is the graph as defined.
 inline constexpr Column graph_columns[]{
     {"deviceId", "deviceId"},           {"contextId", "contextId"}, {"streamId", "streamId"},
     {"correlationId", "correlationId"}, {"graphId", "graphExecId"},

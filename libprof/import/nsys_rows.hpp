@@ -1,5 +1,5 @@
-// Tables of an export of Nsight Systems, whose columns may be missing and whose values may be of
-// any type.
+// Tables of an Nsight Systems export, whose columns may be missing and whose values may have any
+// type.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ namespace gpuprof::importing {
 
 class NsysRows {
  public:
-  // Columns that the table lacks are NULL.
+  // Missing columns are NULL.
   NsysRows(store::Database& database, std::string_view table,
            std::span<const std::string_view> columns);
   bool step() { return statement_.step(); }
-  // Nothing: NULL, or no integer.
+  // Nullopt: NULL, or not an integer.
   std::optional<std::int64_t> number(int column) const;
-  // Empty: NULL, or no text. Good until the next step.
+  // Empty: NULL, or not text. Valid until the next step.
   std::string_view text(int column) const;
   bool is_null(int column) const { return statement_.is_null(column); }
 
@@ -29,11 +29,11 @@ class NsysRows {
   store::Statement statement_;
 };
 
-// StringIds.
+// The table StringIds.
 class NsysStrings {
  public:
   explicit NsysStrings(store::Database& database);
-  // Empty: there is none. Good until the next call.
+  // Empty: no such id. Valid until the next call.
   std::string_view text(std::optional<std::int64_t> id);
 
  private:
@@ -44,7 +44,7 @@ class NsysStrings {
   std::size_t held_ = 0;  // bytes
 };
 
-// 16 bytes of "GPU-6f2b1a…", or empty.
+// The 16 bytes of "GPU-6f2b1a…", or empty.
 std::string uuid_bytes(std::string_view text);
 
 }  // namespace gpuprof::importing

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t most_ranges = std::size_t{1} << 26;
 constexpr std::size_t most_text_bytes = std::size_t{512} << 20;
 
-struct Marker {  // its columns
+struct Marker {  // indexes of its columns
   enum { flags, timestamp, id, object_kind, object_id, name, domain, thread };
 };
 const Layout& markers() {
@@ -22,7 +22,7 @@ const Layout& markers() {
   return layout;
 }
 
-// Of CUPTI: CUpti_ActivityFlag_MARKER and CUpti_ActivityObjectKind.
+// From CUPTI: CUpti_ActivityFlag_MARKER and CUpti_ActivityObjectKind.
 constexpr std::int64_t mark_flag = 1, start_flag = 2, end_flag = 4;
 constexpr std::int64_t process_object = 1, thread_object = 2;
 
@@ -66,8 +66,8 @@ void Ranges::marker(const Range& range, std::uint32_t number, bool end) {
   row.set(Marker::domain, write(*range.process, range.domain));
 }
 
-// Markers of a moment stand in the order in which they were made: what closes comes before what
-// opens, the inner range before the outer one.
+// Markers with the same time are ordered as they were made: ends before starts, the inner range
+// before the outer one.
 void Ranges::write() {
   const auto place = [](const Range& range) {
     return std::tuple(range.process->id(), range.kind, range.thread, range.domain);

@@ -1,7 +1,7 @@
-// Ranges of threads, as the NVTX markers that CUPTI would have given of them.
+// Converts ranges of threads to the NVTX markers that CUPTI would have delivered.
 //
-// What is known of a range is its start and end; how ranges nest is told by the order of markers.
-// So they are kept, 40 bytes each and their texts once, and sorted at the end.
+// Ranges are known by start and end; nesting is expressed by the order of markers. So they are
+// kept, 40 bytes each plus each text once, and sorted at the end.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,18 @@ class Ranges {
   static constexpr std::int64_t open = std::numeric_limits<std::int64_t>::max();
   struct Range {
     std::int64_t start = 0;
-    std::int64_t end = open;  // or it was never closed
+    std::int64_t end = open;  // `open`: it was never closed
     Process* process = nullptr;
     std::uint32_t thread = 0;
     std::uint32_t end_thread = 0;
-    std::uint32_t name = 0;  // as number() gives it
+    std::uint32_t name = 0;  // from number()
     std::uint32_t domain : 30 = 0;
     Kind kind : 2 = Kind::push_pop;
   };
 
-  // Of a text; 0: of none, or there is no room for it.
+  // A text's number; 0: the text is empty, or there is no room.
   std::uint32_t number(std::string_view text);
-  // False: there are more than are kept.
+  // False: the limit is reached.
   bool add(const Range& range);
   void write();
 

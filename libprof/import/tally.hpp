@@ -1,4 +1,4 @@
-// What of a file was not imported, by what it was.
+// What was not imported from a file, by kind.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace gpuprof::importing {
 
 class Tally {
  public:
-  // Names may be the file's own, so that there are no more than some.
+  // Names may come from the file, so their number is limited.
   void add(std::string_view what, std::uint64_t count = 1);
   std::uint64_t total() const { return total_; }
   // "12 of overhead, 3 of Trace"; printable.
@@ -22,10 +22,10 @@ class Tally {
 };
 
 struct NotImported {
-  Tally unreadable;  // rows and events that make no sense, or are more than are kept
-  Tally values;      // values that make no sense; the rest of their rows is there
-  Tally left_out;    // what gpuprof has no table for
-  std::string note;  // what else is to be said of the file; empty: nothing
+  Tally unreadable;  // rows and events that are invalid or beyond a limit
+  Tally values;      // invalid values; the rest of their rows is kept
+  Tally left_out;    // things that gpuprof has no table for
+  std::string note;  // anything else to say about the file; may be empty
 };
 
 }  // namespace gpuprof::importing

@@ -47,7 +47,7 @@ class TextStream::Buffer : public std::streambuf {
     size_ = status.st_size;
     fill();
     deflated_ = is_packed();
-    // 16: the format of gzip, and no other.
+    // 16: gzip format only
     if (deflated_ && inflateInit2(&unpacking_, MAX_WBITS + 16) != Z_OK) {
       close(file_);
       throw unreadable(path, "no memory to unpack it");
@@ -68,7 +68,7 @@ class TextStream::Buffer : public std::streambuf {
   int_type underflow() override {
     if (gptr() < egptr()) return traits_type::to_int_type(*gptr());
     if (block_) block_(size_ > 0 ? static_cast<int>(100 * total_ / size_) : 100);
-    // What the mender could not decide comes first.
+    // What the mender could not decide yet comes first.
     std::memmove(text_.data(), text_.data() + done_, filled_ - done_);
     filled_ -= std::exchange(done_, 0);
     while (done_ == 0 && problem_.empty()) {
@@ -87,7 +87,7 @@ class TextStream::Buffer : public std::streambuf {
   }
 
  private:
-  // After what of it was not used yet.
+  // Appends to the unused rest.
   void fill() {
     std::memmove(read_.data(), read_.data() + at_, in_ - at_);
     in_ -= std::exchange(at_, 0);
@@ -111,7 +111,7 @@ class TextStream::Buffer : public std::streambuf {
     return count;
   }
 
-  // Several files of gzip, one after the other, are one.
+  // Several concatenated gzip files count as one.
   std::size_t unpack(std::span<char> to) {
     unpacking_.next_out = reinterpret_cast<Bytef*>(to.data());
     unpacking_.avail_out = static_cast<uInt>(to.size());
@@ -122,7 +122,7 @@ class TextStream::Buffer : public std::streambuf {
           problem_ = "is cut off: the end of its compressed data is missing";
         break;
       }
-      if (whole_ && !is_packed()) {  // as gunzip has it
+      if (whole_ && !is_packed()) {  // like gunzip
         note_ = "what follows its compressed data is ignored";
         break;
       }
@@ -144,9 +144,9 @@ class TextStream::Buffer : public std::streambuf {
   int file_;
   std::int64_t size_ = 0, total_ = 0;
   std::vector<unsigned char> read_;
-  std::size_t in_ = 0, at_ = 0;  // of read_: how much is there, and how much of that was used
+  std::size_t in_ = 0, at_ = 0;  // bytes present in read_, and how many of them are used
   std::vector<char> text_;
-  std::size_t filled_ = 0, done_ = 0;  // of text_: how much is there, and how much is mended
+  std::size_t filled_ = 0, done_ = 0;  // bytes present in text_, and how many of them are mended
   bool deflated_ = false, whole_ = false;
   z_stream unpacking_{};
   JsonMender mender_;

@@ -1,4 +1,4 @@
-// A file of JSON, deflated or not, as a stream that is read once, and mended on its way
+// A JSON file, compressed or not, as a stream that is read once and mended along the way
 // (libprof/import/mended_json.hpp).
 #pragma once
 
@@ -12,20 +12,20 @@ namespace gpuprof::importing {
 
 class TextStream {
  public:
-  // `block` is called again and again while it is read, with how many percent of the file that
-  // was: a little file may unpack to a text that takes hours. What it throws comes through. Throws
-  // Error: there is no such file, or it cannot be opened.
+  // `block` is called repeatedly while reading, with the percentage of the file: a small file may
+  // unpack to a text that takes hours. Exceptions from it are passed on. Throws Error if the file
+  // does not exist or cannot be opened.
   explicit TextStream(const std::string& path, std::function<void(int percent)> block = {});
   ~TextStream();
   TextStream(const TextStream&) = delete;
   TextStream& operator=(const TextStream&) = delete;
 
   std::istream& stream() { return stream_; }
-  // Why it ended before its end; empty: it did not.
+  // Why it ended early; empty: it did not.
   const std::string& problem() const;
-  // What is to be said of it all the same.
+  // A remark about a file that was nonetheless read; may be empty.
   const std::string& note() const;
-  // Quoted texts that were not UTF-8.
+  // Number of strings that were not UTF-8.
   std::uint64_t mended_texts() const;
 
  private:

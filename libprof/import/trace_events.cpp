@@ -18,10 +18,10 @@ constexpr std::size_t deepest = 512;
 constexpr std::size_t most_devices = 1024;
 constexpr std::size_t longest_text = std::size_t{1} << 20;
 
-// A number as it stands in the text: whole ones that fit, and the digits of others.
+// A number in the text: an integer if it fits, otherwise its digits.
 struct Number {
   std::optional<std::int64_t> whole;
-  std::string_view digits;  // empty: it is whole
+  std::string_view digits;  // empty: it is an integer
 };
 
 class Handler : public Json::json_sax_t {
@@ -49,7 +49,7 @@ class Handler : public Json::json_sax_t {
   }
   bool string(std::string& text) override {
     std::string* place = text_place();
-    // HIP has numbers in quotes.
+    // HIP puts numbers in quotes.
     if (!place) return is_argument() ? number({std::nullopt, text}) : true;
     *place = std::move(text);
     if (place->size() > longest_text) place->resize(longest_text);
@@ -138,7 +138,7 @@ class Handler : public Json::json_sax_t {
     return true;
   }
   bool is_argument() const { return where() == Where::arguments || where() == Where::sizes; }
-  // "7.0" is one.
+  // Also accepts "7.0".
   static Place whole(std::string_view digits) {
     double value = 0;
     const char* end = digits.data() + digits.size();
@@ -150,7 +150,7 @@ class Handler : public Json::json_sax_t {
     }
     return static_cast<std::int64_t>(value);
   }
-  // A value that is no number. Where a process or thread is named so, it is none.
+  // A value that is not a number. If a process or thread is named like this, it has no id.
   bool no_number() {
     if (is_argument() && number_place()) ++event_.odd_values;
     return true;
@@ -231,14 +231,14 @@ std::optional<std::int64_t> nanoseconds(std::string_view text) {
   const bool negative = text.starts_with('-');
   std::string_view rest = text.substr(negative ? 1 : 0);
   std::int64_t value = 0;
-  int behind = -1;  // digits behind the point; -1: before it
+  int behind = -1;  // digits after the point; -1: no point yet
   bool any = false;
   for (const char c : rest) {
     if (c == '.' && behind < 0) {
       behind = 0;
     } else if (c >= '0' && c <= '9') {
       any = true;
-      if (behind >= 3) continue;  // less than a ns
+      if (behind >= 3) continue;  // less than 1 ns
       value = saturating_add(saturating_multiply(value, 10), c - '0');
       if (behind >= 0) ++behind;
     } else {  // 1.7e15

@@ -1,7 +1,7 @@
-// Traces in Chrome's format, as PyTorch's profiler writes them: JSON, event by event.
+// Traces in Chrome's format, as written by PyTorch's profiler: JSON, event by event.
 //
-// Nothing is kept of an event when the next one comes. Numbers are read by their digits: a double
-// holds no ns since 1970.
+// Nothing of an event is kept when the next one arrives. Times are parsed from their digits: a
+// double cannot hold ns since 1970.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ struct TraceEvent {
       graph, graph_node, of_process;
   std::array<std::optional<std::int64_t>, 3> grid, block;
   std::string domain, wait;
-  std::uint32_t odd_values = 0;  // that are no numbers where one has to be
+  std::uint32_t odd_values = 0;  // not numbers, but should be
 };
 
 struct TraceDevice {
@@ -34,18 +34,19 @@ struct TraceDevice {
       warp_size, shared_memory_per_block, multiprocessors, registers, shared_memory;
 };
 
-// What stands around the events. In a trace of Kineto it comes before them.
+// The data around the events. In a Kineto trace it comes first.
 struct TraceHead {
   std::optional<std::int64_t> base, rank, world_size;
   std::vector<TraceDevice> devices;
   std::string made_by;
 };
 
-// Calls `take` for each event until it says false. What is wrong with the text; empty: nothing.
+// Calls `take` for each event until it returns false. Returns what is wrong with the text; empty:
+// nothing.
 std::string read_trace_events(TextStream& text, TraceHead& head,
                               const std::function<bool(TraceEvent&)>& take);
 
-// "12.345" us -> 12345 ns, by its digits. Nothing: it is no number, or too large.
+// "12.345" us -> 12345 ns, from its digits. Nullopt: not a number, or too large.
 std::optional<std::int64_t> nanoseconds(std::string_view microseconds);
 
 }  // namespace gpuprof::importing

@@ -4,7 +4,7 @@
 
 namespace gpuprof::intervals {
 
-// The same as one after the other, without a branch per interval.
+// Equivalent to adding one by one, but without a branch per interval.
 void Busy::add(Columns chunk) {
   std::size_t i = 0;
   for (; i < chunk.size() && until_ == INT64_MIN; ++i) add(chunk.begin[i], chunk.end[i]);
@@ -17,7 +17,7 @@ void Busy::add(Columns chunk) {
     const std::int64_t begin = begins[i];
     backwards |= begin < last;
     last = begin;
-    // An empty one leaves `until` where it is, and so adds nothing.
+    // An empty interval leaves `until` unchanged, and so adds nothing.
     const std::int64_t end = ends[i] > begin ? std::max(ends[i], until) : until;
     const std::int64_t from = std::min(std::max(begin, until), end);
     ns += static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(from);
@@ -45,7 +45,7 @@ void for_each(Source& source, F f) {
   }
 }
 
-std::int64_t plus(std::int64_t a, std::uint64_t b) {  // stays at the largest
+std::int64_t plus(std::int64_t a, std::uint64_t b) {  // saturating
   return b > length(a, INT64_MAX) ? INT64_MAX
                                   : static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + b);
 }
@@ -71,10 +71,10 @@ std::vector<std::int64_t> busy_per_window(Source& disjoint, std::int64_t first, 
 }
 
 std::vector<std::int64_t> busy_within(Source& disjoint, Columns windows) {
-  // The busy time before each end of a window, asked in the order of time.
+  // The busy time before each end of a window, queried in time order.
   struct Question {
     std::int64_t time;
-    std::size_t at;  // 2 * window, 1 more for its end
+    std::size_t at;  // 2 * window, plus 1 for its end
   };
   std::vector<Question> questions;
   questions.reserve(2 * windows.size());
@@ -87,7 +87,7 @@ std::vector<std::int64_t> busy_within(Source& disjoint, Columns windows) {
   std::vector<std::int64_t> result(windows.size(), 0);
   auto question = questions.begin();
   std::uint64_t before = 0;
-  // Sums are of numbers without a sign and wrap; the difference of two is right all the same.
+  // Sums are unsigned and may wrap; the difference of two is still correct.
   const auto answer = [&](std::uint64_t busy) {
     auto& place = result[question->at / 2];
     const auto sum = static_cast<std::uint64_t>(place);

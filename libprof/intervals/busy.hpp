@@ -1,4 +1,4 @@
-// How long something was busy: the length of a union, which a sum is not.
+// How long something was busy: the length of the union of intervals, not their sum.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 namespace gpuprof::intervals {
 
-// Of one unit (a device, a range, a stream), told one interval after the other; 32 bytes, so there
-// may be one for each of many.
+// For one unit (a device, a range, a stream), fed one interval at a time; only 32 bytes, so there
+// can be very many.
 class Busy {
  public:
   void add(std::int64_t begin, std::int64_t end) {
@@ -22,7 +22,7 @@ class Busy {
   void add(Columns chunk);
 
   std::int64_t ns() const { return signed_length(ns_); }
-  bool ever() const { return until_ != INT64_MIN; }  // has had one that was not empty
+  bool ever() const { return until_ != INT64_MIN; }  // has had a non-empty interval
   std::int64_t first() const { return first_; }      // the first begin; only if ever()
   std::int64_t until() const { return until_; }      // the last end; only if ever()
 
@@ -33,15 +33,15 @@ class Busy {
   std::int64_t until_ = INT64_MIN;
 };
 
-// The length of the union of all that comes.
+// The length of the union of all intervals.
 std::int64_t busy(Source& source);
 
-// Busy time in each of `count` windows of the same width: [first, first + width), and so on.
+// Busy time in each of `count` windows of equal width: [first, first + width), and so on.
 std::vector<std::int64_t> busy_per_window(Source& disjoint, std::int64_t first, std::int64_t width,
                                           std::size_t count);
 
-// Busy time in each of the windows, which may be in any order, overlap and nest. Memory is 32 bytes
-// per window.
+// Busy time in each of the windows, which may be unordered, overlap and nest. Memory: 32 bytes per
+// window.
 std::vector<std::int64_t> busy_within(Source& disjoint, Columns windows);
 
 }  // namespace gpuprof::intervals

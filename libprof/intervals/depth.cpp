@@ -43,7 +43,7 @@ Steps Depth::next() {
     if (!chunk.empty()) continue;
     ended_ = true;
     close_until(INT64_MAX);
-    if (depth_ != told_) {  // the last step of all
+    if (depth_ != told_) {  // the very last step
       times_.push_back(time_);
       open_.push_back(depth_);
     }

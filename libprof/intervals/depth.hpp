@@ -5,7 +5,7 @@
 
 namespace gpuprof::intervals {
 
-// From time[i] on `open[i]` are open. Before the first step none is, nor after the last.
+// From time[i] on, `open[i]` are open. None is open before the first step or after the last.
 struct Steps {
   std::span<const std::int64_t> time;
   std::span<const std::int64_t> open;
@@ -14,16 +14,16 @@ struct Steps {
   bool empty() const { return time.empty(); }
 };
 
-// Kernels that run at a time are the depth of (start, end); with the busy time of each stream
-// (Merged, of a Union for each) it is the streams at work. What was launched and has not begun, the
-// length of the queue, is the depth of (end of the call, start on the GPU).
+// The depth of (start, end) is the number of concurrent kernels; applied to the busy time of each
+// stream (a Merged of one Union each), the number of active streams. The depth of (end of the call,
+// start on the GPU) is the length of the queue: work launched but not begun.
 //
-// Memory: 8 bytes for each that is open.
+// Memory: 8 bytes per open interval.
 class Depth {
  public:
   explicit Depth(Source& source) : source_(source) {}
-  // In the order of time, each with another depth than the one before; good until the next call. An
-  // empty answer is the end.
+  // In time order, each with a different depth than the one before; valid until the next call. An
+  // empty result is the end.
   Steps next();
 
  private:
@@ -33,18 +33,18 @@ class Depth {
   Source& source_;
   bool ended_ = false;
   std::int64_t last_ = INT64_MIN;
-  std::vector<std::int64_t> ends_;  // of the open ones: a heap, the earliest on top
+  std::vector<std::int64_t> ends_;  // of the open ones, a min-heap
   std::vector<std::int64_t> times_;
   std::vector<std::int64_t> open_;
-  // The last step, which others at the same time may change; none yet: not noted_.
+  // The last step, which may still change at the same time; none yet: not noted_.
   bool noted_ = false;
   std::int64_t time_ = 0;
   std::int64_t depth_ = 0;
-  std::int64_t told_ = 0;  // the depth of the last step that was given out
+  std::int64_t told_ = 0;  // depth of the last step returned
 };
 
-// How long each depth lasted, ns, by depth; [0] is the time between the first begin and the last
-// end in which none was open. The sum of depth times length over the span is the mean.
+// Total time at each depth, ns; [0] is the time between the first begin and the last end with none
+// open. The sum of depth times length over the span is the mean.
 std::vector<std::int64_t> time_at_depth(Depth& depth);
 
 }  // namespace gpuprof::intervals

@@ -1,13 +1,11 @@
-// Intervals of time as two columns, and where they come from.
+// Intervals of time as two columns, and their sources.
 //
-// An interval is [begin, end) in ns. One whose end is not after its begin is empty and counts for
-// nothing, so rows without times (0, 0) may stay among the others. Any int64 is allowed: times come
-// out of files.
+// An interval is [begin, end) in ns. One whose end is not after its begin is empty and is ignored,
+// so rows without times (0, 0) need not be removed. Any int64 is allowed: times come from files.
 //
-// What this folder computes takes one pass over intervals that are ordered by begin, a chunk at a
-// time, and keeps from chunk to chunk what is still open. Intervals out of order end it with
-// gpuprof::Error: the answer would be wrong. Nothing here has a lock; an object belongs to one
-// thread at a time.
+// Algorithms in this folder make one pass over intervals sorted by begin, chunk by chunk, and keep
+// the open ones between chunks. Unsorted intervals end them with gpuprof::Error, because the result
+// would be wrong. Nothing here locks; an object belongs to one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +15,7 @@
 
 namespace gpuprof::intervals {
 
-// Borrowed. Both are of the same length.
+// Borrowed. Both have the same length.
 struct Columns {
   std::span<const std::int64_t> begin;
   std::span<const std::int64_t> end;
@@ -44,15 +42,15 @@ struct Intervals {
   void clear();
 };
 
-// By begin. Columns that are in order already are left alone, after one look at each.
+// Sorts by begin. Sorted columns are only checked and left alone.
 void sort(Intervals& intervals);
 
-// Length of [begin, end), exact for any two values; 0 if it is empty.
+// Length of [begin, end), exact for any two values; 0 if empty.
 constexpr std::uint64_t length(std::int64_t begin, std::int64_t end) {
   return end > begin ? static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin) : 0;
 }
 
-// A sum of lengths as a signed number; what does not fit is the largest one.
+// A sum of lengths as a signed number, clamped to INT64_MAX.
 constexpr std::int64_t signed_length(std::uint64_t ns) {
   return ns > INT64_MAX ? INT64_MAX : static_cast<std::int64_t>(ns);
 }
@@ -60,18 +58,18 @@ constexpr std::int64_t signed_length(std::uint64_t ns) {
 // Throws Error.
 [[noreturn]] void throw_out_of_order();
 
-// Chunks of intervals, in order. "Disjoint" means besides that none is empty and none begins before
-// the one in front of it ended, as a Union gives them.
+// Chunks of intervals, in order. "Disjoint" also means that none is empty and none begins before
+// the previous one ended, as from a Union.
 class Source {
  public:
   virtual ~Source() = default;
-  // Good until the next call. An empty chunk is the end, and so is each after it.
+  // Valid until the next call. An empty chunk is the end, and all later ones are empty too.
   virtual Columns next() = 0;
 };
 
-constexpr std::size_t chunk_size = 1 << 14;  // both columns of it stay in a second-level cache
+constexpr std::size_t chunk_size = 1 << 14;  // both columns fit in a second-level cache
 
-// Intervals that are in memory. They must outlive it.
+// Intervals in memory, which must outlive it.
 class InMemory final : public Source {
  public:
   explicit InMemory(Columns all, std::size_t chunk = chunk_size) : rest_(all), chunk_(chunk) {}
@@ -82,7 +80,7 @@ class InMemory final : public Source {
   std::size_t chunk_;
 };
 
-// All that is left of it.
+// All remaining intervals.
 Intervals collect(Source& source);
 
 }  // namespace gpuprof::intervals

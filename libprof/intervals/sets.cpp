@@ -17,7 +17,7 @@ Columns Merged::next() {
   while (!fronts_.empty() && out_.size() < chunk_size) {
     std::ranges::pop_heap(fronts_, later);
     Front& front = fronts_.back();
-    // As long as it is in front of the others it stays out of the heap.
+    // It stays out of the heap as long as it comes before the others.
     const std::int64_t limit = fronts_.size() > 1 ? fronts_.front().begin() : INT64_MAX;
     do {
       const std::int64_t begin = front.begin();
@@ -40,7 +40,7 @@ Columns Merged::next() {
 
 namespace {
 
-// Where `count` intervals can be written.
+// Space to write `count` intervals.
 std::pair<std::int64_t*, std::int64_t*> room(Intervals& out, std::size_t count) {
   if (out.size() < count) {
     out.begin.resize(count);
@@ -51,9 +51,9 @@ std::pair<std::int64_t*, std::int64_t*> room(Intervals& out, std::size_t count) 
 
 }  // namespace
 
-// An interval takes the open one's place if it begins after its end, and else may lengthen it. Both
-// are done without a branch: what comes is as good as random. The open one is written each time, to
-// where the next complete one belongs, and counts when another takes its place.
+// An interval replaces the open one if it begins after its end, and otherwise may extend it. Both
+// cases are branch-free, since the input is as good as random: the open interval is written each
+// time to the next output position, and counts once another replaces it.
 Columns UnionBuilder::add(Columns chunk) {
   const std::size_t size = chunk.size();
   const std::int64_t* const begins = chunk.begin.data();
@@ -66,7 +66,7 @@ Columns UnionBuilder::add(Columns chunk) {
     const std::int64_t begin = begins[i];
     backwards |= begin < last;
     last = begin;
-    // An empty one ends before all: then nothing below changes.
+    // An empty interval gets the lowest end, so that nothing below changes.
     const std::int64_t end = ends[i] > begin ? ends[i] : INT64_MIN;
     const bool apart = (begin > close) & (end > begin);
     out_begins[count] = open;
@@ -76,7 +76,7 @@ Columns UnionBuilder::add(Columns chunk) {
     close = std::max(close, end);
   }
   if (backwards) throw_out_of_order();
-  // What was open before the first of all is empty.
+  // The initial open interval is empty and is skipped.
   const std::size_t none = count > 0 && begin_ == end_ ? 1 : 0;
   begin_ = open;
   end_ = close;
@@ -114,7 +114,7 @@ bool Cursor::done() {
   return ended_;
 }
 
-// Here too each result is written, and counts if it is not empty: which of two ends first is as
+// Again each result is written but counts only if it is not empty: which of two ends first is as
 // good as random.
 Columns Intersection::next() {
   std::size_t count = 0;

@@ -1,11 +1,11 @@
-// Union, intersection, difference and gaps, each a Source again, so that one can stand on another:
+// Union, intersection, difference and gaps, each again a Source, so that they can be combined:
 //
 //   InMemory kernels(...), copies(...);
 //   Union computing(kernels), copying(copies);
 //   Difference exposed(copying, computing);
 //   const std::int64_t ns = busy(exposed);
 //
-// What a Source is made of must outlive it, and is used up by it.
+// A Source's inputs must outlive it and are consumed by it.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace gpuprof::intervals {
 
-// Several sources as one, in order.
+// Merges several sources into one, in order.
 class Merged final : public Source {
  public:
   explicit Merged(const std::vector<Source*>& sources);
@@ -30,22 +30,22 @@ class Merged final : public Source {
   };
   static bool later(const Front& a, const Front& b) { return a.begin() > b.begin(); }
 
-  std::vector<Front> fronts_;  // a heap, the earliest on top
+  std::vector<Front> fronts_;  // a min-heap
   Intervals out_;
 };
 
-// The time in which at least one is open, for chunks that are pushed. Intervals that touch become
-// one.
+// The time in which at least one interval is open, for chunks that are pushed. Adjacent intervals
+// are joined.
 class UnionBuilder {
  public:
-  // What is complete by now; good until the next call.
+  // Returns what is complete so far; valid until the next call.
   Columns add(Columns chunk);
-  // What was still open. Afterwards it can start anew.
+  // Returns what was still open. Afterwards the builder can be reused.
   Columns finish();
 
  private:
   std::int64_t last_ = INT64_MIN;
-  std::int64_t begin_ = INT64_MIN;  // of the open one; empty: there is none
+  std::int64_t begin_ = INT64_MIN;  // of the open interval; empty: there is none
   std::int64_t end_ = INT64_MIN;
   Intervals out_;
 };
@@ -61,11 +61,11 @@ class Union final : public Source {
   bool ended_ = false;
 };
 
-// The chunk of a disjoint source that is worked on.
+// The current chunk of a disjoint source.
 class Cursor {
  public:
   explicit Cursor(Source& source) : source_(source) {}
-  bool done();  // asked before anything else; gets the next chunk when this one is used up
+  bool done();  // call first; fetches the next chunk when this one is used up
   const Columns& rest() const { return rest_; }
   void advance(std::size_t count) { rest_ = rest_.part(count, rest_.size() - count); }
 
@@ -76,7 +76,7 @@ class Cursor {
   bool ended_ = false;
 };
 
-// The time in both. Takes disjoint sources, and is one.
+// The time in both. Requires disjoint sources, and is one.
 class Intersection final : public Source {
  public:
   Intersection(Source& a, Source& b) : a_(a), b_(b) {}
@@ -87,7 +87,7 @@ class Intersection final : public Source {
   Intervals out_;
 };
 
-// The time in `a` and not in `b`. Takes disjoint sources, and is one.
+// The time in `a` but not in `b`. Requires disjoint sources, and is one.
 class Difference final : public Source {
  public:
   Difference(Source& a, Source& b) : a_(a), b_(b) {}
@@ -95,12 +95,12 @@ class Difference final : public Source {
 
  private:
   Cursor a_, b_;
-  std::int64_t from_ = INT64_MIN;  // a_ is done up to here
+  std::int64_t from_ = INT64_MIN;  // a_ is processed up to here
   Intervals out_;
 };
 
-// The time between the intervals of a disjoint source; with a window, all time in it that is in
-// none of them. Is disjoint.
+// The time between the intervals of a disjoint source; with a window, all time in it that none of
+// them covers. Is disjoint.
 class Gaps final : public Source {
  public:
   explicit Gaps(Source& disjoint) : busy_(disjoint) {}
@@ -110,7 +110,7 @@ class Gaps final : public Source {
 
  private:
   Cursor busy_;
-  std::optional<std::int64_t> from_;  // nothing is busy from here on; none: nothing has come yet
+  std::optional<std::int64_t> from_;  // not busy from here on; nullopt: no interval yet
   std::optional<std::int64_t> window_end_;
   Intervals out_;
 };

@@ -38,7 +38,7 @@ constexpr std::array<std::pair<std::string_view, Meaning>, 13> meanings{{
 }};
 
 Meaning meaning_of(std::string_view function) {
-  // Without the version: _v2, _v4000.
+  // Without the version suffix: _v2, _v4000.
   const std::string_view name = function.substr(0, function.find("_v"));
   if (name == "cudaIpcCloseMemHandle") return Meaning::close;
   const auto found =
@@ -52,7 +52,7 @@ bool names_functions(store::Database& database) {
          tables.has("API_NAME", "name");
 }
 
-// By domain (1 = runtime) and number.
+// By domain (1 = runtime) and cbid.
 using Meanings = std::map<std::pair<std::int64_t, std::int64_t>, Meaning>;
 
 Meanings read_meanings(store::Database& database) {
@@ -79,7 +79,7 @@ std::optional<std::int64_t> optional_in(const columns::Column& column, std::size
   return number_in(column, row);
 }
 
-// Functions in which threads wait for work: nothing appears because of them.
+// Functions in which threads wait for work: they do not make memory appear.
 std::set<std::int64_t> waiting_functions(store::Database& database, bool runtime) {
   std::set<std::int64_t> waiting;
   if (!names_functions(database)) return waiting;
@@ -145,7 +145,7 @@ void DriverMemory::apply(const MemoryCall& call) {
       return;
     case Meaning::open: return operation(Operation::What::allocation, opened_kind, 0);
     case Meaning::close: return operation(Operation::What::release, opened_kind, 0);
-    default: return;  // imported memory is its maker's
+    default: return;  // imported memory belongs to its creator
   }
 }
 
@@ -160,7 +160,7 @@ void DriverMemory::make(const MemoryCall& call) {
   handles_[{call.process, call.handle}] = number;
   if (!call.of_host) ++uses_[{call.process, call.device}].allocations;
   change(object, call.bytes, 0);
-  // Handles are given again while memory of theirs is still mapped: the number stands for it.
+  // Handles are reused while their memory is still mapped, so a unique number identifies it.
   emit_({.time = call.time,
          .process = call.process,
          .device = call.device,
@@ -287,7 +287,7 @@ std::vector<DeviceReading> read_device_memory(store::Snapshot& snapshot,
   const auto thin_out = [&](bool all) {
     std::ranges::stable_sort(readings, {}, &DeviceReading::time);
     std::vector<DeviceReading> kept;
-    // Of two of a device behind one another the one with more in use.
+    // Of two consecutive readings of a device, the one with more in use is kept.
     std::map<std::int64_t, std::size_t> open;
     for (const DeviceReading& reading : readings) {
       const auto before = open.find(reading.device);
@@ -304,7 +304,7 @@ std::vector<DeviceReading> read_device_memory(store::Snapshot& snapshot,
     }
     readings = std::move(kept);
   };
-  // A good part of them goes each time, else this would be done for every row.
+  // Each time a good part is removed, or else this would run for every row.
   const auto make_room = [&] {
     constexpr std::size_t enough = most_readings * 3 / 4;
     thin_out(false);

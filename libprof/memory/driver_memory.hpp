@@ -1,5 +1,5 @@
-// What --track-memory recorded besides CUPTI's records (schema/memory_calls.hpp), as operations of
-// the sweep.
+// Turns what --track-memory recorded in addition to CUPTI's records (schema/memory_calls.hpp) into
+// operations for the sweep.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace gpuprof::memory {
 
-// A call for memory. Trivially copyable, to be sorted on disk.
+// A memory call. Trivially copyable, to be sorted on disk.
 struct MemoryCall {
   enum class What : std::int32_t {
     other,
@@ -41,27 +41,27 @@ struct MemoryCall {
   bool operator<(const MemoryCall& other) const { return time < other.time; }
 };
 
-// Memory of a device by cuMemCreate, which is there while a handle or a mapping of it is.
+// Device memory from cuMemCreate, which exists as long as it has a handle or a mapping.
 struct VirtualUse {
   std::int64_t process = 0, device = 0;
-  std::int64_t made = 0, mapped = 0;            // bytes; in the end
+  std::int64_t made = 0, mapped = 0;            // bytes, at the end
   std::int64_t made_peak = 0, mapped_peak = 0;  // bytes
-  std::int64_t unmapped_peak = 0;               // the most that was made and not mapped
+  std::int64_t unmapped_peak = 0;               // maximum of created but unmapped bytes
   std::int64_t allocations = 0;
 };
 
-// From calls in the order of time to what they allocate and release. Knows nothing of files.
+// Derives allocations and releases from calls in time order. Knows nothing about files.
 class DriverMemory {
  public:
-  // `call`: which one the operation is of.
+  // `call`: the one that caused the operation.
   using Emit = std::function<void(const Operation& operation, const MemoryCall& call)>;
 
-  // `mapped` gets addresses at which memory of cuMemCreate is mapped, and where it is no more.
+  // `mapped` receives addresses where memory from cuMemCreate is mapped or unmapped.
   explicit DriverMemory(Emit emit, Emit mapped = {})
       : emit_(std::move(emit)), mapped_(std::move(mapped)) {}
 
   void apply(const MemoryCall& call);
-  // Mapped memory is counted with its allocation: what was mapped twice is there once.
+  // Mapped memory is counted with its allocation: memory mapped twice counts once.
   std::vector<VirtualUse> uses() const;
 
  private:
@@ -99,30 +99,30 @@ struct FailedCall {
 };
 
 struct CallsRead {
-  bool any = false;  // the file has such calls, or --track-memory's answers
+  bool any = false;  // the file has such calls or driver readings from --track-memory
   std::vector<VirtualUse> uses;
-  std::vector<FailedCall> failed;  // found no memory; the first of them
-  std::int64_t failures = 0;       // all
+  std::vector<FailedCall> failed;  // out of memory; the first ones only
+  std::int64_t failures = 0;       // total
 };
 
 CallsRead read_memory_calls(store::Snapshot& snapshot, const DriverMemory::Emit& emit,
                             const std::function<void()>& check,
                             const DriverMemory::Emit& mapped = {});
 
-// What the driver said is in use.
+// Memory in use according to the driver.
 struct DeviceReading {
   std::int64_t time = 0, device = 0, used = 0, total = 0;
   std::int64_t reason = 0;
 };
-// In the order of time; of a long run not all, but those with most and those of failures.
+// In time order; for a long run only a selection: those with most in use and those of failures.
 std::vector<DeviceReading> read_device_memory(store::Snapshot& snapshot,
                                               const std::function<void()>& check);
 
-// A time in which memory appeared, and the call that took most of it.
+// A period in which memory appeared, and the call that overlaps most of it.
 struct Appeared {
   std::int64_t from = 0, to = 0, device = 0, bytes = 0;
   bool runtime = false;
-  std::int64_t cbid = -1, process = 0;  // -1: there was no call
+  std::int64_t cbid = -1, process = 0;  // cbid -1: no call
   std::int64_t overlap = 0;             // ns
 };
 void find_calls(store::Snapshot& snapshot, std::vector<Appeared>& appeared,

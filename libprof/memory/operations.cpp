@@ -20,7 +20,7 @@ namespace {
 
 using What = Operation::What;
 
-// An allocation that waits for the range of its call.
+// An allocation waiting for the range of its call.
 struct Asked {
   std::int64_t correlation = 0;
   Operation operation;
@@ -55,7 +55,7 @@ class Paths {
 
 void read_calls(store::Snapshot& snapshot, const derive::CorrelationSet& wanted,
                 derive::Sorted<Call>& calls, const std::function<void()>& check) {
-  // Where both have a call of one id, that of the runtime counts.
+  // If both have a call with the same id, the runtime's counts.
   for (const char* table : {"CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER"}) {
     columns::Reader reader(
         snapshot, {.table = table, .columns = {"correlationId", "processId", "threadId", "start"}});
@@ -71,7 +71,7 @@ void read_calls(store::Snapshot& snapshot, const derive::CorrelationSet& wanted,
   }
 }
 
-// Gives allocations the paths of their calls' ranges.
+// Assigns the paths of their calls' ranges to allocations.
 void join_ranges(store::Snapshot& snapshot, derive::Sorted<Asked>& asked,
                  const derive::CorrelationSet& wanted, derive::Sorted<Operation>& operations,
                  const std::function<void()>& check) {
@@ -93,7 +93,7 @@ void join_ranges(store::Snapshot& snapshot, derive::Sorted<Asked>& asked,
   });
 }
 
-// Gives allocations the stacks of their calls.
+// Assigns the stacks of their calls to allocations.
 void join_stacks(store::Snapshot& snapshot, derive::Sorted<Asked>& asked,
                  derive::Sorted<Operation>& operations, const std::function<void()>& check) {
   derive::Sorted<CallStack> calls;
@@ -109,8 +109,8 @@ void join_stacks(store::Snapshot& snapshot, derive::Sorted<Asked>& asked,
   });
 }
 
-// Where memory of cuMemCreate was mapped, and when. CUPTI (13.5) has records of it as of any
-// allocation, once it may be accessed (measured): those would count it twice.
+// Where and when memory from cuMemCreate was mapped. CUPTI (13.5) records it like any other
+// allocation once it is accessible (measured), which would count it twice.
 class Mappings {
  public:
   void take(const Operation& operation) {
@@ -122,7 +122,7 @@ class Mappings {
     }
   }
 
-  // Whether a record of MEMORY2's is of mapped memory. In the file's order.
+  // Whether a record in MEMORY2 is of mapped memory. Call in file order.
   bool has(const Operation& record) {
     if (mappings_.empty() || record.kind != device_kind) return false;
     const Key key{record.process, record.address};
@@ -149,7 +149,7 @@ class Mappings {
     std::int64_t begin, end, bytes;
   };
   std::map<Key, std::vector<Mapping>> mappings_;
-  std::map<Key, std::int64_t> recorded_;  // records of what is there
+  std::map<Key, std::int64_t> recorded_;  // recorded and still live
 };
 
 void refuse_uncomputed(store::Database& database) {

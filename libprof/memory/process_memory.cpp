@@ -12,9 +12,9 @@
 namespace gpuprof::memory {
 namespace {
 
-// What a process has of a device.
+// A process's memory on a device.
 struct Present {
-  // By address and whether cuMemCreate made it, which has no address.
+  // By whether cuMemCreate created it, without an address, and by address.
   std::map<std::pair<bool, std::int64_t>, std::int64_t> bytes;
   std::int64_t in_use = 0;
 };
@@ -39,9 +39,9 @@ void write_rows(store::Database& database, derive::Sorted<Operation>& operations
       present.bytes.erase(found);
     }
     if (now > 0) present.bytes[place] = now;
-    if (now == before) return;  // what is released was not seen allocated, say
+    if (now == before) return;  // e.g. the released memory was not seen being allocated
     present.in_use = saturating_add(present.in_use, saturating_subtract(now, before));
-    // Of several at a time the last.
+    // Of several at the same time, the last one stays.
     insert.bind(1, operation.process).bind(2, operation.device).bind(3, operation.time);
     insert.bind(4, present.in_use).run();
   });

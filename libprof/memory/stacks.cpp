@@ -12,8 +12,8 @@
 namespace gpuprof::memory {
 namespace {
 
-constexpr std::size_t most_frames = 24;  // of a text
-constexpr std::size_t most_above = 6;    // of them above the first of Python
+constexpr std::size_t most_frames = 24;  // per text
+constexpr std::size_t most_above = 6;    // native ones above the first Python frame
 
 bool is_of_cuda(std::string_view module) {
   return module.starts_with("libcuda.") || module.starts_with("libcudart.");
@@ -89,12 +89,12 @@ std::string Stacks::text(std::int64_t stack) {
     const bool native = !frame->second.of_python;
     const bool left_out = native && with_python && count >= most_above;
     std::string next = left_out ? "…" : text(frame->second);
-    if (next == last) continue;  // overloads of one name that call each other
+    if (next == last) continue;  // overloads of the same name that call each other
     if (count++ > 0) all += " < ";
     if (count > most_frames) return all + "…";
     all += next;
     last = std::move(next);
-    // What called it is the same in any program.
+    // The callers of main are the same in any program.
     if (native && frame->second.function == "main") break;
   }
   return all;

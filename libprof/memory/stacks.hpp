@@ -1,4 +1,4 @@
-// Stacks of calls for memory (--stacks), as text.
+// Stacks of memory calls (--stacks), as text.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace gpuprof::memory {
 
 bool has_stacks(store::Database& database);
 
-// Which stack a call has: in the order of correlation ids.
+// The stack of a call, sorted by correlation id.
 struct CallStack {
   std::int64_t correlation = 0, stack = 0;
   bool operator<(const CallStack& other) const { return correlation < other.correlation; }
@@ -25,21 +25,21 @@ struct CallStack {
 void read_call_stacks(store::Snapshot& snapshot, derive::Sorted<CallStack>& calls,
                       const std::function<void()>& check);
 
-// Belongs to the database's thread and must not outlive it. Memory: what the file has of stacks.
+// Belongs to the database's thread and must not outlive it. Memory: the file's stacks.
 class Stacks {
  public:
   Stacks(store::Database& database, const std::function<void()>& check);
 
-  // The innermost function first: "allocate (libmodel.so) < load (train.py:12)". Functions of CUDA
-  // that were called are left out. Empty: there is no such stack.
+  // Innermost function first: "allocate (libmodel.so) < load (train.py:12)". The called CUDA
+  // functions are omitted. Empty: there is no such stack.
   std::string text(std::int64_t stack);
 
  private:
   struct Frame {
-    std::string module, function;  // the module's name alone; the function mangled
+    std::string module, function;  // the module's file name; the mangled function
     std::int64_t offset = 0;
     bool of_python = false;
-    std::int64_t line = 0;  // 0: not known
+    std::int64_t line = 0;  // 0: unknown
   };
   std::string text(const Frame& frame);
 

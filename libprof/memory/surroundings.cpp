@@ -21,7 +21,7 @@ std::string run_value(store::Database& database, const std::string& key) {
   return row.bind(1, key).step() ? std::string(row.text(0)) : std::string();
 }
 
-// Why nothing can be said of any process; empty: something can.
+// Why no process can be judged; empty: they can.
 std::string no_verdict(store::Database& database, reading::Tables& tables) {
   if (!tables.has("PROCESS", "goodbye") || !tables.has("RUN", "value")) {
     return "the file does not say how the process ended";
@@ -78,7 +78,7 @@ void read_processes(store::Database& database, reading::Tables& tables,
   }
 }
 
-// Functions by their numbers.
+// Functions by number.
 struct Functions {
   std::set<std::int64_t> ends_context, stops;
 
@@ -117,7 +117,7 @@ class CallReading {
                  value = chunk[3].int64s(), correlation = chunk[4].int64s();
       for (std::size_t row = 0; row < chunk.rows(); ++row) {
         if (value[row] == out_of_memory) {
-          // A runtime call makes driver calls with its correlation id, which fail with it.
+          // A runtime call makes driver calls with its correlation id, which fail along with it.
           if (runtime) {
             if (failed_.size() < most_failed) failed_.insert(correlation[row]);
           } else if (failed_.contains(correlation[row])) {
@@ -201,7 +201,7 @@ Surroundings read_surroundings(store::Snapshot& snapshot, const std::function<vo
   read_steps(database, tables, result);
   if (!nothing.empty()) {
     for (auto& [number, process] : result.processes) {
-      // How a process was ended says more.
+      // How the process itself ended is more informative.
       if (process.no_verdict.empty()) process.no_verdict = nothing;
     }
   }

@@ -19,15 +19,15 @@ struct Held {
   std::size_t use = 0;
 };
 
-// What one operation did.
+// The effect of one operation.
 struct Change {
-  std::size_t use = 0;            // that the operation is of
+  std::size_t use = 0;            // of the operation
   const Held* came = nullptr;     // valid until the next operation
   std::optional<Held> gone = {};  // released, or replaced
   bool replaced = false;
 };
 
-// What is allocated at a time.
+// The allocations live at a time.
 class Live {
  public:
   Change apply(const Operation& operation) {
@@ -54,7 +54,7 @@ class Live {
 
   const std::vector<Place>& places() const { return places_; }
 
-  // What is there of a place.
+  // Visits what is live in a place.
   template <class Visit>
   void for_each(std::size_t use, Visit visit) const {
     Place place = places_[use];
@@ -75,7 +75,7 @@ class Live {
     return found->second;
   }
 
-  std::map<Place, Group> groups_;  // pool_type is 0: a release need not know of the pool
+  std::map<Place, Group> groups_;  // with pool_type 0: a release need not know its pool
   std::map<Place, std::size_t> uses_;
   std::vector<Place> places_;
 };
@@ -120,7 +120,7 @@ class Pools {
     }
   }
 
-  // What is reserved and not used.
+  // Bytes reserved but not used.
   std::int64_t unused(std::int64_t device) const {
     std::int64_t bytes = 0;
     for (const auto& [key, pool] : pools_) {
@@ -141,7 +141,7 @@ class Pools {
   std::map<std::array<std::int64_t, 3>, PoolUse> pools_;
 };
 
-// The first pass: everything but what was there at the peaks, which are not known yet.
+// The first pass: everything except what existed at the peaks, which are not known yet.
 class Count {
  public:
   Count(const Request& request, Result& result) : request_(request), result_(result) {}
@@ -247,7 +247,7 @@ class Count {
     of_device = saturating_add(of_device, change);
   }
 
-  // It may lie on the host, and what of it is on the device nobody says.
+  // Managed memory may be on the host; how much of it is on the device is unknown.
   std::int64_t managed(std::int64_t device) const {
     std::int64_t bytes = 0;
     for (const auto& [process, devices] : managed_) {
@@ -275,7 +275,7 @@ class Count {
     ++next_moment_;
   }
 
-  // The driver takes back what it had.
+  // The driver reclaims the process's memory.
   void end_process(std::int64_t process) {
     managed_.erase(process);
     for (auto& [number, bytes] : processes_[process]) {
@@ -316,7 +316,7 @@ class Count {
   std::size_t next_moment_ = 0, next_end_ = 0;
 };
 
-// The second pass: whose memory it was at each peak, and the curves.
+// The second pass: who owned the memory at each peak, and the curves.
 class Look {
  public:
   Look(const Request& request, Result& result)
@@ -336,7 +336,7 @@ class Look {
     if (!is_of_memory(operation)) return;
     const Change change = live_.apply(operation);
     const std::int64_t came = change.came ? change.came->bytes : 0;
-    // What is gone may be of another place: from a pool and without.
+    // What is gone may be of another place: in a pool rather than outside one, or vice versa.
     if (change.gone) move(change.gone->use, -change.gone->bytes, operation.time);
     if (!change.came) return;
     move(change.use, came, operation.time);
@@ -367,7 +367,7 @@ class Look {
     std::int64_t in_use = 0;
     bool told = false;
     Curve* curve = nullptr;
-    std::size_t part = 0;  // that it has come to
+    std::size_t part = 0;  // current time slice
   };
 
   void look_around() {
@@ -411,7 +411,7 @@ class Look {
     return std::min(parts - 1, static_cast<std::size_t>(share * static_cast<double>(parts)));
   }
 
-  // Parts in which nothing changed.
+  // Fills slices in which nothing changed.
   void fill(State& state, std::int64_t until) const {
     auto& points = state.curve->points;
     const std::size_t to = until == INT64_MAX ? points.size() - 1 : part_of(until);

@@ -14,8 +14,8 @@ namespace gpuprof::memory {
 namespace {
 
 constexpr std::size_t most_points = 100'000;
-constexpr std::size_t most_looks = 8;    // at whose memory it was when a call found none
-constexpr std::size_t fewest_steps = 4;  // that say whether memory grows
+constexpr std::size_t most_looks = 8;    // failed calls for which owners are listed
+constexpr std::size_t fewest_steps = 4;  // needed to judge whether memory grows
 
 std::string hexadecimal(std::int64_t number) {
   char text[24];
@@ -37,7 +37,7 @@ Table table(std::string name, bool placed, std::vector<Column> columns) {
   return made;
 }
 
-// Words for numbers.
+// Looks up the names of numbers.
 class Words {
  public:
   Words(reading::Profile& profile, By by, const std::function<void()>& check) : profile_(profile) {
@@ -182,7 +182,7 @@ class Maker {
                 owner.peak, owner.allocations, owner.allocated, owner.in_use, owner.live});
       made.rows.push_back(std::move(row));
     }
-    // The largest first, of whatever place.
+    // Largest first, regardless of place.
     std::ranges::stable_sort(made.rows, std::ranges::greater(), [](const auto& row) {
       return std::get<std::int64_t>(row[place_columns.size() + 2]);
     });
@@ -288,7 +288,7 @@ class Maker {
   }
 
  public:
-  // Device memory at the ends of steps, and when a function first found none.
+  // Device memory at the ends of steps, and when a function first ran out of memory.
   std::vector<std::int64_t> step_bytes, failure_bytes;
 
   static constexpr const char* unknown_process = "the file does not say how the process ended";
@@ -303,7 +303,7 @@ class Maker {
   std::int64_t zero_;
 };
 
-// The moments that tables ask for, in the order of time, with where each came from.
+// The moments requested by tables, in time order, each with its origin.
 enum class Of { step, failure, failed_call, reading };
 
 struct AskedMoment {
@@ -403,7 +403,8 @@ Left left_of(const Surroundings& around, const std::map<std::int64_t, std::int64
   return since == settled.end() || time < since->second ? Left::kept : Left::lost;
 }
 
-// From when on memory that is never released is lost: the second step, else the first kernel.
+// The time from which memory that is never released counts as lost: the second step, or else the
+// first kernel.
 std::map<std::int64_t, std::int64_t> settled_times(const Surroundings& around, Request& request) {
   std::map<std::int64_t, std::int64_t> settled;
   for (const auto& [id, process] : around.processes) {

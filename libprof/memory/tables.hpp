@@ -1,4 +1,4 @@
-// Where the memory went, as tables: what gpuprof memory and Python's run.memory give.
+// Where the memory went, as tables: the output of gpuprof memory and of Python's run.memory.
 #pragma once
 
 #include <cstdint>
@@ -36,24 +36,24 @@ struct Questions {
 };
 
 struct Account {
-  // Each has the columns that docs/memory.md lists.
+  // Their columns are listed in docs/memory.md.
   Table devices, peaks, owners, leaks, pools, steps, failures, processes, timeline;
-  // Of --track-memory.
+  // From --track-memory.
   Table virtual_memory, failed_calls, failure_owners, readings, unaccounted;
   bool any = false;                  // the file has allocations
-  bool any_library = false;          // … and says of some which library asked
-  std::int64_t zero = 0;             // what relative times count from, ns
-  std::int64_t first = 0, last = 0;  // operations, ns
+  bool any_library = false;          // … and some have a requesting library
+  std::int64_t zero = 0;             // origin of relative times, ns
+  std::int64_t first = 0, last = 0;  // times of operations, ns
 
   std::vector<const Table*> all() const;
 };
 
-// "library", "nvtx", "stack", "kind", "pool"; throws Error for others.
+// "library", "nvtx", "stack", "kind", "pool"; throws Error for anything else.
 By parse_by(std::string_view word);
 std::string_view name_of(By by);
 
-// Throws Error where allocations were not recorded. Linear in the file's rows; memory: what is
-// allocated at a time, and the tables.
+// Throws Error if allocations were not recorded. Linear in the file's rows; memory: the allocations
+// live at a time, and the tables.
 Account account(reading::Profile& profile, const Questions& questions,
                 const std::function<void()>& check);
 

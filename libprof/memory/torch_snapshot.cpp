@@ -17,7 +17,7 @@
 namespace gpuprof::memory {
 namespace {
 
-// The words that count; all others are nobody's.
+// The words that matter; all others are none.
 enum class Word : std::uint8_t {
   none,
   segments,
@@ -79,14 +79,14 @@ struct Item {
   enum class Kind : std::uint8_t { other, number, word, list, dict };
   Kind kind = Kind::other;
   Word word = Word::none;
-  Word key = Word::none;    // of an entry of a dict
-  std::int64_t number = 0;  // of a list or dict: which
+  Word key = Word::none;    // in a dict entry
+  std::int64_t number = 0;  // for a list or dict: its index
 
   bool is_container() const { return kind == Kind::list || kind == Kind::dict; }
 };
 
-// A pickle's lists and dicts. Of dicts the entries with a word that counts are kept, of lists the
-// lists and dicts that are not empty, and one value for others in a row.
+// The lists and dicts of a pickle. Keeps dict entries with a word that matters, list items that are
+// non-empty lists or dicts, and one value for each run of other items.
 class Unpickler {
  public:
   Unpickler(std::istream& in, std::string name, const std::function<void()>& check)
@@ -129,7 +129,7 @@ class Unpickler {
   void push_container(Item::Kind kind);
   std::size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
   Item pop();
-  // Where the values above the last mark begin.
+  // The position of the first value above the last mark.
   std::size_t pop_mark();
   void count_value() {
     if (++values_ > most_values) refuse_size();
@@ -178,7 +178,7 @@ void Unpickler::text(std::uint64_t bytes) {
   push({.kind = Item::Kind::word, .word = word_of({word, static_cast<std::size_t>(bytes)})});
 }
 
-// An integer of any size; what does not fit into 64 bits is none that counts.
+// An integer of any size; those that do not fit into 64 bits do not matter.
 void Unpickler::whole(std::uint64_t bytes) {
   if (bytes > 8) {
     skip(bytes);
@@ -230,7 +230,7 @@ void Unpickler::append(std::size_t list, const Item& value) {
 void Unpickler::set(std::size_t dict, const Item& key, Item value) {
   if (key.kind != Item::Kind::word || key.word == Word::none) return;
   value.key = key.word;
-  std::vector<Item>& entries = containers_[dict];  // a word each at most
+  std::vector<Item>& entries = containers_[dict];  // at most one per word
   const auto found = std::ranges::find(entries, key.word, &Item::key);
   if (found != entries.end()) {
     *found = value;
@@ -242,7 +242,7 @@ void Unpickler::set(std::size_t dict, const Item& key, Item value) {
 
 void Unpickler::remember(std::uint64_t place) {
   if (stack_.size() <= floor()) refuse("it is no sound pickle");
-  // Picklers number them one after the other.
+  // Picklers number them consecutively.
   if (place > memo_.size()) refuse("it is no sound pickle");
   if (place < memo_.size()) {
     memo_[place] = stack_.back();
@@ -257,7 +257,7 @@ void Unpickler::recall(std::uint64_t place) {
   push(memo_[place]);
 }
 
-// False: it was the last.
+// False: that was the last one.
 bool Unpickler::step(std::uint8_t code) {
   switch (code) {
     case 0x80:  // PROTO
@@ -274,7 +274,7 @@ bool Unpickler::step(std::uint8_t code) {
       if (marks_.size() >= deepest) refuse("it is nested too deep");
       marks_.push_back(stack_.size());
       break;
-    case 't':  // tuples: none counts
+    case 't':  // tuples do not matter
       stack_.resize(pop_mark());
       push({});
       break;
@@ -291,7 +291,7 @@ bool Unpickler::step(std::uint8_t code) {
       break;
     case 0x8a: whole(byte()); break;
     case 0x8b: whole(little_endian(4)); break;
-    case 'G':  // a real number
+    case 'G':  // a float
       skip(8);
       push({});
       break;
@@ -354,7 +354,7 @@ bool Unpickler::step(std::uint8_t code) {
 }
 
 Item Unpickler::read() {
-  // Of older ones numbers and truth are text.
+  // In older protocols, numbers and booleans are text.
   if (in_.peek() != 0x80) refuse("it is no pickle of protocol 2 or newer");
   for (std::uint64_t steps = 0; step(byte()); ++steps) {
     if (steps % 65536 == 0) check_();
@@ -362,14 +362,14 @@ Item Unpickler::read() {
   return pop();
 }
 
-// From values to segments.
+// Builds segments from the values.
 class Snapshot {
  public:
   explicit Snapshot(Unpickler& pickle) : pickle_(pickle) {}
 
   TorchSnapshot take(const Item& all) {
     TorchSnapshot snapshot;
-    const Item* segments = &all;  // of torch.cuda.memory_snapshot()
+    const Item* segments = &all;  // from torch.cuda.memory_snapshot()
     if (all.kind == Item::Kind::dict) {
       segments = find(all, Word::segments);
       if (const Item* traces = find(all, Word::device_traces)) read_times(*traces, snapshot);
@@ -395,10 +395,11 @@ class Snapshot {
     const auto found = std::ranges::find(entries, key, &Item::key);
     return found == entries.end() ? nullptr : &*found;
   }
-  // Each list is gone through once, however often a file names it.
+  // Each list is traversed once, however often the file refers to it.
   std::vector<Item> taken(const Item& list) { return std::exchange(pickle_.items(list), {}); }
 
-  // Not below 0. `otherwise`: where there is none; below 0: that is refused.
+  // A number that is not negative. `otherwise`: the value if missing; negative: missing is an
+  // error.
   std::int64_t number(const Item& dict, Word key, std::int64_t otherwise) {
     const Item* value = find(dict, key);
     if (!value && otherwise >= 0) return otherwise;
@@ -462,7 +463,7 @@ class Snapshot {
     if (sum > segment.bytes) refuse("its blocks are larger than it is");
   }
 
-  // With history each snapshot leaves an entry in it.
+  // With history enabled, each snapshot leaves an entry there.
   void read_times(const Item& traces, TorchSnapshot& snapshot) {
     if (traces.kind != Item::Kind::list) return;
     for (const Item& device : taken(traces)) {
@@ -491,7 +492,7 @@ class Snapshot {
   }
 
   Unpickler& pickle_;
-  std::size_t number_ = 0;  // of the segment, from 1
+  std::size_t number_ = 0;  // the segment's number, from 1
 };
 
 }  // namespace

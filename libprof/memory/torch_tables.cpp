@@ -15,7 +15,7 @@ namespace {
 
 using DeviceAddress = std::pair<std::int64_t, std::int64_t>;
 
-// How much of addresses lies in segments of a device.
+// How many bytes of address ranges are in a device's segments.
 class Segments {
  public:
   explicit Segments(const std::vector<TorchSegment>& segments) {
@@ -34,7 +34,7 @@ class Segments {
 
  private:
   struct Part {
-    std::int64_t address = 0, bytes = 0, before = 0;  // bytes of those before it
+    std::int64_t address = 0, bytes = 0, before = 0;  // total bytes before it
   };
 
   static std::int64_t below(const std::vector<Part>& parts, std::int64_t address) {
@@ -47,14 +47,14 @@ class Segments {
   std::map<std::int64_t, std::vector<Part>> devices_;
 };
 
-// What a process has.
+// A process's allocations.
 class Allocated {
  public:
   void apply(const Operation& operation, const Segments& segments) {
     const bool comes = operation.what == Operation::What::allocation;
     if (!comes && operation.what != Operation::What::release) return;
     const DeviceAddress place{operation.device, operation.address};
-    // Memory of cuMemCreate counts when it is made, and lies where it is mapped.
+    // Memory from cuMemCreate counts from its creation, and is located where it is mapped.
     auto& held = operation.kind == created_kind ? made_ : placed_;
     if (const auto found = held.find(place); found != held.end()) {
       change(operation, -found->second.bytes, segments);
@@ -90,7 +90,7 @@ struct Best {
   std::int64_t covered = 0, time = 0;
 };
 
-// Of several processes the one with most.
+// Of several processes, the one with most.
 std::optional<std::int64_t> choose(const std::map<std::int64_t, Best>& all) {
   if (all.size() == 1) return all.begin()->first;
   std::optional<std::int64_t> chosen;
@@ -124,7 +124,7 @@ Value fragmentation(std::int64_t blocks, std::int64_t free, std::int64_t largest
 
 Value known(const std::optional<std::int64_t>& number) { return number ? Value(*number) : Value(); }
 
-// When a snapshot was taken, on CUPTI's clock. Nothing: it is of another time than the run.
+// When a snapshot was taken, on CUPTI's clock. Nullopt: not during the run.
 std::optional<std::int64_t> on_cuptis_clock(store::Database& database, std::int64_t realtime) {
   constexpr std::int64_t between = 20'000'000'000;  // ns; clocks are read every 10 s
   reading::Tables tables(database);
@@ -139,10 +139,10 @@ std::optional<std::int64_t> on_cuptis_clock(store::Database& database, std::int6
   return saturating_add(row.integer(1), past);
 }
 
-// A part of a segment, or all, that an allocation has.
+// What allocations cover of a segment.
 struct Cover {
   std::int64_t bytes = 0, allocations = 0;
-  const Overlay::Range* whole = nullptr;  // that has all of it
+  const Overlay::Range* whole = nullptr;  // the one that covers all of it
 };
 
 Cover cover_of(const TorchSegment& segment, const std::vector<Overlay::Range>& ranges) {
@@ -166,13 +166,13 @@ Cover cover_of(const TorchSegment& segment, const std::vector<Overlay::Range>& r
   return cover;
 }
 
-// All that one device has, of segments and of the file.
+// Totals of one device, for its segments and the file.
 struct Sums {
   std::int64_t segments = 0, blocks = 0, reserved = 0, allocated = 0, active = 0, requested = 0;
   std::int64_t largest_free = 0, covered = 0, uncovered_segments = 0;
 };
 
-// Appends what the driver said closest to the moment.
+// Appends the driver's reading closest to the moment.
 void add_reading(const Table& readings, std::int64_t device, std::optional<std::int64_t> time,
                  std::vector<Value>& row) {
   const auto number = [&](const std::vector<Value>& of, std::string_view column) {

@@ -1,4 +1,4 @@
-// PyTorch's segments beside what a file knows of the same memory.
+// Compares PyTorch's segments with what a file knows about the same memory.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace gpuprof::memory {
 
-// What a process had at a moment, at addresses.
+// What a process had allocated at a moment, by address.
 struct Overlay {
   enum class From { asked, snapshot, fit };
 
@@ -20,17 +20,17 @@ struct Overlay {
     std::int64_t device = 0, address = 0, bytes = 0, time = 0;
   };
 
-  std::optional<std::int64_t> process;  // none: nothing in the file is where the segments are
-  std::optional<std::int64_t> time;     // as process
+  std::optional<std::int64_t> process;  // nullopt: nothing in the file is where the segments are
+  std::optional<std::int64_t> time;     // likewise
   From from = From::fit;
   std::vector<Range> ranges;                    // by device and address
   std::map<std::int64_t, std::int64_t> in_use;  // bytes, by device
 };
 
-// What there was at `time`; without, when there was most of the segments first. Without `process`
-// it is that which had most of them; throws Error where that are several. Operations are of memory
-// as sweep() has them, but memory of cuMemCreate comes twice: when it is made, at no address, and
-// under mapped_kind at each at which it is mapped. They come in the order of time, and twice.
+// What existed at `time`; if not given, when the segments were first covered best. Without
+// `process`, the process that covered them best; throws Error if several tie. Operations are as for
+// sweep(), but memory from cuMemCreate comes twice: when created, without an address, and as
+// mapped_kind at each address where it is mapped. `for_each` visits them in time order, twice.
 inline constexpr std::int32_t mapped_kind = 1005;
 Overlay lay_over(const Operations& for_each, const std::vector<TorchSegment>& segments,
                  std::optional<std::int64_t> time, std::optional<std::int64_t> process);
@@ -44,7 +44,7 @@ struct TorchTables {
   Table segments, devices;
 };
 
-// docs/memory.md lists the columns. Throws Error where allocations were not recorded.
+// The columns are listed in docs/memory.md. Throws Error if allocations were not recorded.
 TorchTables torch_tables(reading::Profile& profile, const TorchSnapshot& snapshot,
                          const TorchQuestion& question, const std::function<void()>& check);
 

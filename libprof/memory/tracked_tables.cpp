@@ -57,7 +57,7 @@ void make_failed_calls(reading::Profile& profile, const CallsRead& calls,
                       {"device_free_bytes", Type::bytes}}};
   for (std::size_t i = 0; i < calls.failed.size(); ++i) {
     const FailedCall& call = calls.failed[i];
-    // The driver was asked right afterwards.
+    // The driver was queried right afterwards.
     Value free;
     for (auto reading = std::ranges::lower_bound(readings, call.time, {}, &DeviceReading::time);
          reading != readings.end(); ++reading) {

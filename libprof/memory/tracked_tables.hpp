@@ -12,7 +12,7 @@ namespace gpuprof::memory {
 
 void make_virtual_memory(const std::vector<VirtualUse>& uses, Table& made);
 
-// `in_use`: what the process had then, of the first calls.
+// `in_use`: what the process had at that time, for the first calls.
 void make_failed_calls(reading::Profile& profile, const CallsRead& calls,
                        const std::vector<std::int64_t>& in_use,
                        const std::vector<DeviceReading>& readings, Table& made);
@@ -21,7 +21,7 @@ void make_failed_calls(reading::Profile& profile, const CallsRead& calls,
 void make_readings(reading::Profile& profile, const std::vector<DeviceReading>& readings,
                    const std::vector<std::int64_t>& known, Table& made);
 
-// When what no record accounts for grew, most first.
+// Periods in which memory not accounted for by any record grew, largest growth first.
 void make_unaccounted(reading::Profile& profile, const std::vector<DeviceReading>& readings,
                       const std::vector<std::int64_t>& known, Table& made,
                       const std::function<void()>& check);

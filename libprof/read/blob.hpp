@@ -18,7 +18,7 @@ T blob_field(std::span<const std::byte> blob, std::size_t offset) {
   return value;
 }
 
-// CUpti_ActivityObjectKindId: process, thread, - or device, context, stream. Nothing if the size is
+// CUpti_ActivityObjectKindId: process, thread, - or device, context, stream. Nullopt if the size is
 // wrong.
 inline std::optional<std::array<std::uint32_t, 3>> object_id(std::span<const std::byte> blob) {
   if (blob.size() != 12) return std::nullopt;

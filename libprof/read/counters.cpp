@@ -46,7 +46,7 @@ class Visitor {
              counter.unit = "bytes";
            });
     };
-    // What is allocated before the window is there when it begins.
+    // What was allocated before the window exists when it begins.
     std::map<Counters::key_type, std::int64_t> before;
     const auto begin = [&] {
       for (const auto& [key, bytes] : before) use(key, *window_.from, bytes);

@@ -1,5 +1,4 @@
-// What a run has measured again and again: memory that is allocated, samples of counters, clocks,
-// temperature and power.
+// What a run measured repeatedly: allocated memory, counter samples, clocks, temperature and power.
 #pragma once
 
 #include <array>
@@ -18,14 +17,14 @@ struct Counter {
   std::string name = {};
   std::string unit = {};  // empty: a plain number
   std::int64_t device = 0;
-  std::int64_t process = 0;           // of memory; else 0: of the device
-  std::array<std::int64_t, 4> key{};  // tells counters of a sort apart, and puts them in an order
+  std::int64_t process = 0;           // for memory; otherwise 0: the device's
+  std::array<std::int64_t, 4> key{};  // distinguishes and orders counters of one kind
 };
 
-// Calls visit(counter, time, value) for each finite value, those of one sort in the order of time;
-// memory that is there when the window begins has a value then.
-// `check` now and then. Beyond 256 counters of a sort, as only forged files have them, none is
-// visited. Counters live as long as the visit.
+// Calls visit(counter, time, value) for each finite value, in time order per kind of counter;
+// memory allocated before the window begins is reported at its start. Calls `check` now and then.
+// Counters beyond 256 of a kind, as only forged files have, are ignored. Counters live as long as
+// the visit.
 void visit_counters(store::Database& database, const Window& window,
                     const std::function<void()>& check,
                     const std::function<void(const Counter&, std::int64_t time, double)>& visit);

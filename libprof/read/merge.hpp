@@ -1,8 +1,8 @@
-// Rows of several tables as one sequence, in the order of time.
+// Rows of several tables as one sequence in time order.
 //
-// A source reads one table and shows the row that it is at; what it does with it is its own. The
-// rows come from one cursor per table and are merged while they are read, so that memory does not
-// grow with the file.
+// A source reads one table and exposes its current row; what it does with the row is up to it. Each
+// table has one cursor, and rows are merged while they are read, so memory does not grow with the
+// file.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ namespace gpuprof::reading {
 // What a source reads.
 struct TimedTable {
   std::string_view kind;
-  std::string_view time = "start";  // column of the start
-  std::string valid = {};           // SQL: which rows; empty: valid_times()
+  std::string_view time = "start";  // column of the start time
+  std::string valid = {};           // SQL condition for rows; empty: valid_times()
 };
 
-// The rows of one table that pass the profile's filter, in the order of their start. Belongs to the
-// profile's thread.
+// The rows of one table that pass the profile's filter, in start order. Belongs to the profile's
+// thread.
 class Source {
  public:
   Source(Profile& profile, TimedTable table) : profile_(profile), table_(std::move(table)) {
@@ -38,13 +38,13 @@ class Source {
   std::string_view kind() const { return table_.kind; }
   std::string_view time() const { return table_.time; }
   std::string where() { return "WHERE " + table_.valid + " AND " + profile_.filter(kind()); }
-  // Progress: "sorting CUPTI_ACTIVITY_KIND_MEMCPY".
+  // Reports progress: "sorting CUPTI_ACTIVITY_KIND_MEMCPY".
   void tell(const std::string& what) { profile_.progress(what + " " + table_name(kind())); }
   bool any() { return profile_.select(kind(), {"1"}, where() + " LIMIT 1").step(); }
 
-  // Before the first advance().
+  // Call before the first advance().
   void begin() { rows_ = open(); }
-  // To the first or next row. there() says whether there is one.
+  // Moves to the first or next row. there() says whether there is one.
   virtual void advance() {
     there_ = rows_.step();
     if (there_) start_ = rows_.integer(0);
@@ -53,7 +53,7 @@ class Source {
   std::int64_t start() const { return start_; }
 
  protected:
-  // A SELECT that ends with order(), the start first.
+  // A SELECT that ends with order(), with the start first.
   virtual store::Statement open() = 0;
   std::string order() const { return " ORDER BY " + std::string(table_.time); }
   const std::string& valid() const { return table_.valid; }
@@ -67,15 +67,15 @@ class Source {
   TimedTable table_;
 };
 
-// `Some` is a Source. Of rows that start together the source that was added first has the first.
+// `Some` is a Source. Of rows with the same start, the source added first comes first.
 template <typename Some>
 class Merge {
  public:
   void add(std::unique_ptr<Some> source) { sources_.push_back(std::move(source)); }
   std::span<const std::unique_ptr<Some>> sources() const { return sources_; }
 
-  // The source with the next row; nullptr: there are no more. All begin before one reads a row:
-  // some make temporary tables, which SQLite does not let them do later.
+  // The source with the next row; nullptr: no more rows. All sources begin before any reads a row:
+  // some create temporary tables, which SQLite forbids later.
   Some* next() {
     if (!current_) {
       for (const auto& source : sources_) source->begin();
@@ -95,7 +95,7 @@ class Merge {
     if (earliest) current_ = earliest;
     return earliest;
   }
-  // Whose row it is, after next().
+  // The source of the current row, after next().
   Some* current() const { return current_; }
 
  private:

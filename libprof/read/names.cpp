@@ -17,7 +17,7 @@
 namespace gpuprof::reading {
 namespace {
 
-// The kind's name with that of the number in the place of its *.
+// The kind's name with the number's name instead of its *.
 std::string enum_name_of(const schema::GpuKind& kind, std::int64_t number) {
   std::string_view name = schema::enum_name(kind.named, number);
   if (name.empty() || number == 0) name = "Unknown";  // as nvprof prints it
@@ -27,7 +27,7 @@ std::string enum_name_of(const schema::GpuKind& kind, std::int64_t number) {
 
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// Programs whose first argument is what people call the process by.
+// Interpreters: people know the process by their first argument.
 bool runs_others(std::string_view program) {
   constexpr std::array programs{"python",  "pypy", "perl", "ruby", "node", "java", "julia",
                                 "Rscript", "lua",  "bash", "dash", "zsh",  "sh"};
@@ -45,7 +45,7 @@ std::string program_name(std::string_view command_line, std::string_view executa
   if (!runs_others(name)) return name;
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string& word = words[i];
-    if (word == "-c" || word == "-e") return name + " " + word;  // a text follows that is no name
+    if (word == "-c" || word == "-e") return name + " " + word;  // followed by code, not by a name
     if (word == "-m") return i + 1 < words.size() ? name + " -m " + words[i + 1] : name;
     if (!word.starts_with('-')) return name + " " + std::string(file_name(word));
   }
@@ -66,7 +66,7 @@ bool is_transfer(std::string_view name) {
 }
 
 ApiNames::ApiNames(store::Database& database) {
-  // Somebody else's file may have a table of that name too.
+  // A foreign file may have a table of that name too.
   for (const std::string_view column : {"domain", "cbid", "name"}) {
     if (!database.has_column("API_NAME", column)) return;
   }
@@ -81,7 +81,7 @@ std::string ApiNames::find(ApiDomain domain, std::int64_t cbid) {
     if (names_.step()) name = names_.text(0);
     names_.reset();
   }
-  // CUPTI calls functions that it no longer knows by their numbers: "cuda34".
+  // CUPTI names functions that it no longer knows by number: "cuda34".
   const bool placeholder = name.size() > 4 && name.starts_with("cuda") &&
                            name.find_first_not_of("0123456789", 4) == std::string::npos;
   if (!name.empty() && !placeholder) return name;
@@ -171,7 +171,7 @@ void Names::read_devices(store::Database& database) {
   }
 }
 
-// Table NAME: what the program called its devices, contexts, streams and threads.
+// Reads table NAME: the program's names for devices, contexts, streams and threads.
 void Names::read_given_names(store::Database& database) {
   if (!database.has_table("CUPTI_ACTIVITY_KIND_NAME")) return;
   auto rows = database.prepare("SELECT objectKind, objectId, name FROM CUPTI_ACTIVITY_KIND_NAME");

@@ -31,7 +31,7 @@ std::string valid_times(std::string_view kind) {
   if (const schema::GpuKind* work = schema::gpu_kind(kind)) {
     return "start > 0 AND [" + std::string(work->end) + "] > start";
   }
-  // Page faults, thrashing and remote maps are moments.
+  // Page faults, thrashing and remote maps are instants.
   if (kind == "UNIFIED_MEMORY_COUNTER") {
     return "start > 0 AND ([end] > start OR [end] = 0 AND counterKind IN (3, 5, 7))";
   }

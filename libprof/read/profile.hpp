@@ -1,5 +1,5 @@
-// What everybody needs who reads a profile: its tables with what they lack, the records that a
-// filter leaves, and names.
+// What every reader of a profile needs: its tables with defaults for what they lack, the records
+// selected by a filter, and names.
 #pragma once
 
 #include <cstdint>
@@ -21,26 +21,26 @@
 
 namespace gpuprof::reading {
 
-// Which records are looked at; empty: all of them.
+// Which records to consider; empty: all of them.
 struct Filter {
-  std::string kernels = {};                // regular expression, searched in readable kernel names
+  std::string kernels = {};                // regular expression, searched for in readable names
   std::vector<std::int64_t> devices = {};  // of GPU work
   Moment from = {};                        // records that begin then or later
   Moment to = {};                          // … and before this
-  bool check = false;                      // refuse devices that are not there
+  bool check = false;                      // reject devices that do not exist
 };
 
-// SQL: which rows of a kind have times that can be. GPU work has to take time, and a call may be
-// over at once.
+// SQL condition: the rows of a kind that have plausible times. GPU work must have a duration; a
+// call may take no time.
 std::string valid_times(std::string_view kind);
 
-// A profile that is being read. Belongs to one thread, as the database does, which must outlive it.
-// While it lives it holds a read transaction, so that all of it is read in one state, also of a
-// file that is being written. `kind` is a table's name without "CUPTI_ACTIVITY_KIND_".
+// A profile being read. Belongs to one thread, like the database, which must outlive it. It holds a
+// read transaction while it lives, so that everything is read in one state, even if the file is
+// being written. `kind` is a table's name without "CUPTI_ACTIVITY_KIND_".
 class Profile {
  public:
-  // `progress` is told what takes long. Throws gpuprof::Error where the filter names an NVTX range
-  // that is not there.
+  // `progress` receives what takes long. Throws gpuprof::Error if the filter names an NVTX range
+  // that does not exist.
   Profile(store::Database& database, Filter filter, NameStyle names,
           std::function<void(std::string_view)> progress);
   Profile(const Profile&) = delete;
@@ -58,30 +58,30 @@ class Profile {
     return tables_.has(table_name(kind), column);
   }
 
-  // SELECT of the columns, in their order, from the kind's table; `rest` is what follows the FROM
-  // clause (WHERE, GROUP BY, ORDER BY). A column that an old file lacks reads 0, a table that is
-  // missing is an empty one. Expressions are written with names in brackets: "[end] - start".
+  // Selects the columns, in this order, from the kind's table; `rest` is what follows the FROM
+  // clause (WHERE, GROUP BY, ORDER BY). A column that an old file lacks reads as 0, a missing table
+  // as empty. Expressions put names in brackets: "[end] - start".
   store::Statement select(std::string_view kind, std::initializer_list<std::string_view> columns,
                           const std::string& rest = {});
 
-  // What the filter is for rows of the kind. A part of it applies to a table that has its column:
-  // deviceId; name of kernels; when rows begin. Nothing: no row fits.
+  // The filter for rows of the kind. Each part of it applies only to tables with its column:
+  // deviceId; name of kernels; when rows begin. Nullopt: no row matches.
   std::optional<columns::Filter> wanted_rows(std::string_view kind);
-  // The same for a WHERE clause: "1" or "deviceId IN (0, 1) AND …".
+  // The same as a WHERE condition: "1" or "deviceId IN (0, 1) AND …".
   std::string filter(std::string_view kind);
   // "WHERE …": rows that have valid times and pass the filter.
   std::string timed(std::string_view kind);
-  // Only this device's rows besides; nothing: of all devices.
+  // Also restricts rows to this device; nullopt: all devices.
   std::optional<std::int64_t> device;
-  // No rows of this kind; empty: of all kinds.
+  // Excludes rows of this kind; empty: none.
   std::string_view left_out;
 
-  // gpuprof made the file: it has a table of the run.
+  // Whether gpuprof created the file: it has a RUN table.
   bool is_ours() { return tables_.has("RUN", "key"); }
   bool no_kernel_has_the_name() { return !filter_.kernels.empty() && kernel_ids().empty(); }
-  // Kernel names in which --kernels took too long to search.
+  // Kernel names that took too long to match against --kernels.
   std::uint64_t names_given_up() const { return names_given_up_; }
-  // What moments count from, ns; 0 where nothing has a time.
+  // The run's time zero, ns; 0 if nothing has a time.
   std::int64_t zero();
 
  private:
@@ -93,10 +93,10 @@ class Profile {
   const Filter filter_;
   const std::function<void(std::string_view)> progress_;
   Names names_;
-  std::map<std::string, bool, NameLess> has_rows_;  // of those asked for
+  std::map<std::string, bool, NameLess> has_rows_;  // of tables asked for
   std::optional<std::int64_t> zero_;
   Window window_;
-  std::optional<std::vector<std::int64_t>> kernel_ids_;  // of Filter::kernels
+  std::optional<std::vector<std::int64_t>> kernel_ids_;  // those matching Filter::kernels
   std::uint64_t names_given_up_ = 0;
 };
 

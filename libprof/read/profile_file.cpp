@@ -38,7 +38,7 @@ std::int64_t file_size(const std::string& path) {
   return stat(path.c_str(), &status) == 0 ? status.st_size : -1;
 }
 
-// How much of it is there; negative: it cannot be read, as errno tells.
+// Returns the number of bytes read; negative: it cannot be read, see errno.
 ssize_t read_header(const std::string& path, FileHeader& header) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return -1;
@@ -47,7 +47,7 @@ ssize_t read_header(const std::string& path, FileHeader& header) {
   return std::max<ssize_t>(0, bytes);
 }
 
-// Whether another process has a lock on a byte of a file.
+// Whether another process has a lock on a byte of the file.
 bool is_locked(const std::string& path, off_t byte) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
@@ -60,14 +60,14 @@ bool is_locked(const std::string& path, off_t byte) {
   return asked && lock.l_type != F_UNLCK;
 }
 
-// Whether some process has a database with a write-ahead log open, by the memory that its users
-// share: each has a lock on this byte.
+// Whether a process has a database with a write-ahead log open: each user locks this byte of the
+// shared memory file.
 bool log_in_use(const std::string& shared) { return is_locked(shared, 128); }
 
-// Whether some process is writing to a database without one: it has SQLite's RESERVED lock.
+// Whether a process is writing to a database without a log: it holds SQLite's RESERVED lock.
 bool is_written(const std::string& database) { return is_locked(database, 0x40000001); }
 
-// What reports cannot do without: table, columns.
+// Columns that reports require, by table.
 std::vector<std::pair<std::string, std::set<std::string>>> needed_columns() {
   std::vector<std::pair<std::string, std::set<std::string>>> needed{
       {"StringTable", {"_id_", "value"}},
@@ -92,7 +92,7 @@ NameSet columns_of(Database& database, std::string_view table) {
   return names;
 }
 
-// A value of a table that may be missing, damaged or of somebody else's making.
+// A value from a table that may be missing, damaged or foreign.
 std::optional<std::string> try_text(Database& database, const std::string& sql) {
   try {
     return database.text(sql);
@@ -117,7 +117,7 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-// What was lost, a sentence each.
+// What was lost, one sentence each.
 std::vector<std::string> sentences(const std::vector<Loss>& losses) {
   std::vector<std::string> lines, ends, gone;
   for (const Loss& loss : losses) {
@@ -162,7 +162,7 @@ void ProfileFile::fail(std::string message, std::string hint) {
   problem_.emplace(std::move(message), std::move(hint), ExitCode::import_failed);
 }
 
-// A log or journal of the file. SQLite looks for them where a symbolic link leads.
+// Path of the file's log or journal. SQLite looks for them next to a symbolic link's target.
 std::string ProfileFile::beside(const char* suffix) const {
   std::error_code failed;
   const std::filesystem::path real = std::filesystem::canonical(path_, failed);
@@ -171,7 +171,7 @@ std::string ProfileFile::beside(const char* suffix) const {
 
 std::string ProfileFile::copy_path() const { return *folder_ / copy_name; }
 
-// False: it is no database.
+// False: not a database.
 bool ProfileFile::look_at_header() {
   struct stat status {};
   if (stat(path_.c_str(), &status) != 0) {
@@ -225,7 +225,7 @@ bool ProfileFile::look_at_header() {
   return true;
 }
 
-// Whether the file, or a copy of it, is as long as its header says.
+// Checks whether the file, or a copy of it, is as long as its header says.
 void ProfileFile::look_for_the_end(const std::string& file) {
   FileHeader header;
   if (read_header(file, header) < static_cast<ssize_t>(header.bytes.size())) return;
@@ -238,7 +238,7 @@ void ProfileFile::open() {
                     Database::Options{.shown_as = path_, .damaged = damaged_});
 }
 
-// A writer was killed in a transaction. Undoing it changes the file, so that is done to a copy.
+// A writer was killed in a transaction. Rolling back changes the file, so it is done on a copy.
 void ProfileFile::make_rolled_back_copy() {
   try {
     folder_ = std::make_unique<TemporaryFolder>();
@@ -278,7 +278,7 @@ void ProfileFile::identify() {
   std::optional<std::string> version;
   if (has("Version")) version = try_text(*database_, "SELECT * FROM Version LIMIT 1");
   if (version) version_ = std::strtoll(version->c_str(), nullptr, 10);
-  // The list of tables may be cut off.
+  // sqlite_master may be truncated.
   const bool marked =
       database_->integer("PRAGMA application_id").value_or(0) == schema::application_id;
   if ((marked || (has("RUN") && has("STATISTIC_DOC"))) && kinds > 0) {

@@ -1,4 +1,4 @@
-// A file that is said to be a profile: what it is, whether it can be read, and how.
+// A file that is supposedly a profile: what it is, whether it can be read, and how.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +21,16 @@ struct SchemaObject;
 
 enum class Format { gpuprof, nvprof, nsight_systems, other_database, no_database };
 
-// The one who opens files of others: all that read a profile do it here. What stands in it is data:
-// SQL in it runs under a Guard (libprof/store/guard.hpp), and no file but it and its log and
-// journal is touched.
+// The only code that opens foreign files; everything that reads a profile goes through it. The
+// contents are untrusted data: SQL in the file runs under a Guard (libprof/store/guard.hpp), and no
+// other file but its log and journal is touched.
 //
-// Opened for reading only: neither the file nor its folder are changed, unless another process
-// writes to the file and the memory they share must be joined. Belongs to one thread. This process
-// must not have the file open already: the locks of that would be lost.
+// Opens for reading only: neither the file nor its folder is changed, unless another process is
+// writing to the file and its shared memory must be joined. Belongs to one thread. This process
+// must not already have the file open: its locks would be lost.
 class ProfileFile {
  public:
-  // Looks at the file's beginning and its list of tables. Does not throw for a file that is bad:
-  // see problem().
+  // Looks at the file's header and sqlite_master. Does not throw for a bad file: see problem().
   explicit ProfileFile(std::string path);
   ~ProfileFile();
   ProfileFile(const ProfileFile&) = delete;
@@ -43,29 +42,29 @@ class ProfileFile {
   std::string description() const;  // "a profile of nvprof, Version 11"
   std::optional<std::int64_t> version() const { return version_; }  // of nvprof's layout
   std::int64_t size() const { return size_; }                       // -1: there is no file
-  std::int64_t log_size() const { return log_size_; }  // of the write-ahead log beside it
-  // Another process has the file with its log open.
+  std::int64_t log_size() const { return log_size_; }               // of its write-ahead log
+  // Whether another process has the file and its log open.
   bool in_use() const { return in_use_; }
-  // It was never finished: gpuprof is still at work, or was ended at it.
+  // Whether it was never finished: gpuprof is still at work, or was killed.
   bool unfinished() const { return unfinished_; }
-  // Pages are missing or hold nonsense. May be found while reading.
+  // Whether pages are missing or corrupt. May only turn out while reading.
   bool damaged() const { return damaged_; }
-  // Rows may be numbered without gaps: it is one of ours, and none was lost.
+  // Whether rows may be numbered without gaps: it is one of ours and undamaged.
   bool numbers_records() const { return format() == Format::gpuprof && !damaged(); }
 
-  // Why nothing in it can be reported, with a hint and exit code; nothing: something can.
+  // Why nothing in it can be reported, with a hint and exit code; nullopt: something can.
   const std::optional<Error>& problem() const { return problem_; }
-  // What a reader of reports should know of the file, a sentence each.
+  // What the reader of a report should know about the file, one sentence each.
   const std::vector<std::string>& notes() const { return notes_; }
 
-  // Calls `use` with the database, and once more with a copy of what can be read when it meets
-  // damage. Throws problem(). `progress` is told what is being copied.
+  // Calls `use` with the database and, if that runs into damage, again with a copy of what can be
+  // read. Throws problem(). `progress` receives what is being copied.
   void read(const std::function<void(store::Database&)>& use,
             const std::function<void(std::string_view)>& progress = {});
 
   // The database as it is. Throws problem().
   store::Database& database();
-  // The same of an export of Nsight Systems, of which nothing can be reported. Null: it is none, or
+  // The same for an Nsight Systems export, of which nothing can be reported. Null: it is none, or
   // damaged.
   store::Database* nsys_export();
 
@@ -88,14 +87,14 @@ class ProfileFile {
   std::int64_t size_ = -1;
   std::int64_t missing_bytes_ = 0;
   std::int64_t log_size_ = 0;
-  bool in_use_ = false;   // it has a log, and somebody has it open
-  bool written_ = false;  // it has none, and somebody is at work on it
+  bool in_use_ = false;   // it has a log, and another process has it open
+  bool written_ = false;  // it has none, and another process is writing to it
   bool unfinished_ = false;
-  bool all_stored_ = false;  // of an unfinished one: what it lacks can be computed
+  bool all_stored_ = false;  // it is unfinished, but what it lacks can be computed
   bool damaged_ = false;
   store::Database::Mode mode_ = store::Database::Mode::read_only;
   std::optional<std::int64_t> version_;
-  std::string made_by_;                                               // version of gpuprof
+  std::string made_by_;                                               // gpuprof version
   std::vector<std::pair<std::string, std::string>> missing_columns_;  // table, column
   std::string lacking_;                                               // what a reader did not find
   std::vector<std::string> notes_;

@@ -1,5 +1,5 @@
-// How many records a file has, which all that say it say alike: the rows of its tables of CUPTI's
-// activity kinds, devices and names among them, and as many as came from CUPTI.
+// The number of records in a file, defined once for everything that prints it: the rows of its
+// tables of CUPTI activity kinds, including devices and names, as many as CUPTI delivered.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace gpuprof::reading {
 
-// Of one table. `by_ids`: out of its first and last id, without reading it, which is right where
-// rows are numbered without gaps, as in recordings.
+// Records of one table. `by_ids`: computed from its first and last id without reading it, which is
+// right if rows are numbered without gaps, as in recordings.
 std::int64_t count_records(Tables& tables, const std::string& table, bool by_ids);
 
-// Of all of them. `by_ids`: the file is undamaged and one of ours; it may be a part of another.
+// Records of all tables. `by_ids`: the file is undamaged and ours; it may be an excerpt.
 std::int64_t count_records(store::Database& database, bool by_ids);
 
-// A recording: not a part of another file, whose rows keep their ids.
+// Whether it is a recording, not an excerpt, whose rows keep their ids.
 bool numbers_records(Tables& tables);
 
 }  // namespace gpuprof::reading

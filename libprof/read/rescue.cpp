@@ -29,15 +29,15 @@ namespace {
 constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
 
-// How often a table is looked at behind damage before the rest of it is given up: ten times for
-// each smallest page, and each damaged page takes some twenty looks. A look costs 10 us.
+// How often a table is probed past damage before the rest is given up: ten times per page of the
+// minimum size; each damaged page takes some twenty probes. A probe costs 10 us.
 std::int64_t most_probes(const Database& database) { return 100'000 + database.size() / 50; }
 
-// The rows of a table by their ids, from one readable page to the next. Ids only grow, so that each
-// cell of the file is delivered once at most, however its pages point to one another.
+// The rows of a table in id order, from one readable page to the next. Ids only ever increase, so
+// each cell is returned at most once, however the file's pages refer to one another.
 class Rows {
  public:
-  // `table` and `columns` are SQL. Throws as a statement does.
+  // `table` and `columns` are SQL. Throws like a statement.
   Rows(Database& database, const std::string& table, const std::string& columns)
       : rows_(database.prepare(select(table, columns))),
         probe_(database.prepare(select(table, "NULL") + " LIMIT 1")),
@@ -47,7 +47,7 @@ class Rows {
 
   bool step() {
     while (!done_) {
-      bool nonsense = false;  // on a page, where ids are that cannot be there
+      bool nonsense = false;  // the page has ids that cannot be there
       try {
         if (!rows_.step()) return end(gap_);
         const std::int64_t id = rows_.integer(0);
@@ -84,10 +84,10 @@ class Rows {
     return false;
   }
 
-  // The id that comes next if none is left out; ids begin at 1.
+  // The id expected next if none is missing; ids begin at 1.
   std::int64_t wanted() const { return last_id_ ? saturating_add(*last_id_, 1) : 1; }
 
-  // There is a row of this id. Those between it and the last one are lost if there was damage.
+  // A row with this id exists. Rows between it and the last one are lost if there was damage.
   void met(std::int64_t id) {
     if (gap_ && id > wanted()) lost_ = saturating_add(lost_, saturating_subtract(id, wanted()));
     gap_ = false;
@@ -96,7 +96,7 @@ class Rows {
     next_ = saturating_add(id, 1);
   }
 
-  // Looks for the first row from this id on, at its id alone.
+  // Looks for the first row from this id on, reading only its id.
   Found probe(std::int64_t from) {
     --probes_left_;
     try {
@@ -110,7 +110,8 @@ class Rows {
     }
   }
 
-  // Moves next_ behind what could not be read. False: there is no end of it, or it has too many.
+  // Moves next_ past what could not be read. False: the damage has no end, or there is too much of
+  // it.
   bool skip_damage(bool nonsense) {
     rows_.reset();
     const std::int64_t begin = std::max(next_, wanted());
@@ -120,7 +121,7 @@ class Rows {
         if (nonsense && found_ > next_) {
           gap_ = true;
           next_ = found_;
-        } else {  // its columns lie on other pages, and those are damaged
+        } else {  // its columns are on other, damaged pages
           met(found_);
           lost_ = saturating_add(lost_, 1);
         }
@@ -136,7 +137,7 @@ class Rows {
     return probes_left_ > 0;
   }
 
-  // Behind the damage that begins at `begin`.
+  // The first readable id after the damage that begins at `begin`.
   std::optional<std::int64_t> next_place(std::int64_t begin) {
     const auto readable = [&](std::int64_t id) { return probe(id) != Found::damage; };
     std::int64_t before = begin, place = begin;
@@ -155,17 +156,17 @@ class Rows {
 
   Statement rows_, probe_;
   std::int64_t probes_left_;
-  std::int64_t found_ = 0;               // by the last probe
-  std::optional<std::int64_t> last_id_;  // the last row that is known of
+  std::int64_t found_ = 0;               // found by the last probe
+  std::optional<std::int64_t> last_id_;  // the last row known to exist
   std::int64_t last_ = 0;                // the last row that was read
-  std::int64_t next_ = lowest;           // ids from here on are still to come
+  std::int64_t next_ = lowest;           // lowest id still to come
   std::int64_t lost_ = 0;
-  bool gap_ = false;  // behind last_id_ there is damage
+  bool gap_ = false;  // damage follows last_id_
   bool done_ = false;
   bool open_ended_ = false;
 };
 
-// False: SQLite does not take it.
+// False: SQLite rejects it.
 bool try_execute(Database& database, const std::string& sql) {
   try {
     database.execute(sql);
@@ -177,7 +178,7 @@ bool try_execute(Database& database, const std::string& sql) {
   }
 }
 
-// The names that both have, quoted. What the copy lacks is added to it first.
+// The quoted names of columns that both have. Columns missing from the copy are added first.
 std::vector<std::string> common_columns(Database& damaged, Database& copy,
                                         const std::string& table) {
   std::set<std::string, NameLess> there;
@@ -197,7 +198,7 @@ std::vector<std::string> common_columns(Database& damaged, Database& copy,
   return names;
 }
 
-// The table's rows; what is lost of them.
+// Copies a table's rows; returns what was lost.
 Loss copy_table(Database& damaged, Database& copy, const std::string& table) {
   const std::vector<std::string> columns = common_columns(damaged, copy, table);
   if (columns.empty()) return {.table = table, .open_ended = true};
@@ -216,7 +217,7 @@ Loss copy_table(Database& damaged, Database& copy, const std::string& table) {
   try {
     rows.emplace(damaged, quoted_name(table), joined(columns, ", "));
   } catch (const DatabaseError&) {
-    // It has no ids, or cannot be read at all: what stands before the damage.
+    // It has no ids, or cannot be read at all: reads up to the damage.
     try {
       all = damaged.prepare("SELECT " + joined(columns, ", ") + " FROM " + quoted_name(table));
     } catch (const DatabaseError&) {
@@ -239,17 +240,17 @@ Loss copy_table(Database& damaged, Database& copy, const std::string& table) {
           .open_ended = rows->open_ended()};
 }
 
-// By our own text if the object is one that we know. `ours`: a file of ours.
+// Uses our own SQL if we know the object. `ours`: the file is one of ours.
 bool make(Database& copy, const SchemaObject& object, bool ours) {
   const auto own = own_sql(object.type, object.name, ours);
   if (!own) return copy.make(object.type, object.name, object.sql);
   return !copy.has_table(object.name) && try_execute(copy, *own);
 }
 
-// The ids of the tables' last rows, as nvprof's AUTOINCREMENT keeps them, or as we count rows.
+// The id of each table's last row, from nvprof's AUTOINCREMENT or our row counts.
 struct LastIds {
   std::map<std::string, std::int64_t, NameLess> ids;
-  bool complete = false;  // a table of records that is not in it is empty
+  bool complete = false;  // tables of records not listed are empty
 };
 
 LastIds last_ids(Database& damaged, Database& copy, const std::vector<Loss>& losses) {
@@ -271,7 +272,7 @@ LastIds last_ids(Database& damaged, Database& copy, const std::vector<Loss>& los
     const bool whole = statistic != losses.end() && statistic->rows == 0 && !statistic->open_ended;
     if (!last.ids.empty() && whole) last.complete = true;
   } catch (const DatabaseError&) {
-    // The same.
+    // As above.
   }
   return last;
 }
@@ -310,7 +311,7 @@ std::vector<Loss> rescue(Database& damaged, Database& copy, bool ours,
     losses.push_back(make(copy, object, ours) ? copy_table(damaged, copy, object.name)
                                               : Loss{.table = object.name, .open_ended = true});
   }
-  // Columns and tables that today's reports read: they find NULL, or no rows.
+  // Columns and tables that current reports read: they will find NULL, or no rows.
   for (const schema::KindRef& kind : schema::kinds) {
     copy.execute(schema::create_table_sql(*kind.table, ours));
   }
@@ -322,7 +323,7 @@ std::vector<Loss> rescue(Database& damaged, Database& copy, bool ours,
   }
   copy.execute("COMMIT");
   LastIds last = last_ids(damaged, copy, losses);
-  // Somebody changed the tables and not what is said of them.
+  // Tables were modified without updating what is recorded about them.
   if (std::ranges::any_of(losses, [&](const Loss& loss) {
         const auto known = last.ids.find(loss.table);
         return known != last.ids.end() && known->second < loss.last_id;
@@ -332,7 +333,7 @@ std::vector<Loss> rescue(Database& damaged, Database& copy, bool ours,
   for (const auto& [table, id] : last.ids) {
     if (std::ranges::none_of(losses,
                              [&](const Loss& loss) { return same_name(loss.table, table); })) {
-      losses.push_back({.table = table, .open_ended = true});  // it is no longer in the schema
+      losses.push_back({.table = table, .open_ended = true});  // no longer in the schema
     }
   }
   for (Loss& loss : losses) {

@@ -1,4 +1,4 @@
-// Which tables and columns a file has, and what they are called.
+// Which tables and columns a file has, and their names.
 #pragma once
 
 #include <map>
@@ -14,12 +14,12 @@ inline constexpr std::string_view kind_prefix = "CUPTI_ACTIVITY_KIND_";
 
 // "MEMCPY" -> "CUPTI_ACTIVITY_KIND_MEMCPY".
 std::string table_name(std::string_view kind);
-// The other way; empty for a table that is of no kind.
+// The inverse; empty for a table that belongs to no kind.
 std::string_view kind_of(std::string_view table);
 
-// The tables of one database and their columns, each looked at once. Names count in any case of
-// letters, as for SQLite; views do not count, as for nvprof. Belongs to the database's thread and
-// must not outlive it.
+// The tables of one database and their columns, each looked up once. Names are case-insensitive, as
+// in SQLite; views do not count, as in nvprof. Belongs to the database's thread and must not
+// outlive it.
 class Tables {
  public:
   // `schema`: "main", or the name of an attached database.
@@ -29,7 +29,7 @@ class Tables {
   store::Database& database() { return database_; }
   const std::string& schema() const { return schema_; }
 
-  // By name, with whether it is computed. None: there is no such table.
+  // Maps a column's name to whether it is computed. Empty: there is no such table.
   using Columns = std::map<std::string, bool, NameLess>;
   const Columns& columns(std::string_view table);
 
@@ -37,14 +37,14 @@ class Tables {
   bool has(std::string_view table, std::string_view column) {
     return columns(table).contains(column);
   }
-  // The columns that tell when a row began and ended. Empty: there is none.
+  // The columns that say when a row began and ended. Empty: there is none.
   std::string_view begin_column(std::string_view table);
   std::string_view end_column(std::string_view table);
 
  private:
   store::Database& database_;
   const std::string schema_;
-  std::map<std::string, Columns, NameLess> columns_;  // of tables that were asked for
+  std::map<std::string, Columns, NameLess> columns_;  // of tables asked for
 };
 
 }  // namespace gpuprof::reading

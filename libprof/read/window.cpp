@@ -12,7 +12,7 @@
 namespace gpuprof::reading {
 namespace {
 
-// Both ends; no end: it was never closed.
+// Both ends; without an end: it was never closed.
 Window range_named(Tables& tables, const std::string& name) {
   store::Database& database = tables.database();
   if (tables.has("NVTX_RANGE", "stop")) {
@@ -37,7 +37,7 @@ std::optional<Moment> parse_moment(std::string_view text) {
   if (text.starts_with(nvtx) && text.size() > nvtx.size()) {
     return Moment{.range = std::string(text.substr(nvtx.size()))};
   }
-  // As reports print them: also "1.2e+03s", and "-3.5ms" of a sample before the first record.
+  // As reports print them: also "1.2e+03s", and "-3.5ms" for a sample before the first record.
   const std::size_t digits = std::min(text.find_first_not_of("0123456789.e+-"), text.size());
   const std::string_view unit = text.substr(digits);
   const double factor = unit.empty() || unit == "s" ? 1e9
@@ -55,7 +55,7 @@ std::optional<Moment> parse_moment(std::string_view text) {
 
 std::optional<std::int64_t> zero_of_run(Tables& tables) {
   store::Database& database = tables.database();
-  // Somebody else's file may have a table of that name too.
+  // A foreign file may have a table of that name too.
   if (tables.has("RUN", "key") && tables.has("RUN", "value")) {
     const auto zero = database.integer("SELECT value FROM " + tables.schema() +
                                        ".RUN WHERE key = 'zero_ns' AND typeof(value) = 'integer'");

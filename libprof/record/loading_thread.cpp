@@ -63,7 +63,7 @@ void LoadingThread::run() {
   }
 }
 
-// Said at once, not only when the target has ended, which may be hours away.
+// Reported at once rather than when the target has ended, which may be hours later.
 void LoadingThread::fail(const std::exception& error) {
   failed_ = true;
   if (ends_.hurried()) return;

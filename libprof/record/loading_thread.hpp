@@ -15,24 +15,24 @@
 
 namespace gpuprof::record {
 
-// Something to tell the user. Any thread.
+// Shows the user a message. Called on any thread.
 using Say = std::function<void(const std::string& text)>;
 
-// What frames become before they are recorded. On the loading thread; both may be empty.
+// Converts frames before they are recorded. Called on the loading thread; both may be empty.
 struct Conversion {
-  // Throws wire::StreamError when the frame makes no sense.
+  // Throws wire::StreamError if the frame makes no sense.
   std::function<std::vector<wire::Frame>(wire::Frame frame)> convert = {};
-  // The stream that the recorder knows this one as. Nothing: none.
+  // The recorder's number for this stream, or nullopt.
   std::function<std::optional<std::uint32_t>(std::uint32_t stream)> recorded_stream = {};
 };
 
-// For store::LoaderOptions::when_locked. Another process, a backup say, may hold the lock of a
-// database: it is waited for without limit, on the thread that loads. What is recorded meanwhile
-// waits in the queue.
+// For store::LoaderOptions::when_locked. Another process, such as a backup, may hold a database's
+// lock: the loading thread waits for it indefinitely, and everything recorded meanwhile waits in
+// the queue.
 std::function<bool(int times)> wait_for_the_lock(Say say, const launch::EndRequests& ends);
 
-// Records what comes out of the queue. The recorder belongs to this thread until finish(). When a
-// database fails, the rest of the run is drained and thrown away: the target must not notice.
+// Records what comes out of the queue. The recorder belongs to this thread until finish(). If a
+// database fails, the rest of the run is drained and discarded: the target must not notice.
 class LoadingThread {
  public:
   LoadingThread(Recorder& recorder, launch::FrameQueue& queue, const launch::EndRequests& ends,
@@ -42,7 +42,7 @@ class LoadingThread {
   LoadingThread(const LoadingThread&) = delete;
   LoadingThread& operator=(const LoadingThread&) = delete;
 
-  // Returns when the queue is exhausted. false: recording ended early, which was told.
+  // Returns when the queue is exhausted. False: recording ended early, which was reported.
   bool finish();
 
  private:
@@ -55,7 +55,7 @@ class LoadingThread {
   const launch::EndRequests& ends_;
   const Conversion conversion_;
   const Say say_;
-  bool failed_ = false;  // the thread's own until finish()
+  bool failed_ = false;  // used only by the thread until finish()
   std::thread thread_;
 };
 

@@ -24,15 +24,15 @@ namespace {
 constexpr std::string_view shared_memory = "-shm";
 constexpr std::array<std::string_view, 3> companions{"-wal", shared_memory, "-journal"};
 
-// Names that this process is going to give, or gave, to a file. What has one of them is open here:
-// looking into it would take SQLite's locks on it away.
+// Names that this process is giving or has given to files. Such a file is open here: reading it
+// would release SQLite's locks on it.
 struct Names {
   std::mutex mutex;
   std::set<std::string> taken;
 };
 
 Names& names() {
-  static Names& all = *new Names;  // never destroyed: files may go with static objects
+  static Names& all = *new Names;  // never destroyed: files may outlive static objects
   return all;
 }
 
@@ -65,7 +65,7 @@ std::string beginning(const std::string& path) {
 
 constexpr char only_profiles[] = "-f replaces profiles, captures and empty files";
 
-// A file whose kind and size are known.
+// For a file whose kind and size are known.
 std::optional<Error> why_not_replaced(const std::string& path, const FileRules& rules) {
   const std::string head = beginning(path);
   const bool others = rules.is_one || !rules.begins.empty();
@@ -91,7 +91,7 @@ std::optional<Error> why_not_replaced(const std::string& path, const FileRules& 
   return std::nullopt;
 }
 
-// What SQLite keeps beside a database. Of nobody's making but its own.
+// Whether a file was left by SQLite next to a database and by nothing else.
 bool is_companion(const std::string& path, std::string_view suffix) {
   struct stat status {};
   if (lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
@@ -100,13 +100,13 @@ bool is_companion(const std::string& path, std::string_view suffix) {
   if (suffix == "-wal") return head.starts_with("\x37\x7f\x06");
   if (suffix == "-journal") {
     using namespace std::string_view_literals;
-    // One that was ended has zeros there.
+    // a finished one has zeros there
     return head.starts_with("\xd9\xd5\x05\xf9") || head.starts_with("\0\0\0\0"sv);
   }
-  return true;  // shared memory: it says nothing of itself, and holds nothing of anybody's
+  return true;  // shared memory: it has no signature and holds no data
 }
 
-// Nobody of this process has it.
+// For a file that no part of this process has open.
 std::optional<Error> why_not_written(const std::string& path, const FileRules& rules) {
   struct stat link {};
   struct stat status {};
@@ -156,11 +156,11 @@ std::string numbered_name(const std::string& path, int number) {
   return path.substr(0, path.size() - extension.size()) + "-" + std::to_string(number) + extension;
 }
 
-// Renames unless there is something of the new name. 0, or errno.
+// Renames unless the new name exists. Returns 0 or errno.
 int rename_to_free_name(const std::string& from, const std::string& to) {
   if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return errno;
-  // Not every file system can do that. An empty file of our own may be replaced.
+  // Not every file system supports that. An empty file of our own may be replaced.
   const int file = open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file < 0) return errno;
   close(file);
@@ -198,7 +198,7 @@ OutputFile::OutputFile(std::string name, FileRules rules)
 
 OutputFile::~OutputFile() { give_name_back(target_); }
 
-// The first name, from the present one on, that may be had. Takes it.
+// Takes the first available name, starting from the current number.
 void OutputFile::choose_name() {
   constexpr int most_numbers = 100'000;
   for (;; ++number_) {
@@ -219,7 +219,7 @@ void OutputFile::choose_name() {
 }
 
 bool OutputFile::there() const {
-  // Somebody has it open, so no other one has its number meanwhile.
+  // The file is open, so its inode number cannot be reused meanwhile.
   struct stat status {};
   return stat(path_.c_str(), &status) == 0 && status.st_dev == device_ && status.st_ino == inode_;
 }
@@ -242,8 +242,8 @@ void OutputFile::place() {
 
 // False: the name was taken in the meantime.
 bool OutputFile::replace() {
-  // A log that stayed would be taken for the new file's. It leaves before that comes, and comes
-  // back if that does not.
+  // A log left behind would be used as the new file's. It is moved away first, and back if the new
+  // file cannot be placed.
   std::array<bool, companions.size()> moved{};
   const auto kept = [&](std::size_t i) { return *folder_ / ("old" + std::string(companions[i])); };
   for (std::size_t i = 0; i < companions.size(); ++i) {

@@ -1,4 +1,4 @@
-// New files, and what they may take the place of.
+// New files, and which files they may replace.
 #pragma once
 
 #include <sys/types.h>
@@ -12,46 +12,46 @@
 
 namespace gpuprof::record {
 
-// How files are made. They tell of what a user does, so by default they are his alone.
+// How files are created. They reveal what a user does, so by default only the user can read them.
 struct FileRules {
   bool overwrite = false;
-  mode_t mode = 0600;     // exactly: the process's umask does not count
-  bool numbered = false;  // where the name cannot be had: "x-2.sqlite" for "x.sqlite", and so on
-  // What `overwrite` may replace besides: files that begin so, and that is_one() says yes of. With
-  // none of them: nothing.
+  mode_t mode = 0600;     // exact: the umask is ignored
+  bool numbered = false;  // if the name is unavailable: "x-2.sqlite" for "x.sqlite", etc.
+  // What else `overwrite` may replace: files that begin like this and for which is_one() returns
+  // true. With neither set: nothing else.
   std::string_view begins = {};
   bool (*is_one)(const std::string& path) = nullptr;
   bool profiles = true;    // false: profiles and captures are not replaced
-  std::string input = {};  // the file that is read: never replaced, under whatever name
+  std::string input = {};  // the file being read: never replaced, under any name
 };
 
-// A file that is made in a private folder beside its place, takes the place when it is told to, and
-// is gone with the object if it was not. Until then whatever has the name stays as it is.
+// A file that is created in a private folder next to its destination and moved there by place();
+// otherwise it disappears with the object. Until then, an existing file of that name is left alone.
 //
-// Without `overwrite` the name has to be free. With it, what is there has to be a profile of ours
-// or nvprof's, a capture, an empty file or what the rules name, and no gpuprof may be writing to
-// it. What belongs to a database (-wal, -shm, -journal) counts with it. One thread.
+// Without `overwrite` the name must be free. With it, an existing file must be a profile of ours or
+// nvprof's, a capture, empty or allowed by the rules, and no gpuprof may be writing to it. A
+// database's -wal, -shm and -journal files count as part of it. Used by one thread.
 class OutputFile {
  public:
-  // An empty file. Throws gpuprof::Error when its folder cannot be written to or the name cannot
-  // be had.
+  // Creates an empty file. Throws gpuprof::Error if its folder is not writable or the name is
+  // unavailable.
   OutputFile(std::string name, FileRules rules);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  // Where it is now, without symbolic links.
+  // The current path, without symbolic links.
   const std::string& path() const { return path_; }
-  // As people call it, also while it has no place yet.
+  // The name for messages, even before the file is placed.
   const std::string& name() const { return name_; }
   bool placed() const { return !folder_; }
-  // Whether place() would take something away.
+  // Whether place() would replace something.
   bool replaces() const;
-  // Whether it is still where it was, and no other in its place.
+  // Whether it is still where it was and has not been replaced.
   bool there() const;
 
-  // Gives it its name, and takes away what had it. When the name cannot be had any more the file
-  // gets a number, for by now it holds what must not be lost. Throws gpuprof::Error where the
+  // Gives the file its name, replacing what had it. If the name is no longer available, the file
+  // gets a numbered one, because by now its contents must not be lost. Throws gpuprof::Error if the
   // system refuses.
   void place();
 
@@ -63,11 +63,11 @@ class OutputFile {
   FileRules rules_;
   int number_ = 1;
   std::string name_;
-  std::string target_;  // where it will be, or is
+  std::string target_;  // the final path
   std::string path_;
   dev_t device_ = 0;
   ino_t inode_ = 0;
-  std::unique_ptr<TemporaryFolder> folder_;  // null: it has its place
+  std::unique_ptr<TemporaryFolder> folder_;  // null: placed
 };
 
 }  // namespace gpuprof::record

@@ -19,10 +19,10 @@
 namespace gpuprof::record {
 namespace {
 
-// The launcher's own are a handful; a sampler's, which may be forged, a table each.
+// The launcher's own are a handful; a sampler's, which may be forged, one per table.
 constexpr std::size_t most_run_frames = 4096;
 
-// Rows that say what samples are of.
+// Rows that describe what samples refer to.
 bool describes_samples(const wire::Frame& frame) {
   constexpr std::size_t longest = 1 << 20;
   if (frame.length > longest) return false;
@@ -62,15 +62,15 @@ std::unique_ptr<Recorder::Profile> Recorder::make_profile(long process_id) const
   rules.numbered = per_process_;
   auto profile = std::make_unique<Profile>(std::make_unique<record::OutputFile>(
       launch::expand_name(options_.output, process_id), rules));
-  // What SQLite writes beside a file is known to it by the file's name: until it has that, the file
-  // is not kept open.
+  // SQLite names its additional files after the database: until that has its final name, it is not
+  // kept open.
   store::Database database(profile->file->path(), store::Database::Mode::create,
                            {.shown_as = profile->file->name()});
   store::make_empty_profile(database, options_.loader.live);
   return profile;
 }
 
-// False: somebody took the file away, or made another one in its place.
+// False: the file was removed or replaced.
 bool Recorder::open(Profile& profile) {
   record::OutputFile& file = *profile.file;
   if (options_.loader.live) file.place();
@@ -102,7 +102,7 @@ void Recorder::begin() {
   if (!per_process_ && !profiles_.empty() && !open(*profiles_.front())) lose(*profiles_.front());
 }
 
-// Of a run without processes: what was recorded before is worth more than that.
+// For a run without processes: what was recorded before is worth more.
 void Recorder::keep_old_files() {
   if (begun_) return;
   if (!profiles_.empty() && profiles_.front()->file->replaces()) {
@@ -123,7 +123,7 @@ Recorder::File::File(std::string path_of_it) : path(std::move(path_of_it)) {
 }
 
 bool Recorder::File::there() const {
-  // Somebody has it open, so no other one has its number meanwhile.
+  // The file is open, so its inode number cannot be reused meanwhile.
   struct stat status {};
   return stat(path.c_str(), &status) == 0 && status.st_dev == device && status.st_ino == inode;
 }
@@ -139,7 +139,7 @@ void Recorder::end_capture(const Error& error) {
   explain("capture_cut", capture_damage_);
 }
 
-// What SQLite writes to a file without a name nobody will ever read.
+// SQLite would be writing to files without a name, which nobody can ever read.
 void Recorder::look_for_files() {
   std::erase_if(profiles_, [&](const std::unique_ptr<Profile>& profile) {
     if (profile->file->there()) return false;
@@ -149,7 +149,7 @@ void Recorder::look_for_files() {
 }
 
 void Recorder::lose(Profile& profile) {
-  // It leaves its logs, which would be taken for those of the next file of that name.
+  // Its logs remain, and would be used as those of the next file with that name.
   for (const File& log : profile.logs) {
     if (log.there()) unlink(log.path.c_str());
   }
@@ -164,7 +164,7 @@ void Recorder::lose(Profile& profile) {
 }
 
 void Recorder::take(wire::Frame frame) {
-  // Table definitions and such travel in the capture as well: it needs nothing but itself.
+  // The capture gets everything, including table definitions, so that it is self-contained.
   if (capture_ && frame.type != wire::FrameType::arena) {
     try {
       capture_->write(frame);
@@ -194,7 +194,7 @@ bool Recorder::is_of_sampler(const wire::Frame& frame) {
   return samplers_.contains(frame.stream);
 }
 
-// Files that are made later get what describes its rows. Rows that came before are not in them.
+// Files created later get what describes the sampler's rows, but not the rows that came before.
 void Recorder::take_of_sampler(const wire::Frame& frame) {
   switch (frame.type) {
     case wire::FrameType::hello:
@@ -215,7 +215,7 @@ void Recorder::take_of_sampler(const wire::Frame& frame) {
   }
 }
 
-// SQLite has words of its own for a file that is gone: it is told as that.
+// SQLite has its own errors for a file that is gone: reports it as removed instead.
 void Recorder::write(Profile& profile, const std::function<void(store::Loader&)>& what) {
   try {
     what(*profile.loader);
@@ -251,7 +251,7 @@ void Recorder::refuse(std::uint32_t stream, const std::string& why) {
 
 void Recorder::commit() {
   look_for_files();
-  // Fewer, if one is lost meanwhile: its turn comes with the next commit.
+  // profiles_ shrinks if one is lost meanwhile: the skipped one is committed next time.
   for (std::size_t i = 0; i < profiles_.size(); ++i) {
     if (!profiles_[i]->loader) continue;
     write(*profiles_[i], [](store::Loader& loader) { loader.commit(); });

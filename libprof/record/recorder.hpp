@@ -1,5 +1,5 @@
-// Where the frames of a run go: into one database, or one per process, and into a capture besides.
-// What is of the run as a whole, as what samplers tell is, goes into each database.
+// Where the frames of a run go: into one database, or one per process, and optionally into a
+// capture. Data of the whole run, including samplers' data, goes into each database.
 #pragma once
 
 #include <sys/types.h>
@@ -22,54 +22,54 @@
 
 namespace gpuprof::record {
 
-// A file has its name, and what had it before is gone, when the first process is there; one that is
-// not read while it is written, when it is complete. A run that ends without a process gives it its
-// name if nothing has that. Files of one process are
-// numbered where they would have the same name.
+// A file gets its name, replacing any previous one, when the first process connects; a file that is
+// not read while being written gets it when complete. A run that ends without a process keeps an
+// existing file of that name. Files for single processes are numbered if their names would be the
+// same.
 class Recorder {
  public:
   struct Options {
-    std::string output;  // may hold %p
+    std::string output;  // may contain %p
     record::FileRules files;
     store::LoaderOptions loader;
-    std::string capture;  // empty: none
-    // Something that went wrong and does not end the recording. On the thread that calls take(),
-    // commit() or finish(). May be empty.
+    std::string capture;  // empty: no capture
+    // Receives errors that do not end the recording, on the thread that calls take(), commit() or
+    // finish(). May be empty.
     std::function<void(const std::string& text)> say = {};
   };
 
-  // Makes the files, without their names yet, unless there is one per process. Throws
+  // Creates the files, still without their names, unless there is one per process. Throws
   // gpuprof::Error.
   explicit Recorder(Options options);
 
-  // A capture that cannot be written any further ends there, and the databases go on. So do the
-  // others when somebody removes one of several. Both are told, and failed() is true from then on.
-  // Whatever else fails throws gpuprof::Error.
+  // A capture that cannot be written ends there, and the databases go on. If one of several
+  // databases is removed, the others go on. Both are reported, and failed() is true from then on.
+  // Any other failure throws gpuprof::Error.
   void take(wire::Frame frame);
-  // Nothing more of this stream is recorded, because of `why`.
+  // Records nothing more from this stream, because of `why`.
   void refuse(std::uint32_t stream, const std::string& why);
   void commit();
   void finish();
   void count(schema::StatisticName statistic, std::uint64_t value);
-  // Why there was something to count; for all files there are.
+  // Explains a count; stored in all existing files.
   void explain(schema::StatisticName statistic, const std::string& text);
 
   store::LoadTotals totals() const;
-  // After finish(): some file is open elsewhere and still has its log beside it.
+  // After finish(): some file is open elsewhere and still has its log next to it.
   bool still_open() const;
-  // Something that was to be written is not there, or not to its end.
+  // Whether some output is missing or incomplete.
   bool failed() const { return !capture_damage_.empty() || file_lost_; }
   // Why the capture ends early; empty: it does not.
   const std::string& capture_damage() const { return capture_damage_; }
-  // The files there are, in the order they were made.
+  // The existing files, in the order they were created.
   std::vector<std::string> files() const;
-  // After finish(): the profile that stays what it was, as no process came; empty: none.
+  // After finish(): the profile that was left as it was, because no process came; empty: none.
   const std::string& kept() const { return kept_; }
-  // What wrote them, for reports.
+  // The loaders that wrote them, for reports.
   std::vector<store::Loader*> loaders();
 
  private:
-  // A file as it was once: another one under its name is not ours.
+  // Identifies a file: another one with the same name is not ours.
   struct File {
     explicit File(std::string path_of_it);
     bool there() const;
@@ -80,8 +80,8 @@ class Recorder {
   struct Profile {
     explicit Profile(std::unique_ptr<record::OutputFile> made) : file(std::move(made)) {}
     std::unique_ptr<record::OutputFile> file;
-    std::unique_ptr<store::Loader> loader;  // null: nothing was to be written yet
-    std::vector<File> logs;                 // SQLite's, beside it
+    std::unique_ptr<store::Loader> loader;  // null: nothing to write yet
+    std::vector<File> logs;                 // SQLite's, next to the file
   };
 
   std::unique_ptr<Profile> make_profile(long process_id) const;
@@ -98,17 +98,17 @@ class Recorder {
 
   Options options_;
   bool per_process_;
-  bool begun_ = false;  // a process is there, or the run is over
+  bool begun_ = false;  // a process has connected, or the run is over
   std::unique_ptr<record::OutputFile> capture_file_;
   std::unique_ptr<wire::CaptureWriter> capture_;
   std::string capture_damage_;
   std::string kept_;
-  std::vector<wire::Frame> run_frames_;                                  // every file has them
-  std::set<std::uint32_t> samplers_;                                     // streams, as their frames
-  std::vector<std::pair<schema::StatisticName, std::uint64_t>> counts_;  // and these
+  std::vector<wire::Frame> run_frames_;                                  // written to every file
+  std::set<std::uint32_t> samplers_;                                     // stream numbers
+  std::vector<std::pair<schema::StatisticName, std::uint64_t>> counts_;  // written to every file
   std::vector<std::pair<schema::StatisticName, std::string>> reasons_;
   std::vector<std::unique_ptr<Profile>> profiles_;
-  // By stream. Null: its file was removed, and what comes is thrown away.
+  // Null: the stream's file was removed, and its frames are discarded.
   std::map<std::uint32_t, Profile*> of_streams_;
   bool file_lost_ = false;
 };

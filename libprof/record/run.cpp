@@ -12,8 +12,8 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::size_t queue_bytes = std::size_t{128} << 20;
-constexpr milliseconds sampler_patience{10'000};  // for the last samples, and their way to us
-constexpr std::uint64_t much = std::uint64_t{64} << 20;  // bytes, to wait for
+constexpr milliseconds sampler_patience{10'000};         // for the last samples to arrive
+constexpr std::uint64_t much = std::uint64_t{64} << 20;  // bytes worth a progress report
 
 }  // namespace
 
@@ -56,10 +56,10 @@ bool Run::wait_for_a_process() {
 }
 
 void Run::wait_for_the_others() {
-  // Counted in steps: on a machine that stood still no time has passed.
+  // Counted in steps: time during which the machine was suspended does not count.
   constexpr milliseconds step{20};
   constexpr int quiet_steps = 2000 / 20;
-  // A Ctrl-C that the program got as well counts as the first of two.
+  // A Ctrl-C that the program also received counts as the first of two.
   common_.ends.listen(common_.ended_by_user() ? 1 : 2);
   const int before = common_.ends.asked();
   listener_.settle();

@@ -25,68 +25,68 @@ std::string cut_off(std::size_t processes);
 // Belongs to the main thread.
 class Run {
  public:
-  // What all runs of one recording have in common.
+  // What all runs of one recording share.
   struct Common {
     launch::Target& target;
     launch::EndRequests& ends;
     Recorder& recorder;
     Say say;
     Conversion conversion;
-    std::string folder;                // for what memory has no room for
+    std::string folder;                // for what does not fit into memory
     std::vector<std::string> command;  // program and arguments
     std::string collector;             // path
-    launch::Runtimes runtimes;         // whose constructs are wanted
-    bool store_command_lines = true;   // of its processes
-    // Called once when processes that outlive the target are waited for, and it takes longer.
+    launch::Runtimes runtimes;         // those whose constructs are wanted
+    bool store_command_lines = true;   // of the target's processes
+    // Called once if waiting for processes that outlive the target takes longer.
     std::function<void(const std::vector<std::int64_t>& processes)> waits = {};
 
-    // Ctrl-C, which the target may have got as well.
+    // Ctrl-C, which the target may have received as well.
     bool ended_by_user() const { return target.was_interrupted() || ends.asked() > 0; }
   };
 
-  // From here on frames are taken. Throws gpuprof::Error.
+  // Frames are accepted from here on. Throws gpuprof::Error.
   Run(Common& common, launch::Listener::Options listening);
   ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  // A frame of the run itself. Not after end().
+  // Adds a frame of the run itself. Not after end().
   void push(wire::Frame frame) { queue_.push(std::move(frame)); }
-  // To the collector of a stream. Any thread.
+  // Sends to the collector of a stream. Any thread.
   void tell(std::uint32_t stream, const wire::Fields& fields) { listener_.tell(stream, fields); }
 
-  // Starts to record, if start() is not what comes next.
+  // Starts recording without starting the target; start() does both.
   void begin();
-  // Starts to record, and then the target. What conversion and listener need must be there. Throws
-  // gpuprof::Error when there is no such program.
+  // Starts recording, then the target. Everything that conversion and listener need must exist.
+  // Throws gpuprof::Error if there is no such program.
   void start(launch::Target::Output output);
   // Waits for the target's first process that uses CUDA. False: the target has ended.
   bool wait_for_a_process();
-  // A process was there, and all have gone.
+  // A process has connected, and all have gone.
   bool is_over() const { return listener_.seen() > 0 && listener_.active() == 0; }
-  // When the target has ended: waits for processes of the run that outlive it, for they belong to
-  // it. Ctrl-C ends that.
+  // Call after the target has ended: waits for the run's processes that outlive it, since they
+  // belong to the run. Ctrl-C ends the wait.
   void wait_for_the_others();
-  // Takes nothing more from any process. Samplers are told to end, and have some time for it.
+  // Accepts nothing more from any process. Samplers are asked to end and get some time to do so.
   void stop_listening();
-  // Waits until all is recorded. `progress` is told how far that is, if there is much left; may be
-  // empty. False: recording ended early, which was told.
+  // Waits until everything is recorded. `progress` receives the percentage if much remains; may be
+  // empty. False: recording ended early, which was reported.
   bool end(const std::function<void(int percent)>& progress = {});
 
-  // Where processes connect to.
+  // The socket that processes connect to.
   const std::string& socket_path() const { return listener_.socket_path(); }
-  // After stop_listening(): processes that used CUDA, and those that ended before they could say
-  // who they are.
+  // After stop_listening(): the number of processes that used CUDA, and of those that ended before
+  // they could identify themselves.
   std::size_t processes_seen() const { return listener_.seen(); }
   std::size_t processes_cut_off() const { return listener_.silent(); }
-  // After end(): counts in the recorder what is missing and what was special.
+  // After end(): records counts of what is missing or unusual.
   void count_losses();
 
  private:
   Common& common_;
   launch::FrameQueue queue_;
   launch::Listener listener_;
-  std::optional<LoadingThread> loading_;  // null: not started
+  std::optional<LoadingThread> loading_;  // nullopt: not started
   bool stopped_ = false;
   bool ended_ = false;
 };

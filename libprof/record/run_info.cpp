@@ -27,7 +27,7 @@ std::string environment() {
   return json_text(variables);
 }
 
-// From "NVRM version: NVIDIA UNIX … Kernel Module  580.65.06  …": the word of digits and dots.
+// From "NVRM version: NVIDIA UNIX … Kernel Module  580.65.06  …", the word of digits and dots.
 std::string driver_version() {
   std::ifstream file("/proc/driver/nvidia/version");
   std::string word;

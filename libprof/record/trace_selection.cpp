@@ -29,7 +29,7 @@ std::set<Group> chosen_groups(const TraceOptions& options) {
   if (options.all_calls) chosen.insert(Group::queries);
   for (const std::string& word : options.words) {
     if (word == "all") {
-      // graph replaces the rows of a graph's nodes, which is less and not more.
+      // graph replaces the rows of a graph's nodes, which is less, not more.
       for (const schema::GroupInfo& group : schema::groups) {
         if (!group.name.empty() && group.group != Group::graph) chosen.insert(group.group);
       }
@@ -47,7 +47,7 @@ std::set<Group> chosen_groups(const TraceOptions& options) {
     }
   }
   if (options.memory) chosen.insert({Group::memory, Group::allocation_source});
-  // Without them it does not know what a wait for an event waits for.
+  // Without these it is unknown what a wait for an event waits for.
   if (options.dependencies) chosen.insert(Group::cuda_event);
   if (options.api == ApiTrace::none) chosen.erase(Group::api);
   if (!chosen.contains(Group::api)) chosen.erase(Group::queries);

@@ -17,13 +17,13 @@ std::int64_t CodeFunctions::id(Share& share, const RowContext& process, std::uin
     return 0;
   }
   const std::int64_t name = strings_.id(function.name);
-  // The module that this context has, or else another context's.
+  // The module of this context, or else another context's.
   Statement module = database_.prepare(
       "SELECT m.contextId, m.id, f.id, f.functionIndex FROM CUPTI_ACTIVITY_KIND_MODULE AS m "
       "LEFT JOIN CUPTI_ACTIVITY_KIND_FUNCTION AS f ON f.processId = m.processId "
       "AND f.contextId = m.contextId AND f.moduleId = m.id AND f.name = ?3 "
       "WHERE m.processId = ?1 AND m.cubinCrc = ?2 ORDER BY m.contextId <> ?4, m._id_ LIMIT 1");
-  // As it lies in MODULE.cubinCrc.
+  // The checksum as MODULE.cubinCrc stores it.
   module.bind(1, process.process_id).bind(2, static_cast<std::int64_t>(function.cubin));
   module.bind(3, name).bind(4, std::int64_t{context});
   const bool loaded = module.step();

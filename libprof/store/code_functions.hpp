@@ -1,4 +1,5 @@
-// FUNCTION's row of a function that a stream names by its cubin: for PC samples and SASS metrics.
+// Finds or creates the FUNCTION row of a function that a stream identifies by its cubin, for PC
+// samples and SASS metrics.
 #pragma once
 
 #include <algorithm>
@@ -14,24 +15,25 @@
 
 namespace gpuprof::store {
 
-// A count that a stream sends, as SQLite can hold it.
+// A count from a stream, clamped to SQLite's integer range.
 inline std::int64_t stored_count(std::uint64_t value) {
   return static_cast<std::int64_t>(std::min<std::uint64_t>(value, INT64_MAX));
 }
 
-// A part of the loader, on its thread, inside its transaction.
+// Part of the loader: its thread, its transaction.
 class CodeFunctions {
  public:
-  // What is remembered of a stream.
+  // What is remembered per stream.
   class Share {
     friend class CodeFunctions;
     std::map<std::pair<std::uint64_t, std::string>, std::int64_t> ids_;
   };
 
-  // Both outlive this.
+  // Both must outlive this object.
   CodeFunctions(Database& database, StringWriter& strings);
 
-  // The row that the collector sent with --trace +module, or one of ours. 0: there are too many.
+  // The row that the collector sent with --trace +module, or one that we create. 0: too many
+  // functions.
   std::int64_t id(Share& share, const RowContext& process, std::uint32_t context,
                   const wire::CodeFunction& function);
 

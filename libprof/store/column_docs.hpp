@@ -1,4 +1,5 @@
-// What columns mean: tables COLUMN_TEXT and DOC_TEXT, which the view COLUMN_DOC is made of.
+// Documentation of columns: tables COLUMN_TEXT and DOC_TEXT, from which the view COLUMN_DOC is
+// built.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +12,14 @@
 
 namespace gpuprof::store {
 
-// One thread. Remembers all texts, once there is something to add.
+// Used by one thread. Keeps all texts in memory once there is something to add.
 class ColumnDocs {
  public:
   explicit ColumnDocs(Database& database) : database_(database) {}
 
-  // A column that is documented already stays as it is.
+  // A column that is already documented is left alone.
   void add(std::string_view table, std::string_view column, const schema::WrittenDoc& doc);
-  // Nothing of it may be open when the file is closed.
+  // Releases the statements: none may be open when the file is closed.
   void close() {
     insert_text_ = Statement();
     insert_column_ = Statement();

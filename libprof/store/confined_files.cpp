@@ -14,7 +14,7 @@
 namespace gpuprof::store {
 namespace {
 
-// The methods of an open file with one replaced. SQLite hands us the file, whose first member
+// The methods of an open file with one replaced. SQLite passes us the file, whose first member
 // points here.
 struct LongerMethods {
   sqlite3_io_methods methods;
@@ -37,10 +37,10 @@ int size_in_header(sqlite3_file* file, sqlite3_int64* size) {
 }  // namespace
 
 struct ConfinedFiles::Vfs {
-  sqlite3_vfs vfs{};  // first, so that SQLite's pointer to it is one to us
+  sqlite3_vfs vfs{};  // first, so that SQLite's pointer to it is also a pointer to this
   sqlite3_vfs* base = nullptr;
   std::string name;
-  std::string database;  // its path, once it is open
+  std::string database;  // the path, once open
   bool opened = false;
   bool registered = false;
   bool longer = false;
@@ -54,7 +54,7 @@ struct ConfinedFiles::Vfs {
            (text.substr(database.size()) == "-journal" || text.substr(database.size()) == "-wal");
   }
 
-  // Whether a file of this type and name may be opened. Temporary files have no name: the base
+  // Whether a file of this type and name may be opened. Temporary files have no name: the base VFS
   // makes one up.
   bool allows(const char* path, int flags) const {
     if (flags & SQLITE_OPEN_MAIN_DB) return path && !opened;
@@ -112,7 +112,7 @@ ConfinedFiles::ConfinedFiles(const char* base, bool as_long_as_it_says)
     sqlite3_vfs* own = Vfs::of(self).base;
     return own->xFullPathname(own, path, size, out);
   };
-  // Extensions are none of our business.
+  // Extensions are not supported.
   vfs.xDlOpen = [](sqlite3_vfs*, const char*) -> void* { return nullptr; };
   vfs.xDlError = [](sqlite3_vfs*, int size, char* text) {
     sqlite3_snprintf(size, text, "not supported");

@@ -1,32 +1,31 @@
-// SQLite's way to the files of one database, and to no others.
+// Restricts SQLite's file access to the files of one database.
 #pragma once
 
 #include <memory>
 
 namespace gpuprof::store {
 
-// A VFS of SQLite's that opens one database, the journal and the log beside it, and temporary files
-// that have no name. No other file is opened, looked for or deleted, whatever SQL or a journal
-// says: ATTACH and VACUUM INTO name files, and a journal can name one that SQLite deletes
-// afterwards.
+// An SQLite VFS that opens one database, its journal and log, and unnamed temporary files. No other
+// file is opened, probed or deleted, whatever SQL or a journal says: ATTACH and VACUUM INTO name
+// files, and a journal can name a file that SQLite then deletes.
 //
-// Lives at least as long as the connection that opened a database by it. Belongs to that
-// connection's thread.
+// Must outlive the connection that opened a database through it. Belongs to that connection's
+// thread.
 class ConfinedFiles {
  public:
-  // `base`: the name of the VFS of SQLite's that does the work. With `as_long_as_it_says` a
-  // database that was cut off reads as zeros behind its end, up to the length that its header
-  // tells; SQLite refuses a shorter one as a whole.
+  // `base`: name of the SQLite VFS that does the work. With `as_long_as_it_says`, a truncated
+  // database reads as zeros past its end, up to the length given in its header; otherwise SQLite
+  // rejects a truncated file as a whole.
   explicit ConfinedFiles(const char* base, bool as_long_as_it_says = false);
   ~ConfinedFiles();
   ConfinedFiles(const ConfinedFiles&) = delete;
   ConfinedFiles& operator=(const ConfinedFiles&) = delete;
 
-  // By which a connection opens the database, once.
+  // The VFS name that a connection uses to open the database, once.
   const char* name() const;
-  // Nothing can be opened by the name any more. To be called when the database is open.
+  // Unregisters the name, so that nothing more can be opened by it. Call once the database is open.
   void withdraw();
-  // Until withdraw(): VACUUM opens a temporary database by it.
+  // Registers it again until withdraw(): VACUUM opens a temporary database by it.
   void offer();
 
  private:

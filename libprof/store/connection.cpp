@@ -113,7 +113,7 @@ void Statement::Connection::fail(std::string_view sql) const {
       } else if (guard_.of_others_runs()) {
         refuse("a view in it computes values of more than 8 MiB");
       } else {
-        kind = Kind::damaged;  // lengths that are nonsense
+        kind = Kind::damaged;  // nonsensical lengths
       }
       break;
     case SQLITE_NOMEM:
@@ -138,7 +138,7 @@ void Statement::Connection::fail(std::string_view sql) const {
       [[fallthrough]];
     default:
       if (said.starts_with("no such ")) kind = Kind::missing;
-      // SQLite has no code of its own for a function that the guard refuses.
+      // SQLite has no specific code for a function that the guard refuses.
       if (foreign && said.starts_with("not authorized")) {
         refuse("a view or table in it does more than hold records: " + said);
         break;
@@ -152,7 +152,7 @@ void Statement::Connection::execute(const std::string& sql) {
   if (sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail(sql);
 }
 
-// SQLITE_OPEN_NOFOLLOW minds symbolic links in the folder as well.
+// SQLITE_OPEN_NOFOLLOW also rejects symbolic links in the folder's path.
 std::string Statement::Connection::opened_path() const {
   return is_ours(mode_) && path_.find('/') != path_.npos ? resolved(path_) : path_;
 }
@@ -181,8 +181,8 @@ void Statement::Connection::open() {
   if (is_ours(mode_)) return;
   sqlite3_exec(handle_, "PRAGMA cell_size_check = ON", nullptr, nullptr, nullptr);
   guard_.protect(handle_, Guard::Content::read, size_);
-  // Lets SQLite go on behind an entry of the list of tables that makes no sense. With
-  // SQLITE_DBCONFIG_DEFENSIVE, which the guard sets, it allows nothing else.
+  // Lets SQLite continue past a corrupt entry in sqlite_master. SQLITE_DBCONFIG_DEFENSIVE, which
+  // the guard sets, keeps it from allowing anything else.
   if (options_.damaged) {
     sqlite3_db_config(handle_, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, nullptr);
   }

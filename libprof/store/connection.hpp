@@ -1,4 +1,4 @@
-// What a Database and its Statements share: SQLite's handle, and what has to outlive it.
+// What a Database and its Statements share: SQLite's handle and everything that must outlive it.
 #pragma once
 
 #include <sqlite3.h>
@@ -19,13 +19,13 @@ constexpr bool is_ours(Database::Mode mode) {
   return mode == Database::Mode::create || mode == Database::Mode::read_write;
 }
 
-// SQLite's name for a file opened in this mode, by that VFS.
+// The URI for opening a file in this mode with that VFS.
 std::string uri(const std::string& path, Database::Mode mode, std::string_view vfs);
-// Whose files a connection of this mode has.
+// The SQLite VFS that a connection of this mode is based on.
 const char* base_vfs(Database::Mode mode);
 
-// A log without the memory that its users share can be read by one who has the file for himself.
-// Without locks that costs nothing, and nothing is written at the end.
+// Without shared memory, a write-ahead log can be read only with exclusive access to the file. As
+// this mode takes no locks, that costs nothing, and nothing is written on close.
 void read_log_alone(sqlite3* database);
 
 class Statement::Connection {
@@ -35,11 +35,11 @@ class Statement::Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // SQLite's result. `rest`: where the next statement begins; may be null.
+  // Returns SQLite's result code. `rest`: where the next statement begins; may be null.
   int prepare(std::string_view sql, sqlite3_stmt** statement, const char** rest);
-  // Throws what SQLite said last; `sql`: of which statement, may be empty.
+  // Throws SQLite's last error. `sql`: the statement it concerns, may be empty.
   [[noreturn]] void fail(std::string_view sql) const;
-  // Statements of our own, several if need be.
+  // Runs one or more of our own statements.
   void execute(const std::string& sql);
 
   std::string path_;

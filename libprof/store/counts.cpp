@@ -10,15 +10,15 @@ namespace {
 
 constexpr schema::StatisticName stream_cut = "stream_cut";
 
-// No number of things counted is this high; sums of such stay in 64 bits.
+// No real count is this high; sums of clamped values fit into 64 bits.
 constexpr std::uint64_t highest_count = std::uint64_t{1} << 53;
 
 std::int64_t counted(std::uint64_t value) {
   return static_cast<std::int64_t>(std::min(value, highest_count));
 }
 
-// Whether a statistic counts what is missing. The first of these say of rows that are there what is
-// amiss with them; records_without_times counts them too.
+// Whether a statistic counts missing records. The first exceptions describe problems of rows that
+// exist; records_without_times counts those as well.
 bool counts_missing(std::string_view name) {
   constexpr std::array<schema::StatisticName, 6> others{
       "incomplete_records", "strings_lost", "bytes_discarded",

@@ -1,4 +1,4 @@
-// What is counted while a run is loaded: by process and table into STATISTIC, and its totals.
+// Counters kept while a run is loaded: per process and table for STATISTIC, plus totals.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace gpuprof::store {
 
-// What whoever reads a stream counts of it.
+// Counted by the readers of a stream.
 inline constexpr schema::StatisticName malformed_frames = "frames_malformed";
 inline constexpr schema::StatisticName left_out = "stream_limited";
 inline constexpr schema::StatisticName records_received = "records_received";
@@ -23,11 +23,11 @@ inline constexpr schema::StatisticName not_profiled = "not_profiled";
 
 struct LoadTotals {
   std::uint64_t records = 0;
-  std::uint64_t missing = 0;        // known to have been lost; blocks count as one
-  std::uint64_t without_times = 0;  // there, but not to be summed up
+  std::uint64_t missing = 0;        // known to be lost; a lost block counts as one
+  std::uint64_t without_times = 0;  // present, but cannot be summed
   std::size_t processes = 0;
-  std::size_t not_profiled = 0;  // of these, those where collecting failed
-  std::size_t uncounted = 0;     // and those that lost what nobody could count
+  std::size_t not_profiled = 0;  // processes in which collecting failed
+  std::size_t uncounted = 0;     // processes that lost something nobody could count
 
   LoadTotals& operator+=(const LoadTotals& other);
   bool lossless() const {
@@ -35,30 +35,30 @@ struct LoadTotals {
   }
 };
 
-// A part of the loader, on its thread. Process 0 stands for the launcher; `kind` is a table, or
-// empty.
+// Part of the loader, on its thread. Process 0 is the launcher; `kind` is a table or empty.
 class Counts {
  public:
-  // Values that a stream has told, by kind and name.
+  // Values reported by a stream, by kind and name.
   using Told = std::map<std::pair<std::string, std::string>, std::int64_t>;
 
-  // The database outlives this.
+  // The database must outlive this object.
   explicit Counts(Database& database) : writer_(database) {}
 
   void add_process() { ++totals_.processes; }
-  // So many more.
+  // Adds `more` to the statistic.
   void add(std::int64_t process_id, schema::StatisticName statistic, std::uint64_t more = 1,
            std::string_view kind = {});
-  // The same for a statistic that may be unknown to us.
+  // The same for a statistic that this build may not know.
   void add(std::int64_t process_id, std::string_view kind, std::string_view name,
            std::uint64_t more);
-  // The stream says that there are so many by now. Names beyond its limit are left out.
+  // Sets the total that the stream has reported so far. Names beyond the stream's limit are
+  // dropped.
   void set(Told& told, std::int64_t process_id, std::string_view kind, std::string_view name,
            std::uint64_t value);
-  // The launcher says so.
+  // Sets a total counted by the launcher.
   void set_own(schema::StatisticName statistic, std::uint64_t value);
 
-  // Inside the caller's transaction.
+  // Call inside a transaction.
   void write() { writer_.write(); }
 
   const LoadTotals& totals() const { return totals_; }
@@ -69,7 +69,7 @@ class Counts {
 
   StatisticWriter writer_;
   LoadTotals totals_;
-  std::map<std::string, std::int64_t, std::less<>> own_;  // what the launcher said last
+  std::map<std::string, std::int64_t, std::less<>> own_;  // last values from the launcher
 };
 
 }  // namespace gpuprof::store

@@ -43,12 +43,12 @@ void write_words(Database& database) {
   write_docs(database);
 }
 
-// Of its file: "19_losses" -> "losses".
+// The view's name from that of its file: "19_losses" -> "losses".
 std::string_view view_name(const schema::ViewSql& view) {
   return view.name.substr(view.name.find('_') + 1);
 }
 
-// Tables, and the indexes that are kept while rows come in.
+// Creates the tables and the indexes that are maintained while rows come in.
 void create_tables(Database& database) {
   for (const schema::Table* table : schema::all_tables) {
     database.execute(schema::create_table_sql(*table));
@@ -114,7 +114,7 @@ std::optional<std::string> own_table_sql(std::string_view name, bool ours,
     if (has(column.name)) columns.push_back(column);
   });
   if (columns.empty()) return std::nullopt;
-  // Rows that lack a part of the key are told apart by nothing.
+  // If a key column is missing, rows have no unique key.
   std::string_view key = table.key;
   while (!key.empty()) {
     std::string_view column = key.substr(0, key.find(", "));
@@ -163,7 +163,7 @@ void use_small_pages(Database& database) {
   try {
     database.rebuild(small_page);
   } catch (const DatabaseError&) {
-    // It stays as it was: open elsewhere, or the disk has no room for two of it.
+    // The file stays as it was: it is open elsewhere, or the disk has no room for a second copy.
   }
 }
 
@@ -179,9 +179,9 @@ void make_empty_profile(Database& database, bool live) {
       .bind(1, std::int64_t{schema::schema_version})
       .run();
   database.execute("COMMIT");
-  // A write-ahead log lets others read all the time. A crash of this process harms neither; only a
-  // crash of the machine could, and then the run is gone anyway. It comes last, so that nothing is
-  // left in it when the file is closed: that would not tell of a full disk.
+  // With a write-ahead log others can read at any time. A crash of this process harms neither file
+  // nor log; only a crash of the machine could, and then the run is lost anyway. This comes last,
+  // so that the log is empty when the file is closed: folding it in would not report a full disk.
   if (live) database.execute("PRAGMA journal_mode = WAL");
 }
 

@@ -1,4 +1,4 @@
-// Makes an empty database into a session's, and a session's into a finished file.
+// Turns an empty database into a session's, and a session's into a finished file.
 #pragma once
 
 #include <functional>
@@ -12,38 +12,38 @@
 
 namespace gpuprof::store {
 
-// All tables, views, docs, enum names. Inside the caller's transaction.
+// Creates all tables, views, docs and enum names. Call inside a transaction.
 void create_schema(Database& database);
 
-// Makes an empty database a profile without records. `live`: others read it while it grows, by a
-// write-ahead log. Outside a transaction.
+// Turns an empty database into a profile without records. `live`: uses a write-ahead log, so that
+// others can read the file while it grows. Call outside a transaction.
 void make_empty_profile(Database& database, bool live);
 
-// Makes those of the indexes that are not there, of tables that have rows. Outside a transaction:
-// each has one of its own.
+// Creates the missing indexes of tables that have rows. Call outside a transaction: each index gets
+// its own.
 void create_indexes(Database& database, std::span<const schema::Index> indexes);
 
-// The SQL that makes a table, index or view of this name, if it is one of ours or of nvprof's; in
-// any case of letters. `ours`: for a file of ours, else for one of nvprof's, whose tables have no
-// column for the process, and which has tables where ours has empty views.
+// The SQL that creates a table, index or view of this name (case-insensitive), or nullopt if it is
+// neither ours nor nvprof's. `ours`: for one of our files; otherwise for one of nvprof's, whose
+// tables have no process column and which has tables where ours has empty views.
 std::optional<std::string> own_sql(std::string_view type, std::string_view name, bool ours);
 
-// What makes the table of this name, by our own text, with those of its columns that `has` says yes
-// to; of these too that an older gpuprof gave another name. Nothing: it is none of ours or
-// nvprof's, or has no such columns.
+// Our own SQL for creating the table, with only those columns for which `has` returns true, also
+// under the names that older versions of gpuprof used. Nullopt if the table is neither ours nor
+// nvprof's, or has none of these columns.
 std::optional<std::string> own_table_sql(std::string_view name, bool ours,
                                          const std::function<bool(std::string_view column)>& has);
 
-// Makes this build's tables of words and fills them: STATISTIC_DOC, ENUM_NAME, TABLE_DOC, and those
-// of the view COLUMN_DOC. They must not exist yet.
+// Creates and fills this build's documentation tables: STATISTIC_DOC, ENUM_NAME, TABLE_DOC and
+// those of the view COLUMN_DOC. They must not exist yet.
 void create_words(Database& database);
 
-// Of a small file most is pages that hold next to nothing, one for each of the tables there are:
-// one with less than 4 MiB gets small pages. Nothing happens when another process has it open.
-// Outside a transaction, without a write-ahead log.
+// Rebuilds files below 4 MiB with small pages: most of a small file is nearly empty pages, one for
+// each table. Does nothing if another process has the file open. Call outside a transaction,
+// without a write-ahead log.
 void use_small_pages(Database& database);
 
-// Adds what a file of ours lacks of its tables, indexes and views.
+// Adds the tables, indexes and views that one of our files lacks.
 void complete_schema(Database& database);
 
 }  // namespace gpuprof::store

@@ -1,4 +1,4 @@
-// What SQLite knows of a statement's columns before there are rows.
+// What SQLite knows about a statement's columns before there are rows.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace gpuprof::store {
 
-// As the table declares the column that this one is: "INTEGER"; empty: it is computed, or declared
-// without type. Valid as long as the statement.
+// The declared type of the table column behind this result column, e.g. "INTEGER"; empty if the
+// column is computed or has no declared type. Valid as long as the statement.
 std::string_view declared_type(const Statement& statement, int index);
 
 }  // namespace gpuprof::store

@@ -1,4 +1,4 @@
-// What a run's processes, and the launcher, have to say in words: table DIAGNOSTIC.
+// Messages from a run's processes and the launcher: table DIAGNOSTIC.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,23 @@
 
 namespace gpuprof::store {
 
-// A part of the loader, on its thread. What is beyond a limit is left out, and counted. Inside the
-// caller's transaction.
+// Part of the loader, on its thread. Messages beyond a limit are dropped and counted. Call inside a
+// transaction.
 class DiagnosticWriter {
  public:
-  // Both outlive this.
+  // Both must outlive this object.
   DiagnosticWriter(Database& database, Counts& counts) : database_(database), counts_(counts) {}
 
-  // How many texts a process has told.
+  // Number of messages that a process has sent.
   using Told = std::size_t;
 
-  // `statistic`: what it explains; may be empty, and is another's word. `time`: 0: not known.
+  // `statistic`: the one that the message explains; may be empty and comes from the sender. `time`:
+  // 0 if unknown.
   void tell(Told& told, std::int64_t process_id, std::string_view statistic,
             schema::Severity severity, std::string_view text, std::int64_t time = 0);
-  // What an info frame has to say of it: a collector's, or the launcher's about its stream.
+  // Stores the messages of an info frame: from a collector, or from the launcher about its stream.
   void tell(Told& told, std::int64_t process_id, const wire::Fields& info);
-  // Of no process. Not counted where it is left out.
+  // Belongs to no process. Not counted if dropped.
   void tell_of_run(std::string_view statistic, schema::Severity severity, std::string_view text);
 
  private:

@@ -1,5 +1,5 @@
-// What a stream tells besides rows: names of functions, layouts of NVTX payloads, readings of its
-// clocks. Tables API_NAME, NVTX_PAYLOAD_ENTRY and CLOCK.
+// What a stream reports besides rows: function names, NVTX payload layouts, clock readings. Tables
+// API_NAME, NVTX_PAYLOAD_ENTRY and CLOCK.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@
 
 namespace gpuprof::store {
 
-// A part of the loader, on its thread. Payloads are checked before they are believed: what is
-// malformed, or beyond a limit, is left out and counted. Inside the caller's transaction.
+// Part of the loader, on its thread. Payloads are validated: what is malformed or beyond a limit is
+// dropped and counted. Call inside a transaction.
 class FactWriter {
  public:
-  // What a stream has taken of what it may (wire/limits.hpp).
+  // How much of its limits a stream has used (wire/limits.hpp).
   struct Share {
     std::size_t clocks = 0;
     std::size_t api_names = 0;
     std::size_t payload_entries = 0;
   };
 
-  // Both outlive this.
+  // Both must outlive this object.
   FactWriter(Database& database, Counts& counts) : database_(database), counts_(counts) {}
 
   void load_api_names(Share& share, std::int64_t process_id, std::span<const std::byte> payload);

@@ -1,4 +1,4 @@
-// The beginning of a database file, as SQLite's file format has it.
+// The header of a database file, as defined by SQLite's file format.
 #pragma once
 
 #include <array>
@@ -21,8 +21,8 @@ struct FileHeader {
     const std::int64_t size = number(16, 2);
     return size == 1 ? 65'536 : size;
   }
-  // As SQLite makes files unless asked otherwise: pages of a size that there is and without bytes
-  // set aside, texts in UTF-8, the fractions that the format has, a layout of rows that is known.
+  // Whether SQLite's defaults were used: a valid page size, no reserved bytes, UTF-8, the fixed
+  // payload fractions, a known schema format.
   bool is_plain() const {
     const std::int64_t size = page_size(), layout = number(44, 4);
     return starts_with({"SQLite format 3\0", 16}) && size >= 512 && (size & (size - 1)) == 0 &&
@@ -30,10 +30,10 @@ struct FileHeader {
            layout <= 4 && number(56, 4) == 1;
   }
 
-  // Its pages are told where they belong (auto_vacuum).
+  // Whether the file has pointer-map pages (auto_vacuum).
   bool moves_pages() const { return number(52, 4) != 0; }
 
-  // What the file should have at least, in bytes; 0: the header does not tell.
+  // The minimum size of the file in bytes; 0 if the header does not say.
   std::int64_t file_size() const {
     const bool valid = number(24, 4) == number(92, 4);
     return valid ? page_size() * number(28, 4) : 0;

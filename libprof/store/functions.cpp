@@ -17,7 +17,7 @@
 namespace gpuprof::store {
 namespace {
 
-// Between blanks, in small letters.
+// Separated by spaces, in lower case.
 constexpr std::string_view of_views =
     " abs avg coalesce count date datetime hex ifnull iif instr julianday length lower ltrim "
     "max min nullif round rtrim sign strftime substr substring sum time total trim typeof "
@@ -56,7 +56,7 @@ std::string_view blob_of(sqlite3_value* value) {
 
 bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }  // UTF-8
 
-// Takes as long as both are long: std::string_view::find takes the product.
+// Linear in both lengths; std::string_view::find takes their product.
 std::size_t find(std::string_view text, std::string_view part, std::size_t from = 0) {
   if (from > text.size()) return text.npos;
   const void* found = memmem(text.data() + from, text.size() - from, part.data(), part.size());
@@ -77,7 +77,7 @@ void instr(sqlite3_context* call, int, sqlite3_value** values) {
   sqlite3_result_int64(call, static_cast<std::int64_t>(at) - inside + 1);
 }
 
-// The characters that trim() takes off.
+// The set of characters that trim() removes.
 class Characters {
  public:
   explicit Characters(std::string_view text) {
@@ -146,8 +146,8 @@ void replace(sqlite3_context* call, int, sqlite3_value** values) {
   sqlite3_result_text64(call, result.data(), result.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
-// printf() as SQLite has it, with what a format can ask for limited: "%.9999999g" makes as many
-// digits and takes them away again, so that a long format takes the product.
+// SQLite's printf() with limits on what a format may request: "%.9999999g" produces that many
+// digits and then removes them, so a long format costs the product.
 class Printf {
  public:
   Printf() {
@@ -174,7 +174,7 @@ class Printf {
     }
     if (result == SQLITE_OK) result = sqlite3_step(statement);
     if (result == SQLITE_ROW && sqlite3_column_type(statement, 0) == SQLITE_NULL) {
-      sqlite3_result_error_toobig(call);  // of which SQLite says nothing else
+      sqlite3_result_error_toobig(call);  // SQLite reports nothing more specific
     } else if (result == SQLITE_ROW) {
       const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, 0));
       const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement, 0));
@@ -194,7 +194,7 @@ class Printf {
     if (statements_.size() <= count) statements_.resize(count + 1);
     sqlite3_stmt*& statement = statements_[count];
     if (!statement) {
-      std::string sql = "SELECT printf('.' || ?";  // so that it is never empty
+      std::string sql = "SELECT printf('.' || ?";  // the dot keeps it from being empty
       for (std::size_t i = 1; i < count; ++i) sql += ",?";
       sqlite3_prepare_v2(database_, (sql + ")").c_str(), -1, &statement, nullptr);
     }
@@ -202,7 +202,7 @@ class Printf {
   }
 
   sqlite3* database_ = nullptr;
-  std::vector<sqlite3_stmt*> statements_;  // by the number of arguments
+  std::vector<sqlite3_stmt*> statements_;  // by number of arguments
 };
 
 void print(sqlite3_context* call, int count, sqlite3_value** values) {
@@ -211,7 +211,7 @@ void print(sqlite3_context* call, int count, sqlite3_value** values) {
   printer->call(call, count, values);
 }
 
-// Nothing is thrown through SQLite.
+// No exception may pass through SQLite.
 template <Function function>
 void guarded(sqlite3_context* call, int count, sqlite3_value** values) {
   try {
@@ -232,7 +232,7 @@ constexpr std::array<Replaced, 5> replaced{{{"instr", 2, guarded<instr>},
                                             {"rtrim", 2, guarded<trim<false, true>>},
                                             {"replace", 3, guarded<replace>}}};
 
-// All of SQLite's that nobody may call, with the number of their arguments.
+// All SQLite functions that may not be called, with their argument counts.
 std::vector<std::pair<std::string, int>> find_refused(sqlite3* connection) {
   std::vector<std::pair<std::string, int>> refused;
   sqlite3_stmt* list = nullptr;
@@ -245,7 +245,7 @@ std::vector<std::pair<std::string, int>> find_refused(sqlite3* connection) {
   return refused;
 }
 
-// In the words of SQLite's authorizer.
+// Uses the wording of SQLite's authorizer.
 void refuse(sqlite3_context* call, int, sqlite3_value**) {
   const auto& name = *static_cast<const std::string*>(sqlite3_user_data(call));
   sqlite3_result_error(call, ("not authorized to use function: " + name).c_str(), -1);

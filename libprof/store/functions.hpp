@@ -1,8 +1,8 @@
-// What SQL may call on a connection with content of others.
+// Which functions SQL may call on a connection to foreign content.
 //
-// SQLite asks nobody while it is inside a function: what a call may take is decided here. Each
-// function that may be called takes no more time than its arguments and its result are long, and no
-// value is longer than Guard allows.
+// SQLite calls no hook while it is inside a function, so the cost of a call is bounded here: every
+// permitted function runs in time linear in its arguments and its result, and no value is longer
+// than Guard allows.
 #pragma once
 
 #include <string_view>
@@ -11,14 +11,14 @@ struct sqlite3;
 
 namespace gpuprof::store {
 
-// In views that stand in a file: what gpuprof's own views call, and some of the kind.
+// In views stored in a file: the functions that gpuprof's own views call, and similar ones.
 bool view_may_call(std::string_view function);
-// In a question of the user's.
+// In a user's query.
 bool user_may_call(std::string_view function);
 
-// Puts functions of our own in the place of those whose work is the product of the lengths of their
-// arguments, and takes away all that a user may not call: computed columns of a file call functions
-// that nobody is asked about.
+// Replaces functions whose cost is the product of their arguments' lengths, and removes all that a
+// user may not call: SQLite does not ask the authorizer about functions in a file's computed
+// columns.
 void confine_functions(sqlite3* connection);
 
 }  // namespace gpuprof::store

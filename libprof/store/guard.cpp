@@ -15,49 +15,50 @@
 namespace gpuprof::store {
 namespace {
 
-// How often statements are looked after: some hundredths of a millisecond. Between two looks each
-// step may call a function with a long value.
+// Steps between two checks of a running statement: some hundredths of a millisecond. In between,
+// each step may call a function with a long value.
 constexpr int steps_between = 1000;
 
-// All reports together take less than 20 steps for a byte of the tables they read; a small file has
+// All reports together need fewer than 20 steps per byte of the tables they read; a small file has
 // some work that does not depend on its size.
 constexpr std::int64_t steps_per_byte = 300;
 constexpr std::int64_t least_steps = 200'000'000;  // some seconds
 
-// The same as time, for what steps do not count: functions of long values. All reports together
-// take less than 0.4 us for a byte.
+// The same limit as CPU time, for what steps do not count: functions on long values. All reports
+// together take less than 0.4 us per byte.
 constexpr std::int64_t ns_per_byte = 1000;
 constexpr std::int64_t least_ns = 20'000'000'000;
 
-// No value is longer than its file, but a small file may hold what grows a little on the way.
+// No value is longer than its file, but values of a small file may grow a little in processing.
 constexpr std::int64_t least_length = 1 << 20;
-constexpr std::int64_t most_length = 1'000'000'000;  // SQLite's own
-// What views and the user compute with. Cubins and counter data may be longer; we read those.
+constexpr std::int64_t most_length = 1'000'000'000;  // SQLite's own limit
+// Length of values that views and the user compute with. Cubins and counter data may be longer;
+// only our code reads those.
 constexpr std::int64_t longest_of_others = 8 << 20;
 
-// Sorting and grouping hold what they read, some times as long as it is in the file.
+// Sorting and grouping hold what they read, at several times its size in the file.
 constexpr std::int64_t memory_per_byte = 4;
 constexpr std::int64_t least_memory = std::int64_t{1} << 30;
 
-constexpr std::int64_t most_bytes = std::int64_t{1} << 50;  // of a file, so that nothing overflows
+constexpr std::int64_t most_bytes = std::int64_t{1} << 50;  // limit on file sizes against overflow
 
 struct Limit {
   int what, value;
 };
 // Many times what our tables, views and statements need.
 constexpr std::array<Limit, 9> limits{{
-    {SQLITE_LIMIT_SQL_LENGTH, 16 << 20},  // a filter lists the ids of all kernels it means
+    {SQLITE_LIMIT_SQL_LENGTH, 16 << 20},  // a filter lists the ids of all matching kernels
     {SQLITE_LIMIT_EXPR_DEPTH, 200},
     {SQLITE_LIMIT_COMPOUND_SELECT, 100},
     {SQLITE_LIMIT_VDBE_OP, 1'000'000},
     {SQLITE_LIMIT_FUNCTION_ARG, 100},
     {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 100},
-    {SQLITE_LIMIT_VARIABLE_NUMBER, 2000},  // of columns
+    {SQLITE_LIMIT_VARIABLE_NUMBER, 2000},  // also limits columns
     {SQLITE_LIMIT_TRIGGER_DEPTH, 0},
     {SQLITE_LIMIT_WORKER_THREADS, 0},
 }};
 
-// With what argument they are asked; all others only without one.
+// Allowed with an argument; all others only without one.
 constexpr std::array<std::string_view, 8> pragmas_with_argument{
     "table_info", "table_xinfo", "table_list",  "index_list",
     "index_info", "quick_check", "index_xinfo", "busy_timeout"};
@@ -70,8 +71,8 @@ bool is_listed(const std::array<std::string_view, N>& names, std::string_view na
   return std::ranges::any_of(names, [&](std::string_view each) { return same_name(each, name); });
 }
 
-// SQLite counts what all connections of the process have. The largest file decides, so that none is
-// too large to be read beside a smaller one.
+// SQLite counts the memory of all connections in the process. The largest file decides the limit,
+// so that none is too large to be read alongside a smaller one.
 class Memory {
  public:
   static Memory& of_process() {
@@ -115,7 +116,7 @@ bool Guard::Making::allows(int action, std::string_view first, std::string_view 
   switch (action) {
     case SQLITE_CREATE_TABLE:
       asked_ |= table && named;
-      // What AUTOINCREMENT is kept in.
+      // The table that AUTOINCREMENT uses.
       return table && (named || (first == "sqlite_sequence" && database == "main"));
     case SQLITE_CREATE_INDEX:
       asked_ |= index && named;
@@ -131,7 +132,7 @@ bool Guard::Making::allows(int action, std::string_view first, std::string_view 
   }
 }
 
-// `cause`: the view, or part of a WITH clause, that the access stands in.
+// `cause`: the view or common table expression that contains the access.
 bool Guard::allows(int action, const char* first, const char* second, const char* database,
                    const char* cause) const {
   const auto text = [](const char* word) { return std::string_view(word ? word : ""); };
@@ -164,7 +165,7 @@ bool Guard::allows(int action, const char* first, const char* second, const char
     case SQLITE_CREATE_VIEW:
     case SQLITE_DROP_VIEW:
       return text(database) == "temp" || (content_ == Content::copied && text(database) == "main");
-    case SQLITE_ALTER_TABLE:  // names its database first
+    case SQLITE_ALTER_TABLE:  // the first argument is the database
       return content_ == Content::copied && text(first) == "main";
     default: return false;
   }
@@ -175,7 +176,7 @@ void Guard::protect(sqlite3* connection, Content content, std::int64_t bytes) {
   sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
-  sqlite3_drop_modules(connection, nullptr);  // no kind of virtual table is left
+  sqlite3_drop_modules(connection, nullptr);  // leaves no virtual table module
   for (const Limit& limit : limits) sqlite3_limit(connection, limit.what, limit.value);
   sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, content == Content::copied ? 1 : 0);
   bytes = std::min(bytes, most_bytes);
@@ -218,7 +219,7 @@ void Guard::has_prepared(const sqlite3_stmt* statement) {
   if (statement && (has_view_ || asking_)) of_others_.insert(statement);
 }
 
-// Called every so many steps.
+// Called every `steps_between` steps.
 bool Guard::go_on() {
   if (content_ != Content::ours) {
     const std::int64_t now = thread_time();

@@ -1,9 +1,9 @@
-// What SQLite may do for a connection that has content of others.
+// Limits what SQLite may do on a connection to foreign content.
 //
-// A database is data and code: its views, defaults, constraints and computed columns are SQL, which
-// runs when somebody reads or fills what they belong to. A profile of gpuprof's or nvprof's needs
-// next to nothing of that, so everything else is refused, and what is left may not go on for ever.
-// What a user asks has the same limits, but for the time: the user can end it.
+// A database is data and code: its views, defaults, constraints and computed columns are SQL that
+// runs when someone reads or fills the tables. A gpuprof or nvprof profile needs almost none of
+// that, so everything else is refused, and what remains may not run forever. A user's query has the
+// same limits, except for time, because the user can stop it.
 #pragma once
 
 #include <cstdint>
@@ -17,43 +17,45 @@ struct sqlite3_stmt;
 
 namespace gpuprof::store {
 
-// Most of what SQLite may have allocated in this process, for all connections. Only less than
-// before counts; files that are opened later do not raise it.
+// Upper limit on SQLite's memory in this process, for all connections. It can only be lowered;
+// files opened later do not raise it.
 void limit_memory(std::int64_t bytes);
 
-// Belongs to one connection, at a fixed address, and to its thread.
+// Belongs to one connection and its thread; must not move.
 class Guard {
  public:
   enum class Content {
     ours,    // nothing is checked
-    read,    // a file of others is open: it is read, and nothing is written but temporary tables
-    copied,  // a file of ours takes in tables of others, with what their makers declared
+    read,    // a foreign file is open: reading only, except for temporary tables
+    copied,  // one of our files takes in foreign tables, with what their authors declared
   };
 
   Guard() = default;
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
-  // From now on. `bytes`: size of the file of others; no value in it is longer, and it says how
-  // much work reading it may be, and how much memory SQLite may have for that in this process.
+  // Puts the guard in effect. `bytes`: size of the foreign file. It limits the length of any value,
+  // the work of reading the file and the memory that SQLite may use for that in this process.
   void protect(sqlite3* connection, Content content, std::int64_t bytes);
   Content content() const { return content_; }
 
-  // Asked now and then while statements run; true ends them. Empty: no more.
+  // `stop` is called now and then while statements run; returning true ends them. Empty: stops
+  // watching.
   void watch(sqlite3* connection, std::function<bool()> stop);
   bool told_to_stop() const { return stop_ && stop_(); }
-  // From now on SQL of the user's is run as well. `wholly`: WITH clauses may call functions and
-  // recur; SQLite does not tell them from the file's views, so these must have been looked at.
-  // `endless`: all may work as long as it takes, for the user can end it.
+  // From now on the user's SQL runs as well. `wholly`: WITH clauses may call functions and recurse;
+  // SQLite cannot distinguish them from the file's views, so those must have been checked.
+  // `endless`: no limit on work, because the user can stop it.
   void hear_user(bool wholly, bool endless);
-  // A statement was ended because all of them together did more than reading the file can take.
+  // A statement was ended because all statements together did more work than reading the file can
+  // need.
   bool exhausted() const { return left_ <= 0 || left_ns_ <= 0; }
 
-  // Around the preparing of a statement; null: SQLite did not take it.
+  // Called before and after preparing a statement; null: SQLite rejected it.
   void prepares();
   void has_prepared(const sqlite3_stmt* statement);
-  // It is about to run. What computes something a view says, or the user, has a limit for values;
-  // other statements read what is long as it is stored.
+  // Called before a statement runs. A statement that computes for a view or the user has a tighter
+  // limit on value length; others read long stored values.
   void runs(sqlite3* connection, const sqlite3_stmt* statement) {
     if (content_ == Content::ours) return;
     const int length = of_others_.contains(statement) ? longest_of_others_ : longest_;
@@ -61,10 +63,10 @@ class Guard {
   }
   void forgets(const sqlite3_stmt* statement) { of_others_.erase(statement); }
   bool of_others_runs() const { return length_ != longest_; }
-  // Whether the user has asked something: what goes wrong then need not be the file's fault.
+  // Whether the user has run a query: an error may then not be the file's fault.
   bool hears_user() const { return hears_; }
 
-  // While it lives the connection may ATTACH.
+  // While this object lives, the connection may ATTACH.
   class Attaching {
    public:
     explicit Attaching(Guard& guard) : guard_(guard) { guard_.attaching_ = true; }
@@ -76,7 +78,7 @@ class Guard {
     Guard& guard_;
   };
 
-  // While it lives a statement may do nothing but SELECT.
+  // While this object lives, statements may only SELECT.
   class Asking {
    public:
     explicit Asking(Guard& guard) : guard_(guard) { guard_.asking_ = true; }
@@ -88,8 +90,8 @@ class Guard {
     Guard& guard_;
   };
 
-  // While it lives a statement may make this table, index or view in the main database, and do
-  // nothing else.
+  // While this object lives, a statement may create this table, index or view in the main database
+  // and do nothing else.
   class Making {
    public:
     Making(Guard& guard, std::string_view type, std::string_view name)
@@ -99,7 +101,7 @@ class Guard {
     ~Making() { guard_.making_ = nullptr; }
     Making(const Making&) = delete;
     Making& operator=(const Making&) = delete;
-    bool asked() const { return asked_; }  // the statement makes it
+    bool asked() const { return asked_; }  // whether the statement creates it
 
    private:
     friend class Guard;
@@ -123,14 +125,14 @@ class Guard {
   bool asking_ = false;
   bool user_ = false;
   bool hears_ = false;
-  bool has_view_ = false;  // what is being prepared
+  bool has_view_ = false;  // the statement being prepared uses a view
   std::unordered_set<const sqlite3_stmt*> of_others_;
   Making* making_ = nullptr;
-  int longest_ = 0, longest_of_others_ = 0;  // bytes of a value
-  int length_ = 0;                           // the limit as it is now
+  int longest_ = 0, longest_of_others_ = 0;  // bytes per value
+  int length_ = 0;                           // the limit currently set
   std::int64_t left_ = 1;                    // steps of SQLite's virtual machine
-  std::int64_t left_ns_ = 1;                 // of the thread's time
-  std::int64_t before_ns_ = 0;               // that time when it was looked at last
+  std::int64_t left_ns_ = 1;                 // ns of the thread's CPU time
+  std::int64_t before_ns_ = 0;               // the thread's CPU time at the last check
   std::function<bool()> stop_;
 };
 

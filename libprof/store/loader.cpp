@@ -17,7 +17,7 @@ namespace {
 constexpr schema::StatisticName refused_frames = "stream_refused";
 constexpr schema::StatisticName kind_unavailable = "kind_unavailable";
 
-// In place of a process's number, where there is no process of the run.
+// Used instead of a process's number where there is no process of the run.
 constexpr std::int64_t no_number = -1;
 
 }  // namespace
@@ -35,11 +35,11 @@ struct Loader::Stream {
 struct Loader::Process {
   RowContext context;
   bool said_hello = false;
-  bool sampler = false;  // and no process of the run
+  bool sampler = false;  // not a process of the run
   bool refused = false;
   bool salvaged = false;
   DiagnosticWriter::Told diagnostics = 0;
-  std::unique_ptr<Stream> stream;  // null: it is over, or refused
+  std::unique_ptr<Stream> stream;  // null: ended or refused
 };
 
 Loader::Loader(Database database, LoaderOptions options)
@@ -56,7 +56,7 @@ Loader::Loader(Database database, LoaderOptions options)
   database_.execute("PRAGMA cache_size = -65536");
   database_.execute("PRAGMA wal_autocheckpoint = 4000");
   database_.execute("PRAGMA temp_store = MEMORY");
-  database_.execute("PRAGMA secure_delete = OFF");  // Debian's SQLite has it on
+  database_.execute("PRAGMA secure_delete = OFF");  // on by default in Debian's SQLite
   register_packed_rows(database_);
   begin();
   tables_ = std::make_unique<StreamTables>(database_);
@@ -91,7 +91,7 @@ void Loader::load(const wire::Frame& frame) {
   } catch (const wire::StreamError& error) {
     refuse(*process, error.what());
   } catch (const DatabaseError& error) {
-    // Whatever else it is, the next frame would fare no better.
+    // With any other error the next frame would fare no better.
     if (!error.of_statement() || !database_.in_transaction()) throw;
     refuse(*process, error.what());
   } catch (const std::bad_alloc&) {
@@ -111,16 +111,16 @@ void Loader::load_of_stream(Process& process, const wire::Frame& frame) {
   if (wire::is_oversized(frame.type, frame.length)) return count(process, malformed_frames);
   const std::int64_t process_id = process.context.process_id;
   const std::span<const std::byte> payload = frame.payload();
-  // For frames that only a stream which has not ended may send.
+  // For frames that are valid only until the stream has ended.
   const auto while_open = [&](auto&& load) {
     if (!process.stream) return count(process, malformed_frames);
     load(*process.stream);
   };
-  // There is no default, so that -Werror=switch refuses to compile without a case for each type.
+  // No default, so that -Werror=switch requires a case for each type.
   switch (frame.type) {
     case goodbye: return process_rows_.set_goodbye(process.context.numbers[0]);
     case stream_end: return load_stream_end(process, frame);
-    // Also after the end of the stream, when later runs of the program were measured.
+    // Allowed after the end of the stream: later runs of the program may have been measured.
     case rows: return load_own_rows(process, frame);
     case hello: return while_open([&](Stream&) { load_hello(process, frame); });
     case info: return while_open([&](Stream&) { load_info(process, frame); });
@@ -154,16 +154,16 @@ void Loader::load_of_stream(Process& process, const wire::Frame& frame) {
         sass_metrics_->load_values(stream.sass_metrics, stream.functions, process.context, payload);
       });
     case run:
-    case metrics: return count(process, malformed_frames);  // belong to the run's own stream
+    case metrics: return count(process, malformed_frames);  // valid only in the run's own stream
     case config:
     case arena:
     case counter_data:
     case question: return;  // not for the database
   }
-  // A type that a later version has brought.
+  // A frame type from a later version.
 }
 
-// `sampler`: whether it is one, if it is new.
+// `sampler`: whether a new stream belongs to a sampler.
 Loader::Process* Loader::process(std::uint32_t stream, bool sampler) {
   const auto known = processes_.find(stream);
   if (known != processes_.end()) return known->second.get();
@@ -171,7 +171,7 @@ Loader::Process* Loader::process(std::uint32_t stream, bool sampler) {
   auto process = std::make_unique<Process>();
   process->stream = std::make_unique<Stream>();
   process->sampler = sampler;
-  // Numbers are for targets alone: the first one's is 0, so that it keeps CUPTI's own ids.
+  // Only targets are numbered: the first gets 0, so that it keeps CUPTI's own ids.
   process->context.numbers.push_back(sampler ? no_number : next_number());
   process->context.next_number = [this, sampler] { return sampler ? no_number : next_number(); };
   if (!sampler) counts_.add_process();
@@ -260,7 +260,7 @@ void Loader::load_table(Process& process, const wire::Frame& frame) {
 
 StreamTables::Writer* Loader::writer_for(Process& process, const wire::Block& block) {
   const auto table = process.stream->tables.find(block.table, *tables_);
-  if (!table) {  // nobody defined it
+  if (!table) {  // not defined
     count(process, malformed_frames);
     return nullptr;
   }
@@ -359,7 +359,7 @@ void Loader::load_rows(Process& process, const wire::Block& block, std::uint32_t
   }
   if (const auto first = writer->times.of_run) {
     for (std::size_t i = 0; i < block.rows; ++i) {
-      // 0, which stands for none, is the highest then.
+      // 0 means "no time" and becomes the highest value here.
       const std::byte* time = block.bytes.data() + i * writer->source.row_width + *first;
       before_zero_ = std::min(before_zero_, wire::load<std::uint64_t>(time) - 1);
     }
@@ -377,7 +377,7 @@ void Loader::load_own_rows(Process& process, const wire::Frame& frame) {
     if (!fits) return count(process, malformed_frames);
     writers[table.id] = tables_->writer_for(table, text, own_share_);
   }
-  // The frame has strings of its own.
+  // The frame has its own strings.
   RowContext& context = process.context;
   StringIds of_stream = std::exchange(context.string_ids, {});
   std::uint64_t left_over = 0;
@@ -406,7 +406,7 @@ void Loader::load_statistics(Process& process, const wire::Frame& frame) {
 }
 
 void Loader::load_stream_end(Process& process, const wire::Frame& frame) {
-  // What the launcher counted of the stream.
+  // What the launcher counted for this stream.
   if (frame.length > 0) {
     const auto statistics = wire::decode_statistics(frame.payload());
     if (!statistics) return count(process, malformed_frames);
@@ -415,7 +415,7 @@ void Loader::load_stream_end(Process& process, const wire::Frame& frame) {
     }
   }
   if (process.salvaged) process_rows_.set_salvaged(process.context.numbers[0]);
-  // A run may have many processes: of one that is gone little is kept.
+  // A run may have many processes: little is kept of one that has ended.
   end_stream(process);
   process.context.string_ids.clear();
   process.context.byte_strings = {};

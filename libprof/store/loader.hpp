@@ -1,12 +1,11 @@
-// Frames in, rows out: the one writer of a session's database.
+// Turns frames into rows: the only writer of a session's database.
 //
 // Belongs to one thread. Needs neither CUPTI nor, for the tables a stream defines, the schema: a
-// stream recorded by a newer gpuprof brings its tables and columns along.
+// stream recorded by a newer gpuprof brings its own tables and columns.
 //
-// What a frame says is checked before it is believed. A bad one is counted and left out; a stream
-// that makes no sense, or that SQLite does not take, ends there, which is told and counted, and all
-// others go on. gpuprof::Error is thrown for what concerns the database as a whole: it cannot be
-// written. What was committed stays.
+// Frames are validated. A bad frame is counted and skipped; a stream that makes no sense, or that
+// SQLite rejects, ends there, which is reported and counted, and all others go on. gpuprof::Error
+// is thrown for failures of the whole database: it cannot be written. What was committed stays.
 #pragma once
 
 #include <chrono>
@@ -38,66 +37,66 @@
 namespace gpuprof::store {
 
 struct LoaderOptions {
-  // Others read the file while it grows (write-ahead log); off is a little faster.
+  // Others read the file while it grows (write-ahead log); turning it off is a little faster.
   bool live = true;
-  bool indexes = true;  // nvprof's are made at the end
-  // See Database::when_locked(); empty: another process's lock is waited for 10 s.
+  bool indexes = true;  // creates nvprof's indexes at the end
+  // See Database::when_locked(); empty: waits up to 10 s for another process's lock.
   std::function<bool(int times)> when_locked = {};
-  // Something to tell the user about a process. May be empty.
+  // Receives messages for the user about a process. May be empty.
   std::function<void(std::int64_t process_id, const std::string& text)> message = {};
-  // Asked during finish(); true: what can be left out is. May be empty.
+  // Polled during finish(); true: everything optional is skipped. May be empty.
   std::function<bool()> hurried = {};
-  // Computes what follows from all that was loaded, and makes the indexes, at the end and outside a
-  // transaction. Gives back what there was no room for. May be ended by `hurried` with a
-  // DatabaseError (interrupted). Empty: only indexes are made.
+  // Computes derived tables from all that was loaded and creates the indexes, at the end and
+  // outside a transaction. Returns what there was no room for. `hurried` may end it with a
+  // DatabaseError (interrupted). Empty: only indexes are created.
   std::function<std::string(Database&)> derive = {};
-  // Told what is being done during finish(), and told again while it lasts. May be empty.
+  // Called with the current step of finish(), repeatedly while it lasts. May be empty.
   std::function<void(std::string_view what)> progress = {};
   std::size_t string_cache_bytes = StringCache::default_budget;
-  ObjectNames object_names = {};  // given at the end
+  ObjectNames object_names = {};  // assigned at the end
 };
 
 class Loader {
  public:
-  // Loads into an empty profile, or makes an empty database one.
+  // Loads into an empty profile, or into an empty database, which becomes one.
   Loader(Database database, LoaderOptions options);
   ~Loader();
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
   void load(const wire::Frame& frame);
-  // Nothing more of this stream is loaded, because of `why`.
+  // Loads nothing more from this stream, because of `why`.
   void refuse(std::uint32_t stream, const std::string& why);
-  // Makes what was loaded so far visible to other processes, and readable names that have come
-  // since. To be called now and then, also when nothing was loaded.
+  // Makes everything loaded so far visible to other processes, along with readable names that have
+  // arrived since. Call it regularly, even if nothing was loaded.
   void commit();
   // Pairs NVTX ranges, leaves an ordinary file and has the rest computed. Nothing can be loaded
-  // afterwards. In a hurry it leaves that, and the file says so.
+  // afterwards. In a hurry, those steps are skipped, and the file says so.
   void finish();
-  // After finish(), when that has left an ordinary file: closes the file, and goes on with the one
-  // that `move` opens.
+  // After finish() has left an ordinary file: closes it and continues with the one that `move`
+  // opens.
   void move(const std::function<Database()>& move);
 
-  // Counted by the launcher and not by a process.
+  // Sets a statistic counted by the launcher rather than by a process.
   void count(schema::StatisticName statistic, std::uint64_t value) {
     counts_.set_own(statistic, value);
   }
-  // What the launcher has to say of what it counted.
+  // A message from the launcher about what it counted.
   void explain(schema::StatisticName statistic, std::string_view text);
 
   const LoadTotals& totals() const { return counts_.totals(); }
-  // After finish(): another process has the file open, so its log stands beside it for now.
+  // After finish(): another process has the file open, so its log remains next to it for now.
   bool still_open() const { return still_open_; }
   Database& database() { return database_; }
 
  private:
-  struct Process;  // what is known of a stream
-  struct Stream;   // of it, what is needed only while it lasts
+  struct Process;  // what is known about a stream
+  struct Stream;   // the part that is needed only while the stream lasts
 
-  // Begins a transaction unless one is open. The one moment at which another process's lock is
-  // waited for: behind it nothing of a frame can fail because of that.
+  // Begins a transaction unless one is open. The only place that waits for another process's lock:
+  // after it, no part of a frame can fail because of one.
   void begin();
-  // Null: there are more streams than may be.
+  // Null: too many streams.
   Process* process(std::uint32_t stream, bool sampler = false);
   void load_of_run(const wire::Frame& frame);
   void load_of_stream(Process& process, const wire::Frame& frame);
@@ -112,7 +111,7 @@ class Loader {
   void load_own_rows(Process& process, const wire::Frame& frame);
   void end_batch(Process& process);
   static bool fits(const StreamTables::Writer& writer, const wire::Block& block);
-  // How many of them are there now.
+  // Returns the number of rows that were inserted.
   std::size_t insert(Process& process, StreamTables::Writer& writer, const wire::Block& block);
   void load_statistics(Process& process, const wire::Frame& frame);
   void load_stream_end(Process& process, const wire::Frame& frame);
@@ -120,15 +119,16 @@ class Loader {
   void end_stream(Process& process);
 
   void tell(std::string_view what);
-  // False: there was no time for what it does. Then the file is as it was before.
+  // Returns false if `work` ran out of time; the file is then as it was before.
   bool unless_hurried(const std::function<void()>& work);
   void pair_ranges();
   void wait_for_readable_names();
-  // Makes an ordinary file of one with a log. False: another process has it open for so long.
+  // Folds the write-ahead log into the file. False: another process kept the file open longer than
+  // `patience`.
   bool leave_log(std::chrono::milliseconds patience);
   void derive();
   bool hurried() const { return options_.hurried && options_.hurried(); }
-  // Null: left out, and counted.
+  // Null: the block is dropped and counted.
   StreamTables::Writer* writer_for(Process& process, const wire::Block& block);
   void store_readable_names();
   // Adds to a statistic of the process; `kind` is a table or empty.
@@ -143,10 +143,10 @@ class Loader {
   std::string_view doing_;  // during finish()
   std::map<std::uint32_t, std::unique_ptr<Process>> processes_;
   std::unique_ptr<StreamTables> tables_;
-  StreamTables::Share own_share_;  // of rows that the launcher makes
+  StreamTables::Share own_share_;  // for rows created by the launcher
   std::int64_t last_number_ = -1;
-  std::uint64_t before_zero_ = UINT64_MAX;  // the run's earliest time, less 1
-  std::size_t parts_bytes_ = 0;             // of batches in parts, of all streams
+  std::uint64_t before_zero_ = UINT64_MAX;  // the run's earliest time, minus 1
+  std::size_t parts_bytes_ = 0;             // of batches in parts, all streams together
   Counts counts_;
   DiagnosticWriter diagnostics_;
   FactWriter facts_;

@@ -1,4 +1,4 @@
-// The end of a run: what is computed of its records, and the last form of the file.
+// The end of a run: what is computed from its records, and the final form of the file.
 #include <chrono>
 #include <thread>
 
@@ -14,10 +14,10 @@ namespace {
 
 constexpr schema::StatisticName not_demangled = "names_not_demangled";
 
-// For names that are still with the demangler at the end; each may take it half a second.
+// For names still with the demangler at the end; each may take half a second.
 constexpr std::chrono::seconds readable_names_patience{10};
 
-// What the times of a run count from of which nothing else is known.
+// Where a run's times start counting if nothing else is known.
 constexpr char first_sample[] = "SELECT min(start) FROM main.PM_SAMPLE HAVING count(*) > 0";
 
 }  // namespace
@@ -45,7 +45,7 @@ bool Loader::unless_hurried(const std::function<void()>& work) {
   try {
     work();
   } catch (const DatabaseError& error) {
-    // A lock that another process holds is not waited for either.
+    // A lock held by another process is not waited for either.
     if (error.kind() != DatabaseError::Kind::interrupted && !hurried()) throw;
     if (database_.in_transaction()) database_.execute("ROLLBACK");
     in_transaction_ = false;
@@ -83,7 +83,7 @@ void Loader::wait_for_readable_names() {
 
 bool Loader::leave_log(std::chrono::milliseconds patience) {
   tell("folding in the log");
-  // SQLite does not wait here for a reader to close the file: it is asked again.
+  // SQLite does not wait here for a reader to close the file, so we retry.
   database_.execute("PRAGMA busy_timeout = 0");
   const auto began = std::chrono::steady_clock::now();
   bool left = false;
@@ -127,9 +127,9 @@ void Loader::finish() {
   sass_metrics_.reset();
   functions_.reset();
   strings_.reset();
-  // What follows is computed much faster out of one file. Somebody else may have it open.
+  // What follows runs much faster on a single file. Another process may have it open.
   still_open_ = !leave_log(std::chrono::milliseconds(200));
-  // What SQLite sorts from here on may be larger than memory.
+  // What SQLite sorts from here on may not fit into memory.
   database_.execute("PRAGMA temp_store = FILE");
   const bool whole = unless_hurried([this] { derive(); }) && paired;
   begin();
@@ -145,8 +145,8 @@ void Loader::finish() {
   }
   run_.set("finished", std::int64_t{whole});
   commit();
-  // If he still has, all is in it and in its log; SQLite folds the log in when the last one closes
-  // the file, and only tools older than SQLite 3.7 cannot read it until then.
+  // If a reader still has the file open, everything is in the file and its log; SQLite folds the
+  // log in when the last one closes it. Until then only tools older than SQLite 3.7 cannot read it.
   still_open_ = still_open_ && !leave_log(std::chrono::seconds(2));
   if (!still_open_) use_small_pages(database_);
 }

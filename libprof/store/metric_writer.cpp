@@ -19,7 +19,7 @@ bool MetricWriter::load_metrics(std::span<const std::byte> payload) {
   Statement insert =
       database_.prepare("INSERT OR REPLACE INTO METRIC VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)");
   for (const wire::MetricInfo& metric : info->metrics) {
-    // nvprof gives up at an id it does not know.
+    // nvprof stops at an id that it does not know.
     const auto id = static_cast<std::int64_t>(metric.nvprof_id);
     const bool known = metric.is_event ? id != 0 && schema::nvprof_event(id).has_value()
                                        : schema::nvprof_metric(id) != nullptr;

@@ -1,6 +1,6 @@
-// Which metrics a run collects, as rows: METRIC and METRIC_GROUP.
+// The metrics that a run collects: tables METRIC and METRIC_GROUP.
 //
-// A part of the loader, on its thread. Frames are checked before they are believed.
+// Part of the loader, on its thread. Frames are validated.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@ namespace gpuprof::store {
 
 class MetricWriter {
  public:
-  // The database has its tables and outlives this.
+  // The database has its tables and must outlive this object.
   explicit MetricWriter(Database& database) : database_(database) {}
 
-  // The payload of a frame; false: malformed, and nothing of it is stored. When metrics come again,
-  // they may be more, but not others.
+  // Loads the payload of a frame. False: malformed, and nothing is stored. A later frame may add
+  // metrics but not change them.
   bool load_metrics(std::span<const std::byte> payload);
 
  private:

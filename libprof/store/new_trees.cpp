@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::size_t buffer_bytes = 1 << 20;
 constexpr std::int64_t lock_byte = 1 << 30;
-constexpr std::size_t change_counter = 24, page_count = 28;  // in the file's header
+constexpr std::size_t change_counter = 24, page_count = 28;  // offsets in the file's header
 
-// Types of pages.
+// Page types.
 constexpr std::uint8_t inner_index = 2, inner_table = 5, leaf_index = 10, leaf_table = 13;
 constexpr std::size_t leaf_header = 8, inner_header = 12, pointer_bytes = 2, child_bytes = 4;
 
@@ -30,7 +30,7 @@ std::uint32_t load_number(const std::byte* at) {
   return value;
 }
 
-// SQLite's number of variable length: 7 bits a byte, the highest first; the ninth byte has 8.
+// SQLite's variable-length integer: 7 bits per byte, most significant first; the ninth byte has 8.
 std::byte* put_varint(std::byte* at, std::uint64_t value) {
   if (value >> 56 != 0) {
     at[8] = static_cast<std::byte>(value);
@@ -46,7 +46,7 @@ std::byte* put_varint(std::byte* at, std::uint64_t value) {
   return at + size;
 }
 
-// How a record says that it has a whole number, and in how many bytes.
+// How a record encodes an integer: its serial type and size in bytes.
 struct Form {
   std::uint8_t type;
   std::uint8_t bytes;
@@ -55,7 +55,7 @@ struct Form {
 Form form_of(std::int64_t value) {
   if (value == 0 || value == 1) return {static_cast<std::uint8_t>(8 + value), 0};
   const auto magnitude = static_cast<std::uint64_t>(value < 0 ? ~value : value);
-  const int bits = 65 - std::countl_zero(magnitude);  // with the sign's
+  const int bits = 65 - std::countl_zero(magnitude);  // including the sign bit
   if (bits <= 8) return {1, 1};
   if (bits <= 16) return {2, 2};
   if (bits <= 24) return {3, 3};
@@ -63,7 +63,7 @@ Form form_of(std::int64_t value) {
   return bits <= 48 ? Form{5, 6} : Form{6, 8};
 }
 
-// Writes a record of whole numbers; its header is shorter than 128 bytes. Nothing stands for NULL.
+// Writes a record of integers and NULLs; its header must be shorter than 128 bytes.
 class Record {
  public:
   Record(std::byte* at, std::size_t values) : header_(at), body_(at + 1 + values) {
@@ -125,7 +125,7 @@ void NewTrees::write_buffer() {
   buffered_ = next_;
 }
 
-// SQLite keeps the text without this.
+// SQLite stores the text without this clause.
 void NewTrees::add(Object object) {
   constexpr std::string_view words = "IF NOT EXISTS ";
   const std::size_t at = object.sql.find(words);
@@ -137,12 +137,12 @@ void NewTrees::add(Object object) {
 bool NewTrees::publish() {
   if (objects_.empty()) return true;
   write_buffer();
-  // Of its own, for no guard of the other's lets it change the list of tables.
+  // A separate connection: the reader's guard forbids changing sqlite_master.
   Database database = database_.writer();
   std::array<std::byte, 16> now{};
   const auto unchanged = [&] { return database.read_file(change_counter, now) && now == header_; };
-  // SQLite learns of the pages from the file's header. It looks there when a transaction begins,
-  // so this is one of its own.
+  // SQLite learns of the pages from the file's header, which it reads when a transaction begins, so
+  // this is a separate transaction.
   database.execute("BEGIN EXCLUSIVE");
   std::byte last{};
   const std::int64_t size = std::int64_t{next_ - 1} * static_cast<std::int64_t>(page_size_);
@@ -201,7 +201,7 @@ void TreeWriter::put(std::span<const std::byte> cell) {
   ++cells_;
 }
 
-// Content that begins at byte 65,536 is told as 0.
+// A content offset of 65,536 is stored as 0.
 std::uint32_t TreeWriter::write_page(std::uint8_t type, std::uint32_t right_child) {
   page_[0] = static_cast<std::byte>(type);
   store_number(page_.data() + 3, 2, cells_);
@@ -218,8 +218,8 @@ void TreeWriter::end_page(std::span<const std::byte> key) {
   leaves_.push_back(child);
 }
 
-// In a table what is above a page repeats its last key. In an index each key is there once: the one
-// behind a page that is full stands above, and needs another one behind it.
+// In a table, the page above repeats a page's last key. In an index each key occurs once: the one
+// after a full page moves up, and requires another one after it.
 void TreeWriter::add(std::span<const std::byte> cell, std::span<const std::byte> key) {
   if (waiting_.size != 0) {
     end_page(waiting_.get());
@@ -237,7 +237,7 @@ void TreeWriter::add(std::span<const std::byte> cell, std::span<const std::byte>
 
 std::uint32_t TreeWriter::finish() {
   if (waiting_.size != 0) {
-    // Nothing came behind it: the last cell of the page goes up in its place.
+    // No cell followed: the page's last cell moves up instead.
     --cells_;
     content_ += last_.size;
     store_number(page_.data() + header_ + cells_ * pointer_bytes, pointer_bytes, 0);
@@ -259,7 +259,7 @@ std::vector<TreeWriter::Child> TreeWriter::next_level(const std::vector<Child>& 
   std::vector<Child> level;
   auto child = children.begin();
   for (std::size_t page = 0; page < pages; ++page) {
-    // As many each, so that none has one alone.
+    // Distributed evenly, so that no page has a single child.
     const auto end =
         children.begin() + static_cast<std::ptrdiff_t>(children.size() * (page + 1) / pages);
     for (; child + 1 != end; ++child) {

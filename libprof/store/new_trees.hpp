@@ -1,6 +1,6 @@
-// Tables and indexes whose rows are all there, in order: their pages are made one after the other
-// and put behind the end of the file. SQLite puts a row at a time into its tree, and takes ten
-// times as long.
+// Bulk construction of tables and indexes whose rows are all known and sorted: pages are built one
+// after another and appended past the end of the file. That takes a tenth of the time that SQLite
+// needs to insert row by row.
 #pragma once
 
 #include <array>
@@ -16,10 +16,10 @@
 
 namespace gpuprof::store {
 
-// New trees of one file. First, while a snapshot of it lives, pages are written behind what the
-// file's header says is its end: nobody looks there, and the snapshot's lock keeps others from
-// writing. Then publish() makes them part of the file. Until then the file is what it was, so the
-// process may end at any time.
+// New trees of one file. While a snapshot is alive, pages are written past the end of the file as
+// recorded in its header: nobody reads there, and the snapshot's lock keeps others from writing.
+// Then publish() makes them part of the file. Until then the file is unchanged, so the process may
+// end at any time.
 //
 // Belongs to the snapshot's thread. Throws DatabaseError when the disk is full.
 class NewTrees {
@@ -27,28 +27,28 @@ class NewTrees {
   struct Object {
     std::string type;  // "table" or "index"
     std::string name;
-    std::string table;  // that an index is of; of a table its name
+    std::string table;  // the index's table; for a table, its own name
     std::string sql;
     std::uint32_t root = 0;
   };
 
-  // The snapshot is in the file (Snapshot::in_file()).
+  // The snapshot must be in the file (Snapshot::in_file()).
   explicit NewTrees(Snapshot& snapshot);
 
-  // False: the file's pages are not as SQLite makes them unless asked otherwise.
+  // False: the file was not written with SQLite's default page format.
   bool possible() const { return page_size_ > 0; }
   std::size_t page_size() const { return page_size_; }
 
-  // The number that the page has in the file.
+  // Returns the page's number in the file.
   std::uint32_t add_page(std::span<const std::byte> page);
-  // All pages that were added are those of this object and of the ones before.
+  // All pages added so far belong to this object and the ones before it.
   void add(Object object);
-  // Pages behind the last object are overwritten by what comes next.
+  // Discards pages after the last object: the next ones overwrite them.
   void go_back();
 
-  // When the snapshot is gone, and outside a transaction: puts the trees into the file, by a
-  // connection of its own. A table of the name of a new one is dropped. False: somebody else has
-  // written to the file meanwhile, or put another one in its place.
+  // Puts the trees into the file through a separate connection. Call when the snapshot is gone,
+  // outside a transaction. A table with the name of a new one is dropped. False: someone else has
+  // written to the file in the meantime, or replaced it.
   bool publish();
 
  private:
@@ -57,22 +57,22 @@ class NewTrees {
 
   Database& database_;
   std::size_t page_size_ = 0;
-  std::array<std::byte, 16> header_{};  // change counter, pages and free pages, as they were
+  std::array<std::byte, 16> header_{};  // change counter, page count and free pages at the start
   std::uint32_t next_ = 0;
-  std::uint32_t behind_last_ = 0;  // object
-  std::uint32_t buffered_ = 0;     // number of the first page in the buffer
+  std::uint32_t behind_last_ = 0;  // the page after the last object
+  std::uint32_t buffered_ = 0;     // first page in the buffer
   std::vector<std::byte> buffer_;
   std::vector<Object> objects_;
 };
 
-// One tree: cells come in order and fill leaf pages; the pages above these are made in the end.
-// Memory: 40 bytes for each leaf page.
+// One tree: cells arrive in order and fill leaf pages; the inner pages are built at the end. Uses
+// 40 bytes of memory per leaf page.
 class TreeWriter {
  public:
   TreeWriter(const TreeWriter&) = delete;
   TreeWriter& operator=(const TreeWriter&) = delete;
 
-  // Writes what is left. The number of the root page. Nothing may be added afterwards.
+  // Writes the rest and returns the number of the root page. Nothing may be added afterwards.
   std::uint32_t finish();
 
  protected:
@@ -81,7 +81,8 @@ class TreeWriter {
   enum class Kind { table, index };
   TreeWriter(NewTrees& trees, Kind kind);
 
-  // A cell of a leaf, and what the page above has to tell it from the ones behind it (of a table).
+  // Adds a leaf cell. `key` (tables only): what the inner page needs to separate it from later
+  // ones.
   void add(std::span<const std::byte> cell, std::span<const std::byte> key);
 
  private:
@@ -91,7 +92,7 @@ class TreeWriter {
     void set(std::span<const std::byte> from);
     std::span<const std::byte> get() const { return {bytes.data(), size}; }
   };
-  // A finished page, and the key between it and the next one.
+  // A finished page and the key that separates it from the next.
   struct Child {
     std::uint32_t page = 0;
     Bytes key;
@@ -114,32 +115,32 @@ class TreeWriter {
   std::vector<Child> leaves_;
 };
 
-// An index of one column of whole numbers.
+// An index on one integer column.
 class IndexWriter : public TreeWriter {
  public:
   explicit IndexWriter(NewTrees& trees) : TreeWriter(trees, Kind::index) {}
-  // In the order of both, NULL first.
+  // Sorted by value, then row id; NULL first.
   void add(std::optional<std::int64_t> value, std::int64_t row_id);
 };
 
-// A table of whole numbers: first the one that is the row id, then some others.
+// A table of integers: the row id first, then up to `most_values` others.
 class TableWriter : public TreeWriter {
  public:
   static constexpr std::size_t most_values = 2;
 
   explicit TableWriter(NewTrees& trees) : TreeWriter(trees, Kind::table) {}
-  // In the order of row ids.
+  // Sorted by row id.
   void add(std::int64_t row_id, std::span<const std::int64_t> values);
 };
 
-// A table of bytes: the row id, and a blob that fits into a page.
+// A table of bytes: the row id and a blob that fits into a page.
 class BlobTableWriter : public TreeWriter {
  public:
   static constexpr std::size_t least_page = 4096, most_bytes = 4040;
 
-  // Pages have `least_page` bytes or more.
+  // Pages must have at least `least_page` bytes.
   explicit BlobTableWriter(NewTrees& trees) : TreeWriter(trees, Kind::table) {}
-  // In the order of row ids, which are not negative; no more than `most_bytes`.
+  // Sorted by row id, which must not be negative; at most `most_bytes` per blob.
   void add(std::int64_t row_id, std::span<const std::byte> blob);
 
  private:

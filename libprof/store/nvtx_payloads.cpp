@@ -8,7 +8,7 @@
 namespace gpuprof::store {
 namespace {
 
-// Of nvToolsExtPayload.h, whose values are part of NVTX's binary interface.
+// From nvToolsExtPayload.h; the values are part of NVTX's ABI.
 constexpr std::uint64_t first_schema = 1 << 24;
 constexpr std::uint64_t type_char = 1, type_uchar = 2, type_float = 19, type_double = 20,
                         type_char8 = 25, type_byte = 32, type_float32 = 43, type_float64 = 44,
@@ -18,13 +18,13 @@ constexpr std::uint64_t flag_pointer = 1 << 1, flag_offset_from_base = 1 << 2,
 constexpr std::uint64_t array_kinds = 7 << 4, array_fixed = 1 << 4, array_zero_terminated = 2 << 4,
                         array_length_in_field = 3 << 4;
 
-// Layouts inside layouts, and fields that are looked at in all: a forged one may hold itself in
-// each of its fields.
+// Limits on nesting and on the total number of fields visited: a forged layout may contain itself
+// in each of its fields.
 constexpr int most_depth = 8;
 constexpr std::size_t most_fields = 1 << 14;
 
 struct NumberType {
-  std::size_t size = 0;  // 0: no number that is read
+  std::size_t size = 0;  // 0: not a number that we read
   bool is_signed = false;
   bool is_real = false;
 };
@@ -56,11 +56,11 @@ NumberType number_type(std::uint64_t type) {
     case type_float64: return {8, true, true};
     case 22:              // size_t
     case 23: return {8};  // an address
-    case 67: return {8};  // the id of a range
+    case 67: return {8};  // a range id
     case 68:              // a category
     case 69: return {4};  // a color
     case 70: return {8};  // a scope
-    case 71:              // ids of processes and threads
+    case 71:              // process and thread ids
     case 73: return {4};
     case 72:
     case 74: return {8};
@@ -99,7 +99,7 @@ class Reader {
     return found == schemas_.end() ? 0 : found->second.size;
   }
 
-  // Where a layout tells no offsets its fields lie one behind the other, as in a structure of C.
+  // A layout without offsets has its fields one after another, as in a C struct.
   std::vector<std::size_t> places(const wire::PayloadSchema& schema) const {
     std::vector<std::size_t> places;
     const bool told = std::ranges::any_of(schema.entries, [](const Entry& e) { return e.offset; });
@@ -145,7 +145,7 @@ class Reader {
     if (array == array_fixed) return entry.length;
     if (array == array_zero_terminated) return most_values;
     if (array != array_length_in_field || entry.length >= schema.entries.size()) return 0;
-    const std::size_t field = entry.length;  // which one has the length
+    const std::size_t field = entry.length;  // the field with the length
     if (offsets[field] > payload_.size() - base) return 0;
     const auto length = number_at(number_type(schema.entries[field].type), base + offsets[field]);
     return length && *length > 0 ? static_cast<std::size_t>(*length) : 0;
@@ -169,7 +169,7 @@ class Reader {
   std::optional<std::int64_t> number_at(NumberType type, std::size_t at) const {
     if (type.size == 0 || type.is_real || type.size > payload_.size() - at) return std::nullopt;
     std::uint64_t number = 0;
-    std::memcpy(&number, payload_.data() + at, type.size);  // little-endian, as all of the wire
+    std::memcpy(&number, payload_.data() + at, type.size);  // little-endian, like the wire
     const unsigned unused = 64 - 8 * static_cast<unsigned>(type.size);
     if (type.is_signed) return static_cast<std::int64_t>(number << unused) >> unused;
     return static_cast<std::int64_t>(number);
@@ -247,7 +247,7 @@ std::vector<PayloadValue> read_payload(std::span<const std::byte> payload, std::
 
 void compute_nvtx_payloads(Database& database) {
   constexpr char data[] = "CUPTI_ACTIVITY_KIND_MARKER_DATA";
-  // A part of a file of gpuprof 0.1.0 has neither.
+  // An excerpt of a file from gpuprof 0.1.0 has neither.
   if (!database.has_column(data, "payloadData") || !database.has_table("NVTX_PAYLOAD")) return;
   if (!database.integer("SELECT 1 FROM CUPTI_ACTIVITY_KIND_MARKER_DATA "
                         "WHERE payloadData IS NOT NULL LIMIT 1")) {

@@ -1,4 +1,4 @@
-// NVTX_PAYLOAD out of MARKER_DATA and NVTX_PAYLOAD_ENTRY: the fields of payloads that have a
+// Fills NVTX_PAYLOAD from MARKER_DATA and NVTX_PAYLOAD_ENTRY: the fields of payloads with a known
 // layout, as numbers and texts.
 #pragma once
 
@@ -15,8 +15,8 @@
 
 namespace gpuprof::store {
 
-// A value of a field. At most one of integer and real is there; with the name an enum has for a
-// number both that and the text are.
+// A field's value. At most one of integer and real is set; an enum value has both its number and
+// its name as text.
 struct PayloadValue {
   std::string field;
   std::optional<std::int64_t> integer = {};
@@ -26,13 +26,14 @@ struct PayloadValue {
 
 using PayloadSchemaMap = std::map<std::uint64_t, wire::PayloadSchema>;  // of one domain, by id
 
-// Reads a payload by `schema`, which is one of `schemas` or a type of NVTX itself. What lies beyond
-// its end, behind a pointer, or has a type nobody knows has no value. At most `most_values`.
+// Decodes a payload by `schema`, which is one of `schemas` or a built-in NVTX type. Fields past the
+// payload's end, behind a pointer or of an unknown type get no value. Returns at most
+// `most_values`.
 std::vector<PayloadValue> read_payload(std::span<const std::byte> payload, std::uint64_t schema,
                                        const PayloadSchemaMap& schemas);
 inline constexpr std::size_t most_values = 1024;
 
-// Computed anew from all of the database, inside the caller's transaction.
+// Recomputes the table from the whole database, inside the caller's transaction.
 void compute_nvtx_payloads(Database& database);
 
 }  // namespace gpuprof::store

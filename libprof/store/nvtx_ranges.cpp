@@ -33,7 +33,7 @@ constexpr std::int64_t start_flag = 2;
 constexpr std::int64_t end_flag = 4;
 constexpr std::int64_t thread_object = 2;
 
-// Calls start(marker) and end(marker) for the ends of ranges, process by process in order of time.
+// Calls start(marker) and end(marker) for the ends of ranges, per process in time order.
 template <class Start, class End>
 void for_each_end(Database& database, Start&& start, End&& end) {
   Statement markers = database.prepare(
@@ -52,11 +52,11 @@ void for_each_end(Database& database, Start&& start, End&& end) {
   }
 }
 
-// The ranges that are open at a moment, each with its number: they count in the order of their
-// starts, over the whole file, from 0.
+// The ranges open at a given moment, each with its number: ranges are numbered from 0 in start
+// order, over the whole file.
 //
-// Memory goes by the ranges that are open at a time. Beyond wire::max_open_ranges the one that
-// opened first is forgotten.
+// Memory is proportional to the ranges open at once. Beyond wire::max_open_ranges the one opened
+// first is forgotten.
 class OpenRanges {
  public:
   struct Range {
@@ -66,7 +66,7 @@ class OpenRanges {
 
   struct Started {
     std::uint64_t number;
-    std::optional<Range> forgotten;  // in its place
+    std::optional<Range> forgotten;  // to make room for it
   };
 
   Started start(const Marker& marker) {
@@ -75,7 +75,7 @@ class OpenRanges {
       by_id_.clear();
       open_.clear();
     }
-    // An id that is given again while its range is open: that one stays open for good.
+    // If an id is reused while its range is open, the earlier range never closes.
     const Range range{started_++, marker.place};
     by_id_.insert_or_assign(marker.id, range);
     open_.emplace_hint(open_.end(), range.number, Open{marker.id, marker.place});
@@ -90,7 +90,7 @@ class OpenRanges {
     }
     return started;
   }
-  // The range that closes; nothing: there is none.
+  // The range that closes, or nullopt if none is open.
   std::optional<Range> end(const Marker& marker) {
     const auto found = by_id_.find(marker.id);
     if (marker.process != process_ || found == by_id_.end()) return std::nullopt;
@@ -114,14 +114,15 @@ class OpenRanges {
   std::uint64_t forgotten_ = 0;
 };
 
-// By the numbers of the ranges: whether one is start_end.
+// Whether each range, by number, is start_end.
 //
-// A range crosses those that opened after it in its place and are open when it closes. Each is
-// marked once and then not looked at again, so n ranges cost n log n in whatever order they close.
+// A range crosses those that opened after it in its place and are still open when it closes. Each
+// is marked once and then skipped, so n ranges cost n log n regardless of the order in which they
+// close.
 std::vector<bool> find_start_end_ranges(Database& database) {
   struct Thread {
     std::set<std::uint64_t> open;
-    std::set<std::uint64_t> nested;  // of those: they have crossed none so far
+    std::set<std::uint64_t> nested;  // those of `open` that have crossed none so far
   };
   std::vector<bool> start_end;
   OpenRanges ranges;
@@ -151,7 +152,7 @@ std::vector<bool> find_start_end_ranges(Database& database) {
         const auto found = threads.find(range->place);
         if (found == threads.end() || found->second.open.erase(range->number) == 0) return;
         auto& [open, nested] = found->second;
-        const std::int64_t other = marker.place.thread;  // 0: not told
+        const std::int64_t other = marker.place.thread;  // 0: unknown
         const bool elsewhere = other != 0 && other != range->place.thread;
         if (!elsewhere && !open.empty() && *open.rbegin() > range->number) {
           const auto first = nested.upper_bound(range->number);
@@ -166,7 +167,7 @@ std::vector<bool> find_start_end_ranges(Database& database) {
   return start_end;
 }
 
-// Binds payload, color and category of a range from parameter `first` on.
+// Binds a range's payload, color and category, starting at parameter `first`.
 void bind_data(Statement& data, const Marker& range, Statement& insert, int first) {
   data.reset();
   data.bind(1, range.id).bind(2, range.process);
@@ -187,7 +188,7 @@ void bind_data(Statement& data, const Marker& range, Statement& insert, int firs
 std::uint64_t compute_nvtx_ranges(Database& database) {
   if (!database.integer("SELECT 1 FROM CUPTI_ACTIVITY_KIND_MARKER LIMIT 1")) return 0;
   database.execute("DELETE FROM NVTX_RANGE");
-  // A part of a file of gpuprof 0.1.0 has its columns.
+  // An excerpt of a file from gpuprof 0.1.0 has that version's columns.
   const bool stops = database.has_column("NVTX_RANGE", "stop");
   const std::string stop = stops ? "stop" : "end";
   // The data of a range is looked up by id.
@@ -203,7 +204,7 @@ std::uint64_t compute_nvtx_ranges(Database& database) {
       ", depth, parent, kind, payloadInt, payloadDouble, color, category) "
       "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, NULL, ?8, ?9, ?10, ?11, ?12, ?13, ?14)");
   Statement close = database.prepare("UPDATE NVTX_RANGE SET " + stop + " = ?2 WHERE _id_ = ?1");
-  // Bit 1 of flags: the color is an ARGB value; else there is none.
+  // Bit 1 of flags: the color is an ARGB value; otherwise there is none.
   Statement data = database.prepare(
       "SELECT payloadInt, payloadDouble, CASE WHEN flags & 2 THEN color END, category "
       "FROM CUPTI_ACTIVITY_KIND_MARKER_DATA "

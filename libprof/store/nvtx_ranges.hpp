@@ -1,4 +1,4 @@
-// NVTX_RANGE out of MARKER and MARKER_DATA: both ends of a range in one row, with nesting.
+// Fills NVTX_RANGE from MARKER and MARKER_DATA: both ends of a range in one row, with nesting.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace gpuprof::store {
 
-// Computed anew from all markers in the database, inside the caller's transaction.
+// Recomputes the table from all markers in the database, inside the caller's transaction.
 //
-// CUPTI gives push/pop ranges and start/end ranges the same records. A range is start_end when its
-// end is in another thread or it crosses another range of its thread and domain; of two ranges that
-// cross both count as such, because one of them must be and it cannot be told which. All others are
-// push_pop, so a start/end range that happens to nest is taken for one.
+// CUPTI uses the same records for push/pop and start/end ranges. A range is start_end if it ends on
+// another thread or crosses another range of its thread and domain; of two crossing ranges both
+// count as such, because one of them must be and there is no telling which. All others are
+// push_pop, so a start/end range that happens to nest is classified as push_pop.
 //
-// Returns how many ranges have no end because too many were open at a time
+// Returns the number of ranges without an end because too many were open at once
 // (wire::max_open_ranges).
 std::uint64_t compute_nvtx_ranges(Database& database);
 

@@ -15,12 +15,12 @@ struct Object {
   ObjectKind kind;
   std::array<std::uint32_t, 3>
       ids;              // CUpti_ActivityObjectKindId: process; or device, context, stream
-  std::int64_t own_id;  // by which it is named
+  std::int64_t own_id;  // the id that it is named by
   std::int64_t process_id;
   std::string name;
 };
 
-// `sql` gives process, device, context and stream.
+// `sql` returns process, device, context and stream.
 void find(std::vector<Object>& objects, Database& database, ObjectKind kind,
           const ObjectNames::Name& name, const char* sql) {
   if (!name) return;
@@ -44,7 +44,7 @@ void name_objects(Database& database, const ObjectNames& names,
   find(objects, database, process, names.process, "SELECT processId, 0, 0, 0 FROM main.PROCESS");
   find(objects, database, context, names.context,
        "SELECT processId, deviceId, contextId, 0 FROM main.CUPTI_ACTIVITY_KIND_CONTEXT");
-  // A context's default stream has no row of its own.
+  // A context's default stream has no row in STREAM.
   find(objects, database, stream, names.stream,
        "SELECT processId, deviceId, contextId, nullStreamId FROM main.CUPTI_ACTIVITY_KIND_CONTEXT "
        "UNION SELECT s.processId, c.deviceId, s.contextId, s.streamId "

@@ -14,7 +14,7 @@
 namespace gpuprof::store {
 namespace {
 
-// Of CUPTI's counter of correlation ids, in one process: a million launches per second make 140 in
+// Wraps of CUPTI's correlation id counter in one process: a million launches per second make 140 in
 // a week.
 constexpr std::size_t most_wraps = 4096;
 
@@ -45,7 +45,7 @@ int connect(sqlite3* database, void*, int argc, const char* const* argv, sqlite3
   std::uintptr_t address = 0;
   std::from_chars(argv[3], argv[3] + std::strlen(argv[3]), address);
   std::string declaration(argv[4]);
-  // The declaration stands in single quotes and has none inside.
+  // The declaration is in single quotes and contains none.
   declaration = declaration.substr(1, declaration.size() - 2);
   const int result = sqlite3_declare_vtab(database, declaration.c_str());
   if (result != SQLITE_OK) {
@@ -124,10 +124,10 @@ void result_string_or_null(sqlite3_context* result, const RowSource& source, con
   if (load<std::uint32_t>(at) != 0) result_string(result, source, at);
 }
 
-// `id` is not 0, which stands for NULL.
+// `id` must not be 0, which stands for NULL.
 std::string_view byte_string(const RowSource& source, std::uint32_t id) {
   const auto found = source.context->byte_strings.find(id);
-  // A pointer that is no null pointer: that would be NULL.
+  // "" rather than a null pointer, which would be stored as NULL.
   return found != source.context->byte_strings.end() && !found->second.empty() ? found->second : "";
 }
 
@@ -145,8 +145,7 @@ void result_text(sqlite3_context* result, const RowSource& source, const std::by
   sqlite3_result_text64(result, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8);
 }
 
-// Runs for each value of each row: one jump, and nothing that could be known
-// before.
+// Runs for each value of each row: a single jump; everything else was decided beforehand.
 int column(sqlite3_vtab_cursor* base, sqlite3_context* result, int index) {
   const auto* cursor = static_cast<RowCursor*>(base);
   const RowSource::Cell& cell = cursor->cells[index];
@@ -156,7 +155,7 @@ int column(sqlite3_vtab_cursor* base, sqlite3_context* result, int index) {
   };
   using schema::Type;
   switch (cell.how) {
-    case RowSource::Cell::always_null: break;  // what a result is until it is set
+    case RowSource::Cell::always_null: break;  // the default result
     case RowSource::Cell::process_id:
       sqlite3_result_int64(result, source_of(base).context->process_id);
       break;
@@ -218,8 +217,8 @@ constexpr sqlite3_module module = [] {
 
 }  // namespace
 
-// The id nearest to the one seen before, so that neither disorder nor a wrap of CUPTI's 32-bit
-// counter misleads; then the process's number for that wrap in the high half.
+// Takes the id nearest to the previous one, so that neither disorder nor a wrap of CUPTI's 32-bit
+// counter misleads, and puts the process's number for that wrap into the high half.
 std::int64_t RowContext::correlation(std::uint32_t id) {
   if (id == 0) return 0;
   const auto distance =

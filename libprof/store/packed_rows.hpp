@@ -1,7 +1,7 @@
-// Packed rows as a table SQLite can select from: `INSERT INTO kind SELECT * FROM packed rows`
+// Packed rows as a table that SQLite can select from: `INSERT INTO kind SELECT * FROM packed rows`
 // stores a block in one statement, without a bind and a step per row.
 //
-// Belongs to the loader's thread. A RowSource must outlive the statements over it.
+// Belongs to the loader's thread. A RowSource must outlive the statements that use it.
 #pragma once
 
 #include <cstddef>
@@ -20,30 +20,30 @@
 
 namespace gpuprof::store {
 
-// What the loader knows about one process that rows need.
+// What the loader knows about a process and its rows need.
 struct RowContext {
   std::int64_t process_id = 0;
   StringIds string_ids;
-  // Of the batch at hand, for columns of type bytes and text. Views into its frame.
+  // Of the current batch, for columns of type bytes and text. Views into its frame.
   std::unordered_map<std::uint32_t, std::string_view> byte_strings;
-  // The process's numbers for the high 32 bits of correlation ids, by how often CUPTI's counter
-  // has wrapped.
+  // The process's numbers for the high 32 bits of correlation ids, indexed by how often CUPTI's
+  // counter has wrapped.
   std::vector<std::int64_t> numbers;
-  std::function<std::int64_t()> next_number;  // gives a further one
+  std::function<std::int64_t()> next_number;  // returns another number
   std::uint64_t correlation_reference = 0;    // the last id seen, unwrapped
-  std::uint64_t correlations_lost = 0;        // of more wraps than there can have been
+  std::uint64_t correlations_lost = 0;        // after more wraps than are plausible
 
   // CUPTI's id with the process's number in the high half; 0 stays 0.
   std::int64_t correlation(std::uint32_t id);
 };
 
-// One block of rows, laid out as its table's definition says.
+// One block of rows, laid out according to its table's definition.
 struct RowSource {
   struct Cell {
-    // The column's type, with the top bit for a nullable one, or one of these.
+    // The column's type, with the top bit set if nullable, or one of the following.
     static constexpr std::uint8_t always_null = 0;  // not in the running CUPTI
     static constexpr std::uint8_t correlation = 0x40;
-    static constexpr std::uint8_t process_id = 0x41;  // not in the row: the context's
+    static constexpr std::uint8_t process_id = 0x41;  // not in the row: taken from the context
     static constexpr std::uint8_t correlation_or_null = 0x42;
     std::uint8_t how = always_null;
     std::uint16_t width{};
@@ -60,7 +60,7 @@ struct RowSource {
   RowContext* context = nullptr;
 };
 
-// Makes the temporary table `temp.name` that shows `source`.
+// Creates the temporary table `temp.name` that exposes `source`.
 void create_row_source(Database& database, const std::string& name, RowSource& source,
                        std::span<const std::string> column_names);
 

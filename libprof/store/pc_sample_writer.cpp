@@ -9,7 +9,7 @@
 namespace gpuprof::store {
 namespace {
 
-// Rows that are remembered of a stream: 100 MB. When there are more, new ones begin.
+// Rows remembered per stream: 100 MB. Beyond that, new rows begin.
 constexpr std::size_t most_rows = std::size_t{1} << 20;
 
 }  // namespace
@@ -175,7 +175,7 @@ void PcSampleWriter::add_launches(const Share::Context& context, const RowContex
       "INSERT INTO CUPTI_ACTIVITY_KIND_PC_SAMPLING_RECORD_INFO(correlationId, totalSamples, "
       "droppedSamples, samplingPeriodInCycles, otherSamples, contextId, deviceId, processId) "
       "VALUES(?1, ?2, ?3, ?4, 0, ?5, ?6, ?7)");
-  // Which launch the dropped ones are of is known if there is one alone.
+  // The launch of dropped samples is known only if there is just one.
   const std::uint64_t dropped = by_launch.size() == 1 ? samples.dropped : 0;
   for (const auto& [correlation, total] : by_launch) {
     insert.bind(1, correlation)

@@ -1,8 +1,7 @@
-// What streams tell of PC sampling, as rows: PC_SAMPLING, PC_SAMPLING_RECORD_INFO and
-// PC_STALL_REASON.
+// Stores PC sampling data from streams: PC_SAMPLING, PC_SAMPLING_RECORD_INFO and PC_STALL_REASON.
 //
-// Samples of one instruction and reason that come again are added to the row there is, as long as
-// it is remembered: readers add rows up.
+// Further samples of the same instruction and reason are added to the existing row as long as it is
+// remembered; readers sum rows anyway.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +20,14 @@
 
 namespace gpuprof::store {
 
-// A part of the loader, on its thread. Payloads are checked before they are believed: what is
-// malformed, or beyond a limit, is left out and counted. Inside the caller's transaction.
+// Part of the loader, on its thread. Payloads are validated: what is malformed or beyond a limit is
+// dropped and counted. Call inside a transaction.
 class PcSampleWriter {
  public:
-  // What is remembered of a stream.
+  // What is remembered per stream.
   class Share {
     friend class PcSampleWriter;
-    // CUPTI's number of a reason -> ours, and whether it counts samples that were not issued.
+    // CUPTI's reason number -> ours, and whether it counts samples that were not issued.
     struct Reason {
       std::int64_t id;
       bool not_issued;
@@ -52,7 +51,7 @@ class PcSampleWriter {
     std::unordered_map<Place, std::int64_t, Hash> rows_;  // of PC_SAMPLING
   };
 
-  // All outlive this.
+  // All must outlive this object.
   PcSampleWriter(Database& database, CodeFunctions& functions, Counts& counts);
 
   void load_sampling(Share& share, const RowContext& process, std::span<const std::byte> payload);
@@ -60,7 +59,7 @@ class PcSampleWriter {
                     std::span<const std::byte> payload);
 
  private:
-  // 0: there are too many.
+  // 0: too many reasons.
   std::int64_t reason_id(std::string_view name, std::uint32_t cupti_index);
   void add(Share& share, const RowContext& process, const Share::Place& place,
            std::int64_t correlation, std::uint64_t samples, std::uint64_t not_issued);

@@ -8,19 +8,20 @@
 
 namespace gpuprof::store {
 
-// A part of the loader, on its thread. `number`: the first one of the process; without a row of
-// that number nothing happens. Inside the caller's transaction.
+// Part of the loader, on its thread. `number`: the process's first one; nothing happens if no row
+// has it. Call inside a transaction.
 class ProcessWriter {
  public:
-  // The database outlives this.
+  // The database must outlive this object.
   explicit ProcessWriter(Database& database) : database_(database) {}
 
   void insert(std::int64_t process_id, std::int64_t number, const wire::Fields& hello);
-  // Which CUPTI and driver it has, as far as an info frame says.
+  // Sets the CUPTI and driver versions, as far as the info frame reports them.
   void set_versions(std::int64_t number, const wire::Fields& info);
   void set_goodbye(std::int64_t number);
   void set_salvaged(std::int64_t number);
-  // How the target ended, as far as a run frame says. Of its children the launcher learns nothing.
+  // Sets how the target ended, as far as the run frame says. The launcher learns nothing about its
+  // children.
   void set_end(const wire::Fields& run);
 
  private:

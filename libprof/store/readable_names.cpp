@@ -8,7 +8,7 @@
 namespace gpuprof::store {
 
 struct ReadableNames::Inbox {
-  std::mutex mutex;  // guards the rest
+  std::mutex mutex;  // guards all other members
   std::condition_variable complete;
   std::size_t missing = 0;
   std::vector<Answer> answers;

@@ -1,7 +1,7 @@
-// The readable forms of strings, which take their time: they are asked for when a string is stored,
-// and put beside it once they are there.
+// Demangled forms of strings. Demangling takes time: a name is requested when its string is stored,
+// and added to the row once it arrives.
 //
-// Belongs to the loading thread, which never waits but in wait().
+// Belongs to the loading thread, which waits only in wait().
 #pragma once
 
 #include <chrono>
@@ -25,13 +25,13 @@ class ReadableNames {
     Readable readable;
   };
 
-  // Of what is a mangled name; nothing is asked for other strings.
+  // Requests the readable form of a mangled name; other strings are ignored.
   void ask(std::int64_t id, std::string_view text);
-  // Whether take() would give any.
+  // Whether take() would return any.
   bool has_answers() const;
-  // What has come since the last call.
+  // Everything that has arrived since the last call.
   std::vector<Answer> take();
-  // Until all have come, at most this long. How many have not.
+  // Waits until all have arrived, up to `patience`. Returns the number still missing.
   std::size_t wait(std::chrono::milliseconds patience);
 
  private:

@@ -8,7 +8,7 @@
 namespace gpuprof::store {
 namespace {
 
-// Keys that a frame may bring. A file's own state is not told by what is loaded into it.
+// Keys that a frame may set. Those that describe the file's own state cannot be loaded into it.
 bool may_be_told(std::string_view key) {
   for (const std::string_view own :
        {"schema_version", "finished", "not_computed", "loss", "zero_ns", "derived_from"}) {

@@ -1,4 +1,4 @@
-// What is known of the run as a whole: table RUN.
+// What is known about the run as a whole: table RUN.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace gpuprof::store {
 
-// A part of the loader, on its thread. Inside the caller's transaction.
+// Part of the loader, on its thread. Call inside a transaction.
 class RunWriter {
  public:
-  // The database outlives this.
+  // The database must outlive this object.
   explicit RunWriter(Database& database) : database_(database) {}
 
   void set(std::string_view key, std::string_view value);
   void set(std::string_view key, std::int64_t value);
-  // What a run frame tells; not the file's own state.
+  // Stores what a run frame reports, except for keys that describe the file itself.
   void set_told(const wire::Fields& run);
-  // The functions whose calls a process leaves out: of processes with different libcuptis, that of
-  // the one that left something out.
+  // Sets the functions whose calls a process omits. If processes differ because of different
+  // libcuptis, the value comes from the one that omitted something.
   void set_calls_left_out(std::string_view functions);
 
  private:

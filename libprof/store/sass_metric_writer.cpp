@@ -9,7 +9,7 @@
 namespace gpuprof::store {
 namespace {
 
-// Instructions that are remembered of a stream: 100 MB. When there are more, new rows begin.
+// Instructions remembered per stream: 100 MB. Beyond that, new rows begin.
 constexpr std::size_t most_instructions = std::size_t{1} << 20;
 
 }  // namespace
@@ -124,7 +124,7 @@ void SassMetricWriter::end(const Share& share, const RowContext& process) {
 void fill_source_level_tables(Database& database) {
   namespace sass = schema::sass;
   if (!database.integer("SELECT 1 FROM main.SASS_VALUE LIMIT 1")) return;
-  // Not sum(), which fails where it overflows.
+  // Not sum(), which fails on overflow.
   const auto of = [](std::string_view metric) {
     return "CAST(total(CASE WHEN m.name = '" + std::string(metric) +
            "' THEN v.value END) AS INTEGER)";
@@ -132,7 +132,7 @@ void fill_source_level_tables(Database& database) {
   const auto flags = [&](std::string_view load) {
     return "(" + of(load) + " > 0) * " + std::to_string(schema::access_is_load);
   };
-  // Instructions that have one of these metrics, of which what is 0 has no row.
+  // Instructions that have one of these metrics; a value of 0 has no row.
   const auto having = [](std::initializer_list<std::string_view> metrics) {
     std::string names;
     for (const std::string_view metric : metrics) {

@@ -1,5 +1,5 @@
-// What streams tell of SASS metrics, as rows: SASS_METRIC, SASS_INSTRUCTION and SASS_VALUE; and
-// from these, at the end, nvprof's tables.
+// Stores SASS metrics from streams: SASS_METRIC, SASS_INSTRUCTION and SASS_VALUE; from these, at
+// the end, nvprof's tables.
 #pragma once
 
 #include <cstddef>
@@ -19,34 +19,34 @@
 
 namespace gpuprof::store {
 
-// A part of the loader, on its thread. Payloads are checked before they are believed: what is
-// malformed, or beyond a limit, is left out and counted. Inside the caller's transaction.
+// Part of the loader, on its thread. Payloads are validated: what is malformed or beyond a limit is
+// dropped and counted. Call inside a transaction.
 class SassMetricWriter {
  public:
-  // What is remembered of a stream.
+  // What is remembered per stream.
   class Share {
     friend class SassMetricWriter;
     struct Context {
       std::uint32_t device;
-      std::vector<std::int64_t> metrics;  // SASS_METRIC.id, in the stream's order; 0: left out
-      bool whole = false;                 // all values of it are there
+      std::vector<std::int64_t> metrics;  // SASS_METRIC.id, in the stream's order; 0: dropped
+      bool whole = false;                 // all its values have arrived
     };
     using Place = std::tuple<std::int64_t, std::uint64_t, std::uint32_t>;  // function, pc, device
     std::map<std::uint32_t, Context> contexts_;
     std::map<Place, std::int64_t> instructions_;  // SASS_INSTRUCTION.id
   };
 
-  // All outlive this.
+  // All must outlive this object.
   SassMetricWriter(Database& database, CodeFunctions& functions, Counts& counts);
 
   void load_metrics(Share& share, const RowContext& process, std::span<const std::byte> payload);
   void load_values(Share& share, CodeFunctions::Share& functions, RowContext& process,
                    std::span<const std::byte> payload);
-  // The stream is over.
+  // Call at the end of the stream.
   void end(const Share& share, const RowContext& process);
 
  private:
-  // 0: there are too many.
+  // 0: too many metrics.
   std::int64_t metric_id(const wire::SassMetric& metric);
   std::int64_t instruction_id(Share& share, const RowContext& process, const Share::Place& place);
 
@@ -59,8 +59,8 @@ class SassMetricWriter {
   Statement insert_value_;
 };
 
-// GLOBAL_ACCESS, SHARED_ACCESS, BRANCH and INSTRUCTION_EXECUTION, when source lines are known.
-// Inside the caller's transaction.
+// Fills GLOBAL_ACCESS, SHARED_ACCESS, BRANCH and INSTRUCTION_EXECUTION, once source lines are
+// known. Call inside a transaction.
 void fill_source_level_tables(Database& database);
 
 }  // namespace gpuprof::store

@@ -17,12 +17,12 @@ namespace {
 constexpr unsigned most_threads = 8;
 constexpr int most_attempts = 5;
 
-// SELECT of these; with a row id's name only rows from ?1 to ?2, in that order.
+// SELECT of these columns; with a row id's name, only rows ?1 to ?2 in that order.
 std::string select(const std::string& table, const std::string& columns,
                    const std::string& row_id) {
   std::string sql = "SELECT " + columns + " FROM main." + quoted_name(table);
   if (row_id.empty()) return sql;
-  // No index in place of the row ids.
+  // NOT INDEXED: no index may replace the row ids.
   return sql + " NOT INDEXED WHERE " + row_id + " BETWEEN ?1 AND ?2 ORDER BY " + row_id;
 }
 
@@ -75,7 +75,7 @@ void RowReading::read_all() {
       if (!take(values_.data())) break;
     }
   } catch (const Error&) {
-    if (!thrown_) throw;  // else that is why SQLite stopped
+    if (!thrown_) throw;  // otherwise `visit` is why SQLite stopped
   }
   statement_.reset();
   if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
@@ -131,7 +131,7 @@ Snapshot::Snapshot(Database& database, SnapshotOptions options) : database_(data
   const unsigned wanted = options.threads
                               ? options.threads
                               : std::clamp(std::thread::hardware_concurrency(), 1U, most_threads);
-  // A statement that is not finished holds on to an older state.
+  // An unfinished statement holds on to an older state.
   const bool idle = sqlite3_txn_state(database.handle(), "main") == SQLITE_TXN_NONE;
   if (idle && size >= options.parallel_from_bytes) open_readers(wanted);
   if (readers_.empty()) database.execute("BEGIN");
@@ -139,7 +139,7 @@ Snapshot::Snapshot(Database& database, SnapshotOptions options) : database_(data
 }
 
 bool Snapshot::in_file() {
-  // A transaction begins, and the lock is taken, with the first look at the file.
+  // The transaction begins, and takes its lock, with the first access to the file.
   if (own_transaction_ && readers_.empty()) database_.integer("PRAGMA data_version");
   if (!own_transaction_) return false;
   for (std::size_t i = 0; i < threads(); ++i) {
@@ -153,12 +153,12 @@ Snapshot::~Snapshot() {
   try {
     if (own_transaction_) database_.execute("COMMIT");
   } catch (const Error&) {
-    // Nothing was written; closing the database ends the transaction too.
+    // Nothing was written; closing the database also ends the transaction.
   }
 }
 
-// The database's data version changes when another connection commits. When it is the same before
-// and after all transactions began, they began in the same state.
+// The database's data version changes when another connection commits. If it is the same before and
+// after all transactions began, they all see the same state.
 void Snapshot::open_readers(std::size_t count) {
   const char* path = sqlite3_db_filename(database_.handle(), "main");
   if (path == nullptr || *path == '\0') return;  // in memory
@@ -173,10 +173,10 @@ void Snapshot::open_readers(std::size_t count) {
       const auto before = version(database_);
       for (std::size_t i = 0; i < count; ++i) {
         Database& reader = readers_.emplace_back(database_.reader());
-        // A writer may wait for one of us and keep the next one out.
+        // A writer may be waiting for one of our readers and keep the next one out.
         reader.execute("PRAGMA busy_timeout = 100");
         reader.execute("BEGIN");
-        version(reader);  // the state is chosen with the first look at the file
+        version(reader);  // the state is fixed by the first access to the file
       }
       database_.execute("BEGIN");
       if (version(database_) == before && !moved(database_) &&

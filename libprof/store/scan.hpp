@@ -1,4 +1,4 @@
-// Reads rows by several connections, which all see the same state of the file.
+// Reads rows through several connections that all see the same state of the file.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,12 @@ namespace gpuprof::store {
 
 enum class ValueType { null, integer, real, text, blob };
 
-// The values of one row, by their place in what was asked for. Valid while it is visited.
+// The values of one row, indexed as requested. Valid during the visit.
 class Row {
  public:
   explicit Row(sqlite3_value** values) : values_(values) {}
 
-  ValueType type(int index) const;  // as it is stored
+  ValueType type(int index) const;  // as stored
   // SQLite converts: NULL is 0 or empty, the text '18' is the integer 18.
   bool is_null(int index) const;
   std::int64_t integer(int index) const;
@@ -35,27 +35,27 @@ class Row {
   sqlite3_value** values_;
 };
 
-// The name by which a statement can ask for the id of a row of the main database's table; empty
-// where there is none: of a view, of a table WITHOUT ROWID, of one that has columns of all names
-// that SQLite has for it.
+// The name by which a statement can select the row id of a table in the main database; empty if
+// there is none: for a view, a WITHOUT ROWID table, or a table whose columns hide every name that
+// SQLite has for it.
 std::string row_id_name(Database& database, const std::string& table);
 
-// Visits rows of the main database's table in the order of their ids, by one connection and in its
-// thread. What `visit` throws ends the reading and comes out of it.
+// Visits the rows of a table in the main database in row id order, on one connection and its
+// thread. An exception from `visit` ends the reading and is rethrown.
 class RowReading {
  public:
   using Visit = std::function<void(Row)>;
 
-  // `columns`: SQL expressions, at least one. `row_id`: as row_id_name() has it; empty: all rows
-  // are read, in whatever order. `own`: nobody else uses the connection, so an SQL function may
-  // visit the rows. That spares SQLite a result row each, a quarter of the time.
+  // `columns`: SQL expressions, at least one. `row_id`: from row_id_name(); empty: all rows are
+  // read, in any order. `own`: nobody else uses the connection, so an SQL function may visit the
+  // rows. That saves SQLite a result row each, a quarter of the time.
   RowReading(Database& database, bool own, const std::string& table,
              const std::vector<std::string>& columns, const std::string& row_id, Visit visit);
   RowReading(const RowReading&) = delete;
   RowReading& operator=(const RowReading&) = delete;
 
   void read_all();
-  void read(std::int64_t first, std::int64_t last);  // row ids, both included
+  void read(std::int64_t first, std::int64_t last);  // row ids, inclusive
 
  private:
   bool take(sqlite3_value** values);
@@ -69,16 +69,16 @@ class RowReading {
 
 struct SnapshotOptions {
   unsigned threads = 0;  // 0: one per CPU, at most 8
-  // Smaller files are read by one thread: starting more costs as much as 10 MB read.
+  // Smaller files are read by one thread: starting more costs as much as reading 10 MB.
   std::int64_t parallel_from_bytes = 16 << 20;
 };
 
-// A read transaction on a database, and connections of its own that see the same state, one for
-// each thread that reads. Other processes may write meanwhile. Where there can be no further
-// connections (a database in memory, a transaction of the caller's, a writer who is always between
-// two of them) there is the one connection, for one thread.
+// A read transaction on a database, plus one connection per reading thread that sees the same
+// state. Other processes may write in the meantime. If no further connections are possible (an
+// in-memory database, an open transaction of the caller's, a writer that always commits in
+// between), there is only the original connection, for one thread.
 //
-// Belongs to one thread, as the database does, which must outlive it.
+// Belongs to one thread, like the database, which must outlive it.
 class Snapshot {
  public:
   explicit Snapshot(Database& database, SnapshotOptions options = {});
@@ -88,12 +88,13 @@ class Snapshot {
 
   Database& database() { return database_; }
   std::size_t threads() const { return readers_.empty() ? 1 : readers_.size(); }
-  // The connection for a thread, by number from 0. Without connections of our own it is the
-  // database itself.
+  // The connection for a thread, numbered from 0. Without separate connections it is the database
+  // itself.
   Database& reader(std::size_t thread) { return readers_.empty() ? database_ : readers_[thread]; }
   bool has_own_readers() const { return !readers_.empty(); }
-  // The file has all of the state and keeps it as long as the snapshot lives: there is no log, and
-  // our locks keep writers off. Database::read_file() of a reader then gives what SQLite would.
+  // Whether the file holds the entire state and keeps it as long as the snapshot lives: there is no
+  // log, and our locks keep writers out. Database::read_file() of a reader then returns what SQLite
+  // would.
   bool in_file();
 
  private:

@@ -15,7 +15,7 @@
 namespace gpuprof::store {
 namespace {
 
-// Tables whose rows are of an instruction.
+// Tables whose rows belong to an instruction.
 struct InstructionTable {
   std::string name;
   std::string id;
@@ -33,7 +33,7 @@ struct Instruction {
   std::uint64_t offset;
 };
 
-// Of one cubin.
+// The instructions of one cubin.
 std::vector<Instruction> rows_of(Database& database, std::int64_t sum) {
   std::vector<Instruction> rows;
   for (std::size_t i = 0; i < instruction_tables.size(); ++i) {
@@ -67,14 +67,14 @@ void compute_source_lines(Database& database,
       })) {
     return;
   }
-  std::vector<std::pair<std::int64_t, std::int64_t>> cubins;  // sum, row that has it
+  std::vector<std::pair<std::int64_t, std::int64_t>> cubins;  // checksum, row
   {
     Statement found = database.prepare(
         "SELECT cubinCrc, min(_id_) FROM main.CUPTI_ACTIVITY_KIND_MODULE "
         "WHERE cubinSize > 0 AND cubinCrc IS NOT NULL GROUP BY cubinCrc");
     while (found.step()) cubins.emplace_back(found.integer(0), found.integer(1));
   }
-  // Between SOURCE_LOCATOR and what it is of.
+  // Key of a SOURCE_LOCATOR row: process, (file, line).
   using Place = std::pair<std::int64_t, std::pair<std::string, std::uint32_t>>;
   std::map<Place, std::int64_t> locators;
   Statement cubin =

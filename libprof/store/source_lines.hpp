@@ -1,5 +1,5 @@
-// Source lines of instructions that have PC samples or SASS metrics: SOURCE_LOCATOR, and which of
-// its rows those of PC_SAMPLING and SASS_INSTRUCTION have.
+// Source lines of instructions that have PC samples or SASS metrics: fills SOURCE_LOCATOR and the
+// references to it in PC_SAMPLING and SASS_INSTRUCTION.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace gpuprof::store {
 
-// Reads the cubins of MODULE, one at a time. Inside the caller's transaction. `string_id` gives
+// Reads the cubins in MODULE, one at a time. Call inside a transaction. `string_id` returns
 // StringTable ids.
 void compute_source_lines(Database& database,
                           const std::function<std::int64_t(std::string_view)>& string_id);
 
-// Cubins that several processes loaded stay in one row: the first.
+// Keeps cubins that several processes loaded in one row only: the first.
 void keep_cubins_once(Database& database);
 
 }  // namespace gpuprof::store

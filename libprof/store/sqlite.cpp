@@ -166,7 +166,7 @@ void Database::write_file(std::int64_t offset, std::span<const std::byte> bytes)
 }
 
 bool Database::keeps_file() {
-  // Otherwise no locks are taken.
+  // Other modes take no locks.
   const bool locks = mode() != Mode::untouched && mode() != Mode::untouched_with_log;
   FileHeader header;
   return locks && sqlite3_txn_state(handle(), "main") == SQLITE_TXN_READ &&
@@ -180,8 +180,8 @@ sqlite3* Database::handle() const { return connection_->handle_; }
 
 void Database::execute(const std::string& sql) { connection_->execute(sql); }
 
-// Whether each view of the file can do no more than hold records: then functions that stand in a
-// view or a WITH clause are the user's, or harmless.
+// Whether every view of the file only holds records: then functions in a view or a WITH clause are
+// the user's, or harmless.
 bool Database::views_are_harmless() {
   constexpr int most = 1000;  // each takes some tenths of a millisecond
   std::vector<std::string> views;
@@ -277,7 +277,7 @@ void Database::release_memory() {
   malloc_trim(0);
 }
 
-// As statements and not as the functions of the same names, which a table could hide.
+// PRAGMA statements, not the table-valued functions of the same names, which a table could hide.
 std::vector<Database::Column> Database::columns(std::string_view table, std::string_view schema) {
   std::vector<Column> columns;
   Statement rows(*this,
@@ -309,12 +309,12 @@ bool Database::has_index(std::string_view table, std::string_view column) {
 }
 
 void Database::take_in(const Database& other) {
-  // Room for tables that the other lacks, for its indexes, and for pages that are not full.
+  // Leaves room for tables that the other file lacks, for its indexes, and for partly filled pages.
   const std::int64_t most_bytes = 4 * other.size() + (64 << 20);
   const std::int64_t page = integer("PRAGMA page_size").value_or(4096);
   execute("PRAGMA main.max_page_count = " + std::to_string(most_bytes / page));
   execute("PRAGMA cell_size_check = ON");
-  execute("PRAGMA ignore_check_constraints = ON");  // they are the other's
+  execute("PRAGMA ignore_check_constraints = ON");  // they are the other file's
   connection_->guard_.protect(handle(), Guard::Content::copied, other.size());
 }
 

@@ -1,7 +1,7 @@
-// SQLite's handles as C++ objects that close themselves. Nothing non-trivial lives here.
+// RAII wrappers of SQLite's handles.
 //
 // A Database and its Statements belong to one thread at a time. Failures throw DatabaseError with
-// SQLite's own words and the statement's text.
+// SQLite's message and the statement's text.
 #pragma once
 
 #include <cstddef>
@@ -26,12 +26,12 @@ class Database;
 class DatabaseError : public Error {
  public:
   enum class Kind {
-    damaged,      // pages are missing, hold nonsense or cannot be read from the disk
+    damaged,      // pages are missing, corrupt or unreadable
     interrupted,  // by the function given to Database::watch()
-    missing,      // the statement names a table or column that is not there
-    unfinished,   // a writer died in a transaction, which only somebody who may write can undo
-    statement,    // SQLite does not take the statement, or a value in it: the database is sound
-    refused,      // the file asks for what Guard does not allow, or for work without end
+    missing,      // the statement names a table or column that does not exist
+    unfinished,   // a writer died in a transaction, which only a process with write access can undo
+    statement,    // SQLite rejects the statement or a value in it: the database is sound
+    refused,      // the file requires something that Guard forbids, or unbounded work
     other,
   };
   DatabaseError(const std::string& message, const std::string& hint, ExitCode exit_code, Kind kind)
@@ -48,8 +48,8 @@ class DatabaseError : public Error {
 // A name in double quotes, for SQL.
 std::string quoted_name(std::string_view name);
 
-// SQL that stands in somebody else's file. No std::string, so that nothing runs it by mistake:
-// Database::make() does, with its guard up.
+// SQL found in a foreign file. Not a std::string, so that nothing runs it by mistake; only
+// Database::make() does, under its guard.
 class ForeignSql {
  public:
   explicit ForeignSql(std::string_view text) : text_(text) {}
@@ -59,7 +59,7 @@ class ForeignSql {
   std::string text_;
 };
 
-// A prepared statement. Parameters are numbered from 1, columns from 0, as in SQLite.
+// A prepared statement. As in SQLite, parameters are numbered from 1 and columns from 0.
 class Statement {
  public:
   Statement() = default;
@@ -75,14 +75,14 @@ class Statement {
   Statement& bind(int index, std::string_view text);  // copied
   Statement& bind_blob(int index, std::span<const std::byte> bytes);
   Statement& bind_null(int index);
-  Statement& bind_column(int index, const Statement& row, int column);  // whatever it is
+  Statement& bind_column(int index, const Statement& row, int column);  // whatever its type
 
-  bool step();  // true: a row is there; false: done
-  void run();   // step to the end and reset, also when it fails
+  bool step();  // true: there is a row; false: done
+  void run();   // steps to the end and resets, even on failure
   void reset();
 
   enum class Type { null, integer, real, text, blob };
-  Type type(int index) const;  // asked before the value is read in another type
+  Type type(int index) const;  // call before reading the value as another type
 
   int column_count() const;
   std::string_view column_name(int index) const;
@@ -103,30 +103,30 @@ class Statement {
   sqlite3_stmt* statement_ = nullptr;
 };
 
-// The one way to a database. A connection opens its own file and what SQLite keeps beside it, and
-// no other file (ConfinedFiles). What is opened to be read was written by others: a Guard is over
-// it, on copies and parts of it too. reading::ProfileFile decides in which mode such a file is
-// opened.
+// The only way to access a database. A connection opens its own file and the files SQLite keeps
+// next to it, and no others (ConfinedFiles). Files opened for reading are foreign: a Guard covers
+// them, including copies and parts of them. reading::ProfileFile decides in which mode such a file
+// is opened.
 class Database {
  public:
   enum class Mode {
-    // Files of ours; a symbolic link of that name is not followed.
+    // Our own files; a symbolic link of that name is not followed.
     create,  // a new or empty one
     read_write,
-    // A file of others.
+    // A foreign file.
     read_only,
-    // read_only of a file that nobody writes to. Makes no files beside it and takes no locks.
+    // read_only for a file that nobody writes to. Creates no files next to it and takes no locks.
     untouched,
-    // The same for a file with a write-ahead log that a writer left: it is read as well.
+    // The same for a file with a write-ahead log left by its writer; the log is read too.
     untouched_with_log,
-    // A copy of others' file: a transaction that its writer did not finish is undone.
+    // A copy of a foreign file: its writer's unfinished transaction is rolled back.
     roll_back,
   };
 
   struct Options {
-    std::string shown_as = {};  // the path that messages name, where it is another
-    // What can be read of a truncated file or a damaged list of tables is read. Without this SQLite
-    // refuses such files as a whole.
+    std::string shown_as = {};  // the path to name in messages, if different
+    // Reads what can be read of a truncated file or a damaged sqlite_master. Otherwise SQLite
+    // rejects such files as a whole.
     bool damaged = false;
   };
 
@@ -137,70 +137,70 @@ class Database {
 
   Database(const std::string& path, Mode mode) : Database(path, mode, Options()) {}
   Database(const std::string& path, Mode mode, Options options);
-  // Once more, to be read only.
+  // Opens a second connection, for reading only.
   Database reader() const;
-  // Once more, to write what is ours into a file of ours, and nothing that others declared.
+  // Opens a second connection to write our own data into one of our files, and nothing that others
+  // declared.
   Database writer() const;
 
   void execute(const std::string& sql);
-  // Writes all of it anew, with pages of this size. Outside a transaction.
+  // Rewrites the whole file with this page size. Call outside a transaction.
   void rebuild(std::int64_t page_size);
   Statement prepare(std::string_view sql) { return Statement(*this, sql); }
-  // A question of the user's: one SELECT, ready to step.
-  // Throws an Error that is none of a database, with ExitCode::bad_option, if it is something else
-  // or SQLite does not understand it. `endless`: it may work for any time; see watch().
+  // A user's query: one SELECT, ready to step. If it is anything else or SQLite rejects it, throws
+  // an Error that is not a DatabaseError, with ExitCode::bad_option. `endless`: no limit on its
+  // work; see watch().
   Statement ask(std::string_view sql, bool endless);
-  // First column of the first row; nothing if there is no row or it is NULL.
+  // First column of the first row; nullopt if there is no row or it is NULL.
   std::optional<std::int64_t> integer(std::string_view sql);
   std::optional<std::string> text(std::string_view sql);
   bool in_transaction() const;  // some failures end it
-  void release_memory();        // of pages that are kept there; others may use it then
+  void release_memory();        // frees cached pages for others to use
   std::size_t changes() const;  // rows of the last INSERT, UPDATE or DELETE
 
-  // In any case of letters, as SQLite takes names.
+  // Case-insensitive, like SQLite's names.
   bool has_table(std::string_view name);  // tables and views
-  // Of a table or view; none if there is no such.
+  // Of a table or view; empty if it does not exist.
   std::vector<Column> columns(std::string_view table, std::string_view schema = "main");
   bool has_column(std::string_view table, std::string_view column,
                   std::string_view schema = "main");
-  // Whether an index over all rows begins with the column.
+  // Whether an index over all rows begins with this column.
   bool has_index(std::string_view table, std::string_view column);
 
-  // Content of the other's is going to be copied into this new file: from now on a Guard is over
-  // it, and when it becomes much larger than the other, writing throws Kind::refused.
+  // Prepares this new file for copying content from `other`: from now on a Guard covers it, and
+  // writing throws Kind::refused once it becomes much larger than `other`.
   void take_in(const Database& other);
-  // The same, with the other's file opened once more, under this name for SQL; read-only if the
-  // other is.
+  // The same, and opens the other file a second time, as `name` in SQL; read-only if `other` is.
   void attach(const Database& other, const std::string& name);
-  // Makes the table, index or view of this name as the file has it that is taken in. False: the
-  // text does something else, or SQLite does not take it.
+  // Creates the table, index or view of this name with the SQL of the file being copied. False: the
+  // text does something else, or SQLite rejects it.
   bool make(std::string_view type, std::string_view name, const ForeignSql& sql);
-  // Calls `stop` now and then while statements run; true ends them with Kind::interrupted. Called
-  // with nothing: no more.
+  // Calls `stop` now and then while statements run; returning true ends them with
+  // Kind::interrupted. An empty function stops watching.
   void watch(std::function<bool()> stop);
-  // Statements that sort may have so many threads beside the caller's.
+  // Sorting statements may use `count` threads in addition to the caller's.
   void sort_with_threads(int count);
-  // For what takes long past SQLite: throws as a statement would that was ended.
+  // For long work outside SQLite: throws as an interrupted statement would.
   void check_watch() const;
 
-  // Called again and again while another process holds the file's lock, with how often it was
-  // called for this wait. It should sleep a little; false ends the wait, and the statement fails.
-  // Without it the wait ends after 10 s.
+  // Called repeatedly while another process holds the file's lock, with the number of calls in this
+  // wait. It should sleep a little; returning false ends the wait, and the statement fails. Without
+  // it the wait ends after 10 s.
   void when_locked(std::function<bool(int times)> waits_on);
 
-  // Bytes of the main file as they are on the disk: nothing that this connection has changed, and
-  // nothing out of a log. By the connection's own descriptor, so that it is the same file, and that
-  // no lock is lost. False: not all of them are there, or they cannot be read.
+  // Reads bytes of the main file as they are on disk: without this connection's changes and without
+  // a log. Uses the connection's own descriptor, so it is the same file and no lock is lost. False:
+  // not all bytes exist, or they cannot be read.
   bool read_file(std::int64_t offset, std::span<std::byte> bytes);
-  // The other way, past SQLite, which must not know these bytes. Throws when the disk is full.
+  // Writes bytes, bypassing SQLite, which must not know them. Throws when the disk is full.
   void write_file(std::int64_t offset, std::span<const std::byte> bytes);
-  // A transaction that only reads holds a lock on the file, there is no log, and so what
-  // read_file() gives stays as it is until the transaction ends.
+  // Whether a read transaction holds a lock on the file and there is no log, so that what
+  // read_file() returns does not change until the transaction ends.
   bool keeps_file();
 
   const std::string& path() const;
   Mode mode() const;
-  // Of the file and its log, when it was opened.
+  // Of the file and its log, when opened.
   std::int64_t size() const;
   sqlite3* handle() const;
 

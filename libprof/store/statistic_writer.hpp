@@ -1,7 +1,7 @@
 // Table STATISTIC.
 //
-// A part of the loader, on its thread. What changed since the last commit is kept until the next
-// one, so neither memory nor the cost of a commit grows with the processes of a run.
+// Part of the loader, on its thread. Changes since the last commit are held until the next one, so
+// neither memory nor the cost of a commit grows with the number of processes.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ namespace gpuprof::store {
 
 class StatisticWriter {
  public:
-  // The database outlives this.
+  // The database must outlive this object.
   explicit StatisticWriter(Database& database) : database_(database) {}
 
-  // Processes that had one number one after the other share their rows: values add up.
+  // Processes that had the same id one after the other share their rows: values add up.
   void add(std::int64_t process_id, std::string_view kind, std::string_view name,
            std::int64_t difference);
-  // Inside the caller's transaction. Holds no statement afterwards.
+  // Call inside a transaction. Holds no statement afterwards.
   void write();
 
  private:

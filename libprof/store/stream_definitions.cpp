@@ -10,7 +10,7 @@
 namespace gpuprof::store {
 namespace {
 
-// Captures of older collectors have other names for some columns.
+// Captures of older collectors use other names for some columns.
 void use_current_names(wire::WireTable& table) {
   const auto kind = std::ranges::find_if(
       schema::kinds, [&](const schema::KindRef& each) { return each.table->name == table.name; });

@@ -1,4 +1,4 @@
-// The tables that one stream has defined.
+// The tables defined by one stream.
 #pragma once
 
 #include <cstddef>
@@ -14,26 +14,26 @@
 
 namespace gpuprof::store {
 
-// A part of the loader, on its thread. By the stream's own numbers; a later definition of a number
-// takes the place of the one before.
+// Part of the loader, on its thread. Tables are identified by the stream's own numbers; a later
+// definition replaces an earlier one with the same number.
 class StreamDefinitions {
  public:
   struct Table {
     std::string_view name;
-    StreamTables::Writer* writer = nullptr;  // null: its rows are left out
+    StreamTables::Writer* writer = nullptr;  // null: its rows are dropped
   };
 
-  // `text`: the definition as it came. false: there are too many, or they are too long: it is left
-  // out, and so is one of its number that was there.
+  // `text`: the definition as received. False: there are too many or they are too long; the
+  // definition is dropped, along with any earlier one of its number.
   bool define(wire::WireTable table, std::span<const std::byte> text);
-  // Makes the table when it is asked for first. Nothing: the stream has not defined it.
+  // Creates the table on first use. Nullopt: the stream has not defined it.
   std::optional<Table> find(std::uint32_t id, StreamTables& tables);
 
  private:
   struct Definition {
     wire::WireTable table;
     std::string text;
-    std::optional<StreamTables::Writer*> writer = {};  // once rows came
+    std::optional<StreamTables::Writer*> writer = {};  // set once rows have come
   };
 
   std::map<std::uint32_t, Definition> definitions_;

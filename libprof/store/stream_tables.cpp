@@ -42,7 +42,7 @@ StreamTables::Times find_times(const wire::WireTable& table) {
   return times;
 }
 
-// Null: it is none of ours or of nvprof's.
+// Null: neither ours nor nvprof's.
 const schema::Table* own_table(std::string_view name) {
   const auto found = std::ranges::find_if(
       schema::all_tables, [&](const schema::Table* each) { return same_name(each->name, name); });
@@ -55,8 +55,8 @@ bool is_collected(const schema::Table& table) {
 
 }  // namespace
 
-// All that is in the database by now, save for tables of activity kinds; and what SQLite knows
-// tables for without any being there, such as json_each.
+// Reserves the names of everything in the database so far, except for tables of activity kinds, and
+// of SQLite's eponymous virtual tables, such as json_each.
 StreamTables::StreamTables(Database& database) : database_(database), docs_(database) {
   for (const char* names : {"SELECT name FROM sqlite_master", "PRAGMA module_list"}) {
     Statement statement = database_.prepare(names);
@@ -81,7 +81,7 @@ bool StreamTables::takes_samples(std::string_view table) {
 
 bool StreamTables::takes_rows(std::string_view table) const {
   const std::string name = lower(table);
-  // index_: where an index will be at the end of the run.
+  // index_: prefix of the indexes created at the end of the run.
   return !reserved_.contains(name) && !name.starts_with("sqlite_") &&
          !name.starts_with("pragma_") && !name.starts_with("index_");
 }
@@ -136,7 +136,7 @@ StreamTables::Writer* StreamTables::writer_for(const wire::WireTable& table,
        (share.new_tables >= wire::max_new_tables || new_tables_ >= wire::max_run_tables))) {
     return nullptr;
   }
-  // A stream may bring tables and columns this build has never heard of.
+  // A stream may bring tables and columns unknown to this build.
   if (fresh) make_table(table);
   std::set<std::string, std::less<>> there;
   Statement info = database_.prepare("PRAGMA main.table_info(" + quoted_name(table.name) + ")");
@@ -157,9 +157,9 @@ StreamTables::Writer* StreamTables::writer_for(const wire::WireTable& table,
     names.emplace_back(name);
     writer->source.cells.push_back(cell);
   };
-  // SQLite numbers a row whose _id_ is NULL with last + 1: it then stands at the end of the table
-  // and looks nowhere else. _id_ is named for the columns to be in the table's order, which spares
-  // a copy of each value.
+  // SQLite numbers a row whose _id_ is NULL with last + 1, so it appends it to the table and
+  // searches nothing. _id_ is listed so that the columns are in the table's order, which saves a
+  // copy of each value.
   const schema::Table* own = own_table(table.name);
   const bool numbered = there.contains(schema::row_id);
   if (numbered) add(schema::row_id, {});
@@ -173,7 +173,7 @@ StreamTables::Writer* StreamTables::writer_for(const wire::WireTable& table,
                           : RowSource::Cell{};
     offset += column.width;
     if (column.role == schema::Role::number) {
-      // Of other tables SQLite numbers the rows: a number could leave it none behind.
+      // SQLite numbers the rows of all other tables: a forged number could exhaust the row ids.
       if (numbered && own && own->origin == schema::Origin::own && !is_collected(*own))
         writer->source.cells[0] = cell;
       continue;
@@ -190,13 +190,13 @@ StreamTables::Writer* StreamTables::writer_for(const wire::WireTable& table,
     add(schema::process_column, {.how = RowSource::Cell::process_id});
   }
 
-  // The blank keeps it apart from any name that a stream can have.
+  // The space sets it apart from any name that a stream can use.
   const std::string source_name = "rows " + std::to_string(writers_.size());
   create_row_source(database_, source_name, writer->source, names);
   std::string in_order;
   for (const std::string& name : names)
     in_order += (in_order.empty() ? "" : ", ") + quoted_name(name);
-  // A key that is there already can only be a forged one: the row is left out.
+  // A key that already exists can only be forged: the row is skipped.
   writer->insert =
       database_.prepare("INSERT OR IGNORE INTO main." + quoted_name(table.name) + "(" + in_order +
                         ") SELECT " + in_order + " FROM temp." + quoted_name(source_name));

@@ -1,7 +1,8 @@
-// The tables that streams bring rows for: made, widened and documented as their definitions say.
+// The tables that streams bring rows for, created, widened and documented according to their
+// definitions.
 //
-// A part of the loader, on its thread. Names in a definition are somebody else's: those that could
-// meet an object of ours, of SQLite's or of its functions are refused, and all SQL names the
+// Part of the loader, on its thread. Names in a definition are untrusted: those that could collide
+// with an object of ours, of SQLite's or of its functions are refused, and all SQL names the
 // schema.
 #pragma once
 
@@ -22,12 +23,12 @@ namespace gpuprof::store {
 
 class StreamTables {
  public:
-  // Where the start and end of GPU work lie in a row, to count the rows that have neither.
+  // Where the start and end of GPU work are in a row, to count the rows that have neither.
   struct Times {
     std::size_t start = 0;
     std::size_t end = 0;
     bool there = false;
-    std::optional<std::size_t> of_run = {};  // where what the run's times may count from lies
+    std::optional<std::size_t> of_run = {};  // offset of a time that the run's times may count from
   };
   // INSERT … SELECT into one table, for one definition of it.
   struct Writer {
@@ -36,24 +37,24 @@ class StreamTables {
     Statement insert;
     Times times;
   };
-  // What a stream has taken of what it may (wire/limits.hpp).
+  // How much of its limits a stream has used (wire/limits.hpp).
   struct Share {
     std::size_t new_tables = 0;
     std::size_t columns = 0;
   };
 
-  // The database has our own tables and views, and outlives this.
+  // The database has our tables and views and must outlive this object.
   explicit StreamTables(Database& database);
 
-  // Whether a collector may have rows in a table of this name.
+  // Whether a collector may send rows for a table of this name.
   bool takes_rows(std::string_view table) const;
-  // Whether it is one of those that only the launcher makes, or of those a sampler does.
+  // Whether it is one of the tables that only the launcher fills, or only a sampler.
   static bool takes_own_rows(std::string_view table);
   static bool takes_samples(std::string_view table);
-  // The same one for all streams that define the table alike. Null: there are too many tables or
-  // columns already, in the run or in the stream's share.
+  // Shared by all streams that define the table identically. Null: the run or the stream's share
+  // already has too many tables or columns.
   Writer* writer_for(const wire::WireTable& table, std::string_view definition, Share& share);
-  // Holds no statement any more.
+  // Releases all statements.
   void close();
 
  private:
@@ -64,7 +65,7 @@ class StreamTables {
 
   Database& database_;
   ColumnDocs docs_;
-  std::set<std::string, std::less<>> reserved_;                          // in small letters
+  std::set<std::string, std::less<>> reserved_;                          // in lower case
   std::map<std::string, std::unique_ptr<Writer>, std::less<>> writers_;  // by definition
   std::size_t columns_ = 0;                                              // of all writers
   std::size_t new_tables_ = 0;

@@ -4,7 +4,7 @@
 
 namespace gpuprof::store {
 
-// With what the table and the allocator need for an entry, roughly.
+// Includes a rough estimate of what the hash table and the allocator need per entry.
 std::size_t StringCache::cost_of(std::string_view text) { return text.size() + 100; }
 
 std::optional<std::int64_t> StringCache::find(std::string_view text) {

@@ -1,9 +1,9 @@
-// Which texts have a row in StringTable already.
+// Texts that already have a row in StringTable.
 //
-// A run that goes on for days can have a fresh NVTX message per request, so not all texts are
-// remembered: the cache has two generations of half the budget each, and when the younger one is
-// full the older one is forgotten. A text that is looked up moves to the younger one; so the names
-// of kernels, which collectors send again and again, stay. Belongs to the loader's thread.
+// A run that lasts for days can have a new NVTX message per request, so not all texts are
+// remembered: the cache has two generations with half the budget each, and when the younger one is
+// full, the older one is dropped. Looking up a text moves it to the younger one, so kernel names,
+// which collectors send again and again, stay. Belongs to the loader's thread.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +24,10 @@ class StringCache {
   explicit StringCache(std::size_t budget = default_budget) : generation_bytes_(budget / 2) {}
 
   std::optional<std::int64_t> find(std::string_view text);
-  // Of a text that find() does not have. Texts that would take the place of thousands of others are
-  // not remembered.
+  // Adds a text that find() does not have. Texts that would displace thousands of others are not
+  // remembered.
   void add(std::string_view text, std::int64_t id);
-  // Some text that was added is not remembered.
+  // Whether some added text is not remembered.
   bool forgets() const { return forgets_; }
 
  private:

@@ -1,9 +1,9 @@
-// A stream's string ids, and what they are in StringTable.
+// Maps a stream's string ids to rows of StringTable.
 //
-// Ids count up from 1, and a stream may say any: memory goes by the ids that came, in pages, and
-// has a limit. Beyond it the pages that have been there longest are given up. A collector starts
-// its ids over long before that (collect/strings.hpp). One of an older gpuprof counts on, and never
-// names a string again that it sent so long ago.
+// Ids count up from 1, but a stream may send any: memory is allocated in pages for the ids that
+// arrived, up to a limit. Beyond it the oldest pages are dropped. A collector restarts its ids long
+// before that (collect/strings.hpp). A collector of an older gpuprof keeps counting, and never
+// refers to a string that old again.
 #pragma once
 
 #include <array>
@@ -17,11 +17,11 @@ namespace gpuprof::store {
 
 class StringIds {
  public:
-  // Ids that are kept: a collector starts over at 131,072, and a batch of a slot of 1 MiB has some
-  // 50,000 fresh ones.
+  // Number of ids kept: a collector starts over at 131,072, and a batch of a 1 MiB slot has some
+  // 50,000 new ones.
   static constexpr std::size_t most_ids = 1 << 18;
 
-  // 0: the id never came.
+  // 0: unknown id.
   std::int64_t of(std::uint32_t id) const {
     const std::size_t page = id / page_ids;
     if (page >= places_.size() || places_[page] == 0) return 0;
@@ -59,9 +59,9 @@ class StringIds {
     oldest_ = (oldest_ + 1) % pages_.size();
   }
 
-  std::vector<std::uint32_t> places_;  // by the number of the page: in pages_, from 1; 0: none
+  std::vector<std::uint32_t> places_;  // by page number: index in pages_, from 1; 0: none
   std::vector<std::unique_ptr<Page>> pages_;
-  std::size_t oldest_ = 0;  // once there are as many as may be
+  std::size_t oldest_ = 0;  // next to be replaced once all pages are in use
 };
 
 }  // namespace gpuprof::store

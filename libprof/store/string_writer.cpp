@@ -42,7 +42,7 @@ std::int64_t StringWriter::id(std::string_view text) {
   return id;
 }
 
-// An index of the texts themselves would be as large as they are, and its pages change in any
+// An index on the texts themselves would be as large as they are, and its pages change in random
 // order.
 void StringWriter::start_hashing() {
   const std::string table = "main." + quoted_name(string_hashes);

@@ -1,8 +1,8 @@
 // Table StringTable: each text once.
 //
-// A part of the loader, on its thread. Which texts have a row is known by a cache, until a run has
-// had more of them than fit. From then on there is a table of their hashes besides, and a text that
-// the cache does not have is looked up. That table goes at the end of the run.
+// Part of the loader, on its thread. A cache knows which texts have a row, until a run has had more
+// than fit. From then on there is also a table of their hashes, in which texts missing from the
+// cache are looked up. That table is dropped at the end of the run.
 #pragma once
 
 #include <chrono>
@@ -16,32 +16,34 @@
 
 namespace gpuprof::store {
 
-// Of the hashes. A stream can have no such name; a file whose writer was killed may have the table.
+// The table of hashes. No stream can have such a name; a file whose writer was killed may have the
+// table.
 inline constexpr std::string_view string_hashes = "string hashes";
 
 class StringWriter {
  public:
-  // The database has its tables, StringTable no row, and outlives this.
+  // The database has its tables, with StringTable empty, and must outlive this object.
   StringWriter(Database& database, std::size_t cache_bytes);
 
-  // All below: inside the caller's transaction.
+  // All functions below are called inside a transaction.
 
-  // Stores the text unless it is there.
+  // Stores the text unless it exists; returns its id.
   std::int64_t id(std::string_view text);
 
   bool has_readable_names() const { return names_.has_answers(); }
-  // Puts those that have come beside their strings. How many the demangler gave up.
+  // Adds the readable names that have arrived to their strings. Returns how many the demangler gave
+  // up on.
   std::size_t store_readable_names();
-  // Until all have come, at most this long. How many have not.
+  // Waits until all have arrived, up to `patience`. Returns the number still missing.
   std::size_t wait_for_readable_names(std::chrono::milliseconds patience) {
     return names_.wait(patience);
   }
 
-  // No more texts come: drops the table of hashes.
+  // No more texts follow: drops the table of hashes.
   void finish();
 
  private:
-  std::int64_t stored(std::string_view text, std::int64_t hash);  // 0: it is not
+  std::int64_t stored(std::string_view text, std::int64_t hash);  // 0 if it is not
   void start_hashing();
 
   Database& database_;

@@ -1,4 +1,4 @@
-// Busy time over time, in cells whose width grows with what comes.
+// Busy time over time, in cells whose width grows with the input.
 #pragma once
 
 #include <cstddef>
@@ -7,23 +7,23 @@
 
 namespace gpuprof::timeline {
 
-// The union of intervals that come in the order in which they begin, cut into cells of 2^shift ns
-// from an origin on. Memory does not depend on how many come: when they would be too many, two
-// cells each become one.
+// The union of intervals added in begin order, divided into cells of 2^shift ns starting at an
+// origin. Memory does not depend on the number of intervals: when there would be too many cells,
+// pairs of cells are merged.
 class BusyCells {
  public:
   static constexpr std::size_t most_cells = 8192;
 
   explicit BusyCells(std::int64_t origin) : origin_(origin) {}
 
-  // `begin` is the origin or later.
+  // `begin` must not be before the origin.
   void add(std::int64_t begin, std::int64_t end);
 
   std::uint64_t busy_ns() const { return busy_; }
   unsigned shift() const { return shift_; }
-  // Cells as wide as others have them, which are no narrower.
+  // Widens the cells to match another object's; `shift` must not be smaller.
   void widen(unsigned shift);
-  // ns in each; those behind the last have none.
+  // ns in each; cells past the last have none.
   const std::vector<std::uint64_t>& cells() const { return cells_; }
 
  private:

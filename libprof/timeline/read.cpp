@@ -14,7 +14,7 @@
 namespace gpuprof::timeline {
 namespace {
 
-// More streams of a device, as only forged files have them, count for the device alone.
+// Further streams of a device, as only forged files have, count only for the device.
 constexpr std::size_t most_streams = 256;
 constexpr std::size_t depths = 2;
 
@@ -27,7 +27,7 @@ struct Device {
   bool too_many_streams = false;
 };
 
-// All that was visited, between two times.
+// Everything visited between two times.
 class Sweep {
  public:
   Sweep(std::optional<std::int64_t> from, std::int64_t to) : from_(from), to_(to) {}
@@ -71,10 +71,10 @@ class Sweep {
   std::int64_t last_ = INT64_MIN;
 };
 
-// How cells become columns: so many for each.
+// How cells are combined into columns: a fixed number per column.
 struct Scale {
   unsigned shift = 0;
-  std::size_t cells = 1;  // of a column
+  std::size_t cells = 1;  // per column
   std::size_t columns = 0;
   std::int64_t begin = 0, end = 0;
 
@@ -112,7 +112,7 @@ Row make_row(std::string name, BusyCells& busy, const Scale& scale) {
   return row;
 }
 
-// Whether this is the same of all streams.
+// Whether `what` is the same for all streams.
 bool alike(const std::map<Stream, BusyCells>& streams, const auto& what) {
   return std::ranges::all_of(
       streams, [&](const auto& each) { return what(each.first) == what(streams.begin()->first); });
@@ -142,7 +142,7 @@ Gpu make_gpu(std::int64_t id, Device& device, const Scale& scale, std::size_t mo
   return gpu;
 }
 
-// Which range took most of each column.
+// Determines which range took most of each column.
 class RangeColumns {
  public:
   RangeColumns(const Scale& scale, std::size_t depth) : scale_(scale), taken_(scale.columns) {
@@ -177,7 +177,7 @@ class RangeColumns {
     return static_cast<std::uint64_t>(time) - static_cast<std::uint64_t>(scale_.begin);
   }
 
-  // Names of ranges that others have pushed out.
+  // Drops the names of ranges that others have displaced.
   void drop_unused() {
     std::vector<std::string> names;
     std::size_t last = Ranges::none;
@@ -193,11 +193,11 @@ class RangeColumns {
   }
 
   const Scale& scale_;
-  std::vector<std::uint64_t> taken_;  // by column, ns of the range that has it
+  std::vector<std::uint64_t> taken_;  // ns of the range that has the column
   Ranges ranges_;
 };
 
-// Of the thread whose outermost ranges take most time.
+// The ranges of the thread whose outermost ranges take most time.
 std::vector<Ranges> read_ranges(store::Database& database, const Scale& scale,
                                 reading::Names& names, const std::function<void()>& check) {
   reading::Tables tables(database);

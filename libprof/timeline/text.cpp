@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t label_width = 24;
 constexpr std::size_t share_width = 8;  // "  100 % "
 
-// So many characters of a text, cut or with blanks behind it.
+// Exactly `width` characters of a text, cut or padded with spaces.
 std::string fitted(std::string_view text, std::size_t width) {
   std::string result;
   std::size_t characters = 0;
@@ -31,7 +31,7 @@ std::string fitted(std::string_view text, std::size_t width) {
 
 std::string share(double value) {
   char text[32];
-  // What is there is not 0, and what is not all is not 100.
+  // What is not zero is not shown as 0, and what is not all is not shown as 100.
   const double percent = value > 0 && value < 0.01   ? 1
                          : value > 0.99 && value < 1 ? 99
                                                      : value * 100;
@@ -39,7 +39,7 @@ std::string share(double value) {
   return value > 0 && value < 0.01 ? "   <1 % " : text;
 }
 
-// Where time begins, and three more times.
+// Labels the start and up to three more times.
 std::string axis(const Timeline& timeline, std::size_t columns) {
   std::string line(label_width + share_width, ' ');
   const std::size_t marks = columns >= 60 ? 4 : columns >= 30 ? 2 : 1;
@@ -58,7 +58,7 @@ std::string axis(const Timeline& timeline, std::size_t columns) {
 
 std::string line_of(std::string_view name, std::size_t indent, const Row& row, bool blocks) {
   std::vector<double> heights = row.busy;
-  // Nothing is a blank, and little is not.
+  // Zero is drawn as a space, a small value is not.
   for (double& height : heights) height = height > 0 ? height : std::nan("");
   return std::string(indent, ' ') + fitted(printable(name), label_width - indent) +
          share(row.share) + report::chart(heights, blocks);

@@ -17,14 +17,14 @@ namespace gpuprof::timeline {
 struct Options {
   reading::Moment from = {};
   reading::Moment to = {};
-  std::size_t columns = 100;  // at most; at least 10
-  std::size_t streams = 8;    // of a GPU, the busiest
+  std::size_t columns = 100;  // upper limit; at least 10
+  std::size_t streams = 8;    // per GPU, the busiest ones
 };
 
 struct Row {
   std::string name;
-  double share = 0;          // of all the time that is shown
-  std::vector<double> busy;  // of each column's time, 0 to 1
+  double share = 0;          // of the displayed time
+  std::vector<double> busy;  // fraction of each column, 0 to 1
 };
 
 struct Gpu {
@@ -32,15 +32,15 @@ struct Gpu {
   Row all;
   Row copies;  // copies and sets; no columns: there were none
   std::vector<Row> streams;
-  std::size_t more_streams = 0;  // with work, which have no row
+  std::size_t more_streams = 0;  // streams with work that are not shown
 };
 
 // The NVTX ranges of one thread at one depth.
 struct Ranges {
   std::string thread;
   std::size_t depth = 0;
-  // Of each column: which range took most of it, a place in `names`. Next to one another the same
-  // place is the same range.
+  // Per column, the range that took most of it, as an index in `names`. Equal neighbours are the
+  // same range.
   static constexpr std::size_t none = SIZE_MAX;
   std::vector<std::size_t> columns;
   std::vector<std::string> names;
@@ -48,9 +48,9 @@ struct Ranges {
 
 struct Timeline {
   std::int64_t begin = 0;   // ns after the run's zero
-  std::int64_t end = 0;     // of what is shown
-  std::int64_t column = 0;  // ns; the last one may be cut by the end
-  std::vector<Gpu> gpus;    // empty: no GPU work has times there
+  std::int64_t end = 0;     // end of what is shown
+  std::int64_t column = 0;  // ns; the last column may be cut by the end
+  std::vector<Gpu> gpus;    // empty: no timed GPU work there
   std::vector<Ranges> ranges;
 };
 
@@ -58,9 +58,9 @@ struct Timeline {
 Timeline read(store::Database& database, const Options& options,
               const std::function<void()>& check);
 
-// Characters of a line that do not stand for time.
+// Characters of a line before the time columns.
 std::size_t margin();
-// Lines for a terminal; `blocks`: of Unicode's block elements, else of ASCII.
+// Lines for a terminal; `blocks`: with Unicode block elements rather than ASCII.
 std::string text(const Timeline& timeline, bool blocks);
 
 }  // namespace gpuprof::timeline

@@ -23,7 +23,7 @@ std::string duration(double ns) {
                                        : std::uint64_t{1'000'000'000'000'000'000});
 }
 
-// Ends tell names apart, so the middle goes. Bytes that would be parts of characters go too.
+// Names differ mostly at their ends, so the middle is cut, at character boundaries.
 std::string cut(const std::string& name, std::size_t most) {
   const std::string plain = printable(name);
   if (plain.size() <= most || most < 4) return plain.substr(0, most);

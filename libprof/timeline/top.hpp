@@ -1,4 +1,4 @@
-// What a recording has so far, and what came lately. For gpuprof top.
+// What a recording contains so far, and what was added recently. For gpuprof top.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace gpuprof::timeline {
 
-// Reads a file again and again, each time only the rows that are new. One thread; a database for
-// each reading. Memory: a sum for each name.
+// Reads a file repeatedly, each time only the new rows. Used by one thread, with a database opened
+// per reading. Memory: one sum per name.
 class Top {
  public:
   struct Sum {
@@ -22,17 +22,17 @@ class Top {
   };
   struct Work {
     std::string name;
-    Sum all, fresh;  // fresh: since the reading before
+    Sum all, fresh;  // fresh: since the previous reading
   };
 
-  // `most`: so many names, those with most time.
+  // `most`: number of names to list, those with most time.
   void read(store::Database& database, std::size_t most);
 
   const std::vector<Work>& work() const { return work_; }
   std::int64_t names() const { return static_cast<std::int64_t>(sums_.size()); }
   const Sum& kernels() const { return kernels_.all; }
   const Sum& fresh_kernels() const { return kernels_.fresh; }
-  const Sum& others() const { return others_.all; }  // copies, sets and the like
+  const Sum& others() const { return others_.all; }  // copies, sets etc.
   std::int64_t calls() const { return calls_; }
   std::int64_t fresh_calls() const { return fresh_calls_; }
   double time() const { return kernels_.all.time + others_.all.time; }
@@ -41,7 +41,7 @@ class Top {
   std::int64_t span() const { return last_ > first_ ? last_ - first_ : 0; }
 
  private:
-  using Key = std::pair<std::size_t, std::int64_t>;  // place in schema::gpu_kinds, what names it
+  using Key = std::pair<std::size_t, std::int64_t>;  // index in schema::gpu_kinds, name
   struct Change {
     Sum all, fresh;
   };
@@ -50,14 +50,14 @@ class Top {
   void name_work(store::Database& database, std::size_t most);
 
   std::map<Key, Change> sums_;
-  std::map<std::string, std::int64_t> read_up_to_;  // by table, ids
+  std::map<std::string, std::int64_t> read_up_to_;  // ids, by table
   Change kernels_, others_;
   std::int64_t calls_ = 0, fresh_calls_ = 0, losses_ = 0;
   std::int64_t first_ = INT64_MAX, last_ = INT64_MIN;
   std::vector<Work> work_;
 };
 
-// Lines of at most `width` characters. `seconds`: since the reading before; 0: it is the first.
+// Lines of at most `width` characters. `seconds`: since the previous reading; 0: this is the first.
 std::string text(const Top& top, const std::string& title, double seconds, std::size_t width);
 
 }  // namespace gpuprof::timeline

@@ -10,11 +10,11 @@
 namespace gpuprof::tracks {
 namespace {
 
-// As much as a page of 4096 bytes holds of a row besides what SQLite needs.
+// Space for a row's data in a 4096-byte page, after SQLite's overhead.
 constexpr std::size_t most_bytes = 4040;
 constexpr std::size_t most_items = 4000;
 constexpr std::size_t columns = 5;
-// The number of records; of each column the least value and the width of a number.
+// The number of records; per column the minimum and the width of a number.
 constexpr std::size_t head_bytes = 2 + columns * 9;
 
 std::uint64_t distance(std::int64_t from, std::int64_t to) {
@@ -34,7 +34,7 @@ void take(Number& number, const std::byte*& bytes) {
   bytes += sizeof number;
 }
 
-// Calls visit(member) for each, in the order of the bytes.
+// Calls visit(member) for each member, in byte order.
 template <class Info, class Visit>
 void for_each_member(Info& info, const Visit& visit) {
   visit(info.begin);
@@ -172,7 +172,7 @@ bool Block::times(const BlockInfo& info, std::vector<std::int64_t>& begin,
   const auto last = static_cast<std::uint64_t>(info.end);
   bool good = value(0, 0) == 0;
   for (std::size_t i = 0; i < count_; ++i) {
-    // What wraps around is less than what it is added to.
+    // A sum that wraps around is less than its addend.
     const std::uint64_t starts = time + value(0, i), stops = starts + value(1, i);
     good &= starts >= time && stops >= starts && stops <= last;
     begin[i] = static_cast<std::int64_t>(starts);

@@ -11,13 +11,13 @@ namespace gpuprof::tracks {
 class OrderedRecords::Source {
  public:
   virtual ~Source() = default;
-  // False: that was all.
+  // False: no more records.
   virtual bool next() = 0;
 
   Record record;
 };
 
-// Whole numbers of a table.
+// Integer columns of a table.
 class OrderedRecords::TableSource : public Source {
  public:
   TableSource(store::Snapshot& snapshot, const RecordTable& table,
@@ -54,7 +54,7 @@ class OrderedRecords::TableSource : public Source {
   columns::OrderedRows rows_;
 };
 
-// What SQLite sorts.
+// Rows sorted by SQLite.
 class OrderedRecords::SqlSource : public Source {
  public:
   SqlSource(store::Database& database, const RecordTable& table, std::int64_t open_until)

@@ -1,4 +1,4 @@
-// All records of a file that a timeline draws, in the order of time.
+// All records of a file that a timeline draws, in time order.
 #pragma once
 
 #include <cstddef>
@@ -14,32 +14,32 @@ namespace gpuprof::tracks {
 
 struct Record {
   std::int64_t begin = 0, end = 0, id = 0;
-  std::int64_t name = 0;  // as its table has it
+  std::int64_t name = 0;  // as in its table
   TrackKey key{};
 };
 
-// By begin, outer ones first, then by table, then by id. Belongs to the snapshot's thread and must
-// not outlive it; no reader of the snapshot may read meanwhile.
+// Sorted by begin, outer ones first, then by table, then by id. Belongs to the snapshot's thread
+// and must not outlive it; no reader of the snapshot may read meanwhile.
 class OrderedRecords {
  public:
-  // Memory for records that come long before their turn.
+  // Memory limit for records that are read long before their turn.
   static constexpr std::size_t most_waiting = std::size_t{256} << 20;
 
-  // Looks through the tables. `check` is called now and then and may throw.
+  // Scans the tables. `check` is called now and then and may throw.
   OrderedRecords(store::Snapshot& snapshot, const std::vector<RecordTable>& tables,
                  std::function<void()> check);
   ~OrderedRecords();
   OrderedRecords(const OrderedRecords&) = delete;
   OrderedRecords& operator=(const OrderedRecords&) = delete;
 
-  // False: they lie too far out of order. Then nothing else may be asked.
+  // False: they are too far out of order. Nothing else may be called then.
   bool possible() const { return possible_; }
-  // Work of a GPU, by table.
+  // GPU work without times, per table.
   const std::vector<std::int64_t>& without_times() const { return without_times_; }
 
-  // To the first, or the next. False: there is none.
+  // Moves to the first or next record. False: there is none.
   bool next();
-  std::size_t table() const { return current_; }  // place in the list of tables
+  std::size_t table() const { return current_; }  // index in the list of tables
   const Record& record() const;
 
  private:
@@ -51,9 +51,9 @@ class OrderedRecords {
   void choose();
 
   std::function<void()> check_;
-  std::vector<std::unique_ptr<Source>> sources_;  // null: it has no more
+  std::vector<std::unique_ptr<Source>> sources_;  // null: exhausted
   std::size_t current_ = 0;
-  std::size_t second_ = 0;  // the first of the others
+  std::size_t second_ = 0;  // the earliest of the others
   std::vector<std::int64_t> without_times_;
   std::int64_t latest_ = 1;  // end
   std::size_t visited_ = 0;

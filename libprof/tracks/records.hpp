@@ -1,4 +1,4 @@
-// Which records a timeline draws, and the track that each belongs to.
+// Which records a timeline draws, and which track each belongs to.
 #pragma once
 
 #include <array>
@@ -12,55 +12,54 @@
 
 namespace gpuprof::tracks {
 
-// What a track's records are, in the order in which tracks are shown.
+// The kinds of records, in the order in which tracks are shown.
 enum class TrackKind { stream, range_on_gpu, counter, range, api, synchronization, overhead };
 std::string_view name_of(TrackKind kind);  // "stream"
 bool read_kind(std::string_view name, TrackKind& kind);
 
-// Tells a track from others of its kind. Streams: device, process, context, stream. Ranges on the
-// GPU: device, process, thread. Others: process, and where it matters thread and domain.
+// Identifies a track among those of its kind. Streams: device, process, context, stream. Ranges on
+// the GPU: device, process, thread. Others: process and, where relevant, thread and domain.
 using TrackKey = std::array<std::int64_t, 4>;
-// Asked for each record: without a call.
+// Called for each record, hence branch-free.
 inline bool same_track(const TrackKey& a, const TrackKey& b) {
   return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
 }
 
-// A table whose rows are drawn, by its columns.
+// A table whose rows are drawn, and its columns.
 struct RecordTable {
   TrackKind kind{};
   std::string name;
-  std::string from = {};  // SQL with the rows, where that is more than the table
+  std::string from = {};  // SQL for the rows, if not just the table
   std::string begin = "start", end = "end", id = "_id_";
-  std::string named_by = {};          // empty: all have the name 0
+  std::string named_by = {};          // empty: the name is always 0
   std::vector<std::string> key = {};  // of the track
   bool computes = false;              // kernels and graphs
-  bool may_be_open = false;           // rows without end reach to the end of the run
+  bool may_be_open = false;           // rows without end extend to the end of the run
 };
 
-// Of the main database, in the order in which equal times are put.
+// The tables in the main database, in the order used for equal times.
 std::vector<RecordTable> record_tables(store::Database& database);
 
-// Times that can be drawn. Work of a GPU that takes no time has none.
+// Whether the times can be drawn. GPU work without duration is not drawn.
 inline bool has_times(TrackKind kind, std::int64_t begin, std::int64_t end) {
   return begin > 0 && end >= begin && end < INT64_MAX &&
          !(kind == TrackKind::stream && begin == end);
 }
 
-// A record as a track has it.
+// A record in a track.
 struct Item {
-  std::int64_t begin = 0, end = 0;  // ns on CUPTI's clock; end is not before begin
+  std::int64_t begin = 0, end = 0;  // ns on CUPTI's clock; begin <= end
   std::int64_t id = 0;              // of the row in its table
-  std::uint32_t name = 0;           // place in a list of names
-  std::uint8_t table = 0;           // place in a list of tables
+  std::uint32_t name = 0;           // index in a list of names
+  std::uint8_t table = 0;           // index in a list of tables
 };
 
-// A row for each that overlaps with one above it, and no more rows than this.
+// Limit on rows: each record that overlaps with those above it needs a further one.
 inline constexpr std::size_t most_rows = 128;
-// More tracks, as only forged files have them, are not made.
+// Further tracks, as only forged files have, are not created.
 inline constexpr std::size_t most_tracks = 1024;
 
-// The row that each record of a track is drawn in, which come in the order of begins: the first
-// that is free.
+// Chooses the row for each record of a track, in begin order: the first free one.
 class RowChoice {
  public:
   static constexpr std::size_t none = most_rows;

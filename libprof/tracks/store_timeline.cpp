@@ -20,7 +20,7 @@
 namespace gpuprof::tracks {
 namespace {
 
-// Of one table.
+// The names of one table.
 class Names {
  public:
   struct Name {
@@ -55,8 +55,8 @@ struct Track {
   std::int64_t left_out = 0;
 };
 
-// Where blocks go while the file is read: behind its end, or, as its pages may be too small and
-// nothing may be written to a file with a log, into memory.
+// Where blocks go while the file is read: past its end or, if its pages are too small or it has a
+// log and must not be written to, into memory.
 class Blocks {
  public:
   explicit Blocks(store::Snapshot& snapshot) {
@@ -81,7 +81,7 @@ class Blocks {
     return true;
   }
 
-  // While the snapshot lives.
+  // Call while the snapshot lives.
   void end() {
     if (!writer_) return;
     const schema::Table& table = schema::tables::timeline_block;
@@ -89,9 +89,10 @@ class Blocks {
     trees_->add({"table", name, name, schema::create_table_sql(table), writer_->finish()});
   }
 
-  // When it is gone, outside a transaction. False: somebody else wrote to the file.
+  // Call when the snapshot is gone, outside a transaction. False: another process wrote to the
+  // file.
   bool publish() { return !trees_ || trees_->publish(); }
-  // Inside one.
+  // Call inside a transaction.
   void write_kept(store::Database& database) {
     auto insert = database.prepare("INSERT INTO main.TIMELINE_BLOCK VALUES(?1, ?2)");
     std::int64_t id = 0;
@@ -103,11 +104,11 @@ class Blocks {
 
   std::optional<store::NewTrees> trees_;
   std::optional<store::BlobTableWriter> writer_;
-  std::vector<std::vector<std::byte>> kept_;  // from id 1 on
+  std::vector<std::vector<std::byte>> kept_;  // starting with id 1
   std::size_t bytes_ = 0;
 };
 
-// The tracks of a file, record by record.
+// The tracks of a file, built record by record.
 class Tracks {
  public:
   Tracks(const std::vector<RecordTable>& tables, Blocks& blocks)
@@ -214,7 +215,7 @@ class Tracks {
   const std::vector<RecordTable>& tables_;
   Blocks& blocks_;
   std::vector<Names> names_;            // by table
-  std::vector<std::int64_t> left_out_;  // by table: of too many tracks
+  std::vector<std::int64_t> left_out_;  // by table: beyond most_tracks
   std::uint32_t next_name_ = 0;
   std::map<std::pair<TrackKind, TrackKey>, Track> tracks_;
   std::map<TrackKind, std::size_t> counts_;
@@ -228,7 +229,7 @@ constexpr const schema::Table* all_tables[] = {
     &schema::tables::timeline_table, &schema::tables::timeline_name, &schema::tables::timeline_row,
     &schema::tables::timeline_block};
 
-// A file of an older gpuprof gets them.
+// Creates them in files of an older gpuprof.
 void empty_tables(store::Database& database) {
   for (const schema::Table* table : all_tables) {
     const std::string name = "main." + std::string(table->name);
