@@ -10,8 +10,8 @@ set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 add_compile_options(-Wall -Wextra -Werror=return-type -Werror=switch)
-# Clang's -Wshadow complains about files that are compiled as one.
-add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wshadow>)
+# Files that are compiled as one make Clang warn of shadowed names, and GCC of local types in members.
+add_compile_options("$<$<CXX_COMPILER_ID:GNU>:-Wshadow;-Wno-subobject-linkage>")
 
 find_program(GPUPROF_CCACHE ccache)
 if(GPUPROF_CCACHE)
@@ -31,9 +31,9 @@ function(gpuprof_precompile target)
   endif()
 endfunction()
 
-# Forty files are compiled as one, which takes a third of the time. Where local functions of a folder have the
-# same names (commands, reports, tests) its files share a precompiled header instead. All builds do so, because
-# what one of them compiled another way would be tested by nobody.
+# Forty files are compiled as one, which takes a third of the time; so local names of a folder are unique.
+# Test programs, whose files repeat names, share a precompiled header instead. All builds do so, because what
+# one of them compiled another way would be tested by nobody.
 set(CMAKE_UNITY_BUILD ON)
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 40)
 

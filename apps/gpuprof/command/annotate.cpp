@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t usual_functions = 5;
 
-struct Arguments {
+struct AnnotateArguments {
   std::string file, kernels, top, nvdisasm;
   bool disassemble = false;
 };
@@ -39,7 +39,7 @@ void disassemble(annotate::Listing& listing, reading::Profile& profile, const st
   }
 }
 
-int show(const Arguments& arguments) {
+int show(const AnnotateArguments& arguments) {
   std::size_t most = usual_functions;
   if (!arguments.top.empty()) {
     const auto number = parse<std::size_t>(arguments.top);
@@ -84,8 +84,8 @@ int show(const Arguments& arguments) {
   return tell_notes(file);
 }
 
-std::function<int()> declare(Grammar& grammar) {
-  auto arguments = std::make_shared<Arguments>();
+std::function<int()> declare_annotate(Grammar& grammar) {
+  auto arguments = std::make_shared<AnnotateArguments>();
   grammar.take({.name = "file",
                 .to = &arguments->file,
                 .help = "A profile, also one that is being written",
@@ -122,7 +122,7 @@ extern const Subcommand annotate_command{
     .name = "annotate",
     .usage = "FILE [--kernels REGEX] [--disassemble]",
     .help = "Show PC samples and SASS metrics instruction by instruction",
-    .declare = declare,
+    .declare = declare_annotate,
 };
 
 }  // namespace gpuprof::app

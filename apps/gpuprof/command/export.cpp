@@ -26,7 +26,7 @@
 namespace gpuprof::app {
 namespace {
 
-struct Arguments {
+struct ExportArguments {
   ExcerptJob job;
   std::string tool, format;
   std::vector<std::string> processes;
@@ -40,7 +40,7 @@ std::vector<std::string> format_names() {
   return names;
 }
 
-int write_for_nvprof(Arguments& arguments) {
+int write_for_nvprof(ExportArguments& arguments) {
   ExcerptJob& job = arguments.job;
   const reading::Filter& filter = job.file.reports.filter;
   if (filter.from.given() || filter.to.given() || !filter.kernels.empty() ||
@@ -53,7 +53,7 @@ int write_for_nvprof(Arguments& arguments) {
   return write_excerpt(job);
 }
 
-const exporting::FileFormat& chosen_format(const Arguments& arguments) {
+const exporting::FileFormat& chosen_format(const ExportArguments& arguments) {
   const std::string& output = arguments.job.file.output;
   const exporting::FileFormat* format = arguments.format.empty()
                                             ? exporting::format_of_file(output)
@@ -75,7 +75,7 @@ const exporting::FileFormat& chosen_format(const Arguments& arguments) {
               ExitCode::bad_option);
 }
 
-int write_file(Arguments& arguments) {
+int write_file(ExportArguments& arguments) {
   const Options& file_options = arguments.job.file;
   const std::string& input = arguments.job.input;
   const exporting::FileFormat& format = chosen_format(arguments);
@@ -146,7 +146,7 @@ int write_file(Arguments& arguments) {
   return file.damaged() ? static_cast<int>(ExitCode::import_failed) : 0;
 }
 
-int run(Arguments& arguments) {
+int run(ExportArguments& arguments) {
   if (arguments.tool == "nvprof") return write_for_nvprof(arguments);
   if (arguments.tool.empty()) return write_file(arguments);
   if (arguments.tool == "hta") {
@@ -160,8 +160,8 @@ int run(Arguments& arguments) {
               ExitCode::bad_option);
 }
 
-std::function<int()> declare(Grammar& grammar) {
-  auto arguments = std::make_shared<Arguments>();
+std::function<int()> declare_export(Grammar& grammar) {
+  auto arguments = std::make_shared<ExportArguments>();
   ExcerptJob& job = arguments->job;
   grammar.take({.name = "profile",
                 .to = &job.input,
@@ -207,7 +207,7 @@ extern const Subcommand export_command{
     .name = "export",
     .usage = "FILE [--format FORMAT | --for TOOL] -o FILE",
     .help = "Write a profile for Perfetto, Chrome, nvprof, as CSV and more",
-    .declare = declare,
+    .declare = declare_export,
     .values = [](std::string_view name) -> std::vector<std::string> {
       if (name.ends_with("for")) return {"nvprof", "hta"};
       return name.ends_with("format") ? format_names() : std::vector<std::string>();

@@ -23,7 +23,7 @@ int finish(ExcerptJob& job) {
   return write_excerpt(job);
 }
 
-std::function<int()> declare(Grammar& grammar) {
+std::function<int()> declare_finish(Grammar& grammar) {
   auto job = std::make_shared<ExcerptJob>();
   auto timeline = std::make_shared<std::string>("auto");
   grammar.take({.name = "profile",
@@ -69,7 +69,7 @@ extern const Subcommand finish_command{
     .name = "finish",
     .usage = "FILE [-o FILE]",
     .help = "Compute what is missing in a file whose gpuprof was killed",
-    .declare = declare,
+    .declare = declare_finish,
 };
 
 }  // namespace gpuprof::app

@@ -66,7 +66,7 @@ int import_file(const Options& options) {
   return 0;
 }
 
-std::function<int()> declare(Grammar& grammar) {
+std::function<int()> declare_import(Grammar& grammar) {
   auto options = std::make_shared<Options>();
   grammar.take(
       {.name = "file",
@@ -89,7 +89,7 @@ extern const Subcommand import_file_command{
     .name = "import",
     .usage = "FILE -o FILE",
     .help = "Make a profile of a file of Nsight Systems or PyTorch",
-    .declare = declare,
+    .declare = declare_import,
 };
 
 }  // namespace gpuprof::app

@@ -13,13 +13,13 @@
 namespace gpuprof::app {
 namespace {
 
-struct Arguments {
+struct InfoArguments {
   std::string file;
   bool json = false;
   report::ContentsOptions options;
 };
 
-int info(const Arguments& arguments) {
+int info(const InfoArguments& arguments) {
   reading::ProfileFile file(arguments.file);
   if (file.size() < 0) throw *file.problem();
   Progress progress;
@@ -38,8 +38,8 @@ int info(const Arguments& arguments) {
   return file.damaged() ? static_cast<int>(ExitCode::import_failed) : 0;
 }
 
-std::function<int()> declare(Grammar& grammar) {
-  auto arguments = std::make_shared<Arguments>();
+std::function<int()> declare_info(Grammar& grammar) {
+  auto arguments = std::make_shared<InfoArguments>();
   grammar.take({.name = "file",
                 .to = &arguments->file,
                 .help = "A profile",
@@ -58,7 +58,7 @@ extern const Subcommand info_command{
     .name = "info",
     .usage = "FILE [--json]",
     .help = "Say what is in a profile: run, devices, records, losses",
-    .declare = declare,
+    .declare = declare_info,
 };
 
 }  // namespace gpuprof::app

@@ -39,7 +39,7 @@
 namespace gpuprof::app {
 namespace {
 
-struct Job {
+struct ListenJob {
   Options options;
   std::string process;
 };
@@ -186,7 +186,7 @@ int Listening::finish() {
   return whole_ && !recorder_.failed() ? 0 : static_cast<int>(ExitCode::output_failed);
 }
 
-int listen(Job& job) {
+int listen(ListenJob& job) {
   Options& options = job.options;
   const auto process = parse<std::int64_t>(job.process);
   const pid_t parent = getppid();
@@ -204,8 +204,8 @@ int listen(Job& job) {
   return Listening(options, parent).record();
 }
 
-std::function<int()> declare(Grammar& grammar) {
-  auto job = std::make_shared<Job>();
+std::function<int()> declare_listen(Grammar& grammar) {
+  auto job = std::make_shared<ListenJob>();
   grammar.take({.name = "process",
                 .to = &job->process,
                 .help = "The process that starts gpuprof",
@@ -231,7 +231,7 @@ extern const Subcommand listen_command{
     .name = "listen",
     .usage = "-o FILE PROCESS",
     .help = "Record the process that starts it: Python's gpuprof.trace()",
-    .declare = declare,
+    .declare = declare_listen,
 };
 
 }  // namespace gpuprof::app

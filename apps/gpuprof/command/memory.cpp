@@ -69,7 +69,7 @@ int print_account(MemoryArguments& arguments) {
   return tell_notes(file);
 }
 
-std::function<int()> declare(Grammar& grammar) {
+std::function<int()> declare_memory(Grammar& grammar) {
   auto arguments = std::make_shared<MemoryArguments>();
   grammar.take({.name = "file",
                 .to = &arguments->file,
@@ -118,7 +118,7 @@ extern const Subcommand memory_command{
     .name = "memory",
     .usage = "FILE [--peak] [--leaks] [--timeline] [--by WHAT] [--csv|--json]",
     .help = "Say where the memory went: peak, owners, leaks, pools",
-    .declare = declare,
+    .declare = declare_memory,
 };
 
 }  // namespace gpuprof::app

@@ -81,7 +81,7 @@ void print_by_chip(const std::string& cupti) {
   }
 }
 
-std::function<int()> declare(Grammar& grammar) {
+std::function<int()> declare_metric_map(Grammar& grammar) {
   struct Given {
     bool by_chip = false;
     std::string cupti;
@@ -107,6 +107,6 @@ std::function<int()> declare(Grammar& grammar) {
 
 // For the tests and docs/metrics.md.
 extern const Subcommand metric_map_command{
-    .name = "metric-map", .usage = "", .help = "", .declare = declare};
+    .name = "metric-map", .usage = "", .help = "", .declare = declare_metric_map};
 
 }  // namespace gpuprof::app

@@ -21,7 +21,7 @@ namespace {
 
 using report::QueryLayout;
 
-struct Arguments {
+struct QueryArguments {
   std::string file;
   std::string query;
   bool csv = false, json = false, markdown = false;
@@ -69,7 +69,7 @@ std::vector<std::string> tables_and_views(store::Database& database) {
 }
 
 // Makes SQL of what was given. `view`: room for it.
-report::Query chosen(const Arguments& arguments, store::Database& database, std::string& view) {
+report::Query chosen(const QueryArguments& arguments, store::Database& database, std::string& view) {
   const std::string& given = arguments.query;
   report::Query query{.name = "query",
                       .sql = given,
@@ -128,7 +128,7 @@ void throw_with_meant(const Error& error, store::Database& database, std::string
   }
 }
 
-void print(store::Database& database, const Arguments& arguments) {
+void print(store::Database& database, const QueryArguments& arguments) {
   std::string view;
   const report::Query query = chosen(arguments, database, view);
   try {
@@ -142,7 +142,7 @@ void print(store::Database& database, const Arguments& arguments) {
 }
 
 // The query was named before the profile.
-void check_order(const Arguments& arguments) {
+void check_order(const QueryArguments& arguments) {
   std::error_code ignored;
   if (std::filesystem::exists(arguments.file, ignored)) return;
   const bool swapped = report::find_query(arguments.file) ||
@@ -155,7 +155,7 @@ void check_order(const Arguments& arguments) {
               ExitCode::bad_option);
 }
 
-int answer(Arguments& arguments) {
+int answer(QueryArguments& arguments) {
   if (arguments.csv + arguments.json + arguments.markdown > 1) {
     throw Error("--csv, --json and --markdown exclude one another", "", ExitCode::bad_option);
   }
@@ -186,8 +186,8 @@ int answer(Arguments& arguments) {
   return tell_notes(file);
 }
 
-std::function<int()> declare(Grammar& grammar) {
-  auto arguments = std::make_shared<Arguments>();
+std::function<int()> declare_query(Grammar& grammar) {
+  auto arguments = std::make_shared<QueryArguments>();
   grammar.take(
       {.name = "file", .to = &arguments->file, .help = "A profile", .placeholder = "FILE"});
   grammar.take({.name = "query",
@@ -220,7 +220,7 @@ extern const Subcommand query_command{
     .name = "query",
     .usage = "[FILE [NAME|SQL]] [--csv|--json|--markdown]",
     .help = "Ask a profile in SQL, or one of the queries that have a name",
-    .declare = declare,
+    .declare = declare_query,
     .values = names,
 };
 

@@ -71,7 +71,7 @@ int replay(const Options& options) {
   return whole ? 0 : static_cast<int>(ExitCode::import_failed);
 }
 
-std::function<int()> declare(Grammar& grammar) {
+std::function<int()> declare_replay(Grammar& grammar) {
   auto options = std::make_shared<Options>();
   grammar.take({.name = "capture",
                 .to = &options->input,
@@ -89,7 +89,7 @@ extern const Subcommand replay_command{
     .name = "replay",
     .usage = "FILE [-o FILE]",
     .help = "Load a capture made with --save-capture, or print its reports",
-    .declare = declare,
+    .declare = declare_replay,
 };
 
 }  // namespace gpuprof::app

@@ -23,7 +23,7 @@
 namespace gpuprof::app {
 namespace {
 
-struct Arguments {
+struct ReportArguments {
   std::string file, html, markdown;
   bool all_records = false;
   WindowWords words;
@@ -31,7 +31,7 @@ struct Arguments {
 };
 
 void write(const std::string& name, std::string_view begins, const std::string& text,
-           const Arguments& arguments) {
+           const ReportArguments& arguments) {
   record::OutputFile made(launch::expand_name(name, getpid()),
                           {.overwrite = arguments.output.overwrite,
                            .mode = arguments.output.file_mode,
@@ -50,13 +50,13 @@ void write(const std::string& name, std::string_view begins, const std::string& 
 
 // To the file of that name, or to standard output.
 int write_to(const std::string& name, std::string_view begins, const std::string& text,
-             const Arguments& arguments) {
+             const ReportArguments& arguments) {
   if (is_standard_output(name)) return print_to_standard_output([&] { std::cout << text; });
   if (!name.empty()) write(name, begins, text, arguments);
   return 0;
 }
 
-int report(Arguments arguments) {
+int report(ReportArguments arguments) {
   reading::Moment from, to;
   arguments.words.parse(from, to);
   if (arguments.html.empty() && arguments.markdown.empty()) arguments.markdown = "-";
@@ -109,8 +109,8 @@ int report(Arguments arguments) {
   return tell_notes(file);
 }
 
-std::function<int()> declare(Grammar& grammar) {
-  auto arguments = std::make_shared<Arguments>();
+std::function<int()> declare_report(Grammar& grammar) {
+  auto arguments = std::make_shared<ReportArguments>();
   grammar.take({.name = "file",
                 .to = &arguments->file,
                 .help = "A profile",
@@ -152,7 +152,7 @@ extern const Subcommand report_command{
     .name = "report",
     .usage = "FILE [--html FILE]",
     .help = "Write a run as one page, to be mailed or for a pull request",
-    .declare = declare,
+    .declare = declare_report,
 };
 
 }  // namespace gpuprof::app

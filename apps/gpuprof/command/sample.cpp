@@ -32,7 +32,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-struct Job {
+struct SampleJob {
   Options options;
   std::string duration;
   bool live = false;
@@ -56,7 +56,7 @@ std::optional<milliseconds> duration_of(const std::string& text) {
   return milliseconds(std::llround(*value * factor));
 }
 
-int sample(Job& job) {
+int sample(SampleJob& job) {
   Options& options = job.options;
   const std::optional<milliseconds> duration = duration_of(job.duration);
   options.pm.on = true;
@@ -151,8 +151,8 @@ int sample(Job& job) {
   return devices > 0 ? 0 : static_cast<int>(ExitCode::no_metrics);
 }
 
-std::function<int()> declare(Grammar& grammar) {
-  auto job = std::make_shared<Job>();
+std::function<int()> declare_sample(Grammar& grammar) {
+  auto job = std::make_shared<SampleJob>();
   grammar.take({.name = "--duration",
                 .to = &job->duration,
                 .help = "How long: 10s, 500ms, 5min; else until Ctrl-C",
@@ -171,7 +171,7 @@ extern const Subcommand sample_command{
     .name = "sample",
     .usage = "[-o FILE]",
     .help = "Sample counters of the GPUs over time, without a program",
-    .declare = declare,
+    .declare = declare_sample,
 };
 
 }  // namespace gpuprof::app

@@ -30,7 +30,7 @@ int slice(Slice& slice) {
   return write_excerpt(job);
 }
 
-std::function<int()> declare(Grammar& grammar) {
+std::function<int()> declare_slice(Grammar& grammar) {
   auto arguments = std::make_shared<Slice>();
   ExcerptJob& job = arguments->job;
   grammar.take({.name = "profile",
@@ -71,7 +71,7 @@ extern const Subcommand slice_command{
     .name = "slice",
     .usage = "FILE [--from TIME] [--to TIME] [--nvtx NAME] [--anonymise] -o FILE",
     .help = "Write a time window of a profile into a file of its own",
-    .declare = declare,
+    .declare = declare_slice,
 };
 
 }  // namespace gpuprof::app

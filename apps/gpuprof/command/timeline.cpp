@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t narrowest = 60, widest = 1000;
 
-struct Arguments {
+struct TimelineArguments {
   std::string file;
   WindowWords words;
   std::string width, streams;
@@ -34,7 +34,7 @@ std::size_t number(const std::string& option, const std::string& value, std::siz
       ExitCode::bad_option);
 }
 
-int show(Arguments arguments) {
+int show(TimelineArguments arguments) {
   timeline::Options options;
   arguments.words.parse(options.from, options.to);
   if (!arguments.streams.empty()) options.streams = number("--streams", arguments.streams, 0, 256);
@@ -65,8 +65,8 @@ int show(Arguments arguments) {
   return tell_notes(file);
 }
 
-std::function<int()> declare(Grammar& grammar) {
-  auto arguments = std::make_shared<Arguments>();
+std::function<int()> declare_timeline(Grammar& grammar) {
+  auto arguments = std::make_shared<TimelineArguments>();
   grammar.take({.name = "file",
                 .to = &arguments->file,
                 .help = "A profile, also one that is being written",
@@ -100,7 +100,7 @@ extern const Subcommand timeline_command{
     .name = "timeline",
     .usage = "FILE [--nvtx NAME]",
     .help = "Draw in the terminal how busy GPUs and streams were over time",
-    .declare = declare,
+    .declare = declare_timeline,
 };
 
 }  // namespace gpuprof::app

@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct Arguments {
+struct TopArguments {
   std::string file, every, times, rows;
 };
 
@@ -31,7 +31,7 @@ struct Plan {
   std::size_t rows = 15;
 };
 
-Plan parse_plan(const Arguments& arguments) {
+Plan parse_plan(const TopArguments& arguments) {
   Plan plan;
   if (!arguments.every.empty()) {
     const auto every = parse<double>(arguments.every);
@@ -55,7 +55,7 @@ Plan parse_plan(const Arguments& arguments) {
 }
 
 // Who records cannot end while another has the file open, so it is opened anew each time.
-int follow(const Arguments& arguments) {
+int follow(const TopArguments& arguments) {
   const Plan plan = parse_plan(arguments);
   const bool terminal = isatty(STDOUT_FILENO) == 1;
   Progress progress;
@@ -98,8 +98,8 @@ int follow(const Arguments& arguments) {
   }
 }
 
-std::function<int()> declare(Grammar& grammar) {
-  auto arguments = std::make_shared<Arguments>();
+std::function<int()> declare_top(Grammar& grammar) {
+  auto arguments = std::make_shared<TopArguments>();
   grammar.take({.name = "file",
                 .to = &arguments->file,
                 .help = "A profile, best one that is being written",
@@ -127,7 +127,7 @@ extern const Subcommand top_command{
     .name = "top",
     .usage = "FILE [--every SECONDS]",
     .help = "Follow a running recording: its kernels, rates, losses",
-    .declare = declare,
+    .declare = declare_top,
 };
 
 }  // namespace gpuprof::app

@@ -17,7 +17,7 @@ int truncate(ExcerptJob& job) {
   return write_excerpt(job);
 }
 
-std::function<int()> declare(Grammar& grammar) {
+std::function<int()> declare_truncate(Grammar& grammar) {
   auto job = std::make_shared<ExcerptJob>();
   grammar.take({.name = "profile",
                 .to = &job->input,
@@ -58,7 +58,7 @@ extern const Subcommand truncate_command{
     .name = "truncate",
     .usage = "FILE --keep KINDS -o FILE",
     .help = "Write some kinds of a profile's records into a file of its own",
-    .declare = declare,
+    .declare = declare_truncate,
     .values = kinds_to_keep,
 };
 

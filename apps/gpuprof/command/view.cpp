@@ -24,7 +24,7 @@
 namespace gpuprof::app {
 namespace {
 
-struct Arguments {
+struct ViewArguments {
   std::string file, other, port;
   bool no_browser = false, live = false, end_with_parent = false;
 };
@@ -62,7 +62,7 @@ void print_notes(const std::vector<std::string>& notes) {
   }
 }
 
-void answer(const Arguments& arguments, std::uint16_t port, const IsOver& is_over,
+void answer(const ViewArguments& arguments, std::uint16_t port, const IsOver& is_over,
             const view::Listener::Answer& answers) {
   view::Listener listener(port);
   print_address(listener);
@@ -75,7 +75,7 @@ void answer(const Arguments& arguments, std::uint16_t port, const IsOver& is_ove
   listener.serve(arrived, is_over);
 }
 
-void show_files(const Arguments& arguments, std::uint16_t port, Progress& progress,
+void show_files(const ViewArguments& arguments, std::uint16_t port, Progress& progress,
                 view::OpenRun::Options options) {
   std::deque<view::OpenRun> runs;
   options.use = std::make_shared<view::FileUse>();
@@ -97,7 +97,7 @@ void show_files(const Arguments& arguments, std::uint16_t port, Progress& progre
   answer(arguments, port, options.interrupted, view::Answers(std::move(shown)));
 }
 
-void show_live(const Arguments& arguments, std::uint16_t port, Progress& progress,
+void show_live(const ViewArguments& arguments, std::uint16_t port, Progress& progress,
                view::OpenRun::Options options) {
   view::LiveRun run(arguments.file, options);
   progress.clear();
@@ -106,7 +106,7 @@ void show_live(const Arguments& arguments, std::uint16_t port, Progress& progres
          [&](const view::Request& request) { return run(request); });
 }
 
-int serve(const Arguments& arguments) {
+int serve(const ViewArguments& arguments) {
   const std::uint16_t port = parse_port(arguments.port);
   if (arguments.live && !arguments.other.empty()) {
     throw Error("--live shows one run", "leave the other file out", ExitCode::bad_option);
@@ -126,8 +126,8 @@ int serve(const Arguments& arguments) {
   return 0;
 }
 
-std::function<int()> declare(Grammar& grammar) {
-  auto arguments = std::make_shared<Arguments>();
+std::function<int()> declare_view(Grammar& grammar) {
+  auto arguments = std::make_shared<ViewArguments>();
   grammar.take({.name = "file",
                 .to = &arguments->file,
                 .help = "A profile, also one that is being written or is damaged",
@@ -163,7 +163,7 @@ extern const Subcommand view_command{
     .name = "view",
     .usage = "FILE [OTHER]",
     .help = "Show one run or two as a timeline in a browser",
-    .declare = declare,
+    .declare = declare_view,
 };
 
 }  // namespace gpuprof::app

@@ -11,12 +11,12 @@
 namespace gpuprof::app {
 namespace {
 
-struct Arguments {
+struct ViewQuestionArguments {
   std::string file, copy, zero;
 };
 
 // An error is answered too: nobody reads standard error.
-int answer(const Arguments& arguments) {
+int answer(const ViewQuestionArguments& arguments) {
   const std::string sql(std::istreambuf_iterator<char>(std::cin), {});
   try {
     std::cout << view::answer_in_process({.path = arguments.file, .copy = arguments.copy},
@@ -29,8 +29,8 @@ int answer(const Arguments& arguments) {
   }
 }
 
-std::function<int()> declare(Grammar& grammar) {
-  auto arguments = std::make_shared<Arguments>();
+std::function<int()> declare_view_question(Grammar& grammar) {
+  auto arguments = std::make_shared<ViewQuestionArguments>();
   grammar.take({.name = "file",
                 .to = &arguments->file,
                 .help = "A profile",
@@ -50,6 +50,6 @@ std::function<int()> declare(Grammar& grammar) {
 }  // namespace
 
 extern const Subcommand view_question_command{
-    .name = "view-question", .usage = "FILE", .help = "", .declare = declare};
+    .name = "view-question", .usage = "FILE", .help = "", .declare = declare_view_question};
 
 }  // namespace gpuprof::app

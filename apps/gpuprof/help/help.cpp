@@ -12,7 +12,7 @@ namespace gpuprof::app {
 namespace {
 
 constexpr std::size_t width = 96;
-constexpr std::size_t column = 34;
+constexpr std::size_t help_column = 34;
 
 constexpr char introduction[] =
     R"(gpuprof runs CUDA programs, records what they do on the GPU into SQLite files, and prints
@@ -57,9 +57,9 @@ std::string wrapped(std::string_view text, std::size_t indent) {
 
 std::string entry(const std::string& left, const std::string& text) {
   std::string line = "  " + left;
-  line += line.size() + 2 > column ? "\n" + std::string(column, ' ')
-                                   : std::string(column - line.size(), ' ');
-  return line + wrapped(text, column);
+  line += line.size() + 2 > help_column ? "\n" + std::string(help_column, ' ')
+                                   : std::string(help_column - line.size(), ' ');
+  return line + wrapped(text, help_column);
 }
 
 std::string left_of(const Option& option) {

@@ -9,7 +9,7 @@ namespace gpuprof::app {
 namespace {
 
 // Text as roff takes it: hyphens that can be copied, no line that begins with a request.
-std::string escaped(std::string_view text) {
+std::string escaped_for_roff(std::string_view text) {
   std::string out;
   for (const char c : text) {
     if (c == '\\') {
@@ -24,7 +24,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-std::string bold(std::string_view text) { return "\\fB" + escaped(text) + "\\fR"; }
+std::string bold(std::string_view text) { return "\\fB" + escaped_for_roff(text) + "\\fR"; }
 
 // Lines of help: those that are indented stay lines.
 std::string paragraphs(std::string_view text) {
@@ -32,7 +32,7 @@ std::string paragraphs(std::string_view text) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
-    out += (out.empty() ? "" : ".br\n") + escaped(line) + "\n";
+    out += (out.empty() ? "" : ".br\n") + escaped_for_roff(line) + "\n";
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return out;
@@ -41,10 +41,10 @@ std::string paragraphs(std::string_view text) {
 std::string option_entry(const Option& option) {
   std::string names = option.letter ? bold(std::string("-") + option.letter) + ", " : "";
   names += bold("--" + option.name);
-  if (!option.optional.empty()) names += "[=\\fI" + escaped(option.optional) + "\\fR]";
-  if (!option.argument.empty()) names += " \\fI" + escaped(option.argument) + "\\fR";
+  if (!option.optional.empty()) names += "[=\\fI" + escaped_for_roff(option.optional) + "\\fR]";
+  if (!option.argument.empty()) names += " \\fI" + escaped_for_roff(option.argument) + "\\fR";
   return ".TP\n" + names + "\n" + paragraphs(option.help) +
-         (option.why.empty() ? "" : ".br\n(" + escaped(remark(option)) + ")\n");
+         (option.why.empty() ? "" : ".br\n(" + escaped_for_roff(remark(option)) + ")\n");
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ the next word, which must not begin with a hyphen, or as \fB\-\-name=value\fR.
 .SH OPTIONS
 )";
   for (const OptionGroupInfo& group : option_groups()) {
-    page += ".SS " + escaped(group.title) + "\n";
+    page += ".SS " + escaped_for_roff(group.title) + "\n";
     for (const Option& option : option_table()) {
       if (option.group == group.group && option.status != Status::not_yet) {
         page += option_entry(option);
@@ -83,12 +83,12 @@ the next word, which must not begin with a hyphen, or as \fB\-\-name=value\fR.
   for (const Subcommand* command : subcommands()) {
     if (command->help.empty()) continue;
     page += ".TP\n" + bold("gpuprof " + std::string(command->name)) + " " +
-            escaped(command->usage) + "\n" + escaped(command->help) + ".\n";
+            escaped_for_roff(command->usage) + "\n" + escaped_for_roff(command->help) + ".\n";
   }
   page +=
       ".SH EXIT STATUS\nThat of the program, 128 + the number of the signal that ended it, or:\n";
   for (const ExitCodeInfo& code : exit_codes) {
-    page += ".TP\n" + std::to_string(code.number()) + "\n" + escaped(code.meaning) + "\n";
+    page += ".TP\n" + std::to_string(code.number()) + "\n" + escaped_for_roff(code.meaning) + "\n";
   }
   page += R"(.SH FILES
 .TP

@@ -103,14 +103,14 @@ class Parser {
       return;
     }
     const std::string input = options_.input;
-    if (const auto refused = apply(option, value, options_)) {
-      if (!refused->before.empty()) errors_.push_back(refused->before);
+    if (const auto problem = apply(option, value, options_)) {
+      if (!problem->before.empty()) errors_.push_back(problem->before);
       errors_.push_back("Error: Encountered invalid option : " + value);
       // Beside an import nvprof's own options have nvprof's own lines.
       const bool told = option.ours || option.group == OptionGroup::filter || !importing();
-      if (told && !refused->takes.empty()) {
-        errors_.push_back("--" + option.name + " takes " + refused->takes);
-        if (!refused->part.empty()) errors_.push_back('"' + refused->part + "\" is none of these.");
+      if (told && !problem->takes.empty()) {
+        errors_.push_back("--" + option.name + " takes " + problem->takes);
+        if (!problem->part.empty()) errors_.push_back('"' + problem->part + "\" is none of these.");
       }
       return;
     }

@@ -55,8 +55,8 @@ std::string command_meant(const std::string& word) {
   for (const Subcommand* command : subcommands()) {
     if (!command->help.empty()) names.emplace_back(command->name);
   }
-  const auto to_come = commands_to_come();
-  names.insert(names.end(), to_come.begin(), to_come.end());
+  const auto future = commands_to_come();
+  names.insert(names.end(), future.begin(), future.end());
   std::erase_if(names, [&](const std::string& name) {
     return metrics::edit_distance(word, name) * 2 > name.size();
   });

@@ -44,9 +44,9 @@ void print_run(Recorder& recorder, Log& log, const Options& options, std::int64_
 void print_unavailable(Recorder& recorder, Log& log, const Options& options) {
   for (store::Loader* loader : recorder.loaders()) {
     for (const std::string& table : record::tables_asked_for(options.trace)) {
-      auto refused = loader->database().prepare(
+      auto unavailable = loader->database().prepare(
           "SELECT 1 FROM STATISTIC WHERE name = 'kind_unavailable' AND value > 0 AND kind = ?1");
-      if (!refused.bind(1, std::string_view(table)).step()) continue;
+      if (!unavailable.bind(1, std::string_view(table)).step()) continue;
       log.say(table + " stays empty: this CUPTI, or the device, does not deliver it");
     }
   }

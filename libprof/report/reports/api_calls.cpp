@@ -8,7 +8,7 @@
 namespace gpuprof::report {
 namespace {
 
-std::vector<SummaryRow> read_rows(Session& session) {
+std::vector<SummaryRow> read_api_calls(Session& session) {
   // Several functions print as one: cudaLaunchKernel_v7000, cudaLaunchKernel_ptsz_v7000.
   std::map<std::string, Total> by_name;
   for (const schema::ApiKind& calls : schema::api_kinds) {
@@ -31,7 +31,7 @@ extern const Report api_calls{
     .phase = Phase::summary,
     .order = 2,
     .collected = {.all_calls = true},
-    .does = Section{.rows = read_rows,
+    .does = Section{.rows = read_api_calls,
                     .label = [](const Session&) -> std::string { return "API calls"; },
                     .nothing = "No API activities were profiled.",
                     .by_default = true},

@@ -21,7 +21,7 @@ bool shows_calls(const Session& session) {
   return trace ? session.chosen(api_trace.option) : shows_section(session, api_calls);
 }
 
-void print(Session& session) {
+void print_calls_left_out(Session& session) {
   // In CSV and JSON it would be in the way of who reads them; table RUN has it.
   if (!session.output().text() || !shows_calls(session) || !left_out(session.database())) return;
   session.output().heading("API calls that only ask are left out: --trace +queries");
@@ -32,7 +32,7 @@ void print(Session& session) {
 extern const Report calls_left_out{
     .phase = Phase::always,
     .order = 0,
-    .does = Printer{print},
+    .does = Printer{print_calls_left_out},
 };
 
 }  // namespace gpuprof::report

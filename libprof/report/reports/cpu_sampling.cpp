@@ -234,7 +234,7 @@ class CpuReport {
   std::int64_t most_samples_ = 0;  // of a thread: what is 100 %
 };
 
-void print(Session& session) {
+void print_cpu_sampling(Session& session) {
   if (CpuProfile::stored(session.database())) CpuReport(session).print();
 }
 
@@ -243,7 +243,7 @@ void print(Session& session) {
 extern const Report cpu_sampling{
     .phase = Phase::always,
     .order = 2,
-    .does = Printer{print},
+    .does = Printer{print_cpu_sampling},
 };
 
 }  // namespace gpuprof::report

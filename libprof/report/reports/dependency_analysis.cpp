@@ -32,7 +32,7 @@ Cell time_cell(const Output& output, std::int64_t time, Scale scale, int width) 
   return format_scaled(value, scale, {.width = width, .exponent_from = 1000}).append(scale.unit);
 }
 
-struct Total {
+struct DependencyTotal {
   std::int64_t critical = 0, waiting = 0;
   bool occurs = false;
 };
@@ -49,7 +49,7 @@ class ResultPrinter {
   Output& output_;
   const DependencyReader& reader_;
   const dependency::Analysis& analysis_;
-  std::vector<Total> totals_;  // by label
+  std::vector<DependencyTotal> totals_;  // by label
   std::int64_t path_;          // all of it, ns
   std::int64_t longest_ = 0;
   Scale scale_;  // of critical path and waiting time
@@ -64,7 +64,7 @@ ResultPrinter::ResultPrinter(Session& session, const DependencyReader& reader,
       totals_(reader.labels.size()),
       path_(analysis.other()) {
   analysis.each([this](const dependency::Row& row) {
-    Total& total = totals_[row.label];
+    DependencyTotal& total = totals_[row.label];
     total.critical = saturating_add(total.critical, row.critical);
     total.waiting = saturating_add(total.waiting, row.waiting);
     total.occurs = true;
@@ -78,7 +78,7 @@ ResultPrinter::ResultPrinter(Session& session, const DependencyReader& reader,
 void ResultPrinter::table() {
   struct Line {
     const DependencyLabel* label;
-    Total total;
+    DependencyTotal total;
   };
   static const DependencyLabel other{"<Other>", "<Other>"};
   std::vector<Line> lines;
@@ -163,7 +163,7 @@ bool lacks_stream(const DependencyProcess& process) {
   });
 }
 
-void print(Session& session) {
+void print_dependency_analysis(Session& session) {
   Output& output = session.output();
   output.line();
   output.heading("Dependency Analysis:");
@@ -215,7 +215,7 @@ extern const Report dependency_analysis{
     .order = 5,
     .top = true,
     .collected = {.dependencies = true},
-    .does = Printer{print},
+    .does = Printer{print_dependency_analysis},
 };
 
 }  // namespace gpuprof::report

@@ -8,7 +8,7 @@
 namespace gpuprof::report {
 namespace {
 
-std::vector<SummaryRow> read_rows(Session& session) {
+std::vector<SummaryRow> read_gpu_activities(Session& session) {
   Totals kernels;                       // by string id
   std::map<std::string, Total> others;  // many kinds of copies are unknown
   for (const schema::GpuKind& work : schema::gpu_kinds) {
@@ -35,7 +35,7 @@ extern const Report gpu_activities{
     .help = "Summary of GPU activities: kernels, copies and sets",
     .phase = Phase::summary,
     .order = 1,
-    .does = Section{.rows = read_rows,
+    .does = Section{.rows = read_gpu_activities,
                     .label = [](const Session&) -> std::string { return "GPU activities"; },
                     .nothing = "No kernels were profiled.",
                     .by_default = true,

@@ -85,26 +85,26 @@ Results read_results(Session& session, bool of_kernels) {
 }
 
 // One measure of the whole device, or all instances of one.
-using Line = std::vector<const Sums::value_type*>;
+using MetricLine = std::vector<const Sums::value_type*>;
 
-const Measure& measure(const Line& line) { return line.front()->first; }
-const Sum& sum(const Line& line) { return line.front()->second; }
-bool has_instances(const Line& line) { return measure(line).instance >= 0; }
+const Measure& measure(const MetricLine& line) { return line.front()->first; }
+const Sum& sum(const MetricLine& line) { return line.front()->second; }
+bool has_instances(const MetricLine& line) { return measure(line).instance >= 0; }
 
-std::string name(const Line& line) {
+std::string name(const MetricLine& line) {
   std::string name = measure(line).name();
   if (has_instances(line)) name += " (" + std::to_string(line.size()) + " instances)";
   return name;
 }
 
-std::int64_t invocations(const Line& line) {
+std::int64_t invocations(const MetricLine& line) {
   std::int64_t most = 0;
   for (const auto* part : line) most = std::max(most, part->second.values);
   return most;
 }
 
-std::vector<Line> lines_of(const Sums& sums, bool metrics) {
-  std::vector<Line> lines;
+std::vector<MetricLine> lines_of(const Sums& sums, bool metrics) {
+  std::vector<MetricLine> lines;
   for (const auto& part : sums) {
     if (part.first.is_metric != metrics) continue;
     const bool more = part.first.instance >= 0 && !lines.empty() && has_instances(lines.back()) &&
@@ -156,7 +156,7 @@ class ResultTable {
   struct Section {
     std::int64_t device;
     const std::string* kernel;  // nullptr: values of the device
-    std::vector<Line> lines;
+    std::vector<MetricLine> lines;
   };
 
   void add(std::int64_t device, const std::string* kernel, const Sums& sums) {
@@ -165,7 +165,7 @@ class ResultTable {
   }
 
   // Min, max, average, and an event's total. Of instances there is the average only.
-  std::vector<std::string> cells(const Line& line) const {
+  std::vector<std::string> cells(const MetricLine& line) const {
     const bool csv = output_.csv();
     const MetricKind kind = measure(line).kind();
     const auto text = [&](const Value& value) {
@@ -193,7 +193,7 @@ class ResultTable {
     // One more than the longest, if that is no less than what the columns have anyway.
     std::size_t name_width = 40, description_width = 40;
     for (const Section& section : sections_) {
-      for (const Line& line : section.lines) {
+      for (const MetricLine& line : section.lines) {
         name_width = std::max(name_width, name(line).size() + 1);
         description_width = std::max(description_width, measure(line).description().size() + 1);
       }
@@ -219,7 +219,7 @@ class ResultTable {
       }
       device = section.device;
       if (section.kernel) output_.line("    Kernel: " + *section.kernel);
-      for (const Line& line : section.lines) {
+      for (const MetricLine& line : section.lines) {
         print(std::to_string(invocations(line)), name(line), measure(line).description(),
               cells(line));
       }
@@ -235,7 +235,7 @@ class ResultTable {
                      .append(metrics_ ? R"("Metric Name","Metric Description","Min","Max","Avg")"
                                       : R"("Event Name","Min","Max","Avg","Total")"));
     for (const Section& section : sections_) {
-      for (const Line& line : section.lines) {
+      for (const MetricLine& line : section.lines) {
         std::string text = in_quotes(session_.names().device(section.device)) + ",";
         if (section.kernel) text += in_quotes(*section.kernel);
         if (kernels) text += ",";
@@ -272,7 +272,7 @@ class ResultTable {
       return {};
     };
     for (const Section& section : sections_) {
-      for (const Line& line : section.lines) {
+      for (const MetricLine& line : section.lines) {
         for (const auto* part : line) {
           const auto& [measure, sum] = *part;
           table.row(
@@ -304,7 +304,7 @@ void warn(Output& output, const Results& results) {
 }
 
 // A trace of GPU work has columns for values in place of these tables.
-void print(Session& session) {
+void print_metric_results(Session& session) {
   if (session.chosen(gpu_trace.option) || !has_values(session)) return;
   session.values_printed = true;
   const bool of_kernels = has_kernel_values(session);
@@ -321,7 +321,7 @@ void print(Session& session) {
 extern const Report metric_results{
     .phase = Phase::values,
     .order = 1,
-    .does = Printer{print},
+    .does = Printer{print_metric_results},
 };
 
 }  // namespace gpuprof::report

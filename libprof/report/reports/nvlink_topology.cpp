@@ -38,7 +38,7 @@ std::map<Uuid, std::int64_t> devices_by_uuid(Session& session) {
   return devices;
 }
 
-std::vector<Link> read(Session& session) {
+std::vector<Link> read_nvlink_topology(Session& session) {
   constexpr std::int64_t gpu_type = 1;
   std::vector<Link> links;
   const auto devices = devices_by_uuid(session);
@@ -141,7 +141,7 @@ void print_json(Output& output, const std::vector<Link>& links) {
       cells);
 }
 
-void print(Session& session) {
+void print_nvlink_topology(Session& session) {
   Output& output = session.output();
   // Older files do not tell whether there is a switch, and their ports are others.
   constexpr std::int64_t first_version = 12;
@@ -151,7 +151,7 @@ void print(Session& session) {
   if (version && *version < first_version) {
     return output.heading("NVLink topology is not supported for this toolkit version.");
   }
-  const std::vector<Link> links = read(session);
+  const std::vector<Link> links = read_nvlink_topology(session);
   if (output.keyed()) return print_json(output, links);
   if (links.empty()) return output.heading("NVLink topology is not present in this system.");
   output.line();
@@ -169,7 +169,7 @@ extern const Report nvlink_topology{
     .help = "NVLinks between GPUs and CPUs, with their speed",
     .phase = Phase::extra,
     .order = 1,
-    .does = Printer{print},
+    .does = Printer{print_nvlink_topology},
 };
 
 }  // namespace gpuprof::report

@@ -196,7 +196,7 @@ std::vector<std::uint32_t> order_of(const std::vector<NvtxGroup>& groups) {
   return order;
 }
 
-void print(Session& session) {
+void print_nvtx_ranges(Session& session) {
   if (!session.has_rows("MARKER")) return;
   Output& output = session.output();
   NvtxRanges ranges(session);
@@ -244,7 +244,7 @@ void print(Session& session) {
 extern const Report nvtx_ranges{
     .phase = Phase::detail,
     .order = 3,
-    .does = Printer{print},
+    .does = Printer{print_nvtx_ranges},
 };
 
 }  // namespace gpuprof::report

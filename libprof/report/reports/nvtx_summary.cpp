@@ -52,7 +52,7 @@ struct NvtxSummary {
   GpuTime all, outside;
 };
 
-NvtxSummary read(Session& session, NvtxRanges& ranges) {
+NvtxSummary read_nvtx_summary(Session& session, NvtxRanges& ranges) {
   NvtxSummary summary;
   std::map<Name, std::size_t> numbers;
   std::vector<std::size_t> row_of_group;
@@ -153,7 +153,7 @@ void print_rows(Output& output, const NvtxSummary& summary, int top) {
               cells);
 }
 
-void print(Session& session) {
+void print_nvtx_summary(Session& session) {
   Output& output = session.output();
   NvtxRanges ranges(session);
   if (session.options().chosen.size() > 1) output.line();
@@ -162,7 +162,7 @@ void print(Session& session) {
     output.warning("Found " + std::to_string(ranges.invalid()) + " invalid range marker(s)");
   }
   if (ranges.groups().empty()) output.line("No NVTX ranges were profiled.");
-  const NvtxSummary summary = read(session, ranges);
+  const NvtxSummary summary = read_nvtx_summary(session, ranges);
   if (!session.has_rows("RUNTIME") && !session.has_rows("DRIVER") && summary.all.operations > 0) {
     output.warning(
         "There are no API calls in the file, which would tell in which range GPU work was "
@@ -182,7 +182,7 @@ extern const Report nvtx_summary{
     .phase = Phase::extra,
     .order = 10,
     .top = true,
-    .does = Printer{print},
+    .does = Printer{print_nvtx_summary},
 };
 
 }  // namespace gpuprof::report

@@ -5,7 +5,7 @@
 namespace gpuprof::report {
 namespace {
 
-std::vector<SummaryRow> read_rows(Session& session) {
+std::vector<SummaryRow> read_openacc_summary(Session& session) {
   OpenaccNames names(session);
   std::vector<SummaryRow> rows;
   for (const OpenaccRecord& record : read_openacc(session, names)) {
@@ -29,7 +29,7 @@ extern const Report openacc_summary{
     .help = "Summary of OpenACC directives",
     .phase = Phase::summary,
     .order = 3,
-    .does = Section{.rows = read_rows,
+    .does = Section{.rows = read_openacc_summary,
                     .label = label,
                     .nothing = "No OpenACC activities were profiled.",
                     .nothing_if_asked = true,

@@ -8,7 +8,7 @@
 namespace gpuprof::report {
 namespace {
 
-std::vector<SummaryRow> read_rows(Session& session) {
+std::vector<SummaryRow> read_openmp_summary(Session& session) {
   std::map<std::string, Total> by_name;  // several kinds are unknown
   for (const auto& [kind, total] :
        read_totals(session, "OPENMP", "eventKind", Validity::api_call)) {
@@ -26,7 +26,7 @@ extern const Report openmp_summary{
     .help = "Summary of OpenMP constructs",
     .phase = Phase::summary,
     .order = 4,
-    .does = Section{.rows = read_rows,
+    .does = Section{.rows = read_openmp_summary,
                     .label = [](const Session&) -> std::string { return "OpenMP (incl)"; },
                     .by_default = true,
                     .per_device = true},  // all of them: they name no device

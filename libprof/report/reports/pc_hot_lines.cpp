@@ -14,9 +14,9 @@ std::string device_of(Session& session, const SampledFunction& function) {
 
 // ---- Text: functions, their reasons, their lines
 
-class Text {
+class HotLineText {
  public:
-  Text(Session& session, const SampledLines& samples, PlacePrinter& places)
+  HotLineText(Session& session, const SampledLines& samples, PlacePrinter& places)
       : session_(session), samples_(samples), places_(places), most_(most_rows(session)) {}
 
   void print() {
@@ -122,7 +122,7 @@ void print_rows(Session& session, const SampledLines& samples, PlacePrinter& pla
   }
 }
 
-void print(Session& session) {
+void print_pc_hot_lines(Session& session) {
   Output& output = session.output();
   if (!session.has_rows("PC_SAMPLING")) {
     output.heading("No PC samples are in the profile; --pc-sampling collects them.");
@@ -134,7 +134,7 @@ void print(Session& session) {
   print_pc_summary(session, true);
   const SampledLines samples(session);
   PlacePrinter places(session);
-  output.text() ? Text(session, samples, places).print() : print_rows(session, samples, places);
+  output.text() ? HotLineText(session, samples, places).print() : print_rows(session, samples, places);
   places.say_changed();
 }
 
@@ -152,7 +152,7 @@ extern const Report pc_hot_lines{
     .order = 4,
     .top = true,
     .collected = {.pc_samples = true},
-    .does = Printer{print},
+    .does = Printer{print_pc_hot_lines},
 };
 
 }  // namespace gpuprof::report

@@ -5,7 +5,7 @@
 namespace gpuprof::report {
 namespace {
 
-void print(Session& session) {
+void print_pc_sampling(Session& session) {
   if (session.chosen(pc_hot_lines.option) || !session.has_rows("PC_SAMPLING")) return;
   if (!samples_of_all_launches(session)) print_pc_summary(session, false);
 }
@@ -15,7 +15,7 @@ void print(Session& session) {
 extern const Report pc_sampling{
     .phase = Phase::behind,
     .order = 1,
-    .does = Printer{print},
+    .does = Printer{print_pc_sampling},
 };
 
 }  // namespace gpuprof::report

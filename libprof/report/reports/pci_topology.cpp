@@ -28,7 +28,7 @@ struct Pci {
   std::map<Bus, Bridge> bridges;  // by the bus behind them
 };
 
-Pci read(Session& session) {
+Pci read_pci_topology(Session& session) {
   constexpr std::int64_t gpu_type = 0, bridge_type = 1;
   Pci pci;
   std::int64_t bridge_count = 0;
@@ -66,8 +66,8 @@ std::vector<std::int64_t> way_up(const Pci& pci, Bus bus) {
   return numbers;
 }
 
-void print(Session& session) {
-  const Pci pci = read(session);
+void print_pci_topology(Session& session) {
+  const Pci pci = read_pci_topology(session);
   Output& output = session.output();
   output.line();
   output.heading("PCIE topology:");
@@ -93,7 +93,7 @@ extern const Report pci_topology{
     .help = "PCIe bridges between the GPUs and the host",
     .phase = Phase::extra,
     .order = 2,
-    .does = Printer{print},
+    .does = Printer{print_pci_topology},
 };
 
 }  // namespace gpuprof::report

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t chart_width = 40;
 
 // Of a device, a range or a kernel: a line for each metric that has values.
-struct Line {
+struct PmSampleLine {
   std::size_t metric = 0;
   PmStatistics statistics;
   std::vector<double> means = {};  // over time; of a device
@@ -26,12 +26,12 @@ struct Device {
   std::int64_t samples = 0;  // of the metric that has most
   std::int64_t time = 0;     // ns, that they cover
   std::int64_t span = 0;     // ns, from the first to the last
-  std::vector<Line> lines = {};
+  std::vector<PmSampleLine> lines = {};
 };
 
 struct Group {
   PmGroup group;
-  std::vector<Line> lines = {};
+  std::vector<PmSampleLine> lines = {};
 };
 
 struct Result {
@@ -49,7 +49,7 @@ std::size_t take(std::vector<Group>& groups, std::vector<PmGroup> found, std::si
   return found.size() - count;
 }
 
-void add_line(std::vector<Line>& lines, std::size_t metric, std::vector<WeightedValue> values) {
+void add_line(std::vector<PmSampleLine>& lines, std::size_t metric, std::vector<WeightedValue> values) {
   if (const auto statistics = pm_statistics(values)) lines.push_back({metric, *statistics});
 }
 
@@ -72,7 +72,7 @@ void add_device(Device& device, std::size_t metric, const PmValues& values) {
   }
 }
 
-Result read(Session& session) {
+Result read_pm_sampling(Session& session) {
   Result result;
   result.metrics = pm_metrics(session);
   const bool all = !session.output().text() && session.options().top == 0;
@@ -125,7 +125,7 @@ std::string range_name(Session& session, const PmGroup& group) {
 // ---- Text
 
 // "12.34%", "2.0855T": thousands are of 1000.
-std::string value_text(double value, const std::string& unit) {
+std::string sample_text(double value, const std::string& unit) {
   if (unit == "%") return format_percent(value);
   std::size_t thousands = 0;
   constexpr std::string_view prefixes = " KMGTPE";
@@ -138,9 +138,9 @@ std::string value_text(double value, const std::string& unit) {
   return thousands > 0 ? std::string(text) + prefixes[thousands] : text;
 }
 
-class Text {
+class PmSampleText {
  public:
-  Text(Session& session, const Result& result)
+  PmSampleText(Session& session, const Result& result)
       : session_(session), output_(session.output()), result_(result) {}
 
   void print() {
@@ -186,19 +186,19 @@ class Text {
     if (more > 0) say_of_the_rest(output_, more, "names");
   }
 
-  void print_lines(const std::vector<Line>& lines, bool charts) {
+  void print_lines(const std::vector<PmSampleLine>& lines, bool charts) {
     std::string heading;
     for (const char* name : {"Mean", "Max", "50%", "90%", "99%"}) {
       heading += "  " + right_aligned(name, width);
     }
     if (charts) heading += "  Over time" + std::string(chart_width - 9, ' ');
     output_.line(heading + "  Metric");
-    for (const Line& line : lines) {
+    for (const PmSampleLine& line : lines) {
       const PmMetric& metric = result_.metrics[line.metric];
       const PmStatistics& s = line.statistics;
       std::string text;
       for (const double value : {s.mean, s.max, s.p50, s.p90, s.p99}) {
-        text += "  " + right_aligned(value_text(value, metric.unit), width);
+        text += "  " + right_aligned(sample_text(value, metric.unit), width);
       }
       if (charts) text += "  " + chart_of(line, metric.unit == "%" ? 100 : s.max);
       const bool shown = metric.unit.empty() || metric.unit == "%";
@@ -207,7 +207,7 @@ class Text {
   }
 
   // From 0 to `highest`.
-  std::string chart_of(const Line& line, double highest) const {
+  std::string chart_of(const PmSampleLine& line, double highest) const {
     std::vector<double> heights = line.means;
     for (double& height : heights) {
       if (!std::isnan(height)) height = highest > 0 ? height / highest : 0;
@@ -242,9 +242,9 @@ void add_cells(std::vector<Cell>& row, const PmMetric& metric, const PmStatistic
   }
 }
 
-class Rows {
+class PmSampleRows {
  public:
-  Rows(Session& session, const Result& result)
+  PmSampleRows(Session& session, const Result& result)
       : session_(session), output_(session.output()), result_(result) {}
 
   void print() {
@@ -274,7 +274,7 @@ class Rows {
     add_columns(columns);
     std::vector<std::vector<Cell>> rows;
     for (const auto& [id, device] : result_.devices) {
-      for (const Line& line : device.lines) {
+      for (const PmSampleLine& line : device.lines) {
         rows.push_back({session_.names().device(id), device.samples, device.time});
         add_cells(rows.back(), result_.metrics[line.metric], line.statistics);
       }
@@ -302,7 +302,7 @@ class Rows {
     add_columns(columns);
     std::vector<std::vector<Cell>> rows;
     for (const Group& each : groups) {
-      for (const Line& line : each.lines) {
+      for (const PmSampleLine& line : each.lines) {
         rows.push_back({session_.names().device(each.group.device), name(each.group),
                         each.group.count, each.group.time});
         add_cells(rows.back(), result_.metrics[line.metric], line.statistics);
@@ -316,13 +316,13 @@ class Rows {
   const Result& result_;
 };
 
-void print(Session& session) {
-  const Result result = read(session);
+void print_pm_sampling(Session& session) {
+  const Result result = read_pm_sampling(session);
   if (result.devices.empty() && result.gaps.empty()) {
     session.output().heading("No PM samples are in the profile; --pm-sampling collects them.");
     return;
   }
-  session.output().text() ? Text(session, result).print() : Rows(session, result).print();
+  session.output().text() ? PmSampleText(session, result).print() : PmSampleRows(session, result).print();
 }
 
 }  // namespace
@@ -339,7 +339,7 @@ extern const Report pm_sampling{
     .order = 3,
     .top = true,
     .collected = {.pm_samples = true},
-    .does = Printer{print},
+    .does = Printer{print_pm_sampling},
 };
 
 }  // namespace gpuprof::report

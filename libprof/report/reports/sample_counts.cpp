@@ -6,7 +6,7 @@
 namespace gpuprof::report {
 namespace {
 
-void print(Session& session) {
+void print_sample_counts(Session& session) {
   Output& output = session.output();
   if (!output.text()) return;
   store::Database& database = session.database();
@@ -40,7 +40,7 @@ void print(Session& session) {
 extern const Report sample_counts{
     .phase = Phase::always,
     .order = 1,
-    .does = Printer{print},
+    .does = Printer{print_sample_counts},
 };
 
 }  // namespace gpuprof::report

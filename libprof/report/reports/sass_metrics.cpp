@@ -22,9 +22,9 @@ Cell quotient_cell(std::int64_t of, std::int64_t by) {
 
 // ---- Text: functions, and of each what stands out
 
-class Text {
+class SassMetricText {
  public:
-  Text(Session& session, const SassLines& lines, PlacePrinter& places)
+  SassMetricText(Session& session, const SassLines& lines, PlacePrinter& places)
       : session_(session),
         output_(session.output()),
         lines_(lines),
@@ -109,9 +109,9 @@ class Text {
 
 // ---- CSV and JSON: a table for each section, with all places
 
-class Rows {
+class SassMetricRows {
  public:
-  Rows(Session& session, const SassLines& lines, PlacePrinter& places)
+  SassMetricRows(Session& session, const SassLines& lines, PlacePrinter& places)
       : session_(session), lines_(lines), places_(places) {}
 
   void print() {
@@ -188,7 +188,7 @@ class Rows {
   PlacePrinter& places_;
 };
 
-void print(Session& session) {
+void print_sass_metrics(Session& session) {
   Output& output = session.output();
   if (!has_sass_metrics(session)) {
     output.heading("No SASS metrics are in the profile; --source-level-analysis collects them.");
@@ -201,7 +201,7 @@ void print(Session& session) {
   if (!filter.devices.empty()) output.warning("SASS metrics are of all devices together.");
   const SassLines lines(session);
   PlacePrinter places(session);
-  output.text() ? Text(session, lines, places).print() : Rows(session, lines, places).print();
+  output.text() ? SassMetricText(session, lines, places).print() : SassMetricRows(session, lines, places).print();
   places.say_changed();
 }
 
@@ -221,7 +221,7 @@ extern const Report sass_metrics{
     .order = 5,
     .top = true,
     .collected = {.sass_metrics = true},
-    .does = Printer{print},
+    .does = Printer{print_sass_metrics},
 };
 
 }  // namespace gpuprof::report

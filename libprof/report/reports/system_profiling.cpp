@@ -40,7 +40,7 @@ struct Samples {
 
 using DeviceSamples = std::array<Samples, qualities.size()>;
 
-std::map<std::int64_t, DeviceSamples> read(Session& session) {
+std::map<std::int64_t, DeviceSamples> read_system_profiling(Session& session) {
   constexpr std::size_t blob_size = 20;
   std::map<std::int64_t, DeviceSamples> devices;
   auto rows = session.select("ENVIRONMENT", {"deviceId", "environmentKind", "data"},
@@ -108,9 +108,9 @@ void print_json(Session& session, const std::map<std::int64_t, DeviceSamples>& d
               cells);
 }
 
-void print(Session& session) {
+void print_system_profiling(Session& session) {
   if (!session.device && !shows_section(session, gpu_activities)) return;
-  const auto devices = read(session);
+  const auto devices = read_system_profiling(session);
   if (devices.empty()) return;
   Output& output = session.output();
   if (output.keyed()) return print_json(session, devices);
@@ -128,7 +128,7 @@ void print(Session& session) {
 extern const Report system_profiling{
     .phase = Phase::detail,
     .order = 1,
-    .does = Printer{.print = print, .per_device = true},
+    .does = Printer{.print = print_system_profiling, .per_device = true},
 };
 
 }  // namespace gpuprof::report

@@ -89,7 +89,7 @@ void for_each_device(std::int64_t mask, Visit&& visit) {
   }
 }
 
-UnifiedMemory read(Session& session) {
+UnifiedMemory read_unified_memory(Session& session) {
   UnifiedMemory memory;
   const auto& wanted = session.options().filter.devices;
   const auto add = [&](Row row, std::int64_t device, std::int64_t value, std::int64_t duration) {
@@ -253,9 +253,9 @@ void print_json(Session& session, const UnifiedMemory& memory) {
       cells);
 }
 
-void print(Session& session) {
+void print_unified_memory(Session& session) {
   if (!session.device && !shows_section(session, gpu_activities)) return;
-  const UnifiedMemory memory = read(session);
+  const UnifiedMemory memory = read_unified_memory(session);
   const bool cpu = std::ranges::any_of(memory.cpu, [](std::int64_t count) { return count > 0; });
   if (memory.devices.empty() && !cpu) return;
   Output& output = session.output();
@@ -288,7 +288,7 @@ void print(Session& session) {
 extern const Report unified_memory{
     .phase = Phase::detail,
     .order = 2,
-    .does = Printer{.print = print, .per_device = true},
+    .does = Printer{.print = print_unified_memory, .per_device = true},
 };
 
 }  // namespace gpuprof::report
