@@ -116,14 +116,14 @@ bool read_only_after_start(const dl_phdr_info& library, std::uintptr_t address) 
 }
 
 void replace(const dl_phdr_info& library, std::uintptr_t slot, void* function) {
-  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  static const auto page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   auto* const place = reinterpret_cast<std::atomic<void*>*>(slot);
   if (place->load() == function) return;
   const bool sealed = read_only_after_start(library, slot);
-  auto* const page_start = reinterpret_cast<void*>(slot & ~(page - 1));
-  if (sealed && mprotect(page_start, page, PROT_READ | PROT_WRITE) != 0) return;
+  auto* const page_start = reinterpret_cast<void*>(slot & ~(page_bytes - 1));
+  if (sealed && mprotect(page_start, page_bytes, PROT_READ | PROT_WRITE) != 0) return;
   place->store(function);
-  if (sealed) mprotect(page_start, page, PROT_READ);
+  if (sealed) mprotect(page_start, page_bytes, PROT_READ);
 }
 
 void look_through(const dl_phdr_info& library) {

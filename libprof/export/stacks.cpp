@@ -239,11 +239,11 @@ class PprofWriter : public StackWriter {
         file_ << std::string_view(&byte, 1);
       }
     };
-    constexpr std::size_t most = 65535;
+    constexpr std::size_t most_stored = 65535;
     file_ << beginning;
-    for (std::size_t at = 0; at < bytes.size(); at += most) {
-      const std::string_view block = bytes.substr(at, most);
-      little(at + most >= bytes.size() ? 1 : 0, 1);  // the last one
+    for (std::size_t at = 0; at < bytes.size(); at += most_stored) {
+      const std::string_view block = bytes.substr(at, most_stored);
+      little(at + most_stored >= bytes.size() ? 1 : 0, 1);  // the last one
       const auto size = static_cast<std::uint32_t>(block.size());
       little(size, 2);
       little(~size, 2);

@@ -15,7 +15,7 @@ import unittest
 from test_view import GPUPROF, SOURCE, facts, serving
 
 # A sanitizer looks at memory: one record in so many does, where each takes it long.
-STEP = 5 if os.environ.get("GPUPROF_SANITIZE") else 1
+STEP = 20 if os.environ.get("GPUPROF_SANITIZE") else 1
 
 
 def records(server, kinds, step=1):

@@ -193,14 +193,14 @@ void sample(const Work& work) {
 
 #ifndef FAKE_CUPTI_BARE
 
-#define EXPECT_SIZE(type) \
+#define EXPECT_PC_SIZE(type) \
   if (!params || params->size != type##Size) return CUPTI_ERROR_INVALID_PARAMETER
 
 extern "C" {
 
 CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams* params) {
   FAIL_IF_TOLD();
-  EXPECT_SIZE(CUpti_PCSamplingEnableParams);
+  EXPECT_PC_SIZE(CUpti_PCSamplingEnableParams);
   std::unique_lock lock(state().mutex);
   const auto found = state().contexts.find(params->ctx);
   if (found == state().contexts.end()) return CUPTI_ERROR_INVALID_CONTEXT;
@@ -222,7 +222,7 @@ CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams* params) {
 
 CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams* params) {
   FAIL_IF_TOLD();
-  EXPECT_SIZE(CUpti_PCSamplingDisableParams);
+  EXPECT_PC_SIZE(CUpti_PCSamplingDisableParams);
   const std::lock_guard lock(state().mutex);
   Sampler* const sampler = enabled(params->ctx);
   if (!sampler || sampler->stuck) return CUPTI_ERROR_INVALID_OPERATION;
@@ -233,14 +233,14 @@ CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams* params) {
 
 CUptiResult cuptiPCSamplingGetNumStallReasons(CUpti_PCSamplingGetNumStallReasonsParams* params) {
   FAIL_IF_TOLD();
-  EXPECT_SIZE(CUpti_PCSamplingGetNumStallReasonsParams);
+  EXPECT_PC_SIZE(CUpti_PCSamplingGetNumStallReasonsParams);
   *params->numStallReasons = reasons.size();
   return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallReasonsParams* params) {
   FAIL_IF_TOLD();
-  EXPECT_SIZE(CUpti_PCSamplingGetStallReasonsParams);
+  EXPECT_PC_SIZE(CUpti_PCSamplingGetStallReasonsParams);
   if (params->numStallReasons != reasons.size()) return CUPTI_ERROR_INVALID_PARAMETER;
   for (std::size_t i = 0; i < reasons.size(); ++i) {
     params->stallReasonIndex[i] = reasons[i].index;
@@ -252,7 +252,7 @@ CUptiResult cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallReasonsParams
 CUptiResult cuptiPCSamplingSetConfigurationAttribute(
     CUpti_PCSamplingConfigurationInfoParams* params) {
   FAIL_IF_TOLD();
-  EXPECT_SIZE(CUpti_PCSamplingConfigurationInfoParams);
+  EXPECT_PC_SIZE(CUpti_PCSamplingConfigurationInfoParams);
   const std::lock_guard lock(state().mutex);
   Sampler* const sampler = enabled(params->ctx);
   if (!sampler || sampler->stuck) return CUPTI_ERROR_INVALID_OPERATION;
@@ -287,7 +287,7 @@ CUptiResult cuptiPCSamplingSetConfigurationAttribute(
 CUptiResult cuptiPCSamplingGetConfigurationAttribute(
     CUpti_PCSamplingConfigurationInfoParams* params) {
   FAIL_IF_TOLD();
-  EXPECT_SIZE(CUpti_PCSamplingConfigurationInfoParams);
+  EXPECT_PC_SIZE(CUpti_PCSamplingConfigurationInfoParams);
   const std::lock_guard lock(state().mutex);
   Sampler* const sampler = enabled(params->ctx);
   if (!sampler) return CUPTI_ERROR_INVALID_OPERATION;
@@ -304,7 +304,7 @@ CUptiResult cuptiPCSamplingGetConfigurationAttribute(
 
 CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams* params) {
   FAIL_IF_TOLD();
-  EXPECT_SIZE(CUpti_PCSamplingGetDataParams);
+  EXPECT_PC_SIZE(CUpti_PCSamplingGetDataParams);
   const std::lock_guard lock(state().mutex);
   Sampler* const sampler = enabled(params->ctx);
   auto* const data = static_cast<CUpti_PCSamplingData*>(params->pcSamplingData);
@@ -323,7 +323,7 @@ CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams* params) {
 
 CUptiResult cuptiGetCubinCrc(CUpti_GetCubinCrcParams* params) {
   FAIL_IF_TOLD();
-  EXPECT_SIZE(CUpti_GetCubinCrcParams);
+  EXPECT_PC_SIZE(CUpti_GetCubinCrcParams);
   if (!params->cubin || params->cubinSize == 0) return CUPTI_ERROR_INVALID_PARAMETER;
   params->cubinCrc = sum_of({static_cast<const char*>(params->cubin), params->cubinSize});
   return CUPTI_SUCCESS;
