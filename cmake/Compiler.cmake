@@ -34,7 +34,9 @@ endfunction()
 # Forty files are compiled as one, which takes a third of the time; so local names of a folder are unique.
 # Test programs, whose files repeat names, share a precompiled header instead. All builds do so, because what
 # one of them compiled another way would be tested by nobody.
-set(CMAKE_UNITY_BUILD ON)
+if(NOT DEFINED CMAKE_UNITY_BUILD)  # scripts/lint looks at each by itself
+  set(CMAKE_UNITY_BUILD ON)
+endif()
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 40)
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)

@@ -430,7 +430,7 @@ class Copier {
     store::compute_nvtx_ranges(out_);
     store::compute_nvtx_payloads(out_);
     indexes_.assign(schema::indexes.begin(), schema::indexes.end());
-    // A run that was told to hurry has all its records.
+    // A run that had to hurry has all its records.
     if (out_.text("SELECT value FROM RUN WHERE key = 'not_computed'")) {
       out_.execute("UPDATE RUN SET value = 1 WHERE key = 'finished'");
       out_.execute("DELETE FROM RUN WHERE key = 'not_computed'");

@@ -23,9 +23,7 @@ constexpr int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,
 // A terminal sends its signals to the whole foreground group, so the target has them already.
 bool from_terminal(const siginfo_t& info) { return info.si_code == SI_KERNEL; }
 
-timespec in_ms(int count) {
-  return {count / 1000, (count % 1000) * 1'000'000L};
-}
+timespec in_ms(int count) { return {count / 1000, (count % 1000) * 1'000'000L}; }
 
 // "NAME=value": the variables of `more` take the place of ours of the same name.
 std::vector<std::string> merged_environment(const std::vector<std::string>& more) {

@@ -7,7 +7,7 @@
 
 namespace gpuprof::store {
 
-// The declared type of the table column behind this result column, e.g. "INTEGER"; empty if the
+// The declared type of the table column that this result column shows, e.g. "INTEGER"; empty if the
 // column is computed or has no declared type. Valid as long as the statement.
 std::string_view declared_type(const Statement& statement, int index);
 

@@ -110,7 +110,7 @@ class TreeWriter {
   std::vector<std::byte> page_;
   std::size_t header_ = 0;  // bytes of the page's header
   std::size_t cells_ = 0, content_ = 0;
-  Bytes last_;                    // the last cell of the page (index), or its key (table)
+  Bytes last_;     // the last cell of the page (index), or its key (table)
   Bytes waiting_;  // the cell after a page that is full (index); of size 0: none
   std::vector<Child> leaves_;
 };

@@ -127,8 +127,8 @@ void check_damaged_at(const std::string& path, std::size_t offset,
   if (offset % 16 == 0) check_sound(loader);
 }
 
-// The part-th quarter of the bytes, or an eighth of it under a sanitizer, where each takes four times as
-// long.
+// The part-th quarter of the bytes, or an eighth of it under a sanitizer, where each takes four
+// times as long.
 void change_bytes(std::size_t part) {
   const std::size_t parts = sanitized ? 32 : 4;
   const test::TemporaryFolder folder;

@@ -69,7 +69,8 @@ std::vector<std::string> tables_and_views(store::Database& database) {
 }
 
 // Makes SQL of what was given. `view`: room for it.
-report::Query chosen(const QueryArguments& arguments, store::Database& database, std::string& view) {
+report::Query chosen(const QueryArguments& arguments, store::Database& database,
+                     std::string& view) {
   const std::string& given = arguments.query;
   report::Query query{.name = "query",
                       .sql = given,

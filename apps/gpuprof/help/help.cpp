@@ -58,7 +58,7 @@ std::string wrapped(std::string_view text, std::size_t indent) {
 std::string entry(const std::string& left, const std::string& text) {
   std::string line = "  " + left;
   line += line.size() + 2 > help_column ? "\n" + std::string(help_column, ' ')
-                                   : std::string(help_column - line.size(), ' ');
+                                        : std::string(help_column - line.size(), ' ');
   return line + wrapped(text, help_column);
 }
 

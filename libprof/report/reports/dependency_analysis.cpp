@@ -50,7 +50,7 @@ class ResultPrinter {
   const DependencyReader& reader_;
   const dependency::Analysis& analysis_;
   std::vector<DependencyTotal> totals_;  // by label
-  std::int64_t path_;          // all of it, ns
+  std::int64_t path_;                    // all of it, ns
   std::int64_t longest_ = 0;
   Scale scale_;  // of critical path and waiting time
 };

@@ -134,7 +134,8 @@ void print_pc_hot_lines(Session& session) {
   print_pc_summary(session, true);
   const SampledLines samples(session);
   PlacePrinter places(session);
-  output.text() ? HotLineText(session, samples, places).print() : print_rows(session, samples, places);
+  output.text() ? HotLineText(session, samples, places).print()
+                : print_rows(session, samples, places);
   places.say_changed();
 }
 

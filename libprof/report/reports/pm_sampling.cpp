@@ -49,7 +49,8 @@ std::size_t take(std::vector<Group>& groups, std::vector<PmGroup> found, std::si
   return found.size() - count;
 }
 
-void add_line(std::vector<PmSampleLine>& lines, std::size_t metric, std::vector<WeightedValue> values) {
+void add_line(std::vector<PmSampleLine>& lines, std::size_t metric,
+              std::vector<WeightedValue> values) {
   if (const auto statistics = pm_statistics(values)) lines.push_back({metric, *statistics});
 }
 
@@ -322,7 +323,8 @@ void print_pm_sampling(Session& session) {
     session.output().heading("No PM samples are in the profile; --pm-sampling collects them.");
     return;
   }
-  session.output().text() ? PmSampleText(session, result).print() : PmSampleRows(session, result).print();
+  session.output().text() ? PmSampleText(session, result).print()
+                          : PmSampleRows(session, result).print();
 }
 
 }  // namespace

@@ -201,7 +201,8 @@ void print_sass_metrics(Session& session) {
   if (!filter.devices.empty()) output.warning("SASS metrics are of all devices together.");
   const SassLines lines(session);
   PlacePrinter places(session);
-  output.text() ? SassMetricText(session, lines, places).print() : SassMetricRows(session, lines, places).print();
+  output.text() ? SassMetricText(session, lines, places).print()
+                : SassMetricRows(session, lines, places).print();
   places.say_changed();
 }
 
