@@ -20,7 +20,8 @@ namespace gpuprof::app {
 namespace {
 
 DescriptorBuffer& standard_output() {
-  static DescriptorBuffer& buffer = *new DescriptorBuffer(STDOUT_FILENO);  // std::cout outlives all
+  static DescriptorBuffer& buffer = *new DescriptorBuffer(STDOUT_FILENO);  // std::cout outlives
+                                                                           // everything
   return buffer;
 }
 
