@@ -1,14 +1,14 @@
-// NVTX from several threads: nested ranges in two domains with payloads, colors and categories,
-// ranges that begin in one thread and end in another, and marks.
+// NVTX from several threads: nested ranges in two domains with payloads, colors and categories, ranges
+// that begin in one thread and end in another, and marks.
 //
 //   nvtx_threads [threads] [steps]
 //
-// Prints "ok" and exits with 0. Defaults: 4 threads, 3 steps. Makes
+// Prints "ok" and exits with 0. Defaults: 4 threads, 3 steps. Creates
 //   in the main thread   start/end range "everything"
 //   per thread t         start/end range "hand over t", started in main and ended in the thread;
 //                        push/pop "thread" (default domain), payload t; inside it a mark "ready"
 //   per thread and step  in domain "example.steps", category 7 "steps", color 0xFF00A000:
-//                        push/pop "step", payload step + 0.5, and "launch" inside it, a kernel each
+//                        push/pop "step", payload step + 0.5, and "launch" inside it, each with a kernel
 #include <cuda_runtime.h>
 #include <nvtx3/nvToolsExt.h>
 

@@ -1,5 +1,5 @@
-// In place of libFuzzer: gives each file of the folders and files named to the target, once. An
-// input that the target does not survive ends the process, which has said by then which it was.
+// Replaces libFuzzer: passes each of the given files, and each file in the given folders, to the target
+// once. An input that fails ends the process, after it was named.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 #include "tests/fuzz/support.hpp"
 
-// Only changes to inputs call it, which nobody makes here.
+// Only mutators call it, which are not used here.
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t*, std::size_t size, std::size_t) {
   return size;
 }
@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
       files.insert(entry.path());
     }
   }
-  // Would pass as a test that tests nothing.
+  // Otherwise a test without inputs would pass.
   if (files.empty()) {
     std::fprintf(stderr, "usage: %s FILE|FOLDER…\nno inputs there\n", argv[0]);
     return 2;
