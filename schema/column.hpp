@@ -31,7 +31,7 @@ enum class Type : std::uint8_t {
   any = 0xf1,      // an integer or a text
 };
 
-// What the loader does with a value besides storing it. The numbers are part of the wire format.
+// What the loader does with a value in addition to storing it. The numbers are part of the wire format.
 enum class Role : std::uint8_t {
   plain = 0,
   correlation = 1,  // the loader puts the process number into the high 32 bits; 0 stays 0

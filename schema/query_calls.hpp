@@ -8,7 +8,6 @@
 // Names are CUPTI's without the suffixes for versions and default streams (see function_of). Driver
 // functions that a listed runtime function may call are listed with it: otherwise they could have a row
 // where the calling function has none.
-// call has no row, theirs could have one.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // Tables of words: the names and meanings of numbers, tables, columns and statistics. They are this
 // build's own, except for CUDA API names, which collectors send.
-// own, but for the names of the CUDA API, which collectors send.
 #pragma once
 
 #include <array>

@@ -11,7 +11,7 @@
 namespace gpuprof::report {
 namespace {
 
-// What one thread sums up.
+// The sums of one thread.
 struct Part {
   // Keys are nearly always ids counted from 0.
   static constexpr std::uint64_t most_small = 1 << 16;

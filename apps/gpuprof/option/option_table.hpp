@@ -17,15 +17,15 @@ enum class OptionGroup { collect, output, reports, format, filter, metrics, cpu,
 
 struct OptionGroupInfo {
   OptionGroup group;
-  std::string_view name;  // as --help takes it
+  std::string_view name;  // as passed to --help
   std::string_view title;
 };
 
 enum class Status {
   works,
-  no_effect,  // accepted; `why` it changes nothing
-  not_yet,    // accepted; `why` says what that means, or what there is meanwhile
-  replaced,   // refused; `why` says what takes its place
+  no_effect,  // accepted; `why` says why it changes nothing
+  not_yet,    // accepted; `why` says what that means, or what to use meanwhile
+  replaced,   // refused; `why` names the replacement
 };
 
 // A rejected value: a line to print before nvprof's, what the option accepts, and the invalid part of a

@@ -42,7 +42,7 @@ struct Result {
   std::map<std::int64_t, PmGaps> gaps;
 };
 
-// Moves the first `most` groups; returns how many are left.
+// Moves at most `most` groups; returns how many remain.
 std::size_t take(std::vector<Group>& groups, std::vector<PmGroup> found, std::size_t most) {
   const std::size_t count = std::min(found.size(), most);
   for (std::size_t i = 0; i < count; ++i) groups.push_back({.group = std::move(found[i])});
