@@ -1,6 +1,7 @@
-// Allocates memory of ten sizes, of three kinds and from two pools, and frees all of it except three
-// blocks that a library keeps: allocations [END [LIBRARY]]. END is return, exit, abort or kill; LIBRARY
-// exports keep() (tests/gpu/keeps_memory.c). Prints the peak of each kind in lines "KIND BYTES".
+// Allocates memory of ten sizes, of three kinds and from two pools, and frees all of it except
+// three blocks that a library keeps: allocations [END [LIBRARY]]. END is return, exit, abort or
+// kill; LIBRARY exports keep() (tests/gpu/keeps_memory.c). Prints the peak of each kind in lines
+// "KIND BYTES".
 #include <cuda_runtime.h>
 #include <dlfcn.h>
 

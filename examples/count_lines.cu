@@ -4,8 +4,8 @@
 //
 // Prints a line for each comment "counts: NAME" below, whose line has one instruction that accesses
 // memory or branches: NAME, how often warps execute it in all launches, and per execution: threads,
-// 32-byte sectors of global memory, the same if the threads' addresses were contiguous, wavefronts of
-// shared memory, the same without bank conflicts, whether threads diverge.
+// 32-byte sectors of global memory, the same if the threads' addresses were contiguous, wavefronts
+// of shared memory, the same without bank conflicts, whether threads diverge.
 #include <cuda_runtime.h>
 
 #include <cstdio>

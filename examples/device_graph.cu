@@ -4,8 +4,8 @@
 //
 //   device_graph [launches]
 //
-// Each launch of the outer graph runs a kernel that launches the inner one, fire and forget. Prints "ok"
-// and exits with 0 if both ran the expected number of times. Default: 3 launches.
+// Each launch of the outer graph runs a kernel that launches the inner one, fire and forget. Prints
+// "ok" and exits with 0 if both ran the expected number of times. Default: 3 launches.
 #include <cuda_runtime.h>
 
 #include <cstdio>

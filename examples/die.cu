@@ -3,9 +3,10 @@
 //   die return|exit|_exit|quick_exit|reset|exec|abort|segv|kill [kernels] [busy ms] [pause ms]
 //
 // Runs finished_work KERNELS times and waits; then pauses for PAUSE; then, if BUSY is not 0, runs
-// keep_busy for that long; then launches unfinished_work KERNELS times without waiting. Defaults: 50
-// kernels, 0 ms, 0 ms. Exit statuses: return 0, exit 3, _exit 4, quick_exit 5, reset (cudaDeviceReset,
-// then return) 0, exec (of /bin/true) 0; abort, segv and kill end it by their signals.
+// keep_busy for that long; then launches unfinished_work KERNELS times without waiting. Defaults:
+// 50 kernels, 0 ms, 0 ms. Exit statuses: return 0, exit 3, _exit 4, quick_exit 5, reset
+// (cudaDeviceReset, then return) 0, exec (of /bin/true) 0; abort, segv and kill end it by their
+// signals.
 #include <cuda_runtime.h>
 #include <signal.h>
 #include <unistd.h>

@@ -1,12 +1,12 @@
 // nvcc-options: -lcupti
 //
-// Does what a framework does to find its steps in a profile: pushes its own id around the CUDA calls of
-// each step.
+// Does what a framework does to find its steps in a profile: pushes its own id around the CUDA
+// calls of each step.
 //
 //   external_ids [steps]
 //
-// The ids are 1000, 1001 … of kind CUSTOM0; 7, of kind CUSTOM1, is around all of them. Prints "ok" and
-// exits with 0. Default: 3 steps of a copy and a kernel.
+// The ids are 1000, 1001 … of kind CUSTOM0; 7, of kind CUSTOM1, is around all of them. Prints "ok"
+// and exits with 0. Default: 3 steps of a copy and a kernel.
 #include <cuda_runtime.h>
 #include <cupti.h>
 

@@ -2,7 +2,8 @@
 //
 //   fork [kernels]
 //
-// Prints "ok" and exits with 0. Runs KERNELS kernels (default 10) before the fork and again after it.
+// Prints "ok" and exits with 0. Runs KERNELS kernels (default 10) before the fork and again after
+// it.
 #include <cuda_runtime.h>
 #include <sys/wait.h>
 #include <unistd.h>

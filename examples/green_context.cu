@@ -2,8 +2,9 @@
 //
 //   green_context [launches] [multiprocessors]
 //
-// Prints "ok" and exits with 0 if all launches ran. Defaults: 3 launches, 16 multiprocessors. With a
-// driver that lacks green contexts (CUDA 12.5 has everything needed) it says so and exits with 77.
+// Prints "ok" and exits with 0 if all launches ran. Defaults: 3 launches, 16 multiprocessors. With
+// a driver that lacks green contexts (CUDA 12.5 has everything needed) it says so and exits with
+// 77.
 #include <cuda.h>
 #include <cuda_runtime.h>
 

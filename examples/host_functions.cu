@@ -3,7 +3,8 @@
 //   host_functions [rounds]
 //
 // Each round: a kernel, a host function (cudaLaunchHostFunc) and a graph of a kernel and a host
-// function. Prints "ok" and exits with 0 if each ran the expected number of times. Default: 3 rounds.
+// function. Prints "ok" and exits with 0 if each ran the expected number of times. Default: 3
+// rounds.
 #include <cuda_runtime.h>
 
 #include <atomic>

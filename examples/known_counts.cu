@@ -2,8 +2,8 @@
 //
 //   known_counts [rounds]
 //
-// Prints one line per kernel: name, blocks, warps, floating-point operations, and bytes that it must
-// read from and write to device memory, per launch.
+// Prints one line per kernel: name, blocks, warps, floating-point operations, and bytes that it
+// must read from and write to device memory, per launch.
 #include <cuda_runtime.h>
 
 #include <cstdio>

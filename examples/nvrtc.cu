@@ -2,8 +2,8 @@
 //
 //   nvrtc [launches]
 //
-// Prints "ok" and exits with 0 if the sums are right. Default: 20 launches; one copy of 4 KiB in and one
-// out. Without libnvrtc, which is part of the CUDA Toolkit, it says so and exits with 77.
+// Prints "ok" and exits with 0 if the sums are right. Default: 20 launches; one copy of 4 KiB in
+// and one out. Without libnvrtc, which is part of the CUDA Toolkit, it says so and exits with 77.
 #include <cuda.h>
 #include <dlfcn.h>
 

@@ -2,9 +2,10 @@
 //
 //   nvtx_payloads [operations]
 //
-// Each operation is a push/pop range "send" or "receive" in the domain "example.links" around a copy,
-// with a payload of schema "Transfer": peer (an int), bytes (a size), speed (a double), operation (an
-// enum) and label (text of fixed length). Prints "ok" and exits with 0. Default: 4 operations.
+// Each operation is a push/pop range "send" or "receive" in the domain "example.links" around a
+// copy, with a payload of schema "Transfer": peer (an int), bytes (a size), speed (a double),
+// operation (an enum) and label (text of fixed length). Prints "ok" and exits with 0. Default: 4
+// operations.
 #include <cuda_runtime.h>
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>

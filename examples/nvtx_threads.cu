@@ -1,5 +1,5 @@
-// NVTX from several threads: nested ranges in two domains with payloads, colors and categories, ranges
-// that begin in one thread and end in another, and marks.
+// NVTX from several threads: nested ranges in two domains with payloads, colors and categories,
+// ranges that begin in one thread and end in another, and marks.
 //
 //   nvtx_threads [threads] [steps]
 //
@@ -8,7 +8,7 @@
 //   per thread t         start/end range "hand over t", started in main and ended in the thread;
 //                        push/pop "thread" (default domain), payload t; inside it a mark "ready"
 //   per thread and step  in domain "example.steps", category 7 "steps", color 0xFF00A000:
-//                        push/pop "step", payload step + 0.5, and "launch" inside it, each with a kernel
+//                        push/pop "step", payload step + 0.5, and "launch" inside it, a kernel each
 #include <cuda_runtime.h>
 #include <nvtx3/nvToolsExt.h>
 

@@ -1,11 +1,12 @@
 // nvcc-options: -std=c++20
-// Launches of random shapes, and how many blocks of each fit on a multiprocessor according to CUDA and
-// gpuprof.
+// Launches of random shapes, and how many blocks of each fit on a multiprocessor according to CUDA
+// and gpuprof.
 //
 //   occupancy [launches] [seed]
 //
-// Prints a line per launch (threads per block, registers, static and dynamic shared memory, carveout or
-// -1, blocks per multiprocessor) and exits with 0 if both always agree. Defaults: 200 launches, seed 1.
+// Prints a line per launch (threads per block, registers, static and dynamic shared memory,
+// carveout or -1, blocks per multiprocessor) and exits with 0 if both always agree. Defaults: 200
+// launches, seed 1.
 #include <cuda_runtime.h>
 
 #include <algorithm>

@@ -1,10 +1,10 @@
-// Phases that can be distinguished in counters over time: copies in device memory, matrix products on
-// the tensor units, and idle time. For gpuprof --pm-sampling.
+// Phases that can be distinguished in counters over time: copies in device memory, matrix products
+// on the tensor units, and idle time. For gpuprof --pm-sampling.
 //
 //   phases [rounds] [ms]
 //
-// Prints the number of bytes that a copy phase read and wrote and its duration, then "ok". Defaults: 10
-// rounds, phases of about 20 ms. Each phase is an NVTX range.
+// Prints the number of bytes that a copy phase read and wrote and its duration, then "ok".
+// Defaults: 10 rounds, phases of about 20 ms. Each phase is an NVTX range.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <mma.h>

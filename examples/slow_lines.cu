@@ -2,10 +2,10 @@
 //
 //   slow_lines [seconds]
 //
-// In `strided` each thread of a warp reads a separate sector: its warps wait for the line "slow: strided
-// load" (long_scoreboard). In `unbalanced` one warp of a block works while the others wait for it at the
-// line "slow: barrier" (barrier); a waiting warp is sampled at the instruction that it would issue next,
-// which is on the following line.
+// In `strided` each thread of a warp reads a separate sector: its warps wait for the line "slow:
+// strided load" (long_scoreboard). In `unbalanced` one warp of a block works while the others wait
+// for it at the line "slow: barrier" (barrier); a waiting warp is sampled at the instruction that
+// it would issue next, which is on the following line.
 #include <cuda_runtime.h>
 
 #include <chrono>

@@ -2,8 +2,8 @@
 //
 //   small_launches [launches] [threads]
 //
-// Prints the nanoseconds per launch as seen by the host, including the final wait, and the memory of the
-// process: resident, and the shared part of it.
+// Prints the nanoseconds per launch as seen by the host, including the final wait, and the memory
+// of the process: resident, and the shared part of it.
 #include <cuda_runtime.h>
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// Definition of a database table: columns with a type, a width on the wire, a role and a doc. Data only;
-// everything that reads or writes rows is derived from it.
+// Definition of a database table: columns with a type, a width on the wire, a role and a doc. Data
+// only; everything that reads or writes rows is derived from it.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,8 @@ enum class Type : std::uint8_t {
   any = 0xf1,      // an integer or a text
 };
 
-// What the loader does with a value in addition to storing it. The numbers are part of the wire format.
+// What the loader does with a value in addition to storing it. The numbers are part of the wire
+// format.
 enum class Role : std::uint8_t {
   plain = 0,
   correlation = 1,  // the loader puts the process number into the high 32 bits; 0 stays 0
@@ -96,8 +97,8 @@ struct WrittenDoc {
   std::string_view text;
 };
 
-// Brackets that do not contain a known unit are part of the text. Uses indices because, with UBSan, GCC
-// 12 cannot search in a constant expression.
+// Brackets that do not contain a known unit are part of the text. Uses indices because, with UBSan,
+// GCC 12 cannot search in a constant expression.
 constexpr WrittenDoc read_doc(std::string_view written) {
   if (written.empty() || written[0] != '[') return {{}, written};
   std::size_t end = 1;
@@ -145,8 +146,8 @@ constexpr Column stored(std::string_view name, Type type, Doc doc) {
 }
 
 // Marks a table as GPU work: in summaries, traces, windows, excerpts, NVTX ranges, and in the view
-// gpu_activities. Its times are in the columns start and end or stop; device, context, stream, process
-// and correlation id in the columns with the usual names.
+// gpu_activities. Its times are in the columns start and end or stop; device, context, stream,
+// process and correlation id in the columns with the usual names.
 struct GpuWork {
   std::string_view type;  // as in gpu_activities
   // Column that determines a row's name; empty: all rows are called `name`.

@@ -12,10 +12,10 @@ namespace gpuprof::schema {
 // own_times: the names of columns with times.
 //
 // nvprof's tables have "start" and "end", or "timestamp". To find a file's time range, the Visual
-// Profiler queries all tables whose CREATE text contains both of the first two words, or the third. It
-// does so in one SQL text in an unchecked buffer of 4096 bytes: nvprof's tables use 3345 of them, and
-// overflow crashes the program. Tables that nvprof does not have therefore use other words: "start" and
-// "stop", or "time". Views use the usual names.
+// Profiler queries all tables whose CREATE text contains both of the first two words, or the third.
+// It does so in one SQL text in an unchecked buffer of 4096 bytes: nvprof's tables use 3345 of
+// them, and overflow crashes the program. Tables that nvprof does not have therefore use other
+// words: "start" and "stop", or "time". Views use the usual names.
 struct TimeName {
   std::string_view nvprofs;
   std::string_view own;
@@ -46,9 +46,9 @@ inline std::string sql_name(std::string_view name) {
 
 // The statement that creates the table, whatever its origin, or the empty view that replaces it.
 //
-// nvprof declares _id_ AUTOINCREMENT and its columns NOT NULL. Both are omitted: they cost time on every
-// row, the loader numbers rows itself, and no reader depends on them. `with_process`: for gpuprof's
-// files; nvprof's lack that column. `quoted`: quotes names for SQL.
+// nvprof declares _id_ AUTOINCREMENT and its columns NOT NULL. Both are omitted: they cost time on
+// every row, the loader numbers rows itself, and no reader depends on them. `with_process`: for
+// gpuprof's files; nvprof's lack that column. `quoted`: quotes names for SQL.
 inline std::string create_table_sql(const Table& table, bool with_process = true,
                                     std::string (*quoted)(std::string_view) = sql_name) {
   std::string columns, nulls;

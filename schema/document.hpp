@@ -1,5 +1,6 @@
-// Generates the documentation of the database from its definitions: rows for TABLE_DOC and COLUMN_DOC,
-// and docs/schema.md. Requires the views, which the build embeds (target gpuprof_views).
+// Generates the documentation of the database from its definitions: rows for TABLE_DOC and
+// COLUMN_DOC, and docs/schema.md. Requires the views, which the build embeds (target
+// gpuprof_views).
 #pragma once
 
 #include <algorithm>

@@ -636,8 +636,8 @@ inline constexpr EnumValue CUdevice_attribute[]{
 #undef NAMED
 #define GPUPROF_ENUM_TYPE(type) EnumType{#type, enums::type}
 
-// CUPTI has one enum for the flags of all kinds, CUpti_ActivityFlag. Two parts of it have names of our
-// own: CUpti_ActivityFlag_MARKER and CUpti_ActivityFlag_MARKER_COLOR.
+// CUPTI has one enum for the flags of all kinds, CUpti_ActivityFlag. Two parts of it have names of
+// our own: CUpti_ActivityFlag_MARKER and CUpti_ActivityFlag_MARKER_COLOR.
 inline constexpr std::array enum_types{
     GPUPROF_ENUM_TYPE(CUpti_ActivityMemcpyKind),
     GPUPROF_ENUM_TYPE(CUpti_ActivityMemoryKind),

@@ -1,5 +1,5 @@
-// The entries of the lists in schema/traits.hpp, in a separate header because many files only pass them
-// on.
+// The entries of the lists in schema/traits.hpp, in a separate header because many files only pass
+// them on.
 #pragma once
 
 #include <string_view>

@@ -1,11 +1,11 @@
 // The macros that define an activity kind: KIND, COL, STR, BLOB, …
 //
-// A kind is one block in schema/activity/. Its table, its columns' docs, how a record is packed, how
-// CUPTI is made to collect it, and its round-trip test are all derived from it.
+// A kind is one block in schema/activity/. Its table, its columns' docs, how a record is packed,
+// how CUPTI is made to collect it, and its round-trip test are all derived from it.
 //
-// The blocks compile with and without CUPTI's headers. With them (GPUPROF_HAVE_CUPTI) each column also
-// knows its offset in CUPTI's record, and its spelled type is checked against the member's size. Without
-// them the launcher, the loader and the reports still know every table.
+// The blocks compile with and without CUPTI's headers. With them (GPUPROF_HAVE_CUPTI) each column
+// also knows its offset in CUPTI's record, and its spelled type is checked against the member's
+// size. Without them the launcher, the loader and the reports still know every table.
 #pragma once
 
 #include <array>
@@ -126,8 +126,8 @@ template <class T>
 inline void put(std::byte* out, T value) {
   std::memcpy(out, &value, sizeof value);
 }
-// The number in a record's enum member. A newer CUPTI writes numbers that its header does not name, and
-// a torn record contains anything: as a value of the enum that would be undefined behavior.
+// The number in a record's enum member. A newer CUPTI writes numbers that its header does not name,
+// and a torn record contains anything: as a value of the enum that would be undefined behavior.
 template <class Enum>
 inline std::uint32_t number_of(const Enum& member) {
   static_assert(sizeof member == sizeof(std::uint32_t));
@@ -163,8 +163,8 @@ template <class Kind>
 inline void release(const typename Kind::Record&) {}
 #endif
 
-// Properties of a kind beyond its table. A kind that has any has a line TRAITS(Struct, …) before its
-// block.
+// Properties of a kind beyond its table. A kind that has any has a line TRAITS(Struct, …) before
+// its block.
 template <class Kind>
 inline constexpr Traits traits_of{};
 
@@ -218,7 +218,8 @@ constexpr Field field_at(std::string_view name, Type type, std::size_t offset, D
 // KIND(Struct, id, NAME, CUPTI record, Group, Source, doc, fields…)
 //
 // Struct is the C++ name, NAME the part of CUPTI_ACTIVITY_KIND_NAME that names table and kind. A
-// column's doc begins with its unit in brackets: "[ns] start on the GPU" (units in schema/column.hpp).
+// column's doc begins with its unit in brackets: "[ns] start on the GPU" (units in
+// schema/column.hpp).
 #ifdef GPUPROF_HAVE_CUPTI
 #define GPUPROF_RECORD_OF(NAME, id_, CuptiRecord) \
   using Record = CuptiRecord;                     \
@@ -243,16 +244,16 @@ constexpr Field field_at(std::string_view name, Type type, std::size_t offset, D
                                  .traits = traits_of<Struct>};                       \
   };
 
-// COL(type, member, doc): a member copied as it is. COL_AS gives it another column name, for a member
-// inside a union, or one whose own name would confuse old tools.
+// COL(type, member, doc): a member copied as it is. COL_AS gives it another column name, for a
+// member inside a union, or one whose own name would confuse old tools.
 // STR: a C string, interned. BLOB(width, member, doc): raw bytes.
 // BYTES(member, size_member, doc): bytes behind a pointer, as many as the u32 `size_member`.
 // BYTES_AT(name, function, doc): what `function(record, version)` finds, in a live process.
 // CUSTOM(type, width, name, function, doc): whatever `function(record, version, out)` writes.
 // CORRELATION(member, doc): a correlation id. since(VERSION, COL(…)): a member added later.
 //
-// A kind has its own process column only where nvprof has one: the loader adds processId to every other
-// table, and knows it for every row.
+// A kind has its own process column only where nvprof has one: the loader adds processId to every
+// other table, and knows it for every row.
 #ifdef GPUPROF_HAVE_CUPTI
 #define GPUPROF_MEMBER_SIZE(member) sizeof(static_cast<Record*>(nullptr)->member)
 #define COL_AS(type_, name_, member, doc_)                                         \

@@ -1,5 +1,5 @@
-// Tables of nvprof 11.8 that CUPTI no longer fills, and nvprof's indexes. They stay empty; EVENT and
-// METRIC, which gpuprof fills, are in schema/measured.hpp.
+// Tables of nvprof 11.8 that CUPTI no longer fills, and nvprof's indexes. They stay empty; EVENT
+// and METRIC, which gpuprof fills, are in schema/measured.hpp.
 #pragma once
 
 #include <algorithm>
@@ -30,8 +30,8 @@ constexpr Type declared(std::string_view type) {
   throw "no type that is declared here";
 }
 
-// Columns without docs, since the tables have no rows. Uses indices because, with UBSan, GCC 12 cannot
-// search in a constant expression.
+// Columns without docs, since the tables have no rows. Uses indices because, with UBSan, GCC 12
+// cannot search in a constant expression.
 template <ColumnList list>
 inline constexpr auto columns = [] {
   constexpr std::size_t length = sizeof list.text - 1;
@@ -68,10 +68,10 @@ consteval Table of_kind(int kind, std::string_view name, std::string_view doc, T
           .traits = traits};
 }
 
-// Every file has nvprof's tables that gpuprof never fills, so that a query never meets a missing one.
-// They are empty views, because a view uses no page; own_times in schema/database.hpp explains what a
-// table with times costs. nvprof treats a missing table as empty, and prints a CPU sampling section for
-// a file that has a *table* collLibrary or profIndex.
+// Every file has nvprof's tables that gpuprof never fills, so that a query never meets a missing
+// one. They are empty views, because a view uses no page; own_times in schema/database.hpp explains
+// what a table with times costs. nvprof treats a missing table as empty, and prints a CPU sampling
+// section for a file that has a *table* collLibrary or profIndex.
 template <ColumnList list>
 consteval Table as_view(std::string_view name, std::string_view doc, std::string_view key = {},
                         std::string_view constraint = {}) {
@@ -176,8 +176,8 @@ inline constexpr std::array tables{
 
 }  // namespace legacy
 
-// An index of nvprof's, named INDEX_ plus the table's name. nvprof requests a second one on start or
-// timestamp under the same name, which SQLite therefore never creates.
+// An index of nvprof's, named INDEX_ plus the table's name. nvprof requests a second one on start
+// or timestamp under the same name, which SQLite therefore never creates.
 struct Index {
   std::string_view table;
   std::string_view column;

@@ -1,5 +1,5 @@
-// Tables of --metrics measurements: the run's metrics and their groups, and packed rows of ranges and
-// values (schema/rows.hpp).
+// Tables of --metrics measurements: the run's metrics and their groups, and packed rows of ranges
+// and values (schema/rows.hpp).
 #pragma once
 
 #include <array>
@@ -26,8 +26,7 @@ constexpr std::string_view name_of(RangeKind kind) {
 // A launch, or a range of the user's, as sent by a collector: copied into payloads as it is,
 // little-endian, without padding.
 struct MeasuredRange {
-  std::uint64_t ordinal = 0;      // number of the launch in its context, from 1; for ranges: of the
-                                  // range
+  std::uint64_t ordinal = 0;      // of the launch in its context, from 1; for ranges: of the range
   std::int64_t start = 0;         // ns on CUPTI's clock, ranges only; 0: unknown
   std::int64_t end = 0;           // like start
   std::uint32_t correlation = 0;  // CUPTI's id of the launching call; 0: none

@@ -94,8 +94,8 @@ struct DeviceMemory {
   static constexpr std::uint32_t id = first_row_table + 9;
 };
 
-// --stacks: the host functions that led to a call. A call has a stack, a stack has entries, and each
-// entry refers to a frame that many entries may share.
+// --stacks: the host functions that led to a call. A call has a stack, a stack has entries, and
+// each entry refers to a frame that many entries may share.
 struct CallStack {
   struct Row {
     std::uint32_t correlation;

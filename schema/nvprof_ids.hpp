@@ -44,8 +44,8 @@ constexpr std::optional<std::string_view> nvprof_event(std::int64_t id) {
   return place->name;
 }
 
-// The id to write for a name. A name has one per chip generation; the highest is the newest. nullopt if
-// nvprof 11.8 stores no metric of this name.
+// The id to write for a name. A name has one per chip generation; the highest is the newest.
+// nullopt if nvprof 11.8 stores no metric of this name.
 constexpr std::optional<std::int32_t> nvprof_metric_id(std::string_view name) {
   std::optional<std::int32_t> id;
   for (const NvprofMetricId& entry : nvprof_metric_ids) {
@@ -62,7 +62,8 @@ constexpr std::optional<std::int32_t> nvprof_event_id(std::string_view name) {
   return id;
 }
 
-// The 8 bytes in which nvprof stores a metric's value; nullopt if it is not finite and cannot be stored.
+// The 8 bytes in which nvprof stores a metric's value; nullopt if it is not finite and cannot be
+// stored.
 inline std::optional<std::uint64_t> nvprof_bits(MetricKind kind, double value) {
   if (!std::isfinite(value)) return {};
   const auto rounded = [](double number) {

@@ -13,8 +13,8 @@ namespace gpuprof::schema {
 struct NvprofFormula {
   std::string_view name;
   std::string_view description;
-  // In terms of CUPTI's metrics, in nvprof's unit. The first formula that a chip can collect is used;
-  // all empty: nothing replaces this name.
+  // In terms of CUPTI's metrics, in nvprof's unit. The first formula that a chip can collect is
+  // used; all empty: nothing replaces this name.
   std::array<std::string_view, 3> formulas = {};
   // How the value differs from nvprof's; without a formula: why there is none, and the alternative.
   std::string_view note = {};

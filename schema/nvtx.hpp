@@ -1,6 +1,6 @@
-// Tables computed from NVTX records, and what that requires. Their names avoid "timestamp", and "start"
-// together with "end", because the Visual Profiler assumes such columns in a table whose text contains
-// these words.
+// Tables computed from NVTX records, and what that requires. Their names avoid "timestamp", and
+// "start" together with "end", because the Visual Profiler assumes such columns in a table whose
+// text contains these words.
 #pragma once
 
 #include <array>

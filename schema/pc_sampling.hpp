@@ -1,5 +1,6 @@
-// Tables of PC sampling: where warps were, and what they waited for, when the hardware sampled them.
-// Three are nvprof's, which CUPTI no longer fills but gpuprof does, with additional columns at the end.
+// Tables of PC sampling: where warps were, and what they waited for, when the hardware sampled
+// them. Three are nvprof's, which CUPTI no longer fills but gpuprof does, with additional columns
+// at the end.
 #pragma once
 
 #include <array>
@@ -88,8 +89,8 @@ inline constexpr Column pc_sampling_columns[]{
     stored("processId", Type::i64, WrittenDoc{{}, process_doc}),
 };
 // SQLite finds it under nvprof's name, CUPTI_ACTIVITY_KIND_PC_SAMPLING. nvprof, which searches
-// sqlite_master for exactly that, does not: it would look up the kernel of each row by correlation id,
-// in the table of serialized kernels only, and crash if there is none.
+// sqlite_master for exactly that, does not: it would look up the kernel of each row by correlation
+// id, in the table of serialized kernels only, and crash if there is none.
 inline constexpr Table pc_sampling{
     .name = "CUPTI_ACTIVITY_KIND_pc_sampling",
     .doc =

@@ -1,13 +1,14 @@
-// CUDA runtime and driver functions that only query: they neither block, nor launch, nor change what a
-// profile shows. Frameworks call them many times per launch, and a record costs the same for any call,
-// so their calls have no rows unless --trace +queries requests them.
+// CUDA runtime and driver functions that only query: they neither block, nor launch, nor change
+// what a profile shows. Frameworks call them many times per launch, and a record costs the same for
+// any call, so their calls have no rows unless --trace +queries requests them.
 //
-// Functions that are not listed are traced. `asks_and_is_traced` is for readers and for the test that
-// checks all of CUPTI's names: a function that sounds like a query is in one list or the other.
+// Functions that are not listed are traced. `asks_and_is_traced` is for readers and for the test
+// that checks all of CUPTI's names: a function that sounds like a query is in one list or the
+// other.
 //
 // Names are CUPTI's without the suffixes for versions and default streams (see function_of). Driver
-// functions that a listed runtime function may call are listed with it: otherwise they could have a row
-// where the calling function has none.
+// functions that a listed runtime function may call are listed with it: otherwise they could have a
+// row where the calling function has none.
 #pragma once
 
 #include <algorithm>
@@ -427,8 +428,8 @@ inline constexpr CallClass asks_and_is_traced[] = {
     {"handles, addresses and mappings", "They are made by asking.", query_calls::hands_out},
 };
 
-// CUPTI's name of a function without the suffixes _v and digits, _ptsz and _ptds: cudaStreamIsCapturing
-// for cudaStreamIsCapturing_ptsz_v10000.
+// CUPTI's name of a function without the suffixes _v and digits, _ptsz and _ptds:
+// cudaStreamIsCapturing for cudaStreamIsCapturing_ptsz_v10000.
 constexpr std::string_view function_of(std::string_view name) {
   while (true) {
     if (name.ends_with("_ptsz") || name.ends_with("_ptds")) {

@@ -1,6 +1,6 @@
 // Definitions for tables of packed rows that gpuprof itself produces: what it measured, sampled or
-// computed while a program runs. A table is one block: its columns, their docs, and where each gets its
-// value from.
+// computed while a program runs. A table is one block: its columns, their docs, and where each gets
+// its value from.
 //
 //   struct MetricValue {
 //     struct Row { … };                       the source of a row
@@ -12,8 +12,8 @@
 //     static constexpr std::uint32_t id = first_row_table + 1;     on the wire
 //   };
 //
-// The type of a column is the return type of its function: a number, a std::optional of one (nullopt:
-// NULL), or one of the structs below. wire/row_sender.hpp sends the rows.
+// The type of a column is the return type of its function: a number, a std::optional of one
+// (nullopt: NULL), or one of the structs below. wire/row_sender.hpp sends the rows.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
-// Tables about the run as a whole: its strings, processes and clocks, statistics, and messages. Their
-// names avoid "timestamp", and "start" together with "end", because the Visual Profiler assumes such
-// columns in a table whose text contains these words.
+// Tables about the run as a whole: its strings, processes and clocks, statistics, and messages.
+// Their names avoid "timestamp", and "start" together with "end", because the Visual Profiler
+// assumes such columns in a table whose text contains these words.
 #pragma once
 
 #include <array>
@@ -10,9 +10,9 @@
 
 namespace gpuprof::schema {
 
-// Increased when a change breaks existing queries: a table, view or column of ours is removed, renamed,
-// or changes its meaning or unit. Not increased for additions, for more or fewer rows, or for nvprof's
-// tables, which do not change. docs/schema.md says the same.
+// Increased when a change breaks existing queries: a table, view or column of ours is removed,
+// renamed, or changes its meaning or unit. Not increased for additions, for more or fewer rows, or
+// for nvprof's tables, which do not change. docs/schema.md says the same.
 inline constexpr int schema_version = 1;
 
 // The PRAGMA application_id of gpuprof's files, and of no other program's: "gprf".

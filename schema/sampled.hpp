@@ -13,8 +13,8 @@
 
 namespace gpuprof::schema {
 
-// The number of values per row; a run with more metrics has several rows per sample. One row per value
-// would be four times as large.
+// The number of values per row; a run with more metrics has several rows per sample. One row per
+// value would be four times as large.
 inline constexpr std::size_t pm_values_per_row = 16;
 
 inline constexpr std::array<std::string_view, pm_values_per_row> pm_value_names{

@@ -192,13 +192,14 @@ constexpr const StatisticInfo* find_statistic(std::string_view name) {
   return nullptr;
 }
 
-// The name of a statistic counted by gpuprof itself. A name that is not in the list does not compile,
-// because its severity would be undefined.
+// The name of a statistic counted by gpuprof itself. A name that is not in the list does not
+// compile, because its severity would be undefined.
 class StatisticName {
  public:
   // Implicit, so that a literal can be passed as a name.
   consteval StatisticName(const char* name) : name_(name) {
-    // Not with find_statistic(): with UBSan, GCC cannot compare its pointer in a constant expression.
+    // Not with find_statistic(): with UBSan, GCC cannot compare its pointer in a constant
+    // expression.
     bool known = false;
     for (const StatisticInfo& each : statistics) known |= each.name == name_;
     if (!known) throw "the list above has no such statistic";

@@ -1,6 +1,6 @@
-// Every table of a gpuprof file: activity kinds, nvprof's, and our own. This list determines what is
-// created, documented, copied into excerpts and omitted from anonymized files. To add a table, add a
-// block to one of the files below and its name here.
+// Every table of a gpuprof file: activity kinds, nvprof's, and our own. This list determines what
+// is created, documented, copied into excerpts and omitted from anonymized files. To add a table,
+// add a block to one of the files below and its name here.
 #pragma once
 
 #include <array>

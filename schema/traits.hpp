@@ -21,8 +21,8 @@ struct FirstTime {
 
 namespace detail {
 
-// Calls visit(table) for each table of an activity kind, in the order of the tuples after the blocks;
-// tables that stay empty come last.
+// Calls visit(table) for each table of an activity kind, in the order of the tuples after the
+// blocks; tables that stay empty come last.
 template <class Visit>
 constexpr void for_each_kind_table(Visit&& visit) {
   for_each_kind([&]<class K>() { visit(K::table); });
@@ -91,8 +91,8 @@ constexpr bool is_kernel_kind(std::string_view kind) {
   return found && found->is_kernel();
 }
 
-// Whether a kernel exchanges data with other GPUs and waits for theirs: NCCL's kernels, by demangled
-// name.
+// Whether a kernel exchanges data with other GPUs and waits for theirs: NCCL's kernels, by
+// demangled name.
 constexpr bool is_communication_kernel(std::string_view name) { return name.starts_with("nccl"); }
 
 }  // namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT

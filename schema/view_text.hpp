@@ -103,8 +103,8 @@ std::string union_of(const Kinds& kinds, Select&& select) {
   return sql;
 }
 
-// Rows of one kind of GPU work: the parts of its name (a string, or text around the name of a number),
-// times, bytes, device and owner. The first SELECT of a union names the columns.
+// Rows of one kind of GPU work: the parts of its name (a string, or text around the name of a
+// number), times, bytes, device and owner. The first SELECT of a union names the columns.
 inline std::string select_gpu_work(const GpuKind& work, bool first) {
   if (work.stays_empty) return "";
   const bool string = !work.named_by.empty() && work.named.empty();
@@ -139,8 +139,8 @@ inline std::string select_api_calls(const ApiKind& calls, bool first) {
          std::string(calls.kind);
 }
 
-// A column of LAUNCH_SHAPE for the kernel k. A subquery rather than a join: once a query aggregates,
-// SQLite would look up the shape even if none of its columns is used.
+// A column of LAUNCH_SHAPE for the kernel k. A subquery rather than a join: once a query
+// aggregates, SQLite would look up the shape even if none of its columns is used.
 inline std::string select_shape(std::string_view column) {
   return "(SELECT " + std::string(column) +
          " FROM LAUNCH_SHAPE AS o\n"
@@ -154,7 +154,8 @@ inline std::string select_shape(std::string_view column) {
          "          AND processId = k.processId)";
 }
 
-// The value of a metric, by any of these names, of the kernel k. Several groups may have measured it.
+// The value of a metric, by any of these names, of the kernel k. Several groups may have measured
+// it.
 inline std::string select_measured(std::string_view names) {
   return "(SELECT max(v.value) FROM METRIC_RANGE AS r\n"
          "        JOIN METRIC_VALUE AS v ON v.range = r._id_\n"
@@ -169,8 +170,8 @@ inline std::string column_of_type(std::string_view type) {
   return type == "TEXT" ? "t" : type == "INTEGER" ? "i" : type == "REAL" ? "r" : "NULL";
 }
 
-// A SELECT without rows that defines the types of a view's columns: SQLite uses the declared types of a
-// compound's last SELECT.
+// A SELECT without rows that defines the types of a view's columns: SQLite uses the declared types
+// of a compound's last SELECT.
 inline std::string select_types(const ViewText& view) {
   std::string columns;
   for (const ViewColumn& column : view.columns) {
@@ -179,16 +180,16 @@ inline std::string select_types(const ViewText& view) {
   return "SELECT " + columns + " FROM NO_ROWS WHERE 0";
 }
 
-// A guard that, followed by CROSS JOIN, decides whether the rest of a FROM is read: one row, unless the
-// table computed at the end already has the totals. SQLite would not evaluate a plain condition before
-// reading.
+// A guard that, followed by CROSS JOIN, decides whether the rest of a FROM is read: one row, unless
+// the table computed at the end already has the totals. SQLite would not evaluate a plain condition
+// before reading.
 inline std::string select_unless(std::string_view table) {
   return "(SELECT 1 AS one WHERE NOT EXISTS (SELECT 1 FROM " + std::string(table) +
          " WHERE count IS NOT NULL)) AS u";
 }
 
-// Removes comments, unnecessary blanks, and column aliases equal to the column's name, since every file
-// contains all views.
+// Removes comments, unnecessary blanks, and column aliases equal to the column's name, since every
+// file contains all views.
 inline std::string without_blanks(std::string_view sql) {
   // The length of "AS x" after "a.x".
   const auto own_name = [](std::string_view text, std::string_view next) -> std::size_t {
@@ -236,8 +237,8 @@ inline std::string without_blanks(std::string_view sql) {
 //   {unless TABLE}            one row, unless that table has the totals of the file's records,
 //   {types}                   at the end, after UNION ALL: the types of all columns,
 //   {INTEGER expression}      the expression as a column of that type, or TEXT, or REAL.
-// The last two serve readers that ask SQLite for a column's declared type, which an expression lacks.
-// docs/design/decisions.md says what they cost.
+// The last two serve readers that ask SQLite for a column's declared type, which an expression
+// lacks. docs/design/decisions.md says what they cost.
 inline std::string create_view_sql(const ViewSql& view) {
   std::string sql(view.sql);
   const auto replace = [&sql](std::string_view word, auto&& text) {

@@ -17,8 +17,8 @@ int run_command(const Options& options);
 int import_command(const Options& options);
 int query_metrics_command(const Options& options);
 
-// A sub-command, selected by the first word: "gpuprof replay …". A program with that name must be run as
-// ./replay, or after "--".
+// A sub-command, selected by the first word: "gpuprof replay …". A program with that name must be
+// run as ./replay, or after "--".
 //
 // To add one: define it in a file of command/ and add a line to command/list.cpp.
 struct Subcommand {
@@ -34,8 +34,8 @@ struct Subcommand {
 // In help order.
 std::span<const Subcommand* const> subcommands();
 const Subcommand* find_subcommand(std::string_view name);  // null: no such command
-// Throws Error if the first word is reserved for a future command, so that no program of that name is
-// run by mistake.
+// Throws Error if the first word is reserved for a future command, so that no program of that name
+// is run by mistake.
 void refuse_command_to_come(const std::vector<std::string>& words);
 std::span<const std::string_view> commands_to_come();
 int run_subcommand(const Subcommand& command, const std::vector<std::string>& words);

@@ -1,5 +1,5 @@
-// bin/gpuprof: everything is in libgpuprof.so, which is opened by path, so that LD_LIBRARY_PATH cannot
-// substitute another.
+// bin/gpuprof: everything is in libgpuprof.so, which is opened by path, so that LD_LIBRARY_PATH
+// cannot substitute another.
 #include <dlfcn.h>
 #include <limits.h>
 #include <unistd.h>

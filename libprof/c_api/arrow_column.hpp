@@ -28,7 +28,8 @@ enum class Kind : std::uint8_t {
 // The name used in gpuprof.h: "int64".
 std::string_view name_of(Kind kind);
 
-// malloc()ed memory that grows by realloc(), which moves pages of large blocks instead of copying bytes.
+// malloc()ed memory that grows by realloc(), which moves pages of large blocks instead of copying
+// bytes.
 class Memory {
  public:
   struct Free {
@@ -84,8 +85,8 @@ class ArrowColumn {
   std::size_t size() const { return size_; }
   Dictionary& dictionary() { return dictionary_; }
 
-  // Appends room for non-NULL values of a fixed width: int64, int32 and text indices (4 bytes), float64,
-  // boolean (one byte each).
+  // Appends room for non-NULL values of a fixed width: int64, int32 and text indices (4 bytes),
+  // float64, boolean (one byte each).
   template <class T>
   T* grow(std::size_t count) {
     add_valid(count);

@@ -34,7 +34,8 @@ extern "C" {
 #endif
 
 /* Arrow's C data interface and C stream interface: three structs whose layout is fixed by
- * https://arrow.apache.org/docs/format/CDataInterface.html. Arrow itself is not needed. */
+ * https://arrow.apache.org/docs/format/CDataInterface.html. Arrow itself is neither needed nor
+ * linked. */
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE
 
@@ -98,16 +99,16 @@ GPUPROF_EXPORT int gpuprof_abi_version(void);
 /* The version that `gpuprof --version` prints, for example "0.1.0". The library owns the string. */
 GPUPROF_EXPORT const char* gpuprof_version(void);
 
-/* Opens a profile. Even on failure *run is a handle, which has the error; it is NULL only when out of
- * memory. Free it with gpuprof_close() in either case. */
+/* Opens a profile. Even on failure *run is a handle, which has the error; it is NULL only when out
+ * of memory. Free it with gpuprof_close() in either case. */
 GPUPROF_EXPORT int gpuprof_open(const char* path, gpuprof_run** run);
 
 /* Frees the run. NULL is allowed. No other call with the run may be in progress. Streams that were
  * made from the run stay valid. */
 GPUPROF_EXPORT void gpuprof_close(gpuprof_run* run);
 
-/* The error of the last call and advice on how to resolve it; "" if there is none. The run owns both
- * strings, until the next call. */
+/* The error of the last call and advice on how to resolve it; "" if there is none. The run owns
+ * both strings, until the next call. */
 GPUPROF_EXPORT const char* gpuprof_error(const gpuprof_run* run);
 GPUPROF_EXPORT const char* gpuprof_hint(const gpuprof_run* run);
 
@@ -116,14 +117,14 @@ GPUPROF_EXPORT const char* gpuprof_hint(const gpuprof_run* run);
  * gpuprof_open(), gpuprof_contents() and gpuprof_notes() cannot be stopped. */
 GPUPROF_EXPORT void gpuprof_stop(gpuprof_run* run);
 
-/* The file's contents: run, processes, devices, records, losses. JSON, as `gpuprof info --json` prints
- * it. The run owns *text. */
+/* The file's contents: run, processes, devices, records, losses. JSON, as `gpuprof info --json`
+ * prints it. The run owns *text. */
 GPUPROF_EXPORT int gpuprof_contents(gpuprof_run* run, const char** text);
 
 /* The tables and views of the file: JSON, an array of
  *   {"name", "doc", "view": true or false, "columns": [{"name", "type", "doc", "unit"}, ...]}
- * "type" is the column's type in a stream: int64, int32, float64, bool, text, binary, or "" if it is
- * known only after reading. The run owns *text. */
+ * "type" is the column's type in a stream: int64, int32, float64, bool, text, binary, or "" if it
+ * is known only after reading. The run owns *text. */
 GPUPROF_EXPORT int gpuprof_catalogue(gpuprof_run* run, const char** text);
 
 /* Reads rows of a table or view. `request` is a JSON object:
@@ -140,23 +141,25 @@ GPUPROF_EXPORT int gpuprof_catalogue(gpuprof_run* run, const char** text);
  *
  * A condition on a column that the table lacks is an error; it is never ignored.
  *
- * On success the caller owns *stream. It has at most one chunk. Types follow from the schema, whatever
- * the file holds; a value that does not fit its column's type is NULL. Text, names and enums are
- * dictionary-encoded: int32 indices into large utf8. Columns without NULL have no validity buffer. */
+ * On success the caller owns *stream. It has at most one chunk. Types follow from the schema,
+ * whatever the file holds; a value that does not fit its column's type is NULL. Text, names and
+ * enums are dictionary-encoded: int32 indices into large utf8. Columns without NULL have no
+ * validity buffer. */
 GPUPROF_EXPORT int gpuprof_table(gpuprof_run* run, const char* request,
                                  struct ArrowArrayStream* stream);
 
 /* Runs an SQL query: one SELECT, or WITH ... SELECT. A column's type is the one that all its values
- * fit: int64, else float64; text if any value is text, else binary if any is a blob. A column without
- * values has the type of the table column it refers to, or else the null type. On success the caller
- * owns *stream. */
+ * fit: int64, else float64; text if any value is text, else binary if any is a blob. A column
+ * without values has the type of the table column it refers to, or else the null type. On success
+ * the caller owns *stream. */
 GPUPROF_EXPORT int gpuprof_sql(gpuprof_run* run, const char* sql, struct ArrowArrayStream* stream);
 
 /* The named queries of `gpuprof query`: JSON, an array of {"name", "question", "sql"}. The library
  * owns the string. */
 GPUPROF_EXPORT const char* gpuprof_queries(void);
 
-/* Memory analysis: rows of one of the tables of `gpuprof memory --json`. `request` is a JSON object:
+/* Memory analysis: rows of one of the tables of `gpuprof memory --json`. `request` is a JSON
+ * object:
  *
  *   "table": "memory_leaks"                the only required member
  *   "by": "nvtx"                           kind of owner: library, nvtx, stack, kind or pool;
@@ -173,14 +176,14 @@ GPUPROF_EXPORT int gpuprof_memory(gpuprof_run* run, const char* request,
                                   struct ArrowArrayStream* stream);
 
 /* Concatenates `count` streams of this library that have the same columns. Takes ownership of the
- * streams, even on failure; on success the caller owns *stream. Returns 0; 5 if the columns differ or
- * a stream is not of this library; or 4. May be called from any thread. */
+ * streams, even on failure; on success the caller owns *stream. Returns 0; 5 if the columns differ
+ * or a stream is not of this library; or 4. May be called from any thread. */
 GPUPROF_EXPORT int gpuprof_join(struct ArrowArrayStream* streams, int64_t count,
                                 struct ArrowArrayStream* stream);
 
-/* A report as text: "gpu-trace" is what the command's option --print-gpu-trace prints, several names
- * are separated by commas, and "" is the summary. `layout` is "text", "csv" or "json". The run owns
- * *text. */
+/* A report as text: "gpu-trace" is what the command's option --print-gpu-trace prints, several
+ * names are separated by commas, and "" is the summary. `layout` is "text", "csv" or "json". The
+ * run owns *text. */
 GPUPROF_EXPORT int gpuprof_report(gpuprof_run* run, const char* names, const char* layout,
                                   const char** text);
 
@@ -189,10 +192,10 @@ GPUPROF_EXPORT int gpuprof_notes(gpuprof_run* run, const char** text);
 
 /* ---- Metrics of a chip: CUPTI's host API ----
  *
- * A gpuprof_host serves one chip, or none. Opening it loads CUPTI: the library named in the request,
- * else the one of this installation (of the Python package: that of nvidia-cuda-cupti), else what the
- * loader finds. Without a driver only some CUPTI versions work. Any thread may call; calls with the
- * same handle are serialized. */
+ * A gpuprof_host serves one chip, or none. Opening it loads CUPTI: the library named in the
+ * request, else the one of this installation (of the Python package: that of nvidia-cuda-cupti),
+ * else what the loader finds. Without a driver only some CUPTI versions work. Any thread may call;
+ * calls with the same handle are serialized. */
 typedef struct gpuprof_host gpuprof_host;
 
 /* `request` is a JSON object; every member is optional:
@@ -203,8 +206,8 @@ typedef struct gpuprof_host gpuprof_host;
  *   "set": "..."                the single-pass set that contains all metrics
  *   "cupti": "/.../libcupti.so.13"
  *
- * Even on failure *host is a handle, which has the error; it is NULL only when out of memory. Free it
- * with gpuprof_host_close() in either case. */
+ * Even on failure *host is a handle, which has the error; it is NULL only when out of memory. Free
+ * it with gpuprof_host_close() in either case. */
 GPUPROF_EXPORT int gpuprof_host_open(const char* request, gpuprof_host** host);
 GPUPROF_EXPORT void gpuprof_host_close(gpuprof_host* host);
 
@@ -226,8 +229,8 @@ GPUPROF_EXPORT int gpuprof_host_cupti_result(const gpuprof_host* host);
  *                                                        "type", "device_level"} */
 GPUPROF_EXPORT int gpuprof_host_ask(gpuprof_host* host, const char* request, const char** text);
 
-/* Builds the config image that collects `metrics` (a JSON array of full names). The host owns *image,
- * until the next call. *size is in bytes. */
+/* Builds the config image that collects `metrics` (a JSON array of full names). The host owns
+ * *image, until the next call. *size is in bytes. */
 GPUPROF_EXPORT int gpuprof_host_config_image(gpuprof_host* host, const char* metrics,
                                              const uint8_t** image, int64_t* size);
 
@@ -236,27 +239,27 @@ GPUPROF_EXPORT int gpuprof_host_passes(gpuprof_host* host, const uint8_t* image,
                                        int64_t* passes);
 
 /* Evaluates `metrics` (a JSON array of full names) for `count` samples or ranges of a counter data
- * image of `size` bytes; places[i] is the index of the i-th one in the image. `values` is the caller's
- * and has room for count * number of metrics: values[i * number of metrics + m], NaN where there is no
- * value. Large counts are evaluated on several threads. A host evaluates images of one device only:
- * CUPTI returns no values for a second one. */
+ * image of `size` bytes; places[i] is the index of the i-th one in the image. `values` is the
+ * caller's and has room for count * number of metrics: values[i * number of metrics + m], NaN where
+ * there is no value. Large counts are evaluated on several threads. A host evaluates images of one
+ * device only: CUPTI returns no values for a second one. */
 GPUPROF_EXPORT int gpuprof_host_evaluate(gpuprof_host* host, const uint8_t* image, int64_t size,
                                          const int64_t* places, int64_t count, const char* metrics,
                                          double* values);
 
 /* ---- PM sampling: counters of a whole device over time ----
  *
- * While sampling is started, CUPTI locks the GPU's clocks. A process has one session per device, shared
- * by all handles that open the device; it counts the metrics of all handles that have started, which
- * together must fit into one pass and use the same interval. No other process can have the session
- * meanwhile.
+ * While sampling is started, CUPTI locks the GPU's clocks. A process has one session per device,
+ * shared by all handles that open the device; it counts the metrics of all handles that have
+ * started, which together must fit into one pass and use the same interval. No other process can
+ * have the session meanwhile.
  *
  * Any thread may call; calls with the same handle are serialized, except gpuprof_pm_wait(). */
 typedef struct gpuprof_pm gpuprof_pm;
 typedef struct gpuprof_samples gpuprof_samples;
 
-/* `request` is {"device": 0, "cupti": "..."}; both members are optional. The libcupti that the first
- * handle loads serves the whole process. Handle and errors as with gpuprof_host_open().
+/* `request` is {"device": 0, "cupti": "..."}; both members are optional. The libcupti that the
+ * first handle loads serves the whole process. Handle and errors as with gpuprof_host_open().
  * gpuprof_pm_close() stops sampling, and ends the session if no other handle shares it. */
 GPUPROF_EXPORT int gpuprof_pm_open(const char* request, gpuprof_pm** pm);
 GPUPROF_EXPORT void gpuprof_pm_close(gpuprof_pm* pm);
@@ -270,8 +273,8 @@ GPUPROF_EXPORT int gpuprof_pm_cupti_result(const gpuprof_pm* pm);
  *   "interval": 10000            ns; default: 10000
  *   "cycles": true               the interval is in cycles of the system clock instead
  *   "buffer_bytes": 536870912    hardware buffer on the GPU; this is the default
- *   "keep_latest": true          a full buffer loses only its oldest samples; default: it loses all of
- *                                them, and sampling starts again
+ *   "keep_latest": true          a full buffer loses only its oldest samples; default: it loses all
+ *                                of them, and sampling starts again
  *   "set": "..."                 a single-pass set
  *
  * Metrics that do not fit into one pass are refused; the hint then lists sets of them that do. */
@@ -282,12 +285,12 @@ GPUPROF_EXPORT int gpuprof_pm_configure(gpuprof_pm* pm, const char* request);
 GPUPROF_EXPORT int gpuprof_pm_start(gpuprof_pm* pm, int64_t ring);
 GPUPROF_EXPORT int gpuprof_pm_stop(gpuprof_pm* pm);
 
-/* Blocks until the ring has a sample or no more will come, for at most this long (capped at one hour).
- * Returns at once without a ring. */
+/* Blocks until the ring has a sample or no more will come, for at most this long (capped at one
+ * hour). Returns at once without a ring. */
 GPUPROF_EXPORT void gpuprof_pm_wait(gpuprof_pm* pm, int64_t milliseconds);
 
-/* Takes the next samples, at most `most` (> 0). The first sample after a start is omitted, because it
- * begins before the start. On success the caller owns *samples and frees it with
+/* Takes the next samples, at most `most` (> 0). The first sample after a start is omitted, because
+ * it begins before the start. On success the caller owns *samples and frees it with
  * gpuprof_samples_close(); on failure it is NULL. */
 GPUPROF_EXPORT int gpuprof_pm_take(gpuprof_pm* pm, int64_t most, gpuprof_samples** samples);
 
@@ -296,12 +299,12 @@ GPUPROF_EXPORT int gpuprof_pm_take(gpuprof_pm* pm, int64_t most, gpuprof_samples
 GPUPROF_EXPORT int gpuprof_pm_image_bytes(gpuprof_pm* pm, const char* metrics, int64_t samples,
                                           int64_t* bytes);
 
-/* State of the handle as JSON: {"chip", "consumers", "samples", "lost", "overflows", "problem"}. The
- * handle owns *text, until the next call. */
+/* State of the handle as JSON: {"chip", "consumers", "samples", "lost", "overflows", "problem"}.
+ * The handle owns *text, until the next call. */
 GPUPROF_EXPORT int gpuprof_pm_state(gpuprof_pm* pm, const char** text);
 
-/* Samples that were taken. The caller owns them; they outlive the handle and are immutable. What the
- * functions below return is owned by `samples`. */
+/* Samples that were taken. The caller owns them; they outlive the handle and are immutable. What
+ * the functions below return is owned by `samples`. */
 GPUPROF_EXPORT void gpuprof_samples_close(gpuprof_samples* samples);
 GPUPROF_EXPORT int64_t gpuprof_samples_count(const gpuprof_samples* samples);
 /* Including samples that are incomplete and the first one after a start. */
@@ -309,11 +312,11 @@ GPUPROF_EXPORT int64_t gpuprof_samples_populated(const gpuprof_samples* samples)
 /* Start and end of each sample, ns on CUPTI's clock. */
 GPUPROF_EXPORT const uint64_t* gpuprof_samples_starts(const gpuprof_samples* samples);
 GPUPROF_EXPORT const uint64_t* gpuprof_samples_ends(const gpuprof_samples* samples);
-/* Values of samples from a ring, in the layout of gpuprof_host_evaluate(). NULL if there was no ring:
- * the samples are then in images. */
+/* Values of samples from a ring, in the layout of gpuprof_host_evaluate(). NULL if there was no
+ * ring: the samples are then in images. */
 GPUPROF_EXPORT const double* gpuprof_samples_values(const gpuprof_samples* samples);
-/* The number of counter data images, which are in time order, and image `number` with the indices of
- * its samples (`places`, `count` of them). NULL if there is no image of that number. */
+/* The number of counter data images, which are in time order, and image `number` with the indices
+ * of its samples (`places`, `count` of them). NULL if there is no image of that number. */
 GPUPROF_EXPORT int64_t gpuprof_samples_images(const gpuprof_samples* samples);
 GPUPROF_EXPORT const uint8_t* gpuprof_samples_image(const gpuprof_samples* samples, int64_t number,
                                                     int64_t* size, const int64_t** places,

@@ -13,7 +13,8 @@
 
 namespace gpuprof::c_api {
 
-// Paths where this library looks for libcupti, in order. If `chosen` is not empty, it is the only one.
+// Paths where this library looks for libcupti, in order. If `chosen` is not empty, it is the only
+// one.
 std::vector<std::string> cupti_candidates(const std::string& chosen);
 
 // Parses a JSON array of strings. Throws Error.

@@ -13,8 +13,9 @@
 
 namespace gpuprof::c_api {
 
-// Rows of the file's view or table `name`. A column that `known` declares has that type; any other has
-// the type that fits all its values. Throws Error for a condition on a column that does not exist.
+// Rows of the file's view or table `name`. A column that `known` declares has that type; any other
+// has the type that fits all its values. Throws Error for a condition on a column that does not
+// exist.
 std::vector<ArrowColumn> read_view(store::Database& database, const std::string& name,
                                    const KnownTable* known, const Request& request,
                                    const std::function<void()>& check);

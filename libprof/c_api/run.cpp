@@ -212,7 +212,8 @@ void gpuprof_run::give(std::string text, const char** to) {
 
 int gpuprof_run::open(const char* path) {
   return guarded([&] {
-    // An absolute path: each question opens the file again, and the working directory may have changed.
+    // An absolute path: each question opens the file again, and the working directory may have
+    // changed.
     file_ = std::make_unique<reading::ProfileFile>(std::filesystem::absolute(path).string());
     if (file_->problem()) {
       const Error problem = *file_->problem();

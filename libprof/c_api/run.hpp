@@ -33,8 +33,8 @@ struct gpuprof_run {
  private:
   // Runs `work` and never throws: an exception becomes an error text and an exit code.
   int guarded(const std::function<void()>& work) noexcept;
-  // Runs the question on a new connection, so that each one has the file's whole work budget. If the
-  // file proves to be damaged, the question runs on a copy of what can be read.
+  // Runs the question on a new connection, so that each one has the file's whole work budget. If
+  // the file proves to be damaged, the question runs on a copy of what can be read.
   void ask(const std::function<void(gpuprof::store::Database&)>& question);
   void check();
   void give(std::string text, const char** to);

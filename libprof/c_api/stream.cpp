@@ -18,7 +18,8 @@ struct Field {
   Kind kind{};
 };
 
-// What a stream returns. The schema is rebuilt on each request, since it may be requested repeatedly.
+// What a stream returns. The schema is rebuilt on each request, since it may be requested
+// repeatedly.
 struct Rows {
   std::vector<Field> fields;
   std::deque<Owned<ArrowArray>> chunks;

@@ -8,8 +8,8 @@
 
 namespace gpuprof::c_api {
 
-// A stream of one chunk with these rows, or of none if there are no rows. The stream owns the rows; any
-// thread may use it, one at a time.
+// A stream of one chunk with these rows, or of none if there are no rows. The stream owns the rows;
+// any thread may use it, one at a time.
 ArrowArrayStream stream_of(std::vector<ArrowColumn>& columns);
 
 // See gpuprof_join(). Throws Error.

@@ -23,8 +23,8 @@ using columns::Column;
 using columns::ColumnInfo;
 using columns::Type;
 
-// The texts that a column's numbers denote: strings of StringTable or names of an enum. Asks the file
-// once per number.
+// The texts that a column's numbers denote: strings of StringTable or names of an enum. Asks the
+// file once per number.
 class Meanings {
  public:
   Meanings(store::Database& database, const ColumnInfo& column) : enum_(column.enum_name) {
@@ -104,8 +104,8 @@ bool has_meaning(const ColumnInfo& column) {
   return column.type == Type::name || column.type == Type::enumeration;
 }
 
-// Row conditions that columns::Filter cannot express: a column has one of some values, or an expression
-// is found in its text.
+// Row conditions that columns::Filter cannot express: a column has one of some values, or an
+// expression is found in its text.
 class Test {
  public:
   Test(store::Database& database, const ColumnInfo& info, std::size_t place)

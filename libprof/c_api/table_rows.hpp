@@ -11,8 +11,8 @@
 
 namespace gpuprof::c_api {
 
-// The rows that the request asks for, without its `front` columns. `check` is called from time to time
-// and may throw. Throws Error for a condition on a column that the table lacks.
+// The rows that the request asks for, without its `front` columns. `check` is called from time to
+// time and may throw. Throws Error for a condition on a column that the table lacks.
 std::vector<ArrowColumn> read_table(store::Database& database, const columns::TableInfo& table,
                                     const Request& request, const std::function<void()>& check);
 

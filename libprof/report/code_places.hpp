@@ -37,8 +37,7 @@ class FunctionNames {
 
  private:
   Session& session_;
-  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> names_;  // by process and function
-                                                                         // id
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> names_;  // by process and id
   std::optional<Pattern> pattern_;                                       // nullopt: all are wanted
   std::map<std::int64_t, bool> wanted_;
 };

@@ -15,8 +15,8 @@ struct ContentsOptions {
   bool exact = false;  // read large files whole to count records and find times
 };
 
-// One JSON object, with keys in reading order. `show` is called with the name of each slow step. The
-// object also says what is wrong with the file; `file` handles damage inside it.
+// One JSON object, with keys in reading order. `show` is called with the name of each slow step.
+// The object also says what is wrong with the file; `file` handles damage inside it.
 nlohmann::ordered_json read_contents(reading::ProfileFile& file, const std::string& name,
                                      const ContentsOptions& options,
                                      const std::function<void(std::string_view)>& show);

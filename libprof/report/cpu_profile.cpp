@@ -70,8 +70,8 @@ void CpuProfile::read_names(store::Database& database) {
   read_messages("collSourcePosCCFFMessage", "sourcePos", source_messages_);
 }
 
-// A call is a node of a forest. Graphs stored top-down have the outermost functions as roots; graphs
-// stored bottom-up (orientation 2), the innermost.
+// A call is a node of a forest. Graphs stored top-down have the outermost functions as roots;
+// graphs stored bottom-up (orientation 2), the innermost.
 void CpuProfile::read_calls(store::Database& database) {
   using store::Statement;
   each_row(database, "profCall", {"id", "instruction"}, [&](const Statement& row) {

@@ -21,8 +21,7 @@ struct CpuInstruction {
   std::string file;  // "" if unknown
   std::int64_t line = 0;
   std::int64_t offset = 0;
-  std::vector<std::string> messages;  // compiler messages on the instruction, its line or its
-                                      // function
+  std::vector<std::string> messages;  // the compiler's, on the instruction, its line or function
 };
 
 // All CPU samples of a database, in memory except for the samples themselves. Not thread-safe.

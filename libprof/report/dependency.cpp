@@ -70,8 +70,8 @@ std::vector<std::int32_t> order_by(const std::vector<T>& records, auto&& key) {
 
 }  // namespace
 
-// One pass over all begins and ends in time order. Finds what each call waits for, and what each work
-// begins after.
+// One pass over all begins and ends in time order. Finds what each call waits for, and what each
+// work begins after.
 class Sweep {
  public:
   Sweep(Analysis& analysis, const std::vector<Role>& roles, CallFinder& finder);

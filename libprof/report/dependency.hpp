@@ -13,8 +13,8 @@
 //  - The critical path is followed back from the end of the last record. GPU work is preceded by
 //    whichever of its conditions was met last; a call, by the previous call of its thread. Time
 //    between the records of the path belongs to no record ("<Other>").
-// Waits between threads are not recorded. The first call of a thread follows the call, on any thread,
-// that began last before it.
+// Waits between threads are not recorded. The first call of a thread follows the call, on any
+// thread, that began last before it.
 //
 // O(n log n) time, and about 60 bytes per record.
 #pragma once
@@ -49,8 +49,7 @@ struct Work {
   std::int32_t stream;
   std::uint32_t label;
   Returns returns = Returns::at_once;
-  bool nested = false;       // launched by a kernel; correlation and stream are those of the first
-                             // kernel
+  bool nested = false;       // launched by a kernel; correlation and stream are the first kernel's
   std::int32_t launch = -1;  // computed, as is the next: the launching call
   std::int32_t before = -1;  // the work that had to end first; -1: it began after the call
 };

@@ -30,9 +30,9 @@ Role role_of(std::string_view function) {
   return Role::other;
 }
 
-// See "API synchronization behavior" in CUDA's documentation; kinds are CUpti_ActivityMemcpyKind and
-// CUpti_ActivityMemoryKind. An upload from pageable memory waits for the preceding work of its stream,
-// and then the call itself copies: like nvprof, count the call as busy throughout.
+// See "API synchronization behavior" in CUDA's documentation; kinds are CUpti_ActivityMemcpyKind
+// and CUpti_ActivityMemoryKind. An upload from pageable memory waits for the preceding work of its
+// stream, and then the call itself copies: like nvprof, count the call as busy throughout.
 Returns copy_returns(std::int64_t copy_kind, std::int64_t from, std::int64_t to, bool async) {
   constexpr std::int64_t unknown = 0, pageable = 1;
   switch (copy_kind) {

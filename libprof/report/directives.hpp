@@ -20,8 +20,8 @@ struct OpenaccKind {
 inline constexpr std::array<OpenaccKind, 3> openacc_kinds{
     {{"OPENACC_DATA", "varName"}, {"OPENACC_LAUNCH", "kernelName"}, {"OPENACC_OTHER", "0"}}};
 
-// "acc_enqueue_launch[kernels]@jacobi.c:42 (main_42_gpu)": the event, its construct (if requested), its
-// place, and its variable or kernel. Names are numbered in order of appearance.
+// "acc_enqueue_launch[kernels]@jacobi.c:42 (main_42_gpu)": the event, its construct (if requested),
+// its place, and its variable or kernel. Names are numbered in order of appearance.
 class OpenaccNames {
  public:
   explicit OpenaccNames(Session& session) : session_(session) {}
@@ -50,8 +50,8 @@ struct OpenaccRecord {
   std::uint32_t name = 0;
 };
 
-// SQL condition: records with valid times that pass --devices. The summary per GPU includes every record
-// on each GPU, like nvprof's.
+// SQL condition: records with valid times that pass --devices. The summary per GPU includes every
+// record on each GPU, like nvprof's.
 std::string openacc_valid(const Session& session, std::string_view kind);
 
 // All records, in no particular order.

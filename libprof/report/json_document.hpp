@@ -5,8 +5,8 @@
 
 namespace gpuprof::report {
 
-// Increase the version when existing readers would misread the document: a member changes its meaning,
-// unit or type, or is removed. New members do not count.
+// Increase the version when existing readers would misread the document: a member changes its
+// meaning, unit or type, or is removed. New members do not count.
 inline constexpr std::string_view document_begin = "{\"version\":1,\"tables\":[";
 
 }  // namespace gpuprof::report

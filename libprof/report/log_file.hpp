@@ -5,8 +5,8 @@
 
 namespace gpuprof::report {
 
-// Whether the file begins like a log of gpuprof or nvprof: with messages, or reports as text, CSV or
-// JSON. False for an empty file.
+// Whether the file begins like a log of gpuprof or nvprof: with messages, or reports as text, CSV
+// or JSON. False for an empty file.
 bool is_log(const std::string& path);
 
 }  // namespace gpuprof::report

@@ -20,8 +20,8 @@ namespace gpuprof::report {
 
 using schema::MetricKind;
 
-// What was measured. Sorts in nvprof's print order: events before metrics, each by id; a value of the
-// whole device before those of its instances. Measures without an nvprof id come last.
+// What was measured. Sorts in nvprof's print order: events before metrics, each by id; a value of
+// the whole device before those of its instances. Measures without an nvprof id come last.
 struct Measure {
   bool is_metric = false;
   std::int64_t id = 0;
@@ -47,8 +47,8 @@ using Value = std::variant<std::monostate, std::uint64_t, double>;
 // The value as METRIC_VALUE stores it; monostate if nvprof could not have stored such a number.
 Value stored_value(MetricKind kind, double value);
 
-// "126.48GB/s", "Low (3)", "44.30%" in a column of `width`; in CSV with six decimals. `nothing` if there
-// is no value.
+// "126.48GB/s", "Low (3)", "44.30%" in a column of `width`; in CSV with six decimals. `nothing` if
+// there is no value.
 std::string value_text(MetricKind kind, const Value& value, bool csv, std::string_view nothing,
                        int width = 10);
 
@@ -85,8 +85,8 @@ std::optional<ValueRow> value_row(const ValueTable& table, const store::Statemen
 // The rows of one table of values. Not thread-safe.
 class ValueCursor {
  public:
-  // `key` is the column with the owner of a value; `rest` follows FROM. `tells`: report unreadable rows
-  // to the session.
+  // `key` is the column with the owner of a value; `rest` follows FROM. `tells`: report unreadable
+  // rows to the session.
   ValueCursor(Session& session, const ValueTable& table, std::string_view key,
               const std::string& rest = {}, bool tells = true);
 
@@ -119,8 +119,8 @@ bool has_kernel_values(Session& session);
 bool has_other_records(Session& session);
 bool has_device_values(Session& session);
 
-// Visits every value of a kernel that passes the session's filter, in order of correlation id. Returns
-// the number of values without a kernel. Memory does not depend on the number of rows.
+// Visits every value of a kernel that passes the session's filter, in order of correlation id.
+// Returns the number of values without a kernel. Memory does not depend on the number of rows.
 std::int64_t read_kernel_values(
     Session& session, const std::function<void(const MeasuredKernel&, const ValueRow&)>& use,
     bool tells = true);
@@ -132,8 +132,8 @@ void read_device_values(Session& session,
 // Visits every value of a kernel, in table order.
 void scan_kernel_values(Session& session, const std::function<void(const ValueRow&)>& use);
 
-// Finds the values of one kernel at a time. A table without an index on correlation ids is copied into
-// an indexed temporary table.
+// Finds the values of one kernel at a time. A table without an index on correlation ids is copied
+// into an indexed temporary table.
 class ValuesOfKernel {
  public:
   explicit ValuesOfKernel(Session& session);

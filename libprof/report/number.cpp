@@ -24,12 +24,12 @@ std::string printed(double value, std::chars_format notation, int decimals) {
   return error == std::errc{} ? std::string(text.data(), end) : "?";
 }
 
-// What is added before truncating. When rounding down it is `slack`, which covers the error of a double
-// that represents a decimal number and is less than a nanosecond.
+// What is added before truncating. When rounding down it is `slack`, which covers the error of a
+// double that represents a decimal number and is less than a nanosecond.
 double rounding(bool down, double slack) { return down ? slack : 0.5; }
 
-// With an exponent. The mantissa is rounded half up as a separate double. Only for finite values above
-// 0: scaling others would never end.
+// With an exponent. The mantissa is rounded half up as a separate double. Only for finite values
+// above 0: scaling others would never end.
 std::string scientific(double value, int decimals, bool down = false) {
   if (!(value > 0) || std::isinf(value)) {
     return printed(value, std::chars_format::scientific, decimals);

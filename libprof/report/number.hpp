@@ -8,12 +8,12 @@
 
 namespace gpuprof::report {
 
-// --normalized-time-unit. automatic: the best unit for each value; column: one unit per column; others:
-// that unit for times, and one unit per column of sizes and speeds.
+// --normalized-time-unit. automatic: the best unit for each value; column: one unit per column;
+// others: that unit for times, and one unit per column of sizes and speeds.
 enum class Unit { automatic, column, s, ms, us, ns };
 
-// A column's number format. `width` includes the unit; values from `exponent_from` on have an exponent,
-// with as many decimals as fit, or none.
+// A column's number format. `width` includes the unit; values from `exponent_from` on have an
+// exponent, with as many decimals as fit, or none.
 struct NumberFormat {
   int width;
   double exponent_from;
@@ -51,8 +51,8 @@ std::string format_real(double value, int width);
 std::string format_whole(std::uint64_t value, int width,
                          std::uint64_t exponent_from = 10'000'000'000);
 
-// Each in the largest unit with a digit before the point: ns, us, ms, s; B, KB, MB, GB in steps of 1024.
-// nvprof switches units at 1000, so 1000 B print as 0.9766KB.
+// Each in the largest unit with a digit before the point: ns, us, ms, s; B, KB, MB, GB in steps of
+// 1024. nvprof switches units at 1000, so 1000 B print as 0.9766KB.
 std::string format_time(std::uint64_t nanoseconds, NumberFormat format = time_format);
 std::string format_size(std::uint64_t bytes, NumberFormat format = size_format);
 // A signed time difference: "-1.5000ms".
@@ -62,8 +62,8 @@ std::string format_speed(std::uint64_t bytes_per_second);
 // For start times: rounded down, so that passing the printed time to --from includes the row.
 inline constexpr NumberFormat start_format{.width = 8, .exponent_from = 1000, .down = true};
 
-// A value in the column's unit, without the unit: "4.10e-03". Small values in the base unit stay whole:
-// "900".
+// A value in the column's unit, without the unit: "4.10e-03". Small values in the base unit stay
+// whole: "900".
 std::string format_scaled(std::uint64_t value, Scale scale, NumberFormat format);
 
 // A readable size, unlike nvprof's: "1.4 GiB", "900 bytes".

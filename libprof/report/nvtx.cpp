@@ -221,8 +221,8 @@ void NvtxRanges::visit(std::vector<NvtxCall>& calls, const Visit& visit) const {
 
 namespace {
 
-// Kernels launched by kernels have no correlation id and belong to the call that launched the outermost
-// one. They are found by grid.
+// Kernels launched by kernels have no correlation id and belong to the call that launched the
+// outermost one. They are found by grid.
 class Grids {
  public:
   explicit Grids(Session& session) {
@@ -255,8 +255,8 @@ class Grids {
 
 namespace {
 
-// Calls visit(chunk, row) for rows of the kind with valid times that pass the filter, in table order.
-// `columns` must begin with start and end.
+// Calls visit(chunk, row) for rows of the kind with valid times that pass the filter, in table
+// order. `columns` must begin with start and end.
 void read_timed(Session& session, std::string_view kind, std::vector<std::string> columns,
                 bool empty_ones_count, const auto& visit) {
   const auto wanted = session.wanted_rows(kind);

@@ -1,7 +1,7 @@
 // NVTX ranges and the calls made inside them.
 //
-// A call belongs to a range if it begins inside it on the range's thread. GPU work belongs where its
-// launching call does. Memory grows with the file's number of ranges, calls and GPU operations.
+// A call belongs to a range if it begins inside it on the range's thread. GPU work belongs where
+// its launching call does. Memory grows with the file's number of ranges, calls and GPU operations.
 #pragma once
 
 #include <cstdint>
@@ -58,8 +58,9 @@ class NvtxRanges {
   // The place of a thread; nullopt if no ranges apply to it.
   std::optional<std::uint32_t> place(std::int64_t process, std::int64_t thread);
 
-  // Sorts the calls and visits each one that is in a range, with the groups of the ranges around it:
-  // those of its thread and those of its process. A group appears once, however deeply its ranges nest.
+  // Sorts the calls and visits each one that is in a range, with the groups of the ranges around
+  // it: those of its thread and those of its process. A group appears once, however deeply its
+  // ranges nest.
   using Groups = std::span<const std::uint32_t>;
   using Visit = std::function<void(const NvtxCall& call, Groups of_thread, Groups of_process)>;
   void visit(std::vector<NvtxCall>& calls, const Visit& visit) const;
@@ -106,14 +107,14 @@ std::vector<NvtxCall> read_launches(
 // `first` is NvtxCall::work.
 std::span<GpuOperation> launched_by(std::uint32_t first, std::vector<GpuOperation>& work);
 
-// Ranges for launches whose thread has none, such as autograd's: in gpuprof's files, table LAUNCH_RANGE
-// names the range that was opened last in the process and was still open.
+// Ranges for launches whose thread has none, such as autograd's: in gpuprof's files, table
+// LAUNCH_RANGE names the range that was opened last in the process and was still open.
 class RangesByTime {
  public:
   explicit RangesByTime(Session& session);
 
-  // The groups of that range and of those around it, each once; empty if the launch has no such range or
-  // the range was skipped.
+  // The groups of that range and of those around it, each once; empty if the launch has no such
+  // range or the range was skipped.
   const std::vector<std::uint32_t>& groups(std::int64_t correlation, const NvtxRanges& ranges);
 
  private:

@@ -48,8 +48,7 @@ struct Options {
   bool terminal = false;             // enables color and progress
   bool blocks = false;               // charts use Unicode block elements, otherwise ASCII
   bool source = false;               // --source: print lines of source files named by the profile
-  std::string source_root = {};      // … only files below this folder; empty: at their recorded
-                                     // path
+  std::string source_root = {};      // … only files below this folder; empty: by full path
 };
 
 }  // namespace gpuprof::report

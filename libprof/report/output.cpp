@@ -114,8 +114,8 @@ void Output::begin_plain_table(std::string_view name, const std::vector<std::str
   plain_.table(name, context_, columns);
 }
 
-// Called by a destructor, where an exception from the stream would end the program: the text is written
-// with the next output.
+// Called by a destructor, where an exception from the stream would end the program: the text is
+// written with the next output.
 void Output::end_json_table() { rows_ += "]}"; }
 
 void Output::finish() {

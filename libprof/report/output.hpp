@@ -1,7 +1,7 @@
 // Output of reports: lines and tables as text, CSV or one JSON document.
 //
-// JSON contains only tables and warnings; headings are for people. The document is written while the
-// report runs, and is complete after finish().
+// JSON contains only tables and warnings; headings are for people. The document is written while
+// the report runs, and is complete after finish().
 #pragma once
 
 #include <cstdint>
@@ -27,12 +27,13 @@ class Output {
   void line(std::string_view text = {});
   // Prints the text after nvprof's "======== ", in bold on a terminal. Does nothing if keyed().
   void heading(std::string_view text);
-  // "======== Warning: …". In JSON an entry of "warnings"; with plain CSV it goes to standard error.
-  // `more` follows without a prefix.
+  // "======== Warning: …". In JSON an entry of "warnings"; with plain CSV it goes to standard
+  // error. `more` follows without a prefix.
   void warning(std::string_view text, std::string_view more = {});
   // "======== Error: …", for a report that cannot be produced. In JSON an entry of "warnings".
   void error(std::string_view text);
-  // If keyed(): sets the members that the following tables have, until the next call: ("device", "0").
+  // If keyed(): sets the members that the following tables have, until the next call: ("device",
+  // "0").
   void context(std::vector<std::pair<std::string, std::string>> members);
 
   // Shows a slow step, on a terminal and only after a second; the next printed line erases it.

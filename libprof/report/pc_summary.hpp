@@ -28,12 +28,13 @@ inline constexpr std::array<StallReason, 13> stall_reasons{
      {"OTHER", "other"},
      {"SLEEPING", "sleeping"}}};
 
-// Whether the samples cover all launches together: gpuprof's own files, when kernels ran concurrently.
+// Whether the samples cover all launches together: gpuprof's own files, when kernels ran
+// concurrently.
 bool samples_of_all_launches(Session& session);
 
-// One table per launch; or one per function over all its launches, most samples first. Text prints only
-// the first functions, and for each only the addresses with the most samples (--top, or 10). Prints
-// nothing if the file has no samples.
+// One table per launch; or one per function over all its launches, most samples first. Text prints
+// only the first functions, and for each only the addresses with the most samples (--top, or 10).
+// Prints nothing if the file has no samples.
 void print_pc_summary(Session& session, bool of_functions);
 
 }  // namespace gpuprof::report

@@ -10,16 +10,17 @@
 
 namespace gpuprof::report {
 
-// All tables of a document as one. The first column names the row's table; columns that a table lacks
-// are empty in its rows. The first line thus needs all column names, so rows are held until the end or
-// until there are many; after that, a table with new columns cannot follow.
+// All tables of a document as one. The first column names the row's table; columns that a table
+// lacks are empty in its rows. The first line thus needs all column names, so rows are held until
+// the end or until there are many; after that, a table with new columns cannot follow.
 class PlainCsv {
  public:
   static constexpr std::string_view document_begin = "\"table\"";
 
   explicit PlainCsv(std::ostream& out) : out_(out) {}
 
-  // Starts a table with these columns. `context`: names and texts that are the same in each of its rows.
+  // Starts a table with these columns. `context`: names and texts that are the same in each of its
+  // rows.
   void table(std::string_view name, const std::vector<std::pair<std::string, std::string>>& context,
              const std::vector<std::string>& columns);
   // Fields must be encoded as CSV, in the order of the columns.

@@ -206,8 +206,8 @@ class Aligned final : public RowLayout {
     rows_.clear();
   }
 
-  // Narrows the widest text column until all columns fit or all are narrow; then narrows headings above
-  // numbers. Numbers are never truncated.
+  // Narrows the widest text column until all columns fit or all are narrow; then narrows headings
+  // above numbers. Numbers are never truncated.
   void fit(const std::vector<std::size_t>& needed) {
     constexpr std::size_t narrowest = 8;
     std::size_t all = 2 * (widths_.size() - 1);

@@ -1,8 +1,8 @@
 // The registry of reports, and how they are combined.
 //
-// Each file in reports/ defines one `const Report` with the file's name; the build lists them. To add a
-// report, add a file there: its Report declares option, letter, help and position, what it excludes,
-// what it needs and what a run collects for it.
+// Each file in reports/ defines one `const Report` with the file's name; the build lists them. To
+// add a report, add a file there: its Report declares option, letter, help and position, what it
+// excludes, what it needs and what a run collects for it.
 #pragma once
 
 #include <cstdint>
@@ -78,7 +78,8 @@ struct Report {
 // All reports, by phase and order.
 std::span<const Report* const> reports();
 
-// Why the chosen reports cannot be combined with each other or with other options; empty if they can.
+// Why the chosen reports cannot be combined with each other or with other options; empty if they
+// can.
 std::string wrong_combination(const Options& options);
 // What a run must collect for the chosen reports.
 Collected collected_for(const Options& options);
@@ -91,8 +92,8 @@ std::string nothing_of(const Session& session, const Report& report);
 // Whether chosen_sections() includes that section.
 bool shows_section(const Session& session, const Report& report);
 
-// Prints what `options` chose, in one read transaction, so that the result is consistent while another
-// process writes. Missing tables count as empty.
+// Prints what `options` chose, in one read transaction, so that the result is consistent while
+// another process writes. Missing tables count as empty.
 void print_reports(store::Database& database, std::ostream& out, const Options& options);
 
 }  // namespace gpuprof::report

@@ -45,7 +45,8 @@ using Dimensions = std::array<std::int64_t, 3>;
 // monostate: no value ("-", empty in CSV, null in JSON).
 using Cell = std::variant<std::monostate, std::int64_t, double, std::string, Dimensions>;
 
-// Tracks the largest value of each column, which determines the unit with -u col, in CSV and of sizes.
+// Tracks the largest value of each column, which determines the unit with -u col, in CSV and of
+// sizes.
 class Largest {
  public:
   explicit Largest(std::size_t columns) : values_(columns) {}

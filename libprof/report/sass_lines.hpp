@@ -1,5 +1,5 @@
-// SASS metrics by function and source line, from nvprof's four tables. nvprof's own files have them too,
-// although nvprof never printed them.
+// SASS metrics by function and source line, from nvprof's four tables. nvprof's own files have them
+// too, although nvprof never printed them.
 #pragma once
 
 #include <array>
@@ -22,7 +22,8 @@ struct SassCounts {
   std::int64_t executed = 0;  // how often warps executed it
   // Threads, diverged warps, sectors or wavefronts, depending on the section.
   std::int64_t counted = 0;
-  // Instructions: threads whose predicate was true. Accesses: the minimum for `counted`, 0 if unknown.
+  // Instructions: threads whose predicate was true. Accesses: the minimum for `counted`, 0 if
+  // unknown.
   std::int64_t beside = 0;
 
   void add(const SassCounts& more);

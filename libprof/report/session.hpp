@@ -56,16 +56,18 @@ class Session : public reading::Profile {
   // Metrics of table METRIC without an nvprof id, by _id_. Empty in other files.
   const std::map<std::int64_t, NamedMetric>& named_metrics();
 
-  // Records what a report counted while reading a whole table, so that it is not read again for that.
+  // Records what a report counted while reading a whole table, so that it is not read again for
+  // that.
   void counted(std::string_view kind, Oddities counts);
-  // Prints warnings about odd records, then "Profiling result:". Reads the tables that no report has
-  // counted yet.
+  // Prints warnings about odd records, then "Profiling result:". Reads the tables that no report
+  // has counted yet.
   void begin_result();
   // Event or metric results were printed: what follows has the heading "Trace result:".
   bool values_printed = false;
 
-  // Counts a record that cannot be read, by its problem. report_skipped() prints the counts after the
-  // reports: "3 records skipped: CUPTI_ACTIVITY_KIND_MARKER with an objectId that is not of 12 bytes".
+  // Counts a record that cannot be read, by its problem. report_skipped() prints the counts after
+  // the reports: "3 records skipped: CUPTI_ACTIVITY_KIND_MARKER with an objectId that is not of 12
+  // bytes".
   void skip(const std::string& what) { ++skipped_[what]; }
   void report_skipped();
 

@@ -1,8 +1,8 @@
 // Source text for the lines that a profile names.
 //
-// File names come from the profile and are untrusted: files are opened only if the user asked for source
-// text, and only if they are named like source files. What is read is printed with the rest of the
-// output, escaped like all untrusted text.
+// File names come from the profile and are untrusted: files are opened only if the user asked for
+// source text, and only if they are named like source files. What is read is printed with the rest
+// of the output, escaped like all untrusted text.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ namespace gpuprof::report {
 // Reads each file once, up to a limit on all of them together. Not thread-safe.
 class SourceText {
  public:
-  // `root`: files are searched only below this folder, by the longest suffix of their path that exists
-  // there; empty: by their full path, which must be absolute. `since`: when the run began, ns since
-  // 1970; files that changed later are noted.
+  // `root`: files are searched only below this folder, by the longest suffix of their path that
+  // exists there; empty: by their full path, which must be absolute. `since`: when the run began,
+  // ns since 1970; files that changed later are noted.
   SourceText(std::string root, std::int64_t since);
 
   // The line without surrounding blanks, truncated if long; nullopt if it is not available.

@@ -19,9 +19,9 @@ enum class Validity {
   api_call,  // end = start is a valid call
 };
 
-// Totals of the rows of the kind that pass the session's filter, grouped by the integer column `key`; if
-// it is empty, all under 0. Rows without valid times are skipped and counted in the session. A missing
-// table counts as empty.
+// Totals of the rows of the kind that pass the session's filter, grouped by the integer column
+// `key`; if it is empty, all under 0. Rows without valid times are skipped and counted in the
+// session. A missing table counts as empty.
 Totals read_totals(Session& session, std::string_view kind, std::string_view key,
                    Validity validity);
 

@@ -174,8 +174,8 @@ void Trace::set_scales(TraceParts parts) {
   for (std::size_t i = 0; i < columns.size(); ++i) columns_[i].column.scale = columns[i].scale;
 }
 
-// Named contexts and streams are wider than numbers. nvprof's column is as wide as the longest name,
-// whether or not a row has it.
+// Named contexts and streams are wider than numbers. nvprof's column is as wide as the longest
+// name, whether or not a row has it.
 void Trace::widen_for_names() {
   constexpr std::size_t most = 1 << 20;
   const Names& names = session_.names();

@@ -70,8 +70,8 @@ class TraceSource;
 
 class Trace {
  public:
-  // Shows nvprof's columns for these parts, except those without data in the file, with units if the
-  // layout has fixed ones.
+  // Shows nvprof's columns for these parts, except those without data in the file, with units if
+  // the layout has fixed ones.
   Trace(Session& session, TraceParts parts);
   ~Trace();
   Trace(const Trace&) = delete;
@@ -83,8 +83,8 @@ class Trace {
   // Whether the trace has only kernels.
   bool kernels_alone() const;
 
-  // Advances to the next row; false at the end. Starts count from the run's zero, like --from; but in a
-  // full trace of nvprof's own files they count from the first row, like nvprof's.
+  // Advances to the next row; false at the end. Starts count from the run's zero, like --from; but
+  // in a full trace of nvprof's own files they count from the first row, like nvprof's.
   bool next();
   // The row's cells, one per column, valid until next().
   std::span<const Cell> cells() const;

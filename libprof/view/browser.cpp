@@ -15,7 +15,8 @@ extern char** environ;
 namespace gpuprof::view {
 namespace {
 
-// Sandboxed browsers (snap, flatpak) have their own /tmp and cannot see hidden files in the home folder.
+// Sandboxed browsers (snap, flatpak) have their own /tmp and cannot see hidden files in the home
+// folder.
 std::unique_ptr<TemporaryFolder> make_folder() {
   const char* home = std::getenv("HOME");
   struct stat facts {};

@@ -10,8 +10,8 @@
 
 namespace gpuprof::view {
 
-// Program arguments are visible to every user of the machine, so the browser is passed a file that only
-// its user can read and that redirects to the address. Not thread-safe.
+// Program arguments are visible to every user of the machine, so the browser is passed a file that
+// only its user can read and that redirects to the address. Not thread-safe.
 class Browser {
  public:
   // Does nothing if no browser can be opened, since the address was printed.

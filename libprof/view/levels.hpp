@@ -1,4 +1,5 @@
-// The parts of the timeline that a report contains, instead of a server that answers for any window.
+// The parts of the timeline that a report contains, instead of a server that answers for any
+// window.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +30,8 @@ struct Levels {
 
 inline constexpr std::size_t longest_in_full = 5;  // gaps, and the same number of steps
 
-// Everything that reaches into the window, in at most `most_bytes` of packed text: all records, or the
-// window in as many pixels as fit plus the records of the longest gaps and steps.
+// Everything that reaches into the window, in at most `most_bytes` of packed text: all records, or
+// the window in as many pixels as fit plus the records of the longest gaps and steps.
 Levels draw_levels(const Model& model, const Window& window, const Stops& stops,
                    std::size_t most_tracks, std::size_t most_bytes);
 

@@ -111,8 +111,8 @@ class LinkFinder {
 
   // --- cuStreamWaitEvent
 
-  // Work of other streams reached through events: those that the record's stream was told to wait for
-  // between the call of its predecessor and its own.
+  // Work of other streams reached through events: those that the record's stream was told to wait
+  // for between the call of its predecessor and its own.
   std::vector<Linked> before_events(const std::optional<Linked>& before) {
     std::vector<Linked> found;
     if (!has_events()) return found;

@@ -16,8 +16,8 @@ struct Linked {
   Item item;
 };
 
-// What work waits for: its launching call, the work before it in its stream, and the events that its
-// stream was told to wait for.
+// What work waits for: its launching call, the work before it in its stream, and the events that
+// its stream was told to wait for.
 enum class Waits { launch, stream, event };
 std::string_view name_of(Waits why);  // "launch"
 struct Waited {
@@ -28,8 +28,8 @@ struct Waited {
 struct Links {
   std::optional<Linked> launch;  // for GPU work: the call
   std::vector<Linked> work;      // for a call: what it launched, at most 100, in order
-  // For GPU work: the preceding work of its stream, if it was still running when the call began, and
-  // work in other streams reached through events; otherwise the call.
+  // For GPU work: the preceding work of its stream, if it was still running when the call began,
+  // and work in other streams reached through events; otherwise the call.
   std::vector<Waited> waited;
 };
 Links find_links(Subject& subject, const Model& model, const Place& place, const Item& item);

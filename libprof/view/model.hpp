@@ -68,14 +68,14 @@ struct Statistics {
   struct Device {
     std::int64_t device = 0;
     std::string name;
-    // ns during which there was: any work; kernels or graphs; copies, sets and the like; both at once;
-    // an NCCL kernel and nothing else.
+    // ns during which there was: any work; kernels or graphs; copies, sets and the like; both at
+    // once; an NCCL kernel and nothing else.
     std::uint64_t busy = 0, compute = 0, copies = 0, both = 0, exposed = 0;
     std::int64_t records = 0;
     Window work;  // from the first work in the window to the last
 
-    // The base of its shares: the window, for a chosen part of a run; for a whole run the time from its
-    // first to its last work, since the host may begin long before and end long after.
+    // The base of its shares: the window, for a chosen part of a run; for a whole run the time from
+    // its first to its last work, since the host may begin long before and end long after.
     std::uint64_t span(const Window& window, bool is_part) const {
       return is_part ? window.length() : work.length();
     }
@@ -104,10 +104,10 @@ struct Model {
 Window window_of(const Model& model);
 
 // Reads the file's stored timeline if it is up to date, otherwise all records. A model of a stored
-// timeline keeps reading the file, on its own connection: then use it from one thread at a time. `check`
-// is called from time to time and may throw. Memory: 30 bytes per record, plus 30 per record of the
-// largest track while it is sorted; for a stored timeline, a few bytes per 400 records. `names`: from
-// another model, which keep their numbers.
+// timeline keeps reading the file, on its own connection: then use it from one thread at a time.
+// `check` is called from time to time and may throw. Memory: 30 bytes per record, plus 30 per
+// record of the largest track while it is sorted; for a stored timeline, a few bytes per 400
+// records. `names`: from another model, which keep their numbers.
 Model read_model(store::Database& database, const std::function<void(std::string_view)>& check,
                  std::vector<Name> names = {});
 
@@ -145,8 +145,8 @@ struct Found {
 };
 Found search(const Model& model, std::string_view text, std::int64_t after);
 
-// The nth record with exactly that name, counting from 1: among NVTX ranges; if none has it, calls; else
-// GPU work. Without a name: the first GPU work.
+// The nth record with exactly that name, counting from 1: among NVTX ranges; if none has it, calls;
+// else GPU work. Without a name: the first GPU work.
 struct Occurrence {
   std::int64_t count = 0;  // records with that name
   std::optional<std::int64_t> begin;

@@ -19,8 +19,8 @@ constexpr std::chrono::milliseconds least_between_readings{1000};
 constexpr int share_of_reading = 5;
 // How long details wait for other readers of the file; briefly on the server's thread.
 constexpr std::chrono::seconds patience{1}, long_patience{60};
-// Opening a file takes ten times as long as reading one record's details. A connection has a work limit,
-// far above that of this many details.
+// Opening a file takes ten times as long as reading one record's details. A connection has a work
+// limit, far above that of this many details.
 constexpr int details_by_one_connection = 100;
 
 }  // namespace
@@ -79,8 +79,8 @@ OpenRun::OpenRun(const std::string& path, Options options)
       kept_.reset();
       throw;
     }
-    // A file with a write-ahead log may still be written to, and cannot be finished while it is open
-    // here.
+    // A file with a write-ahead log may still be written to, and cannot be finished while it is
+    // open here.
     std::error_code ignored;
     const bool has_log = std::filesystem::exists(path_ + "-shm", ignored);
     if (!keeps_open_ || has_log || kept_->damaged()) kept_.reset();
@@ -164,7 +164,8 @@ void LiveRun::follow() {
       shown_ = std::move(read);
       if (!grows) return;
     } catch (const Error&) {
-      // Keep the previous reading. The next one may succeed: the file's end may just be being written.
+      // Keep the previous reading. The next one may succeed: the file's end may just be being
+      // written.
     }
     const auto took =
         std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - began);

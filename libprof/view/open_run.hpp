@@ -19,25 +19,25 @@
 
 namespace gpuprof::view {
 
-// Serializes uses of a file. Only one at a time may have it open in this process, because closing any
-// descriptor releases the locks of all of them.
+// Serializes uses of a file. Only one at a time may have it open in this process, because closing
+// any descriptor releases the locks of all of them.
 struct FileUse {
   std::timed_mutex open;  // held while the file is open
   std::atomic<std::uint64_t> wanted =
       0;  // how often; a background user ends when the file is wanted again
 };
 
-// The file is closed after reading, because a recording cannot finish while another process has its file
-// open. Details reopen it; a finished file then stays open for the next ones. The readable parts of a
-// damaged file are in a copy that lives as long as this object. SQL queries are answered by other
-// processes.
+// The file is closed after reading, because a recording cannot finish while another process has its
+// file open. Details reopen it; a finished file then stays open for the next ones. The readable
+// parts of a damaged file are in a copy that lives as long as this object. SQL queries are answered
+// by other processes.
 class OpenRun : public Run {
  public:
   struct Options {
-    std::vector<Name> names{};            // of another run, which keep their numbers
-    std::optional<std::int64_t> zero{};   // the origin of its times, instead of its own
-    std::shared_ptr<FileUse> use{};       // shared with other runs; null: not shared
-    std::function<bool()> interrupted{};  // polled while reading; may be empty
+    std::vector<Name> names{};                     // of another run, which keep their numbers
+    std::optional<std::int64_t> zero{};            // the origin of its times, instead of its own
+    std::shared_ptr<FileUse> use{};                // shared with other runs; null: not shared
+    std::function<bool()> interrupted{};           // polled while reading; may be empty
     std::function<void(std::string_view)> show{};  // called with what is being read; may be empty
   };
   // Throws Error, or DatabaseError if interrupted.
@@ -64,8 +64,8 @@ class OpenRun : public Run {
   bool may_begin_ = false;
 };
 
-// Rereads a file that is being recorded from time to time, on its own thread, until the recording is
-// over.
+// Rereads a file that is being recorded from time to time, on its own thread, until the recording
+// is over.
 class LiveRun {
  public:
   // The first reading is on the calling thread and throws like OpenRun.

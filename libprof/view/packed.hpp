@@ -34,8 +34,7 @@ class Packed {
   std::unique_ptr<Stream> stream_;
   std::size_t most_;
   std::size_t size_ = 0;
-  std::uint32_t waiting_ = 0;  // bytes that do not yet make a group of three, the first in the high
-                               // bits
+  std::uint32_t waiting_ = 0;  // bytes of an incomplete group of three, the first in the high bits
   int waits_ = 0;
   std::string text_;
 };

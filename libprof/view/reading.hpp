@@ -81,8 +81,8 @@ class Collected {
   tracks::TrackKey latest_key_{};
 };
 
-// Names of a table's records, resolved late because the connection is busy while a reader reads: records
-// first get an index into a list of ids, and the name when all have been read.
+// Names of a table's records, resolved late because the connection is busy while a reader reads:
+// records first get an index into a list of ids, and the name when all have been read.
 class LateNames {
  public:
   explicit LateNames(Collected& records) : records_(records) {

@@ -14,7 +14,8 @@
 
 namespace gpuprof::view {
 
-// A reason why a device had no work. The parts of a device add up to its idle time within its span().
+// A reason why a device had no work. The parts of a device add up to its idle time within its
+// span().
 struct IdlePart {
   std::string cause;
   std::uint64_t time = 0;  // ns
@@ -48,8 +49,8 @@ struct MetricTable {
 };
 MetricTable read_metric_table(store::Database& database);
 
-// Device work by NVTX range. Shares are of the report's window; nested ranges count in the outer ones
-// too, so shares have no sum.
+// Device work by NVTX range. Shares are of the report's window; nested ranges count in the outer
+// ones too, so shares have no sum.
 struct RangeTable {
   struct Row {
     std::string name;
@@ -95,13 +96,14 @@ inline constexpr std::string_view markdown_begins = "<!-- gpuprof report -->";
 constexpr std::size_t most_html_bytes = 5'000'000, most_bytes_with_all_records = 50'000'000,
                       most_markdown_bytes = 60'000;
 
-// The viewer's page with its data embedded: all records if they fit, otherwise the whole time in as many
-// pixels as fit plus the records of the longest gaps and steps. The page loads nothing from anywhere.
-// `all_records`: throws Error if the records need more than most_bytes_with_all_records.
+// The viewer's page with its data embedded: all records if they fit, otherwise the whole time in as
+// many pixels as fit plus the records of the longest gaps and steps. The page loads nothing from
+// anywhere. `all_records`: throws Error if the records need more than most_bytes_with_all_records.
 std::string html_report(const Model& model, const RunSummary& summary, bool all_records = false);
 std::string markdown_report(const Model& model, const RunSummary& summary);
 
-// For html_report(): the page's data instead of a server, as HTML elements. client/report.js reads them.
+// For html_report(): the page's data instead of a server, as HTML elements. client/report.js reads
+// them.
 std::string report_data(const Model& model, const RunSummary& summary, bool all_records);
 
 }  // namespace gpuprof::view

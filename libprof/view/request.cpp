@@ -95,8 +95,8 @@ std::optional<Request> parse_request(std::string_view head) {
       first = false;
       continue;
     }
-    // No blanks in a name: a line that starts with one would continue the previous line, which servers
-    // interpret differently.
+    // No blanks in a name: a line that starts with one would continue the previous line, which
+    // servers interpret differently.
     const std::size_t colon = line.find(':');
     if (colon == line.npos || colon == 0) return std::nullopt;
     const std::string_view name = line.substr(0, colon), value = trimmed(line.substr(colon + 1));

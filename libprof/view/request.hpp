@@ -31,8 +31,8 @@ struct Response {
   int status = 200;
   std::string_view type = "application/json";
   std::string body = {};
-  // For slow responses: computes the response, which replaces all of the above, on its own thread. May
-  // throw Error. `is_over`: nobody is waiting for it any more.
+  // For slow responses: computes the response, which replaces all of the above, on its own thread.
+  // May throw Error. `is_over`: nobody is waiting for it any more.
   using Later = std::function<Response(const std::function<bool()>& is_over)>;
   Later later = {};
 };

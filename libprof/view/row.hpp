@@ -17,7 +17,8 @@ using tracks::Item;
 // Entries of one pyramid level per entry of the next.
 constexpr std::size_t fan_out = 16;
 
-// A time window on screen: pixel p covers the times [from + p × span / width, …) up to those of p + 1.
+// A time window on screen: pixel p covers the times [from + p × span / width, …) up to those of p +
+// 1.
 class Scale {
  public:
   // Requires `to` > `from` and `width` >= 1.
@@ -44,8 +45,8 @@ class Scale {
   std::uint64_t span_;
 };
 
-// Something drawn: a record, or a bucket of records that all begin in one pixel and are each narrower
-// than a pixel. At most one bucket and one wider record begin in a pixel.
+// Something drawn: a record, or a bucket of records that all begin in one pixel and are each
+// narrower than a pixel. At most one bucket and one wider record begin in a pixel.
 struct Piece {
   std::uint32_t x = 0, x_end = 0;  // pixels [x, x_end) are touched
   std::uint32_t first = 0;         // index of the record, or of the bucket's first

@@ -30,8 +30,8 @@ struct Subject {
   }
 };
 
-// The call with the record's correlation id. If there are several, because runtime calls make driver
-// calls, the outermost.
+// The call with the record's correlation id. If there are several, because runtime calls make
+// driver calls, the outermost.
 struct Call {
   std::string table;
   std::int64_t id = 0, begin = 0;

@@ -122,8 +122,8 @@ std::string Listener::address() const {
 }
 
 Response Listener::respond(const Request& request, const Answer& answer) const {
-  // The host name that the browser used: another site's name is rejected. The port may differ, because
-  // of an ssh tunnel.
+  // The host name that the browser used: another site's name is rejected. The port may differ,
+  // because of an ssh tunnel.
   const std::size_t colon = request.host.rfind(':');
   const std::string host = request.host.substr(0, colon);
   if (host != "127.0.0.1" && !same_name(host, "localhost")) {

@@ -37,8 +37,8 @@ class Listener {
 
   using Answer = std::function<Response(const Request&)>;
 
-  // Answers requests until stop() returns true, which is polled several times a second and after each
-  // signal. `answer` is passed requests that have the token, with the path after it.
+  // Answers requests until stop() returns true, which is polled several times a second and after
+  // each signal. `answer` is passed requests that have the token, with the path after it.
   void serve(const Answer& answer, const std::function<bool()>& stop);
 
   // The response to a request; calls `answer` if the request is acceptable.
@@ -68,8 +68,8 @@ struct Run {
   std::function<UntimedWork(const std::function<bool()>& is_over)> find_untimed;
 };
 
-// Answers the page's requests from runs, which must outlive this object: one run, or two side by side,
-// of which the second includes the names of both.
+// Answers the page's requests from runs, which must outlive this object: one run, or two side by
+// side, of which the second includes the names of both.
 class Answers {
  public:
   explicit Answers(std::vector<const Run*> runs, Growth growth = {})

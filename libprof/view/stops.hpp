@@ -19,8 +19,8 @@ struct HostPart {
   std::string name;  // "cudaMalloc", "no CUDA call", "other CUDA calls"
   std::int64_t time = 0;
 };
-// The parts of a gap of that length, longest first; they add up to it. `call`: the function that took
-// `in_call` of the gap; empty if unknown.
+// The parts of a gap of that length, longest first; they add up to it. `call`: the function that
+// took `in_call` of the gap; empty if unknown.
 std::vector<HostPart> host_parts(std::int64_t length, const std::string& call, std::int64_t in_call,
                                  std::int64_t in_none);
 inline constexpr std::string_view no_call = "no CUDA call", other_calls = "other CUDA calls";
@@ -50,7 +50,8 @@ struct TimedLoss {
   std::string text;
 };
 
-// The longest of each kind, longest first. A file that was never finished has no list of gaps and steps.
+// The longest of each kind, longest first. A file that was never finished has no list of gaps and
+// steps.
 struct Stops {
   std::vector<Gap> gaps;
   std::vector<Step> steps;
@@ -58,8 +59,8 @@ struct Stops {
   std::vector<TimedLoss> losses;
 };
 
-// For each of the `most` longest gaps that reach into the window: the function that took most of it, by
-// correlation id.
+// For each of the `most` longest gaps that reach into the window: the function that took most of
+// it, by correlation id.
 using HostCalls = std::unordered_map<std::int64_t, std::string>;
 HostCalls host_calls(reading::Tables& tables, reading::Names& names, const Window& window,
                      std::int64_t most = INT64_MAX);

@@ -14,8 +14,8 @@
 
 namespace gpuprof::view {
 
-// Blocks of one file, read on a separate connection, and what the numbers in them mean. One thread at a
-// time.
+// Blocks of one file, read on a separate connection, and what the numbers in them mean. One thread
+// at a time.
 class BlockFile {
  public:
   // `names` maps numbers to indices into Model::names; `tables`, to indices into Model::tables.
@@ -26,8 +26,8 @@ class BlockFile {
   tracks::Block read(const tracks::BlockInfo& info, std::vector<std::byte>& bytes);
   std::uint32_t name(std::uint32_t number) const;
   std::uint8_t table(std::uint8_t number) const;
-  // While it lives the file does not change, and reading many blocks takes half the time. The process
-  // must not open and close the file meanwhile.
+  // While it lives the file does not change, and reading many blocks takes half the time. The
+  // process must not open and close the file meanwhile.
   class Hold {
    public:
     explicit Hold(BlockFile* file);

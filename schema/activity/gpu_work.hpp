@@ -7,7 +7,8 @@ namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
 
 #ifdef GPUPROF_HAVE_CUPTI
 namespace extract {
-// nvprof stores the host pointer of the access policy window, which is meaningless outside the target.
+// nvprof stores the host pointer of the access policy window, which is meaningless outside the
+// target.
 inline void zero_pointer(const auto&, std::uint32_t, std::byte* out) {
   for (int i = 0; i < 8; ++i) out[i] = std::byte{0};
 }

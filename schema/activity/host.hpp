@@ -1,5 +1,5 @@
-// Other host activity: waits, events, host functions, compilation, ids pushed by frameworks, and the
-// time used by the tool itself.
+// Other host activity: waits, events, host functions, compilation, ids pushed by frameworks, and
+// the time used by the tool itself.
 #pragma once
 
 #include "schema/activity/api.hpp"

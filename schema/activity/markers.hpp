@@ -59,7 +59,8 @@ inline void payload_double(const CUpti_ActivityMarkerData2& record, std::uint32_
 }
 
 // What a payload of kind CUPTI_METRIC_VALUE_KIND_NVTX_EXTENDED_PAYLOAD points to: NVTX's
-// nvtxPayloadData_t. Both the struct and its data are copies made by CUPTI, to be freed by the reader.
+// nvtxPayloadData_t. Both the struct and its data are copies made by CUPTI, to be freed by the
+// reader.
 struct ExtendedPayload {
   std::uint64_t schema;
   std::uint64_t size;

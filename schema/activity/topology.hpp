@@ -1,5 +1,5 @@
-// The machine and where things ran: devices, contexts, streams, links, and the devices' condition over
-// time.
+// The machine and where things ran: devices, contexts, streams, links, and the devices' condition
+// over time.
 #pragma once
 
 #include "schema/kind.hpp"
@@ -9,7 +9,8 @@ namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
 #ifdef GPUPROF_HAVE_CUPTI
 namespace extract {
 
-// CUpti_ActivityNvLink5 came with 13.2: it has ports behind pointers, which moved the following members.
+// CUpti_ActivityNvLink5 came with 13.2: it has ports behind pointers, which moved the following
+// members.
 inline constexpr std::uint32_t nvlink5_since = 130200;
 
 inline const CUpti_ActivityNvLink4& nvlink4(const CUpti_ActivityNvLink5& record) {

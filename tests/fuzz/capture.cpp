@@ -1,7 +1,7 @@
 // Runs a capture through reader, loader and reports.
 //
-// Whatever a capture contains, the database must be valid afterwards and the rest of the stream loaded:
-// no frame may stop the loading. Only a file that is not a capture is refused.
+// Whatever a capture contains, the database must be valid afterwards and the rest of the stream
+// loaded: no frame may stop the loading. Only a file that is not a capture is refused.
 #include <cstring>
 
 #include "libprof/base/error.hpp"
@@ -84,8 +84,8 @@ std::vector<Piece> pieces_of(Input capture) {
   return pieces;
 }
 
-// Checksums are right, so that the contents of frames are reached; occasionally one is wrong, and whole
-// frames are missing.
+// Checksums are right, so that the contents of frames are reached; occasionally one is wrong, and
+// whole frames are missing.
 void append_with_head(Bytes& capture, const Piece& piece, std::uint64_t number, Dice& dice) {
   const auto type = static_cast<wire::FrameType>(piece.type);
   const wire::Frame frame = wire::make_frame(type, piece.stream, as_bytes(piece.payload));

@@ -1,7 +1,7 @@
 // Reads modified pages of a table as columns.
 //
-// There must be no crash and no out-of-bounds read, which ASan detects; and if the pages are accepted,
-// the values must equal SQLite's.
+// There must be no crash and no out-of-bounds read, which ASan detects; and if the pages are
+// accepted, the values must equal SQLite's.
 #include <cstring>
 
 #include "libprof/base/error.hpp"

@@ -1,7 +1,7 @@
 // Names and texts chosen by a target: C++ names are demangled, and words are quoted for a shell.
 //
-// The demanglers must finish within libFuzzer's limits on time and memory. A shell must read a quoted
-// word back unchanged.
+// The demanglers must finish within libFuzzer's limits on time and memory. A shell must read a
+// quoted word back unchanged.
 #include "libprof/base/demangle.hpp"
 #include "libprof/base/nvprof_demangle.hpp"
 #include "libprof/base/shell.hpp"

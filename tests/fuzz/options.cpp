@@ -1,5 +1,5 @@
-// The command line: arbitrary words, one per line, and their parsing before anything is started; and a
-// configuration file.
+// The command line: arbitrary words, one per line, and their parsing before anything is started;
+// and a configuration file.
 //
 // Commands are parsed but not run, since they would write the files that the words name.
 #include <algorithm>

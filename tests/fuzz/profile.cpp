@@ -1,7 +1,8 @@
-// An untrusted profile: opened, reported in every layout, cut with slice and truncate, and exported.
+// An untrusted profile: opened, reported in every layout, cut with slice and truncate, and
+// exported.
 //
-// Only gpuprof::Error may be thrown, within bounded time, and only the requested file may be written.
-// Inputs are changed in pages, like a bad disk, and through SQL, like an attacker.
+// Only gpuprof::Error may be thrown, within bounded time, and only the requested file may be
+// written. Inputs are changed in pages, like a bad disk, and through SQL, like an attacker.
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -52,7 +53,8 @@ void cut(const std::string& path, std::uint32_t number) {
   });
 }
 
-// Where a file would go that SQL in a profile writes under a name without a folder. It must stay empty.
+// Where a file would go that SQL in a profile writes under a name without a folder. It must stay
+// empty.
 const std::string& home() {
   static const std::string path = [] {
     std::string made = folder() + "/home";

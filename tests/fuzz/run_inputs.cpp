@@ -1,5 +1,5 @@
-// Replaces libFuzzer: passes each of the given files, and each file in the given folders, to the target
-// once. An input that fails ends the process, after it was named.
+// Replaces libFuzzer: passes each of the given files, and each file in the given folders, to the
+// target once. An input that fails ends the process, after it was named.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>

@@ -1,8 +1,8 @@
 // Salvages an arena that a target left behind, in whatever state.
 //
-// The input is a list of orders that build the arena: they add records, strings and launches to a valid
-// arena, or corrupt what is there, so that most inputs get past the first checks. Salvage must send only
-// batches that decode, with rows of their tables' widths, and statistics.
+// The input is a list of orders that build the arena: they add records, strings and launches to a
+// valid arena, or corrupt what is there, so that most inputs get past the first checks. Salvage
+// must send only batches that decode, with rows of their tables' widths, and statistics.
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>

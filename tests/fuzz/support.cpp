@@ -21,9 +21,9 @@ void __libc_free(void* memory);
 namespace gpuprof::fuzz {
 namespace {
 
-// SQLite is third-party code with its own fuzzers. Bypassing the sanitizer for its allocations makes a
-// database several times as fast; FUZZ_CHECK_SQLITE keeps them checked. Each block is prefixed with its
-// size, which SQLite asks for.
+// SQLite is third-party code with its own fuzzers. Bypassing the sanitizer for its allocations
+// makes a database several times as fast; FUZZ_CHECK_SQLITE keeps them checked. Each block is
+// prefixed with its size, which SQLite asks for.
 constexpr std::size_t in_front = 16;
 
 void* with_size(void* memory, int size) {

@@ -1,8 +1,9 @@
 // Shared by the fuzz targets.
 //
-// A target is a file that defines LLVMFuzzerTestOneInput(), and LLVMFuzzerCustomMutator() if changes
-// made without knowledge of the format would not get past the first checks. It ends the process on any
-// violation; sanitizers and libFuzzer's limits on time and memory do the rest. Single-threaded.
+// A target is a file that defines LLVMFuzzerTestOneInput(), and LLVMFuzzerCustomMutator() if
+// changes made without knowledge of the format would not get past the first checks. It ends the
+// process on any violation; sanitizers and libFuzzer's limits on time and memory do the rest.
+// Single-threaded.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +31,8 @@ inline std::string_view as_text(Input input) {
 // Reports a violation that no sanitizer detects, and ends the process.
 [[noreturn]] void finding(std::string_view what);
 
-// A folder of this process, in memory if possible, removed when the process exits normally. After the
-// first call $TMPDIR is inside it.
+// A folder of this process, in memory if possible, removed when the process exits normally. After
+// the first call $TMPDIR is inside it.
 const std::string& folder();
 void write_file(const std::string& path, Input bytes);
 std::string read_file(const std::string& path);  // empty if there is none

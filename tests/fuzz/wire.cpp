@@ -1,8 +1,8 @@
 // The wire's decoders, frame assembly, and the queue between the launcher's threads.
 //
-// The first byte selects the test for the rest. What can be decoded must survive encoding unchanged;
-// frames must not depend on how their bytes arrive; the queue must keep its order, and lose nothing
-// while there is room.
+// The first byte selects the test for the rest. What can be decoded must survive encoding
+// unchanged; frames must not depend on how their bytes arrive; the queue must keep its order, and
+// lose nothing while there is room.
 #include <algorithm>
 #include <optional>
 

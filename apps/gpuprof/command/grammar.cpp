@@ -64,7 +64,8 @@ CLI::Option* declare(CLI::App& app, const Grammar::Shared& shared) {
       ->required(shared.required);
 }
 
-// "did you mean --json? ", for the first unknown option; empty if there is none, or no option is close.
+// "did you mean --json? ", for the first unknown option; empty if there is none, or no option is
+// close.
 std::string meant_instead(const CLI::App& app, const std::vector<std::string>& words) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {

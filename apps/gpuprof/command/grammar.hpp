@@ -42,8 +42,9 @@ class Grammar {
 
   void take(Argument argument) { taken_.emplace_back(std::move(argument)); }
 
-  // Accept options of the main command: those with these names, those that print reports, and those that
-  // determine the output file. They write to `options`, which must live until the command has run.
+  // Accept options of the main command: those with these names, those that print reports, and those
+  // that determine the output file. They write to `options`, which must live until the command has
+  // run.
   void take_options(Options& options, std::initializer_list<std::string_view> names);
   void take_report_options(Options& options);
   void take_output_options(Options& options);
@@ -59,8 +60,8 @@ class Grammar {
   // In help order.
   std::span<const Taken> taken() const { return taken_; }
 
-  // Sets what `words` specify, or prints the help, or throws an error about them. Returns nullopt if the
-  // command should run, otherwise the program's exit code.
+  // Sets what `words` specify, or prints the help, or throws an error about them. Returns nullopt
+  // if the command should run, otherwise the program's exit code.
   std::optional<int> parse(std::string_view name, std::string_view help,
                            const std::vector<std::string>& words) const;
 

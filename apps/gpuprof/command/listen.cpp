@@ -1,7 +1,7 @@
-// Records the process that started it. That process loads the collector itself: it is told on standard
-// output where the collector is and where to connect, and confirms on standard input that it has
-// connected. If metrics need several passes, the process repeats its work in order and gets new
-// instructions each time.
+// Records the process that started it. That process loads the collector itself: it is told on
+// standard output where the collector is and where to connect, and confirms on standard input that
+// it has connected. If metrics need several passes, the process repeats its work in order and gets
+// new instructions each time.
 #include <unistd.h>
 
 #include <chrono>
@@ -64,7 +64,8 @@ class Listening {
   launch::Listener::Options listener_options(std::size_t pass);
   // Records one more pass. Returns false if no more will follow.
   bool record_pass(std::size_t pass);
-  // Tells the process where to connect. Returns false if the process is ending or could not connect.
+  // Tells the process where to connect. Returns false if the process is ending or could not
+  // connect.
   bool hand_over(const record::Run& run, std::size_t pass) const;
   int finish();
 

@@ -12,8 +12,7 @@ namespace gpuprof::app {
 
 struct ExcerptJob {
   std::string input;
-  Options file;           // of the new profile: its name, which may have placeholders, and how it
-                          // is created
+  Options file;           // the new profile's name, which may have placeholders, and creation
   bool in_place = false;  // the new profile replaces the old one
   std::vector<std::string> keep;  // words for ExcerptOptions::keep; empty: all
   exporting::ExcerptOptions options;

@@ -11,7 +11,8 @@
 
 namespace gpuprof::app {
 
-// A line on stderr, if it is a terminal, shown from one second after construction and erased at the end.
+// A line on stderr, if it is a terminal, shown from one second after construction and erased at the
+// end.
 class ProgressLine {
  public:
   ProgressLine();
@@ -29,9 +30,9 @@ class ProgressLine {
   std::chrono::steady_clock::time_point began_;
 };
 
-// Also lets Ctrl-C and SIGTERM interrupt while it lives. A second signal ends the program; so does the
-// first if this object still lives 0.7 s later, because SQLite polls nothing while it sorts or is inside
-// a function. Files that are not yet in place are then removed.
+// Also lets Ctrl-C and SIGTERM interrupt while it lives. A second signal ends the program; so does
+// the first if this object still lives 0.7 s later, because SQLite polls nothing while it sorts or
+// is inside a function. Files that are not yet in place are then removed.
 class Progress : public ProgressLine {
  public:
   Progress();
@@ -50,7 +51,8 @@ class Progress : public ProgressLine {
   std::thread watcher_;
 };
 
-// The exit code after an interrupted read. Call it in the handler of the error; it rethrows any other.
+// The exit code after an interrupted read. Call it in the handler of the error; it rethrows any
+// other.
 int code_of_interrupted(const store::DatabaseError& error);
 
 }  // namespace gpuprof::app

@@ -83,7 +83,8 @@ std::string waiting_for(const std::vector<std::int64_t>& processes) {
   return text + " (Ctrl-C: wait no longer)";
 }
 
-// Waits until the first run is recorded. Returns false if recording ended early, as already reported.
+// Waits until the first run is recorded. Returns false if recording ended early, as already
+// reported.
 bool end_recording(record::Run& run, bool quiet) {
   if (quiet || !isatty(2)) return run.end();
   bool shown = false;
@@ -106,7 +107,8 @@ std::string checked_collector(const Options& options) {
   return collector;
 }
 
-// Everything that one command line requests, from the plan to the last line. For the main thread only.
+// Everything that one command line requests, from the plan to the last line. For the main thread
+// only.
 class Recording {
  public:
   // Plans. Errors in the options are thrown here, before any file is touched.

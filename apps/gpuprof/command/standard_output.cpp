@@ -20,8 +20,7 @@ namespace gpuprof::app {
 namespace {
 
 DescriptorBuffer& standard_output() {
-  static DescriptorBuffer& buffer = *new DescriptorBuffer(STDOUT_FILENO);  // std::cout outlives
-                                                                           // everything
+  static DescriptorBuffer& buffer = *new DescriptorBuffer(STDOUT_FILENO);  // std::cout outlives all
   return buffer;
 }
 

@@ -15,8 +15,8 @@ struct WindowWords {
   // Accepts the three options, with help for --from and --to; both texts must live forever.
   void take(Grammar& grammar, std::string_view from_help, std::string_view to_help);
   bool given() const { return !from.empty() || !to.empty() || !nvtx.empty(); }
-  // Resolves --nvtx to the other two. Throws Error for an invalid time, or a window that ends before it
-  // begins.
+  // Resolves --nvtx to the other two. Throws Error for an invalid time, or a window that ends
+  // before it begins.
   void parse(reading::Moment& first, reading::Moment& last);
 };
 

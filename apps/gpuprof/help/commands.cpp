@@ -59,7 +59,8 @@ extern const Subcommand completion_command{
     },
 };
 
-// The request of the completion scripts: the shell, then the words, none of which is an option here.
+// The request of the completion scripts: the shell, then the words, none of which is an option
+// here.
 extern const Subcommand complete_command{
     .name = "complete",
     .usage = "",

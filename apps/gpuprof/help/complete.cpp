@@ -166,7 +166,8 @@ class Line {
     return completion;
   }
 
-  // The number of words before the last that are neither options nor their values; valid after option().
+  // The number of words before the last that are neither options nor their values; valid after
+  // option().
   std::size_t others() const { return others_; }
 
   bool has(std::initializer_list<std::string_view> names) const {

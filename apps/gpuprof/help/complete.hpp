@@ -29,9 +29,9 @@ struct Completion {
 // `words` are those after "gpuprof"; the last one is being typed and may be empty.
 Completion complete(const std::vector<std::string>& words);
 
-// Splits a line that ends at the word being typed as a shell does. `places` has the index of the shell
-// word that each one begins, since the shell also splits at these characters ('=' and ':' in bash's
-// COMP_WORDBREAKS).
+// Splits a line that ends at the word being typed as a shell does. `places` has the index of the
+// shell word that each one begins, since the shell also splits at these characters ('=' and ':' in
+// bash's COMP_WORDBREAKS).
 struct ShellWords {
   std::vector<std::string> words;
   std::vector<std::size_t> places;

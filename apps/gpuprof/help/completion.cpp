@@ -1,5 +1,6 @@
-// Shell completion. "gpuprof complete" (help/complete.cpp) determines the completions; the scripts only
-// call it. It answers with a line for the kind, then one line per word, with its help after a tab.
+// Shell completion. "gpuprof complete" (help/complete.cpp) determines the completions; the scripts
+// only call it. It answers with a line for the kind, then one line per word, with its help after a
+// tab.
 #include <iostream>
 
 #include "apps/gpuprof/help/complete.hpp"
@@ -9,8 +10,8 @@
 namespace gpuprof::app {
 namespace {
 
-// The scripts call the gpuprof in PATH, and the typed program only if there is none: completion must not
-// start a program just because the current folder contains it.
+// The scripts call the gpuprof in PATH, and the typed program only if there is none: completion
+// must not start a program just because the current folder contains it.
 constexpr std::string_view bash =
     R"(# Completion of gpuprof for bash, made by "gpuprof completion bash".
 _gpuprof() {

@@ -116,7 +116,8 @@ std::string group_help(const OptionGroupInfo& group) {
   return help;
 }
 
-// nvprof's options that are accepted but not implemented; only --help all and --help NAME show them.
+// nvprof's options that are accepted but not implemented; only --help all and --help NAME show
+// them.
 std::string not_yet() {
   std::string names;
   for (const Option& option : option_table()) {

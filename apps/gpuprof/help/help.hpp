@@ -7,8 +7,8 @@
 
 namespace gpuprof::app {
 
-// --help: short without a topic; otherwise for a group, for the options whose names contain the topic,
-// or for "all".
+// --help: short without a topic; otherwise for a group, for the options whose names contain the
+// topic, or for "all".
 int print_help(const std::string& topic);
 int print_version();
 

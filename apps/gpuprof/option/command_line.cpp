@@ -14,8 +14,8 @@ namespace gpuprof::app {
 namespace {
 
 // nvprof's grammar. An option's value is the next word, unless that is empty or begins with '-';
-// --name=value is our extension. The first error ends parsing, after which nvprof mistakes a word for
-// the application.
+// --name=value is our extension. The first error ends parsing, after which nvprof mistakes a word
+// for the application.
 class Parser {
  public:
   // `defaults` are the values of options that are not among the words.

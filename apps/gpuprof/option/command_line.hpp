@@ -127,9 +127,9 @@ struct NvprofError {
 std::string why_not_in_one_run(const Options& options,
                                std::string_view pm_sampling = "--pm-sampling");
 
-// Parses the words after "gpuprof" with nvprof's grammar: options come first, the first other word is
-// the application, and the rest are its arguments. Throws NvprofError. `presets` is called only if they
-// are needed; they set what the words do not.
+// Parses the words after "gpuprof" with nvprof's grammar: options come first, the first other word
+// is the application, and the rest are its arguments. Throws NvprofError. `presets` is called only
+// if they are needed; they set what the words do not.
 Options parse_options(const std::vector<std::string>& words,
                       const std::function<std::vector<Preset>(const ConfigChoice&)>& presets = {});
 

@@ -1,5 +1,6 @@
 // gpuprof's options, in one table. Parsing, help, the man page, completion and the table in
-// docs/nvprof.md are generated from it. Reports declare their own options (libprof/report/report.hpp).
+// docs/nvprof.md are generated from it. Reports declare their own options
+// (libprof/report/report.hpp).
 #pragma once
 
 #include <functional>
@@ -28,8 +29,8 @@ enum class Status {
   replaced,   // refused; `why` names the replacement
 };
 
-// A rejected value: a line to print before nvprof's, what the option accepts, and the invalid part of a
-// list. Each may be empty.
+// A rejected value: a line to print before nvprof's, what the option accepts, and the invalid part
+// of a list. Each may be empty.
 struct Refusal {
   std::string before = {};
   std::string takes = {};
@@ -52,8 +53,8 @@ struct Option {
   bool not_with_import = false;
   bool minus_values = false;  // a value may begin with '-', unlike nvprof's
   std::string alias = {};
-  // For completion, if neither choices nor a file: the words that match what is typed of the value; for
-  // a LIST, of its last part.
+  // For completion, if neither choices nor a file: the words that match what is typed of the value;
+  // for a LIST, of its last part.
   std::vector<std::string> (*values)(std::string_view typed) = nullptr;
   std::function<std::optional<Refusal>(Options&, const std::string& value)> set = {};
 };

@@ -166,8 +166,8 @@ struct Content {
   bool missing = false;
 };
 
-// Presets determine which files programs load, so only the user and root may own the file; and reading
-// it must not block or exhaust memory.
+// Presets determine which files programs load, so only the user and root may own the file; and
+// reading it must not block or exhaust memory.
 std::string why_not_read(const struct stat& status) {
   constexpr off_t most = 1 << 16;
   if (S_ISDIR(status.st_mode)) return "it is a folder";
@@ -203,8 +203,8 @@ Content content(const std::string& path) {
   return content;
 }
 
-// The user's configuration file. Never below the working directory: the contents of a folder must not
-// change how gpuprof works.
+// The user's configuration file. Never below the working directory: the contents of a folder must
+// not change how gpuprof works.
 std::string usual_config() {
   const auto absolute = [](const char* path) { return path && path[0] == '/'; };
   const char* folder = std::getenv("XDG_CONFIG_HOME");

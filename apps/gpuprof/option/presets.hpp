@@ -1,5 +1,5 @@
-// The user's defaults: options from a configuration file and the environment. The command line takes
-// precedence over the environment, which takes precedence over the file.
+// The user's defaults: options from a configuration file and the environment. The command line
+// takes precedence over the environment, which takes precedence over the file.
 #pragma once
 
 #include <string>
@@ -23,8 +23,8 @@ bool can_be_preset(const Option& option);
 // "GPUPROF_FLUSH_PERIOD" from "flush-period".
 std::string variable_of(const Option& option);
 
-// Presets from the environment and from the file that `choice` names, at most one per option. Throws
-// gpuprof::Error if the file cannot be read or is invalid.
+// Presets from the environment and from the file that `choice` names, at most one per option.
+// Throws gpuprof::Error if the file cannot be read or is invalid.
 std::vector<Preset> read_presets(const ConfigChoice& choice);
 
 // Prints one line to stderr with suggestions if variables resemble those of an option, unless the

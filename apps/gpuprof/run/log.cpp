@@ -21,7 +21,8 @@
 namespace gpuprof::app {
 namespace {
 
-// These names mean our own descriptor: reopening it would write a redirected file from its beginning.
+// These names mean our own descriptor: reopening it would write a redirected file from its
+// beginning.
 int standard_descriptor(const std::string& file) {
   if (file == "%1" || file == "/dev/stdout") return 1;
   return file == "%2" || file == "/dev/stderr" ? 2 : 0;

@@ -18,35 +18,35 @@ namespace gpuprof::app {
 // Whether text is UTF-8 in the user's locale.
 bool has_unicode();
 
-// A log file is created like other new files (libprof/record/output_file.hpp), but replaces an earlier
-// log only when the first line, or the first whole report, is written. It replaces only logs and empty
-// files.
+// A log file is created like other new files (libprof/record/output_file.hpp), but replaces an
+// earlier log only when the first line, or the first whole report, is written. It replaces only
+// logs and empty files.
 //
-// Reports are for the main thread; messages may come from any thread. SIGPIPE should be ignored, so that
-// a reader that goes away ends only the output.
+// Reports are for the main thread; messages may come from any thread. SIGPIPE should be ignored, so
+// that a reader that goes away ends only the output.
 class Log {
  public:
-  // Opens the log file, unless its name has %p and no process is known yet (0). Throws NvprofError if it
-  // cannot be opened. JSON of a stored profile (`stored`) goes to standard output.
+  // Opens the log file, unless its name has %p and no process is known yet (0). Throws NvprofError
+  // if it cannot be opened. JSON of a stored profile (`stored`) goes to standard output.
   Log(const Options& options, bool stored, long process_id);
   ~Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
-  // Opens a log file whose name has %p. The target is already running: if the file cannot be opened, a
-  // message is printed, standard error is used instead, and lost() is true.
+  // Opens a log file whose name has %p. The target is already running: if the file cannot be
+  // opened, a message is printed, standard error is used instead, and lost() is true.
   void open(long process_id);
   bool lost() const { return lost_; }
 
   // Prints "gpuprof: text".
   void say(std::string_view text);
-  // Prints a message about a process of the run. After a number of lines, such messages are omitted,
-  // since a run may have many verbose processes.
+  // Prints a message about a process of the run. After a number of lines, such messages are
+  // omitted, since a run may have many verbose processes.
   void say_of(std::int64_t process_id, std::string_view text);
   // Prints a line with nvprof's prefix. Does nothing for JSON.
   void line(std::string_view text);
-  // Prints the requested reports, after warnings with `notes`. If it throws because of the database, its
-  // output is taken back as far as possible. Returns false if nobody reads it.
+  // Prints the requested reports, after warnings with `notes`. If it throws because of the
+  // database, its output is taken back as far as possible. Returns false if nobody reads it.
   bool report(store::Database& database, const std::string& prefix,
               const std::vector<std::string>& notes = {});
 

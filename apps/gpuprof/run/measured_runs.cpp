@@ -49,7 +49,8 @@ record::Conversion conversion_for(MetricSession& metrics) {
 
 namespace {
 
-// Ends a target that hangs because it is measured, to be run again without that. Returns whether it did.
+// Ends a target that hangs because it is measured, to be run again without that. Returns whether it
+// did.
 bool end_if_hanging(const MeasuredRuns& runs) {
   const std::vector<std::string> kernels = runs.notices.hanging();
   for (const std::string& kernel : kernels) runs.metrics.leave_out(kernel);

@@ -45,8 +45,8 @@ struct MeasuredRuns {
   bool progress;   // whether to report it
 };
 
-// Runs the target as often as the metrics need, with its output discarded. `first_exit_code` is the exit
-// code of the first run.
+// Runs the target as often as the metrics need, with its output discarded. `first_exit_code` is the
+// exit code of the first run.
 void measure_again(const MeasuredRuns& runs, int first_exit_code);
 
 }  // namespace gpuprof::app

@@ -60,8 +60,8 @@ std::vector<std::string> chips_for(const Options& options) {
   }
 }
 
-// Next to the database, where there is room for images: up to 0.65 MB per launch in a group of several
-// passes. The target must find the folder from its own working directory.
+// Next to the database, where there is room for images: up to 0.65 MB per launch in a group of
+// several passes. The target must find the folder from its own working directory.
 TemporaryFolder folder_for_images(const Options& options) {
   const std::string beside = options.output.empty() ? "" : folder_of(options.output);
   const bool known = !beside.empty() && beside.find('%') == beside.npos;

@@ -1,5 +1,5 @@
-// The metrics of a run: planned before the target starts, evaluated while it runs, and joined across the
-// runs of application replay. Combines the parts of libprof/metrics.
+// The metrics of a run: planned before the target starts, evaluated while it runs, and joined
+// across the runs of application replay. Combines the parts of libprof/metrics.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ namespace gpuprof::app {
 
 class MetricSession {
  public:
-  // Probes the GPUs, looks up the metrics and plans. Throws gpuprof::Error for unknown names, and if
-  // metrics cannot be collected here (ExitCode::no_metrics, no_driver).
+  // Probes the GPUs, looks up the metrics and plans. Throws gpuprof::Error for unknown names, and
+  // if metrics cannot be collected here (ExitCode::no_metrics, no_driver).
   explicit MetricSession(const Options& options);
 
   // Sets how configuration is sent to the collector of a stream. Called from take().
@@ -50,11 +50,11 @@ class MetricSession {
   wire::Fields config_for(std::uint32_t stream, const wire::Fields& hello);
   // Answers a collector's question. Called on the listener's thread.
   void answer(const wire::Fields& question, metrics::Selection::Reply reply) const;
-  // What the recorder gets instead of a frame: the frame itself, its values, or nothing. Called on the
-  // loading thread. Throws wire::StreamError if the frame is invalid.
+  // What the recorder gets instead of a frame: the frame itself, its values, or nothing. Called on
+  // the loading thread. Throws wire::StreamError if the frame is invalid.
   std::vector<wire::Frame> take(wire::Frame frame);
-  // The stream that the process had in the first run, which is the one recorded. nullopt if the first
-  // run had no such process.
+  // The stream that the process had in the first run, which is the one recorded. nullopt if the
+  // first run had no such process.
   std::optional<std::uint32_t> recorded_stream(std::uint32_t stream) const {
     return processes_.find(stream).recorded_stream;
   }
@@ -62,7 +62,8 @@ class MetricSession {
   // Excludes a kernel that hung while it was measured from later runs.
   void leave_out(const std::string& kernel);
 
-  // Valid after the last run: launches of later runs that did not match the first, and measured ranges.
+  // Valid after the last run: launches of later runs that did not match the first, and measured
+  // ranges.
   std::uint64_t mismatched() const { return evaluation_.mismatched(); }
   std::uint64_t ranges() const { return evaluation_.ranges(); }
   // Names for which a pattern search timed out; they were treated as not matching.

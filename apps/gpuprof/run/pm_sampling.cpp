@@ -21,7 +21,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Until the driver is up and the first sample has been taken; slow on a busy machine with many GPUs.
+// Until the driver is up and the first sample has been taken; slow on a busy machine with many
+// GPUs.
 constexpr milliseconds start_patience{60'000};
 // For as long as the run lasts.
 constexpr milliseconds no_limit{std::chrono::hours(24) * 3650};

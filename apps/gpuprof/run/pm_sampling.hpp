@@ -24,8 +24,8 @@ class PmSampling {
 
   // Adds what the sampler needs to the listener's options.
   void listen(launch::Listener::Options& listening);
-  // Starts the sampler and waits until it samples. If it cannot, either the sampler or this function
-  // reports why.
+  // Starts the sampler and waits until it samples. If it cannot, either the sampler or this
+  // function reports why.
   void start(const record::Run& run, const launch::EndRequests& ends);
   // Reports how the sampler ended, if it has. Call before Run::stop_listening().
   void look_after();
@@ -42,7 +42,8 @@ class PmSampling {
   std::atomic<int> devices_{not_known};  // set by the listener's thread
 };
 
-// Null if it was not requested, or is unavailable: that was reported, and the run continues without it.
+// Null if it was not requested, or is unavailable: that was reported, and the run continues without
+// it.
 std::unique_ptr<PmSampling> prepare_pm_sampling(const Options& options, const record::Say& say);
 
 }  // namespace gpuprof::app

@@ -1,5 +1,5 @@
-// The option --print-dependency-analysis-trace. dependency_analysis.cpp prints the trace, instead of its
-// table.
+// The option --print-dependency-analysis-trace. dependency_analysis.cpp prints the trace, instead
+// of its table.
 #include "libprof/report/all_reports.hpp"
 
 namespace gpuprof::report {

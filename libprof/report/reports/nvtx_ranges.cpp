@@ -1,6 +1,6 @@
-// "NVTX result:": for each range, the calls made in it and what they did on the GPU. Threads without
-// ranges, such as autograd's, launch in the range that LAUNCH_RANGE names; nvprof's files lack that
-// table.
+// "NVTX result:": for each range, the calls made in it and what they did on the GPU. Threads
+// without ranges, such as autograd's, launch in the range that LAUNCH_RANGE names; nvprof's files
+// lack that table.
 #include <algorithm>
 #include <array>
 #include <tuple>
@@ -188,8 +188,8 @@ std::vector<std::uint32_t> order_of(const std::vector<NvtxGroup>& groups) {
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::sort(order, {}, [&](std::uint32_t i) {
     const NvtxGroup& group = groups[i];
-    // Like nvprof, compare with the closing quote, which matters if one name is a prefix of another. The
-    // default domain sorts after all ASCII names.
+    // Like nvprof, compare with the closing quote, which matters if one name is a prefix of
+    // another. The default domain sorts after all ASCII names.
     std::string domain = group.domain ? *group.domain + '"' : "\x7f";
     return std::tuple(group.thread, group.process, std::move(domain), std::string_view(group.name));
   });

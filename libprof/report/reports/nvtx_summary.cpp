@@ -1,13 +1,14 @@
 // Time on the GPU by NVTX range.
 //
-// A kernel, copy or set belongs to a range if the API call that launched it began inside the range, on
-// the range's thread; when it ran does not matter. A process range, which has no thread, contains the
-// calls of all the process's threads. If a thread has no ranges (autograd's have none), LAUNCH_RANGE
-// names the range that was opened last in the process and was still open: the work belongs to that range
-// and to those around it, and its time is reported separately ("By Time"). Of nested ranges, each
-// includes the inner ones, so shares may add up to more than 100 %; of nested ranges with the same name,
-// only one counts the work. Ranges with the same domain and name form one row, regardless of thread and
-// process. The last row is the work that belongs to no range.
+// A kernel, copy or set belongs to a range if the API call that launched it began inside the range,
+// on the range's thread; when it ran does not matter. A process range, which has no thread,
+// contains the calls of all the process's threads. If a thread has no ranges (autograd's have
+// none), LAUNCH_RANGE names the range that was opened last in the process and was still open: the
+// work belongs to that range and to those around it, and its time is reported separately ("By
+// Time"). Of nested ranges, each includes the inner ones, so shares may add up to more than 100 %;
+// of nested ranges with the same name, only one counts the work. Ranges with the same domain and
+// name form one row, regardless of thread and process. The last row is the work that belongs to no
+// range.
 //
 // GPU times are sums: concurrent work counts twice. Ranges that were not closed are skipped.
 #include <algorithm>

@@ -1,5 +1,5 @@
-// "Unified Memory profiling result:": migrations, faults and mappings of managed memory, per device and
-// for the CPU.
+// "Unified Memory profiling result:": migrations, faults and mappings of managed memory, per device
+// and for the CPU.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -194,8 +194,8 @@ std::string csv_number(std::int64_t value, Scale scale) {
   return text.append(scale.unit);
 }
 
-// Units are in the cells. If a row has no size, nvprof prints its count as one; if it has no time, its
-// size.
+// Units are in the cells. If a row has no size, nvprof prints its count as one; if it has no time,
+// its size.
 void print_csv(Output& output, const std::string& device, const DeviceRows& rows) {
   const auto size = [](std::int64_t value) {
     return csv_number(value, size_scale(static_cast<std::uint64_t>(value)));

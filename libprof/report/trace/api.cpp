@@ -10,8 +10,8 @@
 namespace gpuprof::report {
 namespace {
 
-// Finds the kernel that an API call launched, by correlation id. If several match, the last one wins,
-// and CONCURRENT_KERNEL takes precedence over KERNEL.
+// Finds the kernel that an API call launched, by correlation id. If several match, the last one
+// wins, and CONCURRENT_KERNEL takes precedence over KERNEL.
 class LaunchedKernels {
  public:
   // Must precede all reading: SQLite locks temporary tables while rows are read.

@@ -1,4 +1,5 @@
-// Base of the row sources of a trace: one source per table, which fills the cells of its current row.
+// Base of the row sources of a trace: one source per table, which fills the cells of its current
+// row.
 #pragma once
 
 #include <array>

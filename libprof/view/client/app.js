@@ -368,7 +368,8 @@ function goTo(stop, title, facts) {
   return selectRange(range, title, [list(facts)]);
 }
 
-// Shows a time from a query's answer: the range of that length, or the moment, centered in the window.
+// Shows a time from a query's answer: the range of that length, or the moment, centered in the
+// window.
 function goToTime(at, length) {
   if (length > 0) return goTo({at, time: length, track: -1}, `${time(length)} from ${time(at)} on`, []);
   const span = view.to - view.from;
@@ -543,7 +544,8 @@ function present() {
   get('status').textContent = standing;
 }
 
-// Tracks are renumbered when there are more. What was drawn of them stays until something newer arrives.
+// Tracks are renumbered when there are more. What was drawn of them stays until something newer
+// arrives.
 function renumber(before) {
   const keyOf = track => JSON.stringify([track.kind, track.path]);
   const places = new Map(run.tracks.map((track, number) => [keyOf(track), number]));

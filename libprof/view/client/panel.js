@@ -73,9 +73,9 @@ const titles = {
 
 const idleColors = ['#8b949e', '#a9b1ba', '#6d7680', '#c3c9d0', '#565e67'];
 
-// `idle`: the idle reasons of each device, if known. Shares are of the window, if one was chosen; for a
-// whole run, of the time from the first work to the last, since the host may begin long before and end
-// long after.
+// `idle`: the idle reasons of each device, if known. Shares are of the window, if one was chosen;
+// for a whole run, of the time from the first work to the last, since the host may begin long
+// before and end long after.
 function devices(all, {from, to}, whole, idle) {
   const parts = [];
   all.forEach((device, number) => {

@@ -36,8 +36,8 @@ class ServerSource {
   differences(from, to, shift) { return this.ask('differences', {from, to, shift}); }
 }
 
-// One run, or two as one: the second run's tracks follow the first's, and its times are shifted. Tracks
-// are numbered consecutively; times are the first run's.
+// One run, or two as one: the second run's tracks follow the first's, and its times are shifted.
+// Tracks are numbered consecutively; times are the first run's.
 class Runs {
   constructor(first) {
     this.sources = [first];
@@ -59,8 +59,8 @@ class Runs {
     return this.joined();
   }
 
-  // Makes the nth record of that name begin at the same time in all runs; without a name, the first GPU
-  // work.
+  // Makes the nth record of that name begin at the same time in all runs; without a name, the first
+  // GPU work.
   async align(name, nth) {
     const found = await Promise.all(this.sources.map(source => source.begin(name, nth)));
     found.forEach(({begin, count}, i) => {

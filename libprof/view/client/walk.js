@@ -9,8 +9,8 @@ function nearestOf(tile, row, item, time) {
   return {track: item.track, row: item.row, item: row.first[i], begin: tile.time(row.x[i]), end: tile.time(row.end[i])};
 }
 
-// The piece nearest in time in the next row that has any (`by` 1), or the previous one (-1). `rows` as
-// in the layout.
+// The piece nearest in time in the next row that has any (`by` 1), or the previous one (-1). `rows`
+// as in the layout.
 export function beside(rows, tilesOf, place, by) {
   let at = rows.findIndex(item => item.track === place.track && item.row === place.row);
   for (at += by; at >= 0 && at < rows.length; at += by) {
