@@ -1,6 +1,7 @@
-// Memory of ten sizes, of three kinds and from two pools, which all goes back but for three blocks
-// that a library keeps: allocations [END [LIBRARY]]. END: return, exit, abort or kill; LIBRARY has
-// keep() (tests/gpu/keeps_memory.c). What was in use at most stands in lines "KIND BYTES".
+// Allocates memory of ten sizes, of three kinds and from two pools, and frees all of it except
+// three blocks that a library keeps: allocations [END [LIBRARY]]. END is return, exit, abort or
+// kill; LIBRARY exports keep() (tests/gpu/keeps_memory.c). Prints the peak of each kind in lines
+// "KIND BYTES".
 #include <cuda_runtime.h>
 #include <dlfcn.h>
 
@@ -47,7 +48,7 @@ cudaError_t release(const std::string& kind, void* memory, std::size_t bytes) {
   return cudaFree(memory);
 }
 
-// All ten at once, then one after the other.
+// All ten at once, then one after another.
 int use(const std::string& kind, cudaMemPool_t pool) {
   const std::size_t most = kind == "Managed" ? 1 << 20 : ~std::size_t{0};
   std::map<std::size_t, void*> all;
@@ -105,7 +106,7 @@ int main(int argc, char** argv) {
   }
   for (const auto& [kind, bytes] : kinds) std::printf("%s %zu\n", kind.c_str(), bytes.peak);
   std::fflush(stdout);
-  // Longer than records lie in the program.
+  // Longer than records stay in the program.
   if (end == "abort" || end == "kill") std::this_thread::sleep_for(std::chrono::seconds(2));
   if (end == "exit") std::exit(3);
   if (end == "abort") std::abort();

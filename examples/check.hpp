@@ -1,4 +1,4 @@
-// What the examples share: CHECK(call) prints what went wrong and leaves main with 1.
+// Shared by the examples: CHECK(call) prints an error and makes main return 1.
 #pragma once
 
 #include <cstdio>

@@ -2,8 +2,9 @@
 //
 //   clusters [launches] [blocks of a cluster]
 //
-// Prints "ok" and exits with 0 when all blocks ran. Defaults: 3 launches of 16 blocks, 4 a cluster.
-// Clusters take a GPU of compute capability 9.0; on an older one it says so and exits with 77.
+// Prints "ok" and exits with 0 if all blocks ran. Defaults: 3 launches of 16 blocks, 4 per cluster.
+// Clusters require a GPU of compute capability 9.0; on an older one the program says so and exits
+// with 77.
 #include <cuda_runtime.h>
 
 #include <cstdio>

@@ -1,11 +1,11 @@
-// Kernels of which it can be counted by hand what each line does, to hold SASS metrics against.
+// Kernels whose work per line can be counted by hand, as a reference for SASS metrics.
 //
 //   count_lines [launches]
 //
 // Prints a line for each comment "counts: NAME" below, whose line has one instruction that accesses
-// memory or branches: NAME, how often warps execute it in all launches, and each time: threads,
-// sectors of 32 bytes of global memory, the same if the threads' addresses lay side by side,
-// wavefronts of shared memory, the same without bank conflicts, whether threads go different ways.
+// memory or branches: NAME, how often warps execute it in all launches, and per execution: threads,
+// 32-byte sectors of global memory, the same if the threads' addresses were contiguous, wavefronts
+// of shared memory, the same without bank conflicts, whether threads diverge.
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -52,7 +52,7 @@ __global__ void divergent(int* out, int times) {
   out[blockIdx.x * blockDim.x + threadIdx.x] = value;
 }
 
-// The odd warps do.
+// Odd warps do something that the others do not.
 __global__ void convergent(int* out, int times) {
   int value = threadIdx.x;
   if (threadIdx.x / warp % 2 == 1) {  // counts: uniform_branch

@@ -1,11 +1,11 @@
 // nvcc-options: -rdc=true -lcudadevrt
 //
-// A CUDA graph that a kernel launches, from inside another graph.
+// A CUDA graph that a kernel launches from inside another graph.
 //
 //   device_graph [launches]
 //
 // Each launch of the outer graph runs a kernel that launches the inner one, fire and forget. Prints
-// "ok" and exits with 0 when both ran as often as they should. Default: 3 launches.
+// "ok" and exits with 0 if both ran the expected number of times. Default: 3 launches.
 #include <cuda_runtime.h>
 
 #include <cstdio>

@@ -1,11 +1,12 @@
-// Launches kernels and dies in the way asked for, with some of them still to run.
+// Launches kernels and dies in the requested way while some of them have yet to run.
 //
 //   die return|exit|_exit|quick_exit|reset|exec|abort|segv|kill [kernels] [busy ms] [pause ms]
 //
-// KERNELS times finished_work, waited for; a PAUSE; then, when BUSY is not 0, keep_busy for that
-// long; then KERNELS times unfinished_work, not waited for. Defaults: 50 kernels, 0 ms, 0 ms. Exit
-// statuses: return 0, exit 3, _exit 4, quick_exit 5, reset (cudaDeviceReset, then return) 0, exec
-// (of /bin/true) 0; abort, segv and kill end it by their signals.
+// Runs finished_work KERNELS times and waits; then pauses for PAUSE; then, if BUSY is not 0, runs
+// keep_busy for that long; then launches unfinished_work KERNELS times without waiting. Defaults:
+// 50 kernels, 0 ms, 0 ms. Exit statuses: return 0, exit 3, _exit 4, quick_exit 5, reset
+// (cudaDeviceReset, then return) 0, exec (of /bin/true) 0; abort, segv and kill end it by their
+// signals.
 #include <cuda_runtime.h>
 #include <signal.h>
 #include <unistd.h>
@@ -35,7 +36,7 @@ int main(int argc, char** argv) {
 
   int* counter;
   CHECK(cudaMalloc(&counter, sizeof(int)));
-  // All kernels are loaded before the first runs: loading one later may wait for those before it.
+  // Load all kernels before the first runs: loading one later may wait for earlier ones.
   cudaFuncAttributes unused;
   CHECK(cudaFuncGetAttributes(&unused, finished_work));
   CHECK(cudaFuncGetAttributes(&unused, unfinished_work));

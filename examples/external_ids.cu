@@ -1,11 +1,11 @@
 // nvcc-options: -lcupti
 //
-// What a framework does that wants to find its own steps again in a profile: it pushes an id of its
-// own around the CUDA calls of each.
+// Does what a framework does to find its steps in a profile: pushes its own id around the CUDA
+// calls of each step.
 //
 //   external_ids [steps]
 //
-// The ids are 1000, 1001 … of kind CUSTOM0; around all of them is 7, of kind CUSTOM1. Prints "ok"
+// The ids are 1000, 1001 … of kind CUSTOM0; 7, of kind CUSTOM1, is around all of them. Prints "ok"
 // and exits with 0. Default: 3 steps of a copy and a kernel.
 #include <cuda_runtime.h>
 #include <cupti.h>

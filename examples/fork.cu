@@ -1,8 +1,9 @@
-// Forks after using CUDA. The child uses none and exits in the ordinary way, the parent goes on.
+// Forks after using CUDA. The child makes no CUDA calls and exits normally; the parent continues.
 //
 //   fork [kernels]
 //
-// Prints "ok" and exits with 0. KERNELS kernels (default 10) before the fork and as many after it.
+// Prints "ok" and exits with 0. Runs KERNELS kernels (default 10) before the fork and again after
+// it.
 #include <cuda_runtime.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,7 +22,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < kernels; ++i) before_fork<<<1, 1>>>();
   CHECK(cudaDeviceSynchronize());
   const pid_t child = fork();
-  if (child == 0) return 7;  // with all exit handlers, those of CUDA and of a profiler among them
+  if (child == 0) return 7;  // runs all exit handlers, including those of CUDA and of a profiler
   int status = 0;
   if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 7) {
     std::fprintf(stderr, "the child ended with status %d\n", status);

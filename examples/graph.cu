@@ -2,10 +2,10 @@
 //
 //   graph [launches] [kernels] [beside]
 //
-// Before each launch of the graph, the same kernel is launched BESIDE times by itself; the graph
-// overwrites what comes of that. All launches are inside the NVTX range "launches". Prints "ok" and
-// exits with 0 when every launch gave the right sums. Defaults: 5 launches, 10 kernels, 0 beside.
-// The copies and the memory set are of 64 KiB.
+// Before each launch of the graph, the same kernel is launched BESIDE times on its own; the graph
+// overwrites its results. All launches are inside the NVTX range "launches". Prints "ok" and exits
+// with 0 if every launch produced the right sums. Defaults: 5 launches, 10 kernels, 0 beside. The
+// copies and the memory set are 64 KiB each.
 #include <cuda_runtime.h>
 #include <nvtx3/nvToolsExt.h>
 

@@ -1,9 +1,10 @@
-// A kernel that runs on a part of the GPU's multiprocessors, in a green context.
+// A kernel that runs on some of the GPU's multiprocessors, in a green context.
 //
 //   green_context [launches] [multiprocessors]
 //
-// Prints "ok" and exits with 0 when all launches ran. Defaults: 3 launches, 16 multiprocessors. A
-// driver without green contexts (CUDA 12.5 has all it takes): it says so and exits with 77.
+// Prints "ok" and exits with 0 if all launches ran. Defaults: 3 launches, 16 multiprocessors. With
+// a driver that lacks green contexts (CUDA 12.5 has everything needed) it says so and exits with
+// 77.
 #include <cuda.h>
 #include <cuda_runtime.h>
 
@@ -16,7 +17,7 @@ namespace {
 
 __global__ void count_up(int* counter) { atomicAdd(counter, 1); }
 
-// The driver is not linked: the runtime knows where its functions are.
+// The driver is not linked: its functions are looked up through the runtime.
 template <class Function>
 Function* find(const char* name, unsigned since = 12040) {
   void* function = nullptr;

@@ -1,9 +1,10 @@
-// Functions of the host that a stream and a CUDA graph run between their kernels.
+// Host functions run by a stream and by a CUDA graph between their kernels.
 //
 //   host_functions [rounds]
 //
 // Each round: a kernel, a host function (cudaLaunchHostFunc) and a graph of a kernel and a host
-// function. Prints "ok" and exits with 0 when each ran as often as it should. Default: 3 rounds.
+// function. Prints "ok" and exits with 0 if each ran the expected number of times. Default: 3
+// rounds.
 #include <cuda_runtime.h>
 
 #include <atomic>

@@ -1,9 +1,9 @@
-// Kernels whose work can be counted by hand, to hold metrics against.
+// Kernels whose work can be counted by hand, as a reference for metrics.
 //
 //   known_counts [rounds]
 //
-// Prints one line per kernel: name, blocks, warps, floating-point operations, bytes it has to read
-// from and write to device memory, per launch.
+// Prints one line per kernel: name, blocks, warps, floating-point operations, and bytes that it
+// must read from and write to device memory, per launch.
 #include <cuda_runtime.h>
 
 #include <cstdio>

@@ -1,9 +1,9 @@
-// Compiles a kernel at run time and launches it through the driver API alone.
+// Compiles a kernel at run time and launches it using only the driver API.
 //
 //   nvrtc [launches]
 //
-// Prints "ok" and exits with 0 when the sums are right. Default: 20 launches; one copy of 4 KiB in
-// and one out. Without libnvrtc, which comes with the CUDA Toolkit, it says so and exits with 77.
+// Prints "ok" and exits with 0 if the sums are right. Default: 20 launches; one copy of 4 KiB in
+// and one out. Without libnvrtc, which is part of the CUDA Toolkit, it says so and exits with 77.
 #include <cuda.h>
 #include <dlfcn.h>
 
@@ -20,7 +20,7 @@ extern "C" __global__ void compiled_at_run_time(const int* step, int* sum, int c
   if (i < count) sum[i] += step[i];
 })";
 
-// Neither library is linked: the program starts without NVRTC, and builds without a driver.
+// Neither library is linked: the program starts without NVRTC and builds without a driver.
 void* open_first(std::initializer_list<const char*> names) {
   for (const char* name : names) {
     if (void* library = dlopen(name, RTLD_NOW)) return library;
@@ -66,7 +66,7 @@ std::string compile(void* nvrtc, int major, int minor) {
 
 }  // namespace
 
-// A function of the driver, under the name that the library exports it by.
+// A driver function, looked up by the name under which the library exports it.
 #define DRIVER(name, exported) find<decltype(::name)>(driver, exported)
 #define CALL(name, exported, ...) check(DRIVER(name, exported)(__VA_ARGS__), #name)
 

@@ -1,9 +1,9 @@
-// NVTX ranges with a structure as their payload, as NCCL's are.
+// NVTX ranges with a struct as their payload, like NCCL's.
 //
 //   nvtx_payloads [operations]
 //
 // Each operation is a push/pop range "send" or "receive" in the domain "example.links" around a
-// copy, with the payload of schema "Transfer": peer (an int), bytes (a size), speed (a double),
+// copy, with a payload of schema "Transfer": peer (an int), bytes (a size), speed (a double),
 // operation (an enum) and label (text of fixed length). Prints "ok" and exits with 0. Default: 4
 // operations.
 #include <cuda_runtime.h>

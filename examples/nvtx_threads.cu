@@ -3,7 +3,7 @@
 //
 //   nvtx_threads [threads] [steps]
 //
-// Prints "ok" and exits with 0. Defaults: 4 threads, 3 steps. Makes
+// Prints "ok" and exits with 0. Defaults: 4 threads, 3 steps. Creates
 //   in the main thread   start/end range "everything"
 //   per thread t         start/end range "hand over t", started in main and ended in the thread;
 //                        push/pop "thread" (default domain), payload t; inside it a mark "ready"

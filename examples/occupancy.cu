@@ -1,12 +1,12 @@
 // nvcc-options: -std=c++20
-// Launches of random shapes, and how many blocks of each fit on a multiprocessor: what CUDA says
-// and what gpuprof computes.
+// Launches of random shapes, and how many blocks of each fit on a multiprocessor according to CUDA
+// and gpuprof.
 //
 //   occupancy [launches] [seed]
 //
-// Prints a line for each launch (threads of a block, registers, static and dynamic shared memory,
-// carveout or -1, blocks on a multiprocessor) and exits with 0 when both say the same for all.
-// Defaults: 200 launches, seed 1.
+// Prints a line per launch (threads per block, registers, static and dynamic shared memory,
+// carveout or -1, blocks per multiprocessor) and exits with 0 if both always agree. Defaults: 200
+// launches, seed 1.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 #include "examples/check.hpp"
 #include "libprof/derive/occupancy.cpp"
 
-// Takes some registers for each of the values that live at the same time.
+// Uses registers for each of the values that are live at the same time.
 template <int live, int shared>
 __global__ void work(float* out, int rounds) {
   extern __shared__ float dynamic[];

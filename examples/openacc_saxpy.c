@@ -3,8 +3,8 @@
 //   gcc -O2 -fopenacc -foffload=nvptx-none openacc_saxpy.c -o openacc_saxpy
 //   gpuprof --openacc-profiling on -o run.sqlite ./openacc_saxpy [rounds]
 //
-// gcc takes its offload compiler for that (Debian: gcc-12-offload-nvptx). Prints "ok" and exits with
-// 0 when the sums are right. Default: 3 rounds.
+// Requires gcc's offload compiler (Debian: gcc-12-offload-nvptx). Prints "ok" and exits with 0 if
+// the sums are right. Default: 3 rounds.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
 //   clang -O2 -fopenmp openmp_sum.c -ldl -o openmp_sum
 //   gpuprof --openmp-profiling on -o run.sqlite ./openmp_sum [rounds]
 //
-// It takes a runtime with OMPT: LLVM's libomp has it, GCC's libgomp has not. Prints "ok" and exits
-// with 0 when the sums are right. Default: 3 rounds of four threads.
+// Requires a runtime with OMPT: LLVM's libomp has it, GCC's libgomp does not. Prints "ok" and exits
+// with 0 if the sums are right. Default: 3 rounds of four threads.
 #include <dlfcn.h>
 #include <omp.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
-// Phases that counters over time can tell apart: copies in device memory, matrix products on the
-// tensor units, nothing. For gpuprof --pm-sampling.
+// Phases that can be distinguished in counters over time: copies in device memory, matrix products
+// on the tensor units, and idle time. For gpuprof --pm-sampling.
 //
 //   phases [rounds] [ms]
 //
-// Prints the bytes that a copy phase read and wrote and how long it took, then "ok". Defaults: 10
-// rounds, phases of some 20 ms. Each is an NVTX range.
+// Prints the number of bytes that a copy phase read and wrote and its duration, then "ok".
+// Defaults: 10 rounds, phases of about 20 ms. Each phase is an NVTX range.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <mma.h>
@@ -19,7 +19,7 @@
 
 constexpr std::size_t bytes = std::size_t{256} << 20;
 
-// Products of one tile with itself, kept in registers: no memory.
+// Multiplies a tile by itself in registers, without memory traffic.
 __global__ void multiply(float* out, int times) {
   using namespace nvcuda::wmma;
   fragment<matrix_a, 16, 16, 16, __half, row_major> a;
@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
   CHECK(cudaGetDeviceProperties(&device, 0));
   const int blocks = 4 * device.multiProcessorCount;
 
-  // How long one of each takes.
+  // Measure how long one of each takes.
   float copy_ms = 0, multiply_ms = 0;
   constexpr int times = 1 << 14;
   for (int i = 0; i < 3; ++i) {

@@ -3,7 +3,7 @@
 //   gpuprof --profile-from-start off ./profiler_api
 //
 // Prints "ok" and exits with 0. Launches outside_part 3 times, inside_part 5, outside_part 7,
-// inside_part 2 and outside_part 4 times; inside_part between start and stop, without a wait.
+// inside_part 2 and outside_part 4 times; inside_part between start and stop, without waiting.
 #include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
 

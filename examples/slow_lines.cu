@@ -1,11 +1,11 @@
-// Two kernels, each with one line that its warps wait at, for PC sampling to find.
+// Two kernels, each with one line at which its warps wait, for PC sampling to find.
 //
 //   slow_lines [seconds]
 //
-// `strided` reads memory so that each thread of a warp needs a sector of its own: its warps wait
-// for the line "slow: strided load" (long_scoreboard). In `unbalanced` one warp of a block works
-// while the others wait for it at the line "slow: barrier" (barrier); a waiting warp is sampled at
-// the instruction that it would issue next, which is of the line behind.
+// In `strided` each thread of a warp reads a separate sector: its warps wait for the line "slow:
+// strided load" (long_scoreboard). In `unbalanced` one warp of a block works while the others wait
+// for it at the line "slow: barrier" (barrier); a waiting warp is sampled at the instruction that
+// it would issue next, which is on the following line.
 #include <cuda_runtime.h>
 
 #include <chrono>

@@ -1,10 +1,9 @@
-// Launches a kernel that does next to nothing, many times: the target on which a profiler costs
-// most.
+// Launches a nearly empty kernel many times: the target for which a profiler's overhead is highest.
 //
 //   small_launches [launches] [threads]
 //
-// Prints the nanoseconds per launch as the host sees them, last wait included, and the memory of
-// the process: resident, and of that shared.
+// Prints the nanoseconds per launch as seen by the host, including the final wait, and the memory
+// of the process: resident, and the shared part of it.
 #include <cuda_runtime.h>
 
 #include <chrono>

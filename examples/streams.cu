@@ -1,8 +1,8 @@
-// Copies of every direction, memory sets and kernels in several streams.
+// Copies in every direction, memory sets and kernels in several streams.
 //
 //   streams [streams] [rounds]
 //
-// Prints "ok" and exits with 0 when the results are right. Defaults: 4 streams, 8 rounds. Asks for
+// Prints "ok" and exits with 0 if the results are right. Defaults: 4 streams, 8 rounds. Performs
 //   per stream and round   one HtoD, DtoD, DtoH and HtoH copy and one memset of 64 KiB, one kernel
 //   once                   two HtoD and two DtoH copies of 1 MiB with pageable memory, half of them
 //                          with the asynchronous call
@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
       CHECK(cudaMemcpyAsync(lane.copy, lane.out, bytes, cudaMemcpyHostToHost, lane.stream));
     }
   }
-  // The first stream waits for the others, the host for the first.
+  // The first stream waits for the others, and the host for the first.
   for (Lane& lane : lanes) {
     CHECK(cudaEventRecord(lane.done, lane.stream));
     CHECK(cudaStreamWaitEvent(lanes[0].stream, lane.done, 0));

@@ -1,8 +1,8 @@
-// Managed memory that host and GPU write in turn, so that its pages move back and forth.
+// Managed memory written alternately by host and GPU, so that its pages move back and forth.
 //
 //   unified_memory [rounds]
 //
-// Prints "ok" and exits with 0 when the sums are right. Default: 2 rounds over 2 MiB, a kernel
+// Prints "ok" and exits with 0 if the sums are right. Default: 2 rounds over 2 MiB, with one kernel
 // each.
 #include <cuda_runtime.h>
 

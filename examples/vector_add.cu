@@ -2,7 +2,7 @@
 //
 //   vector_add [elements] [launches]
 //
-// Prints "ok" and exits with 0 when the sums are right. Copies in twice, launches, copies out once.
+// Prints "ok" and exits with 0 if the sums are right. Copies in twice, launches, copies out once.
 #include <cuda_runtime.h>
 #include <nvtx3/nvToolsExt.h>
 

@@ -1,5 +1,5 @@
-// What a table of the database is: columns with a type, a width on the wire, a role and a doc.
-// Data only. Everything that reads or writes rows derives from these.
+// Definition of a database table: columns with a type, a width on the wire, a role and a doc. Data
+// only; everything that reads or writes rows is derived from it.
 #pragma once
 
 #include <cstddef>
@@ -22,22 +22,23 @@ enum class Type : std::uint8_t {
   i64 = 7,
   u64 = 8,
   f64 = 9,
-  string = 10,  // u32 string id of the stream; a StringTable id in the database, 0 = NULL
+  string = 10,  // u32 string id of the stream; in the database a StringTable id, 0 = NULL
   blob = 11,    // `width` raw bytes
-  bytes = 12,   // u32 id of a byte string of the batch; a BLOB of its own length in the database
-  text = 13,    // the same, but a TEXT
-  // In the database only.
-  integer = 0xf0,  // as i64, declared as nvprof and SQLite's row ids want it
+  bytes = 12,   // u32 id of a byte string of the batch; in the database a BLOB of any length
+  text = 13,    // the same, as TEXT
+  // Only in the database.
+  integer = 0xf0,  // like i64, but declared as nvprof and SQLite's row ids require
   any = 0xf1,      // an integer or a text
 };
 
-// What the loader does with a value besides storing it. The numbers are part of the wire format.
+// What the loader does with a value in addition to storing it. The numbers are part of the wire
+// format.
 enum class Role : std::uint8_t {
   plain = 0,
-  correlation = 1,  // gets the process's number in the high 32 bits, 0 stays 0
-  nullable = 2,     // the type's lowest value (signed) or highest (unsigned), NaN, string 0: NULL
+  correlation = 1,  // the loader puts the process number into the high 32 bits; 0 stays 0
+  nullable = 2,     // NULL is the type's lowest value (signed) or highest (unsigned), NaN, string 0
   number = 3,       // the row's own number, column _id_
-  correlation_or_null = 4,  // as correlation, but 0 means NULL
+  correlation_or_null = 4,  // like correlation, but 0 means NULL
 };
 
 constexpr std::uint16_t width_of(Type type) {
@@ -54,14 +55,14 @@ constexpr std::uint16_t width_of(Type type) {
     case Type::i64:
     case Type::u64:
     case Type::f64: return 8;
-    case Type::blob: return 0;  // the column says
+    case Type::blob: return 0;  // given by the column
     case Type::integer:
-    case Type::any: return 0;  // in no row
+    case Type::any: return 0;  // never packed
   }
   return 0;
 }
 
-// The type a column is declared with in CREATE TABLE, as nvprof declares it.
+// The declared type in CREATE TABLE, as nvprof declares it.
 constexpr std::string_view sql_type(Type type) {
   switch (type) {
     case Type::f64: return "REAL";
@@ -74,10 +75,9 @@ constexpr std::string_view sql_type(Type type) {
   }
 }
 
-// What numbers of a column count or measure. Ids, names, enums, flags, addresses and plain numbers
-// have no unit.
+// The units of columns. Ids, names, enums, flags, addresses and plain numbers have none.
 inline constexpr std::string_view units[]{
-    "count",  // of things: blocks, calls, …
+    "count",  // a number of things: blocks, calls, …
     "ns",    "us",  "ms",  "bytes", "bytes/s", "kB/s", "GT/s",
     "Hz",    "kHz", "MHz", "mW",    "Celsius", "%",
     "share",  // from 0 to 1
@@ -90,15 +90,15 @@ constexpr bool is_unit(std::string_view text) {
   return false;
 }
 
-// The doc of a column as it is written and as it travels: "[ns] start on the GPU", or without the
-// brackets where there is no unit.
+// A column's doc as written and transferred: "[ns] start on the GPU"; without brackets if it has no
+// unit.
 struct WrittenDoc {
   std::string_view unit;  // empty: none
   std::string_view text;
 };
 
-// What is no unit in brackets in front is text. By index: with UBSan, GCC 12 does not search in a
-// constant.
+// Brackets that do not contain a known unit are part of the text. Uses indices because, with UBSan,
+// GCC 12 cannot search in a constant expression.
 constexpr WrittenDoc read_doc(std::string_view written) {
   if (written.empty() || written[0] != '[') return {{}, written};
   std::size_t end = 1;
@@ -109,9 +109,9 @@ constexpr WrittenDoc read_doc(std::string_view written) {
   return {unit, written.substr(end + 2)};
 }
 
-// The same of a literal. A unit that is not in the list does not compile.
+// The same for a literal. An unknown unit does not compile.
 struct Doc : WrittenDoc {
-  // Implicit: a literal stands where a doc is asked for.
+  // Implicit, so that a literal can be passed as a doc.
   consteval Doc(const char* written) : WrittenDoc(read_doc(written)) {
     if (unit.empty() && written[0] == '[') throw "no unit of the list above";
   }
@@ -122,11 +122,11 @@ struct Column {
   Type type{};
   std::uint16_t width{};  // bytes in a packed row
   Role role{};
-  std::string_view doc;        // meaning, and what stands for none
+  std::string_view doc;        // its meaning, and which value means none
   std::string_view unit = {};  // one of `units`; empty: none
 };
 
-// What read_doc() reads.
+// The inverse of read_doc().
 inline std::string written_doc(const Column& column) {
   return column.unit.empty() ? std::string(column.doc)
                              : "[" + std::string(column.unit) + "] " + std::string(column.doc);
@@ -145,65 +145,65 @@ constexpr Column stored(std::string_view name, Type type, Doc doc) {
   return stored(name, type, static_cast<const WrittenDoc&>(doc));
 }
 
-// What work of a GPU is, in summaries, traces, windows, excerpts, beside NVTX ranges, and in the
-// view gpu_activities. Its times are in the columns start and end or stop; where it ran and who
-// asked for it, in the columns of the usual names.
+// Marks a table as GPU work: in summaries, traces, windows, excerpts, NVTX ranges, and in the view
+// gpu_activities. Its times are in the columns start and end or stop; device, context, stream,
+// process and correlation id in the columns with the usual names.
 struct GpuWork {
-  std::string_view type;  // as gpu_activities says
-  // Column that tells what a row is called; empty: all rows are called `name`.
+  std::string_view type;  // as in gpu_activities
+  // Column that determines a row's name; empty: all rows are called `name`.
   std::string_view named_by = {};
-  // Enum of the numbers in that column, whose name stands for the * in `name`; empty: they are ids
-  // of StringTable.
+  // Enum of that column's numbers, whose name replaces the * in `name`; empty: the numbers are
+  // StringTable ids.
   std::string_view named = {};
   std::string_view name = {};
-  std::string_view bytes = {};  // column with how much it moved; empty: there is none
+  std::string_view bytes = {};  // column with the number of bytes moved; empty: none
 };
 
-// What a table's rows are besides rows: what shows and filters them goes by it.
+// Properties of a table that determine how its rows are shown and filtered.
 struct Traits {
   std::optional<GpuWork> gpu_work = {};
-  // Calls of the CUDA API: which, as the view api_calls says; empty: none.
+  // For calls of the CUDA API: which API, as in the view api_calls; empty: none.
   std::string_view api = {};
-  // nvprof reported them: they are in its sums and traces, and times of a run count from the
-  // earliest of such rows.
+  // nvprof reported such rows: they are in its totals and traces, and a run's times count from the
+  // earliest of them.
   bool nvprofs = false;
 };
 
-// Where the rows of a table come from.
+// The origin of a table's rows.
 enum class Origin : std::uint8_t {
-  activity,  // records of CUPTI's, packed by collectors
-  own,       // packed rows that gpuprof makes itself: schema/rows.hpp
-  legacy,    // nobody any more: the table is nvprof's
-  run,       // what is known about the run and its processes, frame by frame
+  activity,  // CUPTI's records, packed by collectors
+  own,       // packed rows that gpuprof itself produces: schema/rows.hpp
+  legacy,    // none any more: the table is nvprof's
+  run,       // facts about the run and its processes, frame by frame
   computed,  // from other tables, at the end
-  words,     // this build: what numbers and names mean
+  words,     // this build: the meanings of numbers and names
 };
 
 inline constexpr std::string_view row_id = "_id_";
 inline constexpr std::string_view row_id_doc = "number of the row, in order of storing";
 
-// Rows of all processes of a run lie in one file.
+// The rows of all processes of a run are in one file.
 inline constexpr std::string_view process_column = "processId";
 inline constexpr std::string_view process_doc = "process the row came from: PROCESS.processId";
 
-// Packed rows are fixed-width, columns in order, no padding.
+// Packed rows have fixed width: columns in order, without padding.
 struct Table {
   std::string_view name;
   std::string_view doc;
-  std::span<const Column> columns;  // without _id_, and without processId where it is added
+  std::span<const Column> columns;  // without _id_, and without an added processId
   Origin origin = Origin::activity;
-  int kind = 0;                   // CUpti_ActivityKind; 0: of none
-  std::string_view row_doc = {};  // of _id_, the first column; empty: there is none
-  // processId is the last column, unless one of `columns` has the name. nvprof's files lack it.
+  int kind = 0;                   // CUpti_ActivityKind; 0: none
+  std::string_view row_doc = {};  // of _id_, the first column; empty: no such column
+  // Appends the column processId, unless `columns` already has it. nvprof's files lack it.
   bool with_process = false;
-  std::string_view key = {};         // columns of the primary key where that is not _id_
-  std::string_view constraint = {};  // of the whole table
-  bool without_rowid = false;        // its rows are kept in the order of the primary key
-  bool is_view = false;              // an empty view has its place
+  std::string_view key = {};         // columns of the primary key, if it is not _id_
+  std::string_view constraint = {};  // on the whole table
+  bool without_rowid = false;        // rows are stored in primary-key order
+  bool is_view = false;              // an empty view replaces the table
   Traits traits = {};
 };
 
-// Whether collectors may bring rows of it.
+// Whether collectors may send rows of it.
 constexpr bool takes_records(const Table& table) {
   return (table.origin == Origin::activity || table.origin == Origin::legacy) && !table.is_view;
 }
@@ -215,7 +215,7 @@ constexpr bool has_column(const Table& table, std::string_view name) {
   return false;
 }
 
-// Calls visit(column) for each column as it stands in the database.
+// Calls visit(column) for each column as it is in the database.
 template <class Visit>
 constexpr void for_each_column(const Table& table, bool with_process, Visit&& visit) {
   if (!table.row_doc.empty()) {

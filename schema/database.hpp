@@ -1,4 +1,4 @@
-// CREATE TABLE and CREATE INDEX texts out of the definitions.
+// Generates CREATE TABLE and CREATE INDEX statements from the definitions.
 #pragma once
 
 #include <array>
@@ -9,24 +9,24 @@
 
 namespace gpuprof::schema {
 
-// own_times: what columns with times are called.
+// own_times: the names of columns with times.
 //
-// nvprof's tables have "start" and "end", or "timestamp". The Visual Profiler asks all tables whose
-// CREATE text has both of the first words, or the third, for the time range of a file. It does so
-// in one SQL text in a buffer of 4096 bytes, which it does not check: nvprof's tables take 3345 of
-// them, and what does not fit ends the program. So tables that nvprof does not have use other
-// words: "start" and "stop", or "time". In views the names are the usual ones.
+// nvprof's tables have "start" and "end", or "timestamp". To find a file's time range, the Visual
+// Profiler queries all tables whose CREATE text contains both of the first two words, or the third.
+// It does so in one SQL text in an unchecked buffer of 4096 bytes: nvprof's tables use 3345 of
+// them, and overflow crashes the program. Tables that nvprof does not have therefore use other
+// words: "start" and "stop", or "time". Views use the usual names.
 struct TimeName {
   std::string_view nvprofs;
   std::string_view own;
 };
 inline constexpr TimeName own_times[]{{"end", "stop"}, {"timestamp", "time"}};
 
-// The columns that a row's times may be in: the first of these that a table has.
+// The possible columns of a row's times: the first one that the table has.
 inline constexpr std::string_view begin_columns[]{"start", "timestamp", "time"};
 inline constexpr std::string_view end_columns[]{"end", "stop"};
 
-// The name that `column` of that table has today: gpuprof 0.1.0 used nvprof's words in all tables.
+// The current name of a column of that table: gpuprof 0.1.0 used nvprof's words in all tables.
 constexpr std::string_view current_name(const Table& table, std::string_view column) {
   for (const TimeName& time : own_times) {
     if (column == time.nvprofs && !has_column(table, column) && has_column(table, time.own)) {
@@ -36,7 +36,7 @@ constexpr std::string_view current_name(const Table& table, std::string_view col
   return column;
 }
 
-// A name as SQL wants it: bare where it is a plain word, as nvprof writes them.
+// Quotes a name for SQL if needed; plain words stay bare, as nvprof writes them.
 inline std::string sql_name(std::string_view name) {
   for (const std::string_view keyword : {"table", "column", "index", "group", "order"}) {
     if (name == keyword) return "\"" + std::string(name) + "\"";
@@ -44,19 +44,18 @@ inline std::string sql_name(std::string_view name) {
   return std::string(name);
 }
 
-// What makes the table, whatever its origin; an empty view where that has the table's place.
+// The statement that creates the table, whatever its origin, or the empty view that replaces it.
 //
-// nvprof declares _id_ AUTOINCREMENT and its columns NOT NULL. Both are left out: they cost time on
-// every row, the loader numbers rows itself, and no reader looks at them.
-// `with_process`: in a file of ours; nvprof's lack that column. `quoted`: what makes a name fit for
-// SQL.
+// nvprof declares _id_ AUTOINCREMENT and its columns NOT NULL. Both are omitted: they cost time on
+// every row, the loader numbers rows itself, and no reader depends on them. `with_process`: for
+// gpuprof's files; nvprof's lack that column. `quoted`: quotes names for SQL.
 inline std::string create_table_sql(const Table& table, bool with_process = true,
                                     std::string (*quoted)(std::string_view) = sql_name) {
   std::string columns, nulls;
   for_each_column(table, with_process, [&](const Column& column) {
     if (!columns.empty()) columns += ",";
     if (table.is_view) {
-      // In such a list these are keywords for DuckDB.
+      // DuckDB treats these as keywords in such a list.
       const bool keyword = column.name == "end" || column.name == "offset";
       columns += keyword ? "\"" + std::string(column.name) + "\"" : quoted(column.name);
       nulls += nulls.empty() ? "NULL" : ",NULL";
@@ -79,7 +78,7 @@ inline std::string create_table_sql(const Table& table, bool with_process = true
          (table.without_rowid ? ") WITHOUT ROWID" : ")");
 }
 
-// The same table where nvprof has one and ours is an empty view.
+// Creates the table that nvprof has where gpuprof has an empty view.
 inline std::string create_nvprof_table_sql(Table table) {
   table.is_view = false;
   return create_table_sql(table, false);

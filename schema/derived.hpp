@@ -1,4 +1,4 @@
-// Tables that are computed when a run is over (libprof/derive), out of all that was recorded.
+// Tables computed at the end of a run (libprof/derive) from everything that was recorded.
 #pragma once
 
 #include <algorithm>

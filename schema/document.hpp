@@ -1,5 +1,6 @@
-// The documentation of the database out of its definitions: rows for TABLE_DOC and COLUMN_DOC, and
-// docs/schema.md. Needs the views, which the build embeds (target gpuprof_views).
+// Generates the documentation of the database from its definitions: rows for TABLE_DOC and
+// COLUMN_DOC, and docs/schema.md. Requires the views, which the build embeds (target
+// gpuprof_views).
 #pragma once
 
 #include <algorithm>
@@ -18,20 +19,20 @@
 
 namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
 
-// What is worth a look first, in this order: TABLE_DOC.look_first.
+// The tables and views to look at first, in this order: TABLE_DOC.look_first.
 inline constexpr std::string_view look_first[]{
     "gpu_utilization", "kernel_summary", "api_summary", "nvtx_gpu",    "steps",   "gpu_gaps",
     "blocking_calls",  "kernels",        "memcpys",     "memory_peak", "devices", "losses",
 };
 
-// A row of COLUMN_DOC, or of TABLE_DOC where `column` is empty.
+// A row of COLUMN_DOC, or of TABLE_DOC if `column` is empty.
 struct DocRow {
   std::string table;
   std::string column;
   std::string doc;
   std::string unit = {};       // of a column; empty: none
   bool is_view = false;        // of a table
-  std::size_t look_first = 0;  // of a table; 0: it is none of those
+  std::size_t look_first = 0;  // of a table; 0: not in the list
 };
 
 inline std::vector<DocRow> doc_rows() {
@@ -54,7 +55,7 @@ inline std::vector<DocRow> doc_rows() {
   };
   for (const Table* table : all_tables) {
     add_table(table->name, table->doc, table->is_view);
-    if (table->origin == Origin::legacy) continue;  // nobody has rows to ask about
+    if (table->origin == Origin::legacy) continue;  // it never has rows
     for_each_column(*table, true, [&](const Column& column) {
       add(table->name, column.name, column.doc, column.unit);
     });
@@ -69,7 +70,7 @@ inline std::vector<DocRow> doc_rows() {
   return rows;
 }
 
-// Of TABLE_DOC, in the order of look_first.
+// Rows of TABLE_DOC, in the order of look_first.
 inline std::vector<DocRow> doc_rows_to_look_at_first() {
   std::vector<DocRow> rows = doc_rows();
   std::erase_if(rows, [](const DocRow& row) { return row.look_first == 0; });
@@ -99,7 +100,7 @@ inline std::string row(std::string_view a, std::string_view b, std::string_view 
   return "| " + cell(a) + " | " + cell(b) + " | " + cell(c) + " |\n";
 }
 
-// Of a column. A field's `since` stands behind its doc.
+// A table row for a column. `behind` follows the doc: a field's `since`.
 inline std::string column_row(std::string_view name, std::string_view type, std::string_view unit,
                               std::string_view doc, std::string_view behind = {}) {
   return "| `" + std::string(name) + "` | " + std::string(type) + " | " + std::string(unit) +

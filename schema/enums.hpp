@@ -1,5 +1,5 @@
-// Names of the numbers in the database: what table ENUM_NAME holds. Columns say in their doc which
-// enum they have. Names are nvprof's where it prints one (HtoD, Pageable, acc_wait).
+// Names of numbers in the database: the contents of table ENUM_NAME. A column's doc names its enum.
+// Names are nvprof's where it prints one (HtoD, Pageable, acc_wait).
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ struct EnumType {
 
 // clang-format off
 
-// With CUPTI's headers each number is checked against theirs.
+// With CUPTI's headers each number is checked against them.
 #ifdef GPUPROF_HAVE_CUPTI
 template <std::int64_t Ours, std::uint32_t Theirs>
 constexpr std::int64_t same_number() {
@@ -361,7 +361,7 @@ inline constexpr EnumValue CUpti_EnvironmentClocksThrottleReason[]{
     NAMED(CUPTI_CLOCKS_THROTTLE_REASON_NONE, 0, "none"),
 };
 
-// Compiler directives, spelled as nvprof does.
+// Compiler directives, spelled like nvprof's.
 
 inline constexpr EnumValue CUpti_OpenAccEventKind[]{
     NAMED(CUPTI_OPENACC_EVENT_KIND_INVALID, 0, "acc_invalid"),
@@ -636,8 +636,8 @@ inline constexpr EnumValue CUdevice_attribute[]{
 #undef NAMED
 #define GPUPROF_ENUM_TYPE(type) EnumType{#type, enums::type}
 
-// CUPTI keeps the flags of all kinds in one enum, CUpti_ActivityFlag. Two parts of it have names of
-// ours: CUpti_ActivityFlag_MARKER and CUpti_ActivityFlag_MARKER_COLOR.
+// CUPTI has one enum for the flags of all kinds, CUpti_ActivityFlag. Two parts of it have names of
+// our own: CUpti_ActivityFlag_MARKER and CUpti_ActivityFlag_MARKER_COLOR.
 inline constexpr std::array enum_types{
     GPUPROF_ENUM_TYPE(CUpti_ActivityMemcpyKind),
     GPUPROF_ENUM_TYPE(CUpti_ActivityMemoryKind),
@@ -688,7 +688,7 @@ inline constexpr std::array enum_types{
 
 // clang-format on
 
-// Empty: no name.
+// Empty if the number has no name.
 constexpr std::string_view enum_name(std::string_view type, std::int64_t value) {
   for (const EnumType& entry : enum_types) {
     if (entry.name != type) continue;

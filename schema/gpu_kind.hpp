@@ -1,4 +1,5 @@
-// What the lists of schema/traits.hpp say of a kind. Apart from them, as many only hand it on.
+// The entries of the lists in schema/traits.hpp, in a separate header because many files only pass
+// them on.
 #pragma once
 
 #include <string_view>
@@ -11,7 +12,7 @@ struct GpuKind : GpuWork {
   std::string_view kind;  // without "CUPTI_ACTIVITY_KIND_"
   std::string_view end;   // column with the end; the start is in "start"
   bool nvprofs;           // nvprof reported it
-  bool stays_empty;       // today's CUPTI delivers none
+  bool stays_empty;       // current CUPTI versions deliver none
   const Table* table;
 
   constexpr bool is_kernel() const { return type == "kernel"; }

@@ -1,10 +1,10 @@
-// The words an activity kind is written with: KIND, COL, STR, BLOB, …
+// The macros that define an activity kind: KIND, COL, STR, BLOB, …
 //
-// A kind is one block in schema/activity/. From it follow its table, its columns' docs, how a
-// record is packed, how CUPTI is told to collect it and the test that round-trips it.
+// A kind is one block in schema/activity/. Its table, its columns' docs, how a record is packed,
+// how CUPTI is made to collect it, and its round-trip test are all derived from it.
 //
 // The blocks compile with and without CUPTI's headers. With them (GPUPROF_HAVE_CUPTI) each column
-// also knows where it lies in CUPTI's record, and its spelled type is checked against the member's
+// also knows its offset in CUPTI's record, and its spelled type is checked against the member's
 // size. Without them the launcher, the loader and the reports still know every table.
 #pragma once
 
@@ -23,7 +23,7 @@
 #include <cupti.h>
 #endif
 
-// The two kinds of build must not share names: a test may link both.
+// The two build variants must not share names, because a test may link both.
 #ifdef GPUPROF_HAVE_CUPTI
 #define GPUPROF_SCHEMA_VARIANT with_cupti
 #else
@@ -32,17 +32,17 @@
 
 namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
 
-// What `--trace` can name. A kind belongs to one group.
+// The groups of `--trace`. A kind belongs to one group.
 enum class Group : std::uint8_t {
-  topology,  // always on: without it no row can be told where it ran
+  topology,  // always on: without it no row can be attributed to a device
   gpu,
   api,
-  queries,  // no kinds of its own: more calls of api's (schema/query_calls.hpp)
+  queries,  // no separate kinds: additional calls for api (schema/query_calls.hpp)
   nvtx,
   sync,
   overhead,
   memory,
-  allocation_source,  // no kinds of its own: a column of memory's
+  allocation_source,  // no separate kinds: a column of memory's
   memory_lifetime,
   unified_memory,
   jit,
@@ -55,13 +55,12 @@ enum class Group : std::uint8_t {
   module,
   openacc,
   openmp,
-  serial,  // not a choice of --trace: --concurrent-kernels off puts it in the place of gpu's
-           // kernels
+  serial,  // not a choice of --trace: --concurrent-kernels off replaces gpu's kernels with it
 };
 
 struct GroupInfo {
   Group group;
-  std::string_view name;  // as --trace takes it; empty: not for --trace
+  std::string_view name;  // in --trace; empty: not for --trace
   bool by_default;
   std::string_view doc;
 };
@@ -97,12 +96,12 @@ inline constexpr std::array groups{
     GroupInfo{Group::serial, "", false, "kernels, one at a time"},
 };
 
-// How rows of a kind come to be.
+// How records of a kind are obtained.
 enum class Source : std::uint8_t {
   enable,           // cuptiActivityEnable
-  enable_and_dump,  // cuptiActivityEnableAndDump, else what was there before us is missing
+  enable_and_dump,  // cuptiActivityEnableAndDump, or else earlier objects would be missing
   with_other,       // comes with another kind and cannot be enabled itself
-  ourselves,        // CUPTI declares it but delivers none: the collector makes the records
+  ourselves,        // CUPTI declares it but delivers none: the collector creates the records
 };
 
 struct KindInfo {
@@ -113,22 +112,22 @@ struct KindInfo {
   std::string_view doc;
 };
 
-// Reads one column out of a CUPTI record where a plain copy is not enough. `version` is the
-// running CUPTI's. Writes the column's width to `out`. No allocation, no throw.
+// Reads one column from a CUPTI record where a plain copy is not enough. `version` is the running
+// CUPTI's. Writes the column's width to `out`. Must not allocate or throw.
 using Extract = void (*)(const void* record, std::uint32_t version, std::byte* out);
 
-// Bytes that a record leads to.
+// Finds bytes that a record refers to.
 using FindBytes = std::span<const std::byte> (*)(const void* record, std::uint32_t version);
 
 #ifdef GPUPROF_HAVE_CUPTI
 namespace extract {
-// For extract functions: writes a value as it lies in a packed row.
+// For extract functions: writes a value as it is in a packed row.
 template <class T>
 inline void put(std::byte* out, T value) {
   std::memcpy(out, &value, sizeof value);
 }
-// An enum's number as it stands in a record. A newer CUPTI writes numbers its header has no name
-// for, and a torn record holds anything: as a value of the enum that is undefined.
+// The number in a record's enum member. A newer CUPTI writes numbers that its header does not name,
+// and a torn record contains anything: as a value of the enum that would be undefined behavior.
 template <class Enum>
 inline std::uint32_t number_of(const Enum& member) {
   static_assert(sizeof member == sizeof(std::uint32_t));
@@ -136,7 +135,7 @@ inline std::uint32_t number_of(const Enum& member) {
   std::memcpy(&number, &member, sizeof number);
   return number;
 }
-// What Role::nullable takes for NULL.
+// The values that Role::nullable treats as NULL.
 inline constexpr std::uint32_t null_u32 = 0xffffffff;
 inline constexpr std::uint64_t null_u64 = 0xffffffffffffffff;
 inline constexpr std::int64_t null_i64 = INT64_MIN;
@@ -145,26 +144,27 @@ inline constexpr std::int64_t null_i64 = INT64_MIN;
 
 struct Field {
   Column column;
-  std::uint32_t since = 0;        // CUPTI API version that first had the member; 0: all we support
+  std::uint32_t since = 0;        // first CUPTI API version with the member; 0: all supported ones
   std::uint16_t offset = 0;       // in CUPTI's record
-  std::uint16_t size_offset = 0;  // Type::bytes only: where the record holds their number, u32
-  // `extract` reads memory that the record points to. In a dead target's record that memory is
-  // gone: it is not called, and the value is all bits set (NULL where the column is nullable).
+  std::uint16_t size_offset = 0;  // Type::bytes only: offset of their number, u32
+  // Whether `extract` reads memory that the record points to. For the record of a dead target that
+  // memory is gone: `extract` is not called, and the value is all bits set (NULL if the column is
+  // nullable).
   bool follows_pointer = false;
   Extract extract = nullptr;
-  // Type::bytes only: where they are, if not behind a pointer in the record itself.
+  // Type::bytes only: finds them, if the record itself has no pointer to them.
   FindBytes find = nullptr;
 };
 
 #ifdef GPUPROF_HAVE_CUPTI
-// Frees what a record owns and CUPTI leaves to its reader. Kinds whose records own something
-// specialise it. Only for records of this process.
+// Frees what a record owns and CUPTI leaves to its reader. Specialized for kinds whose records own
+// something. Only for records of this process.
 template <class Kind>
 inline void release(const typename Kind::Record&) {}
 #endif
 
-// What a kind is besides a table. A kind that is more has a line TRAITS(Struct, …) before its
-// block.
+// Properties of a kind beyond its table. A kind that has any has a line TRAITS(Struct, …) before
+// its block.
 template <class Kind>
 inline constexpr Traits traits_of{};
 
@@ -218,7 +218,7 @@ constexpr Field field_at(std::string_view name, Type type, std::size_t offset, D
 // KIND(Struct, id, NAME, CUPTI record, Group, Source, doc, fields…)
 //
 // Struct is the C++ name, NAME the part of CUPTI_ACTIVITY_KIND_NAME that names table and kind. A
-// column's doc has its unit in front, in brackets: "[ns] start on the GPU" (units in
+// column's doc begins with its unit in brackets: "[ns] start on the GPU" (units in
 // schema/column.hpp).
 #ifdef GPUPROF_HAVE_CUPTI
 #define GPUPROF_RECORD_OF(NAME, id_, CuptiRecord) \
@@ -245,15 +245,15 @@ constexpr Field field_at(std::string_view name, Type type, std::size_t offset, D
   };
 
 // COL(type, member, doc): a member copied as it is. COL_AS gives it another column name, for a
-// member inside a union or one whose own name the old tools would stumble over.
+// member inside a union, or one whose own name would confuse old tools.
 // STR: a C string, interned. BLOB(width, member, doc): raw bytes.
-// BYTES(member, size_member, doc): as many bytes as the u32 `size_member` says, behind a pointer.
-// BYTES_AT(name, function, doc): what `function(record, version)` finds, of a live process.
+// BYTES(member, size_member, doc): bytes behind a pointer, as many as the u32 `size_member`.
+// BYTES_AT(name, function, doc): what `function(record, version)` finds, in a live process.
 // CUSTOM(type, width, name, function, doc): whatever `function(record, version, out)` writes.
 // CORRELATION(member, doc): a correlation id. since(VERSION, COL(…)): a member added later.
 //
-// A kind has a column of its own for the process only where nvprof has one: the loader gives every
-// other table the column processId, and knows it for every row.
+// A kind has its own process column only where nvprof has one: the loader adds processId to every
+// other table, and knows it for every row.
 #ifdef GPUPROF_HAVE_CUPTI
 #define GPUPROF_MEMBER_SIZE(member) sizeof(static_cast<Record*>(nullptr)->member)
 #define COL_AS(type_, name_, member, doc_)                                         \
@@ -305,6 +305,6 @@ constexpr Field field_at(std::string_view name, Type type, std::size_t offset, D
 #endif
 #define COL(type_, member, doc_) COL_AS(type_, #member, member, doc_)
 #define CORRELATION(member, doc_) role(Role::correlation, COL(u32, member, doc_))
-// The same for a column that may be NULL; see Role::nullable for the value that says so.
+// The same for a column that may be NULL; Role::nullable defines the value that means NULL.
 #define NULLABLE(type_, name_, function, doc_) \
   role(Role::nullable, CUSTOM(type_, width_of(Type::type_), name_, function, doc_))

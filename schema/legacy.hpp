@@ -1,5 +1,5 @@
-// Tables that nvprof 11.8 has and CUPTI no longer fills, and nvprof's indexes. They stay empty;
-// EVENT and METRIC, which gpuprof fills, are in schema/measured.hpp.
+// Tables of nvprof 11.8 that CUPTI no longer fills, and nvprof's indexes. They stay empty; EVENT
+// and METRIC, which gpuprof fills, are in schema/measured.hpp.
 #pragma once
 
 #include <algorithm>
@@ -30,8 +30,8 @@ constexpr Type declared(std::string_view type) {
   throw "no type that is declared here";
 }
 
-// The doc of each column is nvprof's business: there are no rows. By index: with UBSan, GCC 12 does
-// not search in a constant.
+// Columns without docs, since the tables have no rows. Uses indices because, with UBSan, GCC 12
+// cannot search in a constant expression.
 template <ColumnList list>
 inline constexpr auto columns = [] {
   constexpr std::size_t length = sizeof list.text - 1;
@@ -68,10 +68,10 @@ consteval Table of_kind(int kind, std::string_view name, std::string_view doc, T
           .traits = traits};
 }
 
-// Names of nvprof's that nothing of ours fills are in every file, so that a query never meets a
-// missing table. They are empty views: those take no page, and own_times in schema/database.hpp
-// says what each table with times costs. nvprof takes a table that is missing for an empty one, and
-// prints a section on CPU sampling for a file that has a *table* collLibrary or profIndex.
+// Every file has nvprof's tables that gpuprof never fills, so that a query never meets a missing
+// one. They are empty views, because a view uses no page; own_times in schema/database.hpp explains
+// what a table with times costs. nvprof treats a missing table as empty, and prints a CPU sampling
+// section for a file that has a *table* collLibrary or profIndex.
 template <ColumnList list>
 consteval Table as_view(std::string_view name, std::string_view doc, std::string_view key = {},
                         std::string_view constraint = {}) {
@@ -176,14 +176,14 @@ inline constexpr std::array tables{
 
 }  // namespace legacy
 
-// An index of nvprof's. It is called INDEX_ and the table's name. nvprof asks for a second one on
-// start or timestamp under the same name, which SQLite therefore never makes.
+// An index of nvprof's, named INDEX_ plus the table's name. nvprof requests a second one on start
+// or timestamp under the same name, which SQLite therefore never creates.
 struct Index {
   std::string_view table;
   std::string_view column;
 };
 
-// Made at the end of a run: an index costs time on every row that comes after it.
+// Created at the end of a run, since an index slows down every later insertion.
 inline constexpr std::array indexes{
     Index{"CUPTI_ACTIVITY_KIND_MEMCPY", "correlationId"},
     Index{"CUPTI_ACTIVITY_KIND_MEMSET", "correlationId"},

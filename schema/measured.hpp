@@ -1,5 +1,5 @@
-// Tables of what was measured with --metrics: the metrics of the run and their groups, and packed
-// rows of ranges and values (schema/rows.hpp).
+// Tables of --metrics measurements: the run's metrics and their groups, and packed rows of ranges
+// and values (schema/rows.hpp).
 #pragma once
 
 #include <array>
@@ -23,27 +23,27 @@ constexpr std::string_view name_of(RangeKind kind) {
   return "";
 }
 
-// A launch, or a range of the user's, as a collector tells of it: it lies in payloads as it is,
+// A launch, or a range of the user's, as sent by a collector: copied into payloads as it is,
 // little-endian, without padding.
 struct MeasuredRange {
-  std::uint64_t ordinal = 0;      // counts the launches of the context from 1; ranges: ranges
-  std::int64_t start = 0;         // ns on CUPTI's clock, ranges only; 0: not known
-  std::int64_t end = 0;           // as start
+  std::uint64_t ordinal = 0;      // of the launch in its context, from 1; for ranges: of the range
+  std::int64_t start = 0;         // ns on CUPTI's clock, ranges only; 0: unknown
+  std::int64_t end = 0;           // like start
   std::uint32_t correlation = 0;  // CUPTI's id of the launching call; 0: none
-  std::uint32_t name = 0;         // counts `names` from 1; 0: none
-  std::uint32_t stream = 0;       // CUPTI's id; 0: not known
+  std::uint32_t name = 0;         // index into `names`, from 1; 0: none
+  std::uint32_t stream = 0;       // CUPTI's id; 0: unknown
   std::uint32_t grid[3] = {};
   std::uint32_t block[3] = {};
   RangeKind kind{};
-  std::uint8_t wanted = 1;  // 0: lies between others and was not asked for
-  std::uint16_t note = 0;   // counts `notes` from 1: why there are no values; 0: there are
+  std::uint8_t wanted = 1;  // 0: between others, but not requested
+  std::uint16_t note = 0;   // index into `notes`, from 1: why there are no values; 0: there are
 };
 static_assert(sizeof(MeasuredRange) == 64);
 
 // A row of METRIC_RANGE.
 struct MetricRange {
   struct Row {
-    std::uint64_t number;  // from 1, over all processes of the run
+    std::uint64_t number;  // from 1, across all processes of the run
     std::uint32_t group;
     std::uint32_t device;
     std::uint32_t context;
@@ -140,7 +140,7 @@ struct MetricValue {
   static constexpr std::uint32_t id = first_row_table + 1;
 };
 
-// A value that nvprof has an id for, as it stores it.
+// A value with an nvprof id, as nvprof stores it.
 struct NvprofValue {
   std::uint32_t id;
   std::uint64_t bits;

@@ -1,4 +1,4 @@
-// Tables of --track-memory and --stacks: packed rows (schema/rows.hpp) that collectors send.
+// Tables of --track-memory and --stacks: packed rows (schema/rows.hpp) sent by collectors.
 #pragma once
 
 #include <array>
@@ -61,7 +61,7 @@ struct MemoryCall {
 };
 
 struct DeviceMemory {
-  // Why the driver was asked.
+  // Why the driver was queried.
   enum class Reason : std::uint8_t { interval, context, module, failure, end };
 
   struct Row {
@@ -94,8 +94,8 @@ struct DeviceMemory {
   static constexpr std::uint32_t id = first_row_table + 9;
 };
 
-// --stacks. Which functions of the host stood above a call: the call has a stack, the stack has
-// entries, and each is at a frame that many may share.
+// --stacks: the host functions that led to a call. A call has a stack, a stack has entries, and
+// each entry refers to a frame that many entries may share.
 struct CallStack {
   struct Row {
     std::uint32_t correlation;
@@ -181,7 +181,7 @@ struct StackFrame {
   static constexpr std::uint32_t id = first_row_table + 12;
 };
 
-// What collectors may bring rows of, besides CUPTI's records.
+// The tables whose rows collectors may send, in addition to CUPTI's records.
 inline constexpr std::array collected_tables{&MemoryCall::table, &DeviceMemory::table,
                                              &CallStack::table, &StackEntry::table,
                                              &StackFrame::table};

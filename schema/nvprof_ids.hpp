@@ -1,4 +1,4 @@
-// The ids under which nvprof stores values of metrics and events, and what they stand for.
+// The ids under which nvprof stores metric and event values, and their meanings.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct NvprofMetric {
 
 struct NvprofMetricId {
   std::int32_t id;
-  std::int32_t metric;  // its place in nvprof_metrics
+  std::int32_t metric;  // index in nvprof_metrics
 };
 
 struct NvprofEventId {
@@ -31,7 +31,7 @@ struct NvprofEventId {
 
 #include "schema/nvprof_ids.inc"
 
-// Nothing: not a metric, not an event of nvprof 11.8.
+// Null if the id is not a metric or event of nvprof 11.8.
 constexpr const NvprofMetric* nvprof_metric(std::int64_t id) {
   const auto* place = std::ranges::lower_bound(nvprof_metric_ids, id, {}, &NvprofMetricId::id);
   if (place == std::end(nvprof_metric_ids) || place->id != id) return nullptr;
@@ -44,8 +44,8 @@ constexpr std::optional<std::string_view> nvprof_event(std::int64_t id) {
   return place->name;
 }
 
-// The id to write for a name: a name has one per generation of chips, the highest is the newest.
-// Nothing: nvprof 11.8 stores none of this name.
+// The id to write for a name. A name has one per chip generation; the highest is the newest.
+// nullopt if nvprof 11.8 stores no metric of this name.
 constexpr std::optional<std::int32_t> nvprof_metric_id(std::string_view name) {
   std::optional<std::int32_t> id;
   for (const NvprofMetricId& entry : nvprof_metric_ids) {
@@ -62,7 +62,8 @@ constexpr std::optional<std::int32_t> nvprof_event_id(std::string_view name) {
   return id;
 }
 
-// The 8 bytes in which nvprof stores a metric's value. Nothing: NaN and the like cannot be stored.
+// The 8 bytes in which nvprof stores a metric's value; nullopt if it is not finite and cannot be
+// stored.
 inline std::optional<std::uint64_t> nvprof_bits(MetricKind kind, double value) {
   if (!std::isfinite(value)) return {};
   const auto rounded = [](double number) {

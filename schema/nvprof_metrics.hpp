@@ -1,4 +1,4 @@
-// What nvprof's metrics and events are computed from today, for the chips that CUPTI knows.
+// Formulas for nvprof's metrics and events on the chips that CUPTI supports today.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +13,13 @@ namespace gpuprof::schema {
 struct NvprofFormula {
   std::string_view name;
   std::string_view description;
-  // Over CUPTI's metrics, in nvprof's unit. Tried in order, the first that a chip can collect is
-  // taken; all empty: nothing takes the place of this name.
+  // In terms of CUPTI's metrics, in nvprof's unit. The first formula that a chip can collect is
+  // used; all empty: nothing replaces this name.
   std::array<std::string_view, 3> formulas = {};
-  // Where the value is not quite nvprof's; without a formula: why, and what there is instead.
+  // How the value differs from nvprof's; without a formula: why there is none, and the alternative.
   std::string_view note = {};
-  std::string_view unit = {};             // empty: unit_of says it by kind
-  MetricKind kind = MetricKind::unknown;  // only of names to which nvprof 11.8 gives no id
+  std::string_view unit = {};             // empty: unit_of() derives it from the kind
+  MetricKind kind = MetricKind::unknown;  // only for names without an nvprof 11.8 id
 
   constexpr bool computable() const { return !formulas[0].empty(); }
 };
@@ -32,7 +32,7 @@ inline constexpr std::string_view pcie_of_all =
     "machine's memory";
 
 // clang-format off
-// What each chip counts of ldst_executed.
+// What each chip counts for ldst_executed.
 #define GPUPROF_LOADS_AND_STORES \
   "smsp__inst_executed_op_generic_ld.sum" \
   " + smsp__inst_executed_op_generic_st.sum" \
@@ -1073,7 +1073,7 @@ constexpr MetricKind kind_of(const NvprofFormula& metric) {
   return known ? known->kind : metric.kind;
 }
 
-// Of the value that a metric's formula gives. Empty: a plain number.
+// The unit of the formula's value; empty: a plain number.
 constexpr std::string_view unit_of(const NvprofFormula& metric) {
   if (!metric.unit.empty()) return metric.unit;
   switch (kind_of(metric)) {
@@ -1090,7 +1090,7 @@ constexpr std::string_view unit_of(const NvprofFormula& metric) {
 static_assert(std::ranges::is_sorted(nvprof_metric_formulas, {}, &NvprofFormula::name));
 static_assert(std::ranges::is_sorted(nvprof_event_formulas, {}, &NvprofFormula::name));
 
-// Null: nvprof has no metric, no event of this name.
+// Null if nvprof has no metric or event of this name.
 constexpr const NvprofFormula* find_metric_formula(std::string_view name) {
   const auto* place =
       std::ranges::lower_bound(nvprof_metric_formulas, name, {}, &NvprofFormula::name);

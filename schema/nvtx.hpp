@@ -1,6 +1,6 @@
-// Tables that are computed from NVTX's records, and what it takes for that. The names avoid
-// "timestamp", and "start" together with "end": the Visual Profiler takes a table whose text has
-// these words for one with such columns.
+// Tables computed from NVTX records, and what that requires. Their names avoid "timestamp", and
+// "start" together with "end", because the Visual Profiler assumes such columns in a table whose
+// text contains these words.
 #pragma once
 
 #include <array>
@@ -85,7 +85,7 @@ inline constexpr Table nvtx_payload_entry{
 
 }  // namespace tables
 
-// Made when NVTX ranges are paired.
+// Created when NVTX ranges are paired.
 inline constexpr std::string_view range_index =
     "CREATE INDEX IF NOT EXISTS INDEX_CUPTI_ACTIVITY_KIND_MARKER_DATA ON "
     "CUPTI_ACTIVITY_KIND_MARKER_DATA(id)";

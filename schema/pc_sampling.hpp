@@ -1,5 +1,6 @@
-// Tables of PC sampling: what warps were at, and what they waited for, when the hardware looked.
-// Three are nvprof's, which CUPTI fills no longer and gpuprof does, with columns of ours behind.
+// Tables of PC sampling: where warps were, and what they waited for, when the hardware sampled
+// them. Three are nvprof's, which CUPTI no longer fills but gpuprof does, with additional columns
+// at the end.
 #pragma once
 
 #include <array>
@@ -10,16 +11,16 @@
 
 namespace gpuprof::schema {
 
-// CUpti_ActivityPCSamplingStallReason: what nvprof calls a reason. CUPTI's own are more.
+// CUpti_ActivityPCSamplingStallReason: nvprof's stall reasons, which are fewer than CUPTI's.
 struct StallReasonKind {
-  std::string_view name;  // CUPTI's, behind stall_prefix
+  std::string_view name;  // CUPTI's, after stall_prefix
   std::int64_t number;
 };
 inline constexpr std::int64_t stall_other = 11;
 inline constexpr std::string_view stall_prefix = "smsp__pcsamp_warps_issue_stalled_";
-// Of a reason's name that counts the samples in whose cycle the scheduler issued nothing.
+// Suffix of a reason that counts samples in whose cycle the scheduler issued nothing.
 inline constexpr std::string_view not_issued_suffix = "_not_issued";
-// Those that are not in here count as other.
+// Reasons that are not listed count as other.
 inline constexpr std::array stall_reason_kinds{
     StallReasonKind{"selected", 1},
     StallReasonKind{"branch_resolving", 2},
@@ -47,7 +48,7 @@ constexpr std::int64_t stall_reason_number(std::string_view name) {
   return stall_other;
 }
 
-// FUNCTION.id of functions that the collector did not list, from this one on.
+// FUNCTION.id of functions that the collector did not list starts here.
 inline constexpr std::int64_t first_sampled_function = std::int64_t{1} << 30;
 
 namespace tables {
@@ -87,9 +88,9 @@ inline constexpr Column pc_sampling_columns[]{
     stored("deviceId", Type::i64, "device it ran on"),
     stored("processId", Type::i64, WrittenDoc{{}, process_doc}),
 };
-// SQLite finds it by nvprof's name, CUPTI_ACTIVITY_KIND_PC_SAMPLING. nvprof, which asks
-// sqlite_master for exactly that, does not: it would look for the kernel of each row by its
-// correlation id, in the table of serialized kernels alone, and crash where there is none.
+// SQLite finds it under nvprof's name, CUPTI_ACTIVITY_KIND_PC_SAMPLING. nvprof, which searches
+// sqlite_master for exactly that, does not: it would look up the kernel of each row by correlation
+// id, in the table of serialized kernels only, and crash if there is none.
 inline constexpr Table pc_sampling{
     .name = "CUPTI_ACTIVITY_KIND_pc_sampling",
     .doc =

@@ -1,14 +1,14 @@
-// Functions of the CUDA runtime and driver that only ask: they neither block, nor launch, nor
-// change what a profile shows. Frameworks call them many times for each launch, and a record of a
-// call costs the same whatever it does. So their calls have no rows unless --trace +queries wants
-// them.
+// CUDA runtime and driver functions that only query: they neither block, nor launch, nor change
+// what a profile shows. Frameworks call them many times per launch, and a record costs the same for
+// any call, so their calls have no rows unless --trace +queries requests them.
 //
-// What is not listed is traced. `asks_and_is_traced` is for readers and for the test that goes over
-// all of CUPTI's names: a function that asks by its name stands in one list or in the other.
+// Functions that are not listed are traced. `asks_and_is_traced` is for readers and for the test
+// that checks all of CUPTI's names: a function that sounds like a query is in one list or the
+// other.
 //
-// Names are CUPTI's without what tells versions and default streams apart (see function_of).
-// Listed with a function of the runtime are those of the driver that it may call: where its own
-// call has no row, theirs could have one.
+// Names are CUPTI's without the suffixes for versions and default streams (see function_of). Driver
+// functions that a listed runtime function may call are listed with it: otherwise they could have a
+// row where the calling function has none.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,9 @@
 
 namespace gpuprof::schema {
 
-// Functions with one reason.
+// Functions with the same reason.
 struct CallClass {
-  std::string_view what;  // they ask for
+  std::string_view what;  // what they query
   std::string_view reason;
   std::span<const std::string_view> functions;
 };
@@ -428,7 +428,7 @@ inline constexpr CallClass asks_and_is_traced[] = {
     {"handles, addresses and mappings", "They are made by asking.", query_calls::hands_out},
 };
 
-// CUPTI's name of a function without _v and digits, _ptsz and _ptds at its end:
+// CUPTI's name of a function without the suffixes _v and digits, _ptsz and _ptds:
 // cudaStreamIsCapturing for cudaStreamIsCapturing_ptsz_v10000.
 constexpr std::string_view function_of(std::string_view name) {
   while (true) {
@@ -436,13 +436,13 @@ constexpr std::string_view function_of(std::string_view name) {
       name.remove_suffix(5);
       continue;
     }
-    const std::size_t digits = name.find_last_not_of("0123456789") + 1;  // 0: no other character
+    const std::size_t digits = name.find_last_not_of("0123456789") + 1;  // 0: only digits
     if (digits == name.size() || !name.substr(0, digits).ends_with("_v")) return name;
     name.remove_suffix(name.size() - digits + 2);
   }
 }
 
-// The functions of `queries` in the order of their names.
+// The functions of `queries`, sorted by name.
 inline constexpr auto query_functions = [] {
   constexpr std::size_t count = [] {
     std::size_t sum = 0;
@@ -460,7 +460,7 @@ inline constexpr auto query_functions = [] {
 static_assert(std::ranges::adjacent_find(query_functions) == query_functions.end(),
               "a function is listed twice");
 
-// `name`: CUPTI's, with all that is behind it.
+// `name` is CUPTI's full name.
 constexpr bool only_asks(std::string_view name) {
   return std::ranges::binary_search(query_functions, function_of(name));
 }

@@ -1,9 +1,9 @@
-// The words for tables of packed rows that gpuprof makes itself: of what it measured, sampled or
+// Definitions for tables of packed rows that gpuprof itself produces: what it measured, sampled or
 // computed while a program runs. A table is one block: its columns, their docs, and where each gets
 // its value from.
 //
 //   struct MetricValue {
-//     struct Row { … };                       what a row is made of
+//     struct Row { … };                       the source of a row
 //     static constexpr std::array fields{
 //         field<Row>("metric", "METRIC it is a value of", [](const Row& row) { return row.metric;
 //         }), …};
@@ -12,8 +12,8 @@
 //     static constexpr std::uint32_t id = first_row_table + 1;     on the wire
 //   };
 //
-// What a function gives says the type: a number, a std::optional of one (nothing: NULL), or one of
-// the structs below. wire/row_sender.hpp sends them.
+// The type of a column is the return type of its function: a number, a std::optional of one
+// (nullopt: NULL), or one of the structs below. wire/row_sender.hpp sends the rows.
 #pragma once
 
 #include <array>
@@ -29,10 +29,10 @@
 
 namespace gpuprof::schema {
 
-// Ids of these tables in a stream; below are CUPTI's numbers of activity kinds.
+// Ids of these tables in a stream start here; lower ones are CUPTI's activity kinds.
 inline constexpr std::uint32_t first_row_table = 0x10000;
 
-struct RowNumber {  // the row's own, for column _id_. Not twice in one file
+struct RowNumber {  // the row's own number, for column _id_; unique in a file
   std::uint64_t number;
 };
 struct Correlation {  // CUPTI's id; 0: NULL
@@ -48,12 +48,12 @@ struct EightBytes {  // a BLOB
   std::uint64_t bits;
 };
 
-// What a row is written to.
+// Destination of a row.
 class RowSink {
  public:
   virtual ~RowSink() = default;
   virtual void bytes(std::span<const std::byte> value) = 0;
-  // Numbers that stand for texts in a row; 0 for an empty one.
+  // Numbers that represent texts in a row; 0 for an empty one.
   virtual std::uint32_t name(std::string_view text) = 0;
   virtual std::uint32_t text(std::string_view text) = 0;
 };
@@ -133,7 +133,7 @@ struct RowField {
   void (*write)(const Row& row, RowSink& sink);
 };
 
-// `get` captures nothing.
+// `get` must not capture anything.
 template <class Row, class Get>
 consteval RowField<Row> field(std::string_view name, Doc doc, Get) {
   using Packed = rows::Packed<std::invoke_result_t<Get, const Row&>>;
@@ -147,7 +147,7 @@ consteval RowField<Row> field(std::string_view name, Doc doc, Get) {
           .write = [](const Row& row, RowSink& sink) { rows::put(sink, Get{}(row)); }};
 }
 
-// The columns of a table of such rows; _id_, where the rows have it, is the first field.
+// The columns of a table of such rows; if rows have an _id_, it is the first field.
 template <class Row, std::size_t N>
 consteval bool has_number(const std::array<RowField<Row>, N>& fields) {
   return fields[0].column.role == Role::number;

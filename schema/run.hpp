@@ -1,6 +1,6 @@
-// Tables about the run as a whole: its strings, its processes and clocks, what was counted, what
-// was said. The names avoid "timestamp", and "start" together with "end": the Visual
-// Profiler takes a table whose text has these words for one with such columns.
+// Tables about the run as a whole: its strings, processes and clocks, statistics, and messages.
+// Their names avoid "timestamp", and "start" together with "end", because the Visual Profiler
+// assumes such columns in a table whose text contains these words.
 #pragma once
 
 #include <array>
@@ -10,16 +10,15 @@
 
 namespace gpuprof::schema {
 
-// Raised when something that a query can rely on is no longer so: a table, view or column of ours
-// that is gone, has another name or another meaning or unit. Not raised for what is new, for rows
-// that there are more or fewer of, and for nvprof's tables, which do not change. docs/schema.md
-// says so too.
+// Increased when a change breaks existing queries: a table, view or column of ours is removed,
+// renamed, or changes its meaning or unit. Not increased for additions, for more or fewer rows, or
+// for nvprof's tables, which do not change. docs/schema.md says the same.
 inline constexpr int schema_version = 1;
 
-// What PRAGMA application_id gives for a file of ours, and no other program's: "gprf".
+// The PRAGMA application_id of gpuprof's files, and of no other program's: "gprf".
 inline constexpr int application_id = 0x67707266;
 
-// What table Version holds: the file is one of nvprof 11.8.
+// The content of table Version: the file is one of nvprof 11.8.
 inline constexpr int nvprof_version = 18;
 
 namespace tables {
@@ -159,7 +158,7 @@ struct KeyDoc {
   std::string_view doc;
 };
 
-// What RUN holds. A key that does not apply is absent.
+// The keys of RUN. A key that does not apply is absent.
 inline constexpr std::array run_keys{
     KeyDoc{"gpuprof_version", "version of gpuprof that made the file"},
     KeyDoc{"schema_version", "version of our tables and views"},

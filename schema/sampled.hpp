@@ -1,5 +1,4 @@
-// Tables of what was sampled over time with --pm-sampling: packed rows (schema/rows.hpp) that
-// gpuprof-sampler sends.
+// Tables of --pm-sampling: packed rows (schema/rows.hpp) sent by gpuprof-sampler.
 #pragma once
 
 #include <array>
@@ -14,8 +13,8 @@
 
 namespace gpuprof::schema {
 
-// Values stand in rows of so many: a run with more metrics has several rows for a sample. One row
-// for each value would be four times as large.
+// The number of values per row; a run with more metrics has several rows per sample. One row per
+// value would be four times as large.
 inline constexpr std::size_t pm_values_per_row = 16;
 
 inline constexpr std::array<std::string_view, pm_values_per_row> pm_value_names{
@@ -28,7 +27,7 @@ struct PmValue {
   std::optional<double> operator()(const Row& row) const { return row.values[n]; }
 };
 
-// The columns v1, v2 … of a table, with what they hold.
+// The columns v1, v2 … of a table, with their doc.
 template <class Row, std::size_t... I>
 consteval auto pm_value_fields(Doc doc, std::index_sequence<I...>) {
   return std::array{field<Row>(pm_value_names[I], doc, PmValue<Row, I>())...};
@@ -177,7 +176,7 @@ struct PmGap {
   static constexpr std::uint32_t id = first_row_table + 7;
 };
 
-// What a sampler may bring rows of.
+// The tables whose rows a sampler may send.
 inline constexpr std::array sampled_tables{&PmMetric::table, &PmDevice::table, &PmSample::table,
                                            &PmGap::table};
 

@@ -1,5 +1,5 @@
-// Tables of SASS metrics: what each instruction did, counted by code that CUPTI puts beside it.
-// Four are nvprof's, which CUPTI fills no longer and gpuprof does.
+// Tables of SASS metrics: what each instruction did, counted by code that CUPTI inserts. Four are
+// nvprof's, which CUPTI no longer fills but gpuprof does.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace gpuprof::schema {
 
-// CUPTI's names of what nvprof's tables are made of.
+// The CUPTI metrics from which nvprof's tables are computed.
 namespace sass {
 inline constexpr std::string_view executed = "smsp__sass_inst_executed";
 inline constexpr std::string_view threads = "smsp__sass_thread_inst_executed";
@@ -37,10 +37,10 @@ inline constexpr std::array branches{branch, divergent, uniform};
 
 inline constexpr std::string_view sass_prefix = "smsp__sass_";
 
-// What --source-level-analysis takes, as nvprof calls it.
+// The values of --source-level-analysis, as nvprof names them.
 struct SourceAnalysis {
   std::string_view name;
-  std::span<const std::string_view> metrics;  // besides sass::every
+  std::span<const std::string_view> metrics;  // in addition to sass::every
 };
 inline constexpr std::array source_analyses{
     SourceAnalysis{"global_access", sass::global_access},
@@ -98,7 +98,7 @@ inline constexpr Table sass_value{
     .columns = sass_value_columns,
     .origin = Origin::run};
 
-// nvprof's, of which gpuprof makes the rows at the end of a run.
+// nvprof's tables, whose rows gpuprof computes at the end of a run.
 inline constexpr Column source_locator_column =
     stored("sourceLocatorId", Type::i64, "its source line: SOURCE_LOCATOR.id; 0 = not known");
 inline constexpr Column correlation_column = stored(

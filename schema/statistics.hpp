@@ -1,4 +1,4 @@
-// What is counted while collecting and loading, and how much it matters.
+// Statistics counted while collecting and loading, and their severities.
 #pragma once
 
 #include <array>
@@ -192,13 +192,14 @@ constexpr const StatisticInfo* find_statistic(std::string_view name) {
   return nullptr;
 }
 
-// The name of a statistic that gpuprof itself counts. One that is not in the list does not compile:
-// it would be stored with a severity that nobody chose.
+// The name of a statistic counted by gpuprof itself. A name that is not in the list does not
+// compile, because its severity would be undefined.
 class StatisticName {
  public:
-  // Implicit: a literal stands where a name is asked for.
+  // Implicit, so that a literal can be passed as a name.
   consteval StatisticName(const char* name) : name_(name) {
-    // Not by find_statistic(): with UBSan, GCC does not compare its pointer in a constant.
+    // Not with find_statistic(): with UBSan, GCC cannot compare its pointer in a constant
+    // expression.
     bool known = false;
     for (const StatisticInfo& each : statistics) known |= each.name == name_;
     if (!known) throw "the list above has no such statistic";
@@ -210,7 +211,8 @@ class StatisticName {
   std::string_view name_;
 };
 
-// How a statistic counts that is not in the list: a newer collector's. It may tell of a loss.
+// The severity of a statistic that is not in the list, sent by a newer collector. It may indicate a
+// loss.
 inline constexpr Severity unknown_severity = Severity::notice;
 
 }  // namespace gpuprof::schema

@@ -1,6 +1,6 @@
-// Every table of a file of ours: of activity kinds, of nvprof's, and our own. From this list follow
-// what is created, documented, copied into excerpts and left out of what is made anonymous. A new
-// table is a block in one of the files below and its name here.
+// Every table of a gpuprof file: activity kinds, nvprof's, and our own. This list determines what
+// is created, documented, copied into excerpts and omitted from anonymized files. To add a table,
+// add a block to one of the files below and its name here.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@
 
 namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
 
-// In the order of the documentation.
+// In documentation order.
 inline constexpr std::array own_tables{
     &tables::version,
     &tables::string_table,
@@ -100,7 +100,7 @@ inline constexpr auto all_tables = [] {
   return all;
 }();
 
-// Kept up while rows come in: they come in the order of correlation ids, so it costs little.
+// Maintained during insertion, which is cheap because rows arrive in order of correlation id.
 inline constexpr std::string_view early_indexes[]{
     "CREATE INDEX IF NOT EXISTS METRIC_RANGE_BY_CORRELATION ON METRIC_RANGE(correlationId)",
 };

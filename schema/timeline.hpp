@@ -1,4 +1,4 @@
-// Tables of a timeline that is stored: what gpuprof view draws of a long run.
+// Tables of a stored timeline: what gpuprof view draws of a long run.
 #pragma once
 
 #include "schema/column.hpp"

@@ -1,5 +1,5 @@
-// Which activity kinds are work of a GPU, calls of the CUDA API, and what a run's times count from:
-// lists that follow from the traits of the kinds. What shows or filters records goes by them.
+// Lists derived from the traits of activity kinds: GPU work, CUDA API calls, and what a run's times
+// count from. Code that shows or filters records uses them.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@ struct FirstTime {
 
 namespace detail {
 
-// Calls visit(table) for each table of an activity kind, in the order of the tuples behind the
-// blocks; those that stay empty come last.
+// Calls visit(table) for each table of an activity kind, in the order of the tuples after the
+// blocks; tables that stay empty come last.
 template <class Visit>
 constexpr void for_each_kind_table(Visit&& visit) {
   for_each_kind([&]<class K>() { visit(K::table); });
@@ -35,7 +35,7 @@ constexpr std::string_view kind_of(const Table& table) {
   return table.name.substr(std::string_view("CUPTI_ACTIVITY_KIND_").size());
 }
 
-// What `make` gives for tables that `has` is true of.
+// The results of `make` for the kinds for which `has` is true.
 template <class Kind, auto has, auto make>
 constexpr auto list() {
   constexpr std::size_t count = [] {
@@ -76,7 +76,7 @@ inline constexpr auto first_times = detail::list<
       return FirstTime{detail::kind_of(table), has_column(table, "start") ? "start" : "timestamp"};
     }>();
 
-// nullptr: it is no work of a GPU.
+// nullptr if it is not GPU work.
 constexpr const GpuKind* gpu_kind(std::string_view kind) {
   for (const GpuKind& each : gpu_kinds) {
     if (each.kind == kind) return &each;
@@ -91,8 +91,8 @@ constexpr bool is_kernel_kind(std::string_view kind) {
   return found && found->is_kernel();
 }
 
-// A kernel that exchanges data with other GPUs, and waits for theirs: NCCL's. By its name, not
-// mangled.
+// Whether a kernel exchanges data with other GPUs and waits for theirs: NCCL's kernels, by
+// demangled name.
 constexpr bool is_communication_kernel(std::string_view name) { return name.starts_with("nccl"); }
 
 }  // namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT

@@ -1,4 +1,4 @@
-// What a file of schema/views says: the docs of a view, and the SQL that makes it.
+// Parses a file of schema/views: the docs of a view, and the SQL that creates it.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
 
 struct ViewColumn {
   std::string name;
-  std::string type;  // TEXT, INTEGER, REAL; ANY: of some rows another than of others
+  std::string type;  // TEXT, INTEGER, REAL; ANY: differs between rows
   std::string unit;  // one of schema::units; empty: none
   std::string doc;
 };
@@ -48,11 +48,11 @@ inline ViewColumn view_column(std::string_view line, std::size_t colon) {
 
 // A file of schema/views begins with a comment:
 //
-//   -- What a row is, one line or more.
+//   -- What a row is, on one or more lines.
 //   --
-//   -- column TYPE: what it means, one line for each column, in order;
-//   --   a longer one goes on with two more blanks
-//   -- column TYPE [unit]: the same of one that has a unit
+//   -- column TYPE: its meaning, one line per column, in order;
+//   --   continuation lines are indented by two more blanks
+//   -- column TYPE [unit]: the same for a column with a unit
 //   CREATE VIEW name AS
 inline ViewText describe_view(std::string_view sql) {
   ViewText view;
@@ -90,7 +90,7 @@ inline ViewText describe_view(std::string_view sql) {
 
 namespace detail {
 
-// SELECTs of all `kinds` with UNION ALL between.
+// The SELECTs of all `kinds`, joined with UNION ALL.
 template <class Kinds, class Select>
 std::string union_of(const Kinds& kinds, Select&& select) {
   std::string sql;
@@ -103,8 +103,8 @@ std::string union_of(const Kinds& kinds, Select&& select) {
   return sql;
 }
 
-// Rows of one kind of GPU work: what its name is made of (a string, or a text around the name of a
-// number), times, bytes, and where it ran for whom. The first of a union names the columns.
+// Rows of one kind of GPU work: the parts of its name (a string, or text around the name of a
+// number), times, bytes, device and owner. The first SELECT of a union names the columns.
 inline std::string select_gpu_work(const GpuKind& work, bool first) {
   if (work.stays_empty) return "";
   const bool string = !work.named_by.empty() && work.named.empty();
@@ -113,7 +113,7 @@ inline std::string select_gpu_work(const GpuKind& work, bool first) {
   const auto as = [first](std::string_view name) {
     return first ? " AS " + std::string(name) : std::string();
   };
-  // A table without such a column: 0 = none.
+  // 0 (none) if the table lacks the column.
   const auto id = [&](std::string_view column) {
     return has_column(*work.table, column) ? std::string(column) : "0" + as(column);
   };
@@ -139,8 +139,8 @@ inline std::string select_api_calls(const ApiKind& calls, bool first) {
          std::string(calls.kind);
 }
 
-// A column of LAUNCH_SHAPE for the kernel k. Not a join: SQLite would look for the shape even in
-// questions that ask for none of its columns, once they sum something up.
+// A column of LAUNCH_SHAPE for the kernel k. A subquery rather than a join: once a query
+// aggregates, SQLite would look up the shape even if none of its columns is used.
 inline std::string select_shape(std::string_view column) {
   return "(SELECT " + std::string(column) +
          " FROM LAUNCH_SHAPE AS o\n"
@@ -170,8 +170,8 @@ inline std::string column_of_type(std::string_view type) {
   return type == "TEXT" ? "t" : type == "INTEGER" ? "i" : type == "REAL" ? "r" : "NULL";
 }
 
-// A SELECT without rows that gives a view's columns their types: SQLite takes the declared type of
-// a compound's column from its last SELECT.
+// A SELECT without rows that defines the types of a view's columns: SQLite uses the declared types
+// of a compound's last SELECT.
 inline std::string select_types(const ViewText& view) {
   std::string columns;
   for (const ViewColumn& column : view.columns) {
@@ -180,16 +180,16 @@ inline std::string select_types(const ViewText& view) {
   return "SELECT " + columns + " FROM NO_ROWS WHERE 0";
 }
 
-// What decides whether the rest of a FROM is read, with CROSS JOIN behind: a row, unless the table
-// that is computed at the end has what would be added up. SQLite does not take a condition of its
-// own for one that it could ask before it reads.
+// A guard that, followed by CROSS JOIN, decides whether the rest of a FROM is read: one row, unless
+// the table computed at the end already has the totals. SQLite would not evaluate a plain condition
+// before reading.
 inline std::string select_unless(std::string_view table) {
   return "(SELECT 1 AS one WHERE NOT EXISTS (SELECT 1 FROM " + std::string(table) +
          " WHERE count IS NOT NULL)) AS u";
 }
 
-// Without comments, with blanks only where two words would become one, and without the name of a
-// column that has it anyway: each file has all views.
+// Removes comments, unnecessary blanks, and column aliases equal to the column's name, since every
+// file contains all views.
 inline std::string without_blanks(std::string_view sql) {
   // The length of "AS x" after "a.x".
   const auto own_name = [](std::string_view text, std::string_view next) -> std::size_t {
@@ -198,7 +198,7 @@ inline std::string without_blanks(std::string_view sql) {
     const std::string_view name = next.substr(3, next.find_first_of(", )\n", 3) - 3);
     return name == text.substr(point + 1) ? 3 + name.size() : 0;
   };
-  // A word before a quote may change what the quoted text is: x'00'.
+  // A word before a quote may change the meaning of the quoted text: x'00'.
   const auto in_word = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '\'' || c == '"';
@@ -229,16 +229,16 @@ inline std::string without_blanks(std::string_view sql) {
 
 }  // namespace detail
 
-// The CREATE VIEW of a file of schema/views. In braces stand
+// The CREATE VIEW of a file of schema/views. Placeholders:
 //   {gpu_work}, {api_calls}   the tables of all kinds that have the trait,
 //   {shape column}            a column of the shape of the kernel k (LAUNCH_SHAPE),
 //   {measured names}          the value of a metric of the kernel k, by any of these names,
 //   {zero}                    what times of the run count from,
-//   {unless TABLE}            a row, unless that table has what the file's records come to,
-//   {types}                   at the end, behind UNION ALL: the types of all columns,
+//   {unless TABLE}            one row, unless that table has the totals of the file's records,
+//   {types}                   at the end, after UNION ALL: the types of all columns,
 //   {INTEGER expression}      the expression as a column of that type, or TEXT, or REAL.
-// The last two are for those who ask SQLite for a column's type, which an expression has none of:
-// docs/design/decisions.md says what they cost.
+// The last two serve readers that ask SQLite for a column's declared type, which an expression
+// lacks. docs/design/decisions.md says what they cost.
 inline std::string create_view_sql(const ViewSql& view) {
   std::string sql(view.sql);
   const auto replace = [&sql](std::string_view word, auto&& text) {
@@ -246,7 +246,7 @@ inline std::string create_view_sql(const ViewSql& view) {
   };
   replace("{gpu_work}", [] { return detail::union_of(gpu_kinds, detail::select_gpu_work); });
   replace("{api_calls}", [] { return detail::union_of(api_kinds, detail::select_api_calls); });
-  // Of a column of any type, which DuckDB takes for bytes: they are a text's.
+  // The column has type ANY, which DuckDB treats as bytes: those of a text.
   replace("{zero}", [] {
     return "(SELECT CAST(CAST(value AS TEXT) AS BIGINT) FROM RUN WHERE key = 'zero_ns')";
   });

@@ -1,5 +1,5 @@
-// Tables of words: what numbers, tables, columns and statistics are called and mean. This build's
-// own, but for the names of the CUDA API, which collectors send.
+// Tables of words: the names and meanings of numbers, tables, columns and statistics. They are this
+// build's own, except for CUDA API names, which collectors send.
 #pragma once
 
 #include <array>
@@ -60,7 +60,7 @@ inline constexpr Table table_doc{.name = "TABLE_DOC",
                                  .columns = table_doc_columns,
                                  .origin = Origin::words};
 
-// Most docs are those of several columns, so the view COLUMN_DOC has them out of two tables.
+// Most docs are shared by several columns, so the view COLUMN_DOC joins two tables.
 inline constexpr Column column_text_columns[]{
     stored("table", Type::i64, "name of the table or view: DOC_TEXT.id"),
     stored("column", Type::i64, "name of the column: DOC_TEXT.id"),

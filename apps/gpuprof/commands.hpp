@@ -1,5 +1,5 @@
-// What gpuprof can be told to do: one file per command. Each returns the program's exit code and
-// throws gpuprof::Error for what ends it.
+// The commands of gpuprof: one file per command. Each returns the program's exit code and throws
+// gpuprof::Error to end with an error.
 #pragma once
 
 #include <functional>
@@ -17,25 +17,25 @@ int run_command(const Options& options);
 int import_command(const Options& options);
 int query_metrics_command(const Options& options);
 
-// What a first word names: "gpuprof replay …". A program of that name is run as ./replay, or after
-// "--".
+// A sub-command, selected by the first word: "gpuprof replay …". A program with that name must be
+// run as ./replay, or after "--".
 //
-// A new one: a file of command/ that defines it, and a line in command/list.cpp.
+// To add one: define it in a file of command/ and add a line to command/list.cpp.
 struct Subcommand {
   std::string_view name;
   std::string_view usage;  // what follows the name
-  std::string_view help;   // a line; empty: not shown
-  // Declares what it takes. What comes back is called when that has been parsed.
+  std::string_view help;   // one line; empty: hidden
+  // Declares the arguments. The returned function is called after they have been parsed.
   std::function<int()> (*declare)(Grammar& grammar);
-  // For completion: words that an option or argument of its own takes.
+  // For completion: the possible words of one of the command's own options or arguments.
   std::vector<std::string> (*values)(std::string_view name) = nullptr;
 };
 
-// In the order in which help shows them.
+// In help order.
 std::span<const Subcommand* const> subcommands();
-const Subcommand* find_subcommand(std::string_view name);  // null: there is none
-// Throws Error where the first of the words is kept for a command that there is not yet, so that no
-// program of that name is run by mistake.
+const Subcommand* find_subcommand(std::string_view name);  // null: no such command
+// Throws Error if the first word is reserved for a future command, so that no program of that name
+// is run by mistake.
 void refuse_command_to_come(const std::vector<std::string>& words);
 std::span<const std::string_view> commands_to_come();
 int run_subcommand(const Subcommand& command, const std::vector<std::string>& words);

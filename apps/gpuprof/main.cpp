@@ -13,7 +13,7 @@ namespace {
 
 using namespace gpuprof;
 
-// A reader that has seen enough ends the printing, and not us: copies are to be removed.
+// If the reader goes away, printing ends but not the process, so that copies are removed.
 void outlive_readers() { signal(SIGPIPE, SIG_IGN); }
 
 int run(const std::vector<std::string>& words) {
@@ -26,7 +26,7 @@ int run(const std::vector<std::string>& words) {
   }
   const app::Options options = app::parse_options(words, app::read_presets);
   const bool asks = options.action == app::Action::help || options.action == app::Action::version;
-  // A program is started with what we were started with: launch::Target sees to it.
+  // A target is started with our original signal settings: launch::Target restores them.
   if (options.action != app::Action::run || options.application.empty()) outlive_readers();
   if (!asks) app::tell_misspelt_variables(options);
   switch (options.action) {
@@ -41,7 +41,7 @@ int run(const std::vector<std::string>& words) {
 
 }  // namespace
 
-// start.cpp calls it.
+// Called by start.cpp.
 extern "C" __attribute__((visibility("default"))) int gpuprof_main(int argc, char** argv) {
   try {
     app::take_standard_output();

@@ -1,5 +1,5 @@
-// bin/gpuprof: all of it is in libgpuprof.so. That is opened by its place, so that no other is
-// found by LD_LIBRARY_PATH.
+// bin/gpuprof: everything is in libgpuprof.so, which is opened by path, so that LD_LIBRARY_PATH
+// cannot substitute another.
 #include <dlfcn.h>
 #include <limits.h>
 #include <unistd.h>

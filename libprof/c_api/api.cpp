@@ -1,4 +1,4 @@
-// The functions of gpuprof.h. Nothing is thrown across.
+// The functions of gpuprof.h. No exception crosses them.
 #include <new>
 #include <nlohmann/json.hpp>
 #include <string>

@@ -13,7 +13,7 @@
 namespace gpuprof::c_api {
 namespace {
 
-// What an array has: buffers are freed, children and dictionary released and freed.
+// What an array owns: it frees the buffers, and releases and frees children and dictionary.
 struct ArrayParts {
   std::vector<const void*> buffers;
   std::vector<ArrowArray*> children;
@@ -32,7 +32,7 @@ void release_array(ArrowArray* array) {
   array->release = nullptr;
 }
 
-// `buffers` are taken; nullptr: there is none.
+// Takes ownership of `buffers`; nullptr is an absent buffer.
 ArrowArray make_array(std::size_t length, std::size_t nulls, std::vector<const void*> buffers) {
   auto parts = std::make_unique<ArrayParts>();
   parts->buffers = std::move(buffers);
@@ -148,7 +148,7 @@ std::int32_t Dictionary::number_of(std::string_view value) {
   if (last_ >= 0 && text(last_) == value) return last_;
   const auto found = numbers_.find(value);
   if (found != numbers_.end()) return last_ = found->second;
-  if (!is_utf8(value)) {  // two may read the same
+  if (!is_utf8(value)) {  // several may become the same text
     const std::int32_t number = number_of(valid_utf8(value));
     numbers_.emplace(value, number);
     return number;

@@ -1,4 +1,4 @@
-// Columns in Arrow's memory layout, while they grow.
+// Growing columns in Arrow's memory layout.
 #pragma once
 
 #include <cstddef>
@@ -22,20 +22,21 @@ enum class Kind : std::uint8_t {
   boolean,
   text,  // dictionary-encoded
   binary,
-  none,  // all NULL: nobody knows of what type
+  none,  // all NULL: of unknown type
 };
 
-// What gpuprof.h calls it: "int64".
+// The name used in gpuprof.h: "int64".
 std::string_view name_of(Kind kind);
 
-// malloc()ed memory, which grows by realloc(): for large blocks that moves pages in place of bytes.
+// malloc()ed memory that grows by realloc(), which moves pages of large blocks instead of copying
+// bytes.
 class Memory {
  public:
   struct Free {
     void operator()(void* pointer) const { std::free(pointer); }
   };
 
-  // Room for so many bytes more, not set to anything. Throws std::bad_alloc.
+  // Appends uninitialized room for that many bytes. Throws std::bad_alloc.
   char* grow(std::size_t bytes);
   std::size_t size() const { return size_; }
   char* data() { return data_.get(); }
@@ -43,7 +44,7 @@ class Memory {
   void add(T value) {
     *reinterpret_cast<T*>(grow(sizeof value)) = value;
   }
-  // The bytes and what room is left over go; never nullptr.
+  // Releases ownership of the bytes and trims unused room; never nullptr.
   char* release();
 
  private:
@@ -51,7 +52,7 @@ class Memory {
   std::size_t size_ = 0, capacity_ = 0;
 };
 
-// Texts by number, each once.
+// Distinct texts, numbered in order of first use.
 class Dictionary {
  public:
   std::int32_t number_of(std::string_view text);
@@ -59,7 +60,7 @@ class Dictionary {
   const std::string& text(std::int32_t number) const {
     return *texts_[static_cast<std::size_t>(number)];
   }
-  // Large utf8; bytes that are no UTF-8 are U+FFFD.
+  // As large utf8. Bytes that are not UTF-8 became U+FFFD.
   ArrowArray finish();
 
  private:
@@ -70,11 +71,11 @@ class Dictionary {
     }
   };
   std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>> numbers_;
-  std::vector<const std::string*> texts_;  // of numbers_
-  std::int32_t last_ = -1;                 // most texts are as the one before
+  std::vector<const std::string*> texts_;  // keys of numbers_
+  std::int32_t last_ = -1;                 // most texts repeat the one before
 };
 
-// One column. What is added stays in order; finish() ends it.
+// One column. Values are appended in order; finish() ends it.
 class ArrowColumn {
  public:
   ArrowColumn(std::string name, Kind kind) : name_(std::move(name)), kind_(kind) {}
@@ -84,17 +85,17 @@ class ArrowColumn {
   std::size_t size() const { return size_; }
   Dictionary& dictionary() { return dictionary_; }
 
-  // Room for values of a fixed width that all are there: int64, int32 and indices of text (4
-  // bytes), float64, boolean (a byte each).
+  // Appends room for non-NULL values of a fixed width: int64, int32 and text indices (4 bytes),
+  // float64, boolean (one byte each).
   template <class T>
   T* grow(std::size_t count) {
     add_valid(count);
     return reinterpret_cast<T*>(values_.grow(count * sizeof(T)));
   }
-  void set_null(std::size_t row);  // of what was grown
+  void set_null(std::size_t row);  // a row appended with grow()
   void add_null();
 
-  // Values of any kind, one at a time. One that this column does not take is NULL.
+  // Appends one value of any kind; NULL if it does not fit the column.
   void add_integer(std::int64_t value);
   void add_real(double value);
   void add_text(std::string_view text);
@@ -110,19 +111,19 @@ class ArrowColumn {
   Kind kind_;
   std::size_t size_ = 0, nulls_ = 0;
   Memory values_;                    // binary: the bytes
-  std::vector<std::int64_t> ends_;   // of binary
-  std::vector<std::uint8_t> valid_;  // a bit each; empty: there is no NULL
+  std::vector<std::int64_t> ends_;   // binary: where each value ends
+  std::vector<std::uint8_t> valid_;  // one bit per row; empty: no NULL
   Dictionary dictionary_;
 };
 
-// A real number as text, as SQLite would be understood again: shortest form.
+// A real number as text: the shortest form that SQLite reads back as the same value.
 std::string text_of(double value);
 
-// Rows of several columns as one array, and its schema. The columns are used up.
+// The columns' rows as one array, and their schema. rows_of() consumes the columns.
 ArrowArray rows_of(std::vector<ArrowColumn>& columns);
 ArrowSchema schema_of(const std::vector<ArrowColumn>& columns);
 
-// Arrays and schemas by their own rule: whoever has one calls release.
+// Owns an Arrow array, schema or stream: calls its release function.
 template <class T>
 class Owned {
  public:

@@ -1,4 +1,4 @@
-// The functions of gpuprof.h for metrics of chips and PM sampling. Nothing is thrown across.
+// The functions of gpuprof.h for chip metrics and PM sampling. No exception crosses them.
 #include <new>
 
 #include "libprof/c_api/host.hpp"
@@ -6,7 +6,7 @@
 
 namespace {
 
-// A handle also where opening it fails.
+// Returns a handle even if opening fails, so that the error can be read.
 template <class Handle>
 int open_handle(const char* request, Handle** handle) {
   *handle = new (std::nothrow) Handle();

@@ -1,4 +1,4 @@
-// What is behind each handle: errors become texts and numbers.
+// Base of the handles: turns exceptions into error texts and exit codes.
 #pragma once
 
 #include <mutex>
@@ -19,7 +19,7 @@ class Guard {
   int cupti_result() const { return result_; }
 
  protected:
-  // One call after the other, with nothing thrown. The number that the call returns.
+  // Runs `work` under the lock, never throws, and returns what the C function is to return.
   template <class Work>
   int guarded(Work&& work) noexcept {
     try {

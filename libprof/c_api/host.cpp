@@ -184,7 +184,7 @@ int gpuprof_host::config_image(const char* metrics, const std::uint8_t** image,
 int gpuprof_host::passes(const std::uint8_t* image, std::int64_t size, std::int64_t* passes) {
   return guarded([&] {
     const std::string any = values_ ? std::string() : library_->chips().front();
-    // Which chip is asked makes no difference.
+    // Any chip will do: passes do not depend on it.
     if (!values_) {
       values_ = std::make_unique<metrics::SampleValues>(library_, any, cupti::Counting::ranges);
     }

@@ -1,4 +1,4 @@
-// A chip's metrics for programs of other languages: what is behind a gpuprof_host.
+// Implementation of gpuprof_host: a chip's metrics for programs in other languages.
 #pragma once
 
 #include <memory>
@@ -13,11 +13,11 @@
 
 namespace gpuprof::c_api {
 
-// Where libcupti is looked for by this library, in this order. `chosen`: if not empty, nothing
-// else.
+// Paths where this library looks for libcupti, in order. If `chosen` is not empty, it is the only
+// one.
 std::vector<std::string> cupti_candidates(const std::string& chosen);
 
-// A JSON array of texts. Throws Error.
+// Parses a JSON array of strings. Throws Error.
 std::vector<std::string> read_names(const char* json);
 
 }  // namespace gpuprof::c_api
@@ -39,7 +39,7 @@ struct gpuprof_host : public gpuprof::c_api::Guard {
   const gpuprof::cupti::HostChip& chip() const;
 
   std::shared_ptr<const gpuprof::cupti::HostLibrary> library_;
-  std::unique_ptr<gpuprof::metrics::SampleValues> values_;  // none: no chip was named
+  std::unique_ptr<gpuprof::metrics::SampleValues> values_;  // null: no chip was named
   std::string text_;
   gpuprof::cupti::Image image_;
 };

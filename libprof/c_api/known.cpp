@@ -9,7 +9,7 @@
 namespace gpuprof::c_api {
 namespace {
 
-// What a view's text says of its column; ANY: it is known when it was read.
+// The column type written in a view's SQL; ANY: known only after reading.
 std::optional<Kind> kind_of_written(std::string_view type) {
   if (type == "INTEGER") return Kind::int64;
   if (type == "REAL") return Kind::float64;

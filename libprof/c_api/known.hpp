@@ -1,5 +1,4 @@
-// What this build knows of tables and views by their names: docs, units, and what their columns
-// hold.
+// What this build knows about tables and views by name: docs, units and column types.
 #pragma once
 
 #include <optional>
@@ -15,7 +14,7 @@ namespace gpuprof::c_api {
 
 struct KnownColumn {
   std::string name;
-  std::optional<Kind> kind;  // none: it is known when it was read
+  std::optional<Kind> kind;  // nullopt: known only after reading
   std::string doc, unit;
 };
 
@@ -25,14 +24,14 @@ struct KnownTable {
   bool is_view = false;
   std::vector<KnownColumn> columns;
 
-  const KnownColumn* find(std::string_view column) const;  // in any case of letters; or nullptr
+  const KnownColumn* find(std::string_view column) const;  // ignores case; nullptr if none
 };
 
-// All of the schema: tables as columns::tables() has them, and views.
+// All tables of the schema, as columns::tables() lists them, and its views.
 std::span<const KnownTable> known_tables();
-const KnownTable* find_known(std::string_view name);  // in any case of letters; or nullptr
+const KnownTable* find_known(std::string_view name);  // ignores case; nullptr if none
 
-// Of columns of tables, as streams have them.
+// The type that a table's column has in a stream.
 Kind kind_of(columns::Type type, bool raw);
 
 }  // namespace gpuprof::c_api

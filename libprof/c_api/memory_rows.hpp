@@ -1,4 +1,4 @@
-// Where the memory went, as rows: what gpuprof memory prints.
+// The memory analysis as rows: what gpuprof memory prints.
 #pragma once
 
 #include <functional>
@@ -16,13 +16,13 @@
 namespace gpuprof::c_api {
 
 struct MemoryRequest {
-  Request request;  // its table and what stands in front
+  Request request;  // only its table and `front` are used
   memory::Questions questions;
-  std::optional<std::string> torch;  // a snapshot of PyTorch's: path
+  std::optional<std::string> torch;  // path of a PyTorch snapshot
   memory::TorchQuestion torch_question;
 };
 
-// See gpuprof_memory() for the JSON. Throws Error that says what is wrong with it.
+// Parses the JSON of gpuprof_memory(). Throws Error with what is wrong with it.
 MemoryRequest read_memory_request(std::string_view json);
 
 std::vector<ArrowColumn> read_memory(store::Database& database, const MemoryRequest& wanted,

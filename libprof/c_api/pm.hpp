@@ -1,4 +1,4 @@
-// PM sampling for programs of other languages: what is behind a gpuprof_pm and a gpuprof_samples.
+// Implementation of gpuprof_pm and gpuprof_samples: PM sampling for programs in other languages.
 #pragma once
 
 #include <cstdint>

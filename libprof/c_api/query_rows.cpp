@@ -36,7 +36,7 @@ void add_value(ArrowColumn& column, const Statement& row, int index) {
   }
 }
 
-// Values of a column that nobody has declared. It has the type that fits them all.
+// Values of an undeclared column; its type is the one that fits them all.
 class AnyColumn {
  public:
   void add(const Statement& row, int index) {
@@ -55,7 +55,7 @@ class AnyColumn {
     }
   }
 
-  // `declared`: as SQLite has it of the column, for one without values.
+  // `declared` is SQLite's declared type, used if the column has no values.
   ArrowColumn finish(std::string name, std::string_view declared) const {
     ArrowColumn column(std::move(name), kind(declared));
     for (std::size_t i = 0; i < values_.size(); ++i) {
@@ -90,13 +90,13 @@ class AnyColumn {
   }
 
   std::vector<ValueType> types_;
-  std::vector<std::int64_t> values_;  // of a text or blob its number
+  std::vector<std::int64_t> values_;  // for texts and blobs, their index
   Dictionary texts_;
   std::vector<std::string> blobs_;
   unsigned seen_ = 0;
 };
 
-// A column of an answer, declared or not.
+// A result column with or without a declared type.
 class ResultColumn {
  public:
   ResultColumn(std::string name, std::optional<Kind> kind) : name_(std::move(name)) {
@@ -116,7 +116,7 @@ class ResultColumn {
   AnyColumn any_;
 };
 
-// Texts in which an expression is found; each text is searched once.
+// Whether a regular expression is found in a text; each distinct text is searched once.
 class Match {
  public:
   Match(int index, const std::string& expression)
@@ -130,7 +130,7 @@ class Match {
   }
 
  private:
-  int index_;  // in the row
+  int index_;  // column index in the row
   std::unique_ptr<Pattern> pattern_;
   Dictionary texts_;
   std::vector<bool> found_;
@@ -154,10 +154,10 @@ std::vector<ArrowColumn> read_rows(Statement& row, std::vector<ResultColumn>& ta
   return columns;
 }
 
-// A WHERE clause with parameters, as it grows.
+// Builds a WHERE clause with parameters.
 class Conditions {
  public:
-  // `column`: a name for SQL.
+  // `column` must be quoted for SQL.
   void compare(const std::string& column, const char* with, std::int64_t value) {
     all_.push_back(column + " " + with + " ?");
     values_.emplace_back(value);
@@ -267,7 +267,7 @@ std::vector<ArrowColumn> read_view(store::Database& database, const std::string&
   for (const auto& [column, expression] : request.matches) {
     wanted.matches.emplace_back(find(column), expression);
   }
-  // SQLite need not read what comes after the first rows.
+  // With a limit, SQLite can stop after the first rows.
   if (!request.limit) {
     if (auto columns = read_by_columns(database, wanted, check)) return std::move(*columns);
   }

@@ -1,4 +1,4 @@
-// Rows of views, of tables that the schema does not know, of questions.
+// Rows of views, of tables unknown to the schema, and of SQL queries.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,14 @@
 
 namespace gpuprof::c_api {
 
-// Rows of the file's view or table of that name. A column that `known` declares has that type, the
-// others that of all their values. Throws Error for what it has no column for.
+// Rows of the file's view or table `name`. A column that `known` declares has that type; any other
+// has the type that fits all its values. Throws Error for a condition on a column that does not
+// exist.
 std::vector<ArrowColumn> read_view(store::Database& database, const std::string& name,
                                    const KnownTable* known, const Request& request,
                                    const std::function<void()>& check);
 
-// Rows of a question of the user's, see Database::ask().
+// Rows of a user's query, see Database::ask().
 std::vector<ArrowColumn> read_answer(store::Database& database, std::string_view sql,
                                      const std::function<void()>& check);
 

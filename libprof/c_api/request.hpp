@@ -1,4 +1,4 @@
-// A question for rows of a table or view.
+// A request for rows of a table or view.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ using Constant = std::variant<std::monostate, std::int64_t, double, std::string>
 
 struct Request {
   std::string table;
-  std::optional<std::vector<std::string>> columns;  // none: all
+  std::optional<std::vector<std::string>> columns;  // nullopt: all
   bool raw = false;
   std::optional<std::int64_t> from, to;
   std::optional<std::vector<std::int64_t>> devices, processes;
@@ -30,10 +30,10 @@ struct Request {
     Constant value;
   };
   std::vector<Front> front;
-  std::optional<std::size_t> limit;  // none: all rows
+  std::optional<std::size_t> limit;  // nullopt: all rows
 };
 
-// See gpuprof_table() for the JSON. Throws Error that says what is wrong with it.
+// Parses the JSON of gpuprof_table(). Throws Error with what is wrong with it.
 Request read_request(std::string_view json);
 
 }  // namespace gpuprof::c_api

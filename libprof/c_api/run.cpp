@@ -27,7 +27,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-// Thrown where gpuprof_stop() ends a call.
+// Thrown when gpuprof_stop() ends a call.
 struct Stopped {};
 
 struct Object {
@@ -68,7 +68,7 @@ Json describe(store::Database& database, const Object& object) {
         add(column.name, known ? known->find(column.name) : nullptr);
       }
     } catch (const store::DatabaseError& error) {
-      if (error.damaged()) throw;  // else it is one that cannot be asked, and has no columns
+      if (error.damaged()) throw;  // otherwise the object cannot be queried and has no columns
     }
   }
   return {{"name", object.name},
@@ -95,7 +95,7 @@ std::vector<ArrowColumn> read(store::Database& database, const c_api::Request& r
   return c_api::read_view(database, object->name, c_api::find_known(object->name), request, check);
 }
 
-// Columns of constants, in front of the others.
+// Puts the constant columns before the others.
 std::vector<ArrowColumn> with_front(const c_api::Request& request,
                                     std::vector<ArrowColumn> columns) {
   if (request.front.empty()) return columns;
@@ -212,7 +212,8 @@ void gpuprof_run::give(std::string text, const char** to) {
 
 int gpuprof_run::open(const char* path) {
   return guarded([&] {
-    // It is opened again for each question, wherever the program has gone.
+    // An absolute path: each question opens the file again, and the working directory may have
+    // changed.
     file_ = std::make_unique<reading::ProfileFile>(std::filesystem::absolute(path).string());
     if (file_->problem()) {
       const Error problem = *file_->problem();

@@ -1,4 +1,4 @@
-// A profile that is open for programs of other languages: what is behind a gpuprof_run.
+// Implementation of gpuprof_run: an open profile for programs in other languages.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 #include "libprof/c_api/gpuprof.h"
 #include "libprof/read/profile_file.hpp"
 
-// Calls take the mutex one after the other, all but stop(); what they left is read without it.
+// All calls but stop() lock the mutex. error() and hint() read what the last call left, without it.
 struct gpuprof_run {
  public:
   gpuprof_run() = default;
@@ -31,18 +31,18 @@ struct gpuprof_run {
   const char* hint() const { return hint_.c_str(); }
 
  private:
-  // Does it, with nothing thrown: an error becomes a text and a number.
+  // Runs `work` and never throws: an exception becomes an error text and an exit code.
   int guarded(const std::function<void()>& work) noexcept;
-  // Asks a new connection, so that each question may be as much work as the file allows. Of a file
-  // that proves damaged, a copy of what can be read is asked.
+  // Runs the question on a new connection, so that each one has the file's whole work budget. If
+  // the file proves to be damaged, the question runs on a copy of what can be read.
   void ask(const std::function<void(gpuprof::store::Database&)>& question);
   void check();
   void give(std::string text, const char** to);
 
   std::mutex mutex_;
   std::unique_ptr<gpuprof::reading::ProfileFile> file_;
-  std::atomic<bool> stop_ = false;  // the call that is under way
-  bool rescued_ = false;            // what the file has open is a copy of what can be read
+  std::atomic<bool> stop_ = false;  // set by stop() for the call in progress
+  bool rescued_ = false;            // file_ has opened a copy of what can be read
   std::string error_, hint_;
-  std::string text_;  // the last that was asked for
+  std::string text_;  // the last text returned
 };

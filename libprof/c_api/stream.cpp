@@ -18,7 +18,8 @@ struct Field {
   Kind kind{};
 };
 
-// What a stream hands out. Its schema is made anew each time, as it may be asked for again.
+// What a stream returns. The schema is rebuilt on each request, since it may be requested
+// repeatedly.
 struct Rows {
   std::vector<Field> fields;
   std::deque<Owned<ArrowArray>> chunks;
@@ -74,7 +75,7 @@ ArrowArrayStream join(std::vector<Owned<ArrowArrayStream>> streams) {
   auto all = std::make_unique<Rows>();
   bool first = true;
   for (Owned<ArrowArrayStream>& stream : streams) {
-    // Streams of others are not taken: these are all of stream_of().
+    // Foreign streams are rejected: these must all come from stream_of().
     if (stream.get().release != release) {
       throw Error("a stream is none of libgpuprof's", "", ExitCode::bad_option);
     }

@@ -1,4 +1,4 @@
-// Streams of Arrow's C interface over rows that are in memory.
+// Arrow C streams over rows in memory.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace gpuprof::c_api {
 
-// One chunk with these rows, or none where there are none. The stream owns them; any thread may
-// have it, one at a time.
+// A stream of one chunk with these rows, or of none if there are no rows. The stream owns the rows;
+// any thread may use it, one at a time.
 ArrowArrayStream stream_of(std::vector<ArrowColumn>& columns);
 
 // See gpuprof_join(). Throws Error.

@@ -23,15 +23,15 @@ using columns::Column;
 using columns::ColumnInfo;
 using columns::Type;
 
-// What numbers of one column mean: strings of StringTable, or names of an enum. Asks the file for
-// each number once.
+// The texts that a column's numbers denote: strings of StringTable or names of an enum. Asks the
+// file once per number.
 class Meanings {
  public:
   Meanings(store::Database& database, const ColumnInfo& column) : enum_(column.enum_name) {
     if (column.type == Type::name) {
       const bool demangled = database.has_column("StringTable", "demangled");
       if (!database.has_column("StringTable", "value")) return;
-      // nvprof's files have names as the compiler makes them.
+      // nvprof's files have mangled names.
       if (!demangled)
         names_ = std::make_unique<reading::Names>(database, reading::NameStyle::modern);
       text_ = database.prepare(std::string("SELECT ") +
@@ -45,7 +45,7 @@ class Meanings {
     text_ = database.prepare("SELECT name FROM main.ENUM_NAME WHERE enum = ?1 AND value = ?2");
   }
 
-  // The index in the dictionary; -1: NULL.
+  // The dictionary index, or -1 for NULL.
   std::int32_t index_of(std::int32_t number, Dictionary& dictionary) {
     if (number >= 0 && number < most_small) {
       const auto at = static_cast<std::size_t>(number);
@@ -94,7 +94,7 @@ class Meanings {
   }
 
   std::string_view enum_;
-  store::Statement text_;  // empty: the file does not say
+  store::Statement text_;  // no handle: the file lacks the table or column
   std::unique_ptr<reading::Names> names_;
   std::vector<std::int32_t> small_;
   std::unordered_map<std::int32_t, std::int32_t> large_;
@@ -104,8 +104,8 @@ bool has_meaning(const ColumnInfo& column) {
   return column.type == Type::name || column.type == Type::enumeration;
 }
 
-// Which rows, beyond what columns::Filter can say: a column has one of some values, or a text in
-// which an expression is found.
+// Row conditions that columns::Filter cannot express: a column has one of some values, or an
+// expression is found in its text.
 class Test {
  public:
   Test(store::Database& database, const ColumnInfo& info, std::size_t place)
@@ -172,15 +172,15 @@ class Test {
   }
 
   ColumnInfo info_;
-  std::size_t place_;  // in the chunk
+  std::size_t place_;  // column index in the chunk
   std::optional<Meanings> meanings_;
-  Dictionary texts_;  // of meanings_
+  Dictionary texts_;  // texts of meanings_
   std::vector<Constant> values_;
   std::unique_ptr<Pattern> pattern_;
   std::unordered_map<std::int32_t, bool> accepted_;
 };
 
-// Chunks of the file's columns on their way into one of Arrow's.
+// Appends chunks of a file's column to an Arrow column.
 class TableColumn {
  public:
   TableColumn(store::Database& database, const ColumnInfo& info, bool raw)
@@ -188,7 +188,7 @@ class TableColumn {
     if (has_meaning(info) && !raw) meanings_.emplace(database, info);
   }
 
-  // Rows of `from`; of all, if `rows` is empty.
+  // Appends these rows of `from`; all if `rows` is nullopt.
   void add(const Column& from, const std::optional<std::vector<std::size_t>>& rows) {
     switch (from.type()) {
       case Type::int64: return add_numbers(from, from.int64s(), rows);
@@ -313,7 +313,7 @@ std::vector<ArrowColumn> read_table(store::Database& database, const columns::Ta
   };
   for (const auto& [name, values] : request.equals) test(name).equals(values);
   for (const auto& [name, expression] : request.matches) test(name).matches(expression);
-  // Conditions that nothing fulfils.
+  // Empty lists match no row.
   const bool none = (request.devices && request.devices->empty()) ||
                     (request.processes && request.processes->empty());
 
@@ -340,7 +340,7 @@ std::vector<ArrowColumn> read_table(store::Database& database, const columns::Ta
     try {
       reader.read(visit);
     } catch (const Enough&) {
-      // The rest is not asked for.
+      // The remaining rows are not needed.
     }
   }
   std::vector<ArrowColumn> columns;

@@ -1,4 +1,4 @@
-// Rows of the tables that the schema knows: by columns::Reader, with names for ids and numbers.
+// Rows of the schema's tables, read with columns::Reader; ids and enum values become names.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,8 @@
 
 namespace gpuprof::c_api {
 
-// The rows that the request asks for, behind its columns in front. `check` is called now and then
-// and may throw. Throws Error for what the table has no column for.
+// The rows that the request asks for, without its `front` columns. `check` is called from time to
+// time and may throw. Throws Error for a condition on a column that the table lacks.
 std::vector<ArrowColumn> read_table(store::Database& database, const columns::TableInfo& table,
                                     const Request& request, const std::function<void()>& check);
 

@@ -17,7 +17,7 @@ using columns::ViewReader;
 using columns::ViewRows;
 using columns::ViewValue;
 using Form = ViewColumn::Form;
-using Chosen = std::optional<std::vector<std::size_t>>;  // rows; nothing: all
+using Chosen = std::optional<std::vector<std::size_t>>;  // row indices; nullopt: all
 
 template <class Visit>
 void each(std::size_t rows, const Chosen& chosen, const Visit& visit) {
@@ -41,7 +41,7 @@ ViewValue number_at(const Numbers& numbers, std::size_t row) {
   return numbers.integers[row];
 }
 
-// Rows on their way into a column of Arrow's.
+// Appends rows to an Arrow column.
 class Target {
  public:
   Target(std::string name, Kind kind) : column(std::move(name), kind) {}
@@ -107,7 +107,7 @@ class Target {
 
   static constexpr std::int32_t null = -1, not_asked = -2;
 
-  // Of a number, what add_text() would have made of it.
+  // The dictionary index of the text that add_text() would add for the value, or null.
   std::int32_t number_of(const ViewValue& value) {
     if (const auto* text = std::get_if<std::string>(&value)) {
       return column.dictionary().number_of(*text);
@@ -123,7 +123,7 @@ class Target {
   std::vector<std::int32_t> numbers_;  // of values_, in the dictionary
 };
 
-// A condition on a column.
+// A condition on one column.
 class ValueTest {
  public:
   using Accepts = std::function<bool(const ViewValue&)>;
@@ -156,7 +156,7 @@ class ValueTest {
 
 ValueTest::Accepts in_range(const ViewRequest::Range& range) {
   return [range](const ViewValue& value) {
-    // SQLite has texts behind all numbers.
+    // SQLite orders texts after all numbers, but a range accepts numbers only.
     if (const auto* real = std::get_if<double>(&value)) {
       return (!range.from || *real >= static_cast<double>(*range.from)) &&
              (!range.to || *real < static_cast<double>(*range.to));

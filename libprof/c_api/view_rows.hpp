@@ -1,4 +1,4 @@
-// Rows of views, read by the columns of their tables.
+// Rows of views, read from the columns of their tables.
 #pragma once
 
 #include <functional>
@@ -16,10 +16,10 @@ struct ViewRequest {
   std::string view;
   struct Column {
     std::string name;
-    std::optional<Kind> kind;  // as declared
+    std::optional<Kind> kind;  // the declared type
   };
   std::vector<Column> columns;
-  // Which rows: all of these hold, of columns by their names as the view has them.
+  // Conditions that must all hold, on columns by their names in the view.
   struct Range {
     std::string column;
     std::optional<std::int64_t> from, to;  // from <= value < to
@@ -29,7 +29,7 @@ struct ViewRequest {
   std::vector<std::pair<std::string, std::string>> matches;  // regular expressions
 };
 
-// Nothing, where SQLite has to read them: see columns::ViewReader.
+// Returns nullopt if only SQLite can read the view: see columns::ViewReader.
 std::optional<std::vector<ArrowColumn>> read_by_columns(store::Database& database,
                                                         const ViewRequest& request,
                                                         const std::function<void()>& check);

@@ -1,4 +1,4 @@
-// The reports by name, for those that ask whether another one was chosen.
+// The reports by name, for code that asks whether a particular one was chosen.
 #pragma once
 
 #include "libprof/report/report.hpp"

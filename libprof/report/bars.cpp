@@ -8,12 +8,12 @@
 namespace gpuprof::report {
 namespace {
 
-// From an eighth on.
+// From one eighth up.
 constexpr std::array<std::string_view, 8> wide{"▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"};
 constexpr std::array<std::string_view, 8> high{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 constexpr std::array<std::string_view, 8> dots{"_", ".", ":", "-", "=", "+", "*", "#"};
 
-// NaN counts as nothing.
+// NaN counts as 0.
 double within_one(double share) { return share > 0 ? std::min(share, 1.0) : 0; }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Small charts in a line of text.
+// Small one-line charts made of text.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace gpuprof::report {
 
-// A bar for a share of one, from the left, padded to `width` characters; anything above nothing
-// shows. `blocks`: of Unicode's block elements, else of '#'.
+// A bar for a share between 0 and 1, padded to `width` characters; any share above 0 is visible.
+// `blocks`: Unicode block elements instead of '#'.
 std::string bar(double share, std::size_t width, bool blocks);
 
-// A character for each value from 0 to 1: how high it is. NaN is a blank: there is no value.
+// One character per value from 0 to 1 whose height shows the value; blank for NaN (no value).
 std::string chart(std::span<const double> values, bool blocks);
 
 }  // namespace gpuprof::report

@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Show = std::function<void(std::string_view)>;
 
-// Larger files are not read as a whole.
+// Larger files are not read whole.
 constexpr std::int64_t largest_read = 512 << 20;
 constexpr std::int64_t rows_at_each_end = 10'000;
 
@@ -28,7 +28,7 @@ Json value(const store::Statement& row, int column) {
   return text;
 }
 
-// The rows of a query as objects. None if a table or column is not there; damage is thrown.
+// The rows of a query as objects; empty if a table or column is missing. Damage is thrown.
 Json objects(store::Database& database, const std::string& sql) {
   Json all = Json::array();
   try {
@@ -63,7 +63,7 @@ std::string state(const reading::ProfileFile& file) {
   return file.in_use() ? "open in another process" : "complete";
 }
 
-// Rows and times of the tables of records.
+// Row counts and times of the record tables.
 class Records {
  public:
   Records(store::Database& database, bool ids_count, bool all, const Show& show)
@@ -135,7 +135,7 @@ Json read_processes(store::Database& database, bool all) {
       "SELECT processId, executable, command_line, exit_status, exit_signal, cupti_version, "
       "driver_version, goodbye, salvaged FROM PROCESS ORDER BY number");
   if (!processes.empty()) return processes;
-  // nvprof's files have no list.
+  // nvprof's files have no list of processes.
   const std::string some = all ? "" : " LIMIT " + std::to_string(rows_at_each_end);
   for (const schema::ApiKind& calls : schema::api_kinds) {
     if (!calls.nvprofs) continue;
@@ -146,7 +146,7 @@ Json read_processes(store::Database& database, bool all) {
   return processes;
 }
 
-// Throws what a reader of the damaged part would.
+// Throws what reading the damaged part would throw.
 void check(store::Database& database) {
   const std::string found = database.text("PRAGMA quick_check(1)").value_or("ok");
   if (found == "ok") return;

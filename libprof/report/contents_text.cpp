@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// "13.0" of 13000, "13.5" of 130500.
+// "13.0" from 13000, "13.5" from 130500.
 std::string cuda_version(const Json& number) {
   if (!number.is_number_integer()) return "";
   const std::int64_t n = number;

@@ -7,7 +7,7 @@
 namespace gpuprof::report {
 namespace {
 
-// Deeper stacks lose their outermost frames; also what ends a ring of callers.
+// Deeper stacks lose their outermost frames. The limit also ends a cycle of callers.
 constexpr std::size_t most_frames = 4096;
 
 template <typename Use>
@@ -70,8 +70,8 @@ void CpuProfile::read_names(store::Database& database) {
   read_messages("collSourcePosCCFFMessage", "sourcePos", source_messages_);
 }
 
-// A call is a node of a graph, which is a forest: stored top-down its roots are the outermost
-// functions, stored bottom-up (orientation 2) the innermost.
+// A call is a node of a forest. Graphs stored top-down have the outermost functions as roots;
+// graphs stored bottom-up (orientation 2), the innermost.
 void CpuProfile::read_calls(store::Database& database) {
   using store::Statement;
   each_row(database, "profCall", {"id", "instruction"}, [&](const Statement& row) {
@@ -151,7 +151,7 @@ void CpuProfile::each_stack(const std::function<void(const Stack&)>& use) const 
     if (const auto graph = inverted_.find(root); graph != inverted_.end() && graph->second) {
       std::ranges::reverse(instructions);
     }
-    if (instructions.empty()) instructions.push_back(0);  // a call that is not stored
+    if (instructions.empty()) instructions.push_back(0);  // the call is not stored
     use({hits.thread, instructions, hits.samples});
   }
 }

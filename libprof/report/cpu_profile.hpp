@@ -1,4 +1,4 @@
-// CPU sampling as nvprof stored it: the tables coll* and prof*.
+// CPU sampling as nvprof stores it: tables coll* and prof*.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace gpuprof::report {
 
-// An address at which samples were taken.
+// A sampled address.
 struct CpuInstruction {
   std::int64_t function = 0;  // id
   std::string function_name;  // as stored; "" if unknown
@@ -21,28 +21,28 @@ struct CpuInstruction {
   std::string file;  // "" if unknown
   std::int64_t line = 0;
   std::int64_t offset = 0;
-  std::vector<std::string> messages;  // of the compiler, on the instruction, its line or function
+  std::vector<std::string> messages;  // the compiler's, on the instruction, its line or function
 };
 
-// All samples of a database; in memory, but for the samples themselves. Belongs to one thread.
+// All CPU samples of a database, in memory except for the samples themselves. Not thread-safe.
 class CpuProfile {
  public:
-  // Tables or columns that are missing count as empty.
+  // Missing tables or columns count as empty.
   explicit CpuProfile(store::Database& database);
 
-  // Whether there is a *table* of libraries; nvprof's test for CPU sampling.
+  // Whether there is a *table* of libraries, which is nvprof's test for CPU sampling.
   static bool stored(store::Database& database);
 
   double period_us() const { return period_us_; }
   CpuInstruction instruction(std::int64_t id) const;
 
-  // How often a thread was found with a stack; instruction ids, innermost first.
+  // A stack of a thread and how often it was sampled. Instruction ids are innermost first.
   struct Stack {
     std::int64_t thread;
     std::span<const std::int64_t> instructions;
     std::int64_t samples;
   };
-  // Each different stack of each thread, by the first sample.
+  // Visits each distinct stack of each thread, in order of its first sample.
   void each_stack(const std::function<void(const Stack&)>& use) const;
 
  private:
@@ -54,7 +54,7 @@ class CpuProfile {
   };
   struct Call {
     std::int64_t instruction;
-    std::int64_t caller;  // the next one towards the root; -1: none
+    std::int64_t caller;  // the next call towards the root; -1: none
   };
   struct Hits {
     std::int64_t thread, call, samples;
@@ -77,7 +77,7 @@ class CpuProfile {
   std::unordered_map<std::int64_t, Source> sources_;
   Messages function_messages_, instruction_messages_, source_messages_;
   std::unordered_map<std::int64_t, Call> calls_;
-  std::unordered_map<std::int64_t, bool> inverted_;  // roots of graphs stored bottom-up
+  std::unordered_map<std::int64_t, bool> inverted_;  // roots of graphs that are stored bottom-up
   std::vector<Hits> hits_;
 };
 

@@ -21,7 +21,7 @@ class CallFinder {
   }
   void sort() { std::ranges::sort(calls_); }
 
-  // The first call that has it; -1: none. Who asks in about the order of the ids is served fast.
+  // The first call with this id, or -1. Fast when called in roughly ascending id order.
   std::int32_t find(std::int64_t correlation) {
     const std::size_t near = std::min(last_ + 16, calls_.size());
     while (last_ < near && calls_[last_].first < correlation) ++last_;
@@ -40,13 +40,13 @@ class CallFinder {
   std::size_t last_ = 0;
 };
 
-// Work of a stream, of all streams of a context, or of those that block with its null stream.
+// State of the work of a stream, of a context, or of the streams that block with its null stream.
 struct Group {
-  std::int32_t ended = -1;      // what ended last up to now
-  std::int32_t asked_for = -1;  // of what was asked for up to now, what will end last
+  std::int32_t ended = -1;      // the work that ended last so far
+  std::int32_t asked_for = -1;  // of the work launched so far, what will end last
   std::int32_t running = 0;
   std::int64_t changed = 0;  // when `running` changed
-  std::int64_t busy = 0;     // ns up to then in which something ran
+  std::int64_t busy = 0;     // ns until then during which something ran
 
   std::int64_t busy_until(std::int64_t time) const {
     return busy + (running > 0 ? time - changed : 0);
@@ -70,19 +70,19 @@ std::vector<std::int32_t> order_by(const std::vector<T>& records, auto&& key) {
 
 }  // namespace
 
-// One pass over begins and ends in the order of time. Finds what calls wait for and after what work
-// begins.
+// One pass over all begins and ends in time order. Finds what each call waits for, and what each
+// work begins after.
 class Sweep {
  public:
   Sweep(Analysis& analysis, const std::vector<Role>& roles, CallFinder& finder);
   void run();
 
  private:
-  // Work that ends last of what a group does, to be waited for.
+  // What a call waits for: the last work of a group to end.
   struct Target {
     std::int32_t work = -1;
     std::size_t group = 0;
-    bool certain = true;  // false: only if the call ends after it
+    bool certain = true;  // false: a wait only if the call ends after the work
   };
   struct Action {  // a synchronization or the recording of an event
     std::int32_t call;
@@ -93,7 +93,7 @@ class Sweep {
     std::int64_t end;
     std::int32_t call, work;
     std::size_t group;
-    std::int64_t busy;  // of the group when the call began
+    std::int64_t busy;  // the group's, when the call began
     bool operator>(const OpenWait& other) const { return end > other.end; }
   };
 
@@ -125,12 +125,12 @@ class Sweep {
   std::size_t blocking_group(std::int32_t context) const {
     return context_group(timeline_.contexts + context);
   }
-  // What must be over when everything that a stream was asked for is over.
+  // The group that must finish before all work launched into a stream is done.
   std::size_t group_of(std::int32_t index) const {
     return stream(index).null ? blocking_group(stream(index).context)
                               : static_cast<std::size_t>(index);
   }
-  // The groups that the work of a stream belongs to.
+  // The groups that a stream's work belongs to.
   void for_groups(std::int32_t index, auto&& action) {
     const Stream& stream = this->stream(index);
     action(groups_[static_cast<std::size_t>(index)]);
@@ -142,16 +142,16 @@ class Sweep {
   Analysis& analysis_;
   Timeline& timeline_;
   const std::vector<Role>& roles_;
-  std::vector<std::int32_t> by_end_, by_launch_;  // work
-  std::size_t asked_ = 0;                         // place in by_launch_
-  std::vector<Action> actions_;                   // by call
+  std::vector<std::int32_t> by_end_, by_launch_;  // work indices
+  std::size_t asked_ = 0;                         // position in by_launch_
+  std::vector<Action> actions_;                   // sorted by call
   std::size_t acted_ = 0;
   std::vector<Group> groups_;
-  std::vector<std::int32_t> null_streams_;   // of contexts; -1: none
-  std::vector<std::int32_t> gates_;          // of streams: later work begins after this
-  std::vector<std::int32_t> began_;          // of streams: last
-  std::vector<std::int32_t> last_contexts_;  // of threads: where they asked for work; -1: nowhere
-  std::map<std::pair<std::int32_t, std::int64_t>, Target> events_;  // by context and id
+  std::vector<std::int32_t> null_streams_;   // by context; -1: none
+  std::vector<std::int32_t> gates_;          // by stream: later work begins after this
+  std::vector<std::int32_t> began_;          // by stream: the last work that began
+  std::vector<std::int32_t> last_contexts_;  // by thread: where it last launched work; -1: nowhere
+  std::map<std::pair<std::int32_t, std::int64_t>, Target> events_;  // by context and event id
   std::priority_queue<OpenWait, std::vector<OpenWait>, std::greater<>> waiting_;
 };
 
@@ -186,7 +186,7 @@ Sweep::Sweep(Analysis& analysis, const std::vector<Role>& roles, CallFinder& fin
 }
 
 void Sweep::run() {
-  // Work without a call counts as asked for when it begins.
+  // Work without a call counts as launched when it begins.
   while (asked_ < by_launch_.size() && work(by_launch_[asked_]).launch < 0) ++asked_;
   std::size_t calls = 0, begun = 0, ended = 0;
   while (true) {
@@ -306,7 +306,7 @@ void Sweep::work_begins(std::int32_t index) {
   const Stream& stream = this->stream(begun.stream);
   const auto place = static_cast<std::size_t>(begun.stream);
   if (begun.launch < 0) ask_for(index);
-  // What is not over has nothing to do with it: other branches of a graph.
+  // Work that is still running is unrelated: it is on another branch of a graph.
   const auto after = [&](std::int32_t other) {
     if (other >= 0 && work(other).end <= begun.start &&
         (begun.before < 0 || work(other).end > work(begun.before).end)) {
@@ -321,13 +321,13 @@ void Sweep::work_begins(std::int32_t index) {
   if (stream.blocking && null_stream >= 0) {
     after(groups_[static_cast<std::size_t>(null_stream)].ended);
   }
-  // A kernel's kernels begin while it runs.
+  // Nested kernels begin while their parent runs.
   const std::int32_t parent = began_[place];
   if (begun.nested && parent >= 0 && work(parent).correlation == begun.correlation) {
     begun.before = parent;
   } else if (begun.launch >= 0) {
     const std::int64_t launched = call(begun.launch).start;
-    if (launched > begun.start) begun.launch = -1;  // of two clocks
+    if (launched > begun.start) begun.launch = -1;  // the clocks disagree
     if (begun.launch >= 0 && launched >= end_of(begun.before)) begun.before = -1;
   }
   began_[place] = index;
@@ -387,12 +387,12 @@ void Analysis::sort_work() {
   });
 }
 
-// Ends: time never grows, and where it stays the same the number of the call becomes less.
+// Terminates: time never increases, and while it is constant the call index decreases.
 void Analysis::follow_path() {
   const std::vector<Call>& calls = timeline_.calls;
   const std::vector<Work>& works = timeline_.work;
   if (calls.empty()) return;
-  // Where the path is: at the end of a call or of work, or at the begin of a call.
+  // The current position on the path: the end of a call or of work, or the begin of a call.
   enum class At { end_of_call, end_of_work, begin_of_call } at = At::end_of_call;
   std::int32_t index = 0;
   std::int64_t time = 0;
@@ -400,7 +400,7 @@ void Analysis::follow_path() {
     if (calls[i].end > time) index = static_cast<std::int32_t>(i), time = calls[i].end;
   }
   for (std::size_t i = 0; i < works.size(); ++i) {
-    // Work that ends with the last call is the last.
+    // On a tie with the last call, the work is last.
     if (works[i].end < time || (works[i].end == time && at == At::end_of_work)) continue;
     at = At::end_of_work, index = static_cast<std::int32_t>(i), time = works[i].end;
   }
@@ -414,7 +414,7 @@ void Analysis::follow_path() {
     if (time > start) parts.emplace_back(index, time - start);
     time = std::min(time, start);
   };
-  // To another thread: `last` is the last call that may have begun before.
+  // Continues on another thread: `last` is the last call that may have begun earlier.
   const auto go_to_other = [&](std::int32_t last) {
     if (last < 0) return false;
     const Call& call = calls[static_cast<std::size_t>(last)];
@@ -467,7 +467,7 @@ void Analysis::each(const std::function<void(const Row&)>& row) const {
     const bool has = place < parts.size() && static_cast<std::size_t>(parts[place].first) == index;
     return has ? parts[place++].second : 0;
   };
-  // Of records that begin together: calls before work, then the older correlation id.
+  // Order of records that begin together: calls before work, then by correlation id.
   using Key = std::tuple<std::int64_t, int, std::int64_t>;
   constexpr Key none{never, 0, 0};
   const std::vector<Call>& calls = timeline_.calls;

@@ -1,22 +1,22 @@
 // Dependency analysis of one process: what each call waited for, and the critical path.
 //
 // The rules are those of nvprof's documentation and of the CUDA API:
-//  - The calls of a thread follow one another. A call made inside another is part of that one.
-//  - GPU work begins after the begin of the call that asked for it, after what its stream did
-//    before, and after the events that its stream was told to wait for. The null stream and the
-//    streams that block with it wait for one another.
-//  - A synchronization ends after all the work that its stream, context or event stands for and
-//    that was asked for before it. The same is true of copies and sets that do not return before
-//    the data is there, and of cudaFree and cudaFreeHost.
-//  - Waiting is the part of a call in which such work runs. A call that waits is not on the
-//    critical path; the work that it waited for last is.
-//  - The critical path is followed back from the end of the last record. Before GPU work comes that
-//    of its conditions which was met last; before a call comes the call before it on its thread.
-//    Time between the records of the path is nobody's ("<Other>").
-// What threads wait for among themselves is not in the records. The first call of a thread follows
-// the call that began last before it, on whatever thread.
+//  - The calls of a thread follow one another. A call made inside another one is part of it.
+//  - GPU work begins after its launching call begins, after the preceding work of its stream, and
+//    after the events that its stream was told to wait for. The null stream and the streams that
+//    block with it wait for one another.
+//  - A synchronization ends after all work of its stream, context or event that was launched before
+//    it. The same is true of copies and sets that return only when the data is there, and of
+//    cudaFree and cudaFreeHost.
+//  - The waiting time of a call is the part of it during which such work runs. A call that waits is
+//    not on the critical path; the work that it waited for last is.
+//  - The critical path is followed back from the end of the last record. GPU work is preceded by
+//    whichever of its conditions was met last; a call, by the previous call of its thread. Time
+//    between the records of the path belongs to no record ("<Other>").
+// Waits between threads are not recorded. The first call of a thread follows the call, on any
+// thread, that began last before it.
 //
-// Takes O(n log n), and about 60 bytes per record.
+// O(n log n) time, and about 60 bytes per record.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +26,14 @@
 
 namespace gpuprof::report::dependency {
 
-// What a function does, as far as its name tells.
+// What a function does, as far as its name shows.
 enum class Role : std::uint8_t { other, copy, async_copy, frees, synchronizes_context };
 
-// When the call that asked for a copy or set returns.
+// When the call that launched a copy or set returns.
 enum class Returns : std::uint8_t {
   at_once,
-  after_it,         // unless the function is an asynchronous one
-  after_it_always,  // asynchronous or not
+  after_it,         // unless the function is asynchronous
+  after_it_always,  // even if the function is asynchronous
 };
 
 struct Call {
@@ -50,14 +50,14 @@ struct Work {
   std::uint32_t label;
   Returns returns = Returns::at_once;
   bool nested = false;       // launched by a kernel; correlation and stream are the first kernel's
-  std::int32_t launch = -1;  // the rest is found out: the call
-  std::int32_t before = -1;  // work that it began after; -1: it began after the call
+  std::int32_t launch = -1;  // computed, as is the next: the launching call
+  std::int32_t before = -1;  // the work that had to end first; -1: it began after the call
 };
 
 struct Stream {
   std::int32_t context;
   bool null = false;
-  bool blocking = true;  // with the null stream
+  bool blocking = true;  // synchronizes with the null stream
 };
 
 enum class Waits : std::uint8_t { for_event, stream_for_event, for_stream, for_context };
@@ -87,7 +87,7 @@ struct Timeline {
   std::int32_t contexts = 0;
 };
 
-// What came out for one record. Of the path a record may have a part only.
+// The result for one record. The critical path may contain only part of a record.
 struct Row {
   std::int64_t start, end;
   std::uint32_t label;
@@ -96,14 +96,14 @@ struct Row {
 
 class Analysis {
  public:
-  // `roles`: of each label that calls have.
+  // `roles` is indexed by the labels of calls.
   Analysis(Timeline timeline, const std::vector<Role>& roles);
 
-  // All records by start.
+  // Visits all records, ordered by start.
   void each(const std::function<void(const Row&)>& row) const;
-  // The part of the path that no record has.
+  // The time of the path that belongs to no record.
   std::int64_t other() const { return other_; }
-  // Waits for events of which there is no record.
+  // How many waits were for events without a record.
   std::int64_t unknown_events() const { return unknown_events_; }
 
  private:
@@ -121,12 +121,12 @@ class Analysis {
   void sort_work();
   void follow_path();
 
-  Timeline timeline_;                   // calls: outermost ones; calls and work by start
-  std::vector<Inner> inner_;            // by start
-  std::vector<std::int32_t> previous_;  // the call before on the thread; -1: none
-  std::vector<Wait> waits_;             // by call
+  Timeline timeline_;                   // calls: outermost only; calls and work are sorted by start
+  std::vector<Inner> inner_;            // sorted by start
+  std::vector<std::int32_t> previous_;  // previous call of the thread; -1: none
+  std::vector<Wait> waits_;             // indexed by call
   using Part = std::pair<std::int32_t, std::int64_t>;
-  std::vector<Part> critical_calls_, critical_work_;  // by index
+  std::vector<Part> critical_calls_, critical_work_;  // indexed by record
   std::int64_t other_ = 0;
   std::int64_t unknown_events_ = 0;
 };

@@ -15,7 +15,7 @@ constexpr std::int64_t none = 4294967295;  // CUPTI_SYNCHRONIZATION_INVALID_VALU
 
 Role role_of(std::string_view function) {
   const std::string_view name = schema::without_version(function);
-  // That the last two wait is not documented; seen on an H100.
+  // That the last two wait is undocumented; observed on an H100.
   for (const std::string_view frees : {"cudaFree", "cuMemFree", "cudaFreeHost", "cuMemFreeHost"}) {
     if (name == frees) return Role::frees;
   }
@@ -30,9 +30,9 @@ Role role_of(std::string_view function) {
   return Role::other;
 }
 
-// "API synchronization behavior" of CUDA's documentation; kinds are CUpti_ActivityMemcpyKind and
-// CUpti_ActivityMemoryKind. An upload from pageable memory waits for what its stream did before,
-// and then the call itself copies: it is taken for busy all the time, as by nvprof.
+// See "API synchronization behavior" in CUDA's documentation; kinds are CUpti_ActivityMemcpyKind
+// and CUpti_ActivityMemoryKind. An upload from pageable memory waits for the preceding work of its
+// stream, and then the call itself copies: like nvprof, count the call as busy throughout.
 Returns copy_returns(std::int64_t copy_kind, std::int64_t from, std::int64_t to, bool async) {
   constexpr std::int64_t unknown = 0, pageable = 1;
   switch (copy_kind) {
@@ -85,7 +85,7 @@ std::int32_t DependencyReader::context(DependencyProcess& process, std::int64_t 
   return number(process.contexts, id, process.timeline.contexts);
 }
 
-// One of which there is no row is taken for a blocking stream.
+// A stream without a row is assumed to be blocking.
 std::int32_t DependencyReader::stream(DependencyProcess& process, std::int64_t context_id,
                                       std::int64_t id) {
   const std::int32_t context = this->context(process, context_id);
@@ -106,7 +106,7 @@ std::uint32_t DependencyReader::kernel_label(std::int64_t string_id) {
   const auto [place, is_new] = kernel_labels_.try_emplace(string_id);
   if (is_new) {
     const std::string& name = session_.names().kernel(string_id);
-    // One without a name is counted as such by the line above.
+    // A nameless kernel was already counted by the line above.
     const bool nameless = name.starts_with("<kernel name");
     place->second = label(nameless ? name : session_.names().text(string_id), name);
   }
@@ -115,7 +115,7 @@ std::uint32_t DependencyReader::kernel_label(std::int64_t string_id) {
 
 std::uint32_t DependencyReader::call_label(std::string name) {
   const Role role = role_of(name);
-  if (name.ends_with("_v3020")) name.resize(name.size() - 6);  // as nvprof does here
+  if (name.ends_with("_v3020")) name.resize(name.size() - 6);  // as nvprof does in this report
   const auto [place, is_new] = call_labels_.try_emplace(name);
   if (is_new) {
     place->second = label(name, name);
@@ -159,7 +159,7 @@ void DependencyReader::read_calls(std::string_view kind, ApiDomain domain) {
   }
 }
 
-// The first six columns are the same of all GPU work.
+// The first six columns are the same for all GPU work.
 void DependencyReader::add(const store::Statement& row, std::uint32_t label, Returns returns) {
   DependencyProcess& process = this->process(row.integer(0));
   const std::int32_t stream = this->stream(process, row.integer(4), row.integer(5));
@@ -188,7 +188,7 @@ void DependencyReader::read_kernels(std::string_view kind) {
   }
 }
 
-// Kernels that kernels launched belong to the launch and the stream of the first one.
+// Nested kernels belong to the launch and the stream of the outermost kernel.
 void DependencyReader::read_nested_kernels() {
   std::unordered_map<std::int64_t, std::int64_t> parents;
   auto links = session_.select("CDP_KERNEL", {"gridId", "parentGridId"});
@@ -197,7 +197,7 @@ void DependencyReader::read_nested_kernels() {
   auto rows = session_.select("CDP_KERNEL", {GPUPROF_WORK, "name", "gridId"}, window_);
   while (rows.step()) {
     if (!is_timed(rows)) continue;
-    // The way up is kept short for those that follow. In a damaged file it may be a circle.
+    // The path up is shortened for later lookups. In a damaged file it may be a cycle.
     std::int64_t grid = rows.integer(7);
     std::vector<std::int64_t> way;
     auto first = grids_.find(grid);

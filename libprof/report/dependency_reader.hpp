@@ -1,4 +1,4 @@
-// What the dependency analysis is made of: calls, work, streams and events of each process.
+// Reads the input of the dependency analysis: calls, work, streams and events of each process.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace gpuprof::report {
 
-// A row of the summary. nvprof orders what ties by `key`, a kernel's mangled name.
+// A row of the summary. nvprof breaks ties by `key`, a kernel's mangled name.
 struct DependencyLabel {
   std::string key, name;
 };
@@ -23,18 +23,18 @@ struct DependencyProcess {
   dependency::Timeline timeline;
   std::map<std::int64_t, std::int32_t> threads, contexts;
   std::map<std::pair<std::int32_t, std::int64_t>, std::int32_t> streams;
-  std::int32_t listed_streams = 0;  // with a row of their own; the others come behind them
+  std::int32_t listed_streams = 0;  // streams with a row; others are numbered after them
 };
 
-// Reads the records of all processes. Belongs to one thread.
+// Reads the records of all processes. Not thread-safe.
 class DependencyReader {
  public:
   explicit DependencyReader(Session& session);
 
   std::map<std::int64_t, DependencyProcess> processes;
   std::vector<DependencyLabel> labels;
-  std::vector<dependency::Role> roles;  // of labels
-  // A file of gpuprof: it has the process of each record, and may lack rows for streams.
+  std::vector<dependency::Role> roles;  // by label
+  // Whether gpuprof wrote the file: each record then has its process, and streams may lack rows.
   const bool ours;
 
  private:
@@ -58,14 +58,14 @@ class DependencyReader {
   void read_events();
 
   Session& session_;
-  const std::string window_;  // WHERE clause: the time window, of all devices and kernels
+  const std::string window_;  // WHERE clause: the time window, with all devices and kernels
   std::unordered_map<std::int64_t, std::uint32_t> kernel_labels_;
   std::unordered_map<std::string, std::uint32_t> call_labels_;
   struct Grid {
     std::int64_t process, correlation;
     std::int32_t stream;
   };
-  std::unordered_map<std::int64_t, Grid> grids_;  // if there are nested kernels
+  std::unordered_map<std::int64_t, Grid> grids_;  // only if there are nested kernels
   const bool nested_;
 };
 

@@ -9,17 +9,17 @@
 namespace gpuprof::report {
 namespace {
 
-// Takes the time of each record off the one that it lies in directly, on its thread.
+// Subtracts each record's time from the record that directly encloses it on its thread.
 void make_exclusive(std::vector<OpenaccRecord>& records) {
   const auto thread = [](const OpenaccRecord& r) { return std::tuple(r.process, r.thread); };
-  // Of those that start together the longest is around the others.
+  // Of records that start together, the longest encloses the others.
   std::ranges::stable_sort(records, [&](const OpenaccRecord& a, const OpenaccRecord& b) {
     return std::tuple(thread(a), a.start, b.end) < std::tuple(thread(b), b.start, a.end);
   });
-  std::vector<OpenaccRecord*> around;  // each lies in the one before it
+  std::vector<OpenaccRecord*> around;  // each lies within the one before it
   for (OpenaccRecord& record : records) {
     if (!around.empty() && thread(*around.back()) != thread(record)) around.clear();
-    // Those that ended can hold nothing more; of those that overlap only the later one can.
+    // Records that have ended enclose nothing more; of overlapping records only the later one can.
     while (!around.empty() && around.back()->end < record.end) around.pop_back();
     if (!around.empty()) {
       std::int64_t& time = around.back()->time;

@@ -1,4 +1,4 @@
-// Compiler directives: OpenACC, whose rows are in three tables, and OpenMP.
+// Compiler directives: OpenACC (three tables) and OpenMP.
 #pragma once
 
 #include <array>
@@ -14,19 +14,19 @@ namespace gpuprof::report {
 
 struct OpenaccKind {
   std::string_view table;
-  std::string_view object;  // column of the variable or the kernel; "0": there is none
+  std::string_view object;  // column of the variable or kernel; "0": none
 };
 
 inline constexpr std::array<OpenaccKind, 3> openacc_kinds{
     {{"OPENACC_DATA", "varName"}, {"OPENACC_LAUNCH", "kernelName"}, {"OPENACC_OTHER", "0"}}};
 
-// "acc_enqueue_launch[kernels]@jacobi.c:42 (main_42_gpu)": what happened, in which construct if
-// that was asked for, where, and to which variable or kernel. Names are numbered as they come.
+// "acc_enqueue_launch[kernels]@jacobi.c:42 (main_42_gpu)": the event, its construct (if requested),
+// its place, and its variable or kernel. Names are numbered in order of appearance.
 class OpenaccNames {
  public:
   explicit OpenaccNames(Session& session) : session_(session) {}
 
-  // The row's columns from `first` on are eventKind, parentConstruct, srcFile, lineNo and the
+  // The row's columns from `first` on must be eventKind, parentConstruct, srcFile, lineNo and the
   // object.
   std::uint32_t number(const store::Statement& row, int first);
   const std::string& text(std::uint32_t number) const { return texts_[number]; }
@@ -43,18 +43,18 @@ class OpenaccNames {
 
 struct OpenaccRecord {
   std::int64_t process = 0;
-  std::int64_t thread = 0;  // CUDA's
+  std::int64_t thread = 0;  // CUDA's thread id
   std::int64_t start = 0;
   std::int64_t end = 0;
-  std::int64_t time = 0;  // inclusive or exclusive, as options want it
+  std::int64_t time = 0;  // inclusive or exclusive, depending on the options
   std::uint32_t name = 0;
 };
 
-// SQL: which records have valid times and pass --devices. The summary of each GPU has them all, as
-// nvprof's has.
+// SQL condition: records with valid times that pass --devices. The summary per GPU includes every
+// record on each GPU, like nvprof's.
 std::string openacc_valid(const Session& session, std::string_view kind);
 
-// All of them, in no particular order.
+// All records, in no particular order.
 std::vector<OpenaccRecord> read_openacc(Session& session, OpenaccNames& names);
 
 // "omp_parallel"; `kind` is CUpti_OpenMpEventKind.

@@ -1,13 +1,13 @@
-// What --kernels, --devices, --from and --to left out, when that was everything.
+// Handles filters (--kernels, --devices, --from, --to) that leave nothing.
 #pragma once
 
 #include "libprof/report/session.hpp"
 
 namespace gpuprof::report {
 
-// Throws gpuprof::Error for a device that the file does not have, where that is to be checked.
+// Throws gpuprof::Error for a device that is not in the file, if the options ask for that check.
 void check_devices(Session& session);
-// A warning where there is GPU work and the filters leave none of it.
+// Warns if there is GPU work but the filters leave none of it.
 void report_left_out(Session& session);
 
 }  // namespace gpuprof::report

@@ -18,7 +18,7 @@ bool is_log(const std::string& path) {
                                        document_begin, PlainCsv::document_begin}) {
     if (text.starts_with(begin)) return true;
   }
-  // "==1234== ", of a process.
+  // "==1234== ", with a process id.
   if (!text.starts_with("==")) return false;
   text.remove_prefix(2);
   const std::size_t digits = text.find_first_not_of("0123456789");

@@ -1,12 +1,12 @@
-// What a log file is, so that one may take the place of another, and of nothing else.
+// Recognizes log files, so that a log may overwrite another log but no other file.
 #pragma once
 
 #include <string>
 
 namespace gpuprof::report {
 
-// Whether a file begins as a log of gpuprof's or nvprof's does: with messages or reports as text,
-// CSV or JSON. False of an empty one.
+// Whether the file begins like a log of gpuprof or nvprof: with messages, or reports as text, CSV
+// or JSON. False for an empty file.
 bool is_log(const std::string& path);
 
 }  // namespace gpuprof::report

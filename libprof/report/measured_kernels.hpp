@@ -1,4 +1,4 @@
-// Kernels by correlation id, for records that tell more about one.
+// Kernels by correlation id, for records that add details about a kernel.
 #pragma once
 
 #include <array>
@@ -16,14 +16,13 @@ struct MeasuredKernel {
   bool wanted;            // passes the session's filter
 };
 
-// Reads the tables of kernels once, in the order of correlation ids: memory does not grow with
-// them. Belongs to one thread.
+// Reads the kernel tables once, in order of correlation id, in constant memory. Not thread-safe.
 class MeasuredKernels {
  public:
   explicit MeasuredKernels(Session& session);
 
-  // Each id must be greater than the one before. Of several kernels it is the last, one of
-  // CONCURRENT_KERNEL before one of KERNEL; nullptr: there is none. Valid until the next call.
+  // Ids must increase from call to call. If several kernels have the id, returns the last one,
+  // preferring CONCURRENT_KERNEL to KERNEL; nullptr if none. Valid until the next call.
   const MeasuredKernel* find(std::int64_t correlation_id);
 
  private:

@@ -30,7 +30,7 @@ void print_keyed(Output& output, const memory::Table& table) {
   std::vector<Column> columns;
   for (const memory::Column& column : table.columns) {
     Column made{.heading = column.name, .key = column.name};
-    // Sizes are bytes, and times are not durations: numbers as they are.
+    // Sizes are in bytes and times are not durations: print plain numbers.
     if (column.type == memory::Type::integer || column.type == memory::Type::bytes) {
       made.quantity = Quantity::count;
     } else if (column.type == memory::Type::real) {
@@ -39,7 +39,7 @@ void print_keyed(Output& output, const memory::Table& table) {
     columns.push_back(std::move(made));
   }
   report::Table printed(output, table.name, std::move(columns));
-  printed.heading();  // also of a table without rows
+  printed.heading();  // even for a table without rows
   std::vector<Cell> cells;
   for (const Row& row : table.rows) {
     cells.clear();
@@ -50,7 +50,7 @@ void print_keyed(Output& output, const memory::Table& table) {
 
 // ---- Text
 
-// A row by the names of its columns.
+// A row, accessed by column names.
 class Reading {
  public:
   Reading(const memory::Table& table, const Row& row) : table_(table), row_(row) {}
@@ -238,7 +238,7 @@ class MemoryText {
     const memory::Table& table = account_.readings;
     if (table.rows.empty()) return;
     begin("What no record accounts for");
-    std::map<std::int64_t, std::size_t> most;  // rows by device
+    std::map<std::int64_t, std::size_t> most;  // row by device
     for (std::size_t i = 0; i < table.rows.size(); ++i) {
       const Reading row(table, table.rows[i]);
       const auto [found, is_new] = most.try_emplace(row.number("device_id"), i);
@@ -281,7 +281,7 @@ class MemoryText {
           bytes_text(row.number("unmapped_peak_bytes")));
     }
     for (const Row& each : account_.failures.rows) {
-      if (!account_.failed_calls.rows.empty()) break;  // told with their sizes
+      if (!account_.failed_calls.rows.empty()) break;  // already printed with their sizes
       const Reading row(account_.failures, each);
       say("process " + std::to_string(row.number("process_id")) + ": " + row.text("function") +
           " found no memory " + counted(row.number("failures"), "time") + ", first at " +

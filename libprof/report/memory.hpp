@@ -1,4 +1,4 @@
-// Where the memory went, for gpuprof memory: libprof/memory's tables as text, CSV and JSON.
+// Reports of gpuprof memory: the tables of libprof/memory as text, CSV and JSON.
 #pragma once
 
 #include <ostream>
@@ -9,17 +9,17 @@
 
 namespace gpuprof::report {
 
-// What is printed. None: all but the timeline, which JSON has too.
+// What to print. If none is set: everything, though text omits the timeline.
 struct MemorySections {
   bool peak = false, leaks = false, timeline = false, owners = false;
 
   bool none() const { return !peak && !leaks && !timeline && !owners; }
 };
 
-// How many points a timeline needs.
+// How many points the timeline needs.
 std::size_t points_of(const MemorySections& sections, Layout layout);
 
-// A line about the first call that found no memory, with whose it was then; empty: there is none.
+// A line about the first failed allocation and who owned the memory then; empty if none failed.
 std::string out_of_memory_text(const memory::Account& account);
 
 void print_memory(const memory::Account& account, std::ostream& out, const MemorySections& sections,

@@ -16,8 +16,7 @@ using schema::nvprof_event;
 using schema::nvprof_metric;
 using schema::NvprofMetric;
 
-// Values of kernels by METRIC without an id of nvprof's, with the columns that nvprof's tables
-// have.
+// Kernel values of METRIC entries without an nvprof id, with the columns of nvprof's tables.
 constexpr std::string_view our_values =
     "(SELECT r.correlationId AS correlationId, v.metric AS id, v.value AS value FROM METRIC_RANGE "
     "r "
@@ -45,7 +44,7 @@ bool any_rows(Session& session, const std::array<ValueTable, Size>& tables) {
                              [&](const ValueTable& table) { return has_rows(session, table); });
 }
 
-// Bits as nvprof has them.
+// Converts nvprof's bits.
 Value to_value(MetricKind kind, std::uint64_t bits) {
   switch (kind) {
     case MetricKind::unknown: break;
@@ -195,7 +194,7 @@ bool has_values(Session& session) {
   return has_kernel_values(session) || has_device_values(session);
 }
 
-// Tables and kernels come in one order, so that each is read once.
+// Tables and kernels have the same order, so each is read once.
 std::int64_t read_kernel_values(
     Session& session, const std::function<void(const MeasuredKernel&, const ValueRow&)>& use,
     bool tells) {
@@ -252,7 +251,7 @@ ValuesOfKernel::ValuesOfKernel(Session& session) : session_(session) {
     if (!session.has_column(table.kind, "correlationId")) continue;
     const std::string name = table_name(table.kind);
     if (!session.database().has_index(name, "correlationId")) {
-      // Of the same name, so that it is found in place of the other.
+      // The temporary table has the same name, so it is found instead of the original.
       session.output().progress("indexing " + name);
       session.database().execute("CREATE TABLE temp." + name + " AS SELECT * FROM main." + name +
                                  "; CREATE INDEX temp.by_correlation_" + name + " ON " + name +
@@ -270,7 +269,7 @@ ValuesOfKernel::~ValuesOfKernel() {
       session_.database().execute("DROP TABLE temp." + table);
     }
   } catch (const Error&) {
-    // They go with the connection.
+    // The temporary tables go away with the connection.
   }
 }
 

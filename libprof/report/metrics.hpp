@@ -1,5 +1,4 @@
-// Stored values of events and metrics: what their ids mean, how they print, and which kernel each
-// belongs to.
+// Stored values of events and metrics: what their ids mean, how they print, and their kernels.
 #pragma once
 
 #include <array>
@@ -21,20 +20,20 @@ namespace gpuprof::report {
 
 using schema::MetricKind;
 
-// What was measured. Sorts as nvprof prints: events before metrics, each by id; one value of the
-// whole device before those of its instances. Those without an id of nvprof's follow.
+// What was measured. Sorts in nvprof's print order: events before metrics, each by id; a value of
+// the whole device before those of its instances. Measures without an nvprof id come last.
 struct Measure {
   bool is_metric = false;
   std::int64_t id = 0;
   std::int64_t instance = -1;          // -1: the whole device
-  const NamedMetric* named = nullptr;  // the session's; then id is METRIC._id_
+  const NamedMetric* named = nullptr;  // owned by the session; id is then METRIC._id_
   auto operator<=>(const Measure& other) const { return order() <=> other.order(); }
   bool operator==(const Measure& other) const { return order() == other.order(); }
 
-  std::string name() const;  // "<metric 7>", "<event 7>" if there is no such id
+  std::string name() const;  // "<metric 7>" or "<event 7>" if the id is unknown
   std::string_view description() const;
   MetricKind kind() const;
-  std::string_view unit() const;  // where the kind does not say it; may be empty
+  std::string_view unit() const;  // if the kind does not imply it; may be empty
 
  private:
   std::tuple<bool, bool, std::int64_t, std::int64_t> order() const {
@@ -42,18 +41,18 @@ struct Measure {
   }
 };
 
-// monostate: there is none, or its kind is unknown.
+// monostate: no value, or a value of unknown kind.
 using Value = std::variant<std::monostate, std::uint64_t, double>;
 
-// As METRIC_VALUE has it; none: it is no number that nvprof could store.
+// The value as METRIC_VALUE stores it; monostate if nvprof could not have stored such a number.
 Value stored_value(MetricKind kind, double value);
 
-// "126.48GB/s", "Low (3)", "44.30%" in a column of `width`; in CSV with six decimals. No value:
-// `nothing`.
+// "126.48GB/s", "Low (3)", "44.30%" in a column of `width`; in CSV with six decimals. `nothing` if
+// there is no value.
 std::string value_text(MetricKind kind, const Value& value, bool csv, std::string_view nothing,
                        int width = 10);
 
-// One row of the tables EVENT, METRIC, EVENT_INSTANCE, METRIC_INSTANCE or INSTANTANEOUS_*.
+// One row of table EVENT, METRIC, EVENT_INSTANCE, METRIC_INSTANCE or INSTANTANEOUS_*.
 struct ValueRow {
   Measure measure;
   Value value = {};
@@ -61,8 +60,8 @@ struct ValueRow {
   bool invalid = false;
 };
 
-// A table of values: its name without "CUPTI_ACTIVITY_KIND_" and what it holds. Of our own table
-// METRIC_VALUE it is the values that nvprof has no id for.
+// A table of values: its name without "CUPTI_ACTIVITY_KIND_" and its contents. For our own table
+// METRIC_VALUE: the values without an nvprof id.
 struct ValueTable {
   std::string_view kind;
   bool is_metric;
@@ -79,20 +78,20 @@ inline constexpr std::array device_value_tables{
     ValueTable{"INSTANTANEOUS_EVENT_INSTANCE", false, true},
     ValueTable{"INSTANTANEOUS_METRIC_INSTANCE", true, true}};
 
-// The columns id, value, flags, instance of a row of nvprof's, which begin at `column`. Nothing:
-// the value has another size.
+// Reads the columns id, value, flags, instance of a row of nvprof's tables, starting at `column`.
+// Returns nullopt if the value has an unexpected size.
 std::optional<ValueRow> value_row(const ValueTable& table, const store::Statement& row, int column);
 
-// The rows of one table of values. Belongs to one thread.
+// The rows of one table of values. Not thread-safe.
 class ValueCursor {
  public:
-  // `key` is the column that says whom a value belongs to, `rest` what follows FROM. `tells`: rows
-  // that cannot be read are told to the session.
+  // `key` is the column with the owner of a value; `rest` follows FROM. `tells`: report unreadable
+  // rows to the session.
   ValueCursor(Session& session, const ValueTable& table, std::string_view key,
               const std::string& rest = {}, bool tells = true);
 
   void next();
-  // Starts again with this parameter of `rest`; what cannot be read was told before.
+  // Restarts with this parameter of `rest`. Unreadable rows are not reported again.
   void restart(std::int64_t parameter);
   bool there() const { return there_; }
   std::int64_t key() const { return rows_.integer(0); }
@@ -109,32 +108,32 @@ class ValueCursor {
   ValueRow row_;
 };
 
-// nvprof's words for such.
+// nvprof's text for values without a kernel.
 inline constexpr std::string_view without_kernel_text =
     "Some events/metrics can't be associated with any kernel.";
 
-// Whether the file has values at all, such of kernels, such at points in time.
+// Whether the file has any values, values of kernels, and (below) values at points in time.
 bool has_values(Session& session);
 bool has_kernel_values(Session& session);
-// Whether something else was traced than kernels.
+// Whether anything but kernels was traced.
 bool has_other_records(Session& session);
 bool has_device_values(Session& session);
 
-// Every value of a kernel that passes the session's filter, in the order of correlation ids.
-// Returns how many values have no kernel. Memory does not depend on the number of rows.
+// Visits every value of a kernel that passes the session's filter, in order of correlation id.
+// Returns the number of values without a kernel. Memory does not depend on the number of rows.
 std::int64_t read_kernel_values(
     Session& session, const std::function<void(const MeasuredKernel&, const ValueRow&)>& use,
     bool tells = true);
 
-// Values at a point in time, INSTANTANEOUS_*: they belong to a device.
+// Visits values at a point in time (INSTANTANEOUS_*), which belong to a device.
 void read_device_values(Session& session,
                         const std::function<void(std::int64_t device, const ValueRow&)>& use);
 
-// Every value of a kernel, in the order of the tables.
+// Visits every value of a kernel, in table order.
 void scan_kernel_values(Session& session, const std::function<void(const ValueRow&)>& use);
 
-// Finds the values of one kernel after the other. A table without an index on correlation ids is
-// copied into a temporary one that has it, for as long as this lives.
+// Finds the values of one kernel at a time. A table without an index on correlation ids is copied
+// into an indexed temporary table.
 class ValuesOfKernel {
  public:
   explicit ValuesOfKernel(Session& session);

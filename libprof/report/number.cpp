@@ -17,19 +17,19 @@ double power_of_ten(int exponent) {
 
 // Independent of the locale.
 std::string printed(double value, std::chars_format notation, int decimals) {
-  if (std::isnan(value)) return "nan";  // it has a sign, which says nothing
+  if (std::isnan(value)) return "nan";  // its sign means nothing
   std::array<char, 400> text{};
   const auto [end, error] =
       std::to_chars(text.data(), text.data() + text.size(), value, notation, decimals);
   return error == std::errc{} ? std::string(text.data(), end) : "?";
 }
 
-// What is added before the rest is cut off. Down: `slack`, which is what the double of a decimal
-// number may lack of it, and less than a nanosecond.
+// What is added before truncating. When rounding down it is `slack`, which covers the error of a
+// double that represents a decimal number and is less than a nanosecond.
 double rounding(bool down, double slack) { return down ? slack : 0.5; }
 
-// With an exponent: the mantissa is rounded half up on its own double. No division ends an
-// infinite one.
+// With an exponent. The mantissa is rounded half up as a separate double. Only for finite values
+// above 0: scaling others would never end.
 std::string scientific(double value, int decimals, bool down = false) {
   if (!(value > 0) || std::isinf(value)) {
     return printed(value, std::chars_format::scientific, decimals);
@@ -42,7 +42,7 @@ std::string scientific(double value, int decimals, bool down = false) {
                  std::chars_format::scientific, decimals);
 }
 
-// As many digits as fit into `room` characters, with the point also where none is behind it.
+// As many digits as fit into `room` characters; the point stays even if no digit follows.
 std::string filled(double value, int room, int most_decimals, bool down) {
   if (!std::isfinite(value)) return printed(value, std::chars_format::fixed, 0);
   int digits = 1;  // before the point
@@ -50,14 +50,14 @@ std::string filled(double value, int room, int most_decimals, bool down) {
   int decimals = std::clamp(room - 1 - digits, 0, most_decimals);
   const double scaled = std::floor(value * power_of_ten(decimals) + rounding(down, 1e-9));
   const double rounded = scaled / power_of_ten(decimals);
-  // 99.9999 has become 100.000: one character too many.
+  // 99.9999 became 100.000, which is one character too long.
   if (rounded >= power_of_ten(digits)) decimals = std::max(decimals - 1, 0);
   std::string text = printed(rounded, std::chars_format::fixed, decimals);
   if (decimals == 0 && text.size() < static_cast<std::size_t>(std::max(room, 0))) text += '.';
   return text;
 }
 
-// One multiplication and not a division: its last bit decides how ties are rounded.
+// Multiplied rather than divided: the last bit decides how ties are rounded.
 constexpr std::array<Scale, 4> times{{{1, "ns"}, {1e-3, "us"}, {1e-6, "ms"}, {1e-9, "s"}}};
 constexpr double kib = 1.0 / 1024;
 constexpr std::array<Scale, 4> sizes{
@@ -65,7 +65,7 @@ constexpr std::array<Scale, 4> sizes{
 constexpr std::array<Scale, 4> speeds{
     {{1, "B/s"}, {kib, "KB/s"}, {kib * kib, "MB/s"}, {kib * kib * kib, "GB/s"}}};
 
-// The next unit is taken when the value reaches 1000 in one.
+// Switches to the next unit when the value reaches 1000.
 Scale fitting(std::uint64_t value, const std::array<Scale, 4>& scales) {
   std::size_t i = 0;
   while (i + 1 < scales.size() && static_cast<double>(value) * scales[i].factor >= 1000) ++i;

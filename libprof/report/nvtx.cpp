@@ -22,7 +22,7 @@ struct Marker {
   bool wanted = true;  // in the time window
 };
 
-// Ids of strings -> numbers of texts, for a file may have a text twice.
+// Maps string ids to text numbers, since a file may contain a text twice.
 class Texts {
  public:
   explicit Texts(Names& names) : names_(names) {}
@@ -32,7 +32,7 @@ class Texts {
     if (is_new) place->second = number_of(names_.text(string_id));
     return place->second;
   }
-  // Of a range or mark: nvprof says so of one that has none.
+  // The name of a range or mark; nvprof's placeholder if it has none.
   std::uint32_t name(std::int64_t string_id) {
     return string_id == 0 ? number_of("<unnamed>") : number(string_id);
   }
@@ -52,7 +52,7 @@ class Texts {
   std::vector<const std::string*> texts_;
 };
 
-// Both ends of all ranges, with equal ids together and in the order of time.
+// Both ends of all ranges, grouped by id and in time order.
 std::vector<Marker> read_markers(Session& session, bool has_processes, std::int64_t& invalid,
                                  bool& any_mark) {
   constexpr std::int64_t mark_flag = 1, start_flag = 2, end_flag = 4;
@@ -166,7 +166,7 @@ std::optional<std::uint32_t> NvtxRanges::process_place(std::uint32_t place) cons
 }
 
 std::optional<std::uint32_t> NvtxRanges::place(std::int64_t process, std::int64_t thread) {
-  // Old files may have the thread's id with a sign.
+  // Old files may have a signed thread id.
   const Thread key{has_processes_ ? process : 0, thread & 0xffffffff};
   const auto found = place_numbers_.find(key);
   if (found != place_numbers_.end()) return found->second;
@@ -177,7 +177,7 @@ std::optional<std::uint32_t> NvtxRanges::place(std::int64_t process, std::int64_
 void NvtxRanges::visit(std::vector<NvtxCall>& calls, const Visit& visit) const {
   using Time = std::pair<std::int64_t, std::int64_t>;  // process, time
   const auto begin = [&](const auto& of) { return Time(places_[of.place].first, of.start); };
-  // The calls of several tables, each nearly in order.
+  // Calls from several tables, each nearly sorted.
   std::ranges::stable_sort(calls, {}, [&](const NvtxCall& call) { return begin(call); });
 
   // A group is active while one of its ranges is open.
@@ -221,8 +221,8 @@ void NvtxRanges::visit(std::vector<NvtxCall>& calls, const Visit& visit) const {
 
 namespace {
 
-// Kernels that kernels launched have no correlation id: they belong to the call that launched the
-// first one. Those by their grid.
+// Kernels launched by kernels have no correlation id and belong to the call that launched the
+// outermost one. They are found by grid.
 class Grids {
  public:
   explicit Grids(Session& session) {
@@ -235,7 +235,7 @@ class Grids {
     while (rows.step()) parents_[rows.integer(0)] = rows.integer(1);
   }
 
-  // 0: there is none. In a damaged file the way up may be a circle.
+  // 0 if there is none. In a damaged file the path up may be a cycle.
   std::int64_t correlation(std::int64_t grid) const {
     for (std::size_t steps = 0; steps <= parents_.size(); ++steps) {
       const auto first = first_.find(grid);
@@ -255,8 +255,8 @@ class Grids {
 
 namespace {
 
-// Calls visit(chunk, row) for rows of the kind that have valid times and pass the filter, in their
-// order. The first two of the columns are start and end.
+// Calls visit(chunk, row) for rows of the kind with valid times that pass the filter, in table
+// order. `columns` must begin with start and end.
 void read_timed(Session& session, std::string_view kind, std::vector<std::string> columns,
                 bool empty_ones_count, const auto& visit) {
   const auto wanted = session.wanted_rows(kind);
@@ -311,7 +311,7 @@ std::vector<NvtxCall> read_launches(
     const std::function<std::uint32_t(ApiDomain, std::int64_t)>& what,
     std::vector<NvtxCall>& elsewhere) {
   std::vector<NvtxCall> launches;
-  // The first operation of each call is mostly near that of the call before.
+  // The first operation of a call is usually near that of the previous call.
   auto first = work.begin();
   const auto find = [&](std::int64_t id) {
     constexpr int near = 8;

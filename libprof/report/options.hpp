@@ -1,4 +1,4 @@
-// What a user asked of the reports.
+// The user's options for reports.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace gpuprof::report {
 using reading::Filter;
 using reading::NameStyle;
 
-// plain_csv: the rows of JSON as CSV, with one line of names.
+// plain_csv: the rows of JSON as CSV, with one line of column names.
 enum class Layout { text, csv, json, plain_csv };
 
 enum class CpuMode { flat, top_down, bottom_up };
@@ -32,12 +32,12 @@ struct CpuOptions {
 };
 
 struct Options {
-  // The reports chosen, by the names of their options ("print-gpu-trace"); empty: the summary.
+  // The chosen reports, by option name ("print-gpu-trace"); empty: the summary.
   std::set<std::string> chosen = {};
   Layout layout = Layout::text;
-  bool two_layouts = false;  // were asked for
+  bool two_layouts = false;  // the user asked for two layouts
   Unit unit = Unit::automatic;
-  std::optional<NameStyle> names = {};  // none: each report's own default
+  std::optional<NameStyle> names = {};  // nullopt: each report's default
   bool openacc_inclusive = false;
   bool openacc_constructs = false;
   CpuOptions cpu = {};
@@ -45,10 +45,10 @@ struct Options {
   int top = 0;              // rows per section of a summary; 0: all
   Filter filter = {};
   std::string prefix = "======== ";  // before headings and warnings; "==pid== " in live runs
-  bool terminal = false;             // colour and progress
-  bool blocks = false;               // charts of Unicode's block elements, else ASCII
-  bool source = false;               // --source: lines of source files that the profile names
-  std::string source_root = {};      // … only beneath this folder; empty: where they were
+  bool terminal = false;             // enables color and progress
+  bool blocks = false;               // charts use Unicode block elements, otherwise ASCII
+  bool source = false;               // --source: print lines of source files named by the profile
+  std::string source_root = {};      // … only files below this folder; empty: by full path
 };
 
 }  // namespace gpuprof::report

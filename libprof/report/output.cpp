@@ -21,7 +21,7 @@ std::int64_t steady_ns() {
 std::string json_string(std::string_view text) {
   using Json = nlohmann::json;
   std::string quoted = json_text(Json(text));
-  // It may be printed to a terminal: then nothing but ASCII.
+  // It may be printed to a terminal: use ASCII only in that case.
   const bool harmless = printable(quoted) == quoted;
   return harmless ? quoted : Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
 }
@@ -39,7 +39,7 @@ Output::~Output() {
   try {
     stream();
   } catch (...) {
-    // The stream may throw; it has done so already.
+    // The stream may throw, and has already reported the failure.
   }
 }
 
@@ -114,8 +114,8 @@ void Output::begin_plain_table(std::string_view name, const std::vector<std::str
   plain_.table(name, context_, columns);
 }
 
-// Called by a destructor, where a stream that throws would end the program: it goes out with what
-// comes next.
+// Called by a destructor, where an exception from the stream would end the program: the text is
+// written with the next output.
 void Output::end_json_table() { rows_ += "]}"; }
 
 void Output::finish() {

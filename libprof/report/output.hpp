@@ -1,7 +1,7 @@
-// Where reports go: lines and tables, as text, CSV or one JSON document.
+// Output of reports: lines and tables as text, CSV or one JSON document.
 //
-// In JSON only tables and warnings come out; headings are for people. The document is written while
-// the report runs and is complete when finish() was called.
+// JSON contains only tables and warnings; headings are for people. The document is written while
+// the report runs, and is complete after finish().
 #pragma once
 
 #include <cstdint>
@@ -23,39 +23,39 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  // As it is, with a newline. Nothing if keyed().
+  // Prints the text as it is, with a newline. Does nothing if keyed().
   void line(std::string_view text = {});
-  // With nvprof's "======== " before it, bold on a terminal. Nothing if keyed().
+  // Prints the text after nvprof's "======== ", in bold on a terminal. Does nothing if keyed().
   void heading(std::string_view text);
-  // "======== Warning: …". In JSON an entry of "warnings", beside plain CSV on
-  // standard error. `more` has no prefix of its own.
+  // "======== Warning: …". In JSON an entry of "warnings"; with plain CSV it goes to standard
+  // error. `more` follows without a prefix.
   void warning(std::string_view text, std::string_view more = {});
-  // "======== Error: …", for a report that cannot be made. In JSON an entry of "warnings".
+  // "======== Error: …", for a report that cannot be produced. In JSON an entry of "warnings".
   void error(std::string_view text);
-  // If keyed(): members that the tables which follow have until they are set again: ("device",
+  // If keyed(): sets the members that the following tables have, until the next call: ("device",
   // "0").
   void context(std::vector<std::pair<std::string, std::string>> members);
 
-  // What takes long, on a terminal and after a second; goes away with the next line printed.
+  // Shows a slow step, on a terminal and only after a second; the next printed line erases it.
   void progress(std::string_view what);
 
-  // Ends the document. Nothing else may follow.
+  // Ends the document. Nothing may follow.
   void finish();
 
   Layout layout() const { return layout_; }
   Unit unit() const { return unit_; }
   void use(Unit unit) { unit_ = unit; }
   bool json() const { return layout_ == Layout::json; }
-  // For programs: nothing but tables, whose columns have keys and values no chosen unit.
+  // Machine-readable: only tables, with keys for columns and values in base units.
   bool keyed() const { return json() || layout_ == Layout::plain_csv; }
   bool csv() const { return layout_ == Layout::csv; }
   bool text() const { return layout_ == Layout::text; }
-  // For what line() cannot print. What was printed before is there.
+  // For output that line() cannot print. Everything printed so far has been written to the stream.
   std::ostream& stream();
 
  private:
   friend class Table;
-  // Rows go out many at a time, as the stream may not be buffered.
+  // Rows are written in batches, since the stream may not be buffered.
   void row(std::string_view text);
   void begin_plain_table(std::string_view name, const std::vector<std::string>& columns);
   void open_json();
@@ -78,7 +78,7 @@ class Output {
   std::vector<std::string> warnings_;
 };
 
-// "\"text\"" with JSON's escapes. Bytes that are no UTF-8 become U+FFFD.
+// The text as a JSON string, escaped. Bytes that are not UTF-8 become U+FFFD.
 std::string json_string(std::string_view text);
 
 }  // namespace gpuprof::report

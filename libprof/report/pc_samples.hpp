@@ -14,13 +14,12 @@ namespace gpuprof::report {
 
 struct SampleCounts {
   std::int64_t samples = 0;
-  std::int64_t not_issued = 0;  // of them: the scheduler issued nothing in that cycle
+  std::int64_t not_issued = 0;  // of these: the scheduler issued nothing in that cycle
 
   void add(std::int64_t more, std::int64_t more_not_issued);
 };
 
-// What warps waited for, by the number that the samples have: PC_STALL_REASON.id, and without it
-// nvprof's.
+// Stall reasons by the number in the samples: PC_STALL_REASON.id or, in files without it, nvprof's.
 class StallReasons {
  public:
   // `ours`: the samples have a stallReasonId.
@@ -37,7 +36,7 @@ struct SampledPlace {
   std::map<std::int64_t, SampleCounts> reasons;  // by number, see StallReasons
 
   void add(std::int64_t reason, std::int64_t samples, std::int64_t not_issued);
-  // Numbers, those with the most samples first.
+  // Reason numbers, most samples first.
   std::vector<std::int64_t> order() const;
 };
 
@@ -47,16 +46,16 @@ struct SampledFunction {
   SampledPlace all;
   std::map<SourcePlace, SampledPlace> places;
 
-  // Those with the most samples first.
+  // Places, most samples first.
   std::vector<const std::pair<const SourcePlace, SampledPlace>*> order() const;
 };
 
-// All of a profile, in memory: it grows with the lines and addresses that have samples.
+// All samples of a profile in memory, which grows with the number of sampled lines and addresses.
 class SampledLines {
  public:
   explicit SampledLines(Session& session);
 
-  // Those with the most samples first.
+  // Most samples first.
   const std::vector<SampledFunction>& functions() const { return functions_; }
   std::int64_t samples() const { return samples_; }
   std::string reason(std::int64_t number) const { return reasons_.name(number); }

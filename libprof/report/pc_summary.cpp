@@ -26,7 +26,7 @@ std::uint64_t all(const Samples& samples) {
 struct Launch {
   std::int64_t device, kernel;            // string id of the name
   std::map<std::int64_t, Samples> by_pc;  // offset in the function, bytes
-  Samples latency = {};                   // of them: no warp of the scheduler could go on
+  Samples latency = {};                   // of these: no warp of the scheduler was ready
   std::uint64_t dropped = 0;
 
   Samples total() const {
@@ -39,10 +39,10 @@ struct Launch {
 };
 
 struct Result {
-  std::map<std::int64_t, Launch> launches;  // by correlation id, or by place in print
+  std::map<std::int64_t, Launch> launches;  // by correlation id, or by print order
   std::int64_t without_kernel = 0;
   std::int64_t unknown_reason = 0;
-  std::uint64_t dropped = 0;  // of no launch that is known
+  std::uint64_t dropped = 0;  // of unknown launches
 };
 
 void add(Result& result, Launch& launch, std::int64_t pc, std::int64_t reason, std::int64_t samples,
@@ -86,7 +86,7 @@ Result read_launches(Session& session) {
   return result;
 }
 
-// All launches of a function together, those of the functions with the most samples first.
+// All launches of each function together, functions with the most samples first.
 Result read_functions(Session& session) {
   Result result;
   FunctionNames functions(session);
@@ -116,7 +116,7 @@ Result read_functions(Session& session) {
   return result;
 }
 
-// ---- nvprof's layout: a table per launch, a line per address
+// --- nvprof's layout: one table per launch, one line per address
 
 constexpr int reason_width = 13, total_width = 8;
 
@@ -167,7 +167,7 @@ void print_lines(Session& session, const Result& result) {
   }
 }
 
-// The addresses with the most samples, in their order.
+// The addresses with the most samples, in address order.
 std::vector<std::int64_t> addresses_with_most(const Launch& launch, std::size_t most) {
   std::vector<std::pair<std::uint64_t, std::int64_t>> order;
   for (const auto& [pc, samples] : launch.by_pc) order.emplace_back(all(samples), pc);
@@ -206,7 +206,7 @@ void print_functions(Session& session, const Result& result) {
   output.line("Dropped Samples: " + std::to_string(result.dropped));
 }
 
-// ---- JSON: a row per device, kernel and reason
+// --- JSON: one row per device, kernel and reason
 
 void print_json(Session& session, const Result& result) {
   using Place = std::pair<std::int64_t, std::int64_t>;

@@ -8,7 +8,7 @@
 
 namespace gpuprof::report {
 
-// CUpti_ActivityPCSamplingStallReason, as nvprof heads its columns, and as JSON has them.
+// CUpti_ActivityPCSamplingStallReason: nvprof's column heading and the name in JSON.
 struct StallReason {
   std::string_view heading;
   std::string_view name;
@@ -28,13 +28,13 @@ inline constexpr std::array<StallReason, 13> stall_reasons{
      {"OTHER", "other"},
      {"SLEEPING", "sleeping"}}};
 
-// Whether the samples are of all launches together: gpuprof's own, where kernels ran beside one
-// another.
+// Whether the samples cover all launches together: gpuprof's own files, when kernels ran
+// concurrently.
 bool samples_of_all_launches(Session& session);
 
-// A table for each launch; or one for each function, of all its launches, those with the most
-// samples first: as text only the first functions, and of each only the addresses with the most
-// samples (--top, or 10). Nothing where the file has no samples.
+// One table per launch; or one per function over all its launches, most samples first. Text prints
+// only the first functions, and for each only the addresses with the most samples (--top, or 10).
+// Prints nothing if the file has no samples.
 void print_pc_summary(Session& session, bool of_functions);
 
 }  // namespace gpuprof::report

@@ -13,7 +13,7 @@
 namespace gpuprof::report {
 namespace {
 
-// Foreign and damaged files may have something else of the name.
+// Foreign and damaged files may have something else under the name.
 bool has_columns(Session& session, std::string_view table,
                  std::initializer_list<std::string_view> columns) {
   store::Database& database = session.database();
@@ -55,7 +55,7 @@ std::vector<PmGroup> sorted(GroupMap&& map) {
   return groups;
 }
 
-// Whether --devices leaves it.
+// Whether --devices includes the device.
 bool wants_device(Session& session, std::int64_t device) {
   const auto& wanted = session.options().filter.devices;
   return wanted.empty() || std::ranges::find(wanted, device) != wanted.end();
@@ -206,7 +206,7 @@ std::vector<PmGroup> pm_ranges(Session& session) {
 
 namespace {
 
-// Visits device, name, start and end, and the value of the row.
+// Visits the device, name, start, end and value of each row.
 template <class Visit>
 void visit_kernels(Session& session, std::int64_t part, const std::string& value, Visit visit) {
   if (!has_columns(session, "PM_KERNEL", {"deviceId", "name", "start", "stop", "part", value})) {
@@ -235,7 +235,7 @@ void visit_kernels(Session& session, std::int64_t part, const std::string& value
 
 std::vector<PmGroup> pm_kernels(Session& session) {
   GroupMap groups;
-  // What has values of one part has them of all.
+  // A kernel that has values of one part has values of all.
   visit_kernels(session, 0, "samples",
                 [&](std::int64_t device, std::int64_t name, const PmInterval& interval, double) {
                   add(groups, device, name, interval);

@@ -26,14 +26,14 @@ namespace {
 using store::Statement;
 using Type = Statement::Type;
 
-// Rows that decide how wide the columns of text and Markdown are. Those behind go out as they come.
+// Rows that determine the column widths of text and Markdown. Later rows are printed as they come.
 constexpr std::size_t most_rows_looked_at = 1000;
-// Of a column of text, in characters; CSV and JSON have all of it.
+// Maximum width of a text column, in characters; CSV and JSON are not truncated.
 constexpr std::size_t widest = 80;
-// What is kept back for the case that the file proves damaged.
+// How much output is held back in case the file proves damaged.
 constexpr std::size_t kept_back = 1 << 22;
 
-// What JSON readers hold exactly.
+// The integers that JSON readers represent exactly.
 constexpr std::int64_t exact_in_json = std::int64_t{1} << 53;
 
 std::string hex(std::span<const std::byte> bytes) {
@@ -46,7 +46,7 @@ std::string hex(std::span<const std::byte> bytes) {
   return text;
 }
 
-// The shortest text that is read as the same number; a whole one stays a number with a point.
+// The shortest text that reads back as the same number; a whole number keeps its point.
 std::string exact(double value) {
   std::array<char, 40> text{};
   std::string result(text.data(), std::to_chars(text.begin(), text.end(), value).ptr);
@@ -54,7 +54,7 @@ std::string exact(double value) {
   return result;
 }
 
-// As text, and what may steer a terminal or break a line is not in it.
+// The value as text, without characters that control a terminal or break a line.
 std::string plain(const Statement& row, int column, Type type) {
   switch (type) {
     case Type::blob: return hex(row.blob(column));
@@ -63,8 +63,8 @@ std::string plain(const Statement& row, int column, Type type) {
   }
 }
 
-// For people: as many digits and no more, with six 356.274 and 0.00286994. CSV and JSON have all of
-// them.
+// For people: only as many digits as given, with six 356.274 and 0.00286994. CSV and JSON have all
+// digits.
 std::string shortened(double value, int digits) {
   const double size = std::abs(value);
   if (!(size >= 1e-4 && size < 1e15)) return exact(value);
@@ -97,7 +97,7 @@ void cut(std::string& text, std::size_t most) {
   text += "…";
 }
 
-// What Markdown takes for its own, with a backslash before it.
+// Escapes Markdown's special characters with a backslash.
 std::string markdown(std::string_view text) {
   constexpr std::string_view special = "\\`*_[]<>|~&";
   const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
@@ -111,7 +111,7 @@ std::string markdown(std::string_view text) {
   return result;
 }
 
-// Keeps the first megabytes back, so that nothing was printed when a file proves damaged early.
+// Holds back the first megabytes, so that nothing has been printed if a file proves damaged early.
 class HeldBack {
  public:
   explicit HeldBack(std::ostream& out) : out_(out) {}
@@ -147,7 +147,7 @@ class RowLayout {
 // Text and Markdown.
 class Aligned final : public RowLayout {
  public:
-  // `line`: the characters of a terminal's; 0: it is for no terminal.
+  // `line`: the terminal's width in characters; 0: no terminal.
   Aligned(HeldBack& printer, bool markdown, std::size_t line)
       : RowLayout(printer), markdown_(markdown), line_(line), digits_(line ? 4 : 6) {}
 
@@ -191,7 +191,7 @@ class Aligned final : public RowLayout {
     }
     for (std::size_t i = 0; i < needed.size(); ++i) widths_[i] = std::max(widths_[i], needed[i]);
     if (line_ > 0) fit(needed);
-    // "-:" is the least that Markdown takes for a column.
+    // "-:" is Markdown's minimum for a column.
     if (markdown_) {
       for (std::size_t& width : widths_) width = std::max<std::size_t>(width, 2);
     }
@@ -206,8 +206,8 @@ class Aligned final : public RowLayout {
     rows_.clear();
   }
 
-  // Takes from the widest column of text until all fit, or none has more than a few letters; then
-  // from headings above numbers. Numbers stay whole.
+  // Narrows the widest text column until all columns fit or all are narrow; then narrows headings
+  // above numbers. Numbers are never truncated.
   void fit(const std::vector<std::size_t>& needed) {
     constexpr std::size_t narrowest = 8;
     std::size_t all = 2 * (widths_.size() - 1);
@@ -251,8 +251,7 @@ class Aligned final : public RowLayout {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// One line of names, then a line for each row: nothing to skip. NULL is an empty field, texts are
-// in quotes.
+// One line of names, then one line per row. NULL is an empty field; texts are quoted.
 class Csv final : public RowLayout {
  public:
   using RowLayout::RowLayout;
@@ -286,7 +285,7 @@ class Csv final : public RowLayout {
   std::string line_;
 };
 
-// The document that reports make, with one table. See docs/json.md.
+// The document of reports, with one table. See docs/json.md.
 class JsonLayout final : public RowLayout {
  public:
   JsonLayout(HeldBack& printer, std::string_view name, std::optional<std::int64_t> zero)
@@ -325,7 +324,7 @@ class JsonLayout final : public RowLayout {
           break;
         }
         case Type::real:
-          // Infinity is none of JSON's numbers.
+          // JSON has no infinity.
           line += std::isfinite(row.real(i)) ? exact(row.real(i)) : "null";
           break;
         case Type::text: line += json_string(row.text(i)); break;

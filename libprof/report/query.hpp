@@ -1,4 +1,4 @@
-// Questions to a profile in SQL: those of examples/queries by name, and any the user has.
+// SQL queries of a profile: the named ones of examples/queries, and the user's own.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,16 @@ struct NamedQuery {
   std::string_view name;
   std::string_view sql;
 
-  // The first line of the comment that it begins with.
+  // The first line of the query's leading comment.
   std::string_view question() const;
 };
 
-// examples/queries/*.sql, which the build embeds, by name.
+// The queries of examples/queries/*.sql, embedded by the build, by name.
 std::span<const NamedQuery> named_queries();
-const NamedQuery* find_query(std::string_view name);  // null: there is none
+const NamedQuery* find_query(std::string_view name);  // null: no such query
 
-// Named queries ask for tables that a file of an older gpuprof lacks: they are there then, empty,
-// as in a file whose run goes on. For the connection alone.
+// Adds, for this connection only, tables that named queries need but files of older gpuprof
+// versions lack. They are empty, as in a file whose run is still in progress.
 void add_computed_tables(store::Database& database);
 
 enum class QueryLayout { text, csv, json, markdown };
@@ -31,14 +31,14 @@ enum class QueryLayout { text, csv, json, markdown };
 struct Query {
   std::string_view name;  // JSON's "table"
   std::string_view sql;
-  bool endless = false;  // it is the user's own: any amount of work
+  bool endless = false;  // the user's own query: any amount of work is allowed
   QueryLayout layout = QueryLayout::text;
-  std::size_t width = 0;  // of a terminal's line, which text has to fit; 0: it is for no terminal
+  std::size_t width = 0;  // terminal width that text must fit into; 0: no terminal
 };
 
-// Prints the rows. Throws what Database::ask and the stepping of the statement throw, and Error
-// with ExitCode::import_failed where the file proves damaged when rows are out already: before, a
-// DatabaseError says so, and it may be called again with a copy.
+// Prints the rows. Throws what Database::ask and stepping the statement throw, and Error with
+// ExitCode::import_failed if the file proves damaged after rows were printed. If it proves damaged
+// earlier, DatabaseError is thrown and the caller may retry with a copy.
 void print_query(store::Database& database, std::ostream& out, const Query& query);
 
 }  // namespace gpuprof::report

@@ -71,7 +71,7 @@ void print_per_device(Session& session) {
   session.device.reset();
 }
 
-// Where only kernels were measured there are no calls, and nvprof prints no summary.
+// If only kernels were measured there are no calls, and nvprof prints no summary.
 bool shows_summary(Session& session) {
   return session.output().keyed() || !has_values(session) || has_other_records(session);
 }
@@ -85,7 +85,7 @@ void print_heading_of_values(Session& session) {
 
 void print_losses(Session& session) {
   store::Database& database = session.database();
-  // A foreign file may have something else of that name, and a damaged one may lack its tables.
+  // A foreign file may have something else under that name, and a damaged one may lack its tables.
   if (!database.has_table("STATISTIC") || !database.has_table("STATISTIC_DOC")) return;
   for (const std::string_view column : {"process_id", "kind", "name", "value", "help"}) {
     if (!database.has_column("losses", column)) return;
@@ -113,7 +113,7 @@ bool any_chosen(const Session& session, Phase phase) {
   });
 }
 
-// Reports of our own that stand behind others stand alone when no others were chosen.
+// Our own reports that follow other reports are printed alone if no others were chosen.
 bool stands_alone(const Session& session) {
   const auto& chosen = session.options().chosen;
   return !chosen.empty() && std::ranges::all_of(chosen, [](const std::string& option) {
@@ -122,7 +122,7 @@ bool stands_alone(const Session& session) {
   });
 }
 
-// C++ names as nvprof writes them where the layout is nvprof's, unambiguous ones in what is ours.
+// C++ names: nvprof's style in nvprof's layouts, unambiguous ones in our own.
 NameStyle name_style(const Options& options) {
   if (options.names) return *options.names;
   const bool ours = options.layout == Layout::json || options.layout == Layout::plain_csv ||
@@ -212,7 +212,7 @@ void print_reports(store::Database& database, std::ostream& out, const Options& 
   if (options.cpu.show_ccff && !options.cpu.by_instruction) {
     output.warning("Showing CCFF messages implies collapsing the graph by instruction address.");
   }
-  // Beside values of events and metrics nvprof prints the summary in place of all traces but one.
+  // With event and metric values, nvprof prints the summary instead of all traces but one.
   const bool trace = any_chosen(session, Phase::trace) &&
                      (session.chosen(gpu_trace.option) || !has_values(session));
   const bool alone = stands_alone(session);
@@ -231,13 +231,13 @@ void print_reports(store::Database& database, std::ostream& out, const Options& 
     session.begin_result();
     const auto print_all = [&] {
       if (per_gpu) print_per_device(session);
-      // nvprof leaves these out beside a summary per GPU.
+      // With a summary per GPU, nvprof omits the detail reports.
       if (per_gpu && !sections.empty()) output.line();
       print_sections(session, sections);
       if (!per_gpu) print_phase(session, Phase::detail);
     };
-    // Beside values at points in time nvprof prints all of it twice, beside values of kernels only
-    // what else was traced.
+    // With values at points in time nvprof prints everything twice; with values of kernels only, it
+    // prints just what else was traced.
     if (has_device_values(session) && !output.keyed()) print_all();
     print_heading_of_values(session);
     if (shows_summary(session)) print_all();

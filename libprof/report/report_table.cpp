@@ -27,7 +27,7 @@ void append_decimal(std::string& text, Number number) {
               std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
 }
 
-// As the column has it: with a sign or without.
+// Signed or unsigned, depending on the column.
 void append_whole(std::string& text, std::int64_t number, Quantity quantity) {
   if (quantity == Quantity::bits) {
     append_decimal(text, static_cast<std::uint64_t>(number));
@@ -84,7 +84,7 @@ Table::~Table() {
   if (headed_ && output_.json()) output_.end_json_table();
 }
 
-// Right-justified; what is longer than its column shifts the rest of the line.
+// Right-justified; longer text shifts the rest of the line.
 void Table::pad(std::size_t begin, int width) {
   const std::size_t length = line_.size() - begin;
   if (length < static_cast<std::size_t>(width)) {
@@ -92,7 +92,7 @@ void Table::pad(std::size_t begin, int width) {
   }
 }
 
-// Two blanks between cells, and nothing behind the last one that has text.
+// Two blanks between cells, and nothing after the last cell with text.
 template <typename Append>
 void Table::text_line(std::size_t cells, Append append) {
   std::size_t end = 0;
@@ -188,10 +188,9 @@ void Table::csv_cell(const Column& column, const Cell& cell) {
     line_ += format_fixed(*real);
   } else {
     std::int64_t number = std::get<std::int64_t>(cell);
-    // Seconds have microseconds, the other units all there is.
+    // Seconds are printed in microseconds, other units in full.
     if (column.down && column.scale.factor < 1e-6) number -= number % 1000;
-    // Small values of the base unit stay whole.
-    // nvprof's throughputs are no whole numbers.
+    // Small values in the base unit stay whole, except nvprof's throughputs.
     const bool whole = !scaled(column.quantity) || (column.quantity != Quantity::speed &&
                                                     column.scale.factor == 1 && number < 1000);
     if (whole) {

@@ -14,12 +14,12 @@
 
 namespace gpuprof::report {
 
-// What a column holds; it decides on unit, digits and quotes.
+// What a column holds; determines unit, digits and quotes.
 enum class Quantity {
   text,        // quoted in CSV
   count,       // a whole number
-  bits,        // a whole number of 64 bits without a sign
-  percent,     // of 100, double
+  bits,        // an unsigned whole number of 64 bits
+  percent,     // double, 0 to 100
   time,        // ns
   size,        // bytes
   speed,       // bytes per second
@@ -28,23 +28,25 @@ enum class Quantity {
 };
 
 struct Column {
-  std::string heading;  // text; CSV too unless there is another
-  int width = 0;        // text: right-justified; 0: as it comes (names, at the end)
+  std::string heading;  // text, and CSV unless `csv` is set
+  int width = 0;        // text: right-justified; 0: unpadded (names, at the end)
   Quantity quantity = Quantity::text;
-  std::string csv = {};  // CSV's heading where it differs; of dimensions: before " X", " Y", " Z"
-  std::string key = {};  // JSON's; columns without one are not in JSON
-  // The unit of -u and CSV; times have the chosen one, others follow the largest value.
+  std::string csv = {};  // CSV's heading if it differs; dimensions: prefix of " X", " Y", " Z"
+  std::string key = {};  // JSON member; columns without one are not in JSON
+  // The unit with -u and in CSV: the chosen one for times, otherwise the one that fits the largest
+  // value.
   Scale scale = {};
   bool csv_only = false;  // nvprof's Correlation_ID
-  bool down = false;      // times are rounded down
+  bool down = false;      // round times down
 };
 
 using Dimensions = std::array<std::int64_t, 3>;
 
-// monostate: nothing to print ("-", empty in CSV, null in JSON).
+// monostate: no value ("-", empty in CSV, null in JSON).
 using Cell = std::variant<std::monostate, std::int64_t, double, std::string, Dimensions>;
 
-// Collects the largest value of each column, for the unit of -u col, CSV and sizes.
+// Tracks the largest value of each column, which determines the unit with -u col, in CSV and of
+// sizes.
 class Largest {
  public:
   explicit Largest(std::size_t columns) : values_(columns) {}
@@ -59,10 +61,10 @@ class Largest {
   std::vector<std::uint64_t> values_;
 };
 
-// Rows go out at once. The heading is printed with the first row, or by heading().
+// Rows are printed at once. The heading is printed with the first row, or by heading().
 class Table {
  public:
-  // `name` is JSON's. Scales must be set when units are fixed: fixed_units().
+  // `name` is for JSON. Scales must be set if fixed_units().
   Table(Output& output, std::string name, std::vector<Column> columns);
   ~Table();
   Table(const Table&) = delete;
@@ -70,12 +72,12 @@ class Table {
 
   void heading();
   void row(std::span<const Cell> cells);
-  // No line of units, where there would be one.
+  // Omits the line of units.
   void without_units() { has_units_ = false; }
   // What text prints for an empty cell.
   void nothing(std::string text) { nothing_ = std::move(text); }
 
-  // Whether cells have no unit of their own, so that columns need scales: CSV and -u.
+  // Whether units are per column instead of per cell, so that columns need scales: CSV and -u.
   static bool fixed_units(const Output& output) {
     return output.csv() || (output.text() && output.unit() != Unit::automatic);
   }
@@ -95,15 +97,15 @@ class Table {
   Output& output_;
   std::string name_;
   std::vector<Column> columns_;
-  std::vector<std::string> keys_;  // JSON's, ready to print; "" for a column that is left out
-  std::string line_;               // the one that is being made
+  std::vector<std::string> keys_;  // JSON members, ready to print; "" for an omitted column
+  std::string line_;               // the line being built
   std::string nothing_ = "-";
   bool has_units_ = true;
   bool headed_ = false;
   bool any_row_ = false;
 };
 
-// A whole table that is in memory already: sets the scales by its rows and prints it.
+// Prints a table that is already in memory, with scales that fit its rows.
 void print_table(Output& output, std::string name, std::vector<Column> columns,
                  const std::vector<std::vector<Cell>>& rows, std::string nothing = "-");
 

@@ -1,5 +1,5 @@
-// SASS metrics by function and source line, as nvprof's four tables have them: of files of nvprof's
-// too, which never printed them.
+// SASS metrics by function and source line, from nvprof's four tables. nvprof's own files have them
+// too, although nvprof never printed them.
 #pragma once
 
 #include <array>
@@ -19,15 +19,15 @@ inline constexpr std::size_t sass_sections = 4;
 
 struct SassCounts {
   bool there = false;
-  std::int64_t executed = 0;  // times that a warp executed it
-  // Threads; warps whose threads went different ways; sectors; wavefronts.
+  std::int64_t executed = 0;  // how often warps executed it
+  // Threads, diverged warps, sectors or wavefronts, depending on the section.
   std::int64_t counted = 0;
-  // Of instructions: threads whose predicate was true. Of accesses: `counted` at best, 0 where that
-  // is not known.
+  // Instructions: threads whose predicate was true. Accesses: the minimum for `counted`, 0 if
+  // unknown.
   std::int64_t beside = 0;
 
   void add(const SassCounts& more);
-  // What an access took beyond the best.
+  // What an access needed beyond the minimum.
   std::int64_t excess() const { return beside > 0 && counted > beside ? counted - beside : 0; }
 };
 
@@ -37,7 +37,7 @@ struct SassPlace {
   const SassCounts& of(SassSection section) const {
     return sections[static_cast<std::size_t>(section)];
   }
-  // What makes a place stand first in a section; 0: nothing is wrong there.
+  // Places with a larger weight come first in a section; 0: nothing is wrong there.
   std::int64_t weight(SassSection section) const;
 };
 
@@ -46,18 +46,18 @@ struct SassFunction {
   SassPlace all;
   std::map<SourcePlace, SassPlace> places;
 
-  // Places that have the section, those that weigh most first.
+  // Places of the section, largest weight first.
   std::vector<const std::pair<const SourcePlace, SassPlace>*> order(SassSection section) const;
 };
 
-// All of a profile, in memory: it grows with the lines and addresses that were counted.
+// All counts of a profile in memory, which grows with the number of counted lines and addresses.
 class SassLines {
  public:
   explicit SassLines(Session& session);
 
-  // Those whose warps executed most instructions first.
+  // Most executed warp instructions first.
   const std::vector<SassFunction>& functions() const { return functions_; }
-  // Instructions that warps executed.
+  // The number of executed warp instructions.
   std::int64_t executed() const { return executed_; }
 
  private:
@@ -65,7 +65,7 @@ class SassLines {
   std::int64_t executed_ = 0;
 };
 
-// Whether the profile has any.
+// Whether the profile has SASS metrics.
 bool has_sass_metrics(Session& session);
 
 }  // namespace gpuprof::report

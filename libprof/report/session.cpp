@@ -8,7 +8,7 @@
 namespace gpuprof::report {
 namespace {
 
-// What else has times.
+// Other tables with times.
 constexpr std::array<std::string_view, 5> other_kinds{"UNIFIED_MEMORY_COUNTER", "OPENACC_DATA",
                                                       "OPENACC_LAUNCH", "OPENACC_OTHER", "OPENMP"};
 
@@ -34,7 +34,7 @@ Session::Session(store::Database& database, const Options& options, Output& outp
               [&output](std::string_view what) { output.progress(what); }),
       options_(options),
       output_(output) {
-  // A graph would count twice: once by its nodes, once as a whole.
+  // A graph would count twice: by its nodes and as a whole.
   if (has_rows("GRAPH_TRACE") && has_nodes_of_graphs(*this)) left_out = "GRAPH_TRACE";
 }
 
@@ -82,7 +82,7 @@ void Session::counted(std::string_view kind, Oddities counts) {
 
 void Session::begin_result() {
   Oddities sum;
-  // nvprof's reasons, by what was traced with which: two for copies and sets.
+  // nvprof's reasons, which depend on the kind; copies and sets have two.
   std::int64_t nested = 0, without_buffer = 0, without_semaphore = 0;
   const auto add = [&](std::string_view kind) {
     const auto known = oddities_.find(kind);
@@ -109,7 +109,7 @@ void Session::begin_result() {
         select(kind, {"count(*)"}, "WHERE NOT (" + valid_times(kind) + ") AND " + filter(kind));
     if (count.step()) sum.invalid += count.integer(0);
   }
-  // Our files say under `losses` why there are no times.
+  // In our files, `losses` explains missing times.
   const bool ours = database().has_table("STATISTIC");
   const auto warn = [&](std::int64_t count, std::string_view what, std::string_view option) {
     if (count == 0 || ours) return;

@@ -1,4 +1,4 @@
-// One printing of reports: the profile, what was asked, and what all reports share.
+// One printing of reports: the profile, the options, and what all reports share.
 #pragma once
 
 #include <cstdint>
@@ -24,25 +24,25 @@ using reading::Names;
 using reading::table_name;
 using reading::valid_times;
 
-// Records that a report does not print, or not quite.
+// Records that a report omits or adjusts.
 struct Oddities {
   std::int64_t without_times = 0;  // GPU work with start or end 0
   std::int64_t invalid = 0;
-  std::int64_t instant = 0;  // API calls with end = start; they count
+  std::int64_t instant = 0;  // API calls with end = start; they are counted
 };
 
-// A metric or event that nvprof has no id for, as table METRIC names it.
+// A metric or event without an nvprof id, from table METRIC.
 struct NamedMetric {
   std::string name;
   std::string unit;
-  std::string description;  // with the unit, where values are shown without
+  std::string description;  // includes the unit, for values printed without one
   schema::MetricKind kind = schema::MetricKind::real;
   bool is_event = false;
 };
-// Of the columns of METRIC.
+// From columns of METRIC.
 schema::MetricKind kind_of_metric(std::string_view unit, bool is_event);
 
-// Belongs to one thread.
+// Not thread-safe.
 class Session : public reading::Profile {
  public:
   Session(store::Database& database, const Options& options, Output& output, NameStyle names);
@@ -53,19 +53,21 @@ class Session : public reading::Profile {
     return options_.chosen.contains(std::string(option));
   }
 
-  // The metrics of our table METRIC without an id of nvprof's, by their own. None in other files.
+  // Metrics of table METRIC without an nvprof id, by _id_. Empty in other files.
   const std::map<std::int64_t, NamedMetric>& named_metrics();
 
-  // What a report counted while it read a whole table, so that it is not read for that again.
+  // Records what a report counted while reading a whole table, so that it is not read again for
+  // that.
   void counted(std::string_view kind, Oddities counts);
-  // "Profiling result:", after warnings about records that are odd. Counts them in the tables that
-  // no report has counted yet.
+  // Prints warnings about odd records, then "Profiling result:". Reads the tables that no report
+  // has counted yet.
   void begin_result();
-  // Event or metric results were printed: what follows is headed "Trace result:".
+  // Event or metric results were printed: what follows has the heading "Trace result:".
   bool values_printed = false;
 
-  // Counts a record that cannot be read, by what is wrong with it; told after the reports:
-  // "3 records skipped: CUPTI_ACTIVITY_KIND_MARKER with an objectId that is not of 12 bytes".
+  // Counts a record that cannot be read, by its problem. report_skipped() prints the counts after
+  // the reports: "3 records skipped: CUPTI_ACTIVITY_KIND_MARKER with an objectId that is not of 12
+  // bytes".
   void skip(const std::string& what) { ++skipped_[what]; }
   void report_skipped();
 

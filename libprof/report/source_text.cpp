@@ -35,7 +35,7 @@ bool is_regular(const fs::path& path) {
   return fs::is_regular_file(path, ignored);
 }
 
-// Both without links and dots.
+// Both paths must be free of links and dots.
 bool is_beneath(const fs::path& path, const fs::path& folder) {
   const auto [rest, end] = std::mismatch(path.begin(), path.end(), folder.begin(), folder.end());
   return end == folder.end() && rest != path.end();
@@ -86,7 +86,7 @@ std::optional<fs::path> SourceText::find(const std::string& file) const {
 SourceText::Text SourceText::read(const std::string& file) {
   const auto path = find(file);
   if (!path) return {};
-  // Should it be something else by now: a pipe does not block, a terminal does not become ours.
+  // In case it has become something else: a pipe does not block, a terminal does not become ours.
   const Descriptor opened{open(path->c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
   struct stat status {};
   if (opened.number < 0 || fstat(opened.number, &status) != 0 || !S_ISREG(status.st_mode) ||

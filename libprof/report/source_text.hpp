@@ -1,8 +1,8 @@
-// Source text beside what a profile says of its lines.
+// Source text for the lines that a profile names.
 //
-// The names of the files are in the profile, and so somebody else's: they are opened only where the
-// user asked for source text, and only files that are called as source files are. What is read goes
-// where the user's other output goes, escaped as all text of others.
+// File names come from the profile and are untrusted: files are opened only if the user asked for
+// source text, and only if they are named like source files. What is read is printed with the rest
+// of the output, escaped like all untrusted text.
 #pragma once
 
 #include <cstddef>
@@ -16,23 +16,23 @@
 
 namespace gpuprof::report {
 
-// Reads each file once, up to a limit on all of them. Belongs to one thread.
+// Reads each file once, up to a limit on all of them together. Not thread-safe.
 class SourceText {
  public:
-  // `root`: files are looked for beneath this folder and nowhere else, by as much of the end of
-  // their name as is there; empty: by their whole name, which has to begin with a slash.
-  // `since`: when the run began, ns since 1970; later changes of a file are noted.
+  // `root`: files are searched only below this folder, by the longest suffix of their path that
+  // exists there; empty: by their full path, which must be absolute. `since`: when the run began,
+  // ns since 1970; files that changed later are noted.
   SourceText(std::string root, std::int64_t since);
 
-  // Without the blanks around it, cut off where it is long; nothing: it is not to be had.
+  // The line without surrounding blanks, truncated if long; nullopt if it is not available.
   std::optional<std::string> line(const std::string& file, std::int64_t number);
-  // Files that were changed after the run began.
+  // Files that changed after the run began.
   const std::vector<std::string>& changed() const { return changed_; }
 
  private:
   struct Text {
     std::string bytes;
-    std::vector<std::size_t> begins;  // of lines
+    std::vector<std::size_t> begins;  // line offsets
   };
 
   std::optional<std::filesystem::path> find(const std::string& file) const;

@@ -27,7 +27,7 @@ void sort_by_time(std::vector<SummaryRow>& rows) {
 
 namespace {
 
-// Of all calls, not of a sample of them.
+// Over all calls, not a sample.
 std::int64_t deviation(const Total& total) {
   const double mean = static_cast<double>(total.time) / static_cast<double>(total.calls);
   double sum = 0;
@@ -37,7 +37,7 @@ std::int64_t deviation(const Total& total) {
   return std::llround(std::min(std::sqrt(sum / static_cast<double>(total.calls)), 9e18));
 }
 
-// The rows behind the first `top` become one.
+// Merges the rows after the first `top` into one.
 void cut(std::vector<SummaryRow>& rows, int top) {
   const auto keep = static_cast<std::size_t>(top);
   if (top == 0 || rows.size() <= keep) return;
@@ -102,7 +102,7 @@ class SummaryTable {
  private:
   static void add_statistics(std::vector<Cell>& cells, Total& total) {
     if (static_cast<std::int64_t>(total.durations.size()) != total.calls) {
-      cells.resize(cells.size() + 4);  // of this section only sums are known
+      cells.resize(cells.size() + 4);  // only sums are known in this section
       return;
     }
     const std::size_t count = total.durations.size();
@@ -120,7 +120,7 @@ class SummaryTable {
 
 bool is_gpu(const SummarySection& section) { return section.label == "GPU activities"; }
 
-// Text: on the first row only, right-justified with a colon.
+// Text prints the label on the first row only, right-justified with a colon.
 std::string label(const Output& output, const std::string& name, bool first) {
   if (!output.text()) return name;
   return first ? name + ":" : "";
@@ -141,8 +141,7 @@ void print_sections(Session& session, std::vector<SummarySection> sections,
     for (const SummaryRow& row : section.rows) all = saturating_add(all, row.total.time);
     cut(section.rows, session.options().top);
     auto& cells = printed.emplace_back();
-    // nvprof chooses the units of all by the first section that has rows; of a range's, by its GPU
-    // work alone.
+    // nvprof chooses all units by the first section with rows; for a range, by its GPU work only.
     const bool is_first = is_gpu(section) || (!range && !any_row);
     any_row |= !section.rows.empty();
     for (SummaryRow& row : section.rows) {
@@ -156,7 +155,7 @@ void print_sections(Session& session, std::vector<SummarySection> sections,
   Table table(output, "summary", std::move(columns));
   if (range) {
     SummaryRow row = *range;
-    // nvprof's CSV has the colon here, and only here.
+    // Only here, nvprof's CSV has the colon.
     table.row(summary.row(output.keyed() ? "Range" : "Range:", row.total.time, row, true));
   }
   for (std::size_t i = 0; i < sections.size(); ++i) {

@@ -12,13 +12,13 @@
 
 namespace gpuprof::report {
 
-// Many calls under one name. Times in ns.
+// Statistics of all calls with one name. Times in ns.
 struct Total {
   std::int64_t calls = 0;
   std::int64_t time = 0;
   std::int64_t min = 0;
   std::int64_t max = 0;
-  std::int64_t device_calls = 0;        // of `calls`: launched on the device (CDP)
+  std::int64_t device_calls = 0;        // the part of `calls` launched on the device (CDP)
   std::vector<std::int64_t> durations;  // --stats only; all of them, unordered
 
   void add(const Total& other);
@@ -38,13 +38,13 @@ struct SummaryRow {
 struct SummarySection {
   std::string label;  // "GPU activities"
   std::vector<SummaryRow> rows;
-  std::string nothing;  // printed when there are no rows; empty: nothing
+  std::string nothing;  // printed if there are no rows; empty: nothing
 };
 
-// By total time, longest first; rows of equal time by name, where nvprof has the order of its hash.
+// Longest total time first. Ties are ordered by name, where nvprof uses its hash order.
 void sort_by_time(std::vector<SummaryRow>& rows);
 
-// One table. `range` is nvprof's row of an NVTX range before the sections.
+// Prints one table. `range` is nvprof's row for an NVTX range, before the sections.
 void print_sections(Session& session, std::vector<SummarySection> sections,
                     const std::optional<SummaryRow>& range = {});
 

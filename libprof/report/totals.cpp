@@ -11,9 +11,9 @@
 namespace gpuprof::report {
 namespace {
 
-// What one thread sums up.
+// The sums of one thread.
 struct Part {
-  // Keys are ids counted from 0, nearly always.
+  // Keys are nearly always ids counted from 0.
   static constexpr std::uint64_t most_small = 1 << 16;
 
   std::vector<Total> small;

@@ -11,17 +11,17 @@
 
 namespace gpuprof::report {
 
-// By what the table names its rows with: a string id, a kind.
+// Keyed by what identifies names in the table: a string id, a kind.
 using Totals = std::map<std::int64_t, Total>;
 
 enum class Validity {
   gpu_work,  // start > 0 and end > start
-  api_call,  // end = start is a call too
+  api_call,  // end = start is a valid call
 };
 
-// Rows of the kind that pass the session's filter, summed up by the column `key`, which has whole
-// numbers; empty: all under 0. Rows without valid times are left out and counted for the session. A
-// table that is missing is empty.
+// Totals of the rows of the kind that pass the session's filter, grouped by the integer column
+// `key`; if it is empty, all under 0. Rows without valid times are skipped and counted in the
+// session. A missing table counts as empty.
 Totals read_totals(Session& session, std::string_view kind, std::string_view key,
                    Validity validity);
 

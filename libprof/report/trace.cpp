@@ -126,7 +126,7 @@ void Trace::make_columns(TraceParts parts) {
                           [&](const ValueTable& table) { return has(table.kind); })) {
     add(instant_event, "Instantaneous Event", 40, Quantity::bits, "instantaneous_event");
     add(instant_metric, "Instantaneous Metric", 40, Quantity::bits, "instantaneous_metric");
-    columns_.back().column.scale.unit = "B/s";  // nvprof says so whatever it is
+    columns_.back().column.scale.unit = "B/s";  // nvprof prints it regardless of the unit
   }
   add(name, "Name", 0, Quantity::text, "name");
   if (parts.api) add_json(kernel, "kernel", Quantity::text);
@@ -136,7 +136,7 @@ void Trace::make_columns(TraceParts parts) {
   if (parts.api || parts.openacc) add_json(thread_id, "thread_id", Quantity::count);
 }
 
-// The unit of a column follows its largest value.
+// Column units follow the largest values.
 void Trace::set_scales(TraceParts parts) {
   Largest largest(columns_.size());
   const auto add = [&](TraceField field, std::int64_t value) {
@@ -148,7 +148,7 @@ void Trace::set_scales(TraceParts parts) {
   std::int64_t first = INT64_MAX, last = INT64_MIN;
   const bool openacc_alone = !parts.gpu && !parts.api;
   for (const auto& source : rows_.sources()) {
-    // Of a trace of OpenACC nvprof looks at nothing else.
+    // For a trace of OpenACC alone, nvprof considers no other rows.
     if (openacc_alone && !source->kind().starts_with("OPENACC")) continue;
     session_.output().progress("reading " + table_name(source->kind()));
     const std::string time(source->time());
@@ -158,7 +158,7 @@ void Trace::set_scales(TraceParts parts) {
                                            source->where());
     row.step();
     first = std::min(first, row.integer(0));
-    // nvprof does not look at these rows here.
+    // nvprof does not consider these rows here.
     const bool looked_at =
         source->kind() != "ENVIRONMENT" && source->kind() != "UNIFIED_MEMORY_COUNTER";
     if (looked_at) last = std::max(last, row.integer(1));
@@ -174,8 +174,8 @@ void Trace::set_scales(TraceParts parts) {
   for (std::size_t i = 0; i < columns.size(); ++i) columns_[i].column.scale = columns[i].scale;
 }
 
-// Contexts and streams that the program named are wider than numbers. nvprof has a column as wide
-// as the longest name, whether a row has it or not.
+// Named contexts and streams are wider than numbers. nvprof's column is as wide as the longest
+// name, whether or not a row has it.
 void Trace::widen_for_names() {
   constexpr std::size_t most = 1 << 20;
   const Names& names = session_.names();

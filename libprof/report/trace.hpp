@@ -1,6 +1,6 @@
-// Traces: one line per record, in the order of time.
+// Traces: one line per record, in time order.
 //
-// The rows are merged while they are printed, so that memory does not grow with the file.
+// Rows are merged while printing, so memory does not grow with the file.
 #pragma once
 
 #include <cstdint>
@@ -43,13 +43,13 @@ enum class TraceField {
   instant_event,
   instant_metric,
   address,
-  directive_device,  // device, where other rows show none
+  directive_device,  // the device, in the column where other rows have none
   name,
   correlation_id,
-  // These are in JSON alone.
+  // Only in JSON.
   kind,
   absolute_start,
-  kernel,  // that an API call launched
+  kernel,  // launched by an API call
   device_id,
   process_id,
   thread_id,
@@ -61,7 +61,7 @@ struct TraceColumn {
   Column column;
 };
 
-// What is traced, in one table.
+// The parts of a trace, in one table.
 struct TraceParts {
   bool gpu = false, api = false, openacc = false;
 };
@@ -70,8 +70,8 @@ class TraceSource;
 
 class Trace {
  public:
-  // What nvprof shows of these parts: columns as far as the file has rows for them, with their
-  // units if the layout has fixed ones.
+  // Shows nvprof's columns for these parts, except those without data in the file, with units if
+  // the layout has fixed ones.
   Trace(Session& session, TraceParts parts);
   ~Trace();
   Trace(const Trace&) = delete;
@@ -80,13 +80,13 @@ class Trace {
   // May be changed before the first next().
   std::vector<TraceColumn>& columns() { return columns_; }
 
-  // Whether there is nothing but kernels.
+  // Whether the trace has only kernels.
   bool kernels_alone() const;
 
-  // To the next row; false: there are no more. Starts count from the run's zero, as --from does,
-  // but in a whole trace of nvprof's own files from the first row, as nvprof's do.
+  // Advances to the next row; false at the end. Starts count from the run's zero, like --from; but
+  // in a full trace of nvprof's own files they count from the first row, like nvprof's.
   bool next();
-  // Of the row: a cell per column, valid until next().
+  // The row's cells, one per column, valid until next().
   std::span<const Cell> cells() const;
   bool is_kernel() const;
   std::int64_t correlation_id() const;
@@ -100,14 +100,14 @@ class Trace {
   Session& session_;
   std::vector<TraceColumn> columns_;
   reading::Merge<TraceSource> rows_;
-  std::optional<std::int64_t> zero_;  // of the run; nothing: starts count from the first row
+  std::optional<std::int64_t> zero_;  // of the run; nullopt: starts count from the first row
   std::int64_t origin_ = 0;
 };
 
-// What the columns mean, below a trace of GPU work; in text only.
+// Explains the columns below a trace of GPU work; text only.
 void print_footnotes(Output& output, std::span<const TraceColumn> columns);
 
-// With footnotes; "No kernels were profiled." if there is no row.
+// Prints the trace with footnotes, or "No kernels were profiled." if it has no row.
 void print_trace(Session& session, TraceParts parts);
 
 }  // namespace gpuprof::report

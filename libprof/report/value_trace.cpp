@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t name_width = 20;
 
-// What was measured: its column, and the unit of throughputs.
+// A measure: its column, and the unit of throughputs.
 struct ValueColumn {
   std::size_t place = 0;
   std::uint64_t largest = 0;
@@ -78,8 +78,7 @@ Cell to_cell(const ValueRow& row, const ValueColumn& values, const Column& colum
   return static_cast<std::int64_t>(*count);
 }
 
-// Beside metrics nvprof's table has a line of units in any case, and if none was chosen they are
-// the smallest ones.
+// With metrics nvprof's table always has a line of units; by default they are the smallest ones.
 class FixedUnit {
  public:
   FixedUnit(Output& output, bool metrics)
@@ -104,7 +103,7 @@ class FixedUnit {
   const bool base_;
 };
 
-// "k(void) [10]" -> "k(void)": nvprof leaves the number out here.
+// "k(void) [10]" -> "k(void)": nvprof omits the number here.
 void drop_correlation(std::string& name, std::int64_t correlation_id) {
   const std::string number = " [" + std::to_string(correlation_id) + "]";
   if (name.ends_with(number)) name.resize(name.size() - number.size());
@@ -120,7 +119,7 @@ void print_value_trace(Session& session, bool api) {
   const FixedUnit unit(output, metrics);
   ValuesOfKernel values(session);
   Trace trace(session, {.gpu = true, .api = api});
-  // Of kernels alone it is said where they ran and what was measured.
+  // For kernels alone, nvprof prints where they ran and what was measured.
   const bool kernels_alone = trace.kernels_alone();
   auto& fields = trace.columns();
   std::erase_if(fields, [&](const TraceColumn& each) {
@@ -169,7 +168,7 @@ void print_value_trace(Session& session, bool api) {
     table.row(cells);
     any_row = true;
   }
-  // nvprof does not say so beside API calls.
+  // With API calls nvprof does not print this.
   const auto ignore = [](const MeasuredKernel&, const ValueRow&) {};
   if (!api && read_kernel_values(session, ignore, false) > 0) {
     output.warning(without_kernel_text);

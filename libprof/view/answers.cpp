@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// Numbers with commas between.
+// Writes numbers separated by commas.
 class Numbers {
  public:
   explicit Numbers(std::string& text) : text_(text) {}
@@ -46,13 +46,13 @@ class Numbers {
 // JSON has no infinity and no NaN.
 void add_real(Numbers& numbers, double value) { numbers.add(value - value == 0 ? value : 0.0); }
 
-// client/tiles.js reads them.
+// Read by client/tiles.js.
 void add_pieces(Numbers& numbers, const std::vector<Piece>& pieces) {
   numbers.open();
   if (!pieces.empty()) numbers.add(pieces.front().first);
   std::int64_t x = 0;
   for (const Piece& piece : pieces) {
-    // Most are one pixel beside another.
+    // Most pieces are one pixel wide and adjacent.
     if (piece.x == x && piece.x_end == x + 1) {
       numbers.add(-std::int64_t{piece.count});
     } else {

@@ -1,4 +1,4 @@
-// What a model can be asked.
+// Queries on a model.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -33,14 +33,14 @@ void draw_counter(const Counter& counter, const Scale& scale, Tile& tile) {
 // Which records count.
 struct Choice {
   std::vector<bool> tables;
-  std::vector<bool> without = {};  // names; empty: none
+  std::vector<bool> without = {};  // excluded names; empty: none
 
   bool has(std::uint8_t table, std::uint32_t name) const {
     return tables[table] && (without.empty() || !without[name]);
   }
 };
 
-// Records of a row in a window, of which some count.
+// The counted records of a row within a window.
 class RowSource final : public intervals::Source {
  public:
   RowSource(const Row& row, std::int64_t from, std::int64_t to, const Choice& choice)
@@ -67,7 +67,7 @@ class RowSource final : public intervals::Source {
   intervals::Intervals chosen_;
 };
 
-// Time in a window in which a device has such records open.
+// The time within a window during which a device has counted records open.
 std::uint64_t busy_in(const Model& model, std::int64_t device, std::int64_t from, std::int64_t to,
                       const Choice& choice) {
   std::vector<std::unique_ptr<RowSource>> rows;
@@ -89,7 +89,7 @@ std::uint64_t busy_in(const Model& model, std::int64_t device, std::int64_t from
   return static_cast<std::uint64_t>(busy.ns());
 }
 
-// Its name, and how many records it has in a window and from when to when.
+// The device's name, and the number and time range of its records in a window.
 Statistics::Device find_device(const Model& model, std::int64_t id, std::int64_t from,
                                std::int64_t to) {
   Statistics::Device device;
@@ -109,7 +109,7 @@ Statistics::Device find_device(const Model& model, std::int64_t id, std::int64_t
   return device;
 }
 
-// Of kernels that communicate, by name; empty: none does.
+// By name: whether it is a communication kernel; empty if none is.
 std::vector<bool> communication_names(const Model& model) {
   std::vector<bool> all;
   for (const Name& name : model.names) {
@@ -137,7 +137,7 @@ void add_device(const Model& model, std::int64_t id, std::int64_t from, std::int
   statistics.devices.push_back(std::move(device));
 }
 
-// As it is known, with what is found without reading records.
+// The stored statistics, completed with what needs no reading of records.
 Statistics of_whole(const Model& model) {
   Statistics result;
   result.work = model.whole->work;
@@ -207,7 +207,7 @@ Statistics statistics(const Model& model, std::int64_t from, std::int64_t to) {
 
 namespace {
 
-// By name; how many records have one of them, as far as the run's statistics know it.
+// The number of records with a matching name, if the run's statistics have it.
 std::optional<std::int64_t> known_count(const Model& model, const std::vector<bool>& matches) {
   if (!model.whole) return std::nullopt;
   std::int64_t count = 0;
@@ -236,7 +236,7 @@ bool may_match(const Model& model, TrackKind kind, const std::vector<bool>& matc
   });
 }
 
-// The first that begins behind that time.
+// The first matching record that begins after that time.
 std::optional<Place> find_next(const Model& model, const std::vector<bool>& matches,
                                std::int64_t after) {
   std::optional<Place> next;
@@ -253,7 +253,7 @@ std::optional<Place> find_next(const Model& model, const std::vector<bool>& matc
         row.read(place, row.size(), part);
         for (std::size_t i = 0; i < part.size() && !found; ++i) {
           const std::int64_t begin = part.times.begin[i];
-          found = begin >= next_begin;  // nothing earlier comes in this row
+          found = begin >= next_begin;  // nothing earlier follows in this row
           if (found || begin <= after || !matches[part.names[i]]) continue;
           found = true;
           next_begin = begin;

@@ -15,8 +15,8 @@ extern char** environ;
 namespace gpuprof::view {
 namespace {
 
-// Browsers in containers (snap, flatpak) have a /tmp of their own, and see nothing of the home
-// folder that is hidden.
+// Sandboxed browsers (snap, flatpak) have their own /tmp and cannot see hidden files in the home
+// folder.
 std::unique_ptr<TemporaryFolder> make_folder() {
   const char* home = std::getenv("HOME");
   struct stat facts {};
@@ -24,7 +24,7 @@ std::unique_ptr<TemporaryFolder> make_folder() {
     try {
       return std::make_unique<TemporaryFolder>(home, "gpuprof-", "");
     } catch (const Error&) {
-      // It may be read-only.
+      // The home folder may be read-only.
     }
   }
   return std::make_unique<TemporaryFolder>();

@@ -1,4 +1,4 @@
-// The user's browser, led to an address that no other user may learn.
+// Opens the user's browser at an address that no other user may learn.
 #pragma once
 
 #include <sys/types.h>
@@ -10,17 +10,17 @@
 
 namespace gpuprof::view {
 
-// Everybody on the machine may read the arguments of a program. So the browser is given a file that
-// only its user can read, and that leads to the address. One thread.
+// Program arguments are visible to every user of the machine, so the browser is passed a file that
+// only its user can read and that redirects to the address. Not thread-safe.
 class Browser {
  public:
-  // Where none can be opened nothing happens: the address was printed.
+  // Does nothing if no browser can be opened, since the address was printed.
   explicit Browser(const std::string& address);
   ~Browser();
   Browser(const Browser&) = delete;
   Browser& operator=(const Browser&) = delete;
 
-  // It has asked the server: the file goes.
+  // Called when the browser has contacted the server: removes the file.
   void arrived() { folder_.reset(); }
 
  private:

@@ -1,4 +1,4 @@
-// Values over time.
+// Reads counters: values over time.
 #include "libprof/read/counters.hpp"
 
 #include <utility>

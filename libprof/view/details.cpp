@@ -1,4 +1,4 @@
-// What the file says of a record.
+// What the file says about a record.
 #include <algorithm>
 #include <cstdio>
 #include <optional>
@@ -26,7 +26,7 @@ std::string milliseconds(std::int64_t ns) {
   return text;
 }
 
-// One record's neighbours in the file.
+// Collects the details of one record.
 class Finder {
  public:
   Finder(store::Database& database, const Model& model)
@@ -58,7 +58,7 @@ class Finder {
     subject.context = number("contextId");
     subject.stream = number("streamId");
     if (subject.is_kernel()) subject.name = number("name");
-    // A range on the GPU begins when its first work does.
+    // A range on the GPU begins with its first work.
     if (table != "NVTX_RANGE" && tables_.has(table, "start") && number("start") != item.begin) {
       add("", "the file has another record there by now");
       return std::move(details_);
@@ -86,7 +86,7 @@ class Finder {
 
   static std::string time(std::int64_t ns) { return time_text(static_cast<double>(ns)); }
 
-  // What people ask of a launch or a copy first. Its columns are not said again.
+  // The most wanted facts about a launch or copy. Their columns are not repeated.
   void add_work(const Subject& subject, const store::Statement& row, const Item& item) {
     if (!subject.is_work()) return;
     const auto value = [&](std::string_view column) -> std::optional<std::int64_t> {
@@ -122,7 +122,7 @@ class Finder {
       const auto ns = static_cast<double>(saturating_subtract(item.end, item.begin));
       if (ns > 0) add("speed", counter_text(static_cast<double>(*bytes) / ns * 1e9, "byte/s"));
     }
-    // In words; their numbers stay among the columns, as SQL asks for them.
+    // As text; the numbers stay among the columns, for use in SQL.
     if (!tables_.has(model_.tables[item.table], "streamId")) return;
     const std::string context = names_.context(subject.device, subject.context);
     add("stream",
@@ -137,7 +137,7 @@ class Finder {
     });
   }
 
-  // Tables that do not go together cost what would be read from them, and no more.
+  // Tables that do not fit together only lose the section that needs them.
   template <class Read>
   void attempt(const Read& read) {
     try {
@@ -232,7 +232,7 @@ class Finder {
   reading::Tables tables_;
   reading::Names names_;
   Details details_;
-  std::set<std::string> said_;  // columns
+  std::set<std::string> said_;  // columns already shown
 };
 
 }  // namespace

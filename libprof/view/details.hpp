@@ -1,4 +1,4 @@
-// All that is said of a record.
+// Everything the viewer shows about a record.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 namespace gpuprof::view {
 
 struct Details {
-  // What people ask first, without a title; what was measured; last "All columns", without those
-  // that were said before.
+  // First the most wanted facts, without a title; then measured values; last "All columns", without
+  // those already shown.
   std::vector<Section> sections;
   Links links;
 };

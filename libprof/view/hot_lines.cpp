@@ -1,4 +1,4 @@
-// Where in a kernel's code warps were when the hardware looked (--pc-sampling).
+// The places in a kernel's code where its warps were sampled (--pc-sampling).
 #include <algorithm>
 #include <unordered_map>
 
@@ -14,7 +14,7 @@ using report::SampledPlace;
 using report::SourcePlace;
 
 constexpr std::size_t most_lines = 10;
-constexpr std::size_t most_places = 200'000;  // that are told apart: no function has so many
+constexpr std::size_t most_places = 200'000;  // distinct places; no function has that many
 
 class HotLines {
  public:
@@ -24,7 +24,7 @@ class HotLines {
   Section find() {
     Section section{.title = "Hot lines of all launches of this function", .rows = {}};
     if (!subject_.is_kernel() || !can_read()) return section;
-    // --pc-serialize told launches apart.
+    // With --pc-serialize, launches are distinguished.
     SampledFunction function = of_launch(subject_.correlation);
     if (function.all.all.samples > 0) {
       section.title = "Hot lines of this launch";
@@ -40,7 +40,7 @@ class HotLines {
                          report::format_percent(report::percent(samples, function.all.all.samples));
       for (const std::int64_t number : sampled.order()) {
         const std::string reason = reasons.name(number);
-        if (reason == "selected" || reason == "none") continue;  // it went on
+        if (reason == "selected" || reason == "none") continue;  // the warp was not stalled
         text += ", mostly " + reason;
         break;
       }
@@ -64,7 +64,7 @@ class HotLines {
            tables.has(functions_table, "name");
   }
 
-  // Of all launches together: 0.
+  // 0: all launches together.
   SampledFunction of_launch(std::int64_t correlation) {
     const auto of_process = [&](std::string_view table) {
       return subject_.tables.has(table, "processId") ? " AND processId = ?3" : " AND ?3 = ?3";

@@ -7,12 +7,12 @@
 namespace gpuprof::view {
 namespace {
 
-// Modules of the page, each after those that it takes from. Without sql.js: nobody answers.
+// The page's modules, in dependency order. Without sql.js, since there is no server.
 constexpr const char* modules[] = {"format.js", "tiles.js",   "records.js", "report.js",
                                    "source.js", "draw.js",    "panel.js",   "links.js",
                                    "jump.js",   "summary.js", "walk.js",    "app.js"};
 
-// As one module: nothing is imported any more.
+// All as one module, without imports.
 std::string one_script() {
   std::string script;
   for (const char* name : modules) {

@@ -9,9 +9,9 @@
 namespace gpuprof::view {
 namespace {
 
-constexpr std::size_t most_named_calls = 4;  // that are told apart
+constexpr std::size_t most_named_calls = 4;  // named separately
 
-// Takes no more from what is idle than there is.
+// Splits the idle time; parts never exceed what is left of it.
 class Parts {
  public:
   explicit Parts(std::uint64_t idle) : left_(idle) {}
@@ -37,7 +37,7 @@ struct InCalls {
   std::int64_t gaps = 0;
 };
 
-// `work`: it begins and ends with work, so no gap reaches beyond it.
+// `work` begins and ends with work, so no gap extends beyond it.
 void add_gaps(store::Database& database, const HostCalls& calls, std::int64_t device,
               const Window& work, Parts& parts) {
   std::map<std::string, InCalls> by_part;

@@ -1,4 +1,4 @@
-// Kernels' names for where there is little room.
+// Short kernel names.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace gpuprof::view {
 
-// Names without template arguments and parameters, where the file has them.
+// Names without template arguments and parameters, if the file has them.
 class Labels {
  public:
   struct Label {
-    std::string display;  // with as much of these as tells it from others of the file
+    std::string display;  // plus as many of these as distinguish it from others in the file
     std::string function;
   };
 

@@ -14,12 +14,12 @@
 namespace gpuprof::view {
 namespace {
 
-// So many a browser puts into pixels each time that it draws.
+// How many records a browser can convert to pixels on every redraw.
 constexpr std::int64_t drawn_at_once = 100'000;
 constexpr std::uint32_t narrowest = 256, widest_cell = 1u << 28, overview = 1u << 14;  // pixels
-// A record takes no less of packed text.
+// The least packed text that a record needs.
 constexpr std::int64_t least_bytes_of_record = 1;
-// Beside a gap or step: what the page shows of it when it is jumped to.
+// The margin around a gap or step, as a fraction of it: what the page shows when jumping to it.
 constexpr std::int64_t margin_parts = 3;
 
 class Drawing {
@@ -33,7 +33,7 @@ class Drawing {
     std::iota(tracks_.begin(), tracks_.end(), 0);
   }
 
-  // How large they are. They are kept if they find room.
+  // Returns the packed size. The records are kept only if they fit.
   std::size_t add_records(std::int64_t from, std::int64_t to, std::size_t most) {
     Packed packed(most);
     std::vector<bool> names = levels.names;
@@ -49,7 +49,7 @@ class Drawing {
     return add_records(window_.from, window_.to, most);
   }
 
-  // All of the window in as many pixels as find room: the page makes fewer of them.
+  // The whole window in as many pixels as fit; the page reduces them.
   void add_whole(std::size_t most, std::uint32_t most_pixels) {
     Level best;
     std::vector<bool> used;
@@ -74,7 +74,7 @@ class Drawing {
     levels.all.insert(levels.all.begin(), std::move(best));
   }
 
-  // The records of it and beside it, in the room that is left.
+  // The records of a gap or step and of its margin, if they fit into `room`.
   void add_stop(std::int64_t at, std::int64_t time, std::size_t& room) {
     const std::int64_t margin = time / margin_parts + 100;
     const std::int64_t begin = saturating_add(at, model_.zero);
@@ -120,7 +120,7 @@ std::int64_t count_records(const Model& model, const Window& window) {
 Levels draw_levels(const Model& model, const Window& window, const Stops& stops,
                    std::size_t most_tracks, std::size_t most_bytes) {
   Drawing drawing(model, window, most_tracks);
-  // Those that are drawn at once need no overview.
+  // So few records that they can be drawn at once need no overview.
   const std::size_t of_overview = drawing.records <= drawn_at_once ? 0 : most_bytes / 4;
   const std::size_t of_records = most_bytes - of_overview;
   if (drawing.records * least_bytes_of_record <= static_cast<std::int64_t>(of_records) &&

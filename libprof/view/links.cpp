@@ -10,10 +10,10 @@ namespace {
 
 constexpr std::size_t most_work = 100;
 constexpr int most_waits = 20;
-// Rows and records that are looked at for one answer.
+// Limits on the rows and records read for one answer.
 constexpr std::int64_t most_looks = 1'000'000;
 constexpr std::int64_t looks_of_row = 50;
-// A stream's work is looked for among so many calls before an event was recorded.
+// How many calls before an event's recording are searched for a stream's work.
 constexpr std::int64_t most_calls = 100'000;
 
 class LinkFinder {
@@ -32,7 +32,7 @@ class LinkFinder {
     if (!call) return {};
     links.launch = find(TrackKind::api, call->table, call->id, call->begin);
     const auto before = before_in_stream();
-    // What was over when the call began was waited for by nobody.
+    // Nobody waited for what was over when the call began.
     const auto add = [&](const std::optional<Linked>& record, Waits why) {
       if (record && record->item.end > call->begin) links.waited.push_back({*record, why});
     };
@@ -74,7 +74,7 @@ class LinkFinder {
             static_cast<std::uint32_t>(item)};
   }
 
-  // The last that is over when the record begins. A track is a stream.
+  // The last record that is over when this one begins. A track is a stream.
   std::optional<Linked> before_in_stream() {
     std::optional<Linked> best;
     const auto& rows = model_.tracks[place_.track].rows;
@@ -111,8 +111,8 @@ class LinkFinder {
 
   // --- cuStreamWaitEvent
 
-  // Work of other streams that events stand for which the record's stream was told to wait for
-  // between the call of the one before it and its own.
+  // Work of other streams reached through events: those that the record's stream was told to wait
+  // for between the call of its predecessor and its own.
   std::vector<Linked> before_events(const std::optional<Linked>& before) {
     std::vector<Linked> found;
     if (!has_events()) return found;
@@ -126,7 +126,7 @@ class LinkFinder {
     waits.bind(4, subject_.process).bind(5, before ? correlation_of(before->item) : 0);
     waits.bind(6, subject_.correlation);
     while (waits.step()) {
-      // The last recording before the wait is the one that is waited for.
+      // A wait refers to the last recording of the event before it.
       auto event = subject_.database.prepare(
           "SELECT contextId, streamId, correlationId FROM main." + events_ +
           " WHERE eventId = ?1 AND contextId = ?2 AND processId = ?3 AND correlationId < ?4 "
@@ -161,7 +161,7 @@ class LinkFinder {
     return row.bind(1, item.id).step() ? row.integer(0) : 0;
   }
 
-  // What the stream was last asked for before this call.
+  // The last work launched into the stream before this call.
   std::optional<Linked> last_of_stream(std::int64_t context, std::int64_t stream,
                                        std::int64_t call) {
     std::string last_table;

@@ -1,4 +1,4 @@
-// What a record has to do with others, as the page draws it with arrows.
+// Links between records, which the page draws as arrows.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct Linked {
   Item item;
 };
 
-// Work begins when its call has asked for it, the work before it in its stream is over, and so is
-// what the stream was told to wait for.
+// What work waits for: its launching call, the work before it in its stream, and the events that
+// its stream was told to wait for.
 enum class Waits { launch, stream, event };
 std::string_view name_of(Waits why);  // "launch"
 struct Waited {
@@ -26,10 +26,10 @@ struct Waited {
 };
 
 struct Links {
-  std::optional<Linked> launch;  // of GPU work: the call
-  std::vector<Linked> work;      // of a call: what it asked for, at most 100, in order
-  // Of GPU work: the one before it in its stream, if that was running when the call began, and work
-  // in other streams by events; else the call.
+  std::optional<Linked> launch;  // for GPU work: the call
+  std::vector<Linked> work;      // for a call: what it launched, at most 100, in order
+  // For GPU work: the preceding work of its stream, if it was still running when the call began,
+  // and work in other streams reached through events; otherwise the call.
   std::vector<Waited> waited;
 };
 Links find_links(Subject& subject, const Model& model, const Place& place, const Item& item);

@@ -15,7 +15,7 @@ namespace {
 constexpr int most_gaps = 10;
 constexpr std::size_t most_devices = 16, most_counters = 20;
 
-// Text of a file in a cell of a table: as code, of which nothing can get out.
+// Untrusted text in a table cell: formatted as code that it cannot break out of.
 std::string code(std::string_view text, std::size_t most = 100) {
   std::string plain = shortened(printable(text), most);
   plain = replaced_all(replaced_all(std::move(plain), "`", "'"), "|", "\\|");
@@ -86,7 +86,7 @@ void add_untimed(std::string& text, const UntimedWork& work, std::size_t most) {
   if (more > 0) text += "\nand " + std::to_string(more) + " more records\n";
 }
 
-// What is no part of the shares.
+// The time that the shares do not cover.
 std::string around_work(const Statistics::Device& its, const Window& window) {
   const std::uint64_t before = intervals::length(window.from, its.work.from),
                       after = intervals::length(its.work.to, window.to);

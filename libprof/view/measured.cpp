@@ -1,4 +1,4 @@
-// Values of metrics of a launch.
+// Metric values of a launch.
 #include <algorithm>
 #include <map>
 
@@ -11,10 +11,10 @@ namespace gpuprof::view {
 namespace {
 
 constexpr std::size_t most_values = 200;
-// Of the table of a report.
+// Limits of a report's table.
 constexpr std::size_t most_metrics = 8, most_kernels = 12;
 
-// False: there is no room for more.
+// Returns false if there is no more room.
 bool add(Section& section, std::string name, std::string value) {
   if (section.rows.size() == most_values) {
     section.rows.push_back({"", "and more"});
@@ -30,7 +30,7 @@ std::string text_of(const report::Measure& measure, const report::Value& value) 
   return text;
 }
 
-// `row` begins with name, unit, isEvent and nvprofId of METRIC.
+// `row` must begin with name, unit, isEvent and nvprofId of METRIC.
 std::string stored_text(const store::Statement& row, double value) {
   report::NamedMetric named{.name = std::string(row.text(0)),
                             .unit = std::string(row.text(1)),
@@ -72,7 +72,7 @@ void read_ours(Subject& subject, Section& section) {
   }
 }
 
-// As nvprof's files have them, and older ones.
+// Values as stored in nvprof's files and older ones of gpuprof.
 void read_nvprofs(Subject& subject, Section& section) {
   for (const report::ValueTable& table : report::kernel_value_tables) {
     const std::string name = reading::table_name(table.kind);

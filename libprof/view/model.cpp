@@ -61,7 +61,7 @@ bool has_markers_alone(Reading& reading) {
          reading.database.integer("SELECT 1 FROM main." + markers + " LIMIT 1").has_value();
 }
 
-// Devices first; what is of one device and process, or of one process, stands together.
+// Devices first. Tracks of one device and process, or of one process, are adjacent.
 void put_in_order(std::vector<Track>& tracks) {
   std::map<std::vector<std::string>, std::size_t> groups;
   for (const Track& track : tracks) {
@@ -137,7 +137,7 @@ Model read_model(store::Database& database, const std::function<void(std::string
   model.ranges_missing = has_markers_alone(reading);
   const std::vector<tracks::RecordTable> tables = tracks::record_tables(database);
   std::optional<StoredTracks> stored = open_stored_tracks(reading, tables);
-  // NVTX ranges come last: those that are open end with all else.
+  // NVTX ranges come last: the open ones end with everything else.
   for (const TrackKind kind :
        {TrackKind::stream, TrackKind::range_on_gpu, TrackKind::counter, TrackKind::api,
         TrackKind::synchronization, TrackKind::overhead, TrackKind::range}) {

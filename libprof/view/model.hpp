@@ -1,4 +1,4 @@
-// A run as tracks: what the viewer draws, and what it can be asked.
+// A run as tracks: what the viewer draws, and the queries on it.
 //
 // Built once, then read by any thread. Times are ns on CUPTI's clock.
 #pragma once
@@ -21,10 +21,10 @@ class BlockFile;
 using tracks::TrackKind;
 std::string_view noun_of(TrackKind kind);  // "records", "calls"
 
-// What counters that are sampled stand below.
+// The group of sampled counters.
 inline constexpr std::string_view samples_group = "PM samples";
 
-// A value over time, which holds until the next.
+// A value over time; each value holds until the next.
 struct Counter {
   std::string unit;  // empty: a plain number
   std::vector<std::int64_t> time;
@@ -34,21 +34,21 @@ struct Counter {
 struct Track {
   TrackKind kind{};
   std::vector<std::string> path;  // "NVIDIA H200 (0)", "python3 train.py [7]", "stream 7"
-  std::int64_t device = -1;       // -1: of none
-  std::vector<std::unique_ptr<const Row>> rows;  // of a counter none; none is empty
+  std::int64_t device = -1;       // -1: none
+  std::vector<std::unique_ptr<const Row>> rows;  // empty for a counter; no row is empty
   Counter counter;
   std::int64_t records = 0;
-  // Records that overlap with so many others that they have no row: they are counted and named.
+  // Records that overlap so many others that they have no row: counted and named only.
   std::int64_t left_out = 0;
 };
 
 struct Name {
   std::string text;
-  std::string label;     // shorter, where the file has one; else the text
-  std::string function;  // of a kernel: without template arguments; empty: the text
+  std::string label;     // the file's short form if there is one, else the text
+  std::string function;  // for a kernel: without template arguments; empty: the text
 };
 
-// A time that is not empty.
+// A non-empty time interval.
 struct Window {
   std::int64_t from = 0, to = 0;
 
@@ -56,26 +56,26 @@ struct Window {
   bool meets(std::int64_t begin, std::int64_t end) const { return end > from && begin < to; }
 };
 
-// Of all records that are open in a window, of each the part inside it.
+// Covers all records open in a window, each clipped to it.
 struct Statistics {
   struct Work {
     TrackKind kind{};
     std::uint32_t name = 0;
     std::int64_t count = 0;
-    std::uint64_t time = 0;     // ns, their sum
+    std::uint64_t time = 0;     // total, ns
     std::uint64_t longest = 0;  // ns
   };
   struct Device {
     std::int64_t device = 0;
     std::string name;
-    // ns: any work; kernels and graphs; copies, sets and the like; both at a time; of the kernels,
-    // NCCL's while nothing else ran.
+    // ns during which there was: any work; kernels or graphs; copies, sets and the like; both at
+    // once; an NCCL kernel and nothing else.
     std::uint64_t busy = 0, compute = 0, copies = 0, both = 0, exposed = 0;
     std::int64_t records = 0;
-    Window work;  // from its first work in the window to its last
+    Window work;  // from the first work in the window to the last
 
-    // What shares of its time are of: a part of a run as it was chosen; of a whole run the time
-    // between its first work and its last, for the host may begin long before and end long after.
+    // The base of its shares: the window, for a chosen part of a run; for a whole run the time from
+    // its first to its last work, since the host may begin long before and end long after.
     std::uint64_t span(const Window& window, bool is_part) const {
       return is_part ? window.length() : work.length();
     }
@@ -87,34 +87,34 @@ struct Statistics {
 struct Model {
   std::vector<Track> tracks;
   std::vector<Name> names;
-  std::vector<std::string> tables;  // of records
+  std::vector<std::string> tables;  // of the records
   std::vector<bool> compute;        // by table: kernels and graphs
-  std::int64_t begin = 0, end = 0;  // of all that has a time; the same: nothing has one
-  std::int64_t zero = 0;            // what shown times count from
-  std::int64_t records = 0;         // that are drawn
-  std::int64_t stored = 0;          // all of the file, see read/record_count.hpp
+  std::int64_t begin = 0, end = 0;  // of everything with a time; equal if nothing has one
+  std::int64_t zero = 0;            // the origin of displayed times
+  std::int64_t records = 0;         // drawn records
+  std::int64_t stored = 0;          // all records of the file, see read/record_count.hpp
   std::int64_t without_times = 0;   // GPU work; not drawn
-  bool ranges_missing = false;      // NVTX markers are there, but were never put together
-  std::vector<std::string> losses;  // a sentence each
-  // Of the whole run, where that is known.
+  bool ranges_missing = false;      // there are NVTX markers that were never paired
+  std::vector<std::string> losses;  // one sentence each
+  // Of the whole run, if known.
   std::optional<Statistics> whole;
-  std::shared_ptr<BlockFile> blocks;  // of rows that are stored; null: all are in memory
+  std::shared_ptr<BlockFile> blocks;  // for stored rows; null: all rows are in memory
 };
 
 Window window_of(const Model& model);
 
-// Out of the timeline that the file has stored, if it has one of this state, else of all records.
-// With a stored one it reads the file later on, by a connection of its own: one thread at a time.
-// `check` is called now and then and may throw. Memory: 30 bytes for each record, and 30 more for
-// each of the largest track while it is put in order; of a stored timeline some bytes for each 400.
-// `names`: of another model, which has them under the same numbers.
+// Reads the file's stored timeline if it is up to date, otherwise all records. A model of a stored
+// timeline keeps reading the file, on its own connection: then use it from one thread at a time.
+// `check` is called from time to time and may throw. Memory: 30 bytes per record, plus 30 per
+// record of the largest track while it is sorted; for a stored timeline, a few bytes per 400
+// records. `names`: from another model, which keep their numbers.
 Model read_model(store::Database& database, const std::function<void(std::string_view)>& check,
                  std::vector<Name> names = {});
 
-// Why nothing of a run is drawn; empty: something is, or the reason is not known.
+// Why nothing of a run is drawn; empty if something is, or if the reason is unknown.
 std::string why_empty(store::Database& database, const Model& model);
 
-// Records in the order of begins, outer ones first, as rows. For read_model() and tests.
+// Puts records, ordered by begin with outer ones first, into rows. For read_model() and tests.
 using Items = LargeVector<Item>;
 void make_rows(Items& items, Track& track);
 
@@ -125,10 +125,10 @@ struct PointRange {
 
 struct Tile {
   std::vector<std::vector<Piece>> rows;
-  std::vector<PointRange> points;  // of a counter
-  std::optional<double> before;    // its value where the window begins
+  std::vector<PointRange> points;  // for a counter
+  std::optional<double> before;    // the counter's value at the start of the window
 };
-// `from` is before `to`, `width` at least 1.
+// Requires `from` < `to` and `width` >= 1.
 Tile make_tile(const Track& track, std::int64_t from, std::int64_t to, std::uint32_t width);
 
 Statistics statistics(const Model& model, std::int64_t from, std::int64_t to);
@@ -137,36 +137,36 @@ struct Place {
   std::uint32_t track = 0, row = 0, item = 0;
 };
 
-// Records by their names, see names_with(); throws what that does.
+// The result of searching records by name, see names_with(), whose errors it throws.
 struct Found {
   std::int64_t count = 0;
-  std::optional<Place> next;  // the first that begins behind `after`
-  bool around = false;        // none does, so it is the first of all
+  std::optional<Place> next;  // the first that begins after `after`
+  bool around = false;        // none does, so `next` is the first of all
 };
 Found search(const Model& model, std::string_view text, std::int64_t after);
 
-// The nth record of that very name, from 1 on: of the NVTX ranges; where none has it, of the calls;
-// else of the GPU work. Without a name the first GPU work.
+// The nth record with exactly that name, counting from 1: among NVTX ranges; if none has it, calls;
+// else GPU work. Without a name: the first GPU work.
 struct Occurrence {
-  std::int64_t count = 0;  // of that name
+  std::int64_t count = 0;  // records with that name
   std::optional<std::int64_t> begin;
 };
 Occurrence find_occurrence(const Model& model, std::string_view name, std::int64_t nth);
 
-// GPU work by its function's name, in windows of two runs that share their names.
+// GPU work by function name, in windows of two runs that share their names.
 struct Difference {
   std::string name;
   std::int64_t count[2] = {0, 0};
-  std::uint64_t time[2] = {0, 0};  // ns, their sum
+  std::uint64_t time[2] = {0, 0};  // total, ns
 };
-// The greatest difference in time first.
+// Largest time difference first.
 std::vector<Difference> differences(const std::vector<Name>& names, const Statistics& first,
                                     const Statistics& second);
 
-// nullopt: there is no such record.
+// nullopt: no such record.
 std::optional<Item> item_at(const Model& model, const Place& place);
 
-// What the file says of a record: names and values, for people.
+// A fact about a record, in readable form.
 struct Detail {
   std::string name, value;
 };

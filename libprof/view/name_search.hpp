@@ -1,4 +1,4 @@
-// Names by a part of them, or by a regular expression.
+// Searches names for a substring or a regular expression.
 #pragma once
 
 #include <chrono>
@@ -9,9 +9,10 @@
 
 namespace gpuprof::view {
 
-// By name, whether it has `wanted` in it, in any case of letters; or whether "/expression/" is
-// found in it, and of "/expression/i" in any case. Throws Error (ExitCode::bad_option) for an
-// expression that is none, or that takes longer than `most`, or some 50 ms of it in one name.
+// For each name: whether it contains `wanted`, ignoring case; or whether the regular expression
+// "/expression/" is found in it, with "/expression/i" ignoring case. Throws Error
+// (ExitCode::bad_option) if the expression is invalid, or takes longer than `most` in total or
+// about 50 ms for one name.
 std::vector<bool> names_with(const std::vector<Name>& names, std::string_view wanted,
                              std::chrono::milliseconds most = std::chrono::milliseconds(500));
 

@@ -15,12 +15,12 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds least_between_readings{1000};
-// Reading takes no more than this part of the time.
+// Reading takes at most this fraction (1/5) of the time.
 constexpr int share_of_reading = 5;
-// Who asks for details waits for what else reads the file: on the server's thread not for long.
+// How long details wait for other readers of the file; briefly on the server's thread.
 constexpr std::chrono::seconds patience{1}, long_patience{60};
-// Opening a file takes ten times as long as the details of a record. A connection has a limit for
-// all that it does together, far above that of so many details.
+// Opening a file takes ten times as long as reading one record's details. A connection has a work
+// limit, far above that of this many details.
 constexpr int details_by_one_connection = 100;
 
 }  // namespace
@@ -79,8 +79,8 @@ OpenRun::OpenRun(const std::string& path, Options options)
       kept_.reset();
       throw;
     }
-    // One with a write-ahead log may still be written to, and cannot be finished while it is open
-    // here.
+    // A file with a write-ahead log may still be written to, and cannot be finished while it is
+    // open here.
     std::error_code ignored;
     const bool has_log = std::filesystem::exists(path_ + "-shm", ignored);
     if (!keeps_open_ || has_log || kept_->damaged()) kept_.reset();
@@ -115,7 +115,7 @@ LiveRun::LiveRun(std::string path, OpenRun::Options options)
     : path_(std::move(path)), options_(std::move(options)) {
   options_.use = std::make_shared<FileUse>();
   shown_ = std::make_shared<const Shown>(path_, options_);
-  // Between its creation and its first transaction nothing shows that a file is being recorded.
+  // Between a file's creation and its first transaction nothing shows that it is being recorded.
   for (int tries = 0; tries < 20 && shown_->run.may_begin(); ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     shown_ = std::make_shared<const Shown>(path_, options_);
@@ -138,7 +138,7 @@ std::shared_ptr<const LiveRun::Shown> LiveRun::shown() {
   return shown_;
 }
 
-// False: it is to stop.
+// Returns false if reading is to stop.
 bool LiveRun::wait(std::chrono::milliseconds time) {
   const auto until = SteadyClock::now() + time;
   while (!options_.interrupted() && SteadyClock::now() < until) {
@@ -155,7 +155,7 @@ void LiveRun::follow() {
     try {
       auto options = options_;
       options.names = before->run.model.names;
-      // A record that began earlier may come later.
+      // A later reading may have an earlier record; keep the zero.
       if (before->run.model.records > 0) options.zero = before->run.model.zero;
       auto read = std::make_shared<Shown>(path_, std::move(options));
       read->version = before->version + 1;
@@ -164,7 +164,8 @@ void LiveRun::follow() {
       shown_ = std::move(read);
       if (!grows) return;
     } catch (const Error&) {
-      // What was read before stays. The next time may be better: its end is being written, say.
+      // Keep the previous reading. The next one may succeed: the file's end may just be being
+      // written.
     }
     const auto took =
         std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - began);

@@ -1,4 +1,4 @@
-// A file as a run to be shown, and one that is being recorded as it grows.
+// Opens a file as a run to show, and follows one that is being recorded.
 #pragma once
 
 #include <atomic>
@@ -19,64 +19,64 @@
 
 namespace gpuprof::view {
 
-// Who asks a file: one at a time has it open in this process, for closing it anywhere gives up the
-// locks of all.
+// Serializes uses of a file. Only one at a time may have it open in this process, because closing
+// any descriptor releases the locks of all of them.
 struct FileUse {
-  std::timed_mutex open;  // held while it is
+  std::timed_mutex open;  // held while the file is open
   std::atomic<std::uint64_t> wanted =
-      0;  // how often; who asks on a thread ends when it is wanted again
+      0;  // how often; a background user ends when the file is wanted again
 };
 
-// The file is closed once it has been read, because a recording cannot end while another process
-// has its file open. Details open it again; a finished file stays open for the next ones. What
-// could be read of a damaged file is in a copy that lives as long as this. Questions in SQL are
-// answered by other processes.
+// The file is closed after reading, because a recording cannot finish while another process has its
+// file open. Details reopen it; a finished file then stays open for the next ones. The readable
+// parts of a damaged file are in a copy that lives as long as this object. SQL queries are answered
+// by other processes.
 class OpenRun : public Run {
  public:
   struct Options {
-    std::vector<Name> names{};            // of another run, which has them under the same numbers
-    std::optional<std::int64_t> zero{};   // what its times count from, in place of its own
-    std::shared_ptr<FileUse> use{};       // with other runs; null: with none
-    std::function<bool()> interrupted{};  // asked while it is read; may be empty
-    std::function<void(std::string_view)> show{};  // told what is read; may be empty
+    std::vector<Name> names{};                     // of another run, which keep their numbers
+    std::optional<std::int64_t> zero{};            // the origin of its times, instead of its own
+    std::shared_ptr<FileUse> use{};                // shared with other runs; null: not shared
+    std::function<bool()> interrupted{};           // polled while reading; may be empty
+    std::function<void(std::string_view)> show{};  // called with what is being read; may be empty
   };
-  // Throws Error, and DatabaseError where it was interrupted.
+  // Throws Error, or DatabaseError if interrupted.
   OpenRun(const std::string& path, Options options);
 
-  // Somebody still writes to the file.
+  // Whether the file is still being written.
   bool grows() const { return grows_; }
-  // There is nothing in it, and it was not finished: a recording may have just begun.
+  // Whether the file is empty and unfinished: a recording may have just begun.
   bool may_begin() const { return may_begin_; }
 
  private:
   void read(store::Database& database, const Options& options);
-  // On any thread, by a connection of its own, until `ends`.
+  // Reads on any thread, on its own connection, until `ends` returns true.
   using Reader = std::function<void(store::Database&, const std::function<bool()>& ends)>;
   void read_again(const std::function<bool()>& is_over, const Reader& read) const;
 
   const std::string path_;
   const std::shared_ptr<FileUse> use_;
   std::unique_ptr<reading::ProfileFile> damaged_;
-  std::unique_ptr<reading::ProfileFile> kept_;  // for details; under use_->open
+  std::unique_ptr<reading::ProfileFile> kept_;  // for details; guarded by use_->open
   int asked_of_kept_ = 0;
   bool keeps_open_ = false;
   bool grows_ = false;
   bool may_begin_ = false;
 };
 
-// Reads a file that is being recorded anew from time to time, on a thread of its own, until the
-// recording is over.
+// Rereads a file that is being recorded from time to time, on its own thread, until the recording
+// is over.
 class LiveRun {
  public:
-  // The first time on the calling thread; throws as OpenRun.
+  // The first reading is on the calling thread and throws like OpenRun.
   explicit LiveRun(std::string path, OpenRun::Options options);
   ~LiveRun();
   LiveRun(const LiveRun&) = delete;
   LiveRun& operator=(const LiveRun&) = delete;
 
-  // Answers out of what was read last. One thread.
+  // Answers from the latest reading. Not thread-safe.
   Response operator()(const Request& request);
-  // Of what was read first.
+  // From the first reading.
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
@@ -95,7 +95,7 @@ class LiveRun {
   std::vector<std::string> notes_;
   std::atomic<bool> stops_{false};
   std::mutex mutex_;
-  std::shared_ptr<const Shown> shown_;  // under mutex_
+  std::shared_ptr<const Shown> shown_;  // guarded by mutex_
   std::thread thread_;
 };
 

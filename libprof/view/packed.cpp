@@ -41,7 +41,7 @@ void Packed::finish() {
 
 void Packed::deflate_some(std::string_view bytes, bool last) {
   z_stream& z = stream_->z;
-  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));  // zlib reads it only
+  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));  // zlib only reads it
   z.avail_in = static_cast<uInt>(bytes.size());
   do {
     z.next_out = stream_->out.data();

@@ -1,4 +1,4 @@
-// Bytes for a page to have in it: deflated as they come, and written as base64.
+// Bytes embedded in a page: deflated incrementally and written as base64.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +11,17 @@ namespace gpuprof::view {
 
 class Packed {
  public:
-  // Of what becomes longer than `most` nothing is kept, but it is counted.
+  // Once the text exceeds `most` it is discarded, but still counted.
   explicit Packed(std::size_t most = SIZE_MAX);
   ~Packed();
   Packed(const Packed&) = delete;
   Packed& operator=(const Packed&) = delete;
 
   void add(std::string_view bytes);
-  // Nothing is added afterwards.
+  // Nothing may be added afterwards.
   void finish();
 
-  std::size_t size() const { return size_; }  // of all text, with what is not kept
+  std::size_t size() const { return size_; }  // of the whole text, even if discarded
   bool fits() const { return size_ <= most_; }
   std::string take() { return std::move(text_); }
 
@@ -34,12 +34,12 @@ class Packed {
   std::unique_ptr<Stream> stream_;
   std::size_t most_;
   std::size_t size_ = 0;
-  std::uint32_t waiting_ = 0;  // bytes that do not make three yet, the first on top
+  std::uint32_t waiting_ = 0;  // bytes of an incomplete group of three, the first in the high bits
   int waits_ = 0;
   std::string text_;
 };
 
-// Of all of it.
+// Packs all of `bytes`.
 std::string packed(std::string_view bytes);
 
 }  // namespace gpuprof::view

@@ -1,4 +1,4 @@
-// The paths that the page asks for.
+// Answers by request path.
 #include <algorithm>
 
 #include "libprof/base/saturating.hpp"
@@ -11,9 +11,9 @@
 namespace gpuprof::view {
 namespace {
 
-constexpr std::size_t most_numbers = 1024;    // of a list in a request
+constexpr std::size_t most_numbers = 1024;    // in one list of a request
 constexpr std::int64_t widest_window = 8192;  // pixels
-constexpr std::size_t most_names = 200;       // of a kind, in statistics
+constexpr std::size_t most_names = 200;       // per kind, in statistics
 
 Response bad(std::string_view why) { return {.status = 400, .body = error_answer(why)}; }
 
@@ -31,7 +31,7 @@ std::vector<std::uint32_t> numbers(std::string_view text) {
   return result;
 }
 
-// `shift`: how much later the model's times are shown.
+// `shift`: how much later the model's times are displayed.
 std::optional<Window> window(const Model& model, const Request& request, std::int64_t shift = 0) {
   const auto from = request.number("from"), to = request.number("to");
   if (!from || !to) return std::nullopt;
@@ -134,7 +134,7 @@ Response Answers::details(const Run& run, const Request& request) const {
   const auto answer = [&run, place, item = *item]() -> Response {
     return {.body = details_answer(run.model, place, item, run.find_details(place, item))};
   };
-  // Rows that are stored are read by one thread.
+  // Stored rows are read by one thread only.
   if (model.blocks) return answer();
   return {.later = [answer](const std::function<bool()>&) { return answer(); }};
 }

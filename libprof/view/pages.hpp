@@ -1,4 +1,4 @@
-// The viewer's page: the files of client/, as CMake embeds them.
+// The viewer's page: the files of client/, embedded by CMake.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ struct Page {
 };
 
 std::span<const Page> pages();
-const Page* find_page(std::string_view name);     // null: there is none
+const Page* find_page(std::string_view name);     // null: no such page
 std::string_view type_of(std::string_view page);  // "text/javascript"
 
 }  // namespace gpuprof::view

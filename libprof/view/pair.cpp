@@ -1,4 +1,4 @@
-// What is asked of two runs that are shown side by side.
+// Queries on two runs shown side by side.
 #include <algorithm>
 #include <unordered_map>
 

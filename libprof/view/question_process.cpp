@@ -22,12 +22,12 @@
 namespace gpuprof::view {
 namespace {
 
-constexpr std::int64_t most_memory = std::int64_t{1} << 30;  // of SQLite
-// It ends by itself when its time is over, if SQLite lets it.
+constexpr std::int64_t most_memory = std::int64_t{1} << 30;  // for SQLite
+// The process ends by itself on timeout, if SQLite lets it; this is how much longer it may take.
 constexpr std::chrono::milliseconds grace{300};
 constexpr int step_ms = 10;
 
-// In memory, for the other process to read or write.
+// Text in a memory file that another process reads or writes.
 class SharedText {
  public:
   explicit SharedText(std::string_view text = {})
@@ -91,7 +91,7 @@ std::string ask_in_process(const QuestionFile& file, std::int64_t zero, std::str
 }
 
 std::string answer_in_process(const QuestionFile& file, std::int64_t zero, std::string_view sql) {
-  // Also where the one that asked is gone.
+  // Works even if the parent is gone.
   const auto seconds = static_cast<rlim_t>(QuestionLimits().time.count() / 1000 + 1);
   const rlimit limit{seconds, seconds};
   setrlimit(RLIMIT_CPU, &limit);

@@ -1,5 +1,5 @@
-// What the user asks the file in SQL, answered by a process of its own: SQLite asks nobody while it
-// sorts or is inside a function, and nothing else ends it then. Memory is that process's too.
+// Runs the user's SQL in a separate process: while SQLite sorts or is inside a function it polls
+// nothing, and only killing the process ends it. This also separates its memory.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,15 @@ namespace gpuprof::view {
 
 struct QuestionFile {
   std::string path;
-  std::string copy = {};  // of what can be read of it; empty: there is none
+  std::string copy = {};  // a copy of the readable parts; empty: none
 };
 
-// rows_answer(), on any thread. Throws Error as that does, and where the time is over all the same.
+// rows_answer() in another process, from any thread. Throws the same Error, and ends reliably on
+// timeout.
 std::string ask_in_process(const QuestionFile& file, std::int64_t zero, std::string_view sql,
                            const std::function<bool()>& is_over);
 
-// The other side, "gpuprof view-question": reads SQL from standard input. Throws Error.
+// The child's side, "gpuprof view-question": reads SQL from standard input. Throws Error.
 std::string answer_in_process(const QuestionFile& file, std::int64_t zero, std::string_view sql);
 
 }  // namespace gpuprof::view

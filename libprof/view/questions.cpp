@@ -15,8 +15,8 @@ using nlohmann::json;
 using store::Statement;
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr std::size_t longest_column_name = 200;                     // of a column
-constexpr std::int64_t exact_in_json = (std::int64_t{1} << 53) - 1;  // either way
+constexpr std::size_t longest_column_name = 200;                     // bytes
+constexpr std::int64_t exact_in_json = (std::int64_t{1} << 53) - 1;  // in both signs
 
 json cell(const Statement& row, int column, std::size_t longest) {
   switch (row.type(column)) {

@@ -1,4 +1,4 @@
-// What the user asks the file in SQL.
+// The user's SQL queries of the file.
 #pragma once
 
 #include <chrono>
@@ -16,17 +16,17 @@ struct QuestionLimits {
   std::chrono::milliseconds time{5000};
   std::size_t rows = 10'000;
   std::size_t bytes = 8 << 20;  // of the answer
-  std::size_t cell = 2000;      // bytes of a text, the middle of a longer one goes
+  std::size_t cell = 2000;      // bytes of a text; the middle of a longer one is cut out
 };
 
-// Why there is no answer.
+// Reasons why there is no answer.
 constexpr const char* ended_for_another = "it was ended: something else was asked";
 std::string too_long(const QuestionLimits& limits);
 
-// As JSON: `columns`, `rows`, `zero` (of the run, as text), and as `ends_by` "rows" or "bytes"
-// where there are more. A cell is null, a number, a text, or an object: `exact`, a number that
-// JSON's readers do not hold exactly; `cut`, a text, and `of`, how many bytes it had; `blob`, its
-// bytes. Throws Error in SQLite's words, and where it takes too long or is over.
+// JSON with `columns`, `rows`, `zero` (of the run, as text), and `ends_by` "rows" or "bytes" if
+// there are more. A cell is null, a number, a text, or an object: `exact` has a number that JSON
+// readers cannot represent exactly; `cut` has a shortened text and `of` its size in bytes; `blob`
+// has its bytes. Throws Error with SQLite's message, and if it takes too long or is_over() is true.
 std::string rows_answer(store::Database& database, std::int64_t zero, std::string_view sql,
                         const std::function<bool()>& is_over, const QuestionLimits& limits = {});
 

@@ -1,4 +1,4 @@
-// NVTX ranges of a report.
+// NVTX ranges for a report.
 #include <algorithm>
 #include <numeric>
 
@@ -13,7 +13,7 @@ RangeTable read_range_table(store::Database& database, const Window& window) {
   store::Snapshot snapshot(database);
   const std::vector<derive::PathTime> all =
       derive::path_times(snapshot, window.from, window.to, [&] { database.check_watch(); });
-  // What is around another was busy for as long at least, and comes first of those that are alike.
+  // An enclosing range is busy for at least as long, and comes first on ties.
   std::vector<std::size_t> chosen(all.size());
   std::iota(chosen.begin(), chosen.end(), std::size_t{0});
   std::ranges::stable_sort(chosen, std::greater{}, [&](std::size_t i) { return all[i].busy; });

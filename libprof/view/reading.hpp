@@ -1,4 +1,4 @@
-// What the parts of read_model() share.
+// Shared by the parts of read_model().
 #pragma once
 
 #include <functional>
@@ -35,7 +35,7 @@ struct Reading {
     }
   }
 
-  // The same name is one name, wherever it comes from.
+  // Equal names share one number, wherever they come from.
   std::uint32_t name(const std::string& text, const Labels::Label& label = {});
   std::uint8_t table(const tracks::RecordTable& table);
   std::string process(std::int64_t id) const { return names.process(id); }
@@ -53,10 +53,10 @@ struct Reading {
   std::unordered_map<std::string, std::uint32_t> known_;
 };
 
-// Records by track, while they are read.
+// Collects records by track while reading.
 class Collected {
  public:
-  // Null: there are too many tracks; it is counted.
+  // Null if there are too many tracks; the record is counted.
   Items* find(const tracks::TrackKey& key) {
     if (latest_ && tracks::same_track(latest_key_, key)) return latest_;
     auto found = tracks_.find(key);
@@ -81,8 +81,8 @@ class Collected {
   tracks::TrackKey latest_key_{};
 };
 
-// Names of a table's records. While a reader reads, its connection is its own: records get a place
-// in a list first, and the name of that when all have been read.
+// Names of a table's records, resolved late because the connection is busy while a reader reads:
+// records first get an index into a list of ids, and the name when all have been read.
 class LateNames {
  public:
   explicit LateNames(Collected& records) : records_(records) {
@@ -97,7 +97,7 @@ class LateNames {
     return latest_ = found->second;
   }
 
-  // Calls make(id) for each id once; it gives a place in Model::names.
+  // Calls make(id) once per id; it returns an index into Model::names.
   template <class Make>
   void resolve(const Make& make) {
     std::vector<std::uint32_t> names;
@@ -121,16 +121,16 @@ class LateNames {
 
 using columns::whole;
 
-// Tracks stay where they are until all have their rows.
+// Tracks must not move until all have their rows.
 struct RowsJob {
   Items* items;
   Track* track;
 };
 void make_all_rows(std::vector<RowsJob>& jobs);
 
-// A place in Model::names; `id`: as the table has it.
+// An index into Model::names; `id` is as stored in the table.
 std::uint32_t name_of_record(Reading& reading, const tracks::RecordTable& table, std::int64_t id);
-// What tracks with these keys are called, all of the kind that there are.
+// Fills in the names of tracks with these keys, which must be all of that kind.
 void describe_tracks(Reading& reading, TrackKind kind, std::span<const tracks::TrackKey> keys,
                      std::span<Track> made);
 void tell_of_tracks_left_out(Model& model, TrackKind kind, std::int64_t records);
@@ -141,11 +141,11 @@ void read_counters(Reading& reading);
 
 struct StoredTracks {
   std::map<TrackKind, std::map<tracks::TrackKey, Track>> tracks;
-  std::map<TrackKind, std::int64_t> left_out;  // records of too many tracks
+  std::map<TrackKind, std::int64_t> left_out;  // records of tracks beyond the limit
   std::optional<Statistics> whole;
   std::shared_ptr<BlockFile> blocks;
 };
-// Nothing: the file has no timeline of its present state. Throws Error where it is damaged.
+// nullopt: the file has no timeline of its present state. Throws Error if the timeline is damaged.
 std::optional<StoredTracks> open_stored_tracks(Reading& reading,
                                                const std::vector<tracks::RecordTable>& tables);
 void add_stored_tracks(Reading& reading, TrackKind kind, StoredTracks& stored);

@@ -1,4 +1,4 @@
-// Tracks of records: streams, NVTX ranges, calls of the CUDA API, synchronisations, overhead.
+// Tracks of records: streams, NVTX ranges, CUDA API calls, synchronizations, overhead.
 #include <algorithm>
 
 #include "libprof/view/reading.hpp"
@@ -41,7 +41,7 @@ void read_rows(Reading& reading, const tracks::RecordTable& table, std::int64_t 
   });
 }
 
-// Of tables that are put together.
+// For tables that need joins.
 void select_rows(Reading& reading, const tracks::RecordTable& table, LateNames& names,
                  Collected& records) {
   const std::uint8_t number = reading.table(table);

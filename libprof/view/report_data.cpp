@@ -1,4 +1,4 @@
-// The data of a report.
+// The embedded data of a report.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -14,15 +14,15 @@ namespace {
 
 using nlohmann::json;
 
-// Of tracks; with all records as many as run_answer() tells of.
+// Limits on tracks; with all records, the limit of run_answer().
 constexpr std::size_t most_tracks_shown = 300, most_tracks = 4096;
 constexpr std::size_t most_level_bytes = 4'000'000, most_name_bytes = 1'500'000;
-constexpr std::size_t room_for_the_rest = 1'000'000;  // beside all records
+constexpr std::size_t room_for_the_rest = 1'000'000;  // in addition to all records
 constexpr std::size_t longest_drawn_name = 400;       // bytes
 constexpr std::size_t most_top_names = 50, most_names_of_a_stop = 20, most_untimed = 20;
 constexpr std::size_t most_drawn_counters = 60;
 
-// Of those that are drawn. What finds no room stays without a name.
+// Names of drawn records. Those that do not fit are omitted.
 json drawn_names(const Model& model, const std::vector<bool>& used) {
   json names = json::object();
   std::size_t bytes = 0;
@@ -37,7 +37,7 @@ json drawn_names(const Model& model, const std::vector<bool>& used) {
   return names;
 }
 
-// Of the gaps and steps whose records are in the report.
+// Statistics of the gaps and steps whose records are in the report.
 std::string statistics_of_stops(const Model& model, const Stops& stops) {
   std::string text;
   const auto add = [&](std::int64_t at, std::int64_t time) {

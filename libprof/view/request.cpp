@@ -95,8 +95,8 @@ std::optional<Request> parse_request(std::string_view head) {
       first = false;
       continue;
     }
-    // No blanks in a name: a line that begins with one would go on with the line before, which
-    // servers understand in different ways.
+    // No blanks in a name: a line that starts with one would continue the previous line, which
+    // servers interpret differently.
     const std::size_t colon = line.find(':');
     if (colon == line.npos || colon == 0) return std::nullopt;
     const std::string_view name = line.substr(0, colon), value = trimmed(line.substr(colon + 1));
@@ -112,7 +112,7 @@ std::optional<Request> parse_request(std::string_view head) {
       body = true;
     }
   }
-  // A body would be taken for the next request; after another method nothing more is heard.
+  // A body would be parsed as the next request; after any other method the connection is closed.
   if (first || hosts > 1 || (body && request.method == "GET")) return std::nullopt;
   return request;
 }

@@ -121,7 +121,7 @@ Piece MemoryRow::bucket(std::size_t first, std::size_t end) const {
   const auto take = [&](std::uint32_t place, std::uint64_t busy) {
     piece.busy += busy;
     const std::uint64_t length = distance(begin_[place], end_[place]);
-    // In whatever order they come here.
+    // Records are not visited in order.
     if (length > piece.longest || (length == piece.longest && place < piece.longest_place)) {
       piece.longest = length;
       piece.longest_place = place;
@@ -156,7 +156,7 @@ void Row::draw(const Scale& scale, std::vector<Piece>& pieces) const {
     std::size_t behind = i + 1;
     if (!scale.is_wide(begins, end(i))) {
       behind = std::min(first_from(behind, scale.begin_of(x + 1)), places.end);
-      // What comes behind a wide one begins in a later pixel.
+      // A record after a wide one begins in a later pixel.
       if (behind > i + 1 && scale.is_wide(begin(behind - 1), end(behind - 1))) --behind;
     }
     Piece piece = bucket(i, behind);

@@ -1,4 +1,4 @@
-// One row of a track: records that do not overlap, and what a window of it looks like.
+// One row of a track: records that do not overlap, and how they are drawn in a window.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,14 @@ namespace gpuprof::view {
 
 using tracks::Item;
 
-// Of each level of a pyramid in an entry of the level above.
+// Entries of one pyramid level per entry of the next.
 constexpr std::size_t fan_out = 16;
 
-// A window of time on a screen: pixel p has the times [from + p × span / width, …) of p and p + 1.
+// A time window on screen: pixel p covers the times [from + p × span / width, …) up to those of p +
+// 1.
 class Scale {
  public:
-  // `to` is after `from`, `width` at least 1.
+  // Requires `to` > `from` and `width` >= 1.
   Scale(std::int64_t from, std::int64_t to, std::uint32_t width)
       : from_(from),
         to_(to),
@@ -29,13 +30,13 @@ class Scale {
 
   std::int64_t from() const { return from_; }
   std::int64_t to() const { return to_; }
-  // Of a time in the window; before it the first, behind it the last.
+  // The pixel of a time; times outside the window are clamped to the first or last pixel.
   std::uint32_t pixel(std::int64_t time) const;
-  // The last that something touches which ends then; it began in the window, or before it.
+  // The last pixel touched by something that ends then and began in or before the window.
   std::uint32_t last_pixel(std::int64_t end) const;
-  // The first time that is in this pixel or in one behind it.
+  // The first time in this pixel or a later one.
   std::int64_t begin_of(std::uint32_t pixel) const;
-  // It takes as long as a pixel, or longer.
+  // Whether it lasts at least one pixel.
   bool is_wide(std::int64_t begin, std::int64_t end) const;
 
  private:
@@ -44,21 +45,21 @@ class Scale {
   std::uint64_t span_;
 };
 
-// What is drawn: a record, or a bucket of records that all begin in one pixel and are each narrower
-// than that. In a pixel begin at most one bucket and one wider record.
+// Something drawn: a record, or a bucket of records that all begin in one pixel and are each
+// narrower than a pixel. At most one bucket and one wider record begin in a pixel.
 struct Piece {
   std::uint32_t x = 0, x_end = 0;  // pixels [x, x_end) are touched
-  std::uint32_t first = 0;         // the record, or the first of the bucket
+  std::uint32_t first = 0;         // index of the record, or of the bucket's first
   std::uint32_t count = 1;         // 1: a record
-  std::uint64_t busy = 0;          // ns in which one of them was open
-  // Of the longest of these, the first of equal ones.
+  std::uint64_t busy = 0;          // ns during which one of them was open
+  // Of the longest record; on ties, of the first.
   std::uint64_t longest = 0;  // ns
   std::uint32_t longest_place = 0, longest_name = 0;
   bool operator==(const Piece&) const = default;
 };
 
-// Records of a row that lie together. Its spans are good as long as it and the row are, so it is
-// not copied.
+// Consecutive records of a row. Its spans are valid as long as the row and this object exist, so it
+// cannot be copied.
 struct Part {
   Part() = default;
   Part(const Part&) = delete;
@@ -70,7 +71,7 @@ struct Part {
 
   std::size_t size() const { return names.size(); }
 
-  // What the spans are of where the row does not have them itself.
+  // Backing storage of the spans if the row has none.
   std::vector<std::int64_t> begin_buffer, end_buffer;
   std::vector<std::uint32_t> name_buffer;
   std::vector<std::uint8_t> table_buffer;
@@ -86,15 +87,15 @@ class Row {
   virtual std::int64_t end(std::size_t place) const = 0;
   virtual std::uint32_t name(std::size_t place) const = 0;
 
-  // The records that are open in [from, to), or begin and end at one time in it: places.
+  // Indices of the records that are open in [from, to), or begin and end at one time in it.
   struct Places {
     std::size_t first = 0, end = 0;
   };
   Places within(std::int64_t from, std::int64_t to) const;
 
-  // As many as lie together, from `first` on and before `end`; at least one.
+  // Reads consecutive records from `first`, before `end`; at least one, possibly fewer than all.
   virtual void read(std::size_t first, std::size_t end, Part& part) const = 0;
-  // Calls visit(part, place of its first record) for all of them, in order.
+  // Calls visit(part, index of its first record) for all of them, in order.
   template <class Visit>
   void visit(Places places, const Visit& visit) const {
     Part part;
@@ -107,23 +108,23 @@ class Row {
   void draw(const Scale& scale, std::vector<Piece>& pieces) const;
 
  protected:
-  // When it is over, for the order of those that take no time.
+  // The effective end, which orders records of zero length.
   static std::int64_t over(std::int64_t begin, std::int64_t end) {
     return begin == end ? begin + 1 : end;
   }
-  // The first that is over after that time.
+  // The first record that is over after that time.
   virtual std::size_t first_over_after(std::int64_t time) const = 0;
-  // The first from `place` on that begins at `time` or later. It is mostly near.
+  // The first record from `place` on that begins at `time` or later; usually near.
   virtual std::size_t first_from(std::size_t place, std::int64_t time) const = 0;
-  // Of places [first, end), which are not empty; no pixels.
+  // Summarizes records [first, end), which must not be empty; leaves the pixels unset.
   virtual Piece bucket(std::size_t first, std::size_t end) const = 0;
 };
 
-// A row that is in memory: written once, then read by any thread. Memory: 30 bytes for each record.
+// A row in memory: written once, then read by any thread. Memory: 30 bytes per record.
 class MemoryRow final : public Row {
  public:
   void reserve(std::size_t records);
-  // Each begins when the one before is over, or later.
+  // Records must be added in order, each beginning when the one before is over, or later.
   void add(const Item& item);
   void finish();
 
@@ -144,7 +145,7 @@ class MemoryRow final : public Row {
   LargeVector<std::int64_t> begin_, end_, id_;
   LargeVector<std::uint32_t> name_;
   LargeVector<std::uint8_t> table_;
-  // Of 16 records, of 16 of these, and so on: the place of the longest, and the busy time.
+  // Per 16 records, per 16 of those, and so on: the index of the longest record, and the busy time.
   struct Level {
     std::vector<std::uint32_t> longest;
     std::vector<std::uint64_t> busy;

@@ -1,4 +1,4 @@
-// Records into rows.
+// Arranges records in rows.
 #include <algorithm>
 #include <atomic>
 #include <future>
@@ -16,7 +16,7 @@ bool before(const Item& a, const Item& b) {
 
 using Iterator = Items::iterator;
 
-// What is nearly in order takes little more than a look at each.
+// Nearly linear if the records are nearly sorted.
 void sort_run(Iterator first, Iterator end) {
   auto moves = 4 * (end - first);
   for (Iterator at = first; at != end; ++at) {
@@ -31,7 +31,7 @@ void sort_run(Iterator first, Iterator end) {
   }
 }
 
-// Records of one table stand together.
+// Records of one table are adjacent.
 void sort(Items& items) {
   Iterator sorted = items.begin();
   while (sorted != items.end()) {

@@ -1,4 +1,4 @@
-// What the file has of a record besides its columns, each a section of its own.
+// Sections of a record's details: what the file has on it in other tables.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 
 namespace gpuprof::view {
 
-// A record that is looked at. What it has not is 0.
+// The record being shown. Missing values are 0.
 struct Subject {
   store::Database& database;
   reading::Tables& tables;
   reading::Names& names;
-  std::string kind;  // without "CUPTI_ACTIVITY_KIND_"; empty: of none
+  std::string kind;  // without "CUPTI_ACTIVITY_KIND_"; empty: none
   std::int64_t correlation = 0, process = 0, device = 0, context = 0, stream = 0;
-  std::int64_t name = 0;  // of a kernel: string id
+  std::int64_t name = 0;  // for a kernel: string id
 
   bool is_kernel() const { return schema::is_kernel_kind(kind); }
   bool is_work() const { return schema::is_gpu_kind(kind); }
@@ -30,8 +30,8 @@ struct Subject {
   }
 };
 
-// The call of the record's correlation id; of several, as runtime calls make driver calls, the
-// outermost.
+// The call with the record's correlation id. If there are several, because runtime calls make
+// driver calls, the outermost.
 struct Call {
   std::string table;
   std::int64_t id = 0, begin = 0;
@@ -39,16 +39,15 @@ struct Call {
 };
 std::optional<Call> find_call(Subject& subject);
 
-// Each without rows where the file has nothing of the kind.
+// Each section has no rows if the file has no such data.
 //
-// What was measured of a launch, by its correlation id: of a kernel, and of the call that launched
-// it.
+// Measurements of a launch, by correlation id: for a kernel, or for the call that launched it.
 Section read_metrics(Subject& subject);
 Section read_sass_metrics(Subject& subject);
-// Of the call of that correlation id: a frame each, the innermost first.
+// The stack of the call with that correlation id: one frame per row, innermost first.
 Section read_stack(Subject& subject);
 
-// PC samples of a kernel's function, the lines with the most first.
+// PC samples of a kernel's function; lines with the most samples first.
 Section read_hot_lines(Subject& subject);
 
 }  // namespace gpuprof::view

@@ -42,7 +42,7 @@ std::string random_token() {
   return token;
 }
 
-// Takes as long whatever is equal.
+// Constant time: does not leak how many characters match.
 bool same_secret(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned char differ = 0;
@@ -71,7 +71,7 @@ struct Listener::Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // False: it is to be closed.
+  // Returns false if the connection must be closed.
   bool write() {
     while (sent < out.size()) {
       const ssize_t count =
@@ -87,7 +87,7 @@ struct Listener::Connection {
   int socket;
   std::string in, out;
   std::size_t sent = 0;
-  bool closing = false;  // when all has been sent
+  bool closing = false;  // once everything has been sent
   std::unique_ptr<Work> work;
 };
 
@@ -109,7 +109,7 @@ Listener::Listener(std::uint16_t port) : token_(random_token()) {
                 port ? "choose another, or leave --port out" : "", ExitCode::output_failed);
   }
   port_ = ntohs(address.sin_port);
-  woken_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);  // without it answers come a little later
+  woken_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);  // without it, responses are a little later
 }
 
 Listener::~Listener() {
@@ -122,8 +122,8 @@ std::string Listener::address() const {
 }
 
 Response Listener::respond(const Request& request, const Answer& answer) const {
-  // The name by which the browser found us: that of another site is none of ours. An ssh tunnel
-  // may end at another port.
+  // The host name that the browser used: another site's name is rejected. The port may differ,
+  // because of an ssh tunnel.
   const std::size_t colon = request.host.rfind(':');
   const std::string host = request.host.substr(0, colon);
   if (host != "127.0.0.1" && !same_name(host, "localhost")) {
@@ -149,13 +149,13 @@ Response Listener::respond(const Request& request, const Answer& answer) const {
   }
 }
 
-// False: the connection is to be closed.
+// Returns false if the connection must be closed.
 bool Listener::read(Connection& connection, const Answer& answer) const {
   char buffer[4096];
   const ssize_t count = recv(connection.socket, buffer, sizeof buffer, MSG_DONTWAIT);
   if (count == 0) return false;
   if (count < 0) return errno == EAGAIN || errno == EINTR;
-  if (connection.closing) return true;  // what comes after the last request is not heard
+  if (connection.closing) return true;  // input after the last request is ignored
   connection.in.append(buffer, static_cast<std::size_t>(count));
   return hear(connection, answer);
 }
@@ -171,14 +171,14 @@ bool Listener::hear(Connection& connection, const Answer& answer) const {
                       .body = error_answer(too_long ? "the request is longer than 16 KiB"
                                                     : "this is no request")};
     if (request) response = respond(*request, answer);
-    // A body, which GET has not, would be taken for the next request.
+    // A body, which GET does not have, would be parsed as the next request.
     const bool keep = request && request->keep && request->method == "GET";
     connection.in.erase(0, end == connection.in.npos ? end : end + 4);
     if (response.later) {
       try {
         connection.work = std::make_unique<Work>(std::move(response.later), keep, woken_);
         break;
-      } catch (const std::exception& error) {  // there is no thread to be had
+      } catch (const std::exception& error) {  // no thread available
         response = failed(error);
       }
     }
@@ -190,7 +190,7 @@ bool Listener::hear(Connection& connection, const Answer& answer) const {
 
 void Listener::serve(const Answer& answer, const std::function<bool()>& stop) {
   std::list<Connection> connections;
-  std::list<std::unique_ptr<Work>> left;  // that nobody waits for
+  std::list<std::unique_ptr<Work>> left;  // nobody waits for these
   std::vector<pollfd> polled;
   const auto close_one = [&](std::list<Connection>::iterator each) {
     if (each->work) {
@@ -203,7 +203,7 @@ void Listener::serve(const Answer& answer, const std::function<bool()>& stop) {
     polled.assign({{.fd = socket_, .events = POLLIN, .revents = 0},
                    {.fd = woken_, .events = POLLIN, .revents = 0}});
     for (const Connection& each : connections) {
-      // Nothing more is heard before what was said has gone out.
+      // Read no further request until the response has been sent.
       short events = each.out.empty() ? POLLIN : POLLOUT;
       if (each.work && each.out.empty()) events = POLLRDHUP;
       polled.push_back({.fd = each.socket, .events = events, .revents = 0});
@@ -232,7 +232,7 @@ void Listener::serve(const Answer& answer, const std::function<bool()>& stop) {
           each->closing = !work->keep();
           stays = hear(*each, answer);
         }
-      } catch (const std::exception&) {  // no memory for what was to be said
+      } catch (const std::exception&) {  // out of memory for the response
         stays = false;
       }
       each = stays ? std::next(each) : close_one(each);
@@ -242,7 +242,7 @@ void Listener::serve(const Answer& answer, const std::function<bool()>& stop) {
     if (accepted < 0) continue;
     const int on = 1;
     setsockopt(accepted, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    // The oldest makes room: browsers open some that they never use.
+    // The oldest connection makes room: browsers open some that they never use.
     if (connections.size() == most_connections) close_one(connections.begin());
     connections.emplace_back(accepted);
   }

@@ -1,10 +1,10 @@
-// Answers the viewer's page, on this machine alone.
+// The viewer's HTTP server, reachable only from this machine.
 //
-// It knows one address, with a token that nobody can guess: whoever lacks it, and pages of other
-// sites that were given our address by their own name (DNS rebinding), get nothing. It only takes
-// GET, and changes nothing.
+// It has one address, containing an unguessable token: clients without it, and pages of other sites
+// whose host name was made to resolve to us (DNS rebinding), get nothing. It accepts only GET and
+// changes nothing.
 //
-// One thread listens and answers; what takes long has one of its own (Response::later).
+// One thread listens and answers; slow responses have their own thread (Response::later).
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@
 
 namespace gpuprof::view {
 
-// A listening socket on 127.0.0.1. Belongs to one thread.
+// A socket listening on 127.0.0.1. Not thread-safe.
 class Listener {
  public:
-  // 0: any port that is free. Throws Error.
+  // 0: any free port. Throws Error.
   explicit Listener(std::uint16_t port);
   ~Listener();
   Listener(const Listener&) = delete;
@@ -37,11 +37,11 @@ class Listener {
 
   using Answer = std::function<Response(const Request&)>;
 
-  // Answers until stop() is true, which is asked some times a second and after each signal.
-  // `answer` gets requests that have the token, with the path behind it.
+  // Answers requests until stop() returns true, which is polled several times a second and after
+  // each signal. `answer` is passed requests that have the token, with the path after it.
   void serve(const Answer& answer, const std::function<bool()>& stop);
 
-  // What is said to a request; answer() if it is to be heard.
+  // The response to a request; calls `answer` if the request is acceptable.
   Response respond(const Request& request, const Answer& answer) const;
 
  private:
@@ -50,7 +50,7 @@ class Listener {
   bool hear(Connection& connection, const Answer& answer) const;
 
   int socket_ = -1;
-  int woken_ = -1;  // an eventfd: work is done
+  int woken_ = -1;  // an eventfd: a slow response is ready
   std::uint16_t port_ = 0;
   std::string token_;
 };
@@ -61,15 +61,15 @@ struct Run {
   Model model;
   Stops stops;
   std::vector<std::string> notes;
-  // Asks the file; may throw Error.
+  // Reads the file; may throw Error.
   std::function<Details(const Place&, const Item&)> find_details;
-  // The same of what the user asks in SQL, see rows_answer(). On any thread.
+  // Runs the user's SQL, see rows_answer(); may throw Error. May be called from any thread.
   std::function<std::string(std::string_view sql, const std::function<bool()>& is_over)> ask;
   std::function<UntimedWork(const std::function<bool()>& is_over)> find_untimed;
 };
 
-// What the page asks, answered out of runs, which must outlive this: one, or two side by side, of
-// which the second has the names of both.
+// Answers the page's requests from runs, which must outlive this object: one run, or two side by
+// side, of which the second includes the names of both.
 class Answers {
  public:
   explicit Answers(std::vector<const Run*> runs, Growth growth = {})

@@ -1,4 +1,4 @@
-// The functions of the host above a call (--stacks).
+// The host functions that led to a call (--stacks).
 #include <cstdio>
 #include <map>
 #include <vector>
@@ -48,7 +48,7 @@ Section read_stack(Subject& subject) {
       "LIMIT " +
       std::to_string(most_frames));
   entries.bind(1, call.integer(0)).bind(2, process);
-  std::map<std::int64_t, std::vector<std::size_t>> places;  // by number of the frame
+  std::map<std::int64_t, std::vector<std::size_t>> places;  // by frame id
   std::size_t count = 0;
   while (entries.step()) places[entries.integer(0)].push_back(count++);
   if (count == 0) return section;

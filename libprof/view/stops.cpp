@@ -15,9 +15,9 @@
 namespace gpuprof::view {
 namespace {
 
-constexpr int most_stops = 100;  // of each
+constexpr int most_stops = 100;  // of each kind
 
-// That a range is drawn in.
+// The track that draws the range.
 std::int64_t track_of_range(const Model& model, std::int64_t begin, std::int64_t id) {
   for (std::size_t t = 0; t < model.tracks.size(); ++t) {
     if (model.tracks[t].kind != TrackKind::range) continue;
@@ -120,7 +120,7 @@ std::vector<Gap> longest_gaps(store::Database& database, const Model& model, con
   std::vector<Gap> gaps;
   reading::Tables tables(database);
   if (!tables.has("GPU_GAP", "hostCall") || !tables.has("GPU_GAP", "nameBehind")) return gaps;
-  // Files of before it was known lack it.
+  // Files of older versions lack the column.
   const std::string in_none = tables.has("GPU_GAP", "noCallTime") ? "noCallTime" : "NULL";
   reading::Names names(database, reading::NameStyle::modern);
   Labels labels(tables);

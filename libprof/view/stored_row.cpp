@@ -34,7 +34,7 @@ BlockFile::Hold::~Hold() {
   try {
     file_->database_.execute("ROLLBACK");
   } catch (const Error&) {
-    // A failure to read has ended it.
+    // A read error has ended the transaction.
   }
 }
 
@@ -104,7 +104,7 @@ const StoredRow::Open& StoredRow::open(std::size_t number) const {
 }
 
 std::size_t StoredRow::block_of(std::size_t place) const {
-  // Mostly the same as before, or the next one.
+  // Usually the same block as before, or the next one.
   for (std::size_t i = latest_block_; i < std::min(latest_block_ + 2, blocks_.size()); ++i) {
     if (place >= first_[i] && place - first_[i] < blocks_[i].count) return latest_block_ = i;
   }
@@ -166,7 +166,7 @@ std::size_t StoredRow::first_over_after(std::int64_t time) const {
 std::size_t StoredRow::first_from(std::size_t place, std::int64_t time) const {
   const auto found = std::ranges::lower_bound(blocks_, time, {}, &BlockInfo::begin);
   if (found == blocks_.begin()) return place;
-  // The block before begins earlier: it is there, or the first of this one.
+  // The previous block begins earlier: the record is in it, or is the first of this block.
   const auto number = static_cast<std::size_t>(found - blocks_.begin()) - 1;
   if (first_[number] + blocks_[number].count <= place) return place;
   const Open& one = open(number);
@@ -174,7 +174,7 @@ std::size_t StoredRow::first_from(std::size_t place, std::int64_t time) const {
   return std::max(place, first_[number] + static_cast<std::size_t>(in_it));
 }
 
-// Places of a block.
+// Merges records of one block into `piece`.
 void StoredRow::take_part(std::size_t number, std::size_t first, std::size_t end,
                           Piece& piece) const {
   const Open& one = open(number);

@@ -1,5 +1,4 @@
-// Rows of a timeline that is stored in the file (libprof/tracks): blocks are read when they are
-// asked for.
+// Rows of a timeline stored in the file (libprof/tracks); blocks are read on demand.
 #pragma once
 
 #include <array>
@@ -15,20 +14,20 @@
 
 namespace gpuprof::view {
 
-// Blocks of one file, by a connection of its own, and what the numbers in them mean. One thread at
-// a time.
+// Blocks of one file, read on a separate connection, and what the numbers in them mean. One thread
+// at a time.
 class BlockFile {
  public:
-  // `names`: by number, a place in Model::names; `tables`: the same of Model::tables.
+  // `names` maps numbers to indices into Model::names; `tables`, to indices into Model::tables.
   BlockFile(store::Database database, std::vector<std::uint32_t> names,
             std::vector<std::uint8_t> tables);
 
-  // Throws Error where it is not what the index tells of.
+  // Throws Error if the block does not match its index entry.
   tracks::Block read(const tracks::BlockInfo& info, std::vector<std::byte>& bytes);
   std::uint32_t name(std::uint32_t number) const;
   std::uint8_t table(std::uint8_t number) const;
-  // While it lives the file stays as it is, and reading many blocks takes half the time. Nobody may
-  // open and close the file meanwhile in this process.
+  // While it lives the file does not change, and reading many blocks takes half the time. The
+  // process must not open and close the file meanwhile.
   class Hold {
    public:
     explicit Hold(BlockFile* file);
@@ -37,7 +36,7 @@ class BlockFile {
     Hold& operator=(const Hold&) = delete;
 
    private:
-    BlockFile* const file_;  // null: of none
+    BlockFile* const file_;  // may be null
   };
   bool has_name(std::uint32_t number) const { return number < names_.size(); }
 
@@ -48,10 +47,10 @@ class BlockFile {
   const std::vector<std::uint8_t> tables_;
 };
 
-// One thread at a time. Memory: 60 bytes for each block. What it reads may throw Error.
+// One thread at a time. Memory: 60 bytes per block. Reading may throw Error.
 class StoredRow final : public Row {
  public:
-  // Blocks are as read_index() gives them, and there is one at least.
+  // Blocks as returned by read_index(); at least one.
   StoredRow(std::shared_ptr<BlockFile> file, std::vector<tracks::BlockInfo> blocks);
 
   std::size_t size() const override { return size_; }
@@ -69,7 +68,7 @@ class StoredRow final : public Row {
     std::vector<std::int64_t> begin, end;
   };
   struct Level {
-    std::vector<std::uint32_t> longest;  // block
+    std::vector<std::uint32_t> longest;  // block index
     std::vector<std::uint64_t> busy;
   };
 
@@ -84,10 +83,10 @@ class StoredRow final : public Row {
 
   std::shared_ptr<BlockFile> file_;
   std::vector<tracks::BlockInfo> blocks_;
-  std::vector<std::uint32_t> first_;  // place of a block's first record
-  std::vector<Level> levels_;         // of 16 blocks, and so on
+  std::vector<std::uint32_t> first_;  // index of each block's first record
+  std::vector<Level> levels_;         // per 16 blocks, per 16 of those, and so on
   std::size_t size_ = 0;
-  // The last ones: what is looked for lies in one or two.
+  // The blocks used last: accesses usually hit one or two.
   mutable std::array<Open, 2> open_;
   mutable std::size_t oldest_ = 0;
   mutable std::size_t latest_block_ = 0;

@@ -1,4 +1,4 @@
-// Tracks out of the timeline that the file has.
+// Tracks from the timeline stored in the file.
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t most_stored_names = 10'000'000;
 
-// What is drawn today, and what was when it was stored, are the same.
+// Whether the tables drawn today are those that were stored.
 bool is_current(Reading& reading, const std::vector<tracks::RecordTable>& tables) {
   auto rows = reading.database.prepare(
       "SELECT _id_, name, kind, lastId FROM main.TIMELINE_TABLE ORDER BY _id_");
@@ -32,7 +32,7 @@ bool is_current(Reading& reading, const std::vector<tracks::RecordTable>& tables
   return count > 0 && count == tables.size();
 }
 
-// By number, and what the whole run's statistics are of.
+// Names by number; also reads the statistics of the whole run.
 std::vector<std::uint32_t> read_names(Reading& reading,
                                       const std::vector<tracks::RecordTable>& tables,
                                       Statistics& whole) {
@@ -64,7 +64,7 @@ std::vector<std::uint32_t> read_names(Reading& reading,
   return names;
 }
 
-// As the run's end computed it, of the same records.
+// The times computed at the end of the run, from the same records.
 bool read_devices(Reading& reading, Statistics& whole) {
   if (!reading.tables.has("DEVICE_TIME", "exposedCommunication")) return false;
   auto rows = reading.database.prepare(

@@ -1,4 +1,4 @@
-// What a report says besides the timeline.
+// The parts of a report other than the timeline.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -16,7 +16,7 @@
 namespace gpuprof::view {
 namespace {
 
-// Keys of RUN, and what a report calls them.
+// Keys of RUN, and their names in a report.
 constexpr std::pair<const char*, const char*> facts_of_run[] = {
     {"command_line", "command"},  {"working_directory", "in"},    {"exit_status", "exit status"},
     {"host_name", "host"},        {"operating_system", "system"}, {"cpu_count", "CPUs"},
@@ -74,7 +74,7 @@ std::string time_text(double ns) {
   return text;
 }
 
-// client/format.js does the same for what is drawn.
+// client/format.js formats drawn values in the same way.
 std::string counter_text(double value, const std::string& unit) {
   if (unit == "bytes") return report::binary_size(value);
   char text[400];
@@ -110,7 +110,7 @@ std::vector<CounterSummary> summarize_counters(const Model& model, const Window&
     if (track.kind != TrackKind::counter) continue;
     const auto first = std::ranges::upper_bound(counter.time, window.from);
     auto at = static_cast<std::size_t>(first - counter.time.begin());
-    if (at > 0) --at;  // what it was when the window began
+    if (at > 0) --at;  // the value at the start of the window
     if (at == counter.time.size() || counter.time[at] >= window.to) continue;
     CounterSummary its{.track = &track,
                        .least = counter.value[at],

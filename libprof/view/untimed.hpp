@@ -1,4 +1,4 @@
-// GPU work without times: it is not drawn, but it is there.
+// GPU work without times, which exists but cannot be drawn.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace gpuprof::view {
 
-// Records of one name in one process and table.
+// Records with one name in one process and table.
 struct Untimed {
   std::string name, table;
   std::int64_t process = 0, count = 0;
@@ -20,14 +20,14 @@ struct Untimed {
 
 struct UntimedWork {
   std::vector<Untimed> groups;  // most records first
-  std::int64_t left_out = 0;    // records of further groups
+  std::int64_t left_out = 0;    // records of the remaining groups
 };
 
-// Reads all tables of GPU work. `check` is called now and then and may throw.
+// Reads all tables of GPU work. `check` is called from time to time and may throw.
 UntimedWork find_untimed(store::Database& database, const std::function<void()>& check,
                          std::size_t most_groups = 1000);
 
-// As JSON, with the first so many of the groups.
+// As JSON, with the first `most_groups` groups.
 std::string untimed_answer(const UntimedWork& work, std::size_t most_groups = SIZE_MAX);
 
 }  // namespace gpuprof::view

@@ -1,4 +1,4 @@
-// A response that takes long, made on a thread of its own.
+// A slow response, computed on its own thread.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -13,11 +13,11 @@
 
 namespace gpuprof::view {
 
-// Belongs to one thread.
+// Not thread-safe.
 class Work {
  public:
-  // `keep`: the connection stays open when it has been answered. `woken`: an eventfd that is
-  // written to when it is done.
+  // `keep`: keep the connection open after the response. `woken`: an eventfd written to when the
+  // response is ready.
   Work(Response::Later make, bool keep, int woken)
       : keep_(keep), woken_(woken), thread_([this, make = std::move(make)] { run(make); }) {}
   ~Work() {
@@ -27,10 +27,10 @@ class Work {
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
 
-  void end() { is_over_.store(true); }  // soon
+  void end() { is_over_.store(true); }  // ends soon, asynchronously
   bool done() const { return done_.load(std::memory_order_acquire); }
   bool keep() const { return keep_; }
-  const Response& response() const { return response_; }  // when it is done
+  const Response& response() const { return response_; }  // valid once done()
 
  private:
   void run(const Response::Later& make) {
@@ -47,7 +47,7 @@ class Work {
   const int woken_;
   std::atomic<bool> is_over_{false}, done_{false};
   Response response_;
-  std::thread thread_;  // the last: it uses the others
+  std::thread thread_;  // last, because it uses the others
 };
 
 }  // namespace gpuprof::view

@@ -34,13 +34,13 @@ constexpr void for_each_kind(F&& f) {
   }(std::make_index_sequence<kind_count>{});
 }
 
-// What is known about a kind without its type.
+// A kind without its static type.
 struct KindRef {
   const KindInfo* info;
   const Table* table;
 };
 
-// All kinds by CUPTI's number, which is nvprof's order of tables.
+// All kinds by CUPTI's number, which is also nvprof's order of tables.
 inline constexpr std::array<KindRef, kind_count> kinds = [] {
   std::array<KindRef, kind_count> all{};
   std::size_t count = 0;
@@ -50,7 +50,7 @@ inline constexpr std::array<KindRef, kind_count> kinds = [] {
   return all;
 }();
 
-// nullptr: a kind this build does not know.
+// nullptr if this build does not know the kind.
 constexpr const KindRef* find_kind(int id) {
   for (const KindRef& kind : kinds) {
     if (kind.info->id == id) return &kind;

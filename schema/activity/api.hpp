@@ -1,4 +1,4 @@
-// Calls of the CUDA API: what the host asked for, and when.
+// CUDA API calls made by the host, and their times.
 #pragma once
 
 #include "schema/kind.hpp"
@@ -9,7 +9,7 @@ namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
   COL(u64, start, "[ns] start on the host, on CUPTI's clock"), \
       COL(u64, end, "[ns] end on the host, on CUPTI's clock")
 
-// The same in tables that nvprof does not have: see own_times in schema/database.hpp.
+// The same for tables that nvprof does not have: see own_times in schema/database.hpp.
 #define GPUPROF_OWN_HOST_TIMES                             \
   COL(u64, start, "[ns] start on the host, on CUPTI's clock"), \
       COL_AS(u64, "stop", end, "[ns] end on the host, on CUPTI's clock")
@@ -33,7 +33,7 @@ TRAITS(InternalLaunchApi, .api = "internal")
 KIND(InternalLaunchApi, 48, INTERNAL_LAUNCH_API, CUpti_ActivityAPI, api, enable,
      "Launches that went through no public API.", GPUPROF_API_FIELDS)
 
-// In the order of reports.
+// In report order.
 using ApiKinds = std::tuple<Runtime, Driver, InternalLaunchApi>;
 
 }  // namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT

@@ -6,7 +6,7 @@
 namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
 
 #ifdef GPUPROF_HAVE_CUPTI
-// CUPTI's record, with what it lacks: the collector makes these itself.
+// CUPTI's record plus what it lacks: the collector creates these records itself.
 struct ModuleRecord {
   CUpti_ActivityKind kind;
   std::uint32_t contextId;

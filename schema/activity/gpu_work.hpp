@@ -1,4 +1,4 @@
-// Work the GPU did: kernels, copies, sets, graph launches, decompression, context switches.
+// GPU work: kernels, copies, sets, graph launches, decompression, context switches.
 #pragma once
 
 #include "schema/kind.hpp"
@@ -7,7 +7,8 @@ namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
 
 #ifdef GPUPROF_HAVE_CUPTI
 namespace extract {
-// nvprof stores the host pointer of the access policy window. It means nothing outside the target.
+// nvprof stores the host pointer of the access policy window, which is meaningless outside the
+// target.
 inline void zero_pointer(const auto&, std::uint32_t, std::byte* out) {
   for (int i = 0; i < 8; ++i) out[i] = std::byte{0};
 }
@@ -18,7 +19,7 @@ inline void zero_pointer(const auto&, std::uint32_t, std::byte* out) {
   COL(u64, start, "[ns] start on the GPU, on CUPTI's clock; 0 = not collected"),                   \
       COL(u64, end, "[ns] end on the GPU, on CUPTI's clock; 0 = not collected")
 
-// The same in tables that nvprof does not have: see own_times in schema/database.hpp.
+// The same for tables that nvprof does not have: see own_times in schema/database.hpp.
 #define GPUPROF_OWN_TIMES                                                         \
   COL(u64, start, "[ns] start on the GPU, on CUPTI's clock; 0 = not collected"),  \
       COL_AS(u64, "stop", end, "[ns] end on the GPU, on CUPTI's clock; 0 = not collected")
@@ -154,7 +155,7 @@ KIND(GraphTrace, 51, GRAPH_TRACE, CUpti_ActivityGraphTrace2, graph, enable,
      COL(u32, endDeviceId, "device of the last node"),
      COL(u32, endContextId, "context of the last node"))
 
-// Of what GRAPH_TRACE, or the kernels of the graph, tell already: no work of its own.
+// Already covered by GRAPH_TRACE or by the graph's kernels, so it is not GPU work itself.
 KIND(DeviceGraphTrace, 53, DEVICE_GRAPH_TRACE, CUpti_ActivityDeviceGraphTrace, graph, with_other,
      "CUDA graphs launched by kernels.",
      COL(u32, deviceId, "device that ran it"),
@@ -192,7 +193,7 @@ KIND(ComputeEngineCtxSwitch, 57, COMPUTE_ENGINE_CTX_SWITCH, CUpti_ActivityComput
      COL_AS(u64, "time", timestamp, "[ns] when, on CUPTI's clock"),
      COL(u32, operationType, "enum CUpti_ComputeEngineCtxSwitchOperationType"))
 
-// In the order of reports.
+// In report order.
 using GpuWorkKinds = std::tuple<Kernel, ConcurrentKernel, Memcpy, Memcpy2, Memset, GraphTrace,
                                 DeviceGraphTrace, MemDecompress, ConfidentialComputeRotation,
                                 ComputeEngineCtxSwitch>;

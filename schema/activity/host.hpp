@@ -1,5 +1,5 @@
-// What else happened on the host: waits, events, host functions, compilation, ids pushed by
-// frameworks, and the time the tool itself took.
+// Other host activity: waits, events, host functions, compilation, ids pushed by frameworks, and
+// the time used by the tool itself.
 #pragma once
 
 #include "schema/activity/api.hpp"
@@ -14,7 +14,7 @@ namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
 namespace extract {
 using FullCommandBuffer = CUpti_ActivityOverheadCommandBufferFullData;
 
-// CUPTI hangs details behind a pointer for one kind of overhead only.
+// CUPTI attaches details through a pointer for only one kind of overhead.
 template <auto Member>
 void command_buffer(const CUpti_ActivityOverhead3& record, std::uint32_t, std::byte* out) {
   const auto* data = static_cast<const FullCommandBuffer*>(record.overheadData);

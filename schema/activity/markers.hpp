@@ -39,7 +39,7 @@ inline void object_stream(const auto& record, std::uint32_t, std::byte* out) {
 inline void payload_int(const CUpti_ActivityMarkerData2& record, std::uint32_t, std::byte* out) {
   switch (number_of(record.payloadKind)) {
     case CUPTI_METRIC_VALUE_KIND_UINT64:
-      // What CUPTI also gives where there is no payload at all.
+      // CUPTI reports 0 also if there is no payload.
       put(out, record.payload.metricValueUint64 == 0
                    ? null_i64
                    : static_cast<std::int64_t>(record.payload.metricValueUint64));
@@ -59,7 +59,8 @@ inline void payload_double(const CUpti_ActivityMarkerData2& record, std::uint32_
 }
 
 // What a payload of kind CUPTI_METRIC_VALUE_KIND_NVTX_EXTENDED_PAYLOAD points to: NVTX's
-// nvtxPayloadData_t. Both it and its data are CUPTI's copies, and whose reader frees them.
+// nvtxPayloadData_t. Both the struct and its data are copies made by CUPTI, to be freed by the
+// reader.
 struct ExtendedPayload {
   std::uint64_t schema;
   std::uint64_t size;
@@ -79,7 +80,7 @@ inline void payload_schema(const CUpti_ActivityMarkerData2& record, std::uint32_
   put(out, payload ? payload->schema : null_u64);
 }
 
-// Longer ones are cut: nobody puts his data there.
+// Longer payloads are truncated: they are not meant for bulk data.
 inline constexpr std::uint64_t most_payload_bytes = 64 << 10;
 
 inline std::span<const std::byte> payload_data(const CUpti_ActivityMarkerData2& record,
@@ -94,7 +95,7 @@ inline std::span<const std::byte> payload_data(const CUpti_ActivityMarkerData2& 
 }  // namespace extract
 #endif
 
-// The object a record is about: nvprof's columns, and the ids inside them as columns of our own.
+// The object of a record: nvprof's columns, and the ids inside them as separate columns.
 #define GPUPROF_OBJECT                                                          \
   COL(u32, objectKind, "what objectId names: enum CUpti_ActivityObjectKind"),   \
       BLOB(12, objectId,                                                        \

@@ -7,7 +7,7 @@ namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
 
 #ifdef GPUPROF_HAVE_CUPTI
 namespace extract {
-// CUPTI keeps a pool's size and an imported pool's process in the same place.
+// CUPTI uses one field for a pool's size and an imported pool's process.
 inline void pool_size(const CUpti_ActivityMemory4& record, std::uint32_t, std::byte* out) {
   const auto& pool = record.memoryPoolConfig;
   const bool local = number_of(pool.memoryPoolType) == CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;

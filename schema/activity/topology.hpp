@@ -1,5 +1,5 @@
-// What the machine is made of, and where things ran: devices, contexts, streams, links, and how
-// the devices were doing.
+// The machine and where things ran: devices, contexts, streams, links, and the devices' condition
+// over time.
 #pragma once
 
 #include "schema/kind.hpp"
@@ -9,14 +9,15 @@ namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
 #ifdef GPUPROF_HAVE_CUPTI
 namespace extract {
 
-// CUpti_ActivityNvLink5 came with 13.2: ports behind pointers, and what follows them moved.
+// CUpti_ActivityNvLink5 came with 13.2: it has ports behind pointers, which moved the following
+// members.
 inline constexpr std::uint32_t nvlink5_since = 130200;
 
 inline const CUpti_ActivityNvLink4& nvlink4(const CUpti_ActivityNvLink5& record) {
   return reinterpret_cast<const CUpti_ActivityNvLink4&>(record);
 }
 
-// nvprof's form: 32 ports of a byte each, -1 = unused. Links after the 32nd are left out.
+// nvprof's form: 32 ports of one byte each, -1 = unused. Links after the 32nd are omitted.
 inline void nvlink_ports(const CUpti_ActivityNvLink5& record, const std::uint32_t* ports,
                          std::byte* out) {
   for (std::uint32_t i = 0; i < 32; ++i) {
@@ -68,7 +69,7 @@ inline void attribute_value(const CUpti_ActivityDeviceAttribute& record, std::ui
   put(out, cuda ? std::int64_t{record.value.vInt32} : null_i64);
 }
 
-// One of the union's members, when the record is of its kind.
+// A member of the union, if the record is of its kind.
 template <CUpti_ActivityEnvironmentKind Kind, auto Part, auto Member>
 void environment(const CUpti_ActivityEnvironment& record, std::uint32_t, std::byte* out) {
   const bool there = number_of(record.environmentKind) == Kind;

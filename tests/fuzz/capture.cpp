@@ -1,7 +1,7 @@
-// A capture through reader, loader and reports.
+// Runs a capture through reader, loader and reports.
 //
-// Whatever a capture holds, the database is sound afterwards and the rest of the stream is loaded:
-// nothing that a frame says ends the loading. Only what is no capture is refused.
+// Whatever a capture contains, the database must be valid afterwards and the rest of the stream
+// loaded: no frame may stop the loading. Only a file that is not a capture is refused.
 #include <cstring>
 
 #include "libprof/base/error.hpp"
@@ -27,7 +27,7 @@ void load(const std::string& path, std::uint32_t number) {
   loader.totals();
   const auto state = loader.database().text("PRAGMA quick_check");
   if (state != "ok") finding("the database is damaged: " + state.value_or(""));
-  // Reports take longer than all before.
+  // Reports take longer than everything before.
   if (ways_at_a_time == 1 && number / 4 % 4 != 0) return;
   std::ostringstream text;
   const report::Options options = options_of(number / 16);
@@ -35,7 +35,7 @@ void load(const std::string& path, std::uint32_t number) {
   check_report(text.str(), options.layout);
 }
 
-// A capture as a list, to be changed and put together again.
+// A capture as a list, to be changed and reassembled.
 
 struct Piece {
   std::uint32_t type = 0;
@@ -84,8 +84,8 @@ std::vector<Piece> pieces_of(Input capture) {
   return pieces;
 }
 
-// Sums are right, so that what the frames say is reached; once in a while something is not, and
-// whole numbers of frames are missing.
+// Checksums are right, so that the contents of frames are reached; occasionally one is wrong, and
+// whole frames are missing.
 void append_with_head(Bytes& capture, const Piece& piece, std::uint64_t number, Dice& dice) {
   const auto type = static_cast<wire::FrameType>(piece.type);
   const wire::Frame frame = wire::make_frame(type, piece.stream, as_bytes(piece.payload));
@@ -122,7 +122,7 @@ struct BlockOf {
   Bytes bytes;
 };
 
-// A string with an id that others use, or one far off.
+// A string with an id that others use, or with a distant one.
 BlockOf new_string(Dice& dice) {
   static constexpr const char* parts[] = {
       "_Z", "N", "St", "1a", "I",        "E",    "i",  "S0_", "Kf",       "P",      "DpT",
@@ -181,7 +181,7 @@ void change_batch(Bytes& payload, Dice& dice) {
   }
 }
 
-// A definition under a name that means something to somebody: to the schema, to SQLite, to us.
+// A definition under a name that has a meaning for the schema, SQLite, or gpuprof.
 Piece new_table(std::uint32_t stream, Dice& dice) {
   static constexpr const char* tables[] = {"CUPTI_ACTIVITY_KIND_KERNEL",
                                            "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
@@ -240,7 +240,7 @@ bool is_batch(const Piece& piece) {
 
 void change(std::vector<Piece>& pieces, Dice& dice) {
   std::size_t chosen = dice.below(pieces.size());
-  // Most of the work is in batches.
+  // Most of the code under test is for batches.
   if (dice.one_in(2)) {
     for (int tries = 0; tries < 8 && !is_batch(pieces[chosen]); ++tries) {
       chosen = dice.below(pieces.size());

@@ -1,7 +1,7 @@
-// Pages of a table that somebody changed, read as columns.
+// Reads modified pages of a table as columns.
 //
-// No crash and nothing read outside, which ASan sees; and where the pages are taken for sound, the
-// values that SQLite gives.
+// There must be no crash and no out-of-bounds read, which ASan detects; and if the pages are
+// accepted, the values must equal SQLite's.
 #include <cstring>
 
 #include "libprof/base/error.hpp"
@@ -64,7 +64,7 @@ Result read(const std::string& path, bool only_sqlite) {
 }  // namespace
 }  // namespace gpuprof::fuzz
 
-// The input is a database file of some pages of 512 bytes.
+// The input is a database file of some 512-byte pages.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace gpuprof::fuzz;
   static const std::string path = folder() + "/columns.sqlite";

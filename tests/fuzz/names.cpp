@@ -1,7 +1,7 @@
-// Names and texts that a target chooses: C++ names made readable, and words quoted for a shell.
+// Names and texts chosen by a target: C++ names are demangled, and words are quoted for a shell.
 //
-// The demanglers have to end, within libFuzzer's limits on time and memory. A quoted word has to
-// come back from a shell as it went in.
+// The demanglers must finish within libFuzzer's limits on time and memory. A shell must read a
+// quoted word back unchanged.
 #include "libprof/base/demangle.hpp"
 #include "libprof/base/nvprof_demangle.hpp"
 #include "libprof/base/shell.hpp"
@@ -10,7 +10,7 @@
 namespace gpuprof::fuzz {
 namespace {
 
-// What a shell makes of a word that is not in double quotes.
+// How a shell reads a word without double quotes.
 std::string unquoted(std::string_view word) {
   std::string text;
   bool quoted = false;

@@ -1,7 +1,7 @@
-// The command line: any words, a line each, and what is made of them before anything is started;
+// The command line: arbitrary words, one per line, and their parsing before anything is started;
 // and a configuration file.
 //
-// Commands are parsed and not run, for they would write the files that the words name.
+// Commands are parsed but not run, since they would write the files that the words name.
 #include <algorithm>
 
 #include "apps/gpuprof/commands.hpp"
@@ -25,11 +25,11 @@ std::vector<std::string> words_of(std::string_view text) {
 }
 
 void subcommand(const app::Subcommand& command, const std::vector<std::string>& words) {
-  // It would be printed.
+  // The help would be printed.
   if (std::ranges::any_of(words, [](const auto& word) { return word == "-h" || word == "--help"; }))
     return;
   app::Grammar grammar;
-  const std::function<int()> run = command.declare(grammar);  // keeps what is declared
+  const std::function<int()> run = command.declare(grammar);  // owns the declared targets
   grammar.parse(command.name, command.help, {words.begin() + 1, words.end()});
 }
 
@@ -61,7 +61,7 @@ void run(const std::vector<std::string>& words) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace gpuprof;
   const std::string_view text = fuzz::as_text({data, size});
-  if (text.find('\0') != text.npos) return 0;  // no word can hold one
+  if (text.find('\0') != text.npos) return 0;  // no word can contain one
   fuzz::config(text);
   try {
     fuzz::run(fuzz::words_of(text));
@@ -73,7 +73,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-// Words put together from those that mean something.
+// Assembles words from meaningful ones.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
                                                std::size_t room, unsigned seed) {
   using namespace gpuprof;

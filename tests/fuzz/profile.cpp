@@ -1,9 +1,8 @@
-// A profile that somebody sent: opened, reported in every layout, cut by slice and truncate, and
+// An untrusted profile: opened, reported in every layout, cut with slice and truncate, and
 // exported.
 //
-// Nothing but gpuprof::Error comes out, in a bounded time, and no file is written but the one asked
-// for. Changes are made to pages, as a bad disk would, and through SQL, as somebody would who means
-// it.
+// Only gpuprof::Error may be thrown, within bounded time, and only the requested file may be
+// written. Inputs are changed in pages, like a bad disk, and through SQL, like an attacker.
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -54,7 +53,7 @@ void cut(const std::string& path, std::uint32_t number) {
   });
 }
 
-// Where a file lands that SQL in a profile writes under a name without a folder. It is, and stays,
+// Where a file would go that SQL in a profile writes under a name without a folder. It must stay
 // empty.
 const std::string& home() {
   static const std::string path = [] {
@@ -71,13 +70,13 @@ void expect_error(Use&& use) {
   try {
     use();
   } catch (const Error&) {
-    // Refused, with words for it.
+    // Refused with an error message.
   }
 }
 
 // --- changes -----------------------------------------------------------------------------------
 
-// As a bad disk would: header, page headers, cell pointers, varints, types of values.
+// Like a bad disk: header, page headers, cell pointers, varints, value types.
 void change_pages(std::span<std::uint8_t> file, Dice& dice) {
   std::size_t page = static_cast<std::size_t>(file[16] << 8 | file[17]);
   if (page < 512 || (page & (page - 1)) != 0) page = 512;
@@ -121,7 +120,7 @@ struct Close {
 };
 using Handle = std::unique_ptr<sqlite3, Close>;
 
-// The first `columns` columns of each row, as texts.
+// The first `columns` columns of each row, as text.
 std::vector<std::vector<std::string>> rows_of(sqlite3* database, const std::string& sql,
                                               int columns) {
   std::vector<std::vector<std::string>> rows;
@@ -145,7 +144,7 @@ Handle opened(Input file) {
   Handle handle(database);
   auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(file.size() + more));
   std::memcpy(copy, file.data(), file.size());
-  copy[18] = copy[19] = 1;  // as if it were not in WAL mode, which memory has not
+  copy[18] = copy[19] = 1;  // not in WAL mode, which in-memory databases lack
   if (sqlite3_deserialize(database, "main", copy, static_cast<sqlite3_int64>(file.size()),
                           static_cast<sqlite3_int64>(file.size() + more),
                           SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE)) {
@@ -154,7 +153,7 @@ Handle opened(Input file) {
   return handle;
 }
 
-// One statement over a table or view and a column of it.
+// A statement on a table or view and one of its columns.
 std::string statement(const std::string& name, bool is_view, const std::string& column,
                       Dice& dice) {
   static constexpr const char* values[] = {"NULL",
@@ -241,7 +240,7 @@ std::string statement(const std::string& name, bool is_view, const std::string& 
   }
 }
 
-// As somebody would who means it. False: no database, or nothing came of it.
+// Like an attacker. Returns false if there is no database, or nothing was changed.
 bool change_by_sql(Bytes& file, Dice& dice) {
   const Handle database = opened(file);
   if (!database) return false;
@@ -253,7 +252,7 @@ bool change_by_sql(Bytes& file, Dice& dice) {
   const auto execute = [&](const std::string& sql) {
     return sqlite3_exec(database.get(), sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
   };
-  // An endless view is for those who read the file, not for us.
+  // An endless view is for the reader under test, not for the mutator.
   sqlite3_progress_handler(
       database.get(), 100'000, [](void*) { return 1; }, nullptr);
   execute("PRAGMA writable_schema = ON");
@@ -305,7 +304,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
       if (!dice.one_in(4)) return size;
     }
   }
-  if (dice.one_in(24)) return 100 + dice.below(size - 100);  // cut off
+  if (dice.one_in(24)) return 100 + dice.below(size - 100);  // truncated
   change_pages({data, size}, dice);
   return size;
 }

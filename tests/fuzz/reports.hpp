@@ -1,5 +1,4 @@
-// Reports over a database that nobody vouches for: how they are chosen, and what holds for what
-// they print.
+// Reports on an untrusted database: how they are chosen, and what must hold for their output.
 #pragma once
 
 #include <cmath>
@@ -12,7 +11,7 @@
 
 namespace gpuprof::fuzz {
 
-// Some reports, in a layout, with a unit and filters; all follow from the number.
+// A selection of reports, with a layout, a unit and filters, all derived from the number.
 inline report::Options options_of(std::uint32_t number) {
   const auto take = [&number](std::uint32_t choices) {
     const std::uint32_t choice = number % choices;
@@ -23,7 +22,7 @@ inline report::Options options_of(std::uint32_t number) {
   constexpr report::Layout layouts[] = {report::Layout::json, report::Layout::csv,
                                         report::Layout::text};
   options.layout = layouts[take(3)];
-  // Traces and summaries exclude one another.
+  // Traces and summaries are mutually exclusive.
   const bool traces = take(2) != 0;
   if (take(7) != 0) {
     for (const report::Report* report : report::reports()) {
@@ -49,7 +48,7 @@ inline report::Options options_of(std::uint32_t number) {
   return options;
 }
 
-// Of a whole output.
+// Checks a complete output.
 inline void check_report(const std::string& text, report::Layout layout) {
   if (layout == report::Layout::json && !text.empty() && !nlohmann::json::accept(text)) {
     finding("a report in JSON is no JSON: " + text.substr(0, 2000));

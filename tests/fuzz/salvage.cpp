@@ -1,8 +1,8 @@
-// An arena that a target left behind, whatever it had made of it, read out by salvage.
+// Salvages an arena that a target left behind, in whatever state.
 //
-// The input is orders for building one: they put records, strings and launches into a sound arena,
-// or spoil what is there, so that most inputs get behind the first checks. What salvage sends must
-// be batches that decode, with rows of their tables' widths, and statistics.
+// The input is a list of orders that build the arena: they add records, strings and launches to a
+// valid arena, or corrupt what is there, so that most inputs get past the first checks. Salvage
+// must send only batches that decode, with rows of their tables' widths, and statistics.
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -27,9 +27,9 @@ using collect::LaunchEntry;
 using collect::SlotHeader;
 using collect::StringEntry;
 
-constexpr std::uint32_t cupti_version = 130500;  // as the stand-in says
+constexpr std::uint32_t cupti_version = 130500;  // as reported by the stand-in
 
-// The input, read from its beginning; zeros behind its end.
+// Reads the input from its beginning; zeros after its end.
 class Orders {
  public:
   explicit Orders(Input input) : input_(input) {}
@@ -48,7 +48,7 @@ class Orders {
   std::size_t at_ = 0;
 };
 
-// How long the stand-in's records are; asked for as salvage does. 0: it has none of that kind.
+// The size of the stand-in's records, determined as salvage does; 0: no records of that kind.
 std::size_t record_size(std::uint32_t kind) {
   static const auto next = [] {
     void* library = dlopen(GPUPROF_FAKE_CUPTI, RTLD_NOW);
@@ -69,13 +69,13 @@ std::size_t record_size(std::uint32_t kind) {
   return size->second = static_cast<std::size_t>(reinterpret_cast<std::uint8_t*>(record) - bytes);
 }
 
-// Pointers of the dead target that strings and records share, so that they meet.
+// Pointers of the dead target, shared by strings and records so that they match.
 constexpr std::array<std::uint64_t, 8> pointers{0, 0x1000, 0x2000, 0x3000, 0x4000, 0x5000, 5, 8};
 
 class ArenaImage {
  public:
   explicit ArenaImage(std::uint32_t slots) : used_(slots) {
-    std::size_t size = 2 * page;  // the header, and the slots' headers
+    std::size_t size = 2 * page;  // the header and the slot headers
     const auto reserve = [&size](std::size_t bytes) {
       const std::size_t offset = size;
       size += (bytes + 63) / 64 * 64;
@@ -105,7 +105,7 @@ class ArenaImage {
 
   Input bytes() const { return bytes_; }
 
-  // Whether a batch waits in a slot: what it holds is the target's to say, and goes on as it is.
+  // Whether a slot holds a packed batch: its contents are the target's and are forwarded unchanged.
   bool keeps_batches() const {
     for (std::uint32_t slot = 0; slot < slots(); ++slot) {
       std::uint32_t state = 0;
@@ -127,7 +127,7 @@ class ArenaImage {
       }
       case 3: overwrite(orders); break;
       case 4:
-        // Seldom: most of what follows would find no room.
+        // Rarely, because most of the following orders would then not fit.
         if (orders.next<std::uint8_t>() == 0) {
           bytes_.resize(std::min<std::size_t>(bytes_.size(), orders.next<std::uint32_t>()));
         }
@@ -155,7 +155,7 @@ class ArenaImage {
     put(page + slot * sizeof(SlotHeader), header);
   }
 
-  // Where a batch waits for a launcher that stands still: a header and something.
+  // A batch that waits in a slot for a stalled launcher: a header and some contents.
   void keep_batch(Orders& orders) {
     const std::uint32_t slot = orders.next<std::uint8_t>() % slots();
     const std::uint32_t length = orders.next<std::uint16_t>() % (slot_size + 8);
@@ -168,7 +168,7 @@ class ArenaImage {
     put(layout_.slots_offset + slot * slot_size, orders.next<wire::BatchHeader>());
   }
 
-  // Behind the slot's last one, with some of its words set.
+  // Adds a record after the slot's last one, with some of its words set.
   void add_record(Orders& orders) {
     auto kind = orders.next<std::uint8_t>() % 64u;
     const auto how = orders.next<std::uint8_t>();
@@ -177,7 +177,7 @@ class ArenaImage {
     if (size == 0 || used_[slot] + size > slot_size) return;
     const std::size_t start = layout_.slots_offset + slot * slot_size + used_[slot];
     used_[slot] += size;
-    if (how & 128) kind |= 0x80000000;  // begun and not finished
+    if (how & 128) kind |= 0x80000000;  // begun but not finished
     put(start, kind);
     for (int words = how >> 3 & 15; words > 0; --words) {
       const std::size_t place = 8 + orders.next<std::uint8_t>() * 8u % size;
@@ -188,7 +188,7 @@ class ArenaImage {
     }
   }
 
-  // Where salvage will look for it, in the strings or in the names of launches.
+  // Adds a string where salvage will look for it, in the strings or in the names of launches.
   void add_string(Orders& orders) {
     const auto how = orders.next<std::uint8_t>();
     const std::size_t offset = how & 1 ? layout_.names_offset : layout_.entries_offset;
@@ -210,7 +210,7 @@ class ArenaImage {
     put(layout_.launches_offset + correlation % entries * sizeof launch, launch);
   }
 
-  // Anything anywhere; the header often.
+  // Overwrites an arbitrary place; often the header.
   void overwrite(Orders& orders) {
     const auto how = orders.next<std::uint8_t>();
     const std::size_t place = how & 1 ? how / 2 * 8u % sizeof layout_
@@ -218,9 +218,9 @@ class ArenaImage {
     put(place, orders.next<std::uint64_t>());
   }
 
-  collect::ArenaHeader layout_{};  // as it was made, whatever is written over it
+  collect::ArenaHeader layout_{};  // the original, whatever overwrites it in bytes_
   Bytes bytes_;
-  std::vector<std::size_t> used_;  // bytes of each slot
+  std::vector<std::size_t> used_;  // bytes used in each slot
 };
 
 std::map<std::uint32_t, std::size_t> row_widths() {
@@ -251,7 +251,7 @@ void check(const wire::Frame& frame) {
   }
 }
 
-// What salvage sends, until it closes its end. Gives how many batches there were.
+// Reads what salvage sends until it closes its end. Returns the number of batches.
 int read_frames(int socket, bool check_all) {
   wire::FrameAssembler frames;
   int batches = 0;
@@ -279,7 +279,7 @@ wire::Fields configuration(std::uint8_t how) {
   return fields;
 }
 
-// How many batches salvage sends of what the orders make.
+// The number of batches that salvage sends for the arena built by the orders.
 int salvaged(Input input) {
   Orders orders(input);
   const auto how = orders.next<std::uint8_t>();
@@ -300,9 +300,9 @@ int salvaged(Input input) {
   shutdown(sockets[0], SHUT_RDWR);
   reader.join();
   close(sockets[0]);
-  // Salvage leaves closing its end to the end of its process.
+  // Salvage leaves closing its end to process exit.
   constexpr unsigned first_of_ours = 100;
-  syscall(SYS_close_range, first_of_ours, 4000, 0);  // glibc has it from 2.34 on
+  syscall(SYS_close_range, first_of_ours, 4000, 0);  // in glibc since 2.34
   return batches;
 }
 
@@ -311,7 +311,7 @@ int salvaged(Input input) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace gpuprof::fuzz;
-  // Or nothing is tested, because the arena's layout has changed.
+  // Otherwise nothing would be tested if the arena's layout changed.
   static const std::uint8_t one_kernel[] = {0, 5, 10, 0};
   static const int of_one_kernel = salvaged(one_kernel);
   if (of_one_kernel != 1) finding("a sound arena is not read");

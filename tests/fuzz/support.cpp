@@ -12,7 +12,7 @@
 #include <sstream>
 
 extern "C" {
-// glibc's own, which no sanitizer stands in front of.
+// glibc's own functions, which sanitizers do not intercept.
 void* __libc_malloc(std::size_t size);
 void* __libc_realloc(void* memory, std::size_t size);
 void __libc_free(void* memory);
@@ -21,9 +21,9 @@ void __libc_free(void* memory);
 namespace gpuprof::fuzz {
 namespace {
 
-// SQLite is not ours and has fuzzers of its own. Its allocations going past the sanitizer make a
-// database several times as fast; FUZZ_CHECK_SQLITE leaves them checked. A word in front of each
-// holds its size, which SQLite asks for.
+// SQLite is third-party code with its own fuzzers. Bypassing the sanitizer for its allocations
+// makes a database several times as fast; FUZZ_CHECK_SQLITE keeps them checked. Each block is
+// prefixed with its size, which SQLite asks for.
 constexpr std::size_t in_front = 16;
 
 void* with_size(void* memory, int size) {
@@ -52,7 +52,7 @@ void stop(void*) {}
   return sqlite3_config(SQLITE_CONFIG_MALLOC, &methods) == SQLITE_OK;
 }();
 
-// Removed by the process that made it, not by a child of it.
+// Removed by the process that created it, not by its children.
 struct Folder {
   Folder() {
     const char* const parents[] = {std::getenv("TMPDIR"), "/dev/shm", "/tmp"};

@@ -1,9 +1,9 @@
-// What the fuzz targets share.
+// Shared by the fuzz targets.
 //
-// A target is a file that defines LLVMFuzzerTestOneInput(), and LLVMFuzzerCustomMutator() where
-// changes made without knowing the format would not get behind the first checks. It ends the
-// process for whatever must not be; sanitizers and libFuzzer's limits on time and memory do the
-// rest. One thread.
+// A target is a file that defines LLVMFuzzerTestOneInput(), and LLVMFuzzerCustomMutator() if
+// changes made without knowledge of the format would not get past the first checks. It ends the
+// process on any violation; sanitizers and libFuzzer's limits on time and memory do the rest.
+// Single-threaded.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
-// libFuzzer's own changes to some bytes, within `room`; gives the new size.
+// libFuzzer's own mutation of some bytes, within `room`; returns the new size.
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t room);
 
 namespace gpuprof::fuzz {
@@ -28,21 +28,21 @@ inline std::string_view as_text(Input input) {
   return {reinterpret_cast<const char*>(input.data()), input.size()};
 }
 
-// Something that no sanitizer sees and must not be: says what, and ends the process.
+// Reports a violation that no sanitizer detects, and ends the process.
 [[noreturn]] void finding(std::string_view what);
 
-// A folder of this process's own, in memory where there is such a place; gone when the process ends
-// in order. $TMPDIR is in it from the first call on.
+// A folder of this process, in memory if possible, removed when the process exits normally. After
+// the first call $TMPDIR is inside it.
 const std::string& folder();
 void write_file(const std::string& path, Input bytes);
-std::string read_file(const std::string& path);  // empty: there is none
+std::string read_file(const std::string& path);  // empty if there is none
 
-// Numbers that follow from the input: how it is to be used, without a place in its format.
-// libFuzzer takes one way at a time; run_inputs, which has few inputs, takes many.
+// Numbers derived from the input that select how it is used, without occupying space in its format.
+// libFuzzer tries one way at a time; run_inputs, which has few inputs, tries many.
 std::vector<std::uint32_t> ways(Input input);
 extern std::size_t ways_at_a_time;
 
-// Choices that follow from libFuzzer's seed, so that a run can be repeated.
+// Choices derived from libFuzzer's seed, so that a run can be repeated.
 class Dice {
  public:
   explicit Dice(unsigned seed) : engine_(seed * 2654435761u + 1) {}
@@ -54,16 +54,16 @@ class Dice {
   auto& of(List& list) {
     return list[below(std::size(list))];
   }
-  // The values where things break: small ones, powers of two and their neighbours, all bits.
+  // Typical edge cases: small values, powers of two and their neighbors, all bits.
   std::uint64_t odd_number();
 
  private:
   std::minstd_rand engine_;
 };
 
-// Changes some bytes and leaves the length.
+// Changes some bytes but not the length.
 void spoil(std::span<std::uint8_t> bytes, Dice& dice);
-// libFuzzer's changes, which may take away bytes or add up to `more`.
+// libFuzzer's mutation, which may remove bytes or add up to `more`.
 void mutate(Bytes& bytes, std::size_t more);
 
 }  // namespace gpuprof::fuzz

@@ -1,4 +1,4 @@
-// PyTorch's snapshots: pickles that somebody hands over. What is read of one adds up.
+// PyTorch snapshots: untrusted pickles. What is read from one must be consistent.
 #include <cstdint>
 #include <sstream>
 #include <string>

@@ -1,8 +1,8 @@
-// The wire's decoders, the assembly of frames and the queue between the launcher's threads.
+// The wire's decoders, frame assembly, and the queue between the launcher's threads.
 //
-// The first byte says what the rest is. What can be decoded must come out of its own encoding as it
-// went in; frames must not depend on how their bytes arrive; the queue must keep order, and lose
-// nothing while there is room.
+// The first byte selects the test for the rest. What can be decoded must survive encoding
+// unchanged; frames must not depend on how their bytes arrive; the queue must keep its order, and
+// lose nothing while there is room.
 #include <algorithm>
 #include <optional>
 
@@ -55,7 +55,7 @@ void batch(Payload payload) {
   }
 }
 
-// What an assembler made of some bytes.
+// What an assembler made from some bytes.
 struct Assembled {
   std::vector<wire::Frame> frames;
   bool damaged = false;
@@ -91,8 +91,8 @@ void assembly(Payload bytes, std::size_t most_at_once) {
   }
 }
 
-// Each step is a byte: push a batch or a note of so many bytes, or pop. A frame's stream is its
-// number in the order of pushing.
+// Each step is a byte: push a batch or a note of that many bytes, or pop. A frame's stream is its
+// sequence number.
 void queue(Payload steps, bool has_disk, std::size_t memory) {
   launch::FrameQueue queue(memory, has_disk ? folder() : "/nowhere");
   std::uint32_t pushed = 0;

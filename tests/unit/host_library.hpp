@@ -1,4 +1,4 @@
-// The libcupti that works without a driver, for tests of what it says.
+// A libcupti that works without a driver, for tests of what it returns.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -10,7 +10,7 @@
 
 #include "libprof/cupti/host.hpp"
 
-// Null where it cannot be had, which is said.
+// Null if it is unavailable, which is reported.
 inline std::shared_ptr<const gpuprof::cupti::HostLibrary> host_library() {
   const std::string path = GPUPROF_BUILD_DIR "/lib/gpuprof/host/libcupti.so.13";
   const char* sanitizer = std::getenv("GPUPROF_SANITIZE");

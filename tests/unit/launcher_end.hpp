@@ -24,7 +24,7 @@ class LauncherEnd {
   // For Channel::adopt().
   int collectors_end() const { return sockets_[1]; }
 
-  // The next frame that is whole in the socket; nothing: there is none.
+  // The next complete frame in the socket; nullopt if there is none.
   std::optional<wire::Frame> read() {
     while (!frames_.complete()) {
       const auto room = frames_.room();
@@ -45,7 +45,7 @@ class LauncherEnd {
     return frames_.take();
   }
 
-  // All frames there are, and those that the channel still has for us.
+  // All frames in the socket, and those that the channel has yet to send.
   std::vector<wire::Frame> read_all(const auto& resume) {
     std::vector<wire::Frame> all;
     do {
@@ -54,7 +54,7 @@ class LauncherEnd {
     return all;
   }
 
-  // The last descriptor that came; -1: none did.
+  // The last file descriptor received; -1 if none.
   int file() const { return file_; }
 
   void hang_up() {

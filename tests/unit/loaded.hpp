@@ -1,4 +1,4 @@
-// A loader for tests, and what is in its database then.
+// A loader for tests, and access to its database.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ inline store::Loader make_loader(const std::string& path = ":memory:",
   return store::Loader(store::Database(path, store::Database::Mode::create), options);
 }
 
-// Rows as text: columns with "|" between them, rows with a blank; NULL is "-".
+// Rows as text: columns are separated by "|", rows by a blank; NULL is "-".
 inline std::string rows(store::Database& database, const std::string& sql) {
   std::string text;
   store::Statement statement = database.prepare(sql);

@@ -1,4 +1,4 @@
-// What tests of damaged and forged streams ask of a loader.
+// Checks of a loader, for tests of damaged and forged streams.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -9,7 +9,7 @@
 
 namespace gpuprof::test {
 
-// A sanitizer keeps freed memory: how much there is says nothing about the loader.
+// Sanitizers keep freed memory, so memory usage says nothing about the loader.
 #ifdef GPUPROF_SANITIZED
 inline constexpr bool sanitized = true;
 #else

@@ -1,4 +1,4 @@
-// What reports print, as text.
+// The output of reports, as text.
 #pragma once
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// A capture as a profile.
+// Loads a capture as a profile.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Streams written by hand, for tests of what reads them.
+// Builds streams by hand, for tests of their readers.
 #pragma once
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 
 namespace gpuprof::test {
 
-// A folder of its own, gone at the end of the test.
+// A separate folder, removed at the end of the test.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -79,7 +79,7 @@ inline wire::Frame table(std::uint32_t stream, const wire::WireTable& table) {
   return frame_of(wire::FrameType::table, stream, encoder);
 }
 
-// A statistic of a collector's that this build need not know.
+// A collector's statistic that this build need not know.
 inline wire::Statistic statistic(std::string_view kind, std::string_view name,
                                  std::uint64_t value) {
   wire::Statistic made;
@@ -89,7 +89,7 @@ inline wire::Statistic statistic(std::string_view kind, std::string_view name,
   return made;
 }
 
-// Puts a batch together block by block.
+// Assembles a batch block by block.
 class BatchBuilder {
  public:
   using Strings = std::vector<std::pair<std::uint32_t, std::string_view>>;
@@ -103,7 +103,7 @@ class BatchBuilder {
   BatchBuilder& rows(std::uint32_t table, std::uint32_t count, const wire::Encoder& rows) {
     return rows_of_length(table, count, rows.bytes().size(), rows);
   }
-  // The length may be a lie.
+  // The length may be wrong.
   BatchBuilder& rows_of_length(std::uint32_t table, std::uint32_t count, std::uint64_t length,
                                const wire::Encoder& rows) {
     body_.integer(wire::BlockHeader{table, count, length});
@@ -146,7 +146,7 @@ inline std::string capture_start(std::uint32_t version = wire::capture_version) 
          std::string(reinterpret_cast<const char*>(&version), sizeof version);
 }
 
-// A frame as it lies in a capture.
+// A frame as stored in a capture.
 inline std::string capture_bytes_of(const wire::Frame& frame, std::uint64_t number) {
   const wire::CaptureHead head = wire::head_of(frame, number);
   return std::string(reinterpret_cast<const char*>(&head), sizeof head) +
@@ -170,7 +170,7 @@ inline void write_file(const std::string& path, std::string_view bytes) {
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
-// Tables whose rows the tests write: a few columns of the real ones.
+// The tables whose rows the tests write, with some columns of the real ones.
 namespace tables {
 
 using schema::Role;
@@ -221,7 +221,7 @@ inline void add_kernel(wire::Encoder& rows, std::uint64_t start, std::uint64_t e
   rows.integer(correlation).integer(name);
 }
 
-// A batch of kernels of 1 ns each, under these correlation ids.
+// A batch of kernels of 1 ns each, with these correlation ids.
 inline wire::Frame kernels(std::uint32_t stream, const std::vector<std::uint32_t>& correlations,
                            const BatchBuilder::Strings& strings = {}, std::uint32_t name = 0) {
   wire::Encoder packed;

@@ -1,4 +1,4 @@
-// gpuprof annotate: what was sampled and counted, instruction by instruction.
+// gpuprof annotate: samples and counts, instruction by instruction.
 #include <iostream>
 #include <memory>
 #include <set>
@@ -23,7 +23,7 @@ struct AnnotateArguments {
   bool disassemble = false;
 };
 
-// The assembly of the functions that will be shown.
+// Disassembles the functions that will be shown.
 void disassemble(annotate::Listing& listing, reading::Profile& profile, const std::string& nvdisasm,
                  std::size_t most, Progress& progress) {
   std::set<std::int64_t> codes;

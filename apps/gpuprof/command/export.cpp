@@ -86,7 +86,7 @@ int write_file(ExportArguments& arguments) {
     if (!process) throw Error("--process takes ids of processes", "", ExitCode::bad_option);
     options.processes.push_back(*process);
   }
-  // Formats are written in several places of a file, so a stream is made of a whole one.
+  // Formats are written non-sequentially, so a stream is copied from a complete file.
   std::optional<TemporaryFolder> folder;
   const bool streams = is_standard_output(file_options.output);
   if (streams) {
@@ -112,7 +112,7 @@ int write_file(ExportArguments& arguments) {
   try {
     file.read(
         [&](store::Database& database) {
-          // What was written before damage was met is of no use.
+          // Discard what was written before the damage was found.
           made.reset();
           made.emplace(output, rules);
           options.name = streams ? "standard output" : made->name();

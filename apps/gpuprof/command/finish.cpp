@@ -1,4 +1,4 @@
-// gpuprof finish: what a run computes at its end, for a file whose run did not come to that.
+// gpuprof finish: the computations at the end of a run, for a file whose run did not reach it.
 #include <memory>
 
 #include "apps/gpuprof/command/new_profile.hpp"
@@ -16,7 +16,7 @@ int finish(ExcerptJob& job) {
   }
   if (!job.file.step.empty()) {
     job.options.change = [step = job.file.step](store::Database& database) {
-      if (!database.has_table("RUN")) return;  // nvprof's
+      if (!database.has_table("RUN")) return;  // an nvprof file
       database.prepare("INSERT OR REPLACE INTO RUN VALUES('step', ?1)").bind(1, step).run();
     };
   }

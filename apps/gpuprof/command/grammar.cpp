@@ -1,6 +1,6 @@
 #include "apps/gpuprof/command/grammar.hpp"
 
-// Only here: the header takes seconds to compile.
+// Included only here: the header takes seconds to compile.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -64,8 +64,8 @@ CLI::Option* declare(CLI::App& app, const Grammar::Shared& shared) {
       ->required(shared.required);
 }
 
-// "did you mean --json? ", of the first option that the command does not have; empty: there is
-// none, or it is like no other.
+// "did you mean --json? ", for the first unknown option; empty if there is none, or no option is
+// close.
 std::string meant_instead(const CLI::App& app, const std::vector<std::string>& words) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
@@ -81,7 +81,7 @@ std::string meant_instead(const CLI::App& app, const std::vector<std::string>& w
   return {};
 }
 
-// What the user has set elsewhere, where the command line does not say it.
+// Applies the user's presets to options that the command line does not set.
 void apply_presets(const CLI::App& app, Options& options) {
   for (const Preset& preset : read_presets(options.config)) {
     const CLI::Option* option = app.get_option_no_throw("--" + preset.option->name);

@@ -1,4 +1,4 @@
-// What a sub-command takes, as data: the parser and completion read it.
+// The arguments of a sub-command, as data for the parser and for completion.
 #pragma once
 
 #include <initializer_list>
@@ -16,14 +16,14 @@ namespace gpuprof::app {
 
 struct Option;
 
-// What it writes to must live until the command has run.
+// The target of `to` must live until the command has run.
 struct Argument {
-  // "--from"; without dashes: a word, in the order in which these are taken.
+  // "--from"; a name without dashes is a positional argument, in order of declaration.
   std::string_view name;
-  // A flag; a value; values with commas between, which may be given several times.
+  // A flag; a value; or a comma-separated list, which may be given several times.
   std::variant<bool*, std::string*, std::vector<std::string>*> to;
   std::string_view help;
-  std::string_view placeholder = {};  // what help says in place of the value
+  std::string_view placeholder = {};  // what help prints instead of the value
   bool required = false;
   std::vector<std::string> choices = {};  // empty: any value
 
@@ -32,35 +32,36 @@ struct Argument {
 
 class Grammar {
  public:
-  // An option of the main command, with its preset.
+  // An option of the main command; its preset applies here too.
   struct Shared {
     const Option* option;
-    Options* options;  // what it writes to
+    Options* options;  // where it is stored
     bool required;
   };
   using Taken = std::variant<Argument, Shared>;
 
   void take(Argument argument) { taken_.emplace_back(std::move(argument)); }
 
-  // Options of the main command: those of these names, those that print reports, and those that say
-  // where a profile goes. They write to `options`, which must live until the command has run.
+  // Accept options of the main command: those with these names, those that print reports, and those
+  // that determine the output file. They write to `options`, which must live until the command has
+  // run.
   void take_options(Options& options, std::initializer_list<std::string_view> names);
   void take_report_options(Options& options);
   void take_output_options(Options& options);
-  // One that was taken, by its name without dashes.
+  // Makes an accepted option required; the name is without dashes.
   void require(std::string_view name);
 
-  // All words, whatever they are: none is an option of this command.
+  // Collects all words unparsed: none is an option of this command.
   void take_all(std::vector<std::string>& words) { all_ = &words; }
 
-  // Behind the options, in the command's help.
+  // Printed after the options in the command's help.
   void footer(std::string text) { footer_ = std::move(text); }
 
-  // In the order in which help shows them.
+  // In help order.
   std::span<const Taken> taken() const { return taken_; }
 
-  // Sets what `words` say, or prints the help, or throws what is wrong with them. Nothing: the
-  // command is to be run. Else the program's exit code.
+  // Sets what `words` specify, or prints the help, or throws an error about them. Returns nullopt
+  // if the command should run, otherwise the program's exit code.
   std::optional<int> parse(std::string_view name, std::string_view help,
                            const std::vector<std::string>& words) const;
 

@@ -17,7 +17,7 @@ int import_command(const Options& options) {
   Log log(options, true, getpid());
   reading::ProfileFile file(options.input);
   if (file.problem()) {
-    // nvprof's line, and the reason; of a file that is missing there is nothing more to say.
+    // nvprof's line, and the reason; a missing file needs no more.
     if (file.size() >= 0) std::fprintf(stderr, "======== %s\n", refused);
     throw Error(*file.problem());
   }
@@ -26,7 +26,7 @@ int import_command(const Options& options) {
     if (options.quiet) return;
     read = log.report(database, options.reports.prefix, file.notes());
   });
-  // As if the signal had ended us.
+  // As if the signal had ended the process.
   if (!read) return static_cast<int>(ExitCode::reader_gone);
   return file.damaged() ? static_cast<int>(ExitCode::import_failed) : 0;
 }

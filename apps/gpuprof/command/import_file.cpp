@@ -1,4 +1,4 @@
-// gpuprof import: a profile out of another tool's file.
+// gpuprof import: makes a profile from another tool's file.
 #include <unistd.h>
 
 #include <memory>
@@ -17,7 +17,7 @@
 namespace gpuprof::app {
 namespace {
 
-// Counts in the file, and says, what is not in it.
+// Records and prints what was not imported.
 void tell(record::Recorder& recorder, Log& log, schema::StatisticName statistic,
           const importing::Tally& tally, const std::string& what) {
   if (tally.total() == 0) return;
@@ -59,7 +59,7 @@ int import_file(const Options& options) {
   tell(recorder, log, "import_unreadable", missing.unreadable, "left out, as it makes no sense");
   tell(recorder, log, "import_values_unreadable", missing.values, "values that do not fit");
   tell(recorder, log, "import_left_out", missing.left_out, "left out, as there is no table for it");
-  progress.wait_when_interrupted();  // all records are there, and are kept
+  progress.wait_when_interrupted();  // all records are in the file and are kept
   recorder.finish();
   progress.clear();
   if (!options.quiet) print_outcome(recorder, log);

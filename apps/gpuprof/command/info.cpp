@@ -1,4 +1,4 @@
-// gpuprof info: what is in a file.
+// gpuprof info: the contents of a file.
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>

@@ -6,7 +6,7 @@
 
 namespace gpuprof::app {
 
-// In the order in which help shows them; those without a line of help are not shown.
+// In help order; commands without help are hidden.
 #define GPUPROF_COMMANDS(X) \
   X(sample_command)         \
   X(listen_command)         \
@@ -64,7 +64,7 @@ std::span<const std::string_view> commands_to_come() { return to_come; }
 
 void refuse_command_to_come(const std::vector<std::string>& words) {
   if (words.empty()) return;
-  // Other words for one of them.
+  // "compare" is a synonym of one of them.
   const bool is_one = std::ranges::find(to_come, words[0]) != std::end(to_come);
   if (!is_one && words[0] != "compare") return;
   std::vector<std::string> program{"gpuprof", "--"};

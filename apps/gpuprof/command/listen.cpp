@@ -1,6 +1,7 @@
-// Records the process that started it. The process loads the collector itself: on standard output
-// it is told where that is and where to connect, on standard input it says that it is connected.
-// Where metrics take several passes it does what it did again, in order: each time it is told anew.
+// Records the process that started it. That process loads the collector itself: it is told on
+// standard output where the collector is and where to connect, and confirms on standard input that
+// it has connected. If metrics need several passes, the process repeats its work in order and gets
+// new instructions each time.
 #include <unistd.h>
 
 #include <chrono>
@@ -51,19 +52,20 @@ std::vector<std::string> command_of(pid_t process) {
   return words;
 }
 
-// Records a process in as many passes as its metrics take.
+// Records a process in as many passes as its metrics need.
 class Listening {
  public:
   Listening(const Options& options, pid_t process);
 
-  // Gives the exit code.
+  // Returns the exit code.
   int record();
 
  private:
   launch::Listener::Options listener_options(std::size_t pass);
-  // One more pass. False: there is no more to come.
+  // Records one more pass. Returns false if no more will follow.
   bool record_pass(std::size_t pass);
-  // Tells where to connect. False: the process ends, or could not connect.
+  // Tells the process where to connect. Returns false if the process is ending or could not
+  // connect.
   bool hand_over(const record::Run& run, std::size_t pass) const;
   int finish();
 
@@ -71,11 +73,11 @@ class Listening {
   const pid_t process_;
   const record::TraceSelection selection_;
   const std::string collector_;
-  launch::Target target_;  // holds signals back; nothing is started
+  launch::Target target_;  // blocks signals; nothing is started
   launch::EndRequests ends_;
   Log log_;
   const record::Say say_;
-  const std::unique_ptr<MetricSession> metrics_;  // null: none are wanted
+  const std::unique_ptr<MetricSession> metrics_;  // null: none requested
   const std::size_t passes_;
   record::Recorder recorder_;
   MetricNotices notices_;
@@ -106,7 +108,7 @@ Listening::Listening(const Options& options, pid_t process)
               .command = {},
               .collector = collector_,
               .runtimes = {}} {
-  ends_.listen(2);  // the first ends the recording
+  ends_.listen(2);  // the first signal ends the recording
 }
 
 int Listening::record() {
@@ -114,7 +116,7 @@ int Listening::record() {
   return first_ ? finish() : static_cast<int>(ExitCode::nothing_recorded);
 }
 
-// Passes after the first are only measured.
+// Passes after the first only measure.
 launch::Listener::Options Listening::listener_options(std::size_t pass) {
   const bool first = pass == 0;
   launch::Listener::Options listening{
@@ -135,7 +137,7 @@ bool Listening::hand_over(const record::Run& run, std::size_t pass) const {
                         {"pass", pass},
                         {"passes", passes_}};
   if (metrics_) places["one_pass"] = metrics_->most_of_one_run();
-  // Past std::cout: it is no failure of ours if the process does not wait for this any more.
+  // Bypasses std::cout: it is no error if the process no longer waits for this.
   const std::string line =
       places.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + '\n';
   if (write(STDOUT_FILENO, line.data(), line.size()) < 0) return false;
@@ -216,7 +218,7 @@ std::function<int()> declare_listen(Grammar& grammar) {
        "concurrent-kernels", "flush-period", "activity-buffers", "cupti", "track-memory", "stacks",
        "pc-sampling", "pc-sampling-period", "pc-stall-reasons", "pc-serialize", "pc-buffer",
        "no-command-line", "process-name", "context-name", "stream-name",
-       // What a request holds for comes before it.
+       // A request's scope comes before the request.
        "devices", "kernels", "launch-skip", "launch-count", "replay-mode", "range",
        "metrics-overhead", "metrics-samples", "metrics-exclude", "cache-control", "metrics-batch",
        "hang-timeout", "metrics", "events", "source-level-analysis"});

@@ -1,4 +1,4 @@
-// gpuprof memory: where the memory went.
+// gpuprof memory: what the memory was used for.
 #include <iostream>
 #include <memory>
 

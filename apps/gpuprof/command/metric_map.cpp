@@ -44,11 +44,11 @@ std::string column(const std::shared_ptr<const cupti::HostLibrary>& library,
   }
   return choices;
 } catch (const Error&) {
-  // CUPTI 13.0 names chips that it does not know.
+  // CUPTI 13.0 lists chips that it does not know.
   return std::string(rows.size(), '-');
 }
 
-// Which formula each chip takes, as columns: "1", "2" …; "-": none can be collected.
+// The number of the formula for each chip, as columns: "1", "2" …; "-": none can be collected.
 void print_by_chip(const std::string& cupti) {
   const auto library =
       std::make_shared<const cupti::HostLibrary>(launch::host_cupti_candidates(cupti));

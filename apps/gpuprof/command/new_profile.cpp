@@ -39,7 +39,7 @@ int write_excerpt(ExcerptJob job) {
     file.read(
         [&](store::Database& database) {
           if (!job.keep.empty()) job.options.keep = exporting::tables_named(job.keep, database);
-          // What was written before damage was met is of no use.
+          // Discard what was written before the damage was found.
           made.reset();
           made.emplace(output, rules);
           job.options.name = made->name();
@@ -65,7 +65,7 @@ int write_excerpt(ExcerptJob job) {
   for (const std::string& name : excerpt.left_out) say(name + " is left out.");
   const std::string records =
       std::to_string(excerpt.kept) + (excerpt.kept == 1 ? " record" : " records");
-  // What was not computed has been said.
+  // What was not computed has been printed already.
   say(made->name() + ": " +
       (job.options.finish && excerpt.not_computed.empty()
            ? "NVTX ranges, busy times, gaps and indexes were computed of " + records

@@ -1,4 +1,4 @@
-// What slice, truncate, finish and export have in common: a new profile from an old one.
+// Shared by slice, truncate, finish and export: writing a new profile from an old one.
 #pragma once
 
 #include <string>
@@ -12,16 +12,16 @@ namespace gpuprof::app {
 
 struct ExcerptJob {
   std::string input;
-  Options file;           // the new one: its name, which may hold placeholders, and how it is made
-  bool in_place = false;  // the new one takes the name of the old one
+  Options file;           // the new profile's name, which may have placeholders, and creation
+  bool in_place = false;  // the new profile replaces the old one
   std::vector<std::string> keep;  // words for ExcerptOptions::keep; empty: all
   exporting::ExcerptOptions options;
 };
 
-// Where the new profile goes and how its file is made.
+// Accepts the options for the new profile's location and creation.
 void take_file_options(Grammar& grammar, ExcerptJob& job);
 
-// Returns the exit code. The output has its name only when it is complete.
+// Returns the exit code. The output gets its name only when it is complete.
 int write_excerpt(ExcerptJob job);
 
 }  // namespace gpuprof::app

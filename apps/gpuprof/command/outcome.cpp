@@ -15,7 +15,7 @@ namespace gpuprof::app {
 
 namespace {
 
-// Why something is missing, if that is one reason; else where to look.
+// Why data is missing, if there is a single reason; otherwise where to look.
 std::string why(record::Recorder& recorder) {
   std::set<std::string> reasons;
   bool unexplained = false;
@@ -42,7 +42,7 @@ std::string sampled(record::Recorder& recorder) {
   try {
     for (store::Loader* loader : recorder.loaders()) {
       store::Database& database = loader->database();
-      // Each file has all of them.
+      // Each file has all samples.
       samples = std::max(
           samples, database.integer("SELECT sum(value) FROM STATISTIC WHERE name = 'pm_samples'")
                        .value_or(0));
@@ -76,7 +76,7 @@ void print_outcome(record::Recorder& recorder, Log& log) {
     if (!recorder.kept().empty()) {
       return log.say("0 records, so " + recorder.kept() + " stays as it was");
     }
-    if (recorder.failed()) return;  // all were removed, which was told
+    if (recorder.failed()) return;  // all files were removed, as already reported
     log.say("no CUDA activity was captured, so no file was made");
     return;
   }

@@ -1,4 +1,4 @@
-// What run and replay have in common: the last line.
+// Shared by run and replay: the last line.
 #pragma once
 
 #include "apps/gpuprof/run/log.hpp"

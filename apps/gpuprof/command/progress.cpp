@@ -33,7 +33,7 @@ void take(int signal_number) {
   errno = before;
 }
 
-// Whether it becomes readable.
+// Whether the file becomes readable within that time; -1: no limit.
 bool wait_for(int file, int time_ms) {
   pollfd waiting{file, POLLIN, 0};
   int ready = 0;
@@ -62,7 +62,7 @@ Progress::Progress() : wake_(eventfd(0, EFD_CLOEXEC)) {
   if (wake_ < 0) throw Error(std::string("no descriptor for signals: ") + std::strerror(errno));
   last_signal = 0;
   woken = wake_;
-  // Signals are taken by the threads that can be interrupted.
+  // Signals must go to the threads that they can interrupt, so the watcher blocks them.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -1,4 +1,4 @@
-// What a command that takes long shows on a terminal, and how Ctrl-C ends it.
+// Progress of slow commands on a terminal, and how Ctrl-C ends them.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,8 @@
 
 namespace gpuprof::app {
 
-// A line on stderr, on a terminal and a second after this was made, which goes away in the end.
+// A line on stderr, if it is a terminal, shown from one second after construction and erased at the
+// end.
 class ProgressLine {
  public:
   ProgressLine();
@@ -19,7 +20,7 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  // To be called again while it lasts, so that it is shown when the second has passed.
+  // Must be called repeatedly, so that the line appears once the second has passed.
   void show(std::string_view what);
   void clear();
 
@@ -29,29 +30,29 @@ class ProgressLine {
   std::chrono::steady_clock::time_point began_;
 };
 
-// The same, and while it lives Ctrl-C and SIGTERM interrupt; the second one ends the program. So
-// does the first when this still lives 0.7 s later: SQLite asks nobody while it sorts or is inside
-// a function. Files that are not in their place yet are then removed.
+// Also lets Ctrl-C and SIGTERM interrupt while it lives. A second signal ends the program; so does
+// the first if this object still lives 0.7 s later, because SQLite polls nothing while it sorts or
+// is inside a function. Files that are not yet in place are then removed.
 class Progress : public ProgressLine {
  public:
   Progress();
   ~Progress();
-  // From now on an interruption has all the time it takes.
+  // From now on an interruption may take any time.
   void wait_when_interrupted() { waits_.store(true); }
-  // The signal; 0: none.
+  // The signal, or 0.
   static int interrupted();
   static bool is_interrupted() { return interrupted() != 0; }
 
  private:
   void watch() const;
 
-  int wake_ = -1;  // readable after a signal, and when this goes
+  int wake_ = -1;  // readable after a signal, and on destruction
   std::atomic<bool> waits_{false}, over_{false};
   std::thread watcher_;
 };
 
-// In a handler of the error: what a command returns whose reading was interrupted. Another error is
-// thrown again.
+// The exit code after an interrupted read. Call it in the handler of the error; it rethrows any
+// other.
 int code_of_interrupted(const store::DatabaseError& error);
 
 }  // namespace gpuprof::app

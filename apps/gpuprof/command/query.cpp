@@ -1,4 +1,4 @@
-// gpuprof query: questions to a profile in SQL.
+// gpuprof query: SQL queries of a profile.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -53,7 +53,7 @@ int list(bool file_given) {
   return 0;
 }
 
-// The name of a query, view or table; else it is SQL.
+// Whether the text is the name of a query, view or table rather than SQL.
 bool is_name(std::string_view text) {
   return std::ranges::all_of(text, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -68,7 +68,7 @@ std::vector<std::string> tables_and_views(store::Database& database) {
   return names;
 }
 
-// Makes SQL of what was given. `view`: room for it.
+// Turns the argument into SQL. `view` is storage for it.
 report::Query chosen(const QueryArguments& arguments, store::Database& database,
                      std::string& view) {
   const std::string& given = arguments.query;
@@ -101,8 +101,8 @@ report::Query chosen(const QueryArguments& arguments, store::Database& database,
               ExitCode::bad_option);
 }
 
-// A table or column that SQL names wrongly, as SQLite says it: "no such table: kernel". Throws with
-// what may have been meant; does nothing where nothing is near.
+// Handles SQLite's message for an unknown table or column: "no such table: kernel". Throws with a
+// suggestion; does nothing if no name is close.
 void throw_with_meant(const Error& error, store::Database& database, std::string_view sql) {
   const std::string_view text = error.what();
   constexpr std::string_view of_table = "no such table: ", of_column = "no such column: ";
@@ -142,7 +142,7 @@ void print(store::Database& database, const QueryArguments& arguments) {
   }
 }
 
-// The query was named before the profile.
+// Detects a query named before the profile.
 void check_order(const QueryArguments& arguments) {
   std::error_code ignored;
   if (std::filesystem::exists(arguments.file, ignored)) return;

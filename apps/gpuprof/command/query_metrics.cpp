@@ -40,7 +40,7 @@ std::string_view type_name(cupti::MetricType type) {
   return type_names.at(static_cast<std::size_t>(type));
 }
 
-// ".{avg,max,min,sum}" and what may follow each, when it is the same for all.
+// ".{avg,max,min,sum}" and the common suffixes, if they are the same for all.
 std::string compact(const std::vector<std::string>& subs) {
   std::vector<std::string> firsts, rests;
   for (const std::string& sub : subs) {
@@ -113,7 +113,7 @@ void print_usual_samples(const std::string& chip, const std::vector<std::string>
   std::cout << "\n";
 }
 
-// Everything of one metric.
+// All details of one metric.
 void print_details(const cupti::HostChip& chip, const BaseRow& row) {
   const auto& [metric, properties, unused] = row;
   std::cout << metric.name << " on " << chip.name() << "\n"
@@ -227,7 +227,7 @@ void print_csv(const Listing& listing) {
   }
 }
 
-// JSON is returned, all else printed.
+// Returns JSON, or prints.
 Json list_chip(const Library& library, const Options& options, const std::string& chip_name,
                const Devices& devices) {
   const Query& query = options.query;
@@ -276,7 +276,7 @@ std::string known_chips(const Options& options) {
   }
 }
 
-// The chips of this machine's GPUs, those of --devices, each with its devices.
+// The chips of this machine's GPUs that --devices selects, each with its devices.
 std::vector<std::pair<std::string, Devices>> chips_here(const Options& options) {
   if (!driver_found()) {
     throw NvprofError{{"Error: unable to locate cuda driver library.",

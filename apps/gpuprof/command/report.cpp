@@ -1,4 +1,4 @@
-// gpuprof report: a run on one page that can be mailed.
+// gpuprof report: a run on a single page that can be mailed.
 #include <unistd.h>
 
 #include <cstdio>
@@ -48,7 +48,7 @@ void write(const std::string& name, std::string_view begins, const std::string& 
   }
 }
 
-// To the file of that name, or to standard output.
+// Writes to the file of that name, or to standard output.
 int write_to(const std::string& name, std::string_view begins, const std::string& text,
              const ReportArguments& arguments) {
   if (is_standard_output(name)) return print_to_standard_output([&] { std::cout << text; });

@@ -38,7 +38,7 @@
 namespace gpuprof::app {
 namespace {
 
-// Null: none were asked for, or none can be had and the run goes on without them.
+// Null if none were requested, or they are unavailable and the run continues without them.
 std::unique_ptr<MetricSession> prepare_metrics(const Options& options, Log& log) {
   if (options.metrics.requests.empty()) return nullptr;
   try {
@@ -63,7 +63,7 @@ int show_plan(const Options& options) {
   return 0;
 }
 
-// Until the target has ended, which it gets a signal for when its time is over.
+// Waits until the target has ended. On timeout it is sent a signal.
 void wait_for_target(launch::Target& target, const Options& options, Log& log) {
   if (options.timeout_ms > 0 && !target.wait(options.timeout_ms)) {
     if (!options.quiet) {
@@ -83,7 +83,8 @@ std::string waiting_for(const std::vector<std::int64_t>& processes) {
   return text + " (Ctrl-C: wait no longer)";
 }
 
-// Waits until the first run is recorded. False: recording ended early, which was told.
+// Waits until the first run is recorded. Returns false if recording ended early, as already
+// reported.
 bool end_recording(record::Run& run, bool quiet) {
   if (quiet || !isatty(2)) return run.end();
   bool shown = false;
@@ -95,7 +96,7 @@ bool end_recording(record::Run& run, bool quiet) {
   return whole;
 }
 
-// The collector is there, and the program: what can be said before anything is made.
+// Checks that the collector and the program exist, before anything is created.
 std::string checked_collector(const Options& options) {
   std::string collector = collector_library();
   try {
@@ -106,20 +107,22 @@ std::string checked_collector(const Options& options) {
   return collector;
 }
 
-// What is asked of one command line, from the plan to the last line. On the main thread.
+// Everything that one command line requests, from the plan to the last line. For the main thread
+// only.
 class Recording {
  public:
-  // Plans: what is wrong with the options is thrown here, before any file is touched.
+  // Plans. Errors in the options are thrown here, before any file is touched.
   Recording(const Options& options, launch::Target& target, launch::EndRequests& ends);
 
-  // The first run, into the database. False: recording ended early, which was told.
+  // Records the first run into the database. Returns false if recording ended early, as already
+  // reported.
   bool record();
-  // More runs, if metrics need them.
+  // Further runs, if metrics need them.
   void repeat();
   void finish();
-  // Reports and the last line. Gives the exit code.
+  // Prints the reports and the last line. Returns the exit code.
   int print();
-  // While the run is shown.
+  // Returns when the run is no longer being viewed.
   void wait_for_viewer() {
     if (viewer_ && !ends_.hurried()) viewer_->wait(ends_);
   }
@@ -135,19 +138,19 @@ class Recording {
   launch::EndRequests& ends_;
   const record::TraceSelection selection_;
   const std::string collector_;
-  std::optional<TemporaryFolder> temporary_;  // none: there is an output
+  std::optional<TemporaryFolder> temporary_;  // nullopt: there is an output
   const std::string output_;
-  const bool report_;  // reports were asked for, or there is nowhere else to look
+  const bool report_;  // reports were requested, or there is no other output
   Log log_;
   const record::Say say_;
   const std::unique_ptr<MetricSession> metrics_;  // null: none
   const std::unique_ptr<PmSampling> sampling_;    // null: none
-  std::optional<Viewer> viewer_;                  // none: the run is not shown
+  std::optional<Viewer> viewer_;                  // nullopt: the run is not viewed
   std::optional<ProgressLine> line_;              // while the recorder finishes
   record::Recorder recorder_;
   MetricNotices notices_;
   record::Run::Common common_;
-  std::optional<record::Run> run_;  // the first one
+  std::optional<record::Run> run_;  // the first run
   bool announced_ = false;
   std::optional<TargetEnd> ended_;
 };
@@ -312,7 +315,7 @@ int record_run(const Options& options, launch::Target& target, launch::EndReques
 
 int run_command(const Options& options) {
   if (options.application.empty()) return show_plan(options);
-  // Signals are held back first, so that every thread made from here on leaves them to us.
+  // Block signals first, so that every thread created later leaves them to the main thread.
   launch::Target target;
   launch::EndRequests ends(options.quiet);
   try {

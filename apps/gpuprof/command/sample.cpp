@@ -38,7 +38,7 @@ struct SampleJob {
   bool live = false;
 };
 
-// Nothing: until somebody asks for an end.
+// nullopt: until the user ends it.
 std::optional<milliseconds> duration_of(const std::string& text) {
   if (text.empty()) return {};
   double factor = 1000;
@@ -61,9 +61,9 @@ int sample(SampleJob& job) {
   const std::optional<milliseconds> duration = duration_of(job.duration);
   options.pm.on = true;
   options.metrics.required = true;  // there is nothing else to do
-  launch::Target target;            // holds signals back; nothing is started
+  launch::Target target;            // blocks signals; nothing is started
   launch::EndRequests ends(options.quiet);
-  // The first Ctrl-C ends the sampling.
+  // The first Ctrl-C ends sampling.
   ends.listen(2);
   Log log(options, false, getpid());
   const record::Say say = [&log](const std::string& text) { log.say(text); };
@@ -125,7 +125,7 @@ int sample(SampleJob& job) {
         for (const std::string& line : live.lines()) std::cout << line << '\n';
         std::cout.flush();
       } catch (const std::ios::failure&) {
-        break;  // why is said in the end
+        break;  // the reason is printed at the end
       }
     }
     std::this_thread::sleep_for(milliseconds(20));

@@ -1,4 +1,4 @@
-// Standard output of all commands: std::cout.
+// Standard output (std::cout) of all commands.
 #pragma once
 
 #include <cstddef>
@@ -11,26 +11,27 @@ class ProfileFile;
 
 namespace gpuprof::app {
 
-// Once, before anything is printed: from here on std::cout throws when it cannot be written.
+// Called once, before any output: makes std::cout throw when it cannot be written.
 void take_standard_output();
 
-// Calls print(), which writes to std::cout, and sees to it that all of it arrives. Returns the exit
-// code: reader_gone where the reader has closed its end. Throws Error where there is no room.
+// Calls print(), which writes to std::cout, and makes sure that all of it is written. Returns the
+// exit code: reader_gone if the reader has closed its end. Throws Error if the disk is full.
 int print_to_standard_output(const std::function<void()>& print);
 
-// Whether the name says that a file goes to standard output.
+// Whether the name directs a file to standard output.
 inline bool is_standard_output(const std::string& name) { return name == "-"; }
-// Throws Error where that is a terminal, which is no place for what only programs read.
+// Throws Error if standard output is a terminal, for machine-readable output.
 void refuse_terminal();
-// Copies the file there. Returns and throws as above.
+// Copies the file to standard output. Returns and throws like print_to_standard_output().
 int copy_to_standard_output(const std::string& path);
 
-// Characters in a line of the terminal that standard output is; 0: it is none, or does not say.
+// The width in characters if standard output is a terminal; 0 if it is not, or the width is
+// unknown.
 std::size_t terminal_width();
-// The same between two limits, and 120 where there is none.
+// The terminal width clamped to these limits; 120 if there is none.
 std::size_t line_width(std::size_t least, std::size_t most);
 
-// What a reader should know of a file that was printed, to standard error. Returns the exit code.
+// Prints what readers of the file should know to standard error. Returns the exit code.
 int tell_notes(const reading::ProfileFile& file);
 
 }  // namespace gpuprof::app

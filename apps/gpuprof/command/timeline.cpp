@@ -1,4 +1,4 @@
-// gpuprof timeline: how busy GPUs were over time, in a terminal.
+// gpuprof timeline: GPU utilization over time, in a terminal.
 #include <algorithm>
 #include <iostream>
 #include <memory>

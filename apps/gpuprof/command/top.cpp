@@ -1,4 +1,4 @@
-// gpuprof top: what a recording has so far, in a terminal.
+// gpuprof top: the state of a recording, in a terminal.
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ struct TopArguments {
 
 struct Plan {
   double every = 1;        // seconds
-  std::int64_t times = 0;  // 0: until the run is over
+  std::int64_t times = 0;  // 0: until the run ends
   std::size_t rows = 15;
 };
 
@@ -54,7 +54,7 @@ Plan parse_plan(const TopArguments& arguments) {
   return plan;
 }
 
-// Who records cannot end while another has the file open, so it is opened anew each time.
+// The recorder cannot finish while another process has the file open, so it is reopened each time.
 int follow(const TopArguments& arguments) {
   const Plan plan = parse_plan(arguments);
   const bool terminal = isatty(STDOUT_FILENO) == 1;
@@ -66,7 +66,7 @@ int follow(const TopArguments& arguments) {
     if (file->problem()) throw Error(*file->problem());
     try {
       file->read([&](store::Database& database) {
-        // Of a copy after damage all is new.
+        // A copy made after damage starts over.
         if (file->damaged()) top = {};
         database.watch(&Progress::is_interrupted);
         top.read(database, plan.rows);

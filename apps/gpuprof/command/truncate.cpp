@@ -37,7 +37,7 @@ std::function<int()> declare_truncate(Grammar& grammar) {
   return [job] { return truncate(*job); };
 }
 
-// Groups of --trace, and the kinds of records by the names of their tables.
+// Groups of --trace, and record kinds by table name.
 std::vector<std::string> kinds_to_keep(std::string_view) {
   constexpr std::string_view prefix = "CUPTI_ACTIVITY_KIND_";
   std::set<std::string> words{"cpu-sampling", "kernel"};

@@ -1,4 +1,4 @@
-// gpuprof view: a run as a timeline in a browser, or two side by side.
+// gpuprof view: a run as a timeline in a browser, or two runs side by side.
 #include <unistd.h>
 
 #include <cstdio>

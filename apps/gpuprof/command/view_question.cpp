@@ -1,4 +1,4 @@
-// gpuprof view-question: what gpuprof view starts for a question in SQL.
+// gpuprof view-question: the process that gpuprof view starts for each SQL query.
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -15,7 +15,7 @@ struct ViewQuestionArguments {
   std::string file, copy, zero;
 };
 
-// An error is answered too: nobody reads standard error.
+// Errors are part of the answer, since nobody reads standard error.
 int answer(const ViewQuestionArguments& arguments) {
   const std::string sql(std::istreambuf_iterator<char>(std::cin), {});
   try {

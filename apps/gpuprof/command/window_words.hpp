@@ -1,4 +1,4 @@
-// A window of time as commands take it: --from, --to and --nvtx, each with its own help.
+// The options for a time window: --from, --to and --nvtx. Each command has its own help for them.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ namespace gpuprof::app {
 struct WindowWords {
   std::string from, to, nvtx;
 
-  // The three options, with what --from and --to are for; both texts live for ever.
+  // Accepts the three options, with help for --from and --to; both texts must live forever.
   void take(Grammar& grammar, std::string_view from_help, std::string_view to_help);
   bool given() const { return !from.empty() || !to.empty() || !nvtx.empty(); }
-  // --nvtx becomes the two others. Throws Error for what is no time, and for a window that ends
+  // Resolves --nvtx to the other two. Throws Error for an invalid time, or a window that ends
   // before it begins.
   void parse(reading::Moment& first, reading::Moment& last);
 };

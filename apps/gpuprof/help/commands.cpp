@@ -1,4 +1,4 @@
-// Commands that print what gpuprof tells about itself. The hidden ones are for the build.
+// Commands that print information about gpuprof. The hidden ones are for the build.
 #include <iostream>
 #include <memory>
 
@@ -59,7 +59,8 @@ extern const Subcommand completion_command{
     },
 };
 
-// What the scripts ask: the shell, then the words, none of which is an option of this command.
+// The request of the completion scripts: the shell, then the words, none of which is an option
+// here.
 extern const Subcommand complete_command{
     .name = "complete",
     .usage = "",

@@ -16,10 +16,10 @@ using Words = std::vector<std::string>;
 // An option of the main command or of a sub-command.
 struct Offered {
   Words names = {};           // "-o", "--export-profile"
-  std::string argument = {};  // empty: takes none; "FILE", "LIST" …
+  std::string argument = {};  // empty: no argument; "FILE", "LIST" …
   std::string help;
-  bool minus_values = false;  // it may begin with '-'
-  // The words that begin with what is typed of the argument, or of its last part in a list.
+  bool minus_values = false;  // a value may begin with '-'
+  // The words that match what is typed of the argument, or of the last part of a list.
   std::function<Words(std::string_view typed)> values = {};
 };
 
@@ -38,7 +38,7 @@ Offered offered(const Option& option) {
   return result;
 }
 
-// Of a sub-command; a word without dashes has no names.
+// An argument of a sub-command; a positional one has no names.
 Offered offered(const Subcommand& command, const Argument& argument) {
   Offered result{.help = std::string(argument.help)};
   if (!argument.is_word()) result.names.emplace_back(argument.name);
@@ -82,7 +82,7 @@ Completion value_of(const Offered& option, const std::string& typed) {
   const std::string before = typed.substr(0, part);
   Completion completion{.kind = Kind::list};
   for (const std::string& word : words) {
-    // Each is named once.
+    // Each word is offered once.
     if (!word.starts_with(std::string_view(typed).substr(part))) continue;
     if (("," + before).find("," + word + ",") == before.npos) {
       completion.words.push_back({before + word});
@@ -96,7 +96,7 @@ void add_names(Completion& completion, const std::vector<Offered>& options,
   completion.kind = Kind::words;
   for (const Offered& option : options) {
     for (const std::string& name : option.names) {
-      // Letters are for who looks at the list of them.
+      // Single-letter options are offered only after "-".
       if (!name.starts_with(typed) || (name.size() == 2 && typed != "-")) continue;
       completion.words.push_back({name, option.help});
     }
@@ -110,7 +110,7 @@ const Offered* find(const std::vector<Offered>& options, std::string_view name) 
   return found == options.end() ? nullptr : &*found;
 }
 
-// The options of `word` that take a value: its own one, or those of its letters.
+// The options in `word` that take a value: the option itself, or those of its letters.
 std::vector<const Offered*> taking(const std::vector<Offered>& options, const std::string& word) {
   std::vector<const Offered*> found;
   const auto add = [&](const std::string& name) {
@@ -125,14 +125,13 @@ std::vector<const Offered*> taking(const std::vector<Offered>& options, const st
   return found;
 }
 
-// Goes over the words as the parser does.
+// Walks over the words like the parser.
 class Line {
  public:
   Line(const Words& words, const std::vector<Offered>& options)
       : words_(words), options_(options) {}
 
-  // Behind the words before: what can be said of the last one as an option or the value of one.
-  // Nothing: it is another word.
+  // Completes the last word as an option or an option's value. Returns nullopt if it is neither.
   std::optional<Completion> option(bool stop_at_program) {
     const std::size_t last = words_.size() - 1;
     for (at_ = 0; at_ < last;) {
@@ -167,7 +166,8 @@ class Line {
     return completion;
   }
 
-  // Words before the last that are neither options nor values of these; known after option().
+  // The number of words before the last that are neither options nor their values; valid after
+  // option().
   std::size_t others() const { return others_; }
 
   bool has(std::initializer_list<std::string_view> names) const {
@@ -189,7 +189,7 @@ Completion main_command(const Words& words) {
   Line line(words, options);
   if (auto completion = line.option(true)) return *completion;
   const std::string& typed = words.back();
-  // Nothing is run beside these.
+  // No program is run with these.
   if (line.has({"-i", "--import-profile", "--query-metrics", "--query-events"})) {
     Completion completion;
     if (typed.empty()) add_names(completion, options, "--");
@@ -207,9 +207,9 @@ Completion main_command(const Words& words) {
 
 Completion subcommand(const Subcommand& command, const Words& words) {
   Grammar grammar;
-  const std::function<int()> run = command.declare(grammar);  // keeps what is declared
+  const std::function<int()> run = command.declare(grammar);  // owns the declared targets
   std::vector<Offered> options{{.names = {"-h", "--help"}, .help = "Print this help"}};
-  std::vector<Offered> positionals;  // in their order; further words are as the last
+  std::vector<Offered> positionals;  // in order; the last one also covers any further words
   for (const Grammar::Taken& taken : grammar.taken()) {
     if (const auto* shared = std::get_if<Grammar::Shared>(&taken)) {
       if (shared->option->status == Status::works) options.push_back(offered(*shared->option));

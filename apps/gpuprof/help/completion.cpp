@@ -1,6 +1,6 @@
-// Completion for shells. What may stand where is said by "gpuprof complete" (help/complete.cpp);
-// the scripts only ask it. Its answer: a line with the kind, then a line for each word, with a tab
-// and its help behind.
+// Shell completion. "gpuprof complete" (help/complete.cpp) determines the completions; the scripts
+// only call it. It answers with a line for the kind, then one line per word, with its help after a
+// tab.
 #include <iostream>
 
 #include "apps/gpuprof/help/complete.hpp"
@@ -10,8 +10,8 @@
 namespace gpuprof::app {
 namespace {
 
-// The program that is asked is the one in PATH, and the one that was typed only where there is
-// none: what a folder happens to hold is not started by looking at it.
+// The scripts call the gpuprof in PATH, and the typed program only if there is none: completion
+// must not start a program just because the current folder contains it.
 constexpr std::string_view bash =
     R"(# Completion of gpuprof for bash, made by "gpuprof completion bash".
 _gpuprof() {
@@ -127,7 +127,7 @@ std::string_view completion(std::string_view shell) {
 void print_completion(std::string_view shell, std::vector<std::string> words) {
   ShellWords taken;
   if (shell == "bash") {
-    // Its COMP_WORDBREAKS, and the line up to the cursor with the program in front.
+    // Bash passes its COMP_WORDBREAKS, and the line up to the cursor, including the program.
     if (words.size() != 2) return;
     taken = shell_words(words[1], words[0]);
     words.assign(taken.words.begin() + 1, taken.words.end());

@@ -31,7 +31,7 @@ Examples
                                                its five slowest kernels with gemm in their names
 )";
 
-// `text` in lines from `indent` on, the first one behind what is on its line already.
+// Wraps `text` at column `indent`; the first line continues the current line.
 std::string wrapped(std::string_view text, std::size_t indent) {
   std::string out, line;
   const auto end_line = [&] {
@@ -116,7 +116,8 @@ std::string group_help(const OptionGroupInfo& group) {
   return help;
 }
 
-// nvprof's options that are taken and do nothing yet: only --help all and --help NAME have them.
+// nvprof's options that are accepted but not implemented; only --help all and --help NAME show
+// them.
 std::string not_yet() {
   std::string names;
   for (const Option& option : option_table()) {

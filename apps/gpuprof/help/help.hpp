@@ -1,4 +1,4 @@
-// What gpuprof tells about itself, all of it from the table of options.
+// gpuprof's help, all of it generated from the option table.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace gpuprof::app {
 
-// --help: short without a topic; else of a group, of the options whose names have the topic in
-// them, or "all".
+// --help: short without a topic; otherwise for a group, for the options whose names contain the
+// topic, or for "all".
 int print_help(const std::string& topic);
 int print_version();
 
 std::string man_page();
-// For "bash", "zsh" or "fish": the script, and the answer to it.
+// The script for "bash", "zsh" or "fish", and the answers to its requests.
 std::string_view completion(std::string_view shell);
 void print_completion(std::string_view shell, std::vector<std::string> words);
 // The tables of docs/nvprof.md.

@@ -8,7 +8,7 @@
 namespace gpuprof::app {
 namespace {
 
-// Text as roff takes it: hyphens that can be copied, no line that begins with a request.
+// Escapes text for roff: hyphens can be copied, and no line begins with a request.
 std::string escaped_for_roff(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -26,7 +26,7 @@ std::string escaped_for_roff(std::string_view text) {
 
 std::string bold(std::string_view text) { return "\\fB" + escaped_for_roff(text) + "\\fR"; }
 
-// Lines of help: those that are indented stay lines.
+// Paragraphs of help; indented lines stay separate.
 std::string paragraphs(std::string_view text) {
   std::string out;
   while (!text.empty()) {

@@ -1,4 +1,4 @@
-// Names of metrics and events for completion.
+// Metric and event names for completion.
 #include <algorithm>
 #include <set>
 
@@ -21,7 +21,7 @@ Names nvprof_names(std::span<const schema::NvprofFormula> table) {
   return names;
 }
 
-// Those of a chip that begin with `part`; `part` has a dot: of one metric, with what stands behind.
+// Adds a chip's names that begin with `part`. If `part` has a dot: one metric, with its suffixes.
 void add_cupti_names(const cupti::HostChip& chip, std::string_view part,
                      std::set<std::string>& names) {
   using enum cupti::MetricType;
@@ -52,11 +52,11 @@ Names metric_names(std::string_view typed) {
       try {
         add_cupti_names(cupti::HostChip(library, chip), part, found);
       } catch (const Error&) {
-        // CUPTI 13.0 names chips that it does not know.
+        // CUPTI 13.0 lists chips that it does not know.
       }
     }
   } catch (const Error&) {
-    // No libcupti here: nvprof's names are what there is.
+    // Without a libcupti, only nvprof's names are offered.
   }
   names.insert(names.end(), found.begin(), found.end());
   return names;

@@ -1,4 +1,4 @@
-// What is collected.
+// Options for what is collected.
 #include <algorithm>
 #include <climits>
 #include <cmath>
@@ -23,7 +23,7 @@ Set group(Group group) {
 
 std::optional<Refusal> set_timeout(Options& options, const std::string& value) {
   const auto seconds = parse<double>(value);
-  // nvprof says no more than its usual line here.
+  // nvprof prints only its usual line here.
   if (!seconds || !(*seconds >= 0 && *seconds <= 2'000'000)) return Refusal{};
   options.timeout_ms = static_cast<int>(std::ceil(*seconds * 1000));
   return {};
@@ -67,7 +67,7 @@ std::string trace_help() {
   return help + "\n+NAME adds to what is on, -NAME takes away; all is everything but graph.";
 }
 
-// Groups of --trace; behind a part with '+' or '-', and for one, with that.
+// Groups of --trace; after '+' or '-', and for the word itself, with that sign.
 std::vector<std::string> trace_words(std::string_view typed) {
   const std::size_t comma = typed.rfind(',');
   const std::string_view part = comma == typed.npos ? typed : typed.substr(comma + 1);

@@ -14,11 +14,11 @@ namespace gpuprof::app {
 namespace {
 
 // nvprof's grammar. An option's value is the next word, unless that is empty or begins with '-';
-// --name=value is ours. The first error ends the parsing, and nvprof then takes the wrong word for
-// the application.
+// --name=value is our extension. The first error ends parsing, after which nvprof mistakes a word
+// for the application.
 class Parser {
  public:
-  // `defaults` is what options have that are not among the words.
+  // `defaults` are the values of options that are not among the words.
   explicit Parser(const std::vector<std::string>& words, Options defaults = {})
       : words_(words), options_(std::move(defaults)) {}
 
@@ -106,7 +106,7 @@ class Parser {
     if (const auto problem = apply(option, value, options_)) {
       if (!problem->before.empty()) errors_.push_back(problem->before);
       errors_.push_back("Error: Encountered invalid option : " + value);
-      // Beside an import nvprof's own options have nvprof's own lines.
+      // For an import, nvprof's own options have nvprof's own lines.
       const bool told = option.ours || option.group == OptionGroup::filter || !importing();
       if (told && !problem->takes.empty()) {
         errors_.push_back("--" + option.name + " takes " + problem->takes);
@@ -123,7 +123,7 @@ class Parser {
   void invalid(const std::string& word) {
     errors_.push_back("Error: Encountered invalid option : " + word);
     const std::string_view name = std::string_view(word).substr(0, word.find('='));
-    // None for "--csv=1": that one exists.
+    // No suggestion for "--csv=1", since that option exists.
     if (!name.starts_with("--") || find_option(name.substr(2))) return;
     if (const std::string close = closest_option(name.substr(2)); !close.empty()) {
       errors_.push_back("Did you mean \"--" + close + "\"?");
@@ -132,7 +132,7 @@ class Parser {
 
   bool importing() const { return !options_.input.empty(); }
 
-  // What has no place beside -i, and what reports do not go together.
+  // Rejects options that -i excludes, and reports that cannot be combined.
   void check() {
     const bool query = options_.action == Action::query;
     if (importing()) {
@@ -185,14 +185,14 @@ class Parser {
   std::set<const Option*> given_;
   std::vector<std::string> errors_;
   bool missing_ = false;          // a value
-  bool done_ = false;             // help or version: the rest does not matter
+  bool done_ = false;             // help or version: the rest is irrelevant
   bool two_inputs_ = false;       // of which the last would hide the others
-  bool import_excluded_ = false;  // there is an option that is not for imports
+  bool import_excluded_ = false;  // an option was given that is not for imports
 };
 
 }  // namespace
 
-// The driver lends the counters of a GPU to one of these at a time; the second hears
+// The driver assigns a GPU's counters to only one of these at a time; the second gets
 // CUPTI_ERROR_HARDWARE_BUSY.
 std::string why_not_in_one_run(const Options& options, std::string_view pm_sampling) {
   const bool metrics = !options.metrics.requests.empty();

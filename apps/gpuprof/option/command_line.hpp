@@ -1,4 +1,4 @@
-// The command line as values.
+// The parsed command line.
 #pragma once
 
 #include <sys/types.h>
@@ -17,17 +17,17 @@
 
 namespace gpuprof::app {
 
-struct Option;  // table.hpp
+struct Option;  // option_table.hpp
 struct Preset;  // presets.hpp
 
 enum class Action { run, import, help, version, query };
 
-// What --query-metrics and --query-events list.
+// The contents of --query-metrics and --query-events.
 struct Query {
   bool metrics = false;
   bool events = false;
-  bool samples = false;  // of metrics those that can be sampled over time
-  std::string chip;      // empty: those of this machine
+  bool samples = false;  // only metrics that can be sampled over time
+  std::string chip;      // empty: the chips of this machine
   std::string filter;    // empty: all
 };
 
@@ -35,9 +35,9 @@ using MetricRequest = metrics::Request;
 using MetricReplay = metrics::Replay;
 
 struct MetricOptions : metrics::Options {
-  MetricRequest scope;    // for the next request
-  bool plan = false;      // show the plan; without an application nothing else
-  bool required = false;  // no run without metrics
+  MetricRequest scope;    // applies to the next request
+  bool plan = false;      // show the plan; without an application, do nothing else
+  bool required = false;  // do not run without metrics
 };
 
 // Counters of whole GPUs over time.
@@ -45,34 +45,34 @@ struct PmOptions {
   bool on = false;
   std::vector<std::string> metrics{"default"};
   std::uint64_t interval_ns = 200'000;
-  std::uint64_t interval_cycles = 0;  // of the system clock, where interval_ns is 0
-  std::uint64_t buffer_bytes = std::uint64_t{256} << 20;  // on each GPU
-  bool keep_latest = false;                               // when that is full
+  std::uint64_t interval_cycles = 0;  // of the system clock, if interval_ns is 0
+  std::uint64_t buffer_bytes = std::uint64_t{256} << 20;  // per GPU
+  bool keep_latest = false;                               // if the buffer is full
 };
 
 struct PcSamplingOptions {
   bool on = false;
-  int period = 0;       // a power of two, of cycles; 0: CUPTI's own
-  std::string reasons;  // with commas between; empty: all
+  int period = 0;       // in cycles, a power of two; 0: CUPTI's default
+  std::string reasons;  // comma-separated; empty: all
   bool serialize = false;
-  int buffer_mb = 0;  // 0: CUPTI's own
+  int buffer_mb = 0;  // 0: CUPTI's default
 };
 
-// What is counted by instruction.
+// What is counted per instruction.
 struct SassOptions {
-  std::vector<std::string> metrics;     // CUPTI's names; empty: nothing
-  std::vector<MetricRequest> launches;  // counted by themselves; empty: all are, together
+  std::vector<std::string> metrics;     // CUPTI's names; empty: none
+  std::vector<MetricRequest> launches;  // counted individually; empty: all launches, together
 };
 
-// Where defaults come from.
+// The source of defaults.
 struct ConfigChoice {
   std::string file;   // empty: the usual one
-  bool none = false;  // nor the environment
+  bool none = false;  // ignore the file and the environment
 };
 
 struct Options {
   Action action = Action::run;
-  std::string command_line;  // our own, quoted for a shell
+  std::string command_line;  // gpuprof's own, quoted for a shell
 
   // run
   std::vector<std::string> application;  // program and arguments
@@ -83,18 +83,18 @@ struct Options {
   int flush_ms = 500;
   std::string cupti;                                    // path of a libcupti; empty: the usual ones
   std::string save_capture;                             // empty: none
-  bool store_command_line = true;                       // and those of the processes
+  bool store_command_line = true;                       // gpuprof's and those of the processes
   int slots = 0;                                        // 0: the collector's default
   std::string process_name, context_name, stream_name;  // with placeholders; empty: none
-  std::vector<const Option*> without_effect;  // options given that do nothing, or nothing yet
+  std::vector<const Option*> without_effect;  // options given that have no effect, or none yet
 
   // run and replay
-  std::string output;  // empty: a temporary file, and the summary
+  std::string output;  // empty: a temporary file, and print the summary
   bool overwrite = false;
-  std::string step;  // which NVTX ranges are steps; empty: those that are called so
+  std::string step;  // which NVTX ranges are steps; empty: those named like steps
   bool fail_if_empty = false;
-  bool view = false;        // in a browser, meanwhile and afterwards
-  mode_t file_mode = 0600;  // of the files that are made
+  bool view = false;        // show the run in a browser, during and after it
+  mode_t file_mode = 0600;  // of created files
   bool indexes = true;
 
   // import
@@ -112,24 +112,24 @@ struct Options {
   std::string topic;  // empty: the short help
 
   bool quiet = false;
-  std::string log_file;  // "%1", "%2" or a name with placeholders; empty: as usual
+  std::string log_file;  // "%1", "%2" or a name with placeholders; empty: the default
   report::Options reports;
 };
 
-// An error told in nvprof's words: lines for stderr, without "======== ".
+// An error in nvprof's format: lines for stderr, without "======== ".
 struct NvprofError {
   std::vector<std::string> lines;
   ExitCode exit_code;
 };
 
-// Why what is asked for of the GPU cannot be had in one run, as a sentence. Empty: it can.
-// `pm_sampling`: the option that asked for PM sampling.
+// Why the requested GPU features cannot be combined in one run, as a sentence; empty if they can.
+// `pm_sampling` is the name of the option that requested PM sampling.
 std::string why_not_in_one_run(const Options& options,
                                std::string_view pm_sampling = "--pm-sampling");
 
-// The words behind "gpuprof", with nvprof's grammar: options first, the first other word is the
-// application, what follows is its own. Throws NvprofError. `presets` are asked for once it is
-// known that they are wanted, and set what the words do not.
+// Parses the words after "gpuprof" with nvprof's grammar: options come first, the first other word
+// is the application, and the rest are its arguments. Throws NvprofError. `presets` is called only
+// if they are needed; they set what the words do not.
 Options parse_options(const std::vector<std::string>& words,
                       const std::function<std::vector<Preset>(const ConfigChoice&)>& presets = {});
 

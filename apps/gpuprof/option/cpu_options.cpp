@@ -1,4 +1,4 @@
-// CPU samples: of files that have them.
+// Options for the CPU samples of files that have them.
 #include <climits>
 
 #include "apps/gpuprof/option/setters.hpp"

@@ -1,4 +1,4 @@
-// What reports look at, and which kernels metrics are measured of.
+// Options for what reports include, and for which kernels metrics are measured.
 #include "apps/gpuprof/option/setters.hpp"
 #include "libprof/base/text.hpp"
 
@@ -16,7 +16,7 @@ Set time(reading::Moment& (*target)(Options&)) {
   };
 }
 
-// At single colons: "::" belongs to a name.
+// Splits at single colons; "::" is part of a name.
 std::vector<std::string> split_path(const std::string& value) {
   std::vector<std::string> parts(1);
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -32,7 +32,7 @@ std::vector<std::string> split_path(const std::string& value) {
   return parts;
 }
 
-// A name, or CONTEXT:STREAM:NAME:INVOCATION, as nvprof takes it.
+// A name, or CONTEXT:STREAM:NAME:INVOCATION, as in nvprof.
 std::optional<Refusal> set_kernels(Options& options, const std::string& value) {
   std::vector<std::string> parts = split_path(value);
   if (parts.size() != 4) parts = {"", "", value, ""};

@@ -1,4 +1,4 @@
-// How reports look.
+// Options for the format of reports.
 #include <climits>
 
 #include "apps/gpuprof/option/setters.hpp"

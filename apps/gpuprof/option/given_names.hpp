@@ -9,8 +9,8 @@
 
 namespace gpuprof::app {
 
-// `pattern` with %i and the placeholders of output names filled in. Throws gpuprof::Error for one
-// that is none.
+// `pattern` with %i and the placeholders of output names filled in. Throws gpuprof::Error for an
+// invalid pattern.
 std::string object_name(const std::string& pattern, std::int64_t id, std::int64_t process_id);
 
 store::ObjectNames given_names(const Options& options);

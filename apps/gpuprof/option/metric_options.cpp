@@ -1,4 +1,4 @@
-// Metrics and events.
+// Options for metrics and events.
 #include <climits>
 #include <cmath>
 
@@ -12,7 +12,7 @@ namespace {
 
 using G = OptionGroup;
 
-// Names of metrics or events, with commas between, for the scope that was set last.
+// A comma-separated list of metrics or events, for the scope that was set last.
 Set request(std::vector<std::string> MetricRequest::*names) {
   return [=](Options& options, const std::string& value) -> std::optional<Refusal> {
     MetricRequest request = options.metrics.scope;

@@ -55,7 +55,7 @@ const Option* find_option(char letter) {
 
 std::string closest_option(std::string_view name) {
   std::string close;
-  // More changes than half of a short name make it another.
+  // With more edits than half of a short name, it is a different name.
   std::size_t least = std::min<std::size_t>(3, (name.size() + 1) / 2);
   for (const Option& option : option_table()) {
     const std::size_t far = metrics::edit_distance(name, option.name);

@@ -1,4 +1,4 @@
-// Where things go, and what they are called.
+// Options for output files and names.
 #include <charconv>
 
 #include "apps/gpuprof/option/setters.hpp"

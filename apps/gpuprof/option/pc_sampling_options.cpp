@@ -1,4 +1,4 @@
-// What is known of single instructions: PC sampling and SASS metrics.
+// Options for single instructions: PC sampling and SASS metrics.
 #include <algorithm>
 #include <span>
 
@@ -48,12 +48,12 @@ void turn_on(Options& options, const schema::SourceAnalysis& analysis) {
   count(analysis.metrics);
 }
 
-// Those that were chosen before, each by itself.
+// Counts the launches chosen before individually.
 void count_launches(Options& options) {
   if (options.metrics.scope.chooses()) options.sass.launches.push_back(options.metrics.scope);
 }
 
-// nvprof's way to ask for either.
+// nvprof's option for either.
 std::optional<Refusal> set_analysis(Options& options, const std::string& value) {
   for (const std::string& word : split(value, ',')) {
     const auto analysis =

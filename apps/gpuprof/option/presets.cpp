@@ -25,8 +25,7 @@ namespace {
   throw Error(what, hint, ExitCode::bad_option);
 }
 
-// What TOML calls keys, strings, numbers, booleans and arrays of these; an array becomes a list
-// with commas.
+// Keys, strings, numbers, booleans and arrays of TOML; an array becomes a comma-separated list.
 class ConfigParser {
  public:
   ConfigParser(std::string_view text, const std::string& name) : text_(text), name_(name) {}
@@ -72,7 +71,7 @@ class ConfigParser {
     return std::string(text_.substr(from, at_ - from));
   }
 
-  // Blanks and a comment; line ends too where `lines` says so.
+  // Skips blanks and a comment, and line ends too if `lines`.
   void skip(bool lines) {
     while (!at_end()) {
       const char c = peek();
@@ -127,7 +126,7 @@ class ConfigParser {
     return joined(words, ",");
   }
 
-  // In single quotes as it is; in double quotes with \" and \\.
+  // Single-quoted text is literal; double-quoted text may contain \" and \\.
   std::string quoted(const std::string& key) {
     const char quote = text_[at_++];
     std::string text;
@@ -147,7 +146,7 @@ class ConfigParser {
   int line_ = 1;
 };
 
-// A flag's value: whether it is set. Nothing: it is neither.
+// The value of a flag: set or not; nullopt if it is neither.
 std::optional<bool> truth(const std::string& value) {
   constexpr std::array<std::string_view, 3> yes{"true", "on", "1"}, no{"false", "off", "0"};
   if (std::ranges::find(yes, value) != yes.end()) return true;
@@ -155,7 +154,7 @@ std::optional<bool> truth(const std::string& value) {
   return {};
 }
 
-// Null: not set, or empty.
+// Null if unset or empty.
 const char* variable(const char* name) {
   const char* value = std::getenv(name);
   return value && *value ? value : nullptr;
@@ -163,12 +162,12 @@ const char* variable(const char* name) {
 
 struct Content {
   std::optional<std::string> text;
-  std::string why_not;  // there is none
+  std::string why_not;  // why there is no text
   bool missing = false;
 };
 
-// What options are set to decides what programs load, so nobody but the user and root may say it;
-// and nothing that is read may make a command wait or fill its memory.
+// Presets determine which files programs load, so only the user and root may own the file; and
+// reading it must not block or exhaust memory.
 std::string why_not_read(const struct stat& status) {
   constexpr off_t most = 1 << 16;
   if (S_ISDIR(status.st_mode)) return "it is a folder";
@@ -204,8 +203,8 @@ Content content(const std::string& path) {
   return content;
 }
 
-// Where a user has it. Never below the working directory: what a folder holds says nothing of how
-// gpuprof works.
+// The user's configuration file. Never below the working directory: the contents of a folder must
+// not change how gpuprof works.
 std::string usual_config() {
   const auto absolute = [](const char* path) { return path && path[0] == '/'; };
   const char* folder = std::getenv("XDG_CONFIG_HOME");
@@ -264,7 +263,7 @@ std::vector<Preset> read_presets(const ConfigChoice& choice) {
 
 void tell_misspelt_variables(const Options& options) {
   if (options.quiet || options.config.none || variable("GPUPROF_NO_CONFIG")) return;
-  // The last two are what gpuprof tells its collector: it may itself be profiled.
+  // The last two are what gpuprof sets for its collector: gpuprof may itself be profiled.
   std::vector<std::string> known{"GPUPROF_CONFIG", "GPUPROF_NO_CONFIG", "GPUPROF_SOCKET",
                                  "GPUPROF_HIDE_COMMAND_LINE"};
   for (const Option& option : option_table()) {
@@ -276,7 +275,7 @@ void tell_misspelt_variables(const Options& options) {
     const std::string_view name = text.substr(0, text.find('='));
     constexpr std::string_view prefix = "GPUPROF_";
     if (!name.starts_with(prefix) || std::ranges::find(known, name) != known.end()) continue;
-    // More changes than half of a short name make it another.
+    // With more edits than half of a short name, it is a different name.
     std::size_t least = std::min<std::size_t>(3, (name.size() - prefix.size() + 1) / 2);
     std::string close;
     for (const std::string& each : known) {

@@ -1,5 +1,5 @@
-// Defaults of the user's own: options out of a configuration file and the environment. The command
-// line goes before the environment, that before the file.
+// The user's defaults: options from a configuration file and the environment. The command line
+// takes precedence over the environment, which takes precedence over the file.
 #pragma once
 
 #include <string>
@@ -16,25 +16,25 @@ struct Preset {
   std::string origin;  // for errors: "FILE:3: trace", "GPUPROF_TRACE"
 };
 
-// Whether an option can be given so. One that says what a single call is to do cannot: which file,
-// which report, which metrics.
+// Whether an option may be preset. Options that specify what one call does (which file, report or
+// metrics) may not.
 bool can_be_preset(const Option& option);
 
-// "GPUPROF_FLUSH_PERIOD" of "flush-period".
+// "GPUPROF_FLUSH_PERIOD" from "flush-period".
 std::string variable_of(const Option& option);
 
-// What is in the environment and in the file that `choice` names, one for each option. Throws
-// gpuprof::Error for a file that cannot be read and for what it has wrong.
+// Presets from the environment and from the file that `choice` names, at most one per option.
+// Throws gpuprof::Error if the file cannot be read or is invalid.
 std::vector<Preset> read_presets(const ConfigChoice& choice);
 
-// One line on stderr if variables are nearly those of an option, with what may have been meant, and
-// the environment is asked at all. Others that begin with GPUPROF_ may be somebody else's.
+// Prints one line to stderr with suggestions if variables resemble those of an option, unless the
+// environment is ignored. Other GPUPROF_ variables may belong to other programs.
 void tell_misspelt_variables(const Options& options);
 
-// The lines `key = value` of TOML, without sections. `name` is for errors.
+// Parses `key = value` lines of TOML, without sections. `name` is for errors.
 std::vector<Preset> parse_config(std::string_view text, const std::string& name);
 
-// Throws gpuprof::Error, which names the origin, for a value that the option does not take.
+// Throws gpuprof::Error, naming the origin, if the option rejects the value.
 void apply(const Preset& preset, Options& options);
 
 }  // namespace gpuprof::app

@@ -1,4 +1,4 @@
-// gpuprof itself.
+// Options of gpuprof itself.
 #include "apps/gpuprof/option/setters.hpp"
 
 namespace gpuprof::app {

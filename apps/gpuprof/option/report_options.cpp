@@ -1,4 +1,4 @@
-// Reports: each brings its option itself (libprof/report/report.hpp).
+// Options of reports: each declares its own (libprof/report/report.hpp).
 #include "apps/gpuprof/option/setters.hpp"
 #include "libprof/report/report.hpp"
 

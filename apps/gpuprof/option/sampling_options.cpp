@@ -1,4 +1,4 @@
-// What is sampled over time.
+// Options for sampling over time.
 #include <cmath>
 
 #include "apps/gpuprof/help/complete.hpp"
@@ -26,7 +26,7 @@ struct Unit {
   double factor;
 };
 
-// A number and one of the units; nothing: it is none.
+// A number with one of the units, or nullopt.
 template <std::size_t N>
 std::optional<double> with_unit(std::string_view value, const Unit (&units)[N]) {
   for (const Unit& unit : units) {
@@ -38,7 +38,7 @@ std::optional<double> with_unit(std::string_view value, const Unit (&units)[N]) 
 }
 
 std::optional<Refusal> set_interval(Options& options, const std::string& value) {
-  constexpr double least = 1'000;  // less than any GPU does
+  constexpr double least = 1'000;  // less than any GPU supports
   constexpr double most = 1e10;
   constexpr Unit times[]{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
   constexpr Unit cycles[]{{"cycles", 1}};

@@ -1,4 +1,4 @@
-// What options have in common: how a value is read, and where it goes.
+// Shared by options: how values are parsed and stored.
 #pragma once
 
 #include <charconv>
@@ -13,7 +13,7 @@ namespace gpuprof::app {
 
 using Set = std::function<std::optional<Refusal>(Options&, const std::string&)>;
 
-// The rows of each group, in the order of help.
+// The options of each group, in help order.
 std::vector<Option> collect_options();
 std::vector<Option> output_options();
 std::vector<Option> report_options();
@@ -25,9 +25,9 @@ std::vector<Option> pc_sampling_options();
 std::vector<Option> cpu_options();
 std::vector<Option> program_options();
 
-// With what it needs of tracing.
+// Also turns on the tracing that it needs.
 void turn_pc_sampling_on(Options& options);
-// All of them, unless some were asked for.
+// Selects all metrics, unless some were requested.
 void turn_sass_metrics_on(Options& options);
 
 template <class Number>
@@ -45,15 +45,15 @@ Set flag(void (*set)(Options&));
 // For choices: on and off, or one word against the others.
 Set equals(std::string_view word, bool& (*target)(Options&));
 
-// The table cannot name a target for numbers that are only checked.
+// Without a target the number is only checked.
 Set number(int least, int most, int& (*target)(Options&) = nullptr);
 
-// A name with placeholders, those of output files or %i besides.
+// A name with placeholders: those of output files, and with `with_id` also %i.
 Set placeholders(std::string& (*target)(Options&), bool with_id);
 
 Set file_name(std::string& (*target)(Options&));
 
-// Whether it can be used as one; else why not.
+// Returns why the value is not a valid regular expression, or nullopt if it is.
 std::optional<Refusal> wrong_expression(const std::string& value);
 
 }  // namespace gpuprof::app

@@ -12,7 +12,7 @@
 namespace gpuprof::app {
 namespace {
 
-// A row of PM_SAMPLE as it is packed.
+// The packed layout of a PM_SAMPLE row.
 struct PackedSample {
   static constexpr std::size_t start = 4, stop = 12, part = 20, values = 24;
   static constexpr std::size_t width = values + 8 * schema::pm_values_per_row;

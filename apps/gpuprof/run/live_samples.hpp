@@ -1,4 +1,4 @@
-// What is sampled, as lines of text while it comes.
+// Live samples, as lines of text.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace gpuprof::app {
 
-// Frames come on one thread, lines are asked for on another.
+// take() is called on one thread, lines() on another.
 class LiveSamples {
  public:
   explicit LiveSamples(std::vector<std::string> metrics) : metrics_(std::move(metrics)) {}
 
-  // Of a sampler's stream; what else there is is passed over.
+  // Accepts any frame of a sampler's stream; ignores all but samples.
   void take(const wire::Frame& frame);
-  // A line for each device: the means since the last call.
+  // One line per device: the means since the last call.
   std::vector<std::string> lines();
 
  private:
@@ -29,7 +29,7 @@ class LiveSamples {
 
   const std::vector<std::string> metrics_;
   std::mutex mutex_;                                // guards the next
-  std::map<std::uint32_t, std::vector<Sum>> sums_;  // by device, and place in metrics_
+  std::map<std::uint32_t, std::vector<Sum>> sums_;  // by device, then by index in metrics_
 };
 
 }  // namespace gpuprof::app

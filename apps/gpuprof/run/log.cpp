@@ -21,8 +21,8 @@
 namespace gpuprof::app {
 namespace {
 
-// What these names mean is our own descriptor: opened anew, a file that it was sent to would be
-// written from its beginning.
+// These names mean our own descriptor: reopening it would write a redirected file from its
+// beginning.
 int standard_descriptor(const std::string& file) {
   if (file == "%1" || file == "/dev/stdout") return 1;
   return file == "%2" || file == "/dev/stderr" ? 2 : 0;
@@ -33,7 +33,7 @@ int standard_descriptor(const std::string& file) {
                     ExitCode::output_failed};
 }
 
-// A terminal or a pipe, which holds nothing that could be lost; or a link to one.
+// Opens a terminal or a pipe, which have no contents to lose, or a link to one.
 int open_channel(const std::string& path) {
   const int file = ::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
   if (file < 0) cannot_open(path, std::strerror(errno));
@@ -45,7 +45,7 @@ int open_channel(const std::string& path) {
   cannot_open(path, S_ISREG(status.st_mode) ? "it is a link to a file" : "it is no file");
 }
 
-// A document for programs: nothing else is written among it.
+// Whether the output is a document for programs, which must not contain anything else.
 bool wants_document(const Options& options) {
   return options.reports.layout == report::Layout::json ||
          options.reports.layout == report::Layout::plain_csv;
@@ -64,7 +64,7 @@ bool has_unicode() {
   return false;
 }
 
-// std::cerr has no buffer, and a trace has millions of lines.
+// Buffered, unlike std::cerr, since a trace has millions of lines.
 class Log::Buffer : public DescriptorBuffer {
  public:
   Buffer(int descriptor, bool own) : DescriptorBuffer(descriptor), own_(own) {}
@@ -76,12 +76,12 @@ class Log::Buffer : public DescriptorBuffer {
   bool own() const { return own_; }
   bool terminal() const { return isatty(descriptor_) == 1; }
 
-  // From here on take_back() forgets. The buffer is empty.
+  // take_back() undoes what is written from here on. The buffer is then empty.
   void mark() {
     sync();
     written_ = 0;
   }
-  // False: some of it is out already.
+  // Returns false if some of the output cannot be taken back.
   bool take_back() {
     empty();
     if (written_ == 0) return true;
@@ -140,7 +140,7 @@ void Log::open_file(long process_id) {
     const int file = ::open(file_->path().c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
     if (file < 0) cannot_open(path, std::strerror(errno));
     use(file, true);
-    // An earlier log stays until there is something to take its place.
+    // An earlier log stays until there is something to replace it.
     if (!there || status.st_size == 0) file_->place();
   } catch (const Error& error) {
     cannot_open(path, error.what());
@@ -211,7 +211,7 @@ bool Log::report(store::Database& database, const std::string& prefix,
                      !(type && std::string_view(type) == "dumb");
   reports.blocks = has_unicode();
   reports.prefix = prefix;
-  // A run is over by then: its exit code counts.
+  // After a run, its exit code counts, so do not fail here.
   reports.filter.check = stored_;
   try {
     buffer_->mark();

@@ -1,4 +1,4 @@
-// Where gpuprof's reports and messages go: standard error, or what --log-file names.
+// Output of reports and messages: standard error, or the target of --log-file.
 #pragma once
 
 #include <cstdint>
@@ -15,38 +15,38 @@
 
 namespace gpuprof::app {
 
-// Whether text is UTF-8, by the user's locale.
+// Whether text is UTF-8 in the user's locale.
 bool has_unicode();
 
-// A log file is made as other new files are (libprof/record/output_file.hpp), but takes the place
-// of an earlier log when the first line, or the first report as a whole, is written. It replaces
-// logs and empty files, and nothing else.
+// A log file is created like other new files (libprof/record/output_file.hpp), but replaces an
+// earlier log only when the first line, or the first whole report, is written. It replaces only
+// logs and empty files.
 //
-// Reports belong to the main thread; messages may come from any. SIGPIPE should be ignored: a
-// reader that goes away ends the writing and nothing else.
+// Reports are for the main thread; messages may come from any thread. SIGPIPE should be ignored, so
+// that a reader that goes away ends only the output.
 class Log {
  public:
   // Opens the log file, unless its name has %p and no process is known yet (0). Throws NvprofError
-  // when it cannot be opened. JSON of a stored profile goes to standard output (`stored`).
+  // if it cannot be opened. JSON of a stored profile (`stored`) goes to standard output.
   Log(const Options& options, bool stored, long process_id);
   ~Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
-  // For a name with %p. The program runs by now: when the file cannot be opened that is said,
-  // standard error takes its place, and lost() is true.
+  // Opens a log file whose name has %p. The target is already running: if the file cannot be
+  // opened, a message is printed, standard error is used instead, and lost() is true.
   void open(long process_id);
   bool lost() const { return lost_; }
 
-  // "gpuprof: text".
+  // Prints "gpuprof: text".
   void say(std::string_view text);
-  // The same about a process of the run. A run may have many processes that say much: from some
-  // number of lines on, they are left out.
+  // Prints a message about a process of the run. After a number of lines, such messages are
+  // omitted, since a run may have many verbose processes.
   void say_of(std::int64_t process_id, std::string_view text);
-  // A line as nvprof has them, with its prefix. Nothing in JSON.
+  // Prints a line with nvprof's prefix. Does nothing for JSON.
   void line(std::string_view text);
-  // The reports that the options ask for, after warnings of what `notes` say. When it throws for
-  // the database's sake, what it wrote is taken back as far as it can be. False: nobody reads it.
+  // Prints the requested reports, after warnings with `notes`. If it throws because of the
+  // database, its output is taken back as far as possible. Returns false if nobody reads it.
   bool report(store::Database& database, const std::string& prefix,
               const std::vector<std::string>& notes = {});
 
@@ -62,7 +62,7 @@ class Log {
   std::mutex mutex_;  // guards the next
   int told_of_processes_ = 0;
   bool lost_ = false;
-  std::unique_ptr<record::OutputFile> file_;  // null: it goes elsewhere
+  std::unique_ptr<record::OutputFile> file_;  // null: output goes elsewhere
   std::unique_ptr<Buffer> buffer_;
   std::ostream stream_{nullptr};
 };

@@ -49,7 +49,8 @@ record::Conversion conversion_for(MetricSession& metrics) {
 
 namespace {
 
-// Ends a target that hangs because it is measured: it will be run again without. True when it was.
+// Ends a target that hangs because it is measured, to be run again without that. Returns whether it
+// did.
 bool end_if_hanging(const MeasuredRuns& runs) {
   const std::vector<std::string> kernels = runs.notices.hanging();
   for (const std::string& kernel : kernels) runs.metrics.leave_out(kernel);
@@ -59,7 +60,7 @@ bool end_if_hanging(const MeasuredRuns& runs) {
   return true;
 }
 
-// False: it hung and has to be made again.
+// Returns false if it hung and must be repeated.
 bool run_again(const MeasuredRuns& runs) {
   constexpr int step_ms = 200;
   launch::Target& target = runs.common.target;
@@ -80,7 +81,7 @@ bool run_again(const MeasuredRuns& runs) {
 void measure_again(const MeasuredRuns& runs, int first_exit_code) {
   constexpr int most_attempts = 3;
   const record::Run::Common& common = runs.common;
-  // What hung in the first run came back, or the program was ended: later runs leave it alone.
+  // What hung in the first run finished, or the program was ended: exclude it from later runs.
   for (const std::string& kernel : runs.notices.hanging()) runs.metrics.leave_out(kernel);
   for (std::size_t run = 1; run < runs.metrics.runs() && !common.ended_by_user(); ++run) {
     const std::string number = std::to_string(run + 1);

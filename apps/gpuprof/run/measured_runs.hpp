@@ -1,4 +1,4 @@
-// Runs of the target after the first, in which it is only measured.
+// Runs of the target after the first, which only measure.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 
 namespace gpuprof::app {
 
-// What the collectors of one run say of metrics.
+// What the collectors of one run report about metrics.
 class MetricNotices {
  public:
   explicit MetricNotices(record::Say say) : say_(std::move(say)) {}
 
-  // On the listener's thread.
+  // Called on the listener's thread.
   void take(std::int64_t process, std::string_view name, const std::string& text);
-  // What hung since the last call.
+  // Kernels that hung since the last call.
   std::vector<std::string> hanging();
 
  private:
@@ -31,22 +31,22 @@ class MetricNotices {
   std::set<std::string> told_;
 };
 
-// Adds to what a listener does what metrics need.
+// Adds what metrics need to the listener's options.
 void listen_for_metrics(launch::Listener::Options& listening, MetricSession& metrics,
                         MetricNotices& notices);
 record::Conversion conversion_for(MetricSession& metrics);
 
 struct MeasuredRuns {
   record::Run::Common& common;
-  launch::Listener::Options listening;  // without metrics, and without tracing
+  launch::Listener::Options listening;  // without metrics or tracing
   MetricSession& metrics;
   MetricNotices& notices;
-  int timeout_ms;  // of a run; 0: none
-  bool progress;   // is told
+  int timeout_ms;  // per run; 0: none
+  bool progress;   // whether to report it
 };
 
-// Runs the target as often as the metrics want. Its output goes nowhere. `first_exit_code`: what
-// the first run ended with.
+// Runs the target as often as the metrics need, with its output discarded. `first_exit_code` is the
+// exit code of the first run.
 void measure_again(const MeasuredRuns& runs, int first_exit_code);
 
 }  // namespace gpuprof::app

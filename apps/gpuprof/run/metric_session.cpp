@@ -14,7 +14,7 @@
 namespace gpuprof::app {
 namespace {
 
-// Of the devices that can be measured, each once.
+// The distinct chips of the devices that can be measured.
 std::vector<std::string> usable_chips(const Options& options) {
   if (!options.query.chip.empty()) return {metrics::chip_named(options.query.chip)};
   std::vector<std::string> chips;
@@ -41,7 +41,7 @@ void check_names_without_device(const Options& options) {
     library =
         std::make_shared<const cupti::HostLibrary>(launch::host_cupti_candidates(options.cupti));
   } catch (const Error&) {
-    return;  // nobody knows names here
+    return;  // no library that knows names
   }
   for (const MetricRequest& request : options.metrics.requests) {
     metrics::check_names(library, request.metrics, request.events);
@@ -52,7 +52,7 @@ std::vector<std::string> chips_for(const Options& options) {
   try {
     return usable_chips(options);
   } catch (const Error& error) {
-    // A wrong name is told wherever it is tried.
+    // An unknown name is reported on any machine.
     if (error.exit_code() == ExitCode::no_driver || error.exit_code() == ExitCode::no_metrics) {
       check_names_without_device(options);
     }
@@ -60,8 +60,8 @@ std::vector<std::string> chips_for(const Options& options) {
   }
 }
 
-// Beside the database, where there is room for images: up to 0.65 MB for each launch in a group of
-// several passes. The target must find it from its own working directory.
+// Next to the database, where there is room for images: up to 0.65 MB per launch in a group of
+// several passes. The target must find the folder from its own working directory.
 TemporaryFolder folder_for_images(const Options& options) {
   const std::string beside = options.output.empty() ? "" : folder_of(options.output);
   const bool known = !beside.empty() && beside.find('%') == beside.npos;
@@ -98,7 +98,7 @@ void MetricSession::answer(const wire::Fields& question, metrics::Selection::Rep
 
 wire::Fields MetricSession::config_for(std::uint32_t stream, const wire::Fields& hello) {
   const metrics::Processes::Place place = processes_.meet(stream, hello);
-  // In the first run the table is the loading thread's.
+  // During the first run the table is in use by the loading thread.
   const std::uint64_t launches = place.run > 0 ? launches_.launches(place.process) : 0;
   wire::CollectConfig config = plan_.config(place.run, launches);
   config.names_matter = selection_->names_matter();

@@ -1,5 +1,5 @@
-// The metrics of a run: planned before the target starts, evaluated while it runs, and joined over
-// the runs that application replay takes. Holds together what libprof/metrics has for that.
+// The metrics of a run: planned before the target starts, evaluated while it runs, and joined
+// across the runs of application replay. Combines the parts of libprof/metrics.
 #pragma once
 
 #include <cstdint>
@@ -24,49 +24,49 @@ namespace gpuprof::app {
 
 class MetricSession {
  public:
-  // Asks which GPUs there are, looks the metrics up and plans. Throws gpuprof::Error for names that
-  // mean nothing, and when no metrics can be collected here (ExitCode::no_metrics, no_driver).
+  // Probes the GPUs, looks up the metrics and plans. Throws gpuprof::Error for unknown names, and
+  // if metrics cannot be collected here (ExitCode::no_metrics, no_driver).
   explicit MetricSession(const Options& options);
 
-  // What to do with configuration for the collector of a stream. Called from take().
+  // Sets how configuration is sent to the collector of a stream. Called from take().
   void set_tell_collector(metrics::Evaluation::TellCollector tell) {
     evaluation_.set_tell_collector(std::move(tell));
   }
 
-  // How often the target has to run.
+  // The number of times that the target must run.
   std::size_t runs() const { return plan_.runs(); }
-  // The libcupti that evaluates, and so the one to collect with.
+  // The libcupti that evaluates, which must also be the one that collects.
   std::string cupti() const { return library_->path(); }
-  // Lines of text: groups, passes, cost.
+  // The plan as text: groups, passes, cost.
   std::string plan_text() const { return plan_.text(); }
-  // Of ranges: names of the metrics that one run would do for.
+  // For ranges: the metrics that fit into a single run.
   const std::vector<std::string>& most_of_one_run() const { return plan_.most_of_one_run(); }
   // For the database.
   wire::Frame description() const { return plan_.description(); }
 
-  // Of one run, from its start on: the next two belong to it. Once more for a run that is made
-  // again.
+  // Starts a run; the next two functions belong to it. Called again if a run is repeated.
   void begin_run(std::size_t run);
-  // What the collector of a process is told. On the listener's thread.
+  // The configuration for a process's collector. Called on the listener's thread.
   wire::Fields config_for(std::uint32_t stream, const wire::Fields& hello);
-  // What a collector asks. On the listener's thread.
+  // Answers a collector's question. Called on the listener's thread.
   void answer(const wire::Fields& question, metrics::Selection::Reply reply) const;
-  // What the recorder gets of a frame: itself, its values, or nothing. On the loading thread.
-  // Throws wire::StreamError when the frame makes no sense.
+  // What the recorder gets instead of a frame: the frame itself, its values, or nothing. Called on
+  // the loading thread. Throws wire::StreamError if the frame is invalid.
   std::vector<wire::Frame> take(wire::Frame frame);
-  // What a process's stream was in the first run, which the recorder has. Nothing: the first run
-  // had no such process.
+  // The stream that the process had in the first run, which is the one recorded. nullopt if the
+  // first run had no such process.
   std::optional<std::uint32_t> recorded_stream(std::uint32_t stream) const {
     return processes_.find(stream).recorded_stream;
   }
 
-  // Kernels that hung when they were measured; later runs leave them alone.
+  // Excludes a kernel that hung while it was measured from later runs.
   void leave_out(const std::string& kernel);
 
-  // After the last run. Launches of later runs that were not those of the first; ranges measured.
+  // Valid after the last run: launches of later runs that did not match the first, and measured
+  // ranges.
   std::uint64_t mismatched() const { return evaluation_.mismatched(); }
   std::uint64_t ranges() const { return evaluation_.ranges(); }
-  // Names in which a pattern took too long to search: they were taken for others than are meant.
+  // Names for which a pattern search timed out; they were treated as not matching.
   std::uint64_t names_given_up() const { return selection_->gave_up(); }
 
  private:
@@ -75,7 +75,7 @@ class MetricSession {
   const std::shared_ptr<const cupti::HostLibrary> library_;
   const metrics::RunPlan plan_;
   const std::shared_ptr<metrics::Selection> selection_;
-  const TemporaryFolder folder_;  // of images between passes
+  const TemporaryFolder folder_;  // for images between passes
   metrics::LaunchTable launches_;
   metrics::Processes processes_;
   metrics::Evaluation evaluation_;

@@ -18,7 +18,7 @@
 namespace gpuprof::app {
 namespace {
 
-// What a file is that was named in place of a program; empty: nothing that gpuprof knows.
+// A hint for a file of gpuprof's that was named instead of a program; empty if it is not one.
 std::string file_for_gpuprof(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return {};
@@ -34,7 +34,7 @@ std::string file_for_gpuprof(const std::string& path) {
                            : "";
 }
 
-// What may have been meant by a first word that is no program; empty: nothing comes to mind.
+// The command that a first word that is not a program may have meant; empty if unknown.
 std::string command_meant(const std::string& word) {
   struct Other {
     std::string_view word, command;

@@ -1,4 +1,4 @@
-// What is said when there is no such program as was named.
+// The error for a program that does not exist.
 #pragma once
 
 #include "apps/gpuprof/option/command_line.hpp"
@@ -6,8 +6,7 @@
 
 namespace gpuprof::app {
 
-// nvprof's line and what may have been meant, as NvprofError; what else was wrong with starting it
-// is thrown on.
+// Throws nvprof's line and a suggestion as NvprofError; rethrows any other failure to start.
 [[noreturn]] void throw_not_started(const Error& error, const Options& options);
 
 }  // namespace gpuprof::app

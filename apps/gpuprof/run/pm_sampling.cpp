@@ -21,12 +21,13 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Until the driver is up and the first sample is taken; a busy machine with many GPUs takes long.
+// Until the driver is up and the first sample has been taken; slow on a busy machine with many
+// GPUs.
 constexpr milliseconds start_patience{60'000};
-// As long as the run lasts.
+// For as long as the run lasts.
 constexpr milliseconds no_limit{std::chrono::hours(24) * 3650};
 
-// Of this machine's devices, or the one that was named.
+// The chips of this machine's devices, or the one that was named.
 std::vector<std::string> chips(const Options& options) {
   std::vector<std::string> chips;
   for (const launch::ProbedDevice& device : launch::probe_devices(options.cupti, false)) {
@@ -47,7 +48,7 @@ PmSampling::PmSampling(const Options& options, record::Say say) : say_(std::move
   const std::vector<std::string> all = chips(options);
   const auto library =
       std::make_shared<const cupti::HostLibrary>(launch::host_cupti_candidates(options.cupti));
-  // What any board may lack stands behind what all of a chip have.
+  // Metrics that some boards lack come after those that all boards of a chip have.
   std::vector<std::string> optional;
   const auto add = [](std::vector<std::string>& names, const std::string& name) {
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
@@ -72,7 +73,7 @@ PmSampling::PmSampling(const Options& options, record::Say say) : say_(std::move
   config_.interval_cycles = options.pm.interval_cycles;
   config_.buffer_bytes = options.pm.buffer_bytes;
   config_.keep_latest = options.pm.keep_latest;
-  // Images are evaluated by the CUPTI that made them.
+  // Images must be evaluated by the CUPTI that made them.
   config_.cupti = {library->path()};
 }
 
@@ -93,7 +94,7 @@ void PmSampling::start(const record::Run& run, const launch::EndRequests& ends) 
   }
   const auto until = steady_clock::now() + start_patience;
   while (devices_.load() == not_known && ends.asked() == 0) {
-    // Asked first: what it says before its end comes by the listener.
+    // Query this first: what the sampler reports before its end arrives through the listener.
     const bool ended = sampler_->ended();
     if (ended && devices_.load() == not_known) {
       say_("no PM sampling: its program ended too early");

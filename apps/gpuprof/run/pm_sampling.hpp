@@ -1,4 +1,4 @@
-// PM sampling beside a run: what is sampled, and the program that does it.
+// PM sampling alongside a run: what is sampled, and the process that does it.
 #pragma once
 
 #include <atomic>
@@ -15,23 +15,22 @@
 
 namespace gpuprof::app {
 
-// Belongs to the main thread.
+// For the main thread only.
 class PmSampling {
  public:
-  // Asks which GPUs there are and whether the metrics fit. Throws gpuprof::Error for names that
-  // mean nothing or too many, and when nothing can be sampled here (ExitCode::no_metrics,
-  // no_driver).
+  // Probes the GPUs and checks that the metrics fit. Throws gpuprof::Error for unknown names or too
+  // many, and if nothing can be sampled here (ExitCode::no_metrics, no_driver).
   PmSampling(const Options& options, record::Say say);
 
-  // Adds to what a listener does what the sampler needs.
+  // Adds what the sampler needs to the listener's options.
   void listen(launch::Listener::Options& listening);
-  // Starts the sampler and waits until it samples. What keeps it from that is told, by itself or
-  // here.
+  // Starts the sampler and waits until it samples. If it cannot, either the sampler or this
+  // function reports why.
   void start(const record::Run& run, const launch::EndRequests& ends);
-  // Says how the sampler ended, if it is gone already. Before Run::stop_listening().
+  // Reports how the sampler ended, if it has. Call before Run::stop_listening().
   void look_after();
   const std::vector<std::string>& metrics() const { return config_.metrics; }
-  // Devices that are sampled.
+  // The number of sampled devices.
   int devices() const { return devices_.load(); }
   bool running() { return sampler_ && !sampler_->ended(); }
 
@@ -43,7 +42,8 @@ class PmSampling {
   std::atomic<int> devices_{not_known};  // set by the listener's thread
 };
 
-// Null: none was asked for, or none can be had, which was told, and the run goes on without.
+// Null if it was not requested, or is unavailable: that was reported, and the run continues without
+// it.
 std::unique_ptr<PmSampling> prepare_pm_sampling(const Options& options, const record::Say& say);
 
 }  // namespace gpuprof::app

@@ -25,7 +25,7 @@ std::string collector_library() {
 
 namespace {
 
-// Null: none are counted by themselves.
+// Null if none are counted individually.
 std::shared_ptr<const metrics::Selection> chosen_launches(const Options& options) {
   if (options.sass.launches.empty()) return nullptr;
   return std::make_shared<const metrics::Selection>(
@@ -67,7 +67,7 @@ wire::Fields collector_config(const Options& options, const record::TraceSelecti
   if (!options.sass.metrics.empty()) config.set("sass_metrics", joined(options.sass.metrics, ","));
   if (const auto chosen = chosen_launches(options)) {
     wire::CollectConfig launches;
-    launches.mode = wire::ReplayMode::kernel;  // what hangs where it runs alone is left out
+    launches.mode = wire::ReplayMode::kernel;  // kernels that hang when run alone are excluded
     launches.batch = 1;
     launches.hang_ms = static_cast<std::uint32_t>(options.metrics.hang_seconds) * 1000;
     launches.names_matter = chosen->names_matter();

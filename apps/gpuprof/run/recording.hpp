@@ -1,4 +1,4 @@
-// What the options mean to those who record a process: run, and listen.
+// Translates the options for the commands that record a process: run and listen.
 #pragma once
 
 #include <functional>
@@ -18,14 +18,14 @@
 
 namespace gpuprof::app {
 
-// The collector's path. Throws gpuprof::Error where there is none.
+// The collector's path. Throws gpuprof::Error if it is missing.
 std::string collector_library();
 
-// What a collector is told. `cupti`: the copies to try, one a line.
+// The collector's configuration. `cupti`: the copies to try, one per line.
 wire::Fields collector_config(const Options& options, const record::TraceSelection& selection,
                               const std::string& cupti);
 
-// Answers which launches are counted by themselves, where some are.
+// Answers which launches are counted individually, if any are.
 void listen_for_launches(launch::Listener::Options& listening, const Options& options);
 
 record::Recorder::Options recorder_options(const Options& options, const std::string& output,
@@ -33,7 +33,7 @@ record::Recorder::Options recorder_options(const Options& options, const std::st
                                            const record::Say& say,
                                            std::function<void(std::string_view)> progress);
 
-// `application`: the command that is recorded.
+// `application`: the recorded command.
 record::RunInfo run_info(const Options& options, const record::TraceSelection& selection,
                          const std::vector<std::string>& application);
 

@@ -21,7 +21,7 @@ const char no_driver_line[] =
 
 std::string prefix_of(std::int64_t process) { return "==" + std::to_string(process) + "== "; }
 
-// As nvprof prints a command.
+// The command as nvprof prints it.
 std::string words(const Options& options) {
   return options.store_command_line ? joined(options.application, " ") : options.application[0];
 }
@@ -34,13 +34,13 @@ void print_run(Recorder& recorder, Log& log, const Options& options, std::int64_
   log.line(prefix_of(process) + "Profiling application: " + words(options));
   for (store::Loader* loader : recorder.loaders()) {
     store::Database& database = loader->database();
-    // A file of one process is headed by that process's id.
+    // A file with one process has that process's id in its prefix.
     const auto only = database.integer("SELECT max(processId) FROM PROCESS HAVING count(*) = 1");
     log.report(database, prefix_of(only.value_or(process)));
   }
 }
 
-// What was asked for by name and cannot be had here.
+// Prints what was requested by name but is unavailable here.
 void print_unavailable(Recorder& recorder, Log& log, const Options& options) {
   for (store::Loader* loader : recorder.loaders()) {
     for (const std::string& table : record::tables_asked_for(options.trace)) {
@@ -52,7 +52,7 @@ void print_unavailable(Recorder& recorder, Log& log, const Options& options) {
   }
 }
 
-// Nothing came: why, as far as it is known. nvprof's words where it is the driver that is missing.
+// Prints why nothing was recorded, as far as known; nvprof's words if the driver is missing.
 void print_nothing_captured(Log& log, bool driver, bool report) {
   if (driver) {
     log.say(
@@ -64,7 +64,7 @@ void print_nothing_captured(Log& log, bool driver, bool report) {
   if (report) log.line("======== Warning: No profile data collected.");
 }
 
-// Launches of the first run that were not measured, by reason.
+// Unmeasured launches of the first run, by reason.
 std::string launches_passed_over(Recorder& recorder) {
   constexpr std::pair<const char*, const char*> reasons[] = {
       {"metrics_skipped_graph", "CUDA graphs"},
@@ -97,7 +97,7 @@ void print_not_counted(Recorder& recorder, Log& log) {
   if (!others.empty()) log.say("launches whose instructions were not counted: " + others);
 }
 
-// Why the program may have failed, and whose the memory was.
+// Prints why the program may have failed, and what owned the memory.
 void print_out_of_memory(Recorder& recorder, Log& log) {
   for (store::Loader* loader : recorder.loaders()) {
     store::Database& database = loader->database();

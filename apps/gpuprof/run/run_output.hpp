@@ -1,4 +1,4 @@
-// What the launcher says about a run: as it starts, and when it is over.
+// What the launcher prints about a run, at its start and at its end.
 #pragma once
 
 #include <sys/types.h>
@@ -14,15 +14,15 @@
 
 namespace gpuprof::app {
 
-// nvprof's line where there is no driver, without its prefix.
+// nvprof's line if there is no driver, without its prefix.
 extern const char no_driver_line[];
 
 // "==1234== ".
 std::string prefix_of(std::int64_t process);
-// As nvprof prints a command.
+// The command as nvprof prints it.
 std::string words(const Options& options);
 
-// How a target ended, and which it was; the next run of it is another.
+// The process of a target and how it ended; each run has another process.
 struct TargetEnd {
   pid_t process;
   int status;
@@ -34,17 +34,17 @@ struct TargetEnd {
 
 struct Results {
   record::Recorder& recorder;    // finished
-  const record::Run& run;        // the first one, ended
+  const record::Run& run;        // the first run, ended
   const MetricSession* metrics;  // null: none
   TargetEnd target;
-  bool report;  // reports were asked for, or there is nowhere else to look
+  bool report;  // reports were requested, or there is no other output
 };
 
-// What metrics were not measured of, and why; empty: of nothing that was asked for.
+// What the metrics were not measured for, and why; empty if everything requested was measured.
 std::string unmeasured(const MetricSession& metrics, record::Recorder& recorder);
-// Why nothing came, or what could not be had, what was measured, and the reports.
+// Prints why nothing was recorded or what was unavailable, what was measured, and the reports.
 void print_results(const Results& results, const Options& options, Log& log);
-// As nvprof's last line.
+// Prints nvprof's last line.
 void print_exit(const TargetEnd& target, Log& log);
 
 }  // namespace gpuprof::app

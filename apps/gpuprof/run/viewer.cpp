@@ -44,7 +44,7 @@ void Viewer::start() {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   try {
-    // What it says must not get into the program's output.
+    // Its messages must not get into the program's output.
     process_ = std::make_unique<launch::HelperProcess>(
         "/proc/self/exe",
         std::vector<std::string>{"view", "--live", "--end-with-parent", "--", path_},

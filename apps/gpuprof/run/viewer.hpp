@@ -1,4 +1,4 @@
-// --view: the run in a browser while it is recorded, and afterwards until Ctrl-C.
+// --view: shows the run in a browser while it is recorded, and afterwards until Ctrl-C.
 #pragma once
 
 #include <sys/types.h>
@@ -12,16 +12,16 @@
 
 namespace gpuprof::app {
 
-// `gpuprof view --live` as a process of its own. Main thread.
+// `gpuprof view --live` as a separate process. For the main thread only.
 class Viewer {
  public:
-  // Before there is a file of the run at `output`, a name with placeholders. Throws gpuprof::Error
-  // where there will be several files.
+  // Must be called before the run's file exists. `output` is a name with placeholders. Throws
+  // gpuprof::Error if there would be several files.
   Viewer(const std::string& output, Log& log);
 
-  // A process is recorded: waits until there is the file, a few seconds at most.
+  // Called when a process is being recorded: waits for the file, a few seconds at most.
   void start();
-  // Until it ends, or the user ends it. `ends` takes no signals from then on.
+  // Waits until the viewer ends, or the user ends it. `ends` ignores signals from then on.
   void wait(launch::EndRequests& ends);
 
  private:
@@ -29,7 +29,7 @@ class Viewer {
 
   const std::string path_;
   Log& log_;
-  dev_t device_ = 0;  // of a file that is replaced
+  dev_t device_ = 0;  // of a file that is being replaced
   ino_t inode_ = 0;
   std::unique_ptr<launch::HelperProcess> process_;
 };

@@ -9,7 +9,7 @@ namespace gpuprof::report {
 namespace {
 
 std::vector<SummaryRow> read_api_calls(Session& session) {
-  // Several functions print as one: cudaLaunchKernel_v7000, cudaLaunchKernel_ptsz_v7000.
+  // Several functions print alike: cudaLaunchKernel_v7000, cudaLaunchKernel_ptsz_v7000.
   std::map<std::string, Total> by_name;
   for (const schema::ApiKind& calls : schema::api_kinds) {
     if (!calls.nvprofs) continue;

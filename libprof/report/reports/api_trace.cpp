@@ -1,4 +1,4 @@
-// One line per call of the CUDA runtime and driver, with NVTX marks and ends of ranges.
+// One line per call of the CUDA runtime and driver, with NVTX marks and range ends.
 #include "libprof/report/report.hpp"
 
 namespace gpuprof::report {

@@ -1,4 +1,4 @@
-// What stands behind a report of API calls when not all of them were collected.
+// A note after reports of API calls if not all calls were collected.
 #include <algorithm>
 
 #include "libprof/report/all_reports.hpp"
@@ -6,7 +6,7 @@
 namespace gpuprof::report {
 namespace {
 
-// A foreign file may have a table of that name with something else in it.
+// A foreign file may have a different table with that name.
 bool left_out(store::Database& database) {
   if (!database.has_table("RUN")) return false;
   return database.has_column("RUN", "key") && database.has_column("RUN", "value") &&
@@ -22,7 +22,7 @@ bool shows_calls(const Session& session) {
 }
 
 void print_calls_left_out(Session& session) {
-  // In CSV and JSON it would be in the way of who reads them; table RUN has it.
+  // CSV and JSON readers would stumble over it; table RUN has the fact.
   if (!session.output().text() || !shows_calls(session) || !left_out(session.database())) return;
   session.output().heading("API calls that only ask are left out: --trace +queries");
 }

@@ -29,11 +29,11 @@ std::string time_text(double microseconds) {
   return significant(microseconds) + "us";
 }
 
-// Stacks with the same beginning share their nodes. Node 0 stands for all.
+// Stacks with a common beginning share nodes. Node 0 is the root of all.
 class Tree {
  public:
   struct Node {
-    std::int64_t instruction = 0;  // one of those it stands for
+    std::int64_t instruction = 0;  // one of those it represents
     std::int64_t samples = 0;
     std::map<std::int64_t, std::size_t> children = {};  // by function or instruction
   };
@@ -170,7 +170,7 @@ class CpuReport {
     }
   }
 
-  // Below an entry that is not its parent's last a line leads to the next one.
+  // A line connects each entry that is not its parent's last to the next one.
   void print_tree(Table& table, std::int64_t thread, const Tree& tree) {
     struct Entry {
       std::size_t node;
@@ -228,10 +228,10 @@ class CpuReport {
   const CpuOptions& options_;
   const bool by_instruction_;
   CpuProfile profile_;
-  std::map<std::int64_t, CpuInstruction> instructions_;  // names as printed
+  std::map<std::int64_t, CpuInstruction> instructions_;  // with names as printed
   std::vector<std::pair<std::int64_t, Tree>> trees_;     // by thread
   std::map<std::int64_t, std::size_t> threads_;
-  std::int64_t most_samples_ = 0;  // of a thread: what is 100 %
+  std::int64_t most_samples_ = 0;  // of any thread: 100 %
 };
 
 void print_cpu_sampling(Session& session) {

@@ -1,5 +1,5 @@
-// nvprof's --dependency-analysis: time on the critical path and waiting time, by function or, with
-// --print-dependency-analysis-trace, of each record.
+// nvprof's --dependency-analysis: critical-path time and waiting time by function or, with
+// --print-dependency-analysis-trace, by record.
 #include <algorithm>
 #include <tuple>
 #include <unordered_set>
@@ -20,7 +20,7 @@ std::vector<Column> columns_of_times(Scale scale) {
           {"Name", 0, Quantity::text, "", "name"}};
 }
 
-// In text with six decimals where other tables have as many as fit.
+// Text has six decimals where other tables have as many as fit.
 Cell time_cell(const Output& output, std::int64_t time, Scale scale, int width) {
   if (!output.text()) return time;
   const auto value = static_cast<std::uint64_t>(time);
@@ -50,9 +50,9 @@ class ResultPrinter {
   const DependencyReader& reader_;
   const dependency::Analysis& analysis_;
   std::vector<DependencyTotal> totals_;  // by label
-  std::int64_t path_;                    // all of it, ns
+  std::int64_t path_;                    // the whole path, ns
   std::int64_t longest_ = 0;
-  Scale scale_;  // of critical path and waiting time
+  Scale scale_;  // of critical-path and waiting time
 };
 
 ResultPrinter::ResultPrinter(Session& session, const DependencyReader& reader,
@@ -106,17 +106,17 @@ void ResultPrinter::table() {
   }
 }
 
-// Starts are absolute, as nvprof prints them.
+// Starts are absolute, like nvprof's.
 void ResultPrinter::trace() {
   std::vector<Column> columns = columns_of_times(scale_);
   columns.insert(columns.begin(), {{"Start", 8, Quantity::time, "", "start_ns"},
                                    {"Duration", 8, Quantity::time, "", "duration_ns"}});
   const bool chosen = output_.unit() != Unit::automatic && output_.unit() != Unit::column;
-  // nvprof's starts are in ns, waiting times in the unit of durations.
+  // nvprof prints starts in ns, and waiting times in the unit of durations.
   columns[0].scale = chosen ? scale_ : time_scale(Unit::ns);
   columns[1].scale = chosen ? scale_ : time_scale(static_cast<std::uint64_t>(longest_));
   columns[3].scale = columns[1].scale;
-  // The starts have more digits than many readers of JSON keep.
+  // Absolute starts have more digits than many JSON readers keep.
   const bool relative = output_.keyed();
   const std::int64_t zero = relative ? session_.zero() : 0;
   if (relative) columns.push_back({"", 0, Quantity::count, "", "relative_start_ns"});
@@ -150,7 +150,7 @@ void warn(Session& session, const DependencyReader& reader) {
   }
 }
 
-// A call asked for work of a stream that has no row.
+// Whether a call launched work into a stream that has no row.
 bool lacks_stream(const DependencyProcess& process) {
   const auto unlisted = [&](const dependency::Work& work) {
     return work.stream >= process.listed_streams;

@@ -1,4 +1,4 @@
-// The option --print-dependency-analysis-trace. dependency_analysis.cpp prints the trace, in place
+// The option --print-dependency-analysis-trace. dependency_analysis.cpp prints the trace, instead
 // of its table.
 #include "libprof/report/all_reports.hpp"
 

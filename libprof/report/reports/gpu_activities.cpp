@@ -10,10 +10,10 @@ namespace {
 
 std::vector<SummaryRow> read_gpu_activities(Session& session) {
   Totals kernels;                       // by string id
-  std::map<std::string, Total> others;  // many kinds of copies are unknown
+  std::map<std::string, Total> others;  // several unknown kinds of copies share a name
   for (const schema::GpuKind& work : schema::gpu_kinds) {
     for (auto& [id, total] : read_totals(session, work.kind, work.named_by, Validity::gpu_work)) {
-      // Of the dynamic parallelism that nvprof knew.
+      // Dynamic parallelism as nvprof recorded it.
       if (work.kind == "CDP_KERNEL") total.device_calls = total.calls;
       if (work.is_kernel()) {
         kernels[id].add(total);

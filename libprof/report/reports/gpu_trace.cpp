@@ -1,4 +1,4 @@
-// One line per kernel, copy and set; with --print-api-trace API calls are in the same table.
+// One line per kernel, copy and set; with --print-api-trace, API calls are in the same table.
 #include "libprof/report/report.hpp"
 
 namespace gpuprof::report {

@@ -1,4 +1,4 @@
-// "Event result" and "Metric result": values of events and metrics, summed up by device and kernel.
+// "Event result" and "Metric result": event and metric values, aggregated by device and kernel.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -11,13 +11,13 @@
 namespace gpuprof::report {
 namespace {
 
-// Many values of one measure.
+// The values of one measure.
 struct Sum {
   std::int64_t values = 0;
   Value min, max;
   std::uint64_t total = 0;  // of counts
   double real_total = 0;
-  double weighted = 0, weight = 0;  // by the kernels' durations
+  double weighted = 0, weight = 0;  // weighted by the kernels' durations
 
   void add(const Value& value, std::int64_t duration) {
     min = values ? std::min(min, value) : value;
@@ -32,7 +32,7 @@ struct Sum {
     }
   }
 
-  // A mean throughput is all bytes by all the time.
+  // A mean throughput is total bytes divided by total time.
   Value average(MetricKind kind) const {
     if (std::holds_alternative<std::monostate>(min)) return {};
     if (std::holds_alternative<double>(min)) return real_total / static_cast<double>(values);
@@ -47,7 +47,7 @@ using Sums = std::map<Measure, Sum>;
 
 struct DeviceSums {
   Sums of_device;  // INSTANTANEOUS_*
-  // By names' string ids, in the order in which they were launched first.
+  // By name string id, in order of first launch.
   std::vector<std::pair<std::int64_t, Sums>> of_kernels;
   std::map<std::int64_t, std::size_t> places;
 
@@ -84,7 +84,7 @@ Results read_results(Session& session, bool of_kernels) {
   return results;
 }
 
-// One measure of the whole device, or all instances of one.
+// One measure of the whole device, or of all its instances.
 using MetricLine = std::vector<const Sums::value_type*>;
 
 const Measure& measure(const MetricLine& line) { return line.front()->first; }
@@ -131,7 +131,7 @@ std::string_view unit(const Measure& measure) {
 
 std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
 
-// The events or the metrics of all devices.
+// The events or metrics of all devices.
 class ResultTable {
  public:
   ResultTable(Session& session, const Results& results, bool metrics)
@@ -164,7 +164,7 @@ class ResultTable {
     if (!lines.empty()) sections_.push_back({device, kernel, std::move(lines)});
   }
 
-  // Min, max, average, and an event's total. Of instances there is the average only.
+  // Min, max, average, and an event's total; instances have only the average.
   std::vector<std::string> cells(const MetricLine& line) const {
     const bool csv = output_.csv();
     const MetricKind kind = measure(line).kind();
@@ -190,7 +190,7 @@ class ResultTable {
   }
 
   void print_text() {
-    // One more than the longest, if that is no less than what the columns have anyway.
+    // One more than the longest name, but no less than the default width.
     std::size_t name_width = 40, description_width = 40;
     for (const Section& section : sections_) {
       for (const MetricLine& line : section.lines) {
@@ -203,7 +203,7 @@ class ResultTable {
       std::string line = padded(count, 11) + "  " + padded(name, name_width);
       if (metrics_) line += "  " + padded(description, description_width);
       for (const std::string& cell : cells) {
-        // nvprof cuts the names of levels.
+        // nvprof truncates the names of levels.
         const bool level = !cell.empty() && cell.back() == ')';
         line += "  " + padded(level ? cell.substr(0, 10) : cell, 10);
       }
@@ -247,7 +247,7 @@ class ResultTable {
     }
   }
 
-  // A row per instance.
+  // One row per instance.
   void print_json() {
     const auto number = [](std::string key) {
       return Column{.heading = "", .quantity = Quantity::count, .key = std::move(key)};
@@ -303,7 +303,7 @@ void warn(Output& output, const Results& results) {
   if (results.without_kernel > 0) output.warning(without_kernel_text);
 }
 
-// A trace of GPU work has columns for values in place of these tables.
+// A trace of GPU work has columns for the values instead of these tables.
 void print_metric_results(Session& session) {
   if (session.chosen(gpu_trace.option) || !has_values(session)) return;
   session.values_printed = true;

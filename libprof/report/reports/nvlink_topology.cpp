@@ -14,7 +14,7 @@ namespace {
 
 struct End {
   std::string name;        // "Tesla V100-SXM2-16GB 0", "CPU 1"; empty: no such device
-  std::vector<int> ports;  // of a GPU, one for each link; -1: it is not known
+  std::vector<int> ports;  // of a GPU, one per link; -1: unknown
 };
 
 struct Link {
@@ -143,7 +143,7 @@ void print_json(Output& output, const std::vector<Link>& links) {
 
 void print_nvlink_topology(Session& session) {
   Output& output = session.output();
-  // Older files do not tell whether there is a switch, and their ports are others.
+  // Older files do not record NVSwitches and number their ports differently.
   constexpr std::int64_t first_version = 12;
   const bool has_version = session.database().has_table("Version");
   const auto version =

@@ -1,6 +1,6 @@
-// "NVTX result:": for each range what was called in it, and what that did on the GPU. A thread
-// without ranges, such as autograd's, launches in the range that LAUNCH_RANGE names; files of
-// nvprof do not have that.
+// "NVTX result:": for each range, the calls made in it and what they did on the GPU. Threads
+// without ranges, such as autograd's, launch in the range that LAUNCH_RANGE names; nvprof's files
+// lack that table.
 #include <algorithm>
 #include <array>
 #include <tuple>
@@ -18,17 +18,17 @@ enum Part : std::size_t { gpu, api, openacc, openmp, part_count };
 constexpr std::array<const Report*, part_count> sections{&gpu_activities, &api_calls,
                                                          &openacc_summary, &openmp_summary};
 
-// The names of the sections' rows, numbered.
+// Numbers the row names of the sections.
 class Labels {
  public:
   using Label = std::pair<Part, std::string>;
 
-  // `id` is what rows of that type have in place of the name; make() gives the name.
+  // `id` identifies the name within its type; make() returns the name.
   template <typename Make>
   std::uint32_t number(Part part, std::string_view type, std::int64_t id, Make&& make) {
     const auto [place, is_new] = numbers_[type].try_emplace(id);
     if (is_new) {
-      // Several functions print as one.
+      // Several functions print alike.
       const auto [label, new_label] =
           labels_.try_emplace(Label(part, make()), static_cast<std::uint32_t>(by_number_.size()));
       if (new_label) by_number_.push_back(&label->first);
@@ -70,7 +70,7 @@ class RangeSummaries {
     std::ranges::sort(keys_);
   }
 
-  // The sections of a group. To be asked for once.
+  // The sections of a group. May be called once per group.
   std::vector<SummarySection> take(std::uint32_t group) {
     std::array<std::vector<SummaryRow>, part_count> rows;
     for (auto key = std::ranges::lower_bound(keys_, make_key(group, 0));
@@ -144,14 +144,14 @@ class RangeSummaries {
 
   bool is_launch(const NvtxCall& call) const { return labels_[call.what].first == api; }
 
-  // Of API calls nvprof lists those that did something on the GPU, and no others.
+  // For API calls, nvprof lists only those that did something on the GPU.
   void visit(const NvtxCall& call, NvtxRanges::Groups groups) {
     if (!is_launch(call)) return add(groups, call.what, call.duration);
     if (groups.empty()) return;
     if (shown_[api]) add(groups, call.what, call.duration);
     if (!shown_[gpu]) return;
     for (GpuOperation& operation : launched_by(call.work, work_)) {
-      // A runtime call and the driver call in it may have one id.
+      // A runtime call and the driver call inside it may share an id.
       if (operation.counted) continue;
       operation.counted = true;
       add(groups, operation.what, operation.duration, operation.from_device);
@@ -173,23 +173,23 @@ class RangeSummaries {
   std::array<bool, part_count> shown_{};
   Labels labels_;
   std::vector<NvtxCall> calls_;
-  std::vector<NvtxCall> elsewhere_;  // launches of threads that have no ranges
+  std::vector<NvtxCall> elsewhere_;  // launches from threads without ranges
   std::vector<GpuOperation> work_;
   std::unordered_map<std::uint64_t, Total> totals_;  // by group and label
-  std::vector<std::uint64_t> keys_;                  // of totals_, rising
+  std::vector<std::uint64_t> keys_;                  // keys of totals_, ascending
 };
 
-// The default domain's name in print.
+// How the default domain prints.
 constexpr std::string_view default_domain = "<unnamed>";
 
-// By thread, domain and name.
+// Sorts by thread, domain and name.
 std::vector<std::uint32_t> order_of(const std::vector<NvtxGroup>& groups) {
   std::vector<std::uint32_t> order(groups.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::sort(order, {}, [&](std::uint32_t i) {
     const NvtxGroup& group = groups[i];
-    // As nvprof: with the quote that stands behind it, which decides where one is the beginning of
-    // another. The default domain is behind all names in ASCII.
+    // Like nvprof, compare with the closing quote, which matters if one name is a prefix of
+    // another. The default domain sorts after all ASCII names.
     std::string domain = group.domain ? *group.domain + '"' : "\x7f";
     return std::tuple(group.thread, group.process, std::move(domain), std::string_view(group.name));
   });

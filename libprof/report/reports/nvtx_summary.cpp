@@ -1,16 +1,16 @@
 // Time on the GPU by NVTX range.
 //
-// A kernel, copy or set belongs to a range when the API call that launched it began in the range,
-// on the range's thread; when it ran does not matter. A range that was made by no thread but by the
-// process holds the calls of all its threads. Where a thread has no range (those of autograd have
-// none) LAUNCH_RANGE says which one was opened last in the process and still open: work belongs to
-// that one and to those around it, and its time is told apart ("By Time"). Of nested ranges each
-// has what the inner ones have, so that shares may add up to more than 100 %; of nested ranges of
-// one name only one has it. Ranges of the same domain and name are one row, whatever their thread
-// and process. The last row is what belongs to no range.
+// A kernel, copy or set belongs to a range if the API call that launched it began inside the range,
+// on the range's thread; when it ran does not matter. A process range, which has no thread,
+// contains the calls of all the process's threads. If a thread has no ranges (autograd's have
+// none), LAUNCH_RANGE names the range that was opened last in the process and was still open: the
+// work belongs to that range and to those around it, and its time is reported separately ("By
+// Time"). Of nested ranges, each includes the inner ones, so shares may add up to more than 100 %;
+// of nested ranges with the same name, only one counts the work. Ranges with the same domain and
+// name form one row, regardless of thread and process. The last row is the work that belongs to no
+// range.
 //
-// Times on the GPU are sums: what ran at the same time counts twice. Ranges that were not closed
-// are left out.
+// GPU times are sums: concurrent work counts twice. Ranges that were not closed are skipped.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -43,7 +43,7 @@ struct NvtxRow {
   Name name;
   Total ranges;
   GpuTime gpu;
-  std::int64_t by_time = 0;     // of gpu: what another thread asked for
+  std::int64_t by_time = 0;     // the part of gpu that another thread launched
   std::uint64_t last_call = 0;  // number of the last one in the range
 };
 
@@ -86,7 +86,7 @@ NvtxSummary read_nvtx_summary(Session& session, NvtxRanges& ranges) {
   };
   ranges.visit(launches, [&](const NvtxCall& launch, auto of_thread, auto of_process) {
     const auto launched = launched_by(launch.work, work);
-    // A runtime call and the driver call in it may have one id.
+    // A runtime call and the driver call inside it may share an id.
     if (!launched.front().counted) add(launched, of_thread, of_process, false);
   });
   RangesByTime by_time(session);

@@ -1,4 +1,4 @@
-// One line per OpenACC record, in the order of time.
+// One line per OpenACC record, in time order.
 #include "libprof/report/report.hpp"
 
 namespace gpuprof::report {

@@ -9,7 +9,7 @@ namespace gpuprof::report {
 namespace {
 
 std::vector<SummaryRow> read_openmp_summary(Session& session) {
-  std::map<std::string, Total> by_name;  // several kinds are unknown
+  std::map<std::string, Total> by_name;  // several unknown kinds share a name
   for (const auto& [kind, total] :
        read_totals(session, "OPENMP", "eventKind", Validity::api_call)) {
     by_name[openmp_name(kind)].add(total);
@@ -29,7 +29,7 @@ extern const Report openmp_summary{
     .does = Section{.rows = read_openmp_summary,
                     .label = [](const Session&) -> std::string { return "OpenMP (incl)"; },
                     .by_default = true,
-                    .per_device = true},  // all of them: they name no device
+                    .per_device = true},  // all of it: records name no device
 };
 
 }  // namespace gpuprof::report

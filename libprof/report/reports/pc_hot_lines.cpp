@@ -1,4 +1,4 @@
-// --print-pc-sampling: nvprof's table, and the source lines at which the samples are.
+// --print-pc-sampling: nvprof's table, and the source lines with the most samples.
 #include "libprof/report/bars.hpp"
 #include "libprof/report/pc_samples.hpp"
 #include "libprof/report/pc_summary.hpp"
@@ -87,7 +87,7 @@ class HotLineText {
   const std::size_t most_;
 };
 
-// ---- CSV and JSON: a row for each place and reason
+// --- CSV and JSON: one row per place and reason
 
 void print_rows(Session& session, const SampledLines& samples, PlacePrinter& places) {
   std::vector<Column> columns{{.heading = "Device", .key = "device"},

@@ -1,4 +1,4 @@
-// Beside nvprof's reports: "PC SAMPLING SUMMARY", where launches were told apart.
+// Printed with nvprof's reports: "PC SAMPLING SUMMARY", if samples are attributed to launches.
 #include "libprof/report/all_reports.hpp"
 #include "libprof/report/pc_summary.hpp"
 

@@ -1,4 +1,4 @@
-// "PCIE topology:": the way from each GPU to the host.
+// "PCIE topology:": the path from each GPU to the host.
 #include <map>
 #include <set>
 #include <utility>
@@ -19,13 +19,13 @@ struct Gpu {
 };
 
 struct Bridge {
-  std::int64_t number = 0;  // in the order of the rows, from 1
+  std::int64_t number = 0;  // by row, from 1
   Bus upstream;
 };
 
 struct Pci {
   std::vector<Gpu> gpus;
-  std::map<Bus, Bridge> bridges;  // by the bus behind them
+  std::map<Bus, Bridge> bridges;  // by secondary bus
 };
 
 Pci read_pci_topology(Session& session) {

@@ -1,4 +1,4 @@
-// --print-pm-sampling: counters of whole devices over time, and while ranges and kernels ran.
+// --print-pm-sampling: counters of whole devices over time, and during ranges and kernels.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -15,17 +15,17 @@ namespace {
 
 constexpr std::size_t chart_width = 40;
 
-// Of a device, a range or a kernel: a line for each metric that has values.
+// A device, range or kernel, with one line per metric that has values.
 struct PmSampleLine {
   std::size_t metric = 0;
   PmStatistics statistics;
-  std::vector<double> means = {};  // over time; of a device
+  std::vector<double> means = {};  // over time; devices only
 };
 
 struct Device {
-  std::int64_t samples = 0;  // of the metric that has most
-  std::int64_t time = 0;     // ns, that they cover
-  std::int64_t span = 0;     // ns, from the first to the last
+  std::int64_t samples = 0;  // of the metric that has the most
+  std::int64_t time = 0;     // ns covered by samples
+  std::int64_t span = 0;     // ns from the first to the last
   std::vector<PmSampleLine> lines = {};
 };
 
@@ -38,11 +38,11 @@ struct Result {
   std::vector<PmMetric> metrics;
   std::map<std::int64_t, Device> devices;
   std::vector<Group> ranges, kernels;
-  std::size_t more_ranges = 0, more_kernels = 0;  // that are left out
+  std::size_t more_ranges = 0, more_kernels = 0;  // how many are omitted
   std::map<std::int64_t, PmGaps> gaps;
 };
 
-// The first of them; gives how many are left out.
+// Moves at most `most` groups; returns how many remain.
 std::size_t take(std::vector<Group>& groups, std::vector<PmGroup> found, std::size_t most) {
   const std::size_t count = std::min(found.size(), most);
   for (std::size_t i = 0; i < count; ++i) groups.push_back({.group = std::move(found[i])});
@@ -125,7 +125,7 @@ std::string range_name(Session& session, const PmGroup& group) {
 
 // ---- Text
 
-// "12.34%", "2.0855T": thousands are of 1000.
+// "12.34%", "2.0855T": prefixes are powers of 1000.
 std::string sample_text(double value, const std::string& unit) {
   if (unit == "%") return format_percent(value);
   std::size_t thousands = 0;
@@ -207,7 +207,7 @@ class PmSampleText {
     }
   }
 
-  // From 0 to `highest`.
+  // Scaled from 0 to `highest`.
   std::string chart_of(const PmSampleLine& line, double highest) const {
     std::vector<double> heights = line.means;
     for (double& height : heights) {
@@ -225,7 +225,7 @@ class PmSampleText {
 
 // ---- CSV and JSON
 
-// The columns and cells that all tables end with.
+// The trailing columns and cells of all tables.
 void add_columns(std::vector<Column>& columns) {
   columns.push_back({.heading = "Metric", .key = "metric"});
   columns.push_back({.heading = "Unit", .key = "unit"});

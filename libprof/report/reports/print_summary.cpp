@@ -1,4 +1,4 @@
-// Asks for the default sections of the summary beside the chosen ones.
+// Adds the default sections of the summary to the chosen ones.
 #include "libprof/report/report.hpp"
 
 namespace gpuprof::report {

@@ -1,4 +1,4 @@
-// Behind other reports: which samples and counts of instructions there are, and what prints them.
+// A note after other reports: which PC samples and SASS counts exist, and which options print them.
 #include "libprof/base/saturating.hpp"
 #include "libprof/report/all_reports.hpp"
 #include "libprof/report/pm_samples.hpp"
@@ -24,7 +24,7 @@ void print_sample_counts(Session& session) {
       database.integer("SELECT 1 FROM SASS_VALUE LIMIT 1")) {
     output.heading("SASS metrics by source line: --" + std::string(sass_metrics.option));
   }
-  // In files of nvprof the whole summary of PC samples is printed.
+  // For nvprof's files the whole summary of PC samples is printed.
   if (!session.has_column("PC_SAMPLING", "stallReasonId")) return;
   std::int64_t samples = 0;
   auto rows = session.select("PC_SAMPLING", {"samples"});

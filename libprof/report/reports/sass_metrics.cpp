@@ -1,4 +1,4 @@
-// --print-sass-metrics: what the instructions of each function did, by source line.
+// --print-sass-metrics: what each function's instructions did, by source line.
 #include <cstdio>
 
 #include "libprof/report/report.hpp"
@@ -8,7 +8,7 @@
 namespace gpuprof::report {
 namespace {
 
-// "12.34"; "-" where there is nothing to divide by.
+// "12.34", or "-" if the divisor is 0.
 std::string quotient(std::int64_t of, std::int64_t by) {
   if (by <= 0) return "-";
   char text[48];
@@ -20,7 +20,7 @@ Cell quotient_cell(std::int64_t of, std::int64_t by) {
   return by > 0 ? Cell(static_cast<double>(of) / static_cast<double>(by)) : Cell();
 }
 
-// ---- Text: functions, and of each what stands out
+// --- Text: functions, and what stands out in each
 
 class SassMetricText {
  public:
@@ -69,7 +69,7 @@ class SassMetricText {
           "Accesses to shared memory with bank conflicts", times_ideal);
   }
 
-  // Nothing where nothing weighs anything.
+  // Prints nothing if no place has weight.
   template <typename Numbers>
   void print(const SassFunction& function, SassSection section, const char* first,
              const char* second, const char* third, const std::string& what, Numbers numbers) {
@@ -107,7 +107,7 @@ class SassMetricText {
   const std::size_t most_;
 };
 
-// ---- CSV and JSON: a table for each section, with all places
+// --- CSV and JSON: one table per section, with all places
 
 class SassMetricRows {
  public:

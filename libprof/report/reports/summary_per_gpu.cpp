@@ -1,4 +1,4 @@
-// Asks for a summary of each GPU's work.
+// Prints a summary of each GPU's work.
 #include "libprof/report/report.hpp"
 
 namespace gpuprof::report {

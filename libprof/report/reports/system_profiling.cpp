@@ -60,7 +60,7 @@ std::map<std::int64_t, DeviceSamples> read_system_profiling(Session& session) {
   return devices;
 }
 
-// Two decimals, and what does not fit its column with an exponent.
+// Two decimals; values too wide for the column get an exponent.
 std::string text_of(double value) {
   constexpr NumberFormat format{.width = 10, .exponent_from = 1e7};
   return value < format.exponent_from ? format_fixed(value, 2) : format_number(value, "", format);

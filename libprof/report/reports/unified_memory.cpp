@@ -1,5 +1,5 @@
-// "Unified Memory profiling result:": migrations, faults and mappings of managed memory, for each
-// device and for the CPU.
+// "Unified Memory profiling result:": migrations, faults and mappings of managed memory, per device
+// and for the CPU.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -28,7 +28,7 @@ struct Amount {
   }
 };
 
-// A device's rows, in the order of printing.
+// A device's rows, in print order.
 enum Row : std::size_t {
   host_to_device,
   device_to_host,
@@ -80,7 +80,7 @@ struct UnifiedMemory {
   std::array<std::int64_t, cpu_row_count> cpu{};
 };
 
-// Several devices fight for memory: their bits are set.
+// For thrashing between devices, `mask` has their bits set.
 template <typename Visit>
 void for_each_device(std::int64_t mask, Visit&& visit) {
   if (mask == cpu_id) return;
@@ -106,9 +106,9 @@ UnifiedMemory read_unified_memory(Session& session) {
   while (rows.step()) {
     const std::int64_t kind = rows.integer(0), value = rows.integer(1);
     const std::int64_t start = rows.integer(2), end = rows.integer(3);
-    // Old files may have the ids with a sign.
+    // Old files may have signed ids.
     const std::int64_t from = rows.integer(4) & cpu_id, to = rows.integer(5) & cpu_id;
-    const bool on_cpu = rows.integer(6) & 1;  // of thrashing and throttling
+    const bool on_cpu = rows.integer(6) & 1;  // for thrashing and throttling
     const bool instant = kind == 3 || kind == 5 || kind == 7;
     if (instant ? start == 0 || (end != 0 && end <= start) : start == 0 || end <= start) continue;
     const std::int64_t duration = instant ? 0 : saturating_subtract(end, start);
@@ -146,7 +146,7 @@ UnifiedMemory read_unified_memory(Session& session) {
   return memory;
 }
 
-// -u: the unit stands behind a number that is as wide as others are with theirs. With -u col nvprof
+// With -u the unit follows a number that is as wide as others are with theirs. With -u col nvprof
 // multiplies by a wrong factor and prints no unit.
 std::string text_time(std::int64_t time, Unit unit) {
   const auto value = static_cast<std::uint64_t>(time);
@@ -155,7 +155,7 @@ std::string text_time(std::int64_t time, Unit unit) {
   return right_aligned(format_scaled(value, scale, wide_format), 10).append(scale.unit);
 }
 
-// nvprof rounds these one decimal after the other.
+// nvprof rounds these one decimal at a time.
 std::string text_size(std::int64_t bytes, NumberFormat format) {
   const auto value = static_cast<std::uint64_t>(bytes);
   const Scale scale = size_scale(value);
@@ -194,8 +194,8 @@ std::string csv_number(std::int64_t value, Scale scale) {
   return text.append(scale.unit);
 }
 
-// Units stand in the cells. Where a row has no size nvprof prints its count as one, and where it
-// has no time, its size.
+// Units are in the cells. If a row has no size, nvprof prints its count as one; if it has no time,
+// its size.
 void print_csv(Output& output, const std::string& device, const DeviceRows& rows) {
   const auto size = [](std::int64_t value) {
     return csv_number(value, size_scale(static_cast<std::uint64_t>(value)));
@@ -261,7 +261,7 @@ void print_unified_memory(Session& session) {
   Output& output = session.output();
   if (output.keyed()) return print_json(session, memory);
   output.line();
-  // nvprof has no heading where only the CPU has something.
+  // nvprof prints no heading if only the CPU has data.
   if (!memory.devices.empty()) output.heading("Unified Memory profiling result:");
   if (output.csv() && !memory.devices.empty()) {
     output.line(

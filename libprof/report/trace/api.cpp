@@ -10,11 +10,11 @@
 namespace gpuprof::report {
 namespace {
 
-// Finds the kernel that an API call launched, by the correlation id. Of several the last one
-// counts, those of CONCURRENT_KERNEL before those of KERNEL.
+// Finds the kernel that an API call launched, by correlation id. If several match, the last one
+// wins, and CONCURRENT_KERNEL takes precedence over KERNEL.
 class LaunchedKernels {
  public:
-  // Before any table is read: SQLite locks temporary tables while rows are read.
+  // Must precede all reading: SQLite locks temporary tables while rows are read.
   void open(Session& session) {
     if (!names_.empty()) return;
     for (const std::string_view kind : {"CONCURRENT_KERNEL", "KERNEL"}) {
@@ -29,7 +29,7 @@ class LaunchedKernels {
     }
   }
 
-  // The string id of its name.
+  // The string id of the kernel's name.
   std::optional<std::int64_t> name(std::int64_t correlation_id) {
     for (store::Statement& names : names_) {
       names.bind(1, correlation_id);
@@ -42,7 +42,7 @@ class LaunchedKernels {
   }
 
  private:
-  // What is needed, in a temporary table with an index.
+  // Copies the needed columns to an indexed temporary table.
   static std::string copy(Session& session, std::string_view kind, const std::string& row) {
     session.output().progress("indexing " + table_name(kind));
     const std::string table = "temp.launched_" + table_name(kind);
@@ -57,7 +57,7 @@ class LaunchedKernels {
   std::vector<store::Statement> names_;
 };
 
-// Calls of the runtime and of the driver.
+// Runtime and driver calls.
 class ApiSource : public TraceSource {
  public:
   ApiSource(Session& session, const schema::ApiKind& calls,

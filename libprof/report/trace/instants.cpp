@@ -36,7 +36,7 @@ class InstantSource : public TraceSource {
     std::string name = row->measure.name();
     if (values_.has_instances) {
       name += " [instance " + std::to_string(row->measure.instance) + "]";
-      if (session_.output().csv()) name += ' ';  // as nvprof has it
+      if (session_.output().csv()) name += ' ';  // as in nvprof's output
     }
     text(TraceField::name, name);
     Cell* value = cell(field);

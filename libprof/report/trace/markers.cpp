@@ -9,7 +9,7 @@
 namespace gpuprof::report {
 namespace {
 
-// NVTX marks, and ranges with a row for each end.
+// NVTX marks, and ranges with one row per end.
 class MarkerSource : public TraceSource {
  public:
   explicit MarkerSource(Session& session)
@@ -17,7 +17,7 @@ class MarkerSource : public TraceSource {
                     {.rows = {.kind = "MARKER", .time = "timestamp", .valid = "timestamp > 0"},
                      .amounts = {}}) {}
 
-  // An end has its name from the start, so starts count also where a filter hides them.
+  // An end takes its name from its start, so starts are tracked even if a filter hides them.
   void advance() override {
     do {
       TraceSource::advance();
@@ -63,18 +63,18 @@ class MarkerSource : public TraceSource {
   std::string string(std::int64_t id, const char* none) {
     return id == 0 ? none : session_.names().text(id);
   }
-  // 0: not known.
+  // 0 if unknown.
   std::int64_t process_id() const {
     const auto id = reading::object_id(rows_.blob(3));
-    const bool has_process = rows_.integer(6) <= 2;  // of a process or a thread
+    const bool has_process = rows_.integer(6) <= 2;  // a process or a thread
     return id && has_process ? (*id)[0] : 0;
   }
-  // Ids count per process.
+  // Range ids are per process.
   std::pair<std::int64_t, std::int64_t> range() const { return {process_id(), rows_.integer(2)}; }
 
-  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> open_;  // range -> its name
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> open_;  // range to its name
   std::int64_t name_ = 0;
-  bool found_ = false;  // the row has a name of its own, or a range that it ends
+  bool found_ = false;  // the row has its own name, or ends a known range
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// What a trace reads its rows from: a source for each table, with the cells of its row.
+// Base of the row sources of a trace: one source per table, which fills the cells of its current
+// row.
 #pragma once
 
 #include <array>
@@ -30,17 +31,17 @@ void append_number(std::string& text, Number number, int base = 10) {
               std::to_chars(digits.data(), digits.data() + digits.size(), number, base).ptr);
 }
 
-// CUpti_ActivityMemoryKind. Empty: unknown to us.
+// CUpti_ActivityMemoryKind; empty if unknown.
 std::string_view memory_name(std::int64_t kind);
 
 // What a source reads.
 struct TraceTable {
   reading::TimedTable rows;
-  Amounts amounts;          // what units depend on, besides the start
-  int correlation_id = -1;  // its place in the SELECT
+  Amounts amounts;          // columns that units depend on, in addition to the start
+  int correlation_id = -1;  // index in the SELECT
 };
 
-// The rows of one table, with the cells of the row that it is at.
+// The rows of one table, with the cells of the current row.
 class TraceSource : public reading::Source {
  public:
   TraceSource(Session& session, TraceTable table)
@@ -52,7 +53,7 @@ class TraceSource : public reading::Source {
   const Amounts& amounts() const { return amounts_; }
   bool is_kernel() const { return schema::is_kernel_kind(kind()); }
 
-  // Before the first advance().
+  // Must be called before the first advance().
   void show(const std::vector<TraceColumn>& columns) {
     places_.fill(-1);
     for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -72,10 +73,11 @@ class TraceSource : public reading::Source {
   std::span<const Cell> cells() const { return cells_; }
 
  protected:
-  // Fills the cells of the row. A source sets the same cells in each row, or all of them anew.
+  // Fills the row's cells. A source must set the same cells in every row, or reset all of them.
   virtual void read() = 0;
 
-  // What to SELECT for a field: nothing that no column shows, as rows are carried through the sort.
+  // The SELECT expression of a field; a constant if no column shows it, because rows go through the
+  // sort.
   std::string_view shown(TraceField field, std::string_view column) {
     return cell(field) ? column : "0";
   }
@@ -90,7 +92,7 @@ class TraceSource : public reading::Source {
   void number(TraceField field, std::int64_t value) {
     if (Cell* cell = this->cell(field)) *cell = value;
   }
-  // Nothing where the column is NULL.
+  // Leaves the cell empty if the column is NULL.
   void known(TraceField field, int column) {
     rows_.is_null(column) ? nothing(field) : number(field, rows_.integer(column));
   }
@@ -100,7 +102,7 @@ class TraceSource : public reading::Source {
           Dimensions{rows_.integer(column), rows_.integer(column + 1), rows_.integer(column + 2)};
     }
   }
-  // The cell's own text, so that its memory is used again for the next row.
+  // The cell's own string, so that its memory is reused for the next row.
   std::string* text(TraceField field) {
     Cell* cell = this->cell(field);
     if (!cell) return nullptr;
@@ -123,14 +125,14 @@ class TraceSource : public reading::Source {
     const std::string_view name = memory_name(kind);
     name.empty() ? nothing(field) : text(field, name);
   }
-  // Old files do not tell.
+  // Old files do not have it (0).
   void process(std::int64_t id) {
     id ? number(TraceField::process_id, id) : nothing(TraceField::process_id);
   }
   void duration(std::int64_t end) {
     number(TraceField::duration, saturating_subtract(end, start_));
   }
-  // Device, context and stream are columns behind one another.
+  // Device, context and stream must be consecutive columns.
   void place(int column) {
     const std::int64_t device_id = rows_.integer(column), context_id = rows_.integer(column + 1);
     device(TraceField::device, device_id);

@@ -1,4 +1,4 @@
-// The sources there are: each is a file of this folder.
+// The available sources; each is a file in this folder.
 #pragma once
 
 #include <memory>

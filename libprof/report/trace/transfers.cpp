@@ -9,7 +9,7 @@
 namespace gpuprof::report {
 namespace {
 
-// Whole bytes per second.
+// In whole bytes per second.
 std::int64_t throughput(std::int64_t bytes, std::int64_t duration) {
   constexpr std::int64_t second = 1'000'000'000;
   if (bytes >= 0 && bytes <= INT64_MAX / second) return bytes * second / duration;

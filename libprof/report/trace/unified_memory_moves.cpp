@@ -14,10 +14,10 @@ void append_hexadecimal(std::string& text, std::int64_t number) {
   append_number(text, static_cast<std::uint64_t>(number), 16);
 }
 
-// To six decimals, as nvprof rounds.
+// To six decimals, like nvprof.
 double half_up(double value) { return std::floor(value * 1e6 + 0.5) / 1e6; }
 
-// Unified memory: what moved, and page faults.
+// Unified memory: migrations and page faults.
 class UnifiedMemorySource : public TraceSource {
  public:
   explicit UnifiedMemorySource(Session& session)
@@ -67,7 +67,7 @@ class UnifiedMemorySource : public TraceSource {
 
   void devices(std::int64_t kind) {
     const std::int64_t source = rows_.integer(5), destination = rows_.integer(6);
-    const bool on_cpu = rows_.integer(8) & 1;  // of thrashing and throttling
+    const bool on_cpu = rows_.integer(8) & 1;  // for thrashing and throttling
     switch (kind) {
       case cpu_fault: nothing(TraceField::device); break;
       case htod: TraceSource::devices(TraceField::device, processor(destination)); break;
@@ -91,7 +91,7 @@ class UnifiedMemorySource : public TraceSource {
     }
   }
 
-  // Bytes, faults or where the fault was. Bytes are in bytes where units are fixed.
+  // Bytes, a fault count, or the PC of a CPU fault. With fixed units the size is in bytes.
   void amount(std::int64_t kind, std::int64_t value) {
     const auto unsigned_value = static_cast<std::uint64_t>(value);
     if (kind == throttle) return nothing(TraceField::unified_memory);

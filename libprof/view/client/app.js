@@ -1,4 +1,4 @@
-// The viewer: state, events, and which tiles are wanted.
+// The viewer: state, events, and which tiles are needed.
 import {count, moment, percent, time, value} from './format.js';
 import {Painter, counterHeight, groupHeight, labels, rowHeight, ruler} from './draw.js';
 import {lowerBound} from './tiles.js';
@@ -17,9 +17,9 @@ const painter = new Painter(get('canvas'));
 const names = new Map();
 const wantedNames = new Set();
 const closed = new Set();
-const tiles = new Map();  // track: the newest
-const whole = new Map();  // track: of the whole run, for what the newest has not
-const ranges = new Map(); // track: least and most of a counter
+const tiles = new Map();  // by track: the newest
+const whole = new Map();  // by track: of the whole run, where the newest does not cover
+const ranges = new Map(); // by track: minimum and maximum of a counter
 const marks = {range: null, selected: null};
 let aligned = {name: '', nth: 1};
 let questions, run, view, items = [], standing = '', asking = false, drawn = false, pointer = null, drag = null, walking = false;
@@ -39,7 +39,7 @@ async function fetchNames() {
   redraw();
 }
 
-// What has to be open for a track to be shown: its run, and what stands above it.
+// The groups that must be open for a track to be visible: its run, and its path.
 function groupsOf(track) {
   return [`${track.run}`, `${track.run} ${track.path.slice(0, -1).join(' \u203a ')}`];
 }
@@ -93,12 +93,12 @@ function pixels() { return Math.max(1, painter.width - Math.round(labels * paint
 function isGood(tile) {
   if (tile.old) return false;
   const asked = pixels() / (view.to - view.from);
-  // A report has no finer one than it gave for what was asked.
+  // A report has nothing finer than what it returned for this density.
   const has = tile.density ?? tile.width / (tile.to - tile.from);
   return tile.covers(Math.max(view.from, run.begin), Math.min(view.to, run.end)) && Math.abs(has / asked - 1) < 0.01;
 }
 
-// One request at a time; when it is there, the newest view is asked for.
+// One request at a time; when it is done, the newest view is requested.
 async function ask() {
   if (asking) return;
   const wanted = visibleTracks().filter(track => !tiles.has(track) || !isGood(tiles.get(track)));
@@ -201,7 +201,7 @@ function itemAt(y) {
   return items.find(item => place >= item.top && place < item.top + item.height);
 }
 
-// What is drawn at a point: a record or a bucket.
+// The piece drawn at a point: a record or a bucket.
 function pieceAt(x, y) {
   const item = x >= labels && y >= ruler ? itemAt(y) : null;
   if (!item || item.group) return null;
@@ -220,7 +220,7 @@ function pieceAt(x, y) {
   return {item, row, i, tile};
 }
 
-// Of the pixels that a bucket is drawn in.
+// The busy share of a bucket's pixels.
 function busyShare(row, i, tile) {
   return percent(row.busy[i], tile.time(row.end[i]) - tile.time(row.x[i]));
 }
@@ -268,14 +268,14 @@ function select(place) {
               answer => recordParts(place, answer));
 }
 
-// What is said of a record that is selected. Its arrows go when another is.
+// The panel of the selected record. Its arrows disappear when another is selected.
 function recordParts(place, answer) {
   place.arrows = arrowsOf(answer);
   redraw();
   return [...linkButtons(answer, other => goAlong(answer.place, other)), ...sections(answer)];
 }
 
-// Selects the other end of an arrow, with both in sight.
+// Selects the other end of an arrow and shows both.
 async function goAlong(from, to) {
   for (const key of [from, to].flatMap(place => groupsOf(run.tracks[place.track]))) closed.delete(key);
   layout();
@@ -328,7 +328,7 @@ function scrollTo(track, row = 0) {
   if (item) get('scroll').scrollTop = Math.max(0, item.top - 100);
 }
 
-// To another record by keys, and to where it is.
+// Moves to another record by key, and scrolls to it.
 async function walk(find) {
   if (walking) return;
   walking = true;
@@ -359,7 +359,7 @@ function walkAcross(by) {
   else walk(selected => beside(recordRows(), tilesOf, selected, by));
 }
 
-// A stretch of time, with what is known of it above its statistics.
+// Shows a time range, with its facts above its statistics.
 function goTo(stop, title, facts) {
   const range = {from: stop.at, to: stop.at + stop.time};
   const margin = Math.max(stop.time * 0.3, 10);
@@ -368,7 +368,8 @@ function goTo(stop, title, facts) {
   return selectRange(range, title, [list(facts)]);
 }
 
-// A time that a question gave: from there on for so long, or the moment in the middle of what is shown.
+// Shows a time from a query's answer: the range of that length, or the moment, centered in the
+// window.
 function goToTime(at, length) {
   if (length > 0) return goTo({at, time: length, track: -1}, `${time(length)} from ${time(at)} on`, []);
   const span = view.to - view.from;
@@ -500,7 +501,7 @@ function listen() {
   window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { painter.theme(); redraw(); });
 }
 
-// Shows what the address says. Whether a record is selected.
+// Shows what the address describes. Returns whether a record is selected.
 async function restore() {
   const state = new URLSearchParams(location.hash.slice(1));
   const from = Number(state.get('from')), to = Number(state.get('to'));
@@ -515,13 +516,13 @@ async function restore() {
   return true;
 }
 
-// What the run is called, what it lost, how much it has.
+// Shows the run's title, losses and size.
 function present() {
   document.title = `${run.title} \u2013 gpuprof`;
   get('title').textContent = run.title;
   const lost = get('losses');
   lost.hidden = run.losses.length === 0;
-  // One line until somebody asks for the rest.
+  // One line, until the user unfolds the rest.
   const [first, ...rest] = run.losses.map(text => make('p', text));
   if (first) first.className = 'first';
   const buttons = [];
@@ -543,8 +544,8 @@ function present() {
   get('status').textContent = standing;
 }
 
-// The same tracks have other numbers when there are more. What was drawn of them stays until there is
-// something newer.
+// Tracks are renumbered when there are more. What was drawn of them stays until something newer
+// arrives.
 function renumber(before) {
   const keyOf = track => JSON.stringify([track.kind, track.path]);
   const places = new Map(run.tracks.map((track, number) => [keyOf(track), number]));
@@ -563,7 +564,7 @@ function renumber(before) {
   get('panel').querySelector('.links')?.remove();
 }
 
-// A newer reading of the recording. Who looks at its end goes on with it.
+// Shows a newer reading of the recording. A view that includes the end moves along with it.
 async function grow() {
   const before = run, answer = await source.run();
   run = answer;
@@ -617,7 +618,7 @@ async function start() {
   showSummary(source, run);
 }
 
-// There is something to show.
+// Called when there is something to show.
 async function begin() {
   showAll();
   if (!source.isPair) source.stops().then(stops => jumps.set(stops)).catch(complain);

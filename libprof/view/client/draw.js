@@ -1,11 +1,11 @@
-// The picture: rows as pixels of our own, which takes as long on any machine; labels on top.
+// The picture: rows are drawn pixel by pixel, which is equally fast everywhere; labels on top.
 import {cut, moment, percent, value} from './format.js';
 import {lowerBound} from './tiles.js';
 
-export let labels = 230;  // the width of names at the left, less where there is little room
+export let labels = 230;  // width of the names on the left; less if space is tight
 export const ruler = 22, rowHeight = 18, groupHeight = 22, counterHeight = 44;
-const shown = rowHeight - 3;  // of a row; the rest is space
-const letter = 6.7;           // pixels, of the font below
+const shown = rowHeight - 3;  // of a row; the rest is spacing
+const letter = 6.7;           // pixels, in the font below
 const font = '11px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace';
 
 const hues = [210, 25, 140, 275, 50, 330, 175, 95, 245, 5, 295, 70];
@@ -60,7 +60,7 @@ export class Painter {
     this.lines = [0, 1, 2, 3].map(() => new Uint32Array(this.width));
   }
 
-  // `view`: from, to. `items`: what stands where, of the layout. `tileOf(track)`: tiles, the best last.
+  // `view`: from, to. `items`: the layout's positions. `tilesOf(track)`: tiles, the best last.
   draw(view, items, scroll, tilesOf, nameOf, marks) {
     const {ratio, context} = this;
     this.left = Math.round(labels * ratio);
@@ -156,7 +156,7 @@ export class Painter {
       }
     }
     endRun();
-    // Where a better tile ends, what is below stays, also in the pixel that it ends in.
+    // Where a better tile ends the lower one remains, including the pixel that it ends in.
     const first = Math.max(left, Math.ceil(zero - 0.001)), end = Math.min(width, Math.floor(zero + tile.width * step + 0.001));
     if (end <= first) return;
     for (let i = 0; i < high; ++i) {
@@ -221,7 +221,7 @@ export class Painter {
     context.strokeRect(from, ruler + item.top - scroll - 1, to - from, shown + 2);
   }
 
-  // Curves between rows that are laid out; what is beyond the picture ends at its edge.
+  // Curves between rows of the layout; those that leave the picture end at its edge.
   arrows(view, arrows, items, scroll) {
     if (arrows.length === 0) return;
     const {context, ratio} = this, width = this.width / ratio;
@@ -246,7 +246,7 @@ export class Painter {
         heads.lineTo(end + 4, tip + back);
         heads.closePath();
       }
-      // Seen on records of any colour.
+      // An outline, visible on records of any color.
       context.strokeStyle = this.colors.ground;
       context.lineWidth = 4;
       context.stroke(lines);
@@ -295,7 +295,7 @@ export class Painter {
     let step = 10 ** Math.floor(Math.log10(Math.max(span / (width / 120), 1)));
     for (const factor of [2, 2.5, 2]) if (span / step > width / 110) step *= factor;
     context.fillStyle = this.colors.faint;
-    // Numbered, since a small step added to a large time may not change it.
+    // Numbered, because adding a small step to a large time might not change it.
     const first = Math.ceil(view.from / step);
     const marks = Math.min(Math.floor(view.to / step) - first, width);
     for (let i = 0; i <= marks; ++i) {

@@ -1,4 +1,4 @@
-// Numbers and names as people read them.
+// Formats numbers and names for people.
 
 const units = [['s', 1e9], ['ms', 1e6], ['\u00b5s', 1e3], ['ns', 1]];
 
@@ -13,7 +13,7 @@ export function time(ns) {
   return '';
 }
 
-// As many digits as `step` has.
+// With the precision of `step`.
 export function moment(ns, step) {
   for (const [name, unit] of units) {
     if (Math.max(Math.abs(ns), step) >= unit || unit === 1) {
@@ -47,10 +47,10 @@ export function bytes(number) {
   return `${Number.isInteger(number) && at === 0 ? number : number.toPrecision(4)} ${names[at]}`;
 }
 
-// Units that are written otherwise: what is said in their place, and how much of that one is.
+// Units that are displayed differently: the displayed unit, and the factor to it.
 const others = {Celsius: ['\u00b0C', 0], 'byte/s': ['B/s', 1], mW: ['W', 1e-3], MHz: ['Hz', 1e6]};
 
-// As counter_text() in summary.cpp.
+// Same as counter_text() in summary.cpp.
 export function value(number, unit) {
   if (unit === 'bytes') return bytes(number);
   const [base, factor] = others[unit] ?? [unit.endsWith('cycle/s') ? 'Hz' : unit, unit.endsWith('/s') ? 1 : 0];
@@ -63,7 +63,7 @@ export function value(number, unit) {
   return `${Number(size.toPrecision(3))} ${['', 'k', 'M', 'G', 'T', 'P'][at]}${base}`;
 }
 
-// Ends tell names apart, so the middle goes.
+// Cuts out the middle, since names differ at their ends.
 export function cut(text, most) {
   if (text.length <= most) return text;
   if (most < 3) return '';

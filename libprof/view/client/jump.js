@@ -1,14 +1,14 @@
-// The longest gaps, steps and losses, which keys and buttons go through.
+// The longest gaps, steps and losses, navigated with keys and buttons.
 import {percent, time} from './format.js';
 import {make} from './panel.js';
 
-// How long the host was in which function, and how long in none: the longest first.
+// How long the host was in each function, or in none: longest first.
 export function hostIn(gap) {
   const parts = gap.host.map(([name, ns]) => `${name} for ${time(ns)} (${percent(ns, gap.time)})`);
   return parts.join(', ') || 'not recorded';
 }
 
-// What is said of one: a title, and facts in pairs.
+// The title and the facts of each kind of stop.
 const told = {
   gaps: gap => [`GPU without work${gap.host.length ? `, host in ${gap.host[0][0]}` : ''}`, [['for', time(gap.time)], ['before', gap.behind], ['host in', hostIn(gap)]]],
   steps: step => [`Step: ${step.name}`, [['took', time(step.time)], ['median of all steps', time(step.median)]]],
@@ -17,7 +17,7 @@ const told = {
 const titlesOf = {gaps: ['Gaps', 'g', 'G'], steps: ['Steps', 'n', 'N'], losses: ['Losses', 'l', 'L']};
 
 export class Jumps {
-  // `go(stop, title, facts)` shows one.
+  // `go(stop, title, facts)` shows a stop.
   constructor(element, go) {
     this.element = element;
     this.go = go;
@@ -41,7 +41,7 @@ export class Jumps {
       one.addEventListener('click', () => this.jump(kind, by));
       return one;
     };
-    // Losses without a time are in the strip below: 0 would say that there are none.
+    // Losses without a time are listed in the strip below: 0 would suggest that there are none.
     element.hidden = kind === 'losses' && this.stops[kind].length === 0;
     this.counts[kind] = make('span', `${this.stops[kind].length}`);
     element.append(`${title} `, button('\u2039', -1, back), this.counts[kind], button('\u203a', 1, next));

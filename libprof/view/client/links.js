@@ -1,7 +1,7 @@
-// What a record has to do with others: arrows in the picture, buttons beside it.
+// Links between records: arrows in the picture, buttons in the panel.
 import {make} from './panel.js';
 
-// From the earlier to the later: places, and a time of each. `waits`: it is no launch.
+// Arrows from the earlier to the later record: places, and a time at each. `waits`: not a launch.
 export function arrowsOf({place, links}) {
   const from = (earlier, at, waits) => ({from: earlier, at, to: place, then: place.begin, waits});
   return [
@@ -13,7 +13,7 @@ export function arrowsOf({place, links}) {
 
 const reasons = {launch: 'the launch', stream: 'the work before it in its stream', event: 'work of another stream, by an event'};
 
-// `go(place)` shows one.
+// `go(place)` shows a record.
 export function linkButtons({links}, go) {
   const element = make('nav', undefined, 'links');
   element.setAttribute('aria-label', 'Records that it has to do with');

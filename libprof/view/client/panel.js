@@ -1,4 +1,4 @@
-// What stands beside the picture. Texts of the profile become text nodes and nothing else.
+// The panel next to the picture. Texts of the profile only ever become text nodes.
 import {count, cut, share, time} from './format.js';
 
 export function make(tag, text, name) {
@@ -14,7 +14,7 @@ export function list(pairs) {
   return element;
 }
 
-// Of the answer `details`: parts with a title but the first, as elements. All columns are folded.
+// The answer `details` as elements: titled parts, except for the first. "All columns" is folded.
 export function sections(answer) {
   return answer.sections.flatMap(({title, rows}) => {
     if (title === 'All columns') return [folded(title, [list(rows)])];
@@ -44,14 +44,14 @@ export function table(heads, rows) {
   return element;
 }
 
-// An element of a picture.
+// An SVG element.
 export function shape(tag, attributes) {
   const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
   return element;
 }
 
-// Parts of a whole: [name, size, color].
+// A bar of the parts of a whole: [name, size, color].
 export function bar(parts, whole) {
   const element = make('div', undefined, 'bar');
   const label = parts.map(([name, size]) => `${name} ${share(size, whole)}`).join(', ');
@@ -73,8 +73,9 @@ const titles = {
 
 const idleColors = ['#8b949e', '#a9b1ba', '#6d7680', '#c3c9d0', '#565e67'];
 
-// `idle`: of each device why it was, where that is known. Shares are of the window, if one was chosen; of a whole
-// run of the time between the first work and the last, for the host may begin long before and end long after.
+// `idle`: the idle reasons of each device, if known. Shares are of the window, if one was chosen;
+// for a whole run, of the time from the first work to the last, since the host may begin long
+// before and end long after.
 function devices(all, {from, to}, whole, idle) {
   const parts = [];
   all.forEach((device, number) => {
@@ -102,7 +103,7 @@ function devices(all, {from, to}, whole, idle) {
   return parts;
 }
 
-// Of the answer `statistics`, as elements. `whole`: no window was chosen.
+// The answer `statistics` as elements. `whole`: no window was chosen.
 export function statistics(answer, most, whole, idle) {
   const parts = devices(answer.devices, answer, whole, idle);
   for (const kind of ['stream', 'range_on_gpu', 'range', 'api', 'synchronization', 'overhead']) {
@@ -117,7 +118,7 @@ export function statistics(answer, most, whole, idle) {
   return parts;
 }
 
-// Of the answer `untimed`, as elements.
+// The answer `untimed` as elements.
 export function untimed(answer) {
   const rows = answer.groups.map(each => [each.name, `${each.process}`, count(each.count), each.ids.join(', ')]);
   const parts = [table(['name', 'process', 'count', 'first _id_'], rows)];
@@ -129,7 +130,7 @@ function signed(from, to, show) {
   return `${to < from ? '\u2212' : to > from ? '+' : ''}${show(Math.abs(to - from))}`;
 }
 
-// Of the answer `differences`, as elements.
+// The answer `differences` as elements.
 export function differences(answer, titles, most, whole) {
   const parts = [];
   titles.forEach((title, i) => {

@@ -1,4 +1,4 @@
-// Records one by one, as pack_records() of the report writes them, and what is drawn of them.
+// Individual records, as written by pack_records() of the report, and how they are drawn.
 import {Row, Tile, lowerBound} from './tiles.js';
 
 class Reader {
@@ -26,7 +26,7 @@ class Reader {
   }
 }
 
-// Of a row. Times are ns after the run's zero.
+// The records of a row. Times are ns after the run's zero.
 class Records {
   constructor(reader, from) {
     const length = this.length = reader.number();
@@ -42,7 +42,7 @@ class Records {
     for (let i = 0; i < length; ++i) this.name[i] = reader.number();
   }
 
-  // As the server draws it: records as wide as a pixel or wider, and buckets of narrower ones.
+  // Draws like the server: records at least a pixel wide, and buckets of narrower ones.
   draw(from, to, width) {
     const row = new Row([]), scale = width / (to - from);
     let i = lowerBound(this.end, from);
@@ -73,7 +73,7 @@ class Records {
   }
 }
 
-// Values and when each began to hold.
+// Values, and when each one takes effect.
 class Values {
   constructor(reader, from) {
     const length = reader.number();
@@ -112,7 +112,7 @@ export class AllRecords {
     }
   }
 
-  // The part of the window that is here, in pixels of the window.
+  // The available part of the window, in pixels of the window.
   tile(track, from, to, width) {
     const scale = width / (to - from), pixel = time => (time - from) * scale;
     const first = Math.max(0, Math.floor(pixel(this.from))), end = Math.min(width, Math.ceil(pixel(this.to)));

@@ -1,4 +1,4 @@
-// Answers out of what a report has in it.
+// Answers from the data embedded in a report.
 import {time} from './format.js';
 import {AllRecords} from './records.js';
 import {Tile, decode, lowerBound} from './tiles.js';
@@ -6,14 +6,14 @@ import {Tile, decode, lowerBound} from './tiles.js';
 export const noFurther = 'The row has no further record.';
 const notHere = 'This report has no more of it: gpuprof view has all records.';
 
-// The content of an element, which is deflated.
+// The decompressed content of an element.
 async function unpacked(id) {
   const text = atob(document.getElementById(id).textContent), bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; ++i) bytes[i] = text.charCodeAt(i);
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate')));
 }
 
-// As the server does it, see name_search.hpp.
+// Same as the server, see name_search.hpp.
 function nameTest(text) {
   const [, expression, flags] = /^\/(.+)\/(i?)$/s.exec(text) ?? [];
   if (expression) {
@@ -31,7 +31,7 @@ export class ReportSource {
     return this.data.run;
   }
 
-  // Levels are read when they are drawn: each is as much as a report of its own.
+  // Levels are loaded when they are drawn: each is as large as a separate report.
   async load(level) {
     if (level.tiles || level.records) return level;
     const answer = await unpacked(`level${level.number}`);
@@ -40,7 +40,7 @@ export class ReportSource {
     return level;
   }
 
-  // The coarsest that is fine enough for the window, or else the finest.
+  // The coarsest level that is fine enough for the window, otherwise the finest.
   levelFor(from, to, density) {
     const {begin, end} = this.data.run, fineness = level => level.width ? level.width / (level.to - level.from) : Infinity;
     const here = this.levels.filter(level => level.from <= Math.max(from, begin) && level.to >= Math.min(to, end));
@@ -110,7 +110,7 @@ export class ReportSource {
   async stops() { return this.data.stops; }
   async untimed() { return this.data.untimed; }
 
-  // Records one by one count once, whichever levels have them; a bucket counts as its longest.
+  // A record counts once, even if several levels have it; a bucket counts as its longest record.
   async search(text, after) {
     const isWanted = nameTest(text);
     const matches = new Set(Object.entries(this.data.names).filter(([, [, full]]) => isWanted(full)).map(([id]) => Number(id)));
@@ -127,7 +127,7 @@ export class ReportSource {
       const all = exact.map(level => level.records.tracks.get(track)?.rows).filter(rows => rows);
       const tile = coarse?.tiles.get(track), rows = Math.max(0, ...all.map(each => each.length), tile?.rows.length ?? 0);
       for (let row = 0; row < rows; ++row) {
-        const seen = [];  // [first, end) of records that were looked at
+        const seen = [];  // [first, end) of records already searched
         for (const records of all.map(each => each[row]).sort((a, b) => a.first - b.first)) {
           const begin = Math.max(records.first, seen.at(-1)?.[1] ?? 0), end = records.first + records.length;
           if (begin >= end) continue;

@@ -1,4 +1,4 @@
-// Where answers come from: the server, or what a report has in it.
+// The source of answers: the server, or a report's embedded data.
 import {ReportSource, noFurther} from './report.js';
 import {decode} from './tiles.js';
 
@@ -36,8 +36,8 @@ class ServerSource {
   differences(from, to, shift) { return this.ask('differences', {from, to, shift}); }
 }
 
-// One run, or two as one: the tracks of the second below those of the first, its times shifted. Tracks are
-// numbered through; times are those of the first.
+// One run, or two as one: the second run's tracks follow the first's, and its times are shifted.
+// Tracks are numbered consecutively; times are the first run's.
 class Runs {
   constructor(first) {
     this.sources = [first];
@@ -59,7 +59,8 @@ class Runs {
     return this.joined();
   }
 
-  // So that the nth record of that name begins in all at the same time; without a name the first GPU work.
+  // Makes the nth record of that name begin at the same time in all runs; without a name, the first
+  // GPU work.
   async align(name, nth) {
     const found = await Promise.all(this.sources.map(source => source.begin(name, nth)));
     found.forEach(({begin, count}, i) => {
@@ -85,19 +86,19 @@ class Runs {
     };
   }
 
-  // Of a recording that is shown while it is made: which reading of it, and whether more will come.
+  // For a recording in progress: which reading this is, and whether more will follow.
   get version() { return this.runs[0].version; }
   get grows() { return this.runs[0].grows; }
   growth() { return this.sources[0].growth(); }
 
-  // The place of the run that a track is of.
+  // The index of the run that has the track.
   runOf(track) { return this.bases.findLastIndex(base => track >= base); }
   moved(place, i) {
     const shift = this.shifts[i];
     return {...place, track: place.track + this.bases[i], begin: place.begin + shift, end: place.end + shift};
   }
 
-  // `shown`: what of the window is in sight.
+  // `shown`: the visible part of the window.
   async tiles(tracks, from, to, width, shown) {
     const result = new Map();
     await Promise.all(this.sources.map(async (source, i) => {
@@ -127,7 +128,7 @@ class Runs {
             links: links && {launch: moved(links.launch), work: links.work.map(moved), waited: links.waited.map(moved)}};
   }
 
-  // The next record of the row, or with -1 the one before.
+  // The next record of the row, or with -1 the previous one.
   async step(place, by) {
     const i = this.runOf(place.track);
     return this.moved(await this.sources[i].step({...place, track: place.track - this.bases[i]}, by), i);

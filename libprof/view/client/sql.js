@@ -1,15 +1,15 @@
-// Questions in SQL, which the server answers, and their rows.
+// SQL queries, which the server answers, and their rows.
 import {count, time} from './format.js';
 import {make} from './panel.js';
 
-const atOnce = 200;           // rows that are drawn, and with each "more"
-const longestRequest = 15000; // bytes; the server takes 16 KiB with its head
+const atOnce = 200;           // rows drawn at first, and with each "more"
+const longestRequest = 15000; // bytes; the server accepts 16 KiB including the head
 const timeColumns = /^(start|end|stop|timestamp)$/i;
 
 const examples = [
   ['Kernels that took most', `SELECT short_name, sum(count) AS launches, sum(total) / 1e6 AS ms, max(longest) / 1e3 AS longest_us
 FROM kernel_summary GROUP BY short_name ORDER BY ms DESC LIMIT 20`],
-  // Of the table: the view kernels would look up the names of all of them.
+  // Reads the table, since the view kernels would look up every name.
   ['The longest kernels', `SELECT start, ("end" - start) / 1e3 AS us, coalesce(s.display, s.short, s.value) AS name
 FROM (SELECT start, "end", name FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
       WHERE start > 0 ORDER BY "end" - start DESC LIMIT 50) AS k
@@ -22,7 +22,7 @@ FROM api_calls ORDER BY duration DESC LIMIT 50`],
   ['Tables and views', 'SELECT type, name FROM sqlite_master ORDER BY type DESC, name'],
 ];
 
-// Of a cell, as text.
+// A cell as text.
 function textOf(cell) {
   if (cell === null) return '';
   if (typeof cell !== 'object') return String(cell);
@@ -32,7 +32,7 @@ function textOf(cell) {
 
 function isNumber(cell) { return typeof cell === 'number' || cell?.exact !== undefined; }
 
-// A whole number of any size, or nothing.
+// A whole number of any size, or null.
 function wholeNumber(cell) {
   const text = isNumber(cell) ? textOf(cell) : '';
   return /^-?\d+$/.test(text) ? BigInt(text) : null;
@@ -44,7 +44,7 @@ function csv(columns, rows) {
 }
 
 export class Questions {
-  // `go(at, length)` shows a time of the picture; `within()` is the first and last that it has.
+  // `go(at, length)` shows a time in the picture; `within()` returns its first and last time.
   constructor(get, source, go, within) {
     Object.assign(this, {get, source, go, within, request: null, answer: null});
     get('of').hidden = !source.isPair;
@@ -75,7 +75,7 @@ export class Questions {
     this.get(open ? 'statement' : 'canvas').focus();
   }
 
-  // The newest question ends the one before.
+  // A new query ends the previous one.
   async ask() {
     const text = this.get('statement').value, run = Number(this.get('of').value || 0);
     if (!text.trim()) return;
@@ -143,7 +143,7 @@ export class Questions {
     return element;
   }
 
-  // Of the picture, where it has that time.
+  // The cell as a time of the picture, if it is within it.
   timeOf(cell) {
     const ns = wholeNumber(cell);
     if (ns === null) return null;
@@ -152,7 +152,7 @@ export class Questions {
     return at >= first && at <= last ? at : null;
   }
 
-  // From a start to the end in the same row.
+  // Jumps from a start to the end in the same row.
   jump(row, i, at) {
     const {columns} = this.answer, starts = /^start$/i.test(columns[i]);
     const end = starts ? columns.findIndex(name => /^(end|stop)$/i.test(name)) : -1;

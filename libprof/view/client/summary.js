@@ -1,9 +1,9 @@
-// The first screen of a report: what ran, where the time went, what took most of it.
+// A report's first screen: what ran, where the time went, and what took most of it.
 import {count, share, time, value} from './format.js';
 import {hostIn} from './jump.js';
 import {list, make, shape, statistics, table, untimed} from './panel.js';
 
-// From the least value, or 0, to the most, over all of the time.
+// From the minimum, or 0, to the maximum, over the whole time.
 function curve({points, width, least, most}) {
   const bottom = Math.min(least, 0), y = each => 100 - 100 * (each - bottom) / (most - bottom || 1);
   let path = points.length ? `M${points[0][0]} 100` : '', last = points[0]?.[1];
@@ -24,14 +24,14 @@ function counters(all) {
   }));
   all.forEach((each, i) => {
     const {cells} = rows.rows[i + 1];
-    cells[1].className = '';  // words, which may wrap
+    cells[1].className = '';  // text, which may wrap
     cells[2].append(curve(each));
   });
   element.append(make('h2', 'Memory, clocks, power, samples'), rows);
   return [element];
 }
 
-// Ranges that lie in another are drawn in from it. Shares are of the time that the report is of.
+// Nested ranges are indented. Shares are of the report's time.
 function rangesOnGpu({rows, left_out}, span) {
   if (rows.length === 0) return [];
   const element = table(['name', 'GPU busy', 'share', 'span', 'ranges', 'launches'], rows.map(each => {

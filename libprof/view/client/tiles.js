@@ -1,6 +1,6 @@
-// What the server draws of a window, and how it is shown in another one.
+// The server's picture of a window, and how it is displayed in another one.
 
-// A row as columns. The server's answers.hpp says what the numbers are.
+// A row, as columns. The server's answers.hpp explains the numbers.
 export class Row {
   constructor(numbers) {
     this.x = [];
@@ -59,7 +59,7 @@ export function decode(answer, from, to, width) {
   return tiles;
 }
 
-// The first place in `sorted` whose value is `least` or more.
+// The first index in `sorted` whose value is at least `least`.
 export function lowerBound(sorted, least) {
   let low = 0, high = sorted.length;
   while (low < high) {

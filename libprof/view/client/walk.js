@@ -1,7 +1,7 @@
-// From record to record without a mouse, and two fingers that zoom.
+// Keyboard navigation between records, and pinch zoom.
 import {lowerBound} from './tiles.js';
 
-// Of a row as it is drawn, what is nearest to a time: a record, or the first of a bucket.
+// The piece of a drawn row that is nearest to a time: a record, or the first of a bucket.
 function nearestOf(tile, row, item, time) {
   const at = tile.pixel(time), distance = i => Math.max(row.x[i] - at, at - row.end[i], 0);
   let i = Math.min(lowerBound(row.end, at), row.length - 1);
@@ -9,8 +9,8 @@ function nearestOf(tile, row, item, time) {
   return {track: item.track, row: item.row, item: row.first[i], begin: tile.time(row.x[i]), end: tile.time(row.end[i])};
 }
 
-// In the next row that has something (`by` 1) or the one before (-1): what is nearest in time. `rows` as the
-// layout has them.
+// The piece nearest in time in the next row that has any (`by` 1), or the previous one (-1). `rows`
+// as in the layout.
 export function beside(rows, tilesOf, place, by) {
   let at = rows.findIndex(item => item.track === place.track && item.row === place.row);
   for (at += by; at >= 0 && at < rows.length; at += by) {
@@ -20,7 +20,7 @@ export function beside(rows, tilesOf, place, by) {
   return null;
 }
 
-// The first that is drawn in a window, from the uppermost row on.
+// The first piece drawn in a window, from the top row down.
 export function firstInView(rows, tilesOf, view) {
   for (const item of rows) {
     const tile = tilesOf(item.track).at(-1), row = tile?.rows[item.row];
@@ -33,27 +33,27 @@ export function firstInView(rows, tilesOf, view) {
   return null;
 }
 
-// Two fingers: the times below them stay below them.
+// Two-finger gesture: the times under the fingers stay under them.
 export class Pinch {
-  // `begin()` gives the view, the scroll and where times are: from `left` on, `width` wide.
+  // `begin()` returns the view, the scroll position, and the time axis: `left` and `width`.
   constructor(begin, show) {
     Object.assign(this, {begin, show, fingers: new Map(), start: null});
   }
 
-  // True: there are two.
+  // Returns whether there are two fingers.
   down(id, point) {
     this.fingers.set(id, point);
     this.start = this.fingers.size === 2 ? {...this.begin(), points: [...this.fingers.values()]} : null;
     return this.fingers.size > 1;
   }
 
-  // True: it was one of two.
+  // Returns whether it is one of two fingers.
   move(id, point) {
     if (this.fingers.has(id)) this.fingers.set(id, point);
     if (!this.start) return this.fingers.size > 1;
     const {view, scroll, left, width, points} = this.start, now = [...this.fingers.values()];
     const [first, second] = points.map(({x}) => view.from + (x - left) / width * (view.to - view.from));
-    // Fingers above one another only scroll.
+    // Fingers above each other only scroll.
     const apart = now[1].x - now[0].x, wide = Math.abs(points[1].x - points[0].x) > 20 && Math.abs(apart) > 10;
     const span = wide ? Math.abs((second - first) / apart * width) : view.to - view.from;
     const from = first - (now[0].x - left) / width * span;
