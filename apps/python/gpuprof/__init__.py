@@ -1,8 +1,8 @@
 """The short name of gpuprof_cuda: `import gpuprof` is that package, and its modules are the same
-objects by both names.
+objects under both names.
 
-The Python package index has another gpuprof, which may overwrite this folder. So nothing of
-gpuprof_cuda asks for it."""
+The Python package index has another gpuprof, which may overwrite this folder. Therefore nothing in
+gpuprof_cuda depends on it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class _Finder:
-    """Finds gpuprof.plot as gpuprof_cuda.plot. The import system would load its file once more."""
+    """Finds gpuprof.plot as gpuprof_cuda.plot. The import system would load its file a second time."""
 
     @staticmethod
     def find_spec(
         name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         package, _, module = name.partition(".")
-        # `python -m gpuprof` wants code to run, and no module.
+        # `python -m gpuprof` needs code to run, not a module.
         if package != __name__ or not module or module == "__main__":
             return None
         if importlib.util.find_spec(f"{gpuprof_cuda.__name__}.{module}") is None:
@@ -44,7 +44,7 @@ class _Finder:
 
     @staticmethod
     def exec_module(module: ModuleType) -> None:
-        """It was executed by its own name, whose description it gets back."""
+        """It was executed under its own name, whose spec is restored here."""
         assert module.__spec__
         module.__spec__ = module.__spec__.loader_state
 

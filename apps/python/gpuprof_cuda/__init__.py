@@ -1,4 +1,4 @@
-"""Profiles of gpuprof and nvprof as columns, and what this process does on GPUs as a profile.
+"""Profiles of gpuprof and nvprof as columns, and recordings of what this process does on GPUs.
 
     import gpuprof
 
@@ -10,7 +10,7 @@
     gpuprof.bench(step).median_ns
     gpuprof.range("step", ["dram__bytes_read.sum"]).run(step).values
 
-docs/python.md and docs/recording-from-python.md of gpuprof tell the rest.
+See docs/python.md and docs/recording-from-python.md of gpuprof for the rest.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
-    """What takes longer to load, when it is asked for."""
+    """Loads the modules that take longer to import on first use."""
     import importlib
 
     if name in _LATER:

@@ -1,4 +1,4 @@
-"""`python -m gpuprof_cuda` is the program gpuprof: the same process, exit code and signals."""
+"""`python -m gpuprof_cuda` runs the program gpuprof: in the same process, with its exit code and signals."""
 
 import os
 import sys

@@ -1,6 +1,6 @@
-"""Arrow's C data interface read with ctypes: buffers of a stream as memory that Python can see.
+"""Arrow's C data interface through ctypes: the buffers of a stream as memory that Python can see.
 
-Nothing here needs numpy, pandas or pyarrow. Each has __arrow_c_stream__ from Rows where it wants it.
+Nothing here needs numpy, pandas or pyarrow. They use __arrow_c_stream__ of Rows themselves.
 """
 
 from __future__ import annotations
@@ -65,13 +65,13 @@ TYPES = {b"l": "int64", b"i": "int32", b"g": "float64", b"b": "bool", b"Z": "bin
 
 
 def release(struct: Any) -> None:
-    """Ends what a struct holds; once more does nothing."""
+    """Releases a struct; a second call does nothing."""
     if struct.release:
         struct.release(ctypes.byref(struct))
 
 
 class Held:
-    """An ArrowArray of one chunk, ended when the last view of its memory is gone."""
+    """An ArrowArray of one chunk, released when the last view of its memory is gone."""
 
     def __init__(self) -> None:
         self.array = ArrowArray()
@@ -81,8 +81,8 @@ class Held:
 
 
 class Column:
-    """A column of one chunk: its memory as it is. Values of `data` are numbers, indices into `texts`
-    (type "text"), a bit each (type "bool"), or the bytes behind `offsets` (type "binary")."""
+    """A column of one chunk, as a view of its memory. `data` holds numbers, indices into `texts`
+    (type "text"), one bit per value (type "bool"), or the bytes that `offsets` delimit (type "binary")."""
 
     def __init__(self, held: Held, schema: Any, array: Any) -> None:
         self._held = held
@@ -93,7 +93,7 @@ class Column:
         self.null_count: int = array.null_count
 
     def _memory(self, array: Any, index: int, size: int) -> Any:
-        """Read-only bytes that keep the chunk alive; None: there is no such buffer."""
+        """Read-only bytes that keep the chunk alive, or None if there is no such buffer."""
         address = array.buffers[index] if index < array.n_buffers else None
         if not address:
             return None
@@ -119,7 +119,7 @@ class Column:
 
     @property
     def texts(self) -> list[str]:
-        """The texts that indices mean."""
+        """The texts that the indices refer to."""
         dictionary = self._array.dictionary.contents
         offsets = self._memory(dictionary, 1, 8 * (dictionary.length + 1)).cast("q")
         last = offsets[dictionary.length]
@@ -127,7 +127,7 @@ class Column:
         return [content[offsets[i] : offsets[i + 1]].decode() for i in range(dictionary.length)]
 
     def values(self) -> list[Any]:
-        """Values as Python has them, None for NULL."""
+        """Values as Python objects, None for NULL."""
         count = self.length
         if self.type == "":
             return [None] * count
@@ -153,7 +153,7 @@ class Column:
 
 
 class Stream:
-    """A stream that nobody has taken yet. Belongs to one thread at a time."""
+    """A stream that has not been consumed yet. To be used by one thread at a time."""
 
     def __init__(self) -> None:
         self.struct: Any = ArrowArrayStream()
@@ -200,7 +200,7 @@ class Stream:
             raise MemoryError(self.struct.get_last_error(ctypes.addressof(self.struct)).decode())
 
     def capsule(self) -> object:
-        """Moves the stream into a PyCapsule, as __arrow_c_stream__ gives it."""
+        """Moves the stream into a PyCapsule, as __arrow_c_stream__ returns it."""
         size = ctypes.sizeof(ArrowArrayStream)
         place = _malloc(size)
         if not place:
@@ -216,7 +216,7 @@ _malloc = _libc.malloc
 _malloc.restype, _malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
 _free = _libc.free
 _free.restype, _free.argtypes = None, [ctypes.c_void_p]
-# Called without an object, as the capsule is being ended when they are.
+# Called with an address, not an object, because the capsule is being destroyed at that time.
 _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
@@ -227,7 +227,7 @@ _new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_cha
 
 
 def _end(capsule: int) -> None:
-    """Of a stream that nobody took; who takes it leaves release empty."""
+    """Releases a stream that was never consumed; a consumer sets release to null."""
     place = _pointer(capsule, _NAME)
     stream = ArrowArrayStream.from_address(place)
     if stream.release:

@@ -1,4 +1,4 @@
-"""bench(): how long the GPU works for a call, by the records of a trace of it."""
+"""bench(): how long the GPU works for a call, measured from the records of a trace."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     Work = list[tuple[int, int, str]]  # start, end, name
 
 _L2_CACHE_SIZE = 38  # CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE
-_SMALL = 4099  # bytes of a mark that flushes nothing: an odd number, that programs do not set
+_SMALL = 4099  # bytes of a mark without a flush: an odd size that programs do not use
 
 
 class _Driver:
-    """The few calls of the CUDA driver that are needed, in the caller's context."""
+    """The few calls of the CUDA driver needed here, in the caller's context."""
 
     def __init__(self) -> None:
         try:
@@ -50,7 +50,7 @@ class _Driver:
 
 
 class _Marks:
-    """Sets of a buffer, between which runs lie: in the records a run is what is between two."""
+    """Memsets of a buffer that delimit the runs in the records: each run is between two marks."""
 
     def __init__(self, driver: _Driver, size: int) -> None:
         self._driver = driver
@@ -70,7 +70,7 @@ class _Marks:
 
 
 def marks_of(flush_l2: bool) -> _Marks:
-    """In the thread's context; as large as the L2 cache if that is to be flushed."""
+    """Marks in the thread's context, as large as the L2 cache if that should be flushed."""
     driver = _Driver()
     if not driver.has_context():
         raise Error("no CUDA context is current in this thread", "the function has to use CUDA")
@@ -78,12 +78,12 @@ def marks_of(flush_l2: bool) -> _Marks:
 
 
 class Bench:
-    """How long the GPU worked for each of several calls, ns: of times in which several things ran
-    the time counts once, and gaps between them do not count. Spans are from the begin of the first
-    to the end of the last.
+    """How long the GPU worked for each of several calls, in ns. Time in which several things ran counts
+    once, and gaps do not count. A span is the time from the start of the first to the end of the
+    last.
 
-    kernels has a dict for each kernel, copy or set: name, count (of a run), median_ns, min_ns,
-    max_ns (of all it took in a run)."""
+    kernels has a dict for each kernel, copy or set: name, count (per run), median_ns, min_ns,
+    max_ns (of its total time in a run)."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ def _text(ns: float) -> str:
 
 
 def _busy(work: Work) -> int:
-    """How long at least one of these, sorted by start, was at work."""
+    """How long at least one of these intervals, sorted by start, was open."""
     busy, until = 0, 0
     for start, end, _ in work:
         busy += max(end - max(start, until), 0)
@@ -132,7 +132,7 @@ def _busy(work: Work) -> int:
 
 
 def _runs(rows: Iterable[tuple[Any, ...]], size: int, count: int) -> list[Work]:
-    """What lies between marks, without what is before the second one."""
+    """The work between marks, without that before the second mark."""
     work: Work = []
     runs: list[Work] = []
     marks = 0
@@ -177,14 +177,14 @@ def bench(
     cupti: Path | None = None,
     **kwargs: Any,
 ) -> Bench:
-    """How long the GPU works for f(*args, **kwargs), as a Bench.
+    """Measures how long the GPU works for f(*args, **kwargs), and returns a Bench.
 
     runs      how often it is measured
-    warmup    how often it is called before that, at least once: it has to make the CUDA context
+    warmup    how often it is called before that, at least once, because the CUDA context has to exist
     flush_l2  whether a buffer of the L2 cache's size is written before each run
-    cupti     as of trace()
+    cupti     as in trace()
 
-    All of the caller's device counts: nothing else should be at work there. The function need not
+    All work on the caller's device counts: nothing else should run there. The function need not
     wait for the GPU."""
     if runs < 1:
         raise ValueError("bench() wants at least one run")
@@ -195,7 +195,7 @@ def bench(
         with tempfile.TemporaryDirectory(prefix="gpuprof-bench-") as folder:
             path = os.path.join(folder, "bench.sqlite")
             with trace(path, "gpu", cupti=cupti) as t:
-                # The first is left out: what CUPTI does once falls into it.
+                # The first is left out, because it contains CUPTI's one-time work.
                 marks.set()
                 for _ in range(runs + 1):
                     f(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""Checkpoints of a GPU's memory by NVIDIA's libcheckpoint, which comes with CUPTI."""
+"""Checkpoints of a GPU's memory through NVIDIA's libcheckpoint, which comes with CUPTI."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Handle(ctypes.Structure):  # CUpti_Checkpoint
 
 
 def _places() -> list[str]:
-    """Beside each libcupti that this process has, and where the loader looks."""
+    """Next to each libcupti of this process, and where the loader looks."""
     found = []
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
         for line in maps:
@@ -48,14 +48,14 @@ def _load() -> ctypes.CDLL:
 
 
 class Checkpoint:
-    """What the memory of the current context has. Save it once; restore() puts it back, as often as
-    one likes; free() gives up what it is kept in. Each waits for the GPU."""
+    """The memory of the current context. Save it once; restore() restores it as often as needed; free()
+    releases the copy. Each call waits for the GPU."""
 
     def __init__(self) -> None:
         self._library = _load()
         context = ctypes.c_void_p()
         driver = ctypes.CDLL("libcuda.so.1")
-        # Without its name CUPTI 13.5 does not find the context (measured).
+        # Without an explicit context CUPTI 13.5 does not find it (measured).
         if driver.cuCtxGetCurrent(ctypes.byref(context)) or not context:
             raise Error("no checkpoint: the thread has no CUDA context", "use the GPU before it")
         self._handle = _Handle(size=ctypes.sizeof(_Handle), context=context)

@@ -1,4 +1,4 @@
-"""Samples that a Collector decoded, and their values. What is public of it is in pm_sampling."""
+"""Samples decoded by a Collector, and their values. pm_sampling exports the public part."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if typing.TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sample:
-    """ns on CUPTI's clock, and a value for each metric of the CounterData."""
+    """Times in ns on CUPTI's clock, and a value for each metric of the CounterData."""
 
     start_timestamp: int
     end_timestamp: int
     metric_values: list[float]
 
 
-# Hosts that evaluate, by chip and device: of images of two devices one host gives values for the
-# first only, and making one takes long.
+# Hosts for evaluation, by chip and device: given images of two devices, one host returns values for
+# the first only; creating a host takes long.
 _hosts: dict[tuple[str, int], _counters.Host] = {}
 _hosts_lock = threading.Lock()
 
@@ -45,7 +45,7 @@ def _host(chip: str, device: int) -> _counters.Host:
 
 
 class _Part:
-    """A counter data image, and where in it samples are. Pickles its bytes."""
+    """A counter data image, and the places of samples in it. Pickles its bytes."""
 
     def __init__(self, image: Array, places: Array, owner: object = None) -> None:
         self.image, self.places, self.owner = image, places, owner
@@ -55,7 +55,7 @@ class _Part:
 
 
 def _view(address: int | None, dtype: Any, count: int, owner: object) -> Array:
-    """Memory of samples as an array that keeps them alive."""
+    """Memory of samples as an array that keeps the samples alive."""
     import numpy
 
     if not address or not count:
@@ -67,7 +67,7 @@ def _view(address: int | None, dtype: Any, count: int, owner: object) -> Array:
 
 
 class _Taken:
-    """A gpuprof_samples."""
+    """Owns a gpuprof_samples."""
 
     def __init__(self, library: ctypes.CDLL, handle: ctypes.c_void_p) -> None:
         self._library, self._handle = library, handle
@@ -77,8 +77,8 @@ class _Taken:
 
 
 class CounterData:
-    """Samples in the order of time. len(), an index or a slice, and iteration give Samples; all are
-    evaluated in one call when the first is asked for. Pickles."""
+    """Samples in order of time. len(), an index or a slice, and iteration return Samples; the first
+    access evaluates all of them in one call. Can be pickled."""
 
     def __init__(
         self,
@@ -168,7 +168,7 @@ class CounterData:
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
-        # Of a device, and maybe of another machine: of images that nobody shares.
+        # The device may not exist where this is unpickled, so values are stored instead of images.
         state["_starts"], state["_ends"] = self._starts.copy(), self._ends.copy()
         if self._values is not None:
             state["_values"], state["_parts"] = self._values.copy(), []
@@ -185,7 +185,7 @@ class CounterData:
 
     def to_numpy(self) -> Array:
         """float64 of shape (samples, metrics), in the order of `metrics`; NaN where there is no value.
-        Read-only: more calls give the same."""
+        Read-only, because further calls return the same array."""
         import numpy
 
         if self._values is None:
@@ -203,9 +203,9 @@ class CounterData:
         return self._values
 
     def timestamps(self, clock: str = "cupti") -> Array:
-        """int64 of shape (samples, 2): when each began and ended, ns. `clock`: "cupti" as CUPTI has it
-        and gpuprof's files have it, "unix" since 1970 as time.time_ns() has it, "monotonic" as
-        time.monotonic_ns() has it. The clocks were compared when the samples were decoded."""
+        """int64 of shape (samples, 2): start and end of each, in ns. `clock` is "cupti" for CUPTI's
+        clock, which gpuprof's files use, "unix" for time.time_ns(), or "monotonic" for
+        time.monotonic_ns(). The clocks were compared when the samples were decoded."""
         import numpy
 
         clocks = ("cupti", "unix", "monotonic")
@@ -257,11 +257,11 @@ class CounterData:
         return Sample(int(self._starts[place]), int(self._ends[place]), row)
 
     def at(self, timestamp: int, clock: str = "cupti") -> Sample | None:
-        """The sample that was being taken then; None: there is none."""
+        """The sample being taken at that time, or None."""
         times = self.timestamps(clock)
         place = bisect.bisect_right(times[:, 0], timestamp) - 1
         return self[place] if place >= 0 and timestamp < times[place, 1] else None
 
 
-# As pickles of them and error messages have it.
+# The name that pickles and error messages use.
 Sample.__module__ = CounterData.__module__ = "gpuprof_cuda.pm_sampling"

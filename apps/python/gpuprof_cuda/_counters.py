@@ -1,5 +1,5 @@
-"""What pm_sampling and profiler_host have in common: CUPTI's enums, errors, and libgpuprof's functions
-for counters by ctypes. gpuprof.h documents those."""
+"""What pm_sampling and profiler_host share: CUPTI's enums, errors, and libgpuprof's functions for
+counters through ctypes. gpuprof.h documents the functions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WRONG_VALUE, NO_DRIVER = 5, 23
 
 
 class cuptiError(Error):
-    """CUPTI refused, and no other exception says it better. `status` is its CUptiResult."""
+    """CUPTI refused, and no other exception is more specific. `status` is its CUptiResult."""
 
     def __init__(self, message: str, hint: str = "", code: int = 22, status: int = 0) -> None:
         super().__init__(message, hint, code)
@@ -30,24 +30,24 @@ class cuptiError(Error):
 
 
 class WrongValue(Error, ValueError):
-    """A device, metric, chip, set or number that is not to be had."""
+    """A device, metric, chip, set or number that is unavailable or invalid."""
 
 
 class WrongState(Error, RuntimeError):
-    """Not now, or not here: nothing is enabled or configured, another program uses the counters, or
-    there is no driver or no CUPTI."""
+    """Not possible now or here: nothing is enabled or configured, another program uses the counters,
+    or there is no driver or no CUPTI."""
 
 
 class NotSupportedError(WrongState):
-    """There is no CUDA driver. cupti-python has an exception of this name for it."""
+    """There is no CUDA driver. cupti-python uses this name for it."""
 
 
 class NotPermitted(Error, PermissionError):
-    """The driver keeps the counters to administrators."""
+    """The driver restricts the counters to administrators."""
 
 
 class Overflow(Error, MemoryError):
-    """The GPU's buffer was full, or there is no memory."""
+    """The GPU's buffer was full, or memory ran out."""
 
 
 class TriggerMode(enum.IntEnum):
@@ -59,7 +59,7 @@ class TriggerMode(enum.IntEnum):
 
 
 class DecodeStopReason(enum.IntEnum):
-    """Why CUPTI ended decoding."""
+    """Why CUPTI stopped decoding."""
 
     OTHER = 0
     COUNTER_DATA_FULL = 1
@@ -68,7 +68,7 @@ class DecodeStopReason(enum.IntEnum):
 
 
 class HardwareBufferAppendMode(enum.IntEnum):
-    """What a full buffer of the GPU's loses: what comes (and the session overflows), or what was."""
+    """What is lost when the GPU's buffer is full: new samples (and the session overflows), or old ones."""
 
     KEEP_OLDEST = 0
     KEEP_LATEST = 1
@@ -96,7 +96,7 @@ class MetricCollectionScope(enum.IntEnum):
 
 
 def error(code: int, message: str, hint: str, status: int) -> Error:
-    """The exception for what a function of libgpuprof answered."""
+    """The exception for an error returned by a function of libgpuprof."""
     if status in (INSUFFICIENT_PRIVILEGES, VIRTUALIZED_INSUFFICIENT_PRIVILEGES):
         return NotPermitted(message, hint, code)
     if status == OUT_OF_MEMORY:
@@ -163,7 +163,7 @@ def functions() -> ctypes.CDLL:
 
 
 def request(**members: Any) -> bytes:
-    """JSON of what is not None. GPUPROF_CUPTI names the libcupti, else the package's own is used."""
+    """JSON of the members that are not None. Without GPUPROF_CUPTI the package's libcupti is used."""
     return json.dumps({key: value for key, value in members.items() if value is not None}).encode()
 
 
@@ -172,7 +172,7 @@ def cupti() -> str | None:
 
 
 class Handle:
-    """A gpuprof_host or gpuprof_pm. Calls wait for one another, and let other threads of Python run."""
+    """A gpuprof_host or gpuprof_pm. Calls wait for one another, and let other Python threads run."""
 
     def __init__(self, kind: str, **members: Any) -> None:
         self._library = functions()
@@ -220,7 +220,7 @@ class Handle:
 
 
 class Host(Handle):
-    """Answers about the metrics of a chip, or of none."""
+    """Answers questions about the metrics of a chip, or about chips in general."""
 
     def __init__(self, **members: Any) -> None:
         super().__init__("host", **members)
@@ -242,7 +242,7 @@ class Host(Handle):
     def evaluate(
         self, address: int, size: int, places: Any, metrics: Iterable[str], values: Any
     ) -> None:
-        """`places` and `values` are arrays of numpy's."""
+        """`places` and `values` are numpy arrays."""
         self.call("evaluate", address, size, places.ctypes.data, len(places), names(metrics),
                   values.ctypes.data)  # fmt: skip
 
@@ -258,8 +258,8 @@ def names(metrics: Iterable[str]) -> bytes:
 
 
 def metrics_to_c_array(metrics: Sequence[str]) -> tuple[ctypes.Array[ctypes.c_char_p], int]:
-    """The names as an array of char*, and its address, for calls of CUPTI's own. The address is good
-    while the array is kept."""
+    """The names as an array of char*, and its address, for calling CUPTI directly. The address is
+    valid as long as the array is kept."""
     encoded = [each.encode() for each in metrics]
     array = (ctypes.c_char_p * len(encoded))(*encoded)
     return array, ctypes.addressof(array)

@@ -1,4 +1,4 @@
-"""libgpuprof.so by ctypes: its functions, and what they say as exceptions. gpuprof.h documents them."""
+"""libgpuprof.so through ctypes: its functions, and its errors as exceptions. gpuprof.h documents them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ WRONG_QUESTION, UNREADABLE, STOPPED = 5, 20, 130
 
 
 class Error(Exception):
-    """What gpuprof cannot do. `hint` says what can be done about it, `code` is the exit code that the
-    program gpuprof would end with."""
+    """Something that gpuprof cannot do. `hint` says what can be done about it, `code` is the exit code
+    that the gpuprof program would return."""
 
     def __init__(self, message: str, hint: str = "", code: int = 4) -> None:
         super().__init__(message + (f" ({hint})" if hint else ""))
@@ -28,22 +28,22 @@ class Error(Exception):
 
 
 class FileError(Error):
-    """The file is missing, no profile, or cannot be read."""
+    """The file is missing, not a profile, or cannot be read."""
 
 
 class QuestionError(Error, ValueError):
-    """A table, column, condition, report or SQL statement that is not to be had."""
+    """A table, column, condition, report or SQL statement that is unavailable or invalid."""
 
 
 def _places() -> list[str]:
-    """Where libgpuprof.so may be: what the environment says, an installed package's own, a build's."""
+    """Where libgpuprof.so may be: as the environment says, in the installed package, in a build."""
     chosen = os.environ.get("GPUPROF_LIBRARY")
     if chosen:
         return [chosen]
     here = os.path.dirname(os.path.abspath(__file__))
     return [
-        os.path.join(here, "lib", "gpuprof", "libgpuprof.so"),  # of the wheel
-        # Of PREFIX/share/gpuprof/python/gpuprof_cuda: beside PREFIX/lib/gpuprof.
+        os.path.join(here, "lib", "gpuprof", "libgpuprof.so"),  # in the wheel
+        # From PREFIX/share/gpuprof/python/gpuprof_cuda: PREFIX/lib/gpuprof.
         os.path.normpath(os.path.join(here, *[".."] * 4, "lib", "gpuprof", "libgpuprof.so")),
     ]
 
@@ -67,7 +67,7 @@ def _load() -> ctypes.CDLL:
 
 
 def program() -> str:
-    """The path of the program gpuprof that belongs to the library."""
+    """The path of the gpuprof program that belongs to the library."""
     for place in _places():
         path = os.path.normpath(os.path.join(os.path.dirname(place), "..", "..", "bin", "gpuprof"))
         if os.path.exists(path):
@@ -80,7 +80,7 @@ _library: ctypes.CDLL | None = None
 
 
 def library() -> ctypes.CDLL:
-    """Loaded when it is needed first."""
+    """Loaded on first use."""
     global _library
     with _lock:
         if _library is None:
@@ -111,7 +111,7 @@ def library() -> ctypes.CDLL:
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """A hint with the names that are most like this one; empty: none is."""
+    """A hint with the most similar names; empty if none is similar."""
     import difflib
 
     lower = {each.lower(): each for each in reversed(list(known))}
@@ -120,14 +120,14 @@ def meant(name: str, known: Iterable[str]) -> str:
 
 
 def _for_c(text: bytes) -> bytes:
-    """C ends a text at a NUL, and what comes after it would be passed over."""
+    """C ends a text at a NUL, and would ignore everything after it."""
     if b"\0" in text:
         raise ValueError("there is a NUL in it")
     return text
 
 
 class Handle:
-    """A gpuprof_run. Any thread may use it; they wait for one another."""
+    """A gpuprof_run. Any thread may use it; calls wait for one another."""
 
     def __init__(self, path: str) -> None:
         encoded = _for_c(os.fsencode(path))
@@ -176,8 +176,8 @@ class Handle:
             raise self._error(code)
 
     def _interruptible(self, call: Callable[[], int]) -> int:
-        """Python handles signals, Ctrl-C say, in its main thread, and not while that is in a library:
-        another thread makes the call meanwhile."""
+        """Python handles signals such as Ctrl-C in its main thread, but not while that thread is in a
+        library, so another thread makes the call."""
         if threading.current_thread() is not threading.main_thread():
             return call()
         codes: list[int] = []
@@ -201,14 +201,14 @@ class Handle:
         return codes[0]
 
     def text(self, name: str, *arguments: Any) -> str:
-        """Of contents, catalogue, report, notes."""
+        """For contents, catalogue, report and notes."""
         with self._lock:
             text = ctypes.c_char_p()
             self._call(name, *map(_for_c, arguments), ctypes.byref(text))
             return (text.value or b"").decode()
 
     def stream(self, name: str, argument: str) -> _arrow.Stream:
-        """Of table, sql and memory."""
+        """For table, sql and memory."""
         with self._lock:
             stream = _arrow.Stream()
             self._call(name, _for_c(argument.encode()), ctypes.byref(stream.struct))
@@ -216,7 +216,7 @@ class Handle:
 
 
 def join(streams: Sequence[_arrow.Stream]) -> _arrow.Stream:
-    """The chunks of all of them in one."""
+    """The chunks of all streams in one."""
     if len(streams) == 1:
         return streams[0]
     structs = (_arrow.ArrowArrayStream * len(streams))()

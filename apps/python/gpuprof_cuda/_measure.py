@@ -1,4 +1,4 @@
-"""measure(): how long the GPU works for a function, and metrics of what it does, by configuration."""
+"""measure(): how long the GPU works for a function, and metrics of its work, by configuration."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ DURATION = "duration"
 
 
 class Measured:
-    """What measure() found: a row for each configuration and metric.
+    """The results of measure(): a row for each configuration and metric.
 
     name  of the function
     rows  dicts: config (the arguments, a tuple), metric, unit, median, mad (median absolute
-          deviation from it), min, max, runs (that have a value), values (of each run; None where there
-          is none), notes (why values are missing). The metric "duration" is how long the GPU worked, ns,
-          as bench() has it. median, mad, min and max are None without a value."""
+          deviation from it), min, max, runs (with a value), values (of each run; None if missing),
+          notes (why values are missing). The metric "duration" is how long the GPU worked, in ns,
+          as in bench(). median, mad, min and max are None if there is no value."""
 
     def __init__(self, name: str, rows: list[dict[str, Any]]) -> None:
         self.name = name
@@ -74,7 +74,7 @@ class Measured:
 
 
 def text_of(config: Config) -> str:
-    """A configuration in one line: 1024, or 1024, 'half'."""
+    """A configuration on one line: 1024, or 1024, 'half'."""
     return ", ".join(repr(argument) for argument in config) or "-"
 
 
@@ -109,7 +109,7 @@ def _metrics(
     flush_l2: bool,
     trace: Trace,
 ) -> list[list[dict[str, Any]]]:
-    """Rows of metrics for each configuration; all of them are called in each pass."""
+    """Rows of metrics for each configuration; each pass calls all configurations."""
     trace._repeats = True
     marks = marks_of(True) if flush_l2 else None
     try:
@@ -160,24 +160,24 @@ def measure(
     cupti: Path | None = None,
     options: Sequence[object] = (),
 ) -> Callable[[Callable[..., object]], Callable[[], Measured]]:
-    """Makes a function one that measures it: called without arguments, it calls the function for each
-    configuration and gives a Measured.
+    """Turns a function into one that measures it: called without arguments, it calls the function
+    for each configuration and returns a Measured.
 
         @gpuprof.measure(configs=[(1024,), (2048,)], metrics=["dram__bytes_read.sum"], runs=5)
         def product(n): ...
         print(product())
 
-    configs    the arguments of each, a tuple; what is none is the only argument
-    metrics    to measure besides the time, names as the program's --metrics takes them
-    runs       how often each configuration is measured, by time and by metrics each
+    configs    the arguments of each, a tuple; anything else is the only argument
+    metrics    to measure in addition to the time, named as in the program's --metrics
+    runs       how often each configuration is measured, for the time and for the metrics
     warmup     how often it is called before that, at least once
     flush_l2   whether a buffer of the L2 cache's size is written before each run
-    path       a file that stays, with the metrics as ranges named f(config)
-    overwrite, cupti, options    as of trace(); options are those of the metrics
+    path       a file to keep, with the metrics as ranges named f(config)
+    overwrite, cupti, options    as in trace(); options apply to the metrics
 
-    Time is taken as bench() takes it, without counters. Metrics come from a trace of their own in
-    which the function is called again for each pass that they take: it has to give the GPU the same to
-    do each time."""
+    Time is measured as by bench(), without counters. Metrics come from a separate trace in which
+    the function is called again for each pass that they need: it has to give the GPU the same work
+    each time."""
     if runs < 1:
         raise ValueError("measure() wants at least one run")
     wanted = [each if isinstance(each, tuple) else (each,) for each in configs]

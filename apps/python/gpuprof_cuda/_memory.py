@@ -1,4 +1,4 @@
-"""Where the memory went: what `gpuprof memory` prints, as tables."""
+"""Where memory went: the tables that `gpuprof memory` prints."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class Memory:
-    """Tables about memory, each worked out when its rows are asked for. docs/memory.md says what their
-    columns are. `by`: whose memory it was: "library" that asked, "nvtx" ranges around the call, the
-    "stack" of the call (--stacks), "kind" of memory, or "pool"."""
+    """Tables about memory, each computed when its rows are requested. docs/memory.md describes the
+    columns. `by` is the kind of owner: the "library" that requested the memory, "nvtx" ranges around
+    the call, the "stack" of the call (--stacks), "kind" of memory, or "pool"."""
 
     __slots__ = ("_files",)
 
     def __init__(self, files: Files) -> None:
-        self._files = files  # (handle, columns in front)
+        self._files = files  # (handle, leading columns)
 
     def _rows(self, table: str, **more: Any) -> Answer:
         def ask() -> Stream:
@@ -42,31 +42,31 @@ class Memory:
         return Answer(ask, table)
 
     def peak(self) -> Answer:
-        """The most that was allocated at a time, by process, device and kind of memory."""
+        """The most memory allocated at the same time, by process, device and kind of memory."""
         return self._rows("memory_peaks")
 
     def by(self, what: Owner = "library") -> Answer:
-        """Whose it was at each peak, and in all."""
+        """Owners of the memory at each peak, and in total."""
         return self._rows("memory_owners", by=what)
 
     def leaks(self, by: Owner = "library") -> Answer:
-        """What was never released, and whether that is a leak: the column class."""
+        """Memory that was never released; the column class says whether it is a leak."""
         return self._rows("memory_leaks", by=by)
 
     def processes(self) -> Answer:
-        """Whether leaks are known of a process, and why not."""
+        """Whether leaks are known for a process, and if not, why."""
         return self._rows("memory_processes")
 
     def timeline(self, points: int = 1000) -> Answer:
-        """How much was in use at the ends of equal parts of the time, and the most in each."""
+        """Memory in use at the ends of equal parts of the run, and the maximum in each."""
         return self._rows("memory_timeline", points=points)
 
     def devices(self) -> Answer:
-        """The most that all processes together had of a device."""
+        """The most memory that all processes together had on a device."""
         return self._rows("memory_devices")
 
     def pools(self) -> Answer:
-        """Pools: reserved, used, given back."""
+        """Pools: reserved, used and returned memory."""
         return self._rows("memory_pools")
 
     def steps(self) -> Answer:
@@ -78,35 +78,36 @@ class Memory:
         return self._rows("memory_failures")
 
     def failed_calls(self) -> Answer:
-        """Calls that found no memory, each with the size it asked for. Of --track-memory."""
+        """Calls that found no memory, each with the requested size. Requires --track-memory."""
         return self._rows("memory_failed_calls")
 
     def failure_owners(self, by: Owner = "library") -> Answer:
-        """Whose the memory was when the first calls found none. Of --track-memory."""
+        """Owners of the memory when the first calls found none. Requires --track-memory."""
         return self._rows("memory_failure_owners", by=by)
 
     def virtual(self) -> Answer:
-        """Memory of cuMemCreate: made, and mapped. Of --track-memory."""
+        """Memory made by cuMemCreate, and how much of it was mapped. Requires --track-memory."""
         return self._rows("memory_virtual")
 
     def readings(self) -> Answer:
-        """What the driver says is in use of a device, and how much of it is known. Of --track-memory."""
+        """Memory in use on a device according to the driver, and how much of it is known. Requires
+        --track-memory."""
         return self._rows("memory_readings")
 
     def unaccounted(self) -> Answer:
-        """When memory appeared that no record accounts for, and the longest call meanwhile. Of
+        """When memory appeared that no record accounts for, and the longest call meanwhile. Requires
         --track-memory."""
         return self._rows("memory_unaccounted")
 
     def with_torch(
         self, snapshot: str | PathLike[str], *, time: int | None = None, process: int | None = None
     ) -> Torch:
-        """What PyTorch's allocator had, beside what the run has of the same memory. `snapshot` is a
-        file of torch.cuda.memory._dump_snapshot(), which is read and never run.
+        """The state of PyTorch's allocator, compared with the same memory in the run. `snapshot` is a
+        file of torch.cuda.memory._dump_snapshot(), which is parsed and never executed.
 
-        `time` says when that was, in ns on CUPTI's clock, and `process` which process it is of. Without
-        them it is when the snapshot says, if it has history, else when most of its segments were there
-        first, and the process that had most of them."""
+        `time` is the time of the snapshot in ns on CUPTI's clock, and `process` its process. Their
+        defaults are the time recorded in the snapshot, if it has history, otherwise the first time at
+        which most of its segments existed, and the process that had most of them."""
         if len(self._files) != 1:
             raise QuestionError("with_torch() asks one file", "open each of them by itself")
         return Torch(self, os.path.abspath(os.fsdecode(snapshot)), time, process)
@@ -116,8 +117,8 @@ class Memory:
 
 
 class Torch:
-    """PyTorch's segments laid over a run: run.memory.with_torch() makes it. docs/memory.md says what
-    the columns are. The snapshot is read each time rows are asked for."""
+    """PyTorch's segments compared with a run; made by run.memory.with_torch(). docs/memory.md
+    describes the columns. The snapshot is read each time rows are requested."""
 
     __slots__ = ("_asked", "_memory")
 
@@ -126,11 +127,11 @@ class Torch:
         self._asked = {"torch": path, "time": time, "process": process}
 
     def segments(self) -> Answer:
-        """Each segment that PyTorch had reserved, and the allocation that has it."""
+        """Each segment that PyTorch had reserved, and the allocation that contains it."""
         return self._memory._rows("torch_segments", **self._asked)
 
     def devices(self) -> Answer:
-        """By device: reserved, allocated, what the process had beside, and what the driver said."""
+        """By device: reserved, allocated, the process's other memory, and the driver's readings."""
         return self._memory._rows("torch_devices", **self._asked)
 
     def __repr__(self) -> str:

@@ -54,7 +54,7 @@ class Cell:
         self.messages = recorded.messages
         self.summary = self.run.summary()
         self.timeline = self._draw(width)
-        self._folder = folder  # removed with this, if it is a temporary one
+        self._folder = folder  # removed with this object if temporary
 
     def _draw(self, width: int) -> str:
         ran = subprocess.run(
@@ -75,7 +75,7 @@ def load(ipython: Any) -> None:
 
     def gpuprof(line: str, cell: str) -> Cell:
         """Records the cell: %%gpuprof [-o FILE] [--trace LIST] [--metrics LIST] [--cupti PATH] [--width N].
-        The value is its summary, with the metrics, and its timeline, and has the profile as run."""
+        The value is the cell's summary, with metrics, and its timeline; its attribute run is the profile."""
         options = parser.parse_args(shlex.split(line))
         folder = None
         path = options.output
@@ -86,7 +86,7 @@ def load(ipython: Any) -> None:
         with trace(
             path, options.trace, metrics=metrics, overwrite=True, cupti=options.cupti
         ) as recorded:
-            ipython.run_cell(cell)  # which shows its own error, if it has one
+            ipython.run_cell(cell)  # shows the cell's own error, if any
         return Cell(recorded, options.width, folder)
 
     ipython.register_magic_function(gpuprof, "cell", "gpuprof")

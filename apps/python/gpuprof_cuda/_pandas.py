@@ -1,4 +1,4 @@
-"""Columns as numpy and pandas have them, in the memory of the stream where it is in one chunk."""
+"""Columns as numpy and pandas objects, without a copy if the stream has one chunk."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def _bits(memory: Any, count: int) -> Array:
 
 
 def _numbers(column: Column) -> Array:
-    """Values, indices of texts, or truth."""
+    """Numbers, text indices or booleans."""
     if column.type == "bool":
         return _bits(column.data, column.length)
     return numpy.frombuffer(column.data, NUMBERS[column.type])
 
 
 def _is_null(column: Column) -> Array | None:
-    """None: there is no NULL."""
+    """A mask of NULLs, or None if there are none."""
     if not column.null_count or column.validity is None:
         return None
     return ~_bits(column.validity, column.length)
@@ -45,7 +45,7 @@ def _joined(parts: list[Array]) -> Array:
 
 
 class Gathered:
-    """One column of all chunks."""
+    """One column over all chunks."""
 
     def __init__(self, type_: str, columns: list[Column]) -> None:
         self.type = type_
@@ -89,7 +89,7 @@ class Gathered:
         return _joined(parts or [numpy.empty(0, numpy.int32)])
 
     def objects(self) -> Array:
-        """Of texts: str, and None."""
+        """For texts: str objects and None."""
         texts = numpy.array([*self.texts, None], object)
         indices = self.values
         if self.null is not None:

@@ -17,7 +17,7 @@ BEGINS = b"PAR1"
 
 
 def _check_place(path: str, overwrite: bool) -> None:
-    """A Parquet file is replaced if that is wanted, and nothing else ever: not the profile."""
+    """Only a Parquet file is ever replaced, and only on request; never the profile."""
     if not os.path.lexists(path):
         return
     if not overwrite:
@@ -32,7 +32,7 @@ def _check_place(path: str, overwrite: bool) -> None:
 def write(rows: Rows, path: str | os.PathLike[str], overwrite: bool) -> None:
     path = os.fspath(path)
     _check_place(path, overwrite)
-    # Complete or not there: written in a folder beside it, then moved.
+    # Complete or absent: written in a folder next to it, then moved.
     beside = os.path.dirname(os.path.abspath(path))
     with tempfile.TemporaryDirectory(prefix=".gpuprof-", dir=beside) as folder:
         part = os.path.join(folder, "part")

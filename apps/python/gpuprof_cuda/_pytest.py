@@ -1,4 +1,4 @@
-"""The pytest plug-in: profiles of tests, and limits for what they do on GPUs."""
+"""The pytest plug-in: profiles of tests, and limits for their work on GPUs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _limits(item: pytest.Item) -> dict[str, float | None] | None:
-    """What the marks of the test say, the nearest first; None: it has none."""
+    """The limits of the test's marks, the nearest taking precedence, or None without marks."""
     marks = list(item.iter_markers("gpuprof"))
     limits: dict[str, float | None] = {}
     for mark in marks:
@@ -53,7 +53,7 @@ def _limits(item: pytest.Item) -> dict[str, float | None] | None:
 
 
 def _file_name(nodeid: str) -> str:
-    """As readable as a file's name can be, and another one for each test."""
+    """As readable as a file name can be, and unique for each test."""
     name = re.sub(r"[^A-Za-z0-9_.=-]+", "-", nodeid)
     if name != nodeid:
         name = f"{name[:150]}-{zlib.crc32(nodeid.encode()):08x}"
@@ -61,7 +61,7 @@ def _file_name(nodeid: str) -> str:
 
 
 def _measured(run: Run) -> dict[str, float]:
-    """What the limits are for. Nothing was done: zeros."""
+    """The values that limits apply to; zeros if nothing was done."""
     devices = list(run.gpu_utilization.dicts())
     memory: dict[int, int] = {}
     for row in run.memory_peak.dicts():
@@ -82,7 +82,7 @@ _WORDS = {
 
 
 def _driver_lacks() -> str:
-    """What is said where no test can use a GPU; empty: there is a driver."""
+    """The message if no test can use a GPU; empty if there is a driver."""
     import ctypes
 
     try:
@@ -98,7 +98,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(f"gpuprof: {lacks}")
 
 
-_warned = False  # that no profiles are kept
+_warned = False  # warned that no profiles are kept
 
 
 @pytest.hookimpl(hookwrapper=True)  # type: ignore[untyped-decorator]

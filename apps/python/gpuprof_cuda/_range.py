@@ -50,18 +50,18 @@ class Values:
 
 
 class Range:
-    """A part of the program whose metrics are measured; range() makes it.
+    """A part of the program whose metrics are measured; made by range().
 
     name      of the range
-    metrics   what is measured, as it was asked for
-    path      the file; None: there is none that stays
-    passes    how often the part has to run for these metrics; known from the begin on
-    values    after the end: metric to value, in the units. None: it has no value, and notes say why
+    metrics   the requested metrics
+    path      the file, or None if none is kept
+    passes    how often the part has to run for these metrics; known from the start
+    values    after the end: metric to value, in the units. None if there is no value; notes say why
     units     metric to unit; "" is a plain number
     rows      a dict for each context and metric: metric, value, unit, device_id, context_id
     notes     why values are missing
-    messages  what gpuprof said, as lines
-    result    of run(): what the function returned the last time
+    messages  what gpuprof printed, as lines
+    result    of run(): the last return value of the function
     """
 
     def __init__(
@@ -82,9 +82,9 @@ class Range:
         self._of_trace = (trace, overwrite, cupti, options)
         self._puts_back = checkpoint
         self._trace: Trace | None = None
-        self._owned = False  # the trace is there for this alone
-        self._folder: tempfile.TemporaryDirectory[str] | None = None  # of a file that does not stay
-        self._failed = False  # what is inside of the range
+        self._owned = False  # the trace exists only for this range
+        self._folder: tempfile.TemporaryDirectory[str] | None = None  # of a temporary file
+        self._failed = False  # the body of the range failed
         self._number = 0
         self._values: Values | None = None
 
@@ -115,7 +115,7 @@ class Range:
             raise
 
     def _join(self, active: Trace, repeats: bool) -> None:
-        """Takes part in the trace that is on, which then has the values."""
+        """Takes part in the active trace, which then has the values."""
         if not active._measures_ranges:
             raise Error(
                 f"this process is being traced, into {active.path}, without metrics of ranges",
@@ -152,8 +152,8 @@ class Range:
         self._end(kind, error, where)
 
     def run(self, f: Callable[..., object], *args: Any, **kwargs: Any) -> Range:
-        """Calls f(*args, **kwargs) in each pass, `passes` times in all, and measures it; it has to
-        give the GPU the same to do each time. Gives this range, with values."""
+        """Calls f(*args, **kwargs) in each pass, `passes` times in total, and measures it; f has to
+        give the GPU the same work each time. Returns this range, with values."""
         trace = self._begin(True)
         checkpoint = None
         try:
@@ -179,7 +179,7 @@ class Range:
         return self
 
     def _end(self, kind: Any, error: Any, where: Any) -> None:
-        """Of a trace of its own."""
+        """Ends the trace if it exists only for this range."""
         if not self._owned:
             return
         assert self._trace is not None
@@ -264,21 +264,21 @@ def range(
     options: Sequence[object] = (),
     checkpoint: bool = False,
 ) -> Range:
-    """Measures metrics of what the GPU does inside of `with`, as one value each:
+    """Measures metrics of what the GPU does inside `with`, as one value each:
 
         with gpuprof.range("attention", ["dram__bytes_read.sum"]) as r:
             f(x)
         r.values, r.units
 
-    metrics    names as the program's --metrics takes them
-    path       a file that stays, with the values and a trace; without one, none stays
-    trace      what to record besides, as the program's --trace takes it
-    overwrite, cupti, options    as of trace()
-    checkpoint of run(): before each pass but the first the memory of the GPU is what it was before
-               the first, for functions that change what they work on. By CUPTI's libcheckpoint
+    metrics    named as in the program's --metrics
+    path       a file to keep, with the values and a trace; otherwise none is kept
+    trace      what else to record, as in the program's --trace
+    overwrite, cupti, options    as in trace()
+    checkpoint for run(): restores the GPU's memory before each pass except the first, for
+               functions that change the data they work on. Uses CUPTI's libcheckpoint
 
-    Both ends wait for the GPU. Metrics that take several passes are refused, with those that one pass
-    can take: range(name, metrics).run(f, *args) calls f once for each pass. Inside of
-    trace(FILE, metrics=[...], replay="range") it takes part in that trace, which then has the
-    values. Takes a second or two besides, for the plan and the first start of the counters."""
+    Both ends wait for the GPU. Metrics that need several passes are refused, with a list of those
+    that fit into one: range(name, metrics).run(f, *args) calls f once for each pass. Inside
+    trace(FILE, metrics=[...], replay="range") the range takes part in that trace, which then has the
+    values. It takes an additional second or two, for the plan and the first start of the counters."""
     return Range(name, metrics, path, trace, overwrite, cupti, options, checkpoint)

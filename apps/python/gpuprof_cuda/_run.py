@@ -1,4 +1,4 @@
-"""Profiles that are open."""
+"""Opened profiles."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ else:
 
 
 class Run(Tables):
-    """One profile, or several as one: `gpuprof.open()` makes it.
+    """One profile, or several as one; made by `gpuprof.open()`.
 
     Each table and view is an attribute: run.kernels, run.memcpys, run.CUPTI_ACTIVITY_KIND_DEVICE.
-    dir(run) lists them, help(run.kernels) says what the columns are. Of several files, rows have
-    the columns rank and host in front.
+    dir(run) lists them, help(run.kernels) describes the columns. With several files, the first
+    columns of each row are rank and host.
 
-    Any thread may use it. close() ends it, as the end of a with block does; what was read before
-    stays."""
+    Any thread may use it. close(), or the end of a with block, closes it; data already read
+    remains valid."""
 
     def __init__(self, paths: Iterable[str | PathLike[str]]) -> None:
         self._paths = [os.fspath(path) for path in paths]
@@ -47,7 +47,7 @@ class Run(Tables):
             raise
 
     def _fronts(self) -> list[list[list[Any]]]:
-        """The columns rank and host of each file, of one none."""
+        """The columns rank and host of each file; empty if there is only one file."""
         if len(self._handles) == 1:
             return [[]]
         fronts: list[list[list[Any]]] = []
@@ -82,18 +82,18 @@ class Run(Tables):
         self.close()
 
     def info(self) -> list[dict[str, Any]]:
-        """What is in the files, as `gpuprof info --json` says it: a list with a dict for each."""
+        """The content of the files, as `gpuprof info --json` reports it: a list with a dict for each."""
         if self._contents is None:
             self._contents = [json.loads(handle.text("contents")) for handle in self._handles]
         return self._contents
 
     def notes(self) -> list[str]:
-        """What a reader of the files should know of them, a text each."""
+        """What readers of the files should know, one string each."""
         return [line for handle in self._handles for line in handle.text("notes").splitlines()]
 
     def catalogue(self) -> dict[str, dict[str, Any]]:
         """Tables and views by name: {"name", "doc", "view", "columns": [{"name", "type", "doc",
-        "unit"}, ...]}. Of several files, those that all have."""
+        "unit"}, ...]}. With several files, only those that all of them have."""
         if self._catalogues is None:
             each = [
                 {table["name"]: table for table in json.loads(handle.text("catalogue"))}
@@ -106,7 +106,7 @@ class Run(Tables):
         return self._catalogues
 
     def table(self, name: str) -> Table:
-        """The table or view of that name, in any case of letters."""
+        """The table or view of that name, case-insensitive."""
         found = self.catalogue().get(name)
         if found is None:
             lower = {each.lower(): each for each in self.catalogue()}
@@ -122,7 +122,7 @@ class Run(Tables):
         counted = "start" if "start" in names else names[0] if names else None
         return Table(self._files, found["name"], _doc(found), counted)
 
-    if not TYPE_CHECKING:  # _tables.pyi names them, so that a wrong name is found
+    if not TYPE_CHECKING:  # _tables.pyi lists them, so that type checkers find wrong names
 
         def __getattr__(self, name: str) -> Table:
             if name.startswith("_"):
@@ -142,7 +142,7 @@ class Run(Tables):
         return Answer(lambda: self._only("sql()").stream("sql", sql), sql)
 
     def query(self, name: str) -> Answer:
-        """Rows of a question that has a name: run.query("top_kernels"). queries() lists them."""
+        """Rows of a named query: run.query("top_kernels"). queries() lists them."""
         sql = {each["name"]: each["sql"] for each in _named_queries()}
         if name not in sql:
             raise QuestionError(
@@ -154,12 +154,12 @@ class Run(Tables):
 
     @staticmethod
     def queries() -> dict[str, str]:
-        """What query() answers: names, and the question that each asks."""
+        """The names that query() accepts, with the question that each one answers."""
         return {each["name"]: each["question"] for each in _named_queries()}
 
     @property
     def memory(self) -> Memory:
-        """Where the memory went: run.memory.peak(), .leaks(), .by("nvtx") and others."""
+        """Where memory went: run.memory.peak(), .leaks(), .by("nvtx") and others."""
         return Memory(self._files)
 
     def _only(self, what: str) -> Handle:
@@ -226,9 +226,9 @@ def _doc(table: dict[str, Any]) -> str:
 
 
 def open(path: Path | Sequence[Path]) -> Run:  # noqa: A001
-    """Opens a profile to read it: of gpuprof, or of nvprof.
+    """Opens a profile written by gpuprof or nvprof, read-only.
 
-    `path` is a file, several in a list, or a pattern such as "rank*.sqlite"."""
+    `path` is a file, a list of files, or a pattern such as "rank*.sqlite"."""
     paths: list[str] = []
     named: Any = path if isinstance(path, (list, tuple)) else [path]
     for each in named:

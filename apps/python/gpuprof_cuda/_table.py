@@ -1,4 +1,4 @@
-"""A table or view of one or several profiles, read when it is asked for."""
+"""A table or view of one or several profiles, read on request."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 class Rows:
-    """Rows that can be had in the shape that one likes: what tables and answers to SQL have in
-    common. Each of the functions reads them anew."""
+    """Rows in any of several formats: the common base of tables and SQL results. Each method reads
+    the rows again."""
 
     __slots__ = ()
 
@@ -34,15 +34,15 @@ class Rows:
         raise NotImplementedError
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """For pyarrow, polars, DuckDB and all others that take Arrow's PyCapsules."""
+        """For pyarrow, polars, DuckDB and anything else that accepts Arrow's PyCapsules."""
         return self._stream().capsule()
 
     def to_polars(self) -> pl.DataFrame:
-        """polars(), by the name that other libraries have."""
+        """polars(), under the name that other libraries use."""
         return self.polars()
 
     def to_pandas(self, categories: bool = True) -> pd.DataFrame:
-        """pandas(), by the name that other libraries have."""
+        """pandas(), under the name that other libraries use."""
         return self.pandas(categories)
 
     def arrow(self) -> pa.Table:
@@ -52,8 +52,8 @@ class Rows:
         return pyarrow.table(self)
 
     def parquet(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
-        """Writes a Parquet file with pyarrow, out of the memory that arrow() needs. Names and texts
-        are dictionary-encoded. `overwrite` replaces a Parquet file that is there."""
+        """Writes a Parquet file with pyarrow; needs as much memory as arrow(). Names and texts are
+        dictionary-encoded. `overwrite` replaces an existing Parquet file."""
         from . import _parquet
 
         _parquet.write(self, path, overwrite)
@@ -65,10 +65,10 @@ class Rows:
         return polars.DataFrame(self)
 
     def pandas(self, categories: bool = True) -> pd.DataFrame:
-        """A pandas.DataFrame, in the memory that was read where there is one file.
+        """A pandas.DataFrame, without a copy if there is one file.
 
-        Whole numbers are int64 (or int32), without NULL, and Int64 with; truth is bool or boolean;
-        real numbers are float64 with NaN for NULL. Names and texts are categories, or plain ones if
+        Integers are int64 (or int32) without NULL, Int64 with; booleans are bool or boolean; real
+        numbers are float64 with NaN for NULL. Names and texts are categories, or plain objects if
         `categories` is false."""
         from . import _pandas
 
@@ -95,15 +95,15 @@ class Rows:
                 yield dict(zip(names, row))
 
     def schema(self) -> dict[str, str]:
-        """Names of the columns, and what they hold: int64, int32, float64, bool, text, binary, or ""
-        where nothing is known."""
+        """Names of the columns and their types: int64, int32, float64, bool, text, binary, or "" if
+        unknown."""
         return dict(self._stream().names_and_types())
 
     def __len__(self) -> int:
         return sum(chunk[0].length for chunk in self._stream().chunks() if chunk)
 
     def _first(self, rows: int) -> Rows:
-        """What has those rows in front, and need not have more."""
+        """Rows that contain at least these first ones, and need not contain more."""
         return self
 
     def _repr_html_(self) -> str:
@@ -136,7 +136,7 @@ def _shown(value: Any) -> str:
 
 
 class Answer(Rows):
-    """Rows of a question."""
+    """Rows of an SQL query."""
 
     __slots__ = ("_ask", "_question")
 
@@ -165,8 +165,8 @@ def _list(value: Any) -> list[Any]:
 
 
 class Table(Rows):
-    """Rows of a table or view. columns() and where() give another Table with fewer of them, and
-    nothing is read before rows are asked for."""
+    """Rows of a table or view. columns() and where() return another Table with fewer of them;
+    nothing is read until rows are requested."""
 
     __slots__ = ("__dict__", "_counted", "_files", "_request", "name")  # __dict__: for __doc__
 
@@ -178,7 +178,7 @@ class Table(Rows):
         counted: str | None = None,
         request: dict[str, Any] | None = None,
     ) -> None:
-        self._files = files  # (handle, columns in front)
+        self._files = files  # (handle, leading columns)
         self._counted = counted  # the column that is read to count rows
         self.name = name
         self.__doc__ = doc
@@ -196,7 +196,7 @@ class Table(Rows):
         return self._with(columns=list(names))
 
     def raw(self) -> Table:
-        """Ids of strings and numbers of enums as the file has them, in place of what they mean."""
+        """Ids of strings and numbers of enums as stored, instead of their meaning."""
         return self._with(raw=True)
 
     def where(
@@ -209,14 +209,14 @@ class Table(Rows):
         matching: Mapping[str, str] | None = None,
         **equal: Any,
     ) -> Table:
-        """Rows that fulfil all of these, and what an earlier where() asked:
+        """Rows that meet all of these conditions, and those of earlier calls of where():
 
-        start, end   begun at or after `start`, and before `end`, ns
-        device       on that device, or on one of a list of them
+        start, end   began at or after `start`, and before `end`, in ns
+        device       on that device, or on one of a list of devices
         process      of that process, or of one of a list
-        name, nvtx   a regular expression is found in the name, or in the path of NVTX ranges
-        matching     the same for other columns of text: {"column": "expression"}
-        any column   has that value, or one of a list of them; None is NULL
+        name, nvtx   a regular expression found in the name, or in the path of NVTX ranges
+        matching     the same for other text columns: {"column": "expression"}
+        any column   has that value, or one of a list of values; None is NULL
         """
         request: dict[str, Any] = {}
         if start is not None:
@@ -244,7 +244,7 @@ class Table(Rows):
         return self._with(**request)
 
     def head(self, rows: int = 10) -> Table:
-        """The first of the rows that are asked for; of several files, of each."""
+        """The first of the requested rows; with several files, the first of each."""
         if operator.index(rows) < 0:
             raise QuestionError(f"head() wants a number of rows, not {rows}")
         return self._with(limit=min(operator.index(rows), self._request.get("limit", rows)))

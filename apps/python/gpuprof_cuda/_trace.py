@@ -1,5 +1,5 @@
 """trace(): records what this process does on GPUs. A helper process, `gpuprof listen`, writes the
-file; the collector is loaded into this process and sends it the records, from threads of its own."""
+file; the collector is loaded into this process and sends it the records, from its own threads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ._run import Path, Run
 
 _lock = threading.Lock()
-_active: Trace | None = None  # the Trace that this process is in
+_active: Trace | None = None  # the active Trace of this process
 _collector: ctypes.CDLL | None = None
 
 _NO_SUCH = 5  # an exit code
@@ -45,14 +45,14 @@ def _load(path: str) -> ctypes.CDLL:
 
 
 class Trace:
-    """A process that is being recorded, as a context manager; trace() makes it.
+    """A recording of this process, as a context manager; made by trace().
 
     path      the file
     run       the opened profile, after the end of `with`
-    losses    what is missing in it, as dicts; empty: nothing
-    messages  what gpuprof said, as lines
-    metrics   what is measured, as it was asked for
-    passes    how often that takes what is inside of `with`; known from its begin on
+    losses    what is missing from it, as dicts; empty if nothing is
+    messages  what gpuprof printed, as lines
+    metrics   the requested metrics
+    passes    how often the body of `with` has to run for them; known from the start
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Trace:
         self._words = words + [str(word) for word in options]
         self._measures_ranges = bool(self.metrics) and replay == "range"
         self._in_range = False
-        self._repeats = False  # what is inside of `with` is done in each pass
+        self._repeats = False  # the body of `with` runs in each pass
         self._pass, self.passes = 0, 1
         self._state = "not begun"
         self._process: int | None = None
@@ -128,7 +128,7 @@ class Trace:
         self._state = "failed"
         program = _library.program()
         self._log = tempfile.TemporaryFile(prefix="gpuprof-")
-        # In a session of its own: what ends this process, Ctrl-C say, leaves it to write the file.
+        # In a separate session, so that Ctrl-C and the like, which end this process, let it finish the file.
         try:
             self._helper = subprocess.Popen(
                 [program, "listen", "-o", self.path.replace("%", "%%"), *self._words,
@@ -164,11 +164,11 @@ class Trace:
             self._fail(None)
 
     def _next_pass(self) -> bool:
-        """Ends this pass and begins the next. False: it was the last one, and has not ended."""
+        """Ends this pass and starts the next. Returns False if it was the last one, which then continues."""
         global _active
         if self._pass + 1 >= self.passes:
             return False
-        self._state = "failed"  # until it works
+        self._state = "failed"  # until it succeeds
         try:
             self._disconnect()
             self._begin_pass()
@@ -180,11 +180,11 @@ class Trace:
         return True
 
     def _is_recording(self) -> bool:
-        """In this process, and not in the child of a fork."""
+        """Recording in this process, and not in the child of a fork."""
         return self._state == "recording" and self._process == os.getpid()
 
     def _begin_range(self, name: str) -> int:
-        """Its number among the ranges of the process; 0: it is not measured."""
+        """The range's number among those of the process; 0 if it is not measured."""
         assert _collector is not None
         if self._in_range:
             raise Error("a range is being measured already", "one range at a time")
@@ -205,7 +205,7 @@ class Trace:
                 stream.close()
 
     def _connect(self, places: dict[str, Any]) -> str | None:
-        """None, or why the collector does not work."""
+        """None, or the reason why the collector does not work."""
         self._before = {name: os.environ.get(name) for name in _INJECTION}
         for name, value in self._before.items():
             if not value:
@@ -227,11 +227,11 @@ class Trace:
     def _disconnect(self) -> None:
         assert _collector is not None
         _collector.gpuprof_collector_end()
-        # A library asks for the other one at its first NVTX call only.
+        # A library reads the other variable only at its first NVTX call.
         self._restore(name for name, until in _INJECTION.items() if until == "with")
 
     def _fail(self, why: str | None, hint: str = "") -> NoReturn:
-        """Ends the helper, which makes no file in the first pass, and raises what it said."""
+        """Ends the helper, which makes no file in the first pass, and raises its message as an error."""
         code = self._end_helper()
         if why is None:
             why = self.messages[-1] if self.messages else f"gpuprof listen ended with {code}"
@@ -306,12 +306,12 @@ _LATE = (
 
 
 def active() -> Trace | None:
-    """The trace that this process is in."""
+    """The active trace of this process, or None."""
     return _active if _active is not None and _active._process == os.getpid() else None
 
 
 def names_of(metrics: Sequence[str]) -> list[str]:
-    """Names in a list, or in one text with commas between."""
+    """Names from a list, or from one string with commas."""
     texts = [metrics] if isinstance(metrics, str) else metrics
     return [name.strip() for text in texts for name in text.split(",") if name.strip()]
 
@@ -338,24 +338,24 @@ def trace(
     cupti: Path | None = None,
     options: Sequence[object] = (),
 ) -> Trace:
-    """Records what this process does on GPUs inside of `with`, into the file `path`.
+    """Records what this process does on GPUs inside `with`, into the file `path`.
 
-    trace      what to record, as the program's --trace takes it: "gpu,api,nvtx"
-    metrics    what to measure, names as the program's --metrics takes them
-    replay     of what and how. "kernel": of each kernel, which CUPTI runs once for each pass on the
-               same memory; NCCL's and cooperative kernels are left out. "multiplex": of some
-               launches of each kernel, for long runs. "range": of what lies in gpuprof.range()
+    trace      what to record, as in the program's --trace: "gpu,api,nvtx"
+    metrics    what to measure, named as in the program's --metrics
+    replay     what is measured, and how. "kernel": each kernel, which CUPTI runs once for each pass on
+               the same memory, except NCCL's and cooperative kernels. "multiplex": some launches of
+               each kernel, for long runs. "range": everything inside gpuprof.range()
     pc_sampling  whether to sample at which instructions the GPU's warps are, and what they wait
-               for: run.pc_samples. Not together with metrics
-    source_level_analysis  what to count of each instruction: "global_access", "shared_access",
-               "branch", "instruction_execution": run.sass_metrics. No kernels and copies are traced
-    track_memory  whether to record who has the memory: run.memory
-    stacks     as track_memory, and which functions asked for it, Python's too
-    overwrite  whether the file may be there already
-    cupti      the libcupti to use, if not the one that gpuprof finds
-    options    further options of `gpuprof listen`
+               for: run.pc_samples. Cannot be combined with metrics
+    source_level_analysis  what to count for each instruction: "global_access", "shared_access",
+               "branch", "instruction_execution": run.sass_metrics. Kernels and copies are not traced
+    track_memory  whether to record the owners of memory: run.memory
+    stacks     like track_memory, plus the calling functions, including Python's
+    overwrite  whether an existing file may be replaced
+    cupti      the libcupti to use instead of the one that gpuprof finds
+    options    additional options of `gpuprof listen`
 
-    The file grows meanwhile and is complete when `with` ends. One trace at a time; one after the
-    other as often as you like."""
+    The file grows during the recording and is complete when `with` ends. One trace at a time, any
+    number one after the other."""
     return Trace(path, trace, metrics, replay, overwrite, cupti, options, pc_sampling=pc_sampling,
                  source_level_analysis=source_level_analysis, track_memory=track_memory, stacks=stacks)  # fmt: skip

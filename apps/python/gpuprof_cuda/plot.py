@@ -1,7 +1,8 @@
-"""Plots of a run, with matplotlib: where a notebook or a paper wants a picture.
+"""Plots of a run, drawn with matplotlib for notebooks and papers.
 
-Each function takes a run, draws into `ax` or into a figure of its own, and returns the Axes. What is not
-known of a record (a time that was not collected) is not drawn. Of several files each has its own rank.
+Each function accepts a run, draws into `ax` or into a new figure, and returns the Axes. Records that
+lack a needed value (a time that was not collected) are not drawn. With several files, each has its
+own rank.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["kernel_histogram", "measured", "memory_curve", "overlap", "roofline", "timeline"]
 
-# What roofline() needs, for --metrics or trace(metrics=): six metrics.
+# The six metrics that roofline() needs, for --metrics or trace(metrics=).
 ROOFLINE_METRICS = (
     "flop_count_sp",
     "flop_count_hp",
@@ -33,7 +34,7 @@ ROOFLINE_METRICS = (
 )
 
 _COLORS = {"kernel": "C0", "graph": "C4", "memcpy": "C1", "memset": "C2"}
-_PARTS = 4000  # of a window: gaps that are shorter than one cannot be seen
+_PARTS = 4000  # of a window: gaps shorter than one part are invisible
 
 
 def _axes(ax: Axes | None) -> Axes:
@@ -66,7 +67,7 @@ def _texts(values: Array) -> Array:
 
 
 def _shown(text: str) -> str:
-    """A text of the file as matplotlib shows it: no formula, not hidden for a _ in front, not long."""
+    """A text of the file for matplotlib: without formulas, not hidden by a leading _, and not too long."""
     text = "".join(each if each.isprintable() else "?" for each in text)
     text = text if len(text) <= 60 else f"{text[:40]}…{text[-19:]}"
     return (" " if text.startswith("_") else "") + text.replace("$", r"\$")
@@ -80,11 +81,11 @@ def _legend(ax: Axes) -> None:
 def kernel_histogram(
     run: Run, name: str | None = None, *, top: int = 5, bins: int = 50, ax: Axes | None = None
 ) -> Axes:
-    """How many kernels took how long (us), of equal steps on a logarithmic axis.
+    """How many kernels had which duration (us), in equal steps on a logarithmic axis.
 
-    name  a regular expression: of kernels in whose name it is found
-    top   so many kernels, those that took most time, have a colour each; the others share one
-    bins  how many steps there are"""
+    name  a regular expression: only kernels whose name it is found in
+    top   the number of kernels with their own colour, those with the most time; the others share one
+    bins  the number of steps"""
     ax = _axes(ax)
     import numpy
     from matplotlib.ticker import LogFormatter
@@ -117,9 +118,9 @@ def kernel_histogram(
 
 
 def memory_curve(run: Run, *, points: int = 1000, ax: Axes | None = None) -> Axes:
-    """How much memory (MB, 1,000,000 bytes) was in use over the time of the run (ms): a line for each
-    process, device and kind of memory. Each of `points` equal parts of the time shows the most in it, so
-    peaks are there to the byte."""
+    """Memory in use (MB, 1,000,000 bytes) over the time of the run (ms): a line for each process,
+    device and kind of memory. Each of `points` equal parts of the time shows its maximum, so peaks
+    are exact to the byte."""
     ax = _axes(ax)
     curves: dict[tuple[Any, ...], tuple[list[float], list[float]]] = {}
     rows = list(run.memory.timeline(points).dicts())
@@ -143,7 +144,7 @@ def memory_curve(run: Run, *, points: int = 1000, ax: Axes | None = None) -> Axe
 
 
 def _joined(starts: Array, ends: Array, gap: float) -> tuple[Array, Array]:
-    """Times as few that do not overlap; what lies less than `gap` apart is one."""
+    """Times merged so that they do not overlap; those less than `gap` apart are joined."""
     import numpy
 
     order = numpy.argsort(starts, kind="stable")
@@ -160,9 +161,9 @@ def timeline(
     device: int | Sequence[int] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """What GPUs did between `start` and `end` (ns, as the column start has it), a row for each stream:
-    kernels, copies and sets over the time of the run (ms). Without them, the whole run. Gaps of less
-    than a 4000th of the time shown are not drawn."""
+    """What GPUs did between `start` and `end` (ns, as in the column start), a row for each stream:
+    kernels, copies and sets over the time of the run (ms). The default is the whole run. Gaps shorter
+    than 1/4000 of the time shown are not drawn."""
     ax = _axes(ax)
     import operator
 
@@ -188,7 +189,7 @@ def timeline(
     lanes, which = numpy.unique(
         numpy.stack([_texts(rows[name]) for name in ("rank", "device_id", "stream_id") if name in rows]),
         axis=1, return_inverse=True)  # fmt: skip
-    which = which.reshape(-1)  # numpy 2.0 gives it another shape
+    which = which.reshape(-1)  # numpy 2.0 returns another shape
     labels = []
     order = sorted(range(lanes.shape[1]), key=lambda i: [_number(text) for text in lanes[:, i]])
     used = []
@@ -200,7 +201,7 @@ def timeline(
             here = (which == lane) & (kinds == kind)
             starts, ends = _joined(begin[here], finish[here], (right - left) / _PARTS)
             bars = list(zip(starts.tolist(), (ends - starts).tolist()))
-            label = "_" + kind if kind in used else _shown(kind)  # a legend leaves out those with _
+            label = "_" + kind if kind in used else _shown(kind)  # a legend omits labels that begin with _
             ax.broken_barh(
                 bars, (place - 0.4, 0.8), facecolors=_COLORS.get(kind, "C3"), label=label
             )
@@ -217,7 +218,7 @@ def _number(text: str) -> tuple[float, str]:
 
 
 def overlap(run: Run, *, ax: Axes | None = None) -> Axes:
-    """How long each device copied in each direction (ms), and how much of that kernels ran beside it:
+    """How long each device copied in each direction (ms), and for how much of that time kernels ran too:
     the view copy_overlap."""
     ax = _axes(ax)
     rows = list(run.table("copy_overlap").dicts())
@@ -239,8 +240,8 @@ def overlap(run: Run, *, ax: Axes | None = None) -> Axes:
 
 def measured(m: Measured, metric: str = "duration", *, ax: Axes | None = None) -> Axes:
     """The medians of a metric over the configurations of gpuprof.measure(), in its unit, with bars of one
-    median absolute deviation to each side. Configurations of one number are a scale, others are named
-    in their order."""
+    median absolute deviation to each side. Single numeric configurations form a scale; others are
+    labelled in their order."""
     ax = _axes(ax)
     from ._measure import text_of
 
@@ -268,7 +269,7 @@ def measured(m: Measured, metric: str = "duration", *, ax: Axes | None = None) -
 
 
 # FP32 units of a multiprocessor by compute capability (CUDA C++ Programming Guide, throughput of
-# arithmetic instructions). A multiply-add of each is two operations a cycle.
+# arithmetic instructions). Each does a multiply-add, two operations, per cycle.
 _FP32_UNITS = {
     "7.0": 64, "7.2": 64, "7.5": 64, "8.0": 64, "8.6": 128, "8.7": 128, "8.9": 128, "9.0": 128,
     "10.0": 128, "12.0": 128,
@@ -279,7 +280,7 @@ _TIME = "gpu__time_duration.sum"
 
 
 def _peaks(run: Run) -> dict[tuple[Any, Any], tuple[float | None, float | None]]:
-    """By rank and device: operations and bytes of DRAM a second, where they are known."""
+    """By rank and device: operations and DRAM bytes per second, where known."""
     peaks: dict[tuple[Any, Any], tuple[float | None, float | None]] = {}
     for row in run.table("devices").dicts():
         units = _FP32_UNITS.get(row["compute_capability"])
@@ -290,7 +291,7 @@ def _peaks(run: Run) -> dict[tuple[Any, Any], tuple[float | None, float | None]]
 
 
 def _measured_kernels(run: Run) -> tuple[dict[tuple[Any, ...], dict[str, float]], set[str]]:
-    """Values by metric of each launch, with its time (ns) as `time`; and which metrics there are."""
+    """Values by metric for each launch, with its time (ns) as `time`; and the metrics that exist."""
     launches: dict[tuple[Any, ...], dict[str, float]] = {}
     metrics: set[str] = set()
     for row in run.table("kernel_metrics").dicts():
@@ -317,25 +318,25 @@ def roofline(
     top: int = 5,
     ax: Axes | None = None,
 ) -> Axes:
-    """Each measured kernel as a point: floating-point operations a second (GFLOP/s) over operations for
-    each byte of DRAM traffic (FLOP/byte), both logarithmic, under the roof of what the device can do.
+    """Each measured kernel as a point: floating-point operations per second (GFLOP/s) over operations per
+    byte of DRAM traffic (FLOP/byte), both logarithmic, under the roof of the device's capability.
 
-        gpuprof --metrics flop_count_sp,flop_count_hp,flop_count_dp,dram_read_bytes,dram_write_bytes,\
-gpu__time_duration.sum -o run.sqlite ./app
+        gpuprof --metrics flop_count_sp,flop_count_hp,flop_count_dp,dram_read_bytes,dram_write_bytes,gpu__time_duration.sum -o run.sqlite ./app
         gpuprof.trace("run.sqlite", metrics=gpuprof.plot.ROOFLINE_METRICS)
 
-    A kernel's launches are added up. A point's area goes by its share of the time. Kernels without
-    floating-point operations or DRAM traffic have no place on such axes, and are left out.
+    A kernel's launches are added up. A point's area is proportional to its share of the time. Kernels
+    without floating-point operations or DRAM traffic have no place on such axes and are left out.
 
-    flops           metrics of operations, to be added up; those of flop_count_sp, _hp and _dp that the
-                    run has. They leave out tensor cores: sm__ops_path_tensor_src_bf16_dst_fp32.sum and
-                    its kin count them
-    traffic         metrics of bytes, to be added up; those of DRAM that the run has
-    peak_flops      operations a second of the device. By default, of the FP32 units: 2 x units of a
-                    multiprocessor x multiprocessors x core clock, of the view devices
-    peak_bandwidth  bytes a second of what `traffic` is of. By default memory_bandwidth of the view
-                    devices, which is DRAM's
-    top             so many kernels, those that took most time, have a colour each; the others share one"""
+    flops           metrics of operations to add up. By default, those of flop_count_sp, _hp and _dp that
+                    the run has. These exclude tensor cores, which are counted by
+                    sm__ops_path_tensor_src_bf16_dst_fp32.sum and similar metrics
+    traffic         metrics of bytes to add up. By default, those of DRAM that the run has
+    peak_flops      operations per second of the device. By default, of the FP32 units: 2 x units of a
+                    multiprocessor x multiprocessors x core clock, from the view devices
+    peak_bandwidth  bytes per second of the memory that `traffic` counts. By default memory_bandwidth
+                    in the view devices, which is DRAM's
+    top             the number of kernels with their own colour, those with the most time; the others
+                    share one"""
     ax = _axes(ax)
     ax.set(xscale="log", yscale="log", xlabel="FLOP / byte", ylabel="GFLOP/s")
     launches, metrics = _measured_kernels(run)

@@ -1,12 +1,13 @@
-"""PM sampling: counters of a whole GPU over time, of all processes, from inside a program.
+"""PM sampling: counters of a whole GPU over time, for all processes, from inside a program.
 
-Names, parameters, defaults and exceptions are those of cupti.pm_sampling in cupti-python 13.4.0. Beyond
-it: collectors of one device share a session; passes() and buffer_size_for() tell beforehand;
-start(background=True) decodes in a thread of the library's; CounterData.to_numpy(), to_pandas() and
-to_arrow() evaluate all samples in one call, on a clock of your choice; the first sample after a start,
-which begins before it, is left out; disable() ends nothing of others.
+Names, parameters, defaults and exceptions are those of cupti.pm_sampling in cupti-python 13.4.0.
+Beyond it: collectors of one device share a session; passes() and buffer_size_for() answer in
+advance; start(background=True) decodes on a thread of the library; CounterData.to_numpy(),
+to_pandas() and to_arrow() evaluate all samples in one call, on a clock of your choice; the first
+sample after a start, which begins before it, is left out; disable() does not affect other
+collectors.
 
-While a collector is started CUPTI locks the GPU's clocks.
+While a collector is started, CUPTI locks the GPU's clocks.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ __all__ = [
 ]
 
 
-# Those that are enabled when the process ends: CUPTI has to be left before it goes.
+# Collectors enabled when the process ends: they have to leave CUPTI before it is unloaded.
 _enabled: weakref.WeakSet[Collector] = weakref.WeakSet()
 
 
@@ -66,10 +67,10 @@ def _disable_all() -> None:
 
 class Collector:
     """PM sampling of one device. Collectors of the same device in a process share its session: it
-    counts the metrics of all that are started, which together have to fit into one pass at one
-    interval. When one with other metrics starts, there is a gap in the samples of the others.
+    counts the metrics of all started ones, which together have to fit into one pass at one
+    interval. When one with other metrics starts, the samples of the others have a gap.
 
-    enable(), configure(), start(), decode() again and again, stop(), disable(); or `with`, which
+    Call enable(), configure(), start(), decode() repeatedly, stop(), disable(); or use `with`, which
     enables and disables. The GPU's clocks are locked from start() to stop()."""
 
     def __init__(self, device_index: int = 0) -> None:
@@ -93,10 +94,10 @@ class Collector:
         return f"<Collector of device {self._device_index}: {state}>"
 
     def enable(self) -> None:
-        """Takes the device's counters, or shares them with collectors of this process.
+        """Acquires the device's counters, or shares them with collectors of this process.
 
-        ValueError: there is no such device. PermissionError: the driver keeps the counters to
-        administrators. RuntimeError: it is enabled already, another process has the counters, or there
+        ValueError: there is no such device. PermissionError: the driver restricts the counters to
+        administrators. RuntimeError: it is already enabled, another process has the counters, or there
         is no driver or no CUPTI. cuptiError: CUPTI does not sample this device. Messages say what to
         do."""
         if self._pm:
@@ -119,12 +120,12 @@ class Collector:
         hw_buffer_append_mode: HardwareBufferAppendMode = HardwareBufferAppendMode.KEEP_OLDEST,
         single_pass_metric_set_name: str | None = None,
     ) -> None:
-        """What is sampled, again and again while it is stopped. `sampling_interval` is ns, or cycles
-        with TriggerMode.GPU_SYSCLK_INTERVAL, which Turing and GA100 need.
+        """Sets what is sampled; may be called again while stopped. `sampling_interval` is in ns, or in
+        cycles with TriggerMode.GPU_SYSCLK_INTERVAL, which Turing and GA100 need.
 
-        ValueError: a metric that the device does not have, metrics that take more than one pass (the
-        message has sets that do not), a number that is not positive, or what another collector of the
-        device that is started does not agree with."""
+        ValueError: a metric that the device does not have, metrics that need more than one pass (the
+        message has sets that do not), a number that is not positive, or a conflict with another started
+        collector of the device."""
         pm = self._ready()
         for name, value in (
             ("hardware_buffer_size", hardware_buffer_size),
@@ -157,12 +158,12 @@ class Collector:
         ring: int = 100_000,
         on_samples: Callable[[CounterData], object] | None = None,
     ) -> None:
-        """Begins to sample, and locks the GPU's clocks.
+        """Starts sampling, and locks the GPU's clocks.
 
-        background: a thread of the library's decodes and evaluates, so that the GPU's buffer does not
-        overflow; decode() gives what it has, the last `ring` samples that were not given yet.
-        on_samples: called with each CounterData, in a thread of its own, until stop(); decode() gives
-        nothing then. An exception of it goes to sys.excepthook, and later samples still come."""
+        background: a thread of the library decodes and evaluates, so that the GPU's buffer does not
+        overflow; decode() returns its samples, at most the last `ring` not yet returned.
+        on_samples: called with each CounterData, on a separate thread, until stop(); decode() raises
+        an error then. Its exceptions go to sys.excepthook, and later samples still arrive."""
         pm = self._ready()
         if ring <= 0:
             raise WrongValue(f"ring is a positive number, not {ring!r}")
@@ -197,7 +198,7 @@ class Collector:
                 return
 
     def stop(self) -> None:
-        """Ends sampling. What was sampled can still be decoded."""
+        """Stops sampling. Samples already taken can still be decoded."""
         self._ready().call("stop")
         self._started = False
         self._join()
@@ -217,9 +218,9 @@ class Collector:
         return CounterData._of(library, taken, self._metrics, chip, self._device_index, most)
 
     def decode(self, max_samples: int = 10000) -> CounterData:
-        """The next samples, at most so many: what there is by now.
+        """The next samples available now, at most `max_samples`.
 
-        MemoryError: the GPU's buffer was full, and what was in it is lost. Sampling goes on."""
+        MemoryError: the GPU's buffer was full, and its content is lost. Sampling continues."""
         pm = self._ready()
         if not isinstance(max_samples, int) or max_samples <= 0:
             raise WrongValue(f"max_samples is a positive number, not {max_samples!r}")
@@ -228,27 +229,27 @@ class Collector:
         return self._take(pm, max_samples)
 
     def buffer_size_for(self, metrics: Sequence[str], max_samples: int = 10000) -> int:
-        """Bytes of memory that decode(max_samples) takes for these metrics."""
+        """Bytes of memory that decode(max_samples) needs for these metrics."""
         size = ctypes.c_int64()
         self._ready().call("image_bytes", names(metrics), max_samples, ctypes.byref(size))
         return size.value
 
     def state(self) -> dict[str, Any]:
-        """chip; consumers (collectors of the device in this process); samples, which this one got;
-        lost (torn, or dropped from a full ring); overflows of the GPU's buffer; problem, for which
-        decoding in the background ended."""
+        """chip; consumers (collectors of the device in this process); samples that this one received;
+        lost (torn, or dropped from a full ring); overflows of the GPU's buffer; problem, the reason
+        why decoding in the background ended."""
         state: dict[str, Any] = self._ready().text("state")
         return state
 
     def disable(self) -> None:
-        """Stops, and ends the session if nobody shares it. Others go on. Once more does nothing."""
+        """Stops, and ends the session if nothing else shares it. A second call does nothing."""
         pm, thread = self._pm, self._thread
         if pm and self._started:
             self._started = False
             try:
                 pm.call("stop")
             except Error:
-                pass  # it ends in any case
+                pass  # it is closed in any case
         if thread:
             self._join()
         self._pm = None
@@ -258,7 +259,7 @@ class Collector:
 
 
 def passes(metrics: Sequence[str], chip: str | None = None, device_index: int = 0) -> int:
-    """How many passes these metrics take; PM sampling needs 1. Of a chip by its name, else of the
+    """How many passes these metrics need; PM sampling allows 1. For a chip by name, otherwise for the
     device. Not in cupti-python."""
     import numpy
 

@@ -1,4 +1,4 @@
-"""Metrics of chips: which there are, how many passes they take, what counter data says.
+"""Metrics of chips: which exist, how many passes they need, what counter data contains.
 
 Names, parameters, defaults and exceptions are those of cupti.profiler_host in cupti-python 13.4.0. Most
 versions of CUPTI answer without a GPU, some only with a driver.
@@ -46,7 +46,7 @@ __all__ = [
 
 @dataclass
 class MetricProperties:
-    """What a metric is: its unit in hardware ("dram") and its dimension ("bytes")."""
+    """Properties of a metric, such as its unit in hardware ("dram") and its dimension ("bytes")."""
 
     description: str
     hw_unit: str
@@ -70,7 +70,7 @@ def _checked_profiler(profiler_type: ProfilerType) -> str | None:
 
 
 class ProfilerHost:
-    """The metrics of a chip for one way of counting. initialize() before all others."""
+    """The metrics of a chip for one way of counting. Call initialize() before anything else."""
 
     def __init__(
         self,
@@ -91,11 +91,11 @@ class ProfilerHost:
         self.deinitialize()
 
     def initialize(self) -> None:
-        """ValueError for a chip or set that CUPTI does not know, RuntimeError without CUPTI."""
+        """Raises ValueError for a chip or set unknown to CUPTI, RuntimeError without CUPTI."""
         self._host = _counters.Host(chip=self._chip_name, profiler=self._profiler, set=self._set)
 
     def deinitialize(self) -> None:
-        """Once more does nothing. Other hosts and collectors stay as they are."""
+        """A second call does nothing. Other hosts and collectors are not affected."""
         host, self._host = self._host, None
         if host:
             host.close()
@@ -106,7 +106,7 @@ class ProfilerHost:
         return self._host
 
     def create_config_image(self, metrics: Sequence[str]) -> Array:
-        """uint8. ValueError names a metric that the chip does not have."""
+        """Returns uint8. ValueError names a metric that the chip does not have."""
         import numpy
 
         return numpy.frombuffer(bytearray(self._ready().config_image(metrics)), numpy.uint8)
@@ -114,7 +114,7 @@ class ProfilerHost:
     def evaluate_metric_values(
         self, counter_data_image: Array, metrics: Sequence[str], index: int
     ) -> Array:
-        """float64, one for each metric, of the sample or range at `index`."""
+        """float64, one value for each metric, for the sample or range at `index`."""
         return self.evaluate_samples(counter_data_image, metrics, [index])[0]
 
     def evaluate_samples(
@@ -127,20 +127,20 @@ class ProfilerHost:
         metrics = list(metrics)
         host = self._ready()
         for name in metrics:
-            host.ask("properties", metric=name)  # says what is wrong with a name
+            host.ask("properties", metric=name)  # raises the error for a wrong name
         places = numpy.ascontiguousarray(indices, numpy.int64)
         values = numpy.full((len(places), len(metrics)), numpy.nan)
         host.evaluate(image.ctypes.data, image.nbytes, places, metrics, values)
         return values
 
     def get_base_metrics(self, metric_type: MetricType) -> list[str]:
-        """Names without roll-up."""
+        """Names without a roll-up."""
         kind = _checked(MetricType, metric_type, "MetricType")
         found: list[str] = self._ready().ask("base_metrics", type=int(kind))
         return found
 
     def get_sub_metrics(self, metric_name: str, metric_type: MetricType) -> list[str]:
-        """What can stand behind the name, as CUPTI writes it."""
+        """Suffixes of the name, as CUPTI writes them."""
         kind = _checked(MetricType, metric_type, "MetricType")
         found: list[str] = self._ready().ask("sub_metrics", metric=metric_name, type=int(kind))
         return found
@@ -156,12 +156,12 @@ class ProfilerHost:
         )
 
     def passes(self, metrics: Sequence[str]) -> int:
-        """How many passes these take together. Not in cupti-python."""
+        """How many passes these metrics need together. Not in cupti-python."""
         return get_num_of_passes(self.create_config_image(metrics))
 
 
 def get_supported_chips() -> list[str]:
-    """Names as in GH100."""
+    """Names such as GH100."""
     found: list[str] = _counters.Host().ask("chips")
     return found
 
@@ -180,15 +180,14 @@ def get_metrics_in_single_pass_set(chip_name: str, set_name: str) -> list[str]:
 
 
 def get_max_num_hardware_metrics_per_pass(chip_name: str, profiler_type: ProfilerType) -> int:
-    """At best: what fits depends on the units that the metrics are counted in."""
+    """An upper bound: what fits depends on the units that count the metrics."""
     profiler = _checked_profiler(profiler_type)
     most: int = _counters.Host(chip=chip_name, profiler=profiler).ask("most_per_pass")
     return most
 
 
 def get_num_of_passes(config_image: Array) -> int:
-    """How often a kernel has to run to collect all that is configured; for PM sampling it has to be
-    1."""
+    """How often a kernel has to run to collect everything configured; for PM sampling it has to be 1."""
     import numpy
 
     image = numpy.ascontiguousarray(config_image).view(numpy.uint8)
