@@ -246,7 +246,7 @@ std::string PythonInterpreter::look() {
 std::string PythonInterpreter::learn_layout(unsigned long version) {
   const std::string unknown =
       "the layout of Python " + version_ + " is not known, only those of 3.11 to 3.15";
-  constexpr unsigned long candidate = 0xc;  // a release candidate's level; earlier layouts may change
+  constexpr unsigned long candidate = 0xc;  // of a release candidate; earlier layouts may change
   if ((version >> 24) != 3 || ((version >> 4) & 15) < candidate) return unknown;
   const unsigned long minor = (version >> 16) & 255;
   if (minor == 11 || minor == 12) {
