@@ -7,7 +7,7 @@
 
 namespace gpuprof {
 
-// ns. `clock` is CLOCK_REALTIME or another clock id. 0: the system does not have it.
+// Time in ns. `clock` is CLOCK_REALTIME or another clock id. 0: the system does not have it.
 std::int64_t clock_ns(clockid_t clock);
 
 // The processor's counter: TSC on x86-64, CNTVCT on Arm. 0: there is none that a program may read.

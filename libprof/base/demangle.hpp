@@ -1,4 +1,4 @@
-// C++ names as people read them. Any thread.
+// Readable forms of C++ names. Any thread.
 #pragma once
 
 #include <string>

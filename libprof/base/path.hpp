@@ -1,4 +1,4 @@
-// Names of files.
+// File names.
 #pragma once
 
 #include <string>

@@ -2,7 +2,7 @@
 // they search. Stack use does not depend on that text.
 //
 // The syntax is ECMAScript's, as implemented by PCRE2. It matches bytes, not characters: a dot is
-// one byte of UTF-8. Immutable, so any thread may use one.
+// one byte of UTF-8.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace gpuprof {
 
-// Never changes, so any thread may use one.
+// Immutable, so any thread may use one.
 class Pattern {
  public:
   // Throws gpuprof::Error (ExitCode::bad_option) that says what is wrong with the expression.

@@ -1,5 +1,5 @@
 // Tracks whether any stream is being captured into a graph: waiting for the GPU meanwhile breaks
-// the capture. Any thread.
+// the capture.
 #pragma once
 
 #include <cuda.h>

@@ -140,7 +140,7 @@ class Collector {
   std::atomic<State> state_{State::idle};
   std::mutex starting_;
   std::string why_not_;      // guarded by starting_
-  bool handlers_ = false;    // for fork and exit are registered
+  bool handlers_ = false;    // those for fork and exit are registered
   bool begun_late_ = false;  // CUDA was in use before this trace
   std::atomic<bool> thread_runs_{false};
   std::mutex loader_;  // held while a thread of ours uses the dynamic loader; blocks fork

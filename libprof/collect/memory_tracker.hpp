@@ -46,8 +46,8 @@ class MemoryTracker {
   void context_ends(CUcontext context);
   void module_loaded() { ask(schema::DeviceMemory::Reason::module); }
 
-  // When the target or the trace ends: queries the driver one last time until begin(), and sends
-  // all rows. Later calls send what has come since.
+  // When the target or the trace ends: queries the driver one last time before the next begin(),
+  // and sends all rows. Later calls send what has come since.
   void finish();
 
   std::vector<wire::Statistic> statistics() const;

@@ -1,7 +1,7 @@
 // The Python functions that a thread is in, read out of the interpreter's memory by the thread
 // itself. The thread is in C code meanwhile, so they do not change. No interpreter lock is taken or
-// waited for, nothing is modified, and the only function called is the one that returns the
-// thread's own state.
+// waited for, nothing is modified, and the only functions called are those that return the thread's
+// own state and whether the interpreter is alive.
 //
 // Memory that has not been verified is read through the kernel, which returns an error where we
 // would crash: a thread's state and frames always, because a finalizing interpreter frees them;

@@ -20,7 +20,7 @@
 
 namespace gpuprof::collect {
 
-// Monotonic clock.
+// The monotonic clock, in ns.
 std::int64_t now_ns();
 
 // What a context is doing and since when, for the watching thread. Any thread.

@@ -35,8 +35,8 @@ struct Group {
   double launch_us() const { return cost_of(cost).launch_us * static_cast<double>(passes); }
 };
 
-// Which metrics may share a group: those whose counters cost the same; or, where launches cost
-// nothing, all except those with patched code, which misses kernels in graphs.
+// Which metrics may share a group: those whose counters cost the same; or, if there is no cost per
+// launch, all except those with patched code, which misses kernels in graphs.
 enum class Grouping { by_cost, fewest };
 
 // Groups of one pass each, as few as possible; a metric that needs several passes shares its group
@@ -49,8 +49,8 @@ std::vector<Group> plan(const cupti::HostChip& chip, std::span<const Metric> met
 std::vector<std::string> most_of_one_pass(const cupti::HostChip& chip,
                                           std::span<const Metric> metrics);
 
-// How many launches to measure between two readings, given the total number: weighs the cost of
-// starting, per launch, against the cost of each reading.
+// How many launches to measure between two readings, given the total number: weighs the cost that
+// each launch adds to the first Start against the cost of each reading.
 std::uint32_t best_batch(const Group& group, std::uint64_t launches);
 
 // All in one group, however many passes that takes.

@@ -31,7 +31,7 @@ enum class Replay { application, multiplex, kernel, range };
 struct Options {
   std::vector<Request> requests;
   Replay replay = Replay::application;
-  bool one_run = false;  // application replay: exactly one run
+  bool one_run = false;  // application replay: no more than one run
   int overhead_permille = 200;
   int samples = 32;  // multiplex: per kernel shape
   int batch = 0;     // ranges per counter data image; 0: chosen to suit the run

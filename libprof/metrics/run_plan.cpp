@@ -62,7 +62,7 @@ bool same_scope(const Request& a, const Request& b) {
          a.count == b.count;
 }
 
-// Multiplexing measures a launch once.
+// Rejects a group of several passes: multiplexing measures a launch once.
 void refuse_several_passes(const cupti::HostChip& chip, const std::vector<Metric>& wanted,
                            const Group& group) {
   // Metrics of one pass that share the group are not to blame.

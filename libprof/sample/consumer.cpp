@@ -163,7 +163,7 @@ class Member : public Consumer, private SharedDevice::Listener {
   std::shared_ptr<SharedDevice> device_;
   std::unique_ptr<metrics::SampleValues> values_;  // used by whichever thread decodes
 
-  std::mutex mutex_;  // guards the next
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::vector<std::string> metrics_;
   std::size_t ring_ = 0;

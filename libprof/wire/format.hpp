@@ -22,7 +22,7 @@ enum class FrameType : std::uint32_t {
   hello = 1,          // collector: u32 wire version, then fields about the process
   config = 2,         // launcher -> collector: fields
   arena = 4,          // collector: fields; the arena's file descriptor travels with it
-  info = 5,           // collector: fields found out after hello (CUPTI's version, path, …)
+  info = 5,           // collector: fields discovered after hello (CUPTI's version, path, …)
   table = 6,          // collector: one table's definition
   api_names = 7,      // collector: names of API functions by callback id
   batch = 8,          // collector: the rows of one activity buffer, and the strings they need

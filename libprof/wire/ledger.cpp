@@ -14,7 +14,7 @@
 namespace gpuprof::wire {
 namespace {
 
-// The ledger as it lies in the file.
+// The ledger's layout in the file.
 using Words = std::array<std::uint64_t, sizeof(Ledger) / sizeof(std::uint64_t)>;
 static_assert(sizeof(Words) == sizeof(Ledger));
 
