@@ -1,17 +1,18 @@
-// libgpuprof_collector.so: the entry points that the CUDA driver, NVTX, OpenACC and OpenMP call.
+// libgpuprof_collector.so: the entry points called by the CUDA driver, NVTX, OpenACC and OpenMP.
 // Nothing else is exported, and nothing runs before one of them is called.
 //
-// The driver loads what CUDA_INJECTION64_PATH names and calls InitializeInjection while cuInit
-// runs; NVTX loads what NVTX_INJECTION64_PATH names and calls InitializeInjectionNvtx2, once per
-// library that uses NVTX, perhaps before any CUDA call. Whichever is first starts the collector
-// whole: CUPTI's NVTX entry point crashes when CUPTI was not set up before it.
+// The driver loads the library named by CUDA_INJECTION64_PATH and calls InitializeInjection while
+// cuInit runs; NVTX loads the one named by NVTX_INJECTION64_PATH and calls
+// InitializeInjectionNvtx2, once per library that uses NVTX, possibly before any CUDA call. The
+// first call starts the whole collector: CUPTI's NVTX entry point crashes if CUPTI was not set up
+// before it.
 //
-// An OpenACC runtime loads what ACC_PROFLIB names and calls acc_register_library; an OpenMP runtime
-// with OMPT loads what OMP_TOOL_LIBRARIES names and calls ompt_start_tool. gpuprof sets these two
-// where their constructs are wanted.
+// An OpenACC runtime loads the library named by ACC_PROFLIB and calls acc_register_library; an
+// OpenMP runtime with OMPT loads those named by OMP_TOOL_LIBRARIES and calls ompt_start_tool.
+// gpuprof sets these two if their constructs are wanted.
 //
-// A process that traces itself, gpuprof.trace() of the Python package, loads the library and calls
-// gpuprof_collector_begin and gpuprof_collector_end, one thread at a time, and in between, where
+// A process that traces itself, with gpuprof.trace() of the Python package, loads the library and
+// calls gpuprof_collector_begin and gpuprof_collector_end, one thread at a time, and in between, if
 // ranges are measured, gpuprof_collector_begin_range and gpuprof_collector_end_range.
 #include <Openmp/omp-tools.h>
 
@@ -27,7 +28,7 @@ using gpuprof::collect::Collector;
 
 constexpr char socket_variable[] = "GPUPROF_SOCKET";
 
-// Not the variable of one who starts a program with rights that he has not got himself.
+// secure_getenv: ignore the variable in a setuid program, whose caller has fewer privileges.
 void start() noexcept { Collector::instance().start(secure_getenv(socket_variable)); }
 
 template <class Function>
@@ -35,8 +36,8 @@ Function* of_cupti(const char* name) noexcept {
   return reinterpret_cast<Function*>(Collector::instance().cupti_symbol(name));
 }
 
-// Hands NVTX on to CUPTI's function `name`. NVTX takes 1 for success and unloads us on 0; CUPTI
-// returns 0 on success.
+// Passes an NVTX call on to CUPTI's function `name`. NVTX treats 1 as success and unloads us on 0;
+// CUPTI returns 0 on success.
 int hand_on(const char* name, void* argument) noexcept {
   start();
   const auto initialize = of_cupti<int(void*)>(name);
@@ -47,10 +48,10 @@ int hand_on(const char* name, void* argument) noexcept {
 
 constexpr char openmp_entry[] = "cuptiOpenMpInitialize_v2";
 
-// OpenMP asks for the tool when it starts, and gives what it has to offer when it initialises it.
+// OpenMP asks for the tool at startup, and passes its lookup function when it initializes the tool.
 int openmp_starts(ompt_function_lookup_t lookup, int device, ompt_data_t* data) noexcept {
   const auto initialize = of_cupti<int(ompt_function_lookup_t, int, ompt_data_t*)>(openmp_entry);
-  // OpenMP goes on with the tool when this is not 0; CUPTI returns 0 on success.
+  // OpenMP keeps the tool if this is not 0; CUPTI returns 0 on success.
   return initialize && initialize(lookup, device, data) == 0;
 }
 
@@ -69,7 +70,7 @@ void acc_register_library(void* register_callback, void* unregister_callback, vo
 ompt_start_tool_result_t* ompt_start_tool(unsigned int, const char*) {
   start();
   static ompt_start_tool_result_t tool{&openmp_starts, &openmp_ends, {}};
-  // Null: another tool may have it.
+  // Null: OpenMP may use another tool.
   return Collector::instance().cupti_symbol(openmp_entry) ? &tool : nullptr;
 }
 
@@ -87,7 +88,7 @@ int InitializeInjectionNvtx(void* get_export_table) {
   return hand_on("cuptiNvtxInitialize", get_export_table);
 }
 
-// Null: the process is traced from now on. Else why not, until the next call.
+// Null: the process is traced from now on. Otherwise the reason why not, valid until the next call.
 const char* gpuprof_collector_begin(const char* socket_path) {
   static std::string* const why_not = new std::string;
   auto answer = Collector::instance().begin(socket_path);

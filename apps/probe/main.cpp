@@ -1,10 +1,10 @@
-// gpuprof-probe: tells gpuprof which GPUs there are and whether metrics can be collected. A program
-// of its own, because the driver stays in a process once it was started.
+// gpuprof-probe: tells gpuprof which GPUs there are and whether metrics can be collected. A
+// separate program, because the driver stays in a process once it was started.
 //
 //   gpuprof-probe list|try CUPTI…     the libcuptis to try, in order
 //
-// Prints a line for each device: index, chip, name and problem, with tabs between. Exit code 0, or
-// that of the error, which is told on stderr with its hint on a second line.
+// Prints one line per device: index, chip, name and problem, separated by tabs. The exit code is 0,
+// or that of the error, which is printed on stderr with its hint on a second line.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -26,6 +26,6 @@ int main(int count, char** words) {
     return static_cast<int>(error.exit_code());
   }
   std::fflush(stdout);
-  // No more than this: taking the driver down takes long, and the context goes with the process.
+  // Nothing more: shutting the driver down takes long, and the context goes with the process.
   std::_Exit(0);
 }

@@ -1,9 +1,9 @@
-// gpuprof-salvage: reads what a dead target left in its arena and sends it on as if the target
-// still did. The launcher starts it with the arena as descriptor 3, a socket as descriptor 4, and
-// what it is to do (wire/FORMAT.md) in the file that is descriptor 5.
+// gpuprof-salvage: reads what a dead target left in its arena and sends it on as the target did.
+// The launcher starts it with the arena as descriptor 3, a socket as descriptor 4, and its
+// instructions (wire/FORMAT.md) in a file as descriptor 5.
 //
-// A program of its own, because a buffer that was torn in the middle of a write may crash CUPTI,
-// and because neither the arena nor, at times, CUPTI are ours: see sandbox.hpp.
+// A separate program, because a buffer torn in the middle of a write may crash CUPTI, and because
+// neither the arena nor, sometimes, CUPTI is ours: see sandbox.hpp.
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -9,7 +9,7 @@
 namespace gpuprof::salvage {
 namespace {
 
-// As much as --activity-buffers can ask for, and half as much again.
+// The most that --activity-buffers can ask for, plus half.
 constexpr std::uint64_t largest_arena = std::uint64_t{96} << 30;
 constexpr rlim_t most_files = 128;
 constexpr rlim_t memory_besides = rlim_t{4} << 30;  // for CUPTI and its threads, mostly untouched
@@ -21,7 +21,7 @@ constexpr bool address_space_is_ours = false;  // a sanitizer reserves terabytes
 constexpr bool address_space_is_ours = true;
 #endif
 
-// A limit that was lower stays.
+// Keeps a lower existing limit.
 bool limit(__rlimit_resource_t what, rlim_t value) {
   rlimit now{};
   if (getrlimit(what, &now) != 0) return false;
@@ -55,7 +55,7 @@ bool enter_sandbox(const wire::Fields& config, std::uint64_t arena_bytes) {
     done = config.find("group") && become(static_cast<uid_t>(config.integer("user")),
                                           static_cast<gid_t>(config.integer("group")));
   }
-  // Behind that, for a change of rights takes it back.
+  // Last, because changing credentials resets it.
   return done && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0;
 }
 

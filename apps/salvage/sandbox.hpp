@@ -1,4 +1,4 @@
-// What gpuprof-salvage gives up before it looks at anything of the target's.
+// What gpuprof-salvage gives up before it looks at any of the target's data.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace gpuprof::salvage {
 
-// Puts limits on this process and, where `config` names a user and group, takes their rights in
-// place of ours. `arena_bytes` is the size of what will be mapped. false: it cannot be done, so
-// nothing of the target's may be touched.
+// Sets limits on this process and, if `config` names a user and group, switches to them.
+// `arena_bytes` is the size of the arena to be mapped. false: this failed, so nothing of the
+// target's may be touched.
 bool enter_sandbox(const wire::Fields& config, std::uint64_t arena_bytes);
 
 }  // namespace gpuprof::salvage

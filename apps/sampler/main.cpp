@@ -1,8 +1,8 @@
-// gpuprof-sampler: samples counters of the GPUs over time, beside the programs that are profiled.
+// gpuprof-sampler: samples counters of the GPUs over time, alongside the profiled programs.
 //
 //   gpuprof-sampler SOCKET    the launcher's, which says what to sample and when to stop
 //
-// A program of its own: it measures whole devices, and what it does costs no target anything.
+// A separate program: it measures whole devices, and its work does not burden the targets.
 #include <signal.h>
 
 #include <cstdio>
@@ -15,6 +15,6 @@ int main(int count, char** words) {
   signal(SIGPIPE, SIG_IGN);
   const int code = gpuprof::sample::run_sampler(words[1]);
   std::fflush(nullptr);
-  // No more than this: taking the driver down takes long, and may hang.
+  // Nothing more: shutting the driver down takes long, and may hang.
   std::_Exit(code);
 }

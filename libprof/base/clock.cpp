@@ -25,7 +25,7 @@ std::int64_t processor_ticks() {
 }
 
 std::int64_t realtime_error_ns() {
-  timex state{};  // asks and changes nothing
+  timex state{};  // queries only
   if (adjtimex(&state) < 0 || (state.status & STA_UNSYNC)) return 0;
   return std::max<std::int64_t>(state.maxerror, 1) * 1000;
 }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t polynomial = 0x82f63b78;  // bits reversed
 
-// What a byte, followed by `place` zero bytes, adds to the sum.
+// The contribution of a byte that is followed by `place` zero bytes.
 using Tables = std::array<std::array<std::uint32_t, 256>, 8>;
 
 constexpr Tables tables = [] {
@@ -53,16 +53,16 @@ std::uint32_t by_tables(std::uint32_t sum, const std::byte* bytes, std::size_t c
 
 #if defined(__x86_64__)
 
-// The instruction takes three cycles and one can begin in each, so three stretches are summed side
-// by side: three times as fast. Their sums are then put together as if zeros had followed.
+// The instruction takes three cycles and one can begin in each cycle, so three blocks are summed in
+// parallel, three times as fast. Their sums are then combined as if zeros had followed.
 constexpr std::size_t stretch = 4096;
 
-// What the sum of some bytes becomes when `stretch` zeros follow: a table for each byte of it.
+// How a sum changes when `stretch` zeros follow: a table for each of its bytes.
 using Shift = std::array<std::array<std::uint32_t, 256>, 4>;
 
 const Shift& shift_by_stretch() {
   static const Shift made = [] {
-    // Linear: the sums of single bits are enough, the rest is put together from them.
+    // Linear: computing the sums of single bits is enough; the rest is combined from them.
     std::array<std::uint32_t, 32> bits{};
     const std::array<std::byte, stretch> zeros{};
     for (std::size_t bit = 0; bit < bits.size(); ++bit) {
@@ -86,7 +86,7 @@ std::uint32_t shifted(const Shift& shift, std::uint64_t sum) {
          shift[3][sum >> 24 & 0xff];
 }
 
-// The second name is what newer compilers ask for.
+// Newer compilers require the second target name.
 __attribute__((target("sse4.2,crc32"))) std::uint32_t by_instruction(std::uint32_t before,
                                                                      const std::byte* bytes,
                                                                      std::size_t count) {

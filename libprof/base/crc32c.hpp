@@ -7,7 +7,7 @@
 
 namespace gpuprof {
 
-// Of some bytes; or, with the sum of those in front, of both.
+// The checksum of `bytes`; with the checksum of preceding bytes as `before`, that of both together.
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
 }  // namespace gpuprof

@@ -11,11 +11,11 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// Of all functions of a cubin together: 100 MB.
+// For all functions of a cubin together: 100 MB.
 constexpr std::size_t most_rows = std::size_t{4} << 20;
 constexpr std::size_t most_path = 4096;
 
-// Reads values one behind the other; past the end zeros, and ok() is false.
+// Reads consecutive values; past the end it returns zeros, and ok() is false.
 class Reader {
  public:
   explicit Reader(Bytes bytes) : bytes_(bytes) {}
@@ -102,7 +102,7 @@ class Elf {
         sections_, [&](const Elf64_Shdr& section) { return name(section) == wanted; });
     return found == sections_.end() ? nullptr : &*found;
   }
-  // The function that a symbol is, by itself or as a section's.
+  // The function that a symbol refers to, directly or through its section.
   std::string_view function(const Elf64_Shdr& symbols, std::uint64_t number) const {
     const Bytes table = content(symbols);
     Elf64_Sym symbol;
@@ -138,7 +138,7 @@ struct Place {
   std::uint64_t addend = 0;
 };
 
-// Which function an address in the line table is in, by where it stands there.
+// The function for each address in the line table, by the address's position there.
 std::map<std::uint64_t, Place> relocations(const Elf& elf, std::string_view of) {
   std::map<std::uint64_t, Place> places;
   const auto take = [&](const Elf64_Shdr& section, auto entry) {
@@ -161,10 +161,10 @@ std::map<std::uint64_t, Place> relocations(const Elf& elf, std::string_view of) 
 
 }  // namespace
 
-// A line program, which makes rows when it is run.
+// A line program, which produces rows when it is run.
 class CubinLines::Program {
  public:
-  // `unit`: of the section, from its version on; `base`: where that lies in the section.
+  // `unit`: part of the section, from its version field on; `base`: its offset in the section.
   Program(CubinLines& lines, Bytes unit, std::size_t base,
           const std::map<std::uint64_t, Place>& places,
           const std::function<bool(std::string_view)>& wanted, std::size_t& room)
@@ -244,7 +244,7 @@ class CubinLines::Program {
         start();
         return;
       case 2: return set_address(at, operation);
-      default: return;  // NVIDIA's inlined calls among them
+      default: return;  // such as NVIDIA's inlined calls
     }
   }
 
@@ -289,7 +289,7 @@ class CubinLines::Program {
   std::uint64_t address_ = 0;
   std::uint64_t file_ = 1;
   std::uint64_t line_ = 1;
-  std::vector<Row>* rows_ = nullptr;  // null: of no function that is wanted
+  std::vector<Row>* rows_ = nullptr;  // null: not in a wanted function
 };
 
 CubinLines::CubinLines(Bytes cubin, const std::function<bool(std::string_view)>& wanted) {
@@ -304,7 +304,7 @@ CubinLines::CubinLines(Bytes cubin, const std::function<bool(std::string_view)>&
   while (reader.left() > sizeof(std::uint32_t) && reader.ok()) {
     const auto length = reader.value<std::uint32_t>();
     const std::size_t base = reader.at();
-    // 64-bit DWARF says so with 0xffffffff, which no section is long enough for.
+    // 64-bit DWARF is marked by 0xffffffff, which no section is long enough for.
     const Bytes unit = reader.raw(length);
     Program(*this, unit, base, places, wanted, room).run();
   }

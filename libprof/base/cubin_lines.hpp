@@ -1,8 +1,8 @@
 // Source lines of a cubin's instructions, from the DWARF line table that -lineinfo puts into it.
 //
-// A cubin is an ELF file that a program brought along: nothing in it is believed, and what does not
-// add up has no lines. NVIDIA's own operations in a line program are passed over. DWARF 2 to 4, as
-// ptxas writes.
+// A cubin is an ELF file supplied by the profiled program, so nothing in it is trusted; anything
+// inconsistent yields no lines. NVIDIA's own opcodes in a line program are skipped. Supports DWARF
+// 2 to 4, which is what ptxas writes.
 #pragma once
 
 #include <cstddef>
@@ -20,22 +20,23 @@ namespace gpuprof {
 class CubinLines {
  public:
   struct Line {
-    std::string_view file;  // path as the compiler was told it
+    std::string_view file;  // path as passed to the compiler
     std::uint32_t number;   // from 1
   };
 
-  // `wanted` says of which functions lines will be asked. The bytes are not needed afterwards.
+  // `wanted` selects the functions whose lines will be queried. The bytes are not needed
+  // afterwards.
   CubinLines(std::span<const std::byte> cubin,
              const std::function<bool(std::string_view function)>& wanted);
 
-  // The function's mangled name, and the instruction in bytes from its beginning. Valid as long as
-  // this is.
+  // `function` is the mangled name, `offset` the instruction's offset in bytes from the function's
+  // start. The result is valid as long as this object.
   std::optional<Line> find(std::string_view function, std::uint64_t offset) const;
 
  private:
   struct Row {
     std::uint64_t address;
-    std::uint32_t file;    // counts files_ from 1
+    std::uint32_t file;    // index into files_, from 1
     std::uint32_t number;  // 0: no line; also the end of a sequence
   };
   class Program;
@@ -44,7 +45,7 @@ class CubinLines {
 
   std::vector<std::string> files_;
   std::map<std::string, std::uint32_t, std::less<>> numbers_;
-  std::map<std::string, std::vector<Row>, std::less<>> functions_;  // rows in order of addresses
+  std::map<std::string, std::vector<Row>, std::less<>> functions_;  // rows sorted by address
 };
 
 }  // namespace gpuprof

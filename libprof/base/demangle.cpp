@@ -8,7 +8,8 @@
 namespace gpuprof {
 namespace {
 
-// "operator()", "operator<<": whose signs are no brackets. Empty where no such name begins.
+// "operator()", "operator<<": names whose signs are not brackets. Empty if no such name begins
+// here.
 std::string_view operator_at(std::string_view name, std::size_t at) {
   constexpr std::string_view word = "operator";
   const std::string_view rest = name.substr(at);
@@ -27,7 +28,7 @@ std::string demangled(const std::string& name) { return Demangler::shared().now(
 
 std::string short_name(std::string_view name) {
   if (const auto clone = name.find(" ["); clone != name.npos) name = name.substr(0, clone);
-  // Without what stands in brackets, what is left is: return type, qualified name, qualifiers.
+  // Outside of all brackets, what is left is: return type, qualified name, qualifiers.
   std::string bare;
   int depth = 0;
   for (std::size_t at = 0; at < name.size(); ++at) {

@@ -1,4 +1,4 @@
-// C++ names as people read them. Any thread.
+// Readable forms of C++ names. Any thread.
 #pragma once
 
 #include <string>
@@ -6,12 +6,12 @@
 
 namespace gpuprof {
 
-// Readable form of a mangled C++ name; anything else comes back as it is, and so does a name that
-// is beyond the demangler's limits (demangler.hpp).
+// Readable form of a mangled C++ name. Anything else is returned unchanged, and so is a name that
+// exceeds the demangler's limits (demangler.hpp).
 std::string demangled(const std::string& name);
 
-// The function's own name out of a readable one: no return type, namespaces, template arguments or
-// parameters. "void at::native::reduce<4>(int)" -> "reduce".
+// The bare function name from a readable one, without return type, namespaces, template arguments
+// or parameters: "void at::native::reduce<4>(int)" -> "reduce".
 std::string short_name(std::string_view demangled);
 
 }  // namespace gpuprof

@@ -26,21 +26,21 @@
 #include <utility>
 #include <vector>
 
-// Or libiberty declares basename() in a way that contradicts <cstring>.
+// Otherwise libiberty declares basename() in a way that contradicts <cstring>.
 #define HAVE_DECL_BASENAME 1
 #include <libiberty/demangle.h>
 
 namespace gpuprof {
 namespace {
 
-// A batch fits what a socket holds unread, so neither end waits for the other to read. A name that
-// is longer goes alone.
+// A batch fits in a socket's buffer, so neither end waits for the other to read. A longer name is
+// sent alone.
 constexpr std::size_t batch_bytes = std::size_t{32} << 10;
 constexpr std::size_t batch_names = 64;
 
 enum class Outcome : std::uint32_t { readable, no_mangled_name, gave_up };
 
-// In front of each text that the child sends. What it is sent are lengths and names.
+// Precedes each text that the child sends. The child receives lengths and names.
 struct ReplyHeader {
   Outcome outcome;
   std::uint32_t length;
@@ -68,7 +68,7 @@ void limit_memory(std::size_t more) {
   setrlimit(RLIMIT_AS, &limit);
 }
 
-// SIGPROF ends a process that has it. 0 ms: no limit.
+// SIGPROF kills a process by default. 0 ms: no limit.
 void limit_time(int ms) {
   const itimerval time{{0, 0}, {ms / 1000, ms % 1000 * 1000}};
   setitimer(ITIMER_PROF, &time, nullptr);
@@ -98,8 +98,8 @@ void reply(Outcome outcome, std::string_view text) {
   }
 }
 
-// Made before the fork: a child that allocates could wait for a lock which a thread had that is not
-// in it.
+// Allocated before the fork: a child that allocates could wait for a lock held by a thread that it
+// does not have.
 struct Room {
   explicit Room(const Demangler::Limits& limits)
       : name(limits.name_bytes + 1), text(limits.text_bytes) {}
@@ -118,7 +118,7 @@ void add_text(const char* piece, std::size_t length, void* of) {
 
 Outcome demangle(Room& room) {
   room.length = 0;
-  // What is between here and add_text() has nothing to destroy.
+  // The frames between here and add_text() have nothing to destroy.
   if (setjmp(room.too_long) != 0) return Outcome::gave_up;
   return cplus_demangle_v3_callback(room.name.data(), DMGL_PARAMS | DMGL_TYPES, add_text, &room)
              ? Outcome::readable
@@ -134,7 +134,7 @@ Outcome demangle(Room& room) {
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   limit_memory(limits.memory_bytes);
-  // All others stay blocked, as they are in the thread that forked.
+  // All other signals stay blocked, as in the thread that forked.
   signal(SIGPROF, SIG_DFL);
   sigset_t out_of_time;
   sigemptyset(&out_of_time);
@@ -176,7 +176,7 @@ Demangler::~Demangler() {
   if (socket_ >= 0) lose_child();
 }
 
-// --- the asking threads
+// --- on the asking threads
 
 void Demangler::ask(std::string name, Answer answer) {
   std::optional<Readable> known;
@@ -206,7 +206,7 @@ Readable Demangler::now(std::string name) {
 
 bool Demangler::start() {
   if (thread_.joinable()) return true;
-  // No signal of the process's is for this thread, nor for the child.
+  // Neither this thread nor the child should receive the process's signals.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -218,7 +218,7 @@ bool Demangler::start() {
   return thread_.joinable();
 }
 
-// --- the demangler's thread
+// --- on the demangler's thread
 
 void Demangler::run() {
   std::deque<Request> batch;
@@ -253,7 +253,7 @@ void Demangler::work_off(std::deque<Request>& batch) {
       if (alive) answer(batch, readable, true);
     }
     if (alive) return;
-    // It was at the first of those that are left.
+    // It failed on the first of the remaining names.
     lose_child();
     answer(batch, {.text = batch.front().name, .gave_up = true}, true);
   }

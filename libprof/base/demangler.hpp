@@ -1,13 +1,13 @@
-// GNU's demangler, with limits. Names are the program's to choose: `_Z1llAsrCpAsAsr` keeps it for
-// ever, and 270 characters can become a text of 4 GB.
+// GNU's demangler, with limits. The profiled program chooses the names: `_Z1llAsrCpAsAsr` keeps the
+// demangler busy forever, and 270 characters can expand to 4 GB of text.
 //
-// So it works in a child process. A name that takes too much time or memory there, or makes it
-// crash, ends the child and stays as it is; the next one gets a new child. The child is a fork
-// without exec. It has no descriptor but its end of a socket, keeps no signal but the one that ends
-// it, and goes when its parent goes. To fork beside other threads is safe here: the child makes
-// system calls and allocates nothing, nor does libiberty.
+// So it runs in a child process. A name that takes too much time or memory there, or crashes it,
+// ends the child and stays mangled; the next name gets a new child. The child is a fork without
+// exec. It keeps no descriptor except its end of a socket, handles no signal except the one that
+// ends it, and exits when its parent does. Forking with other threads running is safe here: the
+// child makes system calls and allocates nothing, nor does libiberty.
 //
-// A thread of its own talks to the child, from the first name on. Any thread may ask.
+// A dedicated thread talks to the child, starting with the first name. Any thread may ask.
 #pragma once
 
 #include <sys/types.h>
@@ -24,14 +24,14 @@
 
 namespace gpuprof {
 
-// Whether it may be a mangled C++ name. Without the prefix a plain C name would be read as a type:
-// "f" is float.
+// Whether it may be a mangled C++ name. Without this prefix check a plain C name would be read as a
+// type: "f" is float.
 bool is_mangled(std::string_view name);
 
 struct Readable {
-  std::string text;      // the name itself where there is no other form
-  bool changed = false;  // there is one
-  bool gave_up = false;  // none because of a limit, or for want of a child
+  std::string text;      // the name itself if there is no other form
+  bool changed = false;  // there is another form
+  bool gave_up = false;  // no other form because of a limit, or because no child could be started
 };
 
 class Demangler {
@@ -40,31 +40,31 @@ class Demangler {
     std::size_t name_bytes = std::size_t{32} << 10;
     std::size_t text_bytes = std::size_t{256} << 10;
     std::size_t memory_bytes = std::size_t{64} << 20;  // for the child's stack
-    int name_ms = 500;         // processor time of one name; a usual one takes 2 us
-    int patience_ms = 10'000;  // for a child that was stopped or gets no processor
-    // Children that may be lost before no name is tried any more.
+    int name_ms = 500;         // CPU time for one name; a typical one takes 2 us
+    int patience_ms = 10'000;  // for a child that is stopped or starved of CPU time
+    // After this many lost children no further name is tried.
     int most_lost = 16;
-    // Of names and answers that are kept. When they are more, all are forgotten.
+    // Size of the cached names and answers. When it is exceeded, the cache is cleared.
     std::size_t cache_bytes = std::size_t{8} << 20;
   };
 
   Demangler() : Demangler(Limits()) {}
   explicit Demangler(const Limits& limits) : limits_(limits) {}
-  // What was asked for and is not answered yet never is.
+  // Pending requests are never answered.
   ~Demangler();
   Demangler(const Demangler&) = delete;
   Demangler& operator=(const Demangler&) = delete;
 
-  // The one that all share. Never destroyed.
+  // The shared instance. Never destroyed.
   static Demangler& shared();
 
-  // Does not wait. The answer is given once: from within ask() where the child is not needed, else
-  // on the demangler's thread, which must not be kept. Throws nothing but std::bad_alloc, and the
-  // answer may throw nothing.
+  // Does not wait. The answer is called once: from within ask() if the child is not needed,
+  // otherwise on the demangler's thread, which it must not block. Throws only std::bad_alloc; the
+  // answer must not throw.
   using Answer = std::function<void(const Readable&)>;
   void ask(std::string name, Answer answer);
 
-  // Waits for the answer. Not on the demangler's thread.
+  // Waits for the answer. Must not be called on the demangler's thread.
   Readable now(std::string name);
 
  private:
@@ -85,7 +85,7 @@ class Demangler {
 
   const Limits limits_;
 
-  std::mutex mutex_;  // guards the next
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::deque<Request> asked_;
   bool stopping_ = false;
@@ -93,7 +93,7 @@ class Demangler {
   std::size_t cached_bytes_ = 0;
   std::thread thread_;
 
-  // The thread's own.
+  // Used only by thread_.
   int socket_ = -1;
   pid_t child_ = -1;
   int lost_ = 0;

@@ -1,4 +1,4 @@
-// A file descriptor as what a std::ostream writes to.
+// A std::streambuf that writes to a file descriptor.
 #pragma once
 
 #include <sys/types.h>
@@ -8,23 +8,23 @@
 
 namespace gpuprof {
 
-// From the first write that fails on, nothing goes out any more and every write fails. Destructors
-// of what prints may swallow the exception that a stream throws: error() still has the reason.
-// SIGPIPE has to be ignored. The descriptor is the caller's.
+// After the first failed write nothing more is written and every write fails. Destructors of
+// printing code may swallow the exception a stream throws; error() still has the reason. SIGPIPE
+// must be ignored. The caller owns the descriptor.
 class DescriptorBuffer : public std::streambuf {
  public:
   explicit DescriptorBuffer(int descriptor) : descriptor_(descriptor) { empty(); }
   DescriptorBuffer(const DescriptorBuffer&) = delete;
   DescriptorBuffer& operator=(const DescriptorBuffer&) = delete;
 
-  // Why a write failed: errno; 0: none did.
+  // errno of the write that failed; 0: none did.
   int error() const { return error_; }
 
  protected:
   int_type overflow(int_type c) override;
   int sync() override;
 
-  // Forgets what is not out yet.
+  // Discards what has not been written yet.
   void empty() { setp(bytes_.data(), bytes_.data() + bytes_.size()); }
 
   int descriptor_;

@@ -3,10 +3,10 @@
 
 namespace gpuprof {
 
-// What is said where there is none.
+// The message to print if there is none.
 inline constexpr char no_driver_library[] = "no CUDA driver (libcuda.so.1) on this machine";
 
-// Loads it for the question, and starts nothing of it.
+// Loads the library to find out, but initializes nothing.
 bool driver_found();
 
 }  // namespace gpuprof

@@ -1,4 +1,4 @@
-// The one exception of the host libraries: it ends the command.
+// The only exception type of the host libraries: it ends the command.
 #pragma once
 
 #include <stdexcept>
@@ -9,7 +9,7 @@
 
 namespace gpuprof {
 
-// `what()` is one line that says what is wrong; `hint()` is what to do about it, may be empty.
+// `what()` is one line that says what is wrong; `hint()` says what to do about it and may be empty.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message, std::string hint = {},

@@ -1,5 +1,5 @@
-// Exit codes of gpuprof where it does not pass on the target's own. Help, the man page and the
-// documents have them from here.
+// Exit codes of gpuprof when it does not pass on the target's own. Help, the man page and the
+// documentation are generated from this table.
 #pragma once
 
 #include <csignal>
@@ -7,7 +7,7 @@
 
 namespace gpuprof {
 
-// Up to 13 they are nvprof's.
+// Codes up to 13 are nvprof's.
 enum class ExitCode : int {
   ok = 0,
   no_application = 3,

@@ -10,15 +10,14 @@
 
 namespace gpuprof {
 
-// Asks the kernel for large pages: where memory comes in pages of 4 KiB, getting it takes as long
-// as filling it.
+// Asks the kernel for huge pages: with 4 KiB pages, getting the memory takes as long as filling it.
 template <class T>
 struct LargePages {
   using value_type = T;
 
   LargePages() = default;
   template <class U>
-  LargePages(const LargePages<U>&) {}  // as allocators are converted
+  LargePages(const LargePages<U>&) {}  // allocator conversion
 
   T* allocate(std::size_t count) {
     if (count > PTRDIFF_MAX / sizeof(T)) throw std::bad_array_new_length();
@@ -27,7 +26,7 @@ struct LargePages {
     const std::size_t whole = (bytes + page - 1) / page * page;
     void* memory = std::aligned_alloc(page, whole);
     if (!memory) throw std::bad_alloc();
-    madvise(memory, whole, MADV_HUGEPAGE);  // or not
+    madvise(memory, whole, MADV_HUGEPAGE);  // best effort
     return static_cast<T*>(memory);
   }
   void deallocate(T* memory, std::size_t count) {

@@ -1,4 +1,4 @@
-// Names that are the same in any case, as SQLite compares them: letters of ASCII only.
+// Case-insensitive names, as SQLite compares them: ASCII letters only.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr bool name_starts_with(std::string_view name, std::string_view beginnin
   return same_name(name.substr(0, beginning.size()), beginning);
 }
 
-// For std::set and std::map of names.
+// Comparator for std::set and std::map.
 struct NameLess {
   using is_transparent = void;
   bool operator()(std::string_view a, std::string_view b) const {

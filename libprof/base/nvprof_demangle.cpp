@@ -8,16 +8,16 @@
 #include "libprof/base/nvprof_mangled_words.hpp"
 
 // A recursive descent through the grammar of the Itanium C++ ABI, section "External Names". Each
-// rule returns the text of what it read. nvprof 11.8 differs from the ABI in ways that show:
+// rule returns the text of what it read. nvprof 11.8 visibly differs from the ABI:
 //
-// - A template parameter (T_, T0_, ...) counts all template arguments of the whole name in the
-//   order in which they end, the inner ones too: in f<A<int>, float>(T0_) it is A<int>.
-// - The last name of N...E becomes a substitution when it has template arguments, even where it
-//   names the function itself. All later substitutions (S8_, ...) are then off by one.
-// - A qualifier is a word with a blank on both sides; of several only the first is printed.
-// - An argument pack (J...E) is read and not printed.
-// - Newer parts of the grammar are not known: lambdas, decltype, D types, pack expansions, ABI
-//   tags, const member functions, names with internal linkage. Such a name stays mangled.
+// - A template parameter (T_, T0_, ...) is an index into all template arguments of the whole name
+//   in the order in which they end, including inner ones: in f<A<int>, float>(T0_) it is A<int>.
+// - The last name of N...E becomes a substitution if it has template arguments, even if it names
+//   the function itself. All later substitutions (S8_, ...) are then off by one.
+// - A qualifier is a word with a blank on both sides; only the first of several is printed.
+// - An argument pack (J...E) is read but not printed.
+// - Newer parts of the grammar are unknown: lambdas, decltype, D types, pack expansions, ABI tags,
+//   const member functions, names with internal linkage. Such a name stays mangled.
 
 namespace gpuprof {
 namespace {
@@ -32,27 +32,27 @@ constexpr std::size_t most_text = 4u << 20u;  // characters copied for one name
 constexpr std::size_t none = std::string::npos;
 
 enum class Kind {
-  name,       // takes "::" and a further component, or template arguments
-  parameter,  // T_: a further component is put behind it without "::"
+  name,       // accepts "::" and a further component, or template arguments
+  parameter,  // T_: a further component is appended without "::"
   function,   // a bare function type; a declarator needs parentheses
-  other,      // template arguments behind it are not printed
+  other,      // template arguments after it are not printed
 };
 
 struct Text {
-  std::string left;  // all of it, but for types with parentheses: what is before a "*" put to it
+  std::string left;  // everything, except for types with parentheses: the part before an added "*"
   std::string right = {};
   Kind kind = Kind::other;
-  bool nested = false;      // written as N...E: the value of a literal is not printed
-  std::size_t last = none;  // where in `left` the last component written as part of N...E ends
+  bool nested = false;      // written as N...E: a literal's value is not printed
+  std::size_t last = none;  // end in `left` of the last component written as part of N...E
 
   [[nodiscard]] std::string all() const { return left + right; }
 };
 
 struct Name {
   Text text;
-  std::size_t bare_size = none;  // without the template arguments, for a name outside of N...E
+  std::size_t bare_size = none;  // without template arguments, for a name outside of N...E
   bool templated = false;        // ends with template arguments
-  bool returns = true;           // no constructor, destructor or conversion
+  bool returns = true;           // not a constructor, destructor or conversion
 };
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -101,7 +101,6 @@ class Parser {
   }
 
   // ── what was read ──
-  // Every copy of text pays here: substitutions of substitutions grow without limit.
   void pay(std::size_t characters) {
     if (characters > budget_) throw Unreadable();
     budget_ -= characters;
@@ -183,7 +182,8 @@ class Parser {
         end = text.left.size();
       } else if (text.left.empty() && (peek() == 'S' || peek() == 'T')) {
         text = peek() == 'S' ? substitution() : template_parameter();
-        // nvprof appends to the component that it wrote last, be it inside template arguments.
+        // nvprof appends to the component that it wrote last, even if that is inside template
+        // arguments.
         end = std::min(text.last, text.left.size());
         text.last = none;
       } else {
@@ -203,7 +203,7 @@ class Parser {
     text.last = end;
   }
 
-  // <local-name>: the function, then what is in it.
+  // <local-name>: the function, then the entity inside it.
   Name local_name() {
     const Depth depth(*this);
     expect("Z");
@@ -411,7 +411,7 @@ class Parser {
 
   Text with_arguments(Text text) {
     if (peek() != 'I') {
-      text.last = none;  // nothing of it was written here
+      text.last = none;  // no part of it was written here
       return text;
     }
     text.last = none;

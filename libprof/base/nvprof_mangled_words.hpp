@@ -1,4 +1,4 @@
-// What codes of the Itanium C++ ABI stand for, in nvprof's words.
+// nvprof's words for the codes of the Itanium C++ ABI.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ inline constexpr std::array builtins{
 struct Operator {
   std::string_view code;
   std::string_view sign;
-  int operands;  // in an expression; 0 = none there
+  int operands;  // in an expression; 0 = not used there
 };
 inline constexpr std::array operators{
     Operator{"nw", "new", 0},      Operator{"na", "new[]", 0}, Operator{"dl", "delete", 0},

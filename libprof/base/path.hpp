@@ -1,15 +1,15 @@
-// Names of files.
+// File names.
 #pragma once
 
 #include <string>
 
 namespace gpuprof {
 
-// The folder that a file of this name lies in.
+// The folder that contains this file.
 std::string folder_of(const std::string& path);
 
-// Whole, and without symbolic links in its folder; the file itself need not be there. As given
-// where the folder cannot be found.
+// Absolute, with symbolic links in the folder resolved; the file itself need not exist. Returned
+// unchanged if the folder cannot be found.
 std::string resolved(const std::string& path);
 
 }  // namespace gpuprof

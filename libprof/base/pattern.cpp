@@ -10,11 +10,12 @@
 namespace gpuprof {
 namespace {
 
-// Steps of one search: some 50 ms. A search for a.*b in a name of 30,000 characters stays below.
+// Steps per search: some 50 ms. A search for a.*b in a name of 30,000 characters stays below the
+// limit.
 constexpr std::uint32_t most_steps = 5'000'000;
 constexpr std::uint32_t heap_kib = 20'000;
-// Searches that may be given up before no text is searched any more: an expression that takes too
-// long in one name does so in all that are alike.
+// After this many abandoned searches no more text is searched: an expression that takes too long in
+// one name does so in all similar ones.
 constexpr std::uint64_t most_given_up = 100;
 
 struct Free {
@@ -67,7 +68,7 @@ bool Pattern::match(std::string_view text, std::uint32_t options) const {
     gave_up_.fetch_add(1, std::memory_order_relaxed);
     return false;
   }
-  // Only whether it fits is asked for, not where.
+  // Only whether it matches is needed, not where.
   const std::unique_ptr<pcre2_match_data, Free> data(pcre2_match_data_create(1, nullptr));
   if (!data) throw std::bad_alloc();
   const int result = pcre2_match(code_->code.get(), reinterpret_cast<PCRE2_SPTR>(text.data()),

@@ -1,7 +1,8 @@
-// Regular expressions with limits on time and memory: what they are searched in is the program's to
-// choose. Stack use does not depend on it.
+// Regular expressions with limits on time and memory, because the profiled program chooses the text
+// they search. Stack use does not depend on that text.
 //
-// The syntax is ECMAScript's, as PCRE2 has it. Bytes, not characters: a dot is one byte of UTF-8.
+// The syntax is ECMAScript's, as implemented by PCRE2. It matches bytes, not characters: a dot is
+// one byte of UTF-8.
 #pragma once
 
 #include <atomic>
@@ -12,19 +13,19 @@
 
 namespace gpuprof {
 
-// Never changes, so any thread may use one.
+// Immutable, so any thread may use one.
 class Pattern {
  public:
-  // Throws gpuprof::Error that says what is wrong with it (ExitCode::bad_option).
-  // `any_case`: of ASCII's letters.
+  // Throws gpuprof::Error (ExitCode::bad_option) that says what is wrong with the expression.
+  // `any_case` ignores the case of ASCII letters.
   explicit Pattern(const std::string& expression, bool any_case = false);
   ~Pattern();
   Pattern(const Pattern&) = delete;
   Pattern& operator=(const Pattern&) = delete;
 
-  // What is beyond the limits does not fit, and is counted.
-  bool found_in(std::string_view text) const;  // somewhere
-  bool fits(std::string_view text) const;      // the whole
+  // Text that exceeds the limits does not match, and is counted in gave_up().
+  bool found_in(std::string_view text) const;  // anywhere in the text
+  bool fits(std::string_view text) const;      // the whole text
   std::uint64_t gave_up() const { return gave_up_.load(std::memory_order_relaxed); }
 
  private:

@@ -1,5 +1,5 @@
-// Percentiles, the same wherever they are told: values that occurred, by nearest rank, and the
-// median, which of an even number is the mean of the two in the middle, rounded down.
+// Percentiles, computed the same way wherever they are reported: values that occurred, by nearest
+// rank. The median of an even number of values is the mean of the two in the middle, rounded down.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 
 namespace gpuprof {
 
-// `at(place)` is the value at a place of the values in order, from 0; `count` is above 0.
+// `at(place)` returns the value at an index of the sorted values, from 0; `count` is positive.
 template <class At>
 std::int64_t percentile(std::size_t count, int percent, At&& at) {
   const auto part = static_cast<std::size_t>(percent);
-  // count * percent / 100, rounded up, without a product that is too large.
+  // count * percent / 100, rounded up, without overflow.
   return at(count / 100 * part + (count % 100 * part + 99) / 100 - 1);
 }
 
@@ -24,7 +24,7 @@ std::int64_t median(std::size_t count, At&& at) {
   return count % 2 == 1 ? middle : std::midpoint(at(count / 2 - 1), middle);
 }
 
-// What stands at a place once they are in order. Reorders them.
+// The value at an index of the sorted order. Reorders the values.
 inline std::int64_t at_place(std::vector<std::int64_t>& values, std::size_t place) {
   const auto there = values.begin() + static_cast<std::ptrdiff_t>(place);
   std::ranges::nth_element(values, there);

@@ -1,4 +1,5 @@
-// Text of a program or a file, for people: nothing in it can steer a terminal or fake a line.
+// Text from a program or a file, made safe to show: nothing in it can control a terminal or fake a
+// line.
 #pragma once
 
 #include <string>
@@ -6,12 +7,12 @@
 
 namespace gpuprof {
 
-// Control characters, bytes that are no UTF-8, and what turns the direction of writing become \x1b
-// and the like, byte by byte. All else stays as it is.
+// Control characters, bytes that are not UTF-8, and characters that change the writing direction
+// are escaped as \x1b and so on, byte by byte. Everything else is kept.
 std::string printable(std::string_view text);
 void append_printable(std::string& to, std::string_view text);
 
-// The same for text of several lines, each of which was made printable where it came from.
+// The same for text of several lines, each of which was made printable at its source.
 std::string printable_lines(std::string_view text);
 
 }  // namespace gpuprof

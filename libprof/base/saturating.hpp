@@ -1,5 +1,5 @@
-// Sums, differences and products of numbers that somebody else wrote, such as times in a file: what
-// would leave the range of 64 bits stops at its end.
+// Sums, differences and products of untrusted numbers, such as times in a file: a result outside
+// the range of 64 bits is clamped to its limit.
 #pragma once
 
 #include <cstdint>

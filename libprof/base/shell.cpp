@@ -28,7 +28,7 @@ std::string shell_line(const std::vector<std::string>& words) {
 
 std::vector<std::string> shell_words(std::string_view line) {
   std::vector<std::string> words;
-  bool inside = false, quoted = false;  // a word, single quotes
+  bool inside = false, quoted = false;  // a word; single quotes
   for (std::size_t i = 0; i < line.size(); ++i) {
     char c = line[i];
     if (!quoted && (c == ' ' || c == '\t' || c == '\n')) {

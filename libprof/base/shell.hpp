@@ -1,4 +1,4 @@
-// Words as a shell takes them.
+// Words as a shell parses them.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace gpuprof {
 
-// The word as it is, or in single quotes where a shell would read more into it.
+// The word unchanged, or in single quotes if a shell would interpret it.
 std::string shell_word(std::string_view word);
 
-// The words with blanks between, each as shell_word() has it.
+// The words separated by spaces, each quoted by shell_word().
 std::string shell_line(const std::vector<std::string>& words);
 
-// The words of a line that shell_line() made. Of another line what its quotes say, without
-// expanding anything.
+// The words of a line that shell_line() produced. Of any other line only the quotes are
+// interpreted; nothing is expanded.
 std::vector<std::string> shell_words(std::string_view line);
 
 }  // namespace gpuprof

@@ -22,12 +22,12 @@
 namespace gpuprof {
 namespace {
 
-// A folder without it was made by somebody else, or is being made.
+// A folder without it was made by somebody else, or is still being made.
 constexpr char lock_name[] = "lock";
 constexpr char new_lock_name[] = "new-lock";
 constexpr std::time_t longest_without_lock = 3600;  // seconds
 constexpr std::size_t random_characters = 6;
-// Others' folders for temporary files can be very full.
+// Other users' files can make a temporary folder very full.
 constexpr int most_looked_at = 10'000;
 
 struct CloseFolder {
@@ -35,7 +35,7 @@ struct CloseFolder {
 };
 using Folder = std::unique_ptr<DIR, CloseFolder>;
 
-// Takes over the descriptor.
+// Takes ownership of the descriptor.
 Folder opened(int file) {
   DIR* folder = file >= 0 ? fdopendir(file) : nullptr;
   if (!folder && file >= 0) close(file);
@@ -46,7 +46,8 @@ int open_folder(int in, const char* name) {
   return openat(in, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-// Everything in the folder, the lock last: as long as that is there, the folder is known for ours.
+// Removes everything in the folder, the lock last: as long as that exists, the folder can be
+// recognized as ours.
 void empty(int folder_file) {
   const Folder folder = opened(fcntl(folder_file, F_DUPFD_CLOEXEC, 0));
   if (!folder) return;
@@ -73,7 +74,8 @@ void remove_folder(const std::string& path) {
   rmdir(path.c_str());
 }
 
-// Makes the lock under another name, so that nobody sees it free. -1: this file system has none.
+// Creates the lock under another name first, so that nobody finds it unlocked. -1: this file system
+// has none.
 int make_lock(const std::string& folder) {
   const std::string made = folder + "/" + new_lock_name;
   const int lock = open(made.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -87,7 +89,7 @@ int make_lock(const std::string& folder) {
   return -1;
 }
 
-// What killed processes of this user left.
+// Removes what killed processes of this user left.
 void remove_leftovers(const std::string& where, std::string_view prefix) {
   const Folder place = opened(open(where.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!place) return;
@@ -107,7 +109,7 @@ void remove_leftovers(const std::string& where, std::string_view prefix) {
       empty(folder);
       unlinkat(in, entry->d_name, AT_REMOVEDIR);
     } else if (lock < 0 && ours && time(nullptr) - status.st_mtime > longest_without_lock) {
-      // Its process died before it had a lock. What holds anything else stays.
+      // Its process died before it had a lock. A folder that holds anything else stays.
       unlinkat(folder, new_lock_name, 0);
       unlinkat(in, entry->d_name, AT_REMOVEDIR);
     }
@@ -122,7 +124,7 @@ struct All {
 };
 
 All& all() {
-  static All& folders = *new All;  // never destroyed: some go with static objects
+  static All& folders = *new All;  // never destroyed: some folders go with static objects
   return folders;
 }
 

@@ -1,4 +1,4 @@
-// Folders for what must not stay: sockets, copies, files that are not complete yet.
+// Temporary folders: for sockets, copies, and files that are not complete yet.
 #pragma once
 
 #include <string>
@@ -6,35 +6,35 @@
 
 namespace gpuprof {
 
-// A folder with a name nobody can guess, open to its owner only, and gone with the object with all
-// that is in it. A process that is killed leaves it behind; the next that makes one in the same
-// place finds that its lock is free, and removes it. Any thread; the object belongs to one. Throws
-// gpuprof::Error when none can be made.
+// A folder with an unguessable name that only its owner can open; the destructor removes it with
+// its contents. A process that is killed leaves it behind; the next process that creates one in the
+// same place finds its lock free and removes it. Any thread may create one; an object belongs to
+// one thread. Throws gpuprof::Error if no folder can be created.
 class TemporaryFolder {
  public:
-  // In place(); its name is "gpuprof-" and six characters.
+  // In place(); named "gpuprof-" and six characters.
   TemporaryFolder();
-  // In the folder `beside`; its name is hidden.
+  // In the folder `beside`, with a hidden name.
   explicit TemporaryFolder(const std::string& beside);
-  // In `where`; its name is `prefix` and six characters. `hint`: what to do if none can be made.
+  // In `where`; named `prefix` and six characters. `hint`: what to do if none can be created.
   TemporaryFolder(const std::string& where, std::string_view prefix, const char* hint);
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
-  // Whole, and without symbolic links in it, so that it means the same wherever a process is.
+  // Absolute and without symbolic links, so that it means the same in every process.
   const std::string& path() const { return path_; }
   std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
 
-  // Where the user wants temporary files: $TMPDIR, or /tmp.
+  // The user's folder for temporary files: $TMPDIR, or /tmp.
   static std::string place();
 
-  // For a process that ends without its destructors.
+  // For a process that exits without running destructors.
   static void remove_all();
 
  private:
   std::string path_;
-  int lock_ = -1;  // held as long as the process lives
+  int lock_ = -1;  // held for as long as the process lives
 };
 
 }  // namespace gpuprof

@@ -1,4 +1,4 @@
-// Words and lists of them.
+// Words and lists of words.
 #pragma once
 
 #include <ranges>
@@ -8,7 +8,7 @@
 
 namespace gpuprof {
 
-// "a,,b" at ',': "a", "", "b". Of nothing one empty part.
+// "a,,b" at ',': "a", "", "b". An empty text yields one empty part.
 std::vector<std::string> split(std::string_view text, char at);
 
 template <std::ranges::input_range Words>
@@ -26,16 +26,16 @@ std::string joined(const Words& words, std::string_view between) {
 // "a, b or c"
 std::string alternatives(const std::vector<std::string>& words);
 
-// In double quotes, with those in it doubled, as SQL has names and CSV has fields.
+// In double quotes, with inner ones doubled, as SQL quotes names and CSV quotes fields.
 std::string double_quoted(std::string_view text);
 
-// Without blanks at both ends.
+// Without leading and trailing blanks.
 std::string_view trimmed(std::string_view text);
 
-// Letters of ASCII only, as SQLite compares names.
+// ASCII letters only, as SQLite compares names.
 std::string lower(std::string_view text);
 
-// Whether the byte goes on with a character of UTF-8 that began before it.
+// Whether the byte continues a UTF-8 character.
 constexpr bool continues_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
 }

@@ -1,4 +1,4 @@
-// UTF-8 in bytes that may be anything.
+// UTF-8 in arbitrary bytes.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,15 @@ namespace gpuprof {
 
 struct Character {
   char32_t code = 0;
-  std::size_t bytes = 0;  // 0: no UTF-8
+  std::size_t bytes = 0;  // 0: not UTF-8
 };
 
-// Of a text that is not empty.
+// `text` must not be empty.
 Character first_character(std::string_view text);
 
 bool is_utf8(std::string_view text);
 
-// Each byte that is no part of a character becomes U+FFFD.
+// Each byte that is not part of a character becomes U+FFFD.
 std::string valid_utf8(std::string_view text);
 
 }  // namespace gpuprof

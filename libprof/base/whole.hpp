@@ -1,4 +1,4 @@
-// Whole reads and writes at a place in a file.
+// Complete reads and writes at an offset in a file.
 #pragma once
 
 #include <unistd.h>
@@ -23,7 +23,7 @@ bool transfer_whole(Transfer transfer, int file, std::span<Byte> bytes, std::uin
   return true;
 }
 
-// Both: false when errno says why, or the file ends before.
+// Both return false if errno has the reason, or if the file ends early.
 inline bool write_whole(int file, std::span<const std::byte> bytes, std::uint64_t at) {
   return transfer_whole(pwrite, file, bytes, at);
 }

@@ -10,16 +10,16 @@
 namespace gpuprof::collect {
 namespace {
 
-// A running CUPTI newer than our headers may know more functions than we can ask for by count.
+// A running CUPTI newer than our headers may have more functions than the counts in our headers.
 constexpr std::uint32_t newer_functions = 256;
 
-// Calls f(id, name) for each function of a domain, those whose number is below `end`.
+// Calls f(id, name) for each function of a domain with a number below `end`.
 template <class F>
 void for_each_function(CheckedApi& cupti, CUpti_CallbackDomain domain, std::uint32_t end, F&& f) {
   if (!cupti.cuptiGetCallbackName) return;
   for (std::uint32_t id = 1; id < end; ++id) {
     const char* name = nullptr;
-    // Not every number has a function.
+    // Not every number belongs to a function.
     if (cupti.try_("cuptiGetCallbackName", cupti.cuptiGetCallbackName(domain, id, &name),
                    {CUPTI_ERROR_INVALID_PARAMETER}) &&
         name) {
@@ -73,7 +73,8 @@ void ApiCalls::leave_out(int kind) {
     for (const CUpti_CallbackId id : runtime_queries_) trace_runtime(id, false);
   }
   if (kind == CUPTI_ACTIVITY_KIND_DRIVER && cupti_.cuptiActivityEnableDriverApi) {
-    // CUPTI asks the driver for the name of each kernel it sees launched. Not the target's call.
+    // CUPTI asks the driver for the name of each kernel launch it sees. That is not a call of the
+    // target's.
     trace_driver(CUPTI_DRIVER_TRACE_CBID_cuKernelGetName, false);
     for (const CUpti_CallbackId id : driver_queries_) trace_driver(id, false);
   }
@@ -104,7 +105,7 @@ void ApiCalls::trace_launches(bool on) {
                     });
 }
 
-// A function that the running version does not know has no calls either.
+// A function unknown to the running version has no calls to trace either.
 void ApiCalls::trace_runtime(CUpti_CallbackId id, bool on) {
   cupti_.try_("cuptiActivityEnableRuntimeApi", cupti_.cuptiActivityEnableRuntimeApi(id, on),
               {CUPTI_ERROR_INVALID_PARAMETER});

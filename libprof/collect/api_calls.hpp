@@ -1,6 +1,6 @@
-// Which functions of the CUDA runtime and driver are traced. CUPTI knows them by number.
+// Selects the functions of the CUDA runtime and driver to trace. CUPTI identifies them by number.
 //
-// Set up on one thread; then whoever holds Tracing's lock.
+// Set up on one thread; afterwards used under Tracing's lock.
 #pragma once
 
 #include <cupti.h>
@@ -12,25 +12,25 @@
 
 namespace gpuprof::collect {
 
-// The functions that the running CUPTI knows, by their numbers.
+// The functions known to the running CUPTI, with their numbers.
 std::vector<wire::ApiName> api_names(CheckedApi& cupti);
 
 class ApiCalls {
  public:
   explicit ApiCalls(CheckedApi& cupti) : cupti_(cupti) {}
 
-  // Finds the functions that only ask by the names that this CUPTI gives them, and tells which
-  // those are; `trace_them`: none. A CUPTI that cannot tell, or cannot leave out single functions,
-  // traces them all.
+  // Finds pure query functions by the names this CUPTI reports, and tells the launcher which those
+  // are; none if `trace_them`. A CUPTI that cannot report names or exclude single functions traces
+  // them all.
   void find_queries(bool trace_them, Stream& stream);
-  // After RUNTIME or DRIVER was enabled: that overrides what was said of single functions.
+  // Call after enabling RUNTIME or DRIVER, which resets the settings of single functions.
   void leave_out(int kind);
-  // GPU work has a correlation id only while the call that asks for it is traced. So these calls
-  // are traced where their rows are not wanted.
+  // GPU work has a correlation id only while the call that requests it is traced, so these calls
+  // are traced even if their rows are not wanted.
   void trace_launches(bool on);
 
  private:
-  // One function.
+  // A single function.
   void trace_runtime(CUpti_CallbackId id, bool on);
   void trace_driver(CUpti_CallbackId id, bool on);
 

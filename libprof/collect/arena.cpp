@@ -20,8 +20,8 @@ constexpr std::size_t text_size = 8 << 20;
 
 constexpr std::size_t name_count = 1 << 14;
 constexpr std::size_t names_text_size = 4 << 20;
-// A kernel's name is found when one of its launches is among the last so many. Small enough to stay
-// in a core's cache, for it is written on every launch.
+// A kernel's name is found if it was among the last `launch_count` launches. Small enough to stay
+// in a core's cache, since it is written on every launch.
 constexpr std::size_t launch_count = 1 << 15;
 
 constexpr std::size_t round_up(std::size_t size) { return (size + page - 1) / page * page; }
@@ -64,7 +64,7 @@ bool Arena::create(std::uint32_t slot_count, std::size_t slot_size) {
   layout.launch_count = launch_count;
   layout.launches_offset = reserve(launch_count * sizeof(LaunchEntry));
   layout.slots_offset = size;
-  // A limit on the size of files holds for this one too, and going past it is a fatal signal.
+  // A file size limit applies to this file too, and exceeding it raises a fatal signal.
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     const std::size_t room = limit.rlim_cur > size ? limit.rlim_cur - size : 0;
@@ -94,7 +94,7 @@ bool Arena::attach(int file) {
   const auto size = static_cast<std::size_t>(status.st_size);
   if (!map(size)) return false;
   const ArenaHeader& h = *header_;
-  // The target could write here until it died: believe nothing that does not add up.
+  // The target could write here until it died: trust nothing that is inconsistent.
   const auto fits = [&](std::uint64_t offset, std::uint64_t count, std::size_t each) {
     return offset >= page && offset <= size && offset % 8 == 0 && each > 0 &&
            count <= (size - offset) / each;
@@ -213,8 +213,8 @@ std::uint32_t Arena::free_slots() const {
 void Arena::give_back(std::uint32_t index, std::size_t used) {
   std::byte* const bytes = slot(index);
   std::memset(bytes, 0, used);
-  // CUPTI may have written past what it counts as used, a record it gave up perhaps. What is left
-  // of that would be taken for records after a later death.
+  // CUPTI may have written beyond what it reports as used, perhaps a record it abandoned. Such
+  // remains would be mistaken for records after a later death.
   static constexpr std::byte zeros[page] = {};
   for (std::size_t at = used; at < slot_size();) {
     const std::size_t length = std::min(page - at % page, slot_size() - at);
@@ -253,7 +253,7 @@ void Arena::push_free(std::uint32_t index) {
 
 void Arena::abandon() {
   if (base_) {
-    // Where it fails, the child shares on: nothing better can be done in it.
+    // If this fails, the child keeps sharing the memory: there is nothing better to do in it.
     static_cast<void>(mmap(base_, size_, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0));
   }

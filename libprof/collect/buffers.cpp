@@ -51,8 +51,8 @@ std::optional<std::string> Buffers::create(const wire::Fields& config,
   });
   packing.unlock();
   if (cupti_.cuptiActivitySetAttribute) {
-    // Slots are zeroed by us, after packing, so CUPTI need not do it in the target's threads. Where
-    // the attribute is unknown CUPTI zeroes them once more, and nothing else changes.
+    // We zero slots ourselves after packing, so CUPTI need not do it on the target's threads. A
+    // CUPTI that does not know the attribute zeroes them again, with no other effect.
     std::uint8_t zeroed = 1;
     std::size_t size = sizeof zeroed;
     cupti_.try_("cuptiActivitySetAttribute",
@@ -61,7 +61,8 @@ std::optional<std::string> Buffers::create(const wire::Fields& config,
                 {CUPTI_ERROR_INVALID_PARAMETER, CUPTI_ERROR_NOT_SUPPORTED});
   }
   if (cupti_.cuptiSetThreadIdType) {
-    // The kernel's thread ids, which top, gdb and logs show. Not settable: pthread's.
+    // The kernel's thread ids, as shown by top, gdb and logs. If this cannot be set, CUPTI uses
+    // pthread's.
     cupti_.try_("cuptiSetThreadIdType",
                 cupti_.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM),
                 {CUPTI_ERROR_INVALID_PARAMETER, CUPTI_ERROR_NOT_SUPPORTED});
@@ -133,7 +134,7 @@ void Buffers::add_module(const CUpti_ResourceData& loaded) {
   record.id = module->moduleId;
   record.cubinCrc = sum_of_cubin(module->pCubin, module->cubinSize);
   const std::lock_guard lock(packing_);
-  // Once for all contexts, and for modules that are loaded again.
+  // Sent only once for all contexts, and for modules that are loaded again.
   if (!cubins_.contains(record.cubinCrc)) {
     record.cubinSize = static_cast<std::uint32_t>(module->cubinSize);
     record.cubin = module->pCubin;
@@ -143,7 +144,7 @@ void Buffers::add_module(const CUpti_ResourceData& loaded) {
   if (delivery_->send_own()) cubins_.insert(record.cubinCrc);
 }
 
-// By which CUPTI's PC samples name it.
+// The CRC that CUPTI uses to identify a cubin in PC samples.
 std::uint64_t Buffers::sum_of_cubin(const void* cubin, std::size_t size) {
   CUpti_GetCubinCrcParams params{};
   params.size = CUpti_GetCubinCrcParamsSize;
@@ -153,7 +154,7 @@ std::uint64_t Buffers::sum_of_cubin(const void* cubin, std::size_t size) {
       cupti_.try_("cuptiGetCubinCrc", cupti_.cuptiGetCubinCrc(&params))) {
     return params.cubinCrc;
   }
-  // No samples then; any other sum does.
+  // There are no samples then, so any other checksum will do.
   return crc32c({static_cast<const std::byte*>(cubin), size});
 }
 
@@ -195,7 +196,7 @@ void Buffers::wait_until_sent(std::chrono::milliseconds patience) {
   }
 }
 
-// By both ids that CUPTI may use for it.
+// By both ids that CUPTI may use for the thread.
 void Buffers::leave_out_this_thread() {
   for (const std::uint32_t id : {static_cast<std::uint32_t>(syscall(SYS_gettid)),
                                  static_cast<std::uint32_t>(pthread_self())}) {

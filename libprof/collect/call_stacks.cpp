@@ -18,10 +18,10 @@ namespace {
 
 template <class Stack>
 struct Unwound {
-  PythonInterpreter::Code until;  // what called from there on is left out
+  PythonInterpreter::Code until;  // the first frame in here and its callers are left out
   Stack stack;
-  bool reached = false;  // that
-  // Of the thread's stack, what is there as calls are in it.
+  bool reached = false;  // `until` was reached
+  // How far the thread's stack extends, judging by the calls in it.
   std::uint64_t end = 0;
   bool ended = false;
 };
@@ -30,13 +30,13 @@ template <class Stack>
 _Unwind_Reason_Code take_frame(_Unwind_Context* context, void* argument) {
   auto& unwound = *static_cast<Unwound<Stack>*>(argument);
   Stack& stack = unwound.stack;
-  int before = 0;  // it stands before the instruction, not behind the call
+  int before = 0;  // the address is before the instruction rather than after the call
   const auto address = static_cast<std::uint64_t>(_Unwind_GetIPInfo(context, &before));
   if (address == 0 || stack.count == stack.addresses.size()) return _URC_END_OF_STACK;
   unwound.reached = unwound.until.has(address);
   if (unwound.reached) return _URC_END_OF_STACK;
   stack.addresses[stack.count++] = address - (before ? 0 : 1);
-  // Where a signal came there are two stacks, of which this is the first.
+  // After a signal there are two stacks, of which this is the first.
   constexpr std::uint64_t largest_step = 1 << 20;
   const std::uint64_t frame = _Unwind_GetCFA(context);
   unwound.ended |= frame < unwound.end || (unwound.end != 0 && frame - unwound.end > largest_step);
@@ -49,7 +49,7 @@ std::uint64_t hash_of(std::uint64_t hash, const std::array<char, size>& text) {
   for (std::size_t i = 0; i < size; i += sizeof hash) {
     std::uint64_t word = 0;
     std::memcpy(&word, text.data() + i, sizeof word);
-    if (word == 0) break;  // zeros to its end
+    if (word == 0) break;  // the rest is zeros
     hash = word_hash(hash, word);
   }
   return word_hash(hash, 0);
@@ -65,7 +65,7 @@ std::string text_of(const std::array<char, size>& text) {
   return {text.begin(), std::ranges::find(text, '\0')};
 }
 
-// What lies between the program's call and us.
+// Code between the program's call and us.
 bool is_profilers(const CodePlace& place) {
   const std::string_view path = place.module;
   const std::string_view name = path.substr(path.rfind('/') + 1);
@@ -95,14 +95,15 @@ std::string CallStacks::begin() {
   python_frames_.clear();
   warned_ = false;
   last_frame_ = 0;
-  // What unwinding makes ready the first time, it does not make ready in the target's call.
+  // Unwinding initializes itself the first time: do that here rather than in a call of the
+  // target's.
   Unwound<Stack> ours;
   _Unwind_Backtrace(&take_frame<Stack>, &ours);
   const std::string why = python_.find();
   return why.empty() ? why : "stacks lack the functions of Python: " + why;
 }
 
-// --- in the target's threads
+// --- on the target's threads
 
 template <class Take>
 void CallStacks::each_python_frame(std::uint64_t stack_begin, std::uint64_t stack_end,
@@ -114,7 +115,7 @@ void CallStacks::each_python_frame(std::uint64_t stack_begin, std::uint64_t stac
   }
 }
 
-// Those that are not on their way. false: there is no room.
+// Queues frames that are not already in transit. false: there is no room.
 bool CallStacks::push_python(std::uint64_t stack_begin, std::uint64_t stack_end) {
   bool pushed = true;
   each_python_frame(stack_begin, stack_end, [&](std::uint64_t id, const PythonFrame& frame) {
@@ -139,7 +140,7 @@ bool CallStacks::note(std::uint32_t correlation_id) {
     stack.python[stack.python_count++] = frame;
     return true;
   });
-  if (unwound.reached && stack.python_count == 0) {  // it ends, or is not in a function
+  if (unwound.reached && stack.python_count == 0) {  // finalizing, or in no Python function
     unwound = {};
     _Unwind_Backtrace(&take_frame<Stack>, &unwound);
   }
@@ -150,7 +151,7 @@ bool CallStacks::note(std::uint32_t correlation_id) {
   for (const std::uint64_t part : std::span(stack.python).first(stack.python_count)) {
     id = word_hash(id, part);
   }
-  // The file's integers have a sign.
+  // The database's integers are signed.
   stack.id = std::max<std::uint64_t>(id & INT64_MAX, 1);
   if (!calls_.push({correlation_id, stack.id})) {
     lost_.fetch_add(1, std::memory_order_relaxed);
@@ -158,16 +159,16 @@ bool CallStacks::note(std::uint32_t correlation_id) {
   }
   auto& seen = seen_[stack.id % seen_.size()];
   if (seen.exchange(stack.id, std::memory_order_relaxed) == stack.id) return false;
-  // Frames first: who takes a stack finds its frames.
+  // Frames first, so that whoever pops a stack finds its frames.
   if ((stack.python_count == 0 || push_python(begin, unwound.end)) && stacks_.push(stack)) {
     constexpr std::uint32_t many = 32;
     return pushed_.fetch_add(1, std::memory_order_relaxed) % many == many - 1;
   }
-  seen.store(0, std::memory_order_relaxed);  // the next call of it tries again
+  seen.store(0, std::memory_order_relaxed);  // so that the next such call tries again
   return true;
 }
 
-// --- on a thread of ours
+// --- on one of our threads
 
 std::string CallStacks::take_warning() {
   if (!python_.failed() || std::exchange(warned_, true)) return {};
@@ -175,7 +176,7 @@ std::string CallStacks::take_warning() {
          python_.version() + " is not as it should be";
 }
 
-// Frames of addresses that are new.
+// Creates frames for new addresses.
 void CallStacks::learn(const std::vector<Stack>& stacks, Named& named) {
   std::vector<std::uint64_t> addresses;
   for (const Stack& stack : stacks) {
@@ -200,7 +201,7 @@ void CallStacks::learn(const std::vector<Stack>& stacks, Named& named) {
   }
 }
 
-// false: a function of Python has not come.
+// false: the frame of a Python function has not arrived.
 bool CallStacks::add_entries(const Stack& stack, Named& named) const {
   const auto python = std::span(stack.python).first(stack.python_count);
   if (!std::ranges::all_of(python, [&](auto id) { return python_frames_.contains(id); })) {
@@ -242,7 +243,7 @@ CallStacks::Named CallStacks::name() {
     if (add_entries(stack, named)) {
       named_.insert(stack.id);
     } else {
-      seen_[stack.id % seen_.size()].store(0);  // the next call of it tries again
+      seen_[stack.id % seen_.size()].store(0);  // so that the next such call tries again
     }
   }
   for (Named::Call call; named.calls.size() < 8192 && calls_.pop(call);)

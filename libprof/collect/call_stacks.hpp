@@ -1,7 +1,7 @@
-// --stacks: the functions of the host that stood above a call for memory.
+// --stacks: the host functions on the stack of a memory call.
 //
-// The calling thread unwinds its stack and notes the addresses, and the functions of Python that it
-// is in: no locks, no waiting, nothing allocated. A thread of ours names the addresses.
+// The calling thread unwinds its stack and records the addresses, and the Python functions it is
+// in: no locks, no waiting, no allocation. One of our threads resolves the addresses to names.
 #pragma once
 
 #include <array>
@@ -25,19 +25,20 @@ class CallStacks {
  public:
   static std::vector<wire::WireTable> tables();
 
-  // For a new trace. Nobody notes or names meanwhile. What is to be told; empty: nothing.
+  // Starts a new trace; nobody may call note() or name() meanwhile. Returns a message for the user,
+  // or empty.
   std::string begin();
 
-  // On the thread that calls. Of one call the first is kept: the runtime's, of those that it makes
-  // of the driver. Whether many wait to be named.
+  // On the calling thread. Of the calls with one correlation id only the first is kept: the
+  // runtime's, not the driver calls it makes. Returns whether many stacks are waiting to be named.
   bool note(std::uint32_t correlation_id);
 
-  // What was noted and not named yet.
+  // What was noted and not yet named.
   struct Named {
     struct Frame {
       std::uint32_t number = 0;
       std::string module, function;
-      std::optional<std::uint64_t> offset;  // none: of Python
+      std::optional<std::uint64_t> offset;  // none for Python
       std::optional<std::uint32_t> line;
     };
     struct Entry {
@@ -55,10 +56,10 @@ class CallStacks {
     bool empty() const { return frames.empty() && entries.empty() && calls.empty(); }
     void add_to(wire::RowSender& rows) const;
   };
-  // On a thread of ours; reads files.
+  // On one of our threads; reads files.
   Named name();
 
-  // Once: what is to be told of frames of Python that cannot be read. On a thread of ours.
+  // Once: a message about Python frames that cannot be read. On one of our threads.
   std::string take_warning();
 
   std::uint64_t lost() const { return lost_.load(); }
@@ -67,7 +68,7 @@ class CallStacks {
   static constexpr std::size_t most_frames = 64;
   static constexpr std::size_t most_stacks = 1 << 16, most_python_frames = 1 << 16;
 
-  // The innermost first.
+  // Innermost first.
   struct Stack {
     std::uint64_t id = 0;
     std::size_t count = 0, python_count = 0;
@@ -78,7 +79,7 @@ class CallStacks {
     std::uint64_t id = 0;
     PythonFrame frame;
   };
-  using Seen = std::array<std::atomic<std::uint64_t>, 8192>;  // what is on its way, by id
+  using Seen = std::array<std::atomic<std::uint64_t>, 8192>;  // in transit, by id
 
   template <class Take>
   void each_python_frame(std::uint64_t stack_begin, std::uint64_t stack_end, Take&& take);
@@ -95,7 +96,7 @@ class CallStacks {
   std::atomic<std::uint32_t> pushed_{0};
   std::atomic<std::uint64_t> lost_{0};
 
-  // The thread of ours.
+  // Used only by our thread.
   std::set<std::uint64_t> named_;
   std::map<std::uint64_t, std::uint32_t> natives_;        // by address; 0: gpuprof's own
   std::map<std::uint64_t, std::uint32_t> python_frames_;  // by id

@@ -1,4 +1,5 @@
-// Whether a stream is being captured into a graph: whoever waits for the GPU meanwhile breaks that.
+// Tracks whether any stream is being captured into a graph: waiting for the GPU meanwhile breaks
+// the capture.
 #pragma once
 
 #include <cuda.h>
@@ -15,8 +16,8 @@ class Captures {
  public:
   bool any() const { return streams_.load() > 0; }
 
-  // A callback of a driver call. Whether it was of a capture. `before`: what is to be over when one
-  // begins; when it is called any() is true.
+  // Handles the callback of a driver call. Returns whether the call was about capturing. `before`
+  // finishes what must be over when a capture begins; any() is already true when it is called.
   template <class Before>
   bool take(CUpti_CallbackId id, const CUpti_CallbackData& call, Before&& before) {
     const Capture capture = capture_of(id);

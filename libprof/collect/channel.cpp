@@ -22,7 +22,7 @@ constexpr int lowest_descriptor = 100;
 constexpr int send_buffer_bytes = 4 << 20;
 constexpr std::size_t pieces_per_call = 256;  // well under IOV_MAX
 
-// A program that gets a signal every few ms is not to be kept longer for that.
+// A program that gets a signal every few ms must not be held up any longer for that.
 bool wait_for(int socket, short events, int timeout_ms) {
   const auto until = Clock::now() + std::chrono::milliseconds(timeout_ms);
   pollfd poll_socket{socket, events, 0};
@@ -37,7 +37,7 @@ bool wait_for(int socket, short events, int timeout_ms) {
   }
 }
 
-// Leaves out the first `count` bytes.
+// Skips the first `count` bytes.
 std::span<iovec> without_first(std::span<iovec> pieces, std::size_t count) {
   while (!pieces.empty() && count >= pieces.front().iov_len) {
     count -= pieces.front().iov_len;
@@ -56,20 +56,21 @@ std::size_t size_of(std::span<const iovec> pieces) {
   return size;
 }
 
-// In front of a part, without gap.
+// Precedes each part, without padding.
 struct PartHead {
   wire::FrameHeader frame;
   wire::BatchPartHeader part;
 };
 static_assert(sizeof(PartHead) == sizeof(wire::FrameHeader) + sizeof(wire::BatchPartHeader));
 
-// The frames that a batch becomes when no payload may be longer than `longest`. `heads` are in it.
+// The frames that a batch becomes if no payload may be longer than `longest`. They refer to
+// `heads`.
 std::vector<iovec> in_parts(std::span<const iovec> pieces, std::size_t longest,
                             std::vector<PartHead>& heads) {
   const std::size_t each = longest - sizeof(wire::BatchPartHeader);
   const std::size_t size = size_of(pieces);
   const auto parts = static_cast<std::uint32_t>((size + each - 1) / each);
-  heads.reserve(parts);  // they stay where they are
+  heads.reserve(parts);  // so that they do not move
   std::vector<iovec> all;
   std::vector<iovec> rest(pieces.begin(), pieces.end());
   std::span<iovec> left(rest);
@@ -125,8 +126,8 @@ void Channel::start_over() {
 
 bool Channel::adopt(int socket) {
   start_over();
-  // Keep clear of the low numbers, which targets close and expect to get again. Where the limit on
-  // descriptors does not allow it, any but the standard ones must do.
+  // Keep clear of the low numbers, which targets close and expect to get again. If the descriptor
+  // limit does not permit that, any number except the standard ones will do.
   for (const int lowest : {lowest_descriptor, 3}) {
     if (socket >= lowest) break;
     const int moved = fcntl(socket, F_DUPFD_CLOEXEC, lowest);
@@ -206,7 +207,7 @@ Channel::Sent Channel::send_locked(wire::FrameType type, std::span<const iovec> 
     if (until == Clock::time_point{}) until = Clock::now() + limits_.patience;
     const auto rest = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
     if (rest.count() <= 0) {
-      // A part of it may be out, so the rest is kept however long it is.
+      // Part of it may have been sent, so the rest is kept regardless of its size.
       put_off(left, file, ticket);
       return Sent::waiting;
     }
@@ -283,7 +284,7 @@ ssize_t Channel::push(int socket, std::span<iovec> pieces, int file) {
     sent = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
   } while (sent < 0 && errno == EINTR);
   if (sent >= 0) return sent;
-  // The last: too many descriptors are on their way to launchers that do not read.
+  // ETOOMANYREFS: too many descriptors are in transit to launchers that do not read.
   const bool full =
       errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS || errno == ETOOMANYREFS;
   if (full) return 0;
@@ -330,7 +331,7 @@ bool Channel::receive(wire::Frame& frame, int timeout_ms) {
 }
 
 // The descriptor stays open until the process ends or connects again: another thread may be using
-// it, and a number given to somebody else in the meantime would be worse than one left over.
+// it, and a number reused by somebody else in the meantime would be worse than a leaked one.
 void Channel::shut() {
   const int socket = socket_.load();
   if (socket < 0 || !still_ours(socket)) return;

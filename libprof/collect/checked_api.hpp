@@ -1,9 +1,9 @@
-// CUPTI as the collector calls it: with what becomes of each result.
+// CUPTI as the collector calls it, with handling of each result.
 //
-// A call stands in check() when nothing works without it, and in try_() otherwise, with the codes
-// that are expected there. What else comes is counted in the ledger, and our own thread tells it,
-// once for each function; the target goes on. Nothing here throws, and try_() takes no lock: calls
-// are made on the target's threads.
+// Calls go through check() if nothing works without them, otherwise through try_(), with the error
+// codes that are expected there. Unexpected ones are counted in the ledger and reported by our own
+// thread, once per function; the target goes on. Nothing here throws, and try_() takes no lock:
+// calls are made on the target's threads.
 #pragma once
 
 #include <array>
@@ -20,20 +20,20 @@ namespace gpuprof::collect {
 
 class CheckedApi : public cupti::Api {
  public:
-  // Nothing: it worked; else what to give up with.
+  // nullopt on success, otherwise the reason to give up with.
   [[nodiscard]] std::optional<std::string> check(const char* function, CUptiResult result) const;
-  // Whether it worked. Any thread.
+  // Whether it succeeded. Any thread.
   bool try_(const char* function, CUptiResult result,
             std::initializer_list<CUptiResult> expected = {}) {
     return result == CUPTI_SUCCESS || failed(function, result, expected);
   }
 
-  // CUPTI's name of a result.
+  // CUPTI's name for a result.
   std::string text(CUptiResult result) const;
 
-  // Where unexpected results are counted from now on.
+  // Sets the ledger in which unexpected results are counted from now on.
   void count_in(wire::Ledger& ledger) { ledger_.store(&ledger); }
-  // Tells what is new. Any thread.
+  // Reports new ones. Any thread.
   void tell_unexpected(Stream& stream);
 
  private:
@@ -46,7 +46,7 @@ class CheckedApi : public cupti::Api {
     std::atomic<CUptiResult> result{CUPTI_SUCCESS};  // written second
     std::atomic<bool> told{false};
   };
-  std::array<Unexpected, 32> unexpected_;  // of more functions than these nothing is told
+  std::array<Unexpected, 32> unexpected_;  // any further functions are not reported
   std::atomic<wire::Ledger*> ledger_{nullptr};
 };
 

@@ -31,14 +31,14 @@ ChosenLaunches::Hold ChosenLaunches::begins(Context& context, const Launch& laun
     }
   }
   if (context.launching.try_lock_shared_for(patience())) return Hold::shared;
-  // It goes on: maybe it is what the counted launch waits for.
+  // Let it proceed: the counted launch may be waiting for it.
   context.disturbed.store(true);
   return Hold::nothing;
 }
 
 bool ChosenLaunches::chooses(Context& context, const Launch& launch,
                              const std::function<std::uint32_t()>& stream) {
-  // Of a graph the kernels are not known; one that is captured does not run.
+  // The kernels of a graph are unknown; a captured launch does not run.
   if (launch.graph || captures_.any()) {
     (launch.graph ? graph_ : capture_).fetch_add(1);
     return false;

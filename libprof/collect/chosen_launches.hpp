@@ -1,9 +1,10 @@
-// Launches that are counted each by itself, where the user chose some: those have their context to
-// themselves from before the launch until they are over. Other launches of the context wait
-// meanwhile. One is counted at a time, and nothing is flushed until it is over: CUPTI's flush and
-// such a launch wait for each other now and then (13.5, H200).
+// Counts chosen launches individually, if the user chose some: each has its context to itself from
+// before the launch until it is over. Other launches in the context wait meanwhile. One launch is
+// counted at a time, and nothing is flushed until it is over: CUPTI's flush and such a launch
+// occasionally wait for each other (13.5, H200).
 //
-// In the callbacks of launches and captures, any thread. What was not counted is counted here.
+// Called in callbacks of launches and captures, on any thread. Also keeps statistics of launches
+// that were not counted.
 #pragma once
 
 #include <cupti.h>
@@ -30,18 +31,18 @@ namespace gpuprof::collect {
 
 class ChosenLaunches {
  public:
-  // What is known of one context.
+  // State of one context.
   struct Context {
     Context(std::uint32_t device, std::uint32_t id) : shapes(device, id) {}
 
-    std::shared_timed_mutex launching;  // alone: a launch is counted; shared: others are made
-    std::mutex choosing;                // guards the next
+    std::shared_timed_mutex launching;  // exclusive: a launch is being counted; shared: others
+    std::mutex choosing;                // guards `shapes`
     Shapes shapes;
-    std::atomic<bool> disturbed{false};  // a launch got in between
+    std::atomic<bool> disturbed{false};  // another launch got in between
     Watch watch;
   };
 
-  // Which are chosen; nothing: none, all are counted together.
+  // The choice of launches; nullopt: none, all are counted together.
   static std::optional<wire::CollectConfig> wanted(const wire::Fields& config);
 
   ChosenLaunches(Channel& channel, wire::CollectConfig config)
@@ -49,27 +50,28 @@ class ChosenLaunches {
 
   // What a launch holds of its context until it has returned.
   enum class Hold { nothing, shared, alone };
-  // A launch begins; alone: it is to be counted. `stream` gives the stream's number; `begin`
-  // switches counting on, and says whether that worked.
+  // A launch begins; `alone`: it is to be counted. `stream` returns the stream's number; `begin`
+  // turns counting on, and returns whether that worked.
   Hold begins(Context& context, const Launch& launch, const std::function<std::uint32_t()>& stream,
               const std::function<bool()>& begin);
-  // It has returned. Of a counted one `end(sound)` reads and switches counting off; not sound: what
-  // was counted is of other launches too.
+  // The launch has returned. If it was counted, `end(sound)` reads the counts and turns counting
+  // off; not sound: the counts include other launches.
   void ends(Context& context, Hold hold, const std::function<void(bool sound)>& end);
 
-  // Whether a call is of a stream capture. One begins when nothing is counted; `contexts` gives
-  // all there are.
+  // Whether the call is about stream capture. A capture begins only once nothing is being counted;
+  // `contexts` returns all contexts.
   bool capture_call(CUpti_CallbackId id, const CUpti_CallbackData& call,
                     const std::function<std::vector<Context*>()>& contexts);
 
-  // Held: no launch is counted. Not held: one is, for a second already. Any thread.
+  // A lock that is held if no launch is being counted. Not held: one still is after waiting a
+  // second. Any thread.
   std::unique_lock<std::timed_mutex> between();
 
-  // Waits for something that the launcher says, which is an answer or means nothing here. From the
-  // own thread.
+  // Waits for a frame from the launcher, which is either an answer or meaningless here. From the
+  // collector's own thread.
   bool listen(int timeout_ms);
-  // From the own thread: the kernel whose end is waited for longer than a launch may take, once.
-  // Nothing is counted from then on. Null: none.
+  // From the collector's own thread: a kernel that has taken longer than a launch may, or null.
+  // Returned once; nothing is counted from then on.
   const char* hanging(const std::vector<Context*>& contexts);
 
   std::vector<wire::Statistic> statistics() const;

@@ -18,13 +18,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The first flushes follow one another quickly, so that a target that dies young leaves finished
-// records: from 2 ms to the usual interval in the first two seconds of CUDA. While the driver is
-// still starting there is little to flush.
+// The first flushes follow each other quickly, so that a target that dies early leaves finished
+// records: from 2 ms up to the usual interval within the first two seconds of CUDA. While the
+// driver is still starting there is little to flush.
 constexpr int first_flush_ms = 2;
 constexpr int starting_flush_ms = 20;
 constexpr double flush_growth = 1.25;
-// Clocks are read more often at first, so that short runs have some too.
+// Clocks are read more often at first, so that short runs get some readings too.
 constexpr std::chrono::milliseconds first_clocks_after{1000};
 constexpr std::chrono::milliseconds most_between_clocks{10'000};
 
@@ -58,7 +58,7 @@ void Collector::buffer_completed(CUcontext, std::uint32_t, std::uint8_t* buffer,
       self.buffers_.unwanted(reinterpret_cast<std::byte*>(buffer), used);
     }
   } catch (...) {
-    // Out of memory while packing: the slot stays ours, and salvage finds it.
+    // Out of memory while packing: the slot stays ours, and salvage will find it.
   }
 }
 
@@ -86,7 +86,7 @@ void Collector::called_back(void*, CUpti_CallbackDomain domain, CUpti_CallbackId
   }
 }
 
-// On the target's hot path: nothing else may stand here.
+// On the target's hot path: add nothing here.
 void Collector::on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   if (!running()) return;
   const bool enters = call.callbackSite == CUPTI_API_ENTER;
@@ -120,7 +120,7 @@ void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, co
       }
       return;
     case CUPTI_CB_DOMAIN_STATE:
-      // CUPTI has taken itself down. What it had written is in the arena; nothing more will come.
+      // CUPTI has shut itself down. What it had written is in the arena; nothing more will come.
       buffers_.count(wire::Count::cupti_errors);
       return stream_.tell("error",
                           "CUPTI stopped by itself after an error; the program runs on unprofiled");
@@ -161,8 +161,8 @@ void Collector::note_context(CUpti_CallbackId id, CUcontext context) {
     return contexts_.destroyed(context);
   }
   if (id != CUPTI_CBID_RESOURCE_CONTEXT_CREATED) return;
-  // What was registered last runs first: before the driver takes itself down, also when NVTX had us
-  // registered before the driver was there.
+  // Exit handlers run in reverse order: registering it now makes it run before the driver shuts
+  // down, even if NVTX had us registered before the driver was there.
   if (!contexts_.any_seen()) std::atexit(&exit_handler);
   contexts_.created(context);
 }
@@ -186,13 +186,13 @@ void Collector::module_loaded(const CUpti_ResourceData& resource) {
 }
 
 void Collector::on_profiler_call(bool starts, const CUpti_CallbackData& call) {
-  // What lies between the two is collected, and not they themselves.
+  // What lies between the two calls is collected, but not the calls themselves.
   if (starts != (call.callbackSite == CUPTI_API_EXIT)) return;
   if (const auto metrics = metrics_.use()) metrics->profiler_window(starts);
   starts ? tracing_.start() : tracing_.stop();
 }
 
-// --- the own thread
+// --- our own thread
 
 void* Collector::thread_entry(void* argument) noexcept {
   auto& self = *static_cast<Collector*>(argument);
@@ -219,7 +219,7 @@ void Collector::thread_main() {
     look_for_second_clients();
     if (const auto metrics = metrics_.use()) metrics->watch();
     wait_ms = std::min<double>(wait_ms * flush_growth, driver_up ? flush_ms : starting_flush_ms);
-    // Buffers that wait for the launcher are to be full ones.
+    // Buffers that wait for the launcher should be full ones.
     if (channel_.stalled()) continue;
     flush(0);
     if (const auto by_context = by_context_.use()) by_context->watch();
@@ -287,7 +287,8 @@ void Collector::second_client(const char* library) noexcept {
   }
 }
 
-// CUPTI declares DEVICE_ATTRIBUTE and delivers none. Done once; whoever comes second waits.
+// CUPTI declares DEVICE_ATTRIBUTE but delivers none. Done once; a second caller waits for the
+// first.
 void Collector::record_device_attributes() {
   look_for_driver();
   const std::lock_guard once(attributes_);
@@ -300,7 +301,7 @@ void Collector::record_device_attributes() {
 
 void Collector::send_statistics(bool last) {
   stream_.statistics(last, [this] {
-    // Here, so that a process does not end while another thread is about to tell.
+    // Here, so that the process does not end while another thread is about to report.
     cupti_.tell_unexpected(stream_);
     std::vector<wire::Statistic> all = buffers_.statistics();
     if (begun_late_) all.push_back({"", "begun_late", 1});

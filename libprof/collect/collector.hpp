@@ -1,16 +1,16 @@
 // The collector: what runs inside the target.
 //
 // One per process. start() does everything once, whichever entry point comes first; after that
-// CUPTI calls back. A process that traces itself calls begin() and end() instead, as often as it
-// likes: in between the collector rests, subscribed to CUPTI, and minds only which contexts there
-// are. No exception and no signal handler of ours, nothing on the target's descriptors
-// 0 to 2: what there is to say goes to the launcher. On the first unexpected CUPTI error at the
-// start collecting ends, the launcher is told, and the target goes on.
+// CUPTI calls back. A process that traces itself calls begin() and end() instead, any number of
+// times: in between, the collector rests, still subscribed to CUPTI, and only keeps track of
+// contexts. No exceptions and no signal handlers of ours, nothing on the target's descriptors 0 to
+// 2: all messages go to the launcher. On the first unexpected CUPTI error during startup,
+// collecting ends, the launcher is informed, and the target goes on.
 //
-// The work is done by its parts, each with its own locks: Stream speaks with the launcher, Tracing
-// says what CUPTI collects, Buffers takes the records, RangeProfiler measures, ContextCollectors
-// sample and count, MemoryTracker follows memory.
-// What is here is who does what when: start, CUPTI's callbacks, our own thread, fork and exit.
+// The work is done by the parts, each with its own locks: Stream talks to the launcher, Tracing
+// selects what CUPTI collects, Buffers handles the records, RangeProfiler measures,
+// ContextCollectors sample and count, MemoryTracker tracks memory. This class coordinates them:
+// startup, CUPTI's callbacks, our own thread, fork and exit.
 #pragma once
 
 #include <cupti.h>
@@ -47,25 +47,25 @@ class Collector {
   static Collector& instance();
 
   // Connects, loads CUPTI, subscribes and enables; only the first call does anything. Any thread.
-  // Without a launcher at `socket_path` nothing is done at all.
+  // Does nothing if there is no launcher at `socket_path`.
   void start(const char* socket_path) noexcept;
 
-  // start() for a process that traces itself, with an answer: nothing, or why it is not traced. Not
-  // from a CUPTI callback; again after end().
+  // start() for a process that traces itself: returns nullopt, or why it is not traced. Must not be
+  // called from a CUPTI callback; may be called again after end().
   std::optional<std::string> begin(const char* socket_path) noexcept;
-  // Waits for the GPU, sends what there is, and takes leave of the launcher. Nothing is traced when
-  // it returns.
+  // Waits for the GPU, sends everything outstanding, and says goodbye to the launcher. Nothing is
+  // traced once it returns.
   void end() noexcept;
-  // What the process does between the two is measured as a range of this name, if ranges are. Both
-  // wait for the GPU. Its number among the ranges, from 1; 0: it is not measured.
+  // The work between these two calls is measured as a range of this name, if ranges are measured.
+  // Both wait for the GPU. Returns the range's number, from 1, or 0 if it is not measured.
   std::uint64_t begin_range(const char* name) noexcept;
   void end_range() noexcept;
 
-  // The CUDA driver is starting: it called the injection entry point. After start(); any thread.
+  // The CUDA driver is starting: it called the injection entry point. Call after start(); any
+  // thread.
   void driver_starts() noexcept;
 
-  // CUPTI's own entry points for NVTX, OpenACC and OpenMP, to be called after start(); null without
-  // CUPTI.
+  // CUPTI's entry points for NVTX, OpenACC and OpenMP. Call after start(); null without CUPTI.
   void* cupti_symbol(const char* name) const {
     return running() || resting() ? cupti_.symbol(name) : nullptr;
   }
@@ -82,7 +82,7 @@ class Collector {
   bool running() const { return state_.load(std::memory_order_acquire) == State::running; }
   bool resting() const { return state_.load(std::memory_order_acquire) == State::resting; }
 
-  // What CUPTI and libc call. Nothing may leave these by exception.
+  // Called by CUPTI and libc. No exception may escape these.
   static void CUPTIAPI buffer_requested(std::uint8_t** buffer, std::size_t* size,
                                         std::size_t* max_records) noexcept;
   static void CUPTIAPI buffer_completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t,
@@ -96,9 +96,9 @@ class Collector {
   static void exit_handler() noexcept;
   static void* thread_entry(void* self) noexcept;
 
-  // false: it does not work, and why_not_ says why.
+  // false: it failed; see why_not_.
   bool set_up(const char* socket_path);
-  // Steps of that, in order. false: not going to work, the launcher has been told why.
+  // The steps of set_up(), in order. false: startup failed, and the launcher has been told why.
   bool subscribe();
   bool make_buffers();
   void prepare_metrics();
@@ -106,7 +106,7 @@ class Collector {
   void prepare_memory_tracking();
   void send_definitions();
   void receive_external_correlation();
-  // The launcher is told why, and nothing is collected.
+  // Tells the launcher why, and collects nothing.
   void give_up(const std::string& why);
 
   // Callbacks, by domain.
@@ -115,18 +115,18 @@ class Collector {
   void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource);
   void note_context(CUpti_CallbackId id, CUcontext context);
   void module_loaded(const CUpti_ResourceData& resource);
-  // What is heard of between two traces.
+  // Handles callbacks between two traces.
   void note_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource);
   void on_profiler_call(bool starts, const CUpti_CallbackData& call);
 
-  // The own thread: flushes at intervals, fills what CUPTI gives no records for.
+  // Our own thread: flushes at intervals, and provides what CUPTI delivers no records for.
   void thread_main();
-  // Calls of CUPTI's and the driver's, but not while a launch is counted by itself: those it would
-  // wait for.
+  // For calls to CUPTI and the driver: not while a launch is counted individually, since they would
+  // wait for it.
   template <class Calls>
   void between_launches(Calls&& calls);
   void flush(std::uint32_t flags);
-  // Waits for what the launcher says or takes, and minds it. false: nothing in this time.
+  // Waits until the launcher sends or accepts something, and handles it. false: timed out.
   bool listen(int timeout_ms);
   void look_for_driver();
   void look_for_second_clients();
@@ -134,16 +134,16 @@ class Collector {
   void send_statistics(bool last);
 
   void at_exit();
-  // false: the GPU is not idle after all.
+  // false: the GPU is still busy.
   bool finish_driver_work(std::chrono::milliseconds patience);
 
   std::atomic<State> state_{State::idle};
   std::mutex starting_;
   std::string why_not_;      // guarded by starting_
-  bool handlers_ = false;    // of fork and exit are registered
-  bool begun_late_ = false;  // CUDA was at work before this trace
+  bool handlers_ = false;    // those for fork and exit are registered
+  bool begun_late_ = false;  // CUDA was in use before this trace
   std::atomic<bool> thread_runs_{false};
-  std::mutex loader_;  // held while a thread of ours uses the dynamic loader; no fork then
+  std::mutex loader_;  // held while a thread of ours uses the dynamic loader; blocks fork
   Channel channel_;
   wire::Fields config_;
   CheckedApi cupti_;
@@ -152,21 +152,21 @@ class Collector {
   Subscription subscription_{cupti_};
   Buffers buffers_{cupti_, channel_, stream_};
   Tracing tracing_{cupti_, stream_, buffers_, contexts_};
-  Removable<RangeProfiler> metrics_;         // not there: none are wanted, or none can be had
+  Removable<RangeProfiler> metrics_;         // absent: not wanted or not possible
   Removable<ContextCollectors> by_context_;  // likewise
   SassConfiguration sass_{cupti_};
 
-  std::unique_ptr<MemoryTracker> tracker_;  // once it was wanted
+  std::unique_ptr<MemoryTracker> tracker_;  // created when first wanted
   MemoryTracker* memory_ = nullptr;         // null: not wanted in this trace
 
   LoadedModules modules_;
   bool traces_itself_ = false;              // it called begin()
-  std::atomic<bool> keeps_modules_{false};  // it traces itself, and a trace wanted them
+  std::atomic<bool> keeps_modules_{false};  // it traces itself, and a trace wanted modules
 
   std::mutex attributes_;  // held while they are read
   bool attributes_done_ = false;
   std::atomic<bool> exiting_{false};
-  std::atomic<bool> client_told_{false};  // of this launcher, that CUPTI has a second one
+  std::atomic<bool> client_told_{false};  // this launcher was told that CUPTI has a second client
 };
 
 }  // namespace gpuprof::collect

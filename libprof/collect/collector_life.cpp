@@ -1,4 +1,4 @@
-// The collector's begin and its end: of the process, and of what a process records of itself.
+// Beginning and end of the collector: of the process, and of traces that a process makes of itself.
 #include <pthread.h>
 
 #include <cstdlib>
@@ -17,7 +17,7 @@ namespace gpuprof::collect {
 namespace {
 
 constexpr std::chrono::milliseconds exit_patience{5000};   // for the GPU, and then for the launcher
-constexpr std::chrono::minutes leave_patience{1};          // for the GPU, of one who asked for it
+constexpr std::chrono::minutes leave_patience{1};          // for the GPU, in end() and ranges
 constexpr std::chrono::milliseconds users_patience{1000};  // for callbacks that measure
 
 }  // namespace
@@ -103,7 +103,7 @@ bool Collector::set_up(const char* socket_path) {
   if (memory_) memory_->begin(contexts_.all(), config_.integer("stacks", 0) != 0);
   if (const auto metrics = metrics_.use()) metrics->begin(contexts_.all());
   tracing_.begin();
-  // Behind that: CUPTI 13.5 records no kernels of a context whose samples are taken already.
+  // After that: CUPTI 13.5 records no kernels in a context that is already being sampled.
   if (by_context) by_context->begin(contexts_.all());
   if (contexts_.any_seen()) buffers_.keep_device_names();
   if (tracing_.wants(schema::ExternalCorrelation::info.id)) receive_external_correlation();
@@ -132,7 +132,7 @@ void Collector::end() noexcept {
     flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     send_statistics(true);
     stream_.clock(wire::Clock::Moment::last, cupti_.cuptiGetTimestamp);
-    // Without this the launcher waits for the end of the process.
+    // Without this the launcher waits for the process to end.
     stream_.tell("detached", "1");
     stream_.goodbye();
     buffers_.process_ends();
@@ -240,15 +240,15 @@ void Collector::send_definitions() {
   stream_.clock(wire::Clock::Moment::first, cupti_.cuptiGetTimestamp);
 }
 
-// From the first call on, also of a program that has its own libcupti. Libraries that come later
-// are found by our thread.
+// From the first call on, even in a program with its own libcupti. Libraries loaded later are found
+// by our thread.
 void Collector::receive_external_correlation() {
   take_external_correlation(cupti_.cuptiActivityPushExternalCorrelationId,
                             cupti_.cuptiActivityPopExternalCorrelationId);
   look_for_second_clients();
 }
 
-// When NVTX came first, there was no driver yet to take the callbacks: CUPTI 13.0 and 13.5 then
+// If NVTX came first, there was no driver yet to accept the callbacks: CUPTI 13.0 and 13.5 then
 // deliver none (measured).
 void Collector::driver_starts() noexcept {
   try {
@@ -270,8 +270,8 @@ void Collector::give_up(const std::string& why) {
 
 // --- fork
 
-// The loader's lock must not be held by a thread of ours while another forks: the child would find
-// it locked for ever, and needs it to throw an exception, say.
+// No thread of ours may hold the loader's lock while another one forks: the child would find it
+// locked forever, and needs it, for example, to throw an exception.
 void Collector::before_fork() noexcept { instance().loader_.lock(); }
 void Collector::after_fork() noexcept { instance().loader_.unlock(); }
 
@@ -303,7 +303,7 @@ void Collector::at_exit() {
   tracing_.process_ends();
   if (memory_) memory_->finish();
   if (const auto metrics = metrics_.use()) metrics->finish();
-  // CUPTI waits for a GPU that is at work.
+  // CUPTI waits while the GPU is busy.
   if (finish_driver_work(exit_patience)) {
     if (const auto by_context = by_context_.use()) by_context->finish();
     sass_.process_ends();
@@ -314,14 +314,14 @@ void Collector::at_exit() {
   stream_.goodbye();
   buffers_.process_ends();
   buffers_.wait_until_sent(exit_patience);
-  // Still running: destructors that come after us may make CUDA calls, and their records are taken
-  // as before, by completed buffers or by salvage.
+  // Keep running: destructors that run after us may make CUDA calls, and their records are handled
+  // as before, through completed buffers or salvage.
 }
 
 // A target that ends without waiting for its last kernels would lose their records, and one that
-// ends early the device attributes. Both need calls to the driver, which must not be taken for the
-// target's: so they are made on a thread of ours. The target did not ask for this wait: no record
-// of it.
+// ends early the device attributes. Both require driver calls that must not be mistaken for the
+// target's: so they are made on a thread of ours. The target did not ask for this wait, so no
+// record of it is kept.
 bool Collector::finish_driver_work(std::chrono::milliseconds patience) {
   bool idle = false;
   tracing_.leave_out(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, [this, &idle, patience] {

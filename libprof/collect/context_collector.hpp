@@ -1,4 +1,4 @@
-// What is collected of each context apart, by calls of CUPTI that want one thread at a time.
+// Data collected per context, through CUPTI calls that require one thread at a time.
 #pragma once
 
 #include <cupti.h>
@@ -22,16 +22,16 @@ class ContextCollector {
  public:
   virtual ~ContextCollector() = default;
 
-  // In CUPTI's callbacks.
+  // Called in CUPTI's callbacks.
   virtual void context_created(CUcontext context) = 0;
   virtual void context_ends(CUcontext context) = 0;
-  // A module is to be unloaded, or is being: when CUPTI tells of the latter, some of what it had is
-  // gone.
+  // A module is about to be unloaded, or is being unloaded; by CUPTI's notice of the latter, part
+  // of its data is gone.
   virtual void module_ends(CUcontext context) = 0;
 
-  // From the own thread, now and then.
+  // Called from the collector's own thread at intervals.
   virtual void watch() {}
-  // When the GPU is idle. The target may go on, and nothing more is collected of it.
+  // Call when the GPU is idle. The target may go on, but nothing more is collected.
   virtual void finish() = 0;
 
   virtual std::vector<wire::Statistic> statistics() const = 0;
@@ -42,15 +42,15 @@ struct KnownContext {
   std::uint32_t id = 0;
   std::uint32_t device = 0;
   std::atomic<bool> ended{false};
-  std::string not_yet;  // why it has not begun, though it was to; under calls_
+  std::string not_yet;  // why it has not begun though it should; under calls_
 
   std::string in_words() const {
     return "context " + std::to_string(id) + " on device " + std::to_string(device);
   }
 };
 
-// When the contexts begin and end, and who calls CUPTI meanwhile. `Context`: KnownContext and what
-// is known besides: a State, which is waiting at first.
+// Tracks when contexts begin and end, and serializes the CUPTI calls. `Context` derives from
+// KnownContext and has at least a State, initially waiting.
 template <class Context>
 class CollectorOf : public ContextCollector {
  public:
@@ -64,11 +64,11 @@ class CollectorOf : public ContextCollector {
     context.device = device_of(cupti_, handle);
     {
       const std::lock_guard lock(contexts_mutex_);
-      // One that is made while collecting begins is heard of twice.
+      // A context created while collecting begins is reported twice.
       if (finished_ || known(handle)) return;
       contexts_.push_back(std::move(made));
     }
-    // At once, so that nothing of what is launched first is missed.
+    // Immediately, so that the first launches are not missed.
     if (const std::unique_lock lock(calls_, patience); lock) begin(context);
   }
 
@@ -93,11 +93,11 @@ class CollectorOf : public ContextCollector {
   }
 
  protected:
-  // All of these under calls_.
+  // All of these are called under calls_.
   virtual void begin(Context& context) = 0;
   virtual void read(Context& context) = 0;
   virtual void end(Context& context) = 0;
-  // Nothing is collected of it, for a reason that is told.
+  // Stops collecting from it, and reports the reason.
   virtual void refuse(Context& context, const std::string& why) = 0;
 
   void read_of(CUcontext handle) {
@@ -106,7 +106,7 @@ class CollectorOf : public ContextCollector {
     if (const std::unique_lock lock(calls_, patience); lock) read(*context);
   }
 
-  // They are never taken out: callbacks keep pointers. Any thread.
+  // Contexts are never removed: callbacks keep pointers. Any thread.
   std::vector<Context*> all() const {
     const std::lock_guard lock(contexts_mutex_);
     std::vector<Context*> contexts;
@@ -114,7 +114,7 @@ class CollectorOf : public ContextCollector {
     return contexts;
   }
 
-  // Null: it is not in here, or has ended. Any thread.
+  // Null: unknown, or ended. Any thread.
   Context* find(CUcontext handle) const {
     const std::lock_guard lock(contexts_mutex_);
     return known(handle);
@@ -137,7 +137,7 @@ class CollectorOf : public ContextCollector {
     end(context);
   }
 
-  // Null: it is not in here, or has ended. Under contexts_mutex_.
+  // Null: unknown, or ended. Under contexts_mutex_.
   Context* known(CUcontext handle) const {
     for (const auto& context : contexts_) {
       if (context->handle == handle && !context->ended.load()) return context.get();
@@ -145,7 +145,7 @@ class CollectorOf : public ContextCollector {
     return nullptr;
   }
 
-  mutable std::mutex contexts_mutex_;  // held for no call of CUPTI's
+  mutable std::mutex contexts_mutex_;  // never held during a CUPTI call
   std::vector<std::unique_ptr<Context>> contexts_;
   bool finished_ = false;
 };

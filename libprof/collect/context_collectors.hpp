@@ -1,5 +1,4 @@
-// What is collected of each context apart, all that is wanted of it: samples of PCs, and counts of
-// what instructions do.
+// Everything collected per context: PC samples, and SASS metrics.
 #pragma once
 
 #include <cupti.h>
@@ -22,24 +21,25 @@ namespace gpuprof::collect {
 
 class ContextCollectors {
  public:
-  // What CUPTI cannot do is told. Null: none are wanted, or can be had. After find_driver().
+  // Reports what CUPTI cannot do. Null: none are wanted, or none are possible. Call after
+  // find_driver().
   static std::unique_ptr<ContextCollectors> wanted(const wire::Fields& config, CheckedApi& cupti,
                                                    Channel& channel, SassConfiguration& sass,
                                                    std::function<void(std::string_view)> tell);
 
-  // Whether launches are counted by themselves: listen() is wanted then, and stream capture is to
-  // be told of.
+  // Whether launches are counted individually: then listen() is needed, and callbacks for stream
+  // capture.
   bool by_launch() const { return counter_ != nullptr; }
 
-  // Of contexts that are there. From a thread of the target's that is in no callback.
+  // For contexts that already exist. On one of the target's threads, outside any callback.
   void begin(const std::vector<CUcontext>& contexts);
 
-  // Whether a launch that is under way will tell of its end.
+  // Whether a launch is under way whose end will be reported.
   bool held() const;
 
   // In CUPTI's callbacks: launches of kernels and graphs, and stream capture.
   void driver_call(CUpti_CallbackId id, const CUpti_CallbackData& call);
-  // The others as ContextCollector's.
+  // The others are as in ContextCollector.
   void context_created(CUcontext context);
   void context_ends(CUcontext context);
   void module_ends(CUcontext context);
@@ -47,15 +47,15 @@ class ContextCollectors {
   void finish();
   void add_statistics(std::vector<wire::Statistic>& to) const;
 
-  // From the own thread, where launches are counted by themselves.
+  // From the collector's own thread, if launches are counted individually.
   bool listen(int timeout_ms) { return counter_->listen(timeout_ms); }
   std::unique_lock<std::timed_mutex> between_launches() { return counter_->between_launches(); }
 
  private:
   std::vector<std::unique_ptr<ContextCollector>> all_;
-  // In there; null: there is none.
+  // Elements of all_, or null.
   PcSampler* sampler_ = nullptr;
-  SassCounter* counter_ = nullptr;  // of launches by themselves
+  SassCounter* counter_ = nullptr;  // for individual launches
 };
 
 }  // namespace gpuprof::collect

@@ -1,4 +1,4 @@
-// The kernels and device functions of a cubin, by the names of its ELF sections.
+// The kernels and device functions of a cubin, from the names of its ELF sections.
 #pragma once
 
 #include <elf.h>
@@ -8,7 +8,7 @@
 
 namespace gpuprof::collect {
 
-// Calls f(name) for each function, in section order. Anything that is no sound ELF gives none.
+// Calls f(name) for each function, in section order. Malformed ELF yields none.
 template <class F>
 void for_each_function(const void* cubin, std::size_t size, F&& f) {
   constexpr char prefix[] = ".text.";

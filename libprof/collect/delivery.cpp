@@ -34,7 +34,7 @@ void Delivery::deliver(std::uint32_t slot, std::size_t used) {
     packer_.clear();
     return arena_.give_back(slot, used);
   }
-  // Where the batch is longer than the slot, the records stay in there for salvage.
+  // If the batch is longer than the slot, the records stay there for salvage.
   const bool in_slot = keep(slot, batch);
   if (!flowed && channel_.alive()) {
     const bool waits =
@@ -84,13 +84,13 @@ bool Delivery::resume() {
     if (batch.slot != wire::no_slot) arena_.give_back(batch.slot, batch.used);
     count_as_safe(batch.rows);
   }
-  // What is left is for salvage.
+  // The rest is for salvage.
   if (!channel_.alive()) kept_.clear();
   return some;
 }
 
 bool Delivery::keep(std::uint32_t slot, const Batch& batch) {
-  // While the batch is copied over the records the slot holds neither.
+  // While the batch is copied over the records, the slot holds neither.
   const RowCounts rows = packed_rows();
   count_as_lost(rows);
   const bool kept = arena_.keep(slot, batch.pieces());
@@ -98,8 +98,8 @@ bool Delivery::keep(std::uint32_t slot, const Batch& batch) {
   return kept;
 }
 
-// Each thread that makes CUDA calls fills a slot. Programs with more of them than these are rare,
-// and what CUPTI drops for want of a slot is counted too.
+// Each thread that makes CUDA calls fills a slot. Programs with more threads than reserved slots
+// are rare, and what CUPTI drops for lack of a slot is counted too.
 bool Delivery::may_keep() const {
   const std::uint32_t for_cupti = std::max(arena_.slot_count() / 8, 2u);
   return (channel_.stalled() || channel_.closed_by_target()) && arena_.free_slots() >= for_cupti;

@@ -1,8 +1,8 @@
-// What becomes of records that CUPTI delivered: they are packed and sent.
+// What happens to records that CUPTI delivered: they are packed and sent.
 //
-// While the launcher stands still (channel.hpp), and after the target has closed the socket,
-// batches stay in their slots, where they outlive the target. Some slots stay free for CUPTI; what
-// goes beyond is counted by kind in the ledger and thrown away. So CUPTI has a buffer at all times,
+// While the launcher is stalled (channel.hpp), and after the target has closed the socket, batches
+// stay in their slots, where they outlive the target. Some slots stay free for CUPTI; anything
+// beyond that is discarded and counted by kind in the ledger. So CUPTI has a buffer at all times,
 // and each record is sent, left in the arena or counted.
 //
 // One thread at a time. Nothing here waits longer than the channel's patience.
@@ -29,17 +29,18 @@ class Delivery {
            decltype(&::cuptiActivityGetNextRecord) next)
       : arena_(arena), channel_(channel), packer_(packer), next_(next) {}
 
-  // A completed buffer, of which `used` bytes hold records. Its slot is given back, now or later.
+  // A completed buffer with `used` bytes of records. Its slot is given back, now or later.
   void take(std::uint32_t slot, std::size_t used);
-  // The collector's own records, which were added to the packer. false: they are lost, and counted.
+  // Sends the collector's own records, which were added to the packer. false: they are lost, and
+  // counted.
   bool send_own();
-  // Goes on where the launcher reads again. true: something went out.
+  // Continues once the launcher reads again. true: something was sent.
   bool resume();
 
  private:
   using RowCounts = std::vector<std::pair<std::size_t, std::uint64_t>>;  // by kind
 
-  // A batch that waits. Its slot, or the rows that die with the process.
+  // A batch that waits: its slot, or the rows that die with the process.
   struct Kept {
     std::uint32_t slot;
     std::size_t used;
@@ -48,11 +49,11 @@ class Delivery {
 
   void deliver(std::uint32_t slot, std::size_t used);
   bool keep(std::uint32_t slot, const Batch& batch);
-  // For good. Killed in between, it tells a loss twice rather than not at all.
+  // Discards for good. A target killed in between reports a loss twice rather than not at all.
   void discard(std::uint32_t slot, std::size_t used, const RowCounts& rows);
   bool may_keep() const;
   RowCounts packed_rows() const;
-  // In the ledger: these are lost if nothing else happens. And: they are not.
+  // Ledger updates: these rows are lost if nothing else happens; and these are not lost after all.
   void count_as_lost(const RowCounts& rows);
   void count_as_safe(const RowCounts& rows);
 

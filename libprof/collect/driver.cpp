@@ -21,13 +21,13 @@ struct Driver {
   decltype(&::cuDevicePrimaryCtxRetain) cuDevicePrimaryCtxRetain = nullptr;
   CUresult (*release_primary)(CUdevice) = nullptr;
   CUresult (*memory)(std::size_t*, std::size_t*) = nullptr;
-  CUresult (*synchronize)() = nullptr;  // later headers make a macro of its name
+  CUresult (*synchronize)() = nullptr;  // later headers define its name as a macro
 };
 
 // Written once, by find_driver(), before any other thread of ours reads it.
 std::atomic<const Driver*> driver{nullptr};
 
-// Shared with the thread that waits, which may never come back.
+// Shared with the waiting thread, which may never return.
 struct Wait {
   std::vector<CUcontext> contexts;
   void (*on_thread)() = nullptr;

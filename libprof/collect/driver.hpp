@@ -1,5 +1,5 @@
-// What the collector asks of the CUDA driver itself. But for Current never from a CUPTI callback,
-// where CUDA calls would hang, and only from threads whose calls the packer leaves out.
+// What the collector asks of the CUDA driver directly. Except for Current, never from a CUPTI
+// callback, where CUDA calls would hang, and only on threads whose calls the packer leaves out.
 #pragma once
 
 #include <cupti.h>
@@ -13,26 +13,28 @@
 
 namespace gpuprof::collect {
 
-// Looks the driver's functions up, once there is a driver; the others do nothing before. Uses the
-// dynamic loader, so no fork may happen meanwhile (Collector::loader_).
+// Looks up the driver's functions, once there is a driver; the other functions do nothing before.
+// Uses the dynamic loader, so no fork may happen meanwhile (Collector::loader_).
 void find_driver();
 
-// Runs `body` on a new detached thread that takes no signals: they are meant for the target's own.
+// Runs `body` on a new detached thread that blocks all signals: they are meant for the target's own
+// threads.
 bool start_thread(void* (*body)(void*), void* argument);
 
-// The contexts of the process as CUPTI's resource callbacks tell of them. Any thread.
+// The contexts of the process, as reported by CUPTI's resource callbacks. Any thread.
 class Contexts {
  public:
   void created(CUcontext context);
-  // Those that are there although nobody told of them: the primary ones, and the calling thread's.
-  // false: there are none, or the driver is not up yet. After find_driver().
+  // Adds existing contexts that were never reported: the primary ones, and the calling thread's.
+  // false: there are none, or the driver is not up yet. Call after find_driver().
   bool find_existing();
   void destroyed(CUcontext context);
   std::vector<CUcontext> all() const;
   bool any_seen() const { return seen_.load(std::memory_order_acquire); }
 
   // Waits for the work in all of them, but no longer than `patience`: a kernel that never ends must
-  // not keep the target. `on_thread` is called first on the thread that waits. Whether all is done.
+  // not hold up the target. `on_thread` is called first on the waiting thread. Returns whether all
+  // work is done.
   bool synchronize(std::chrono::milliseconds patience, void (*on_thread)()) const;
 
  private:
@@ -41,7 +43,8 @@ class Contexts {
   std::atomic<bool> seen_{false};
 };
 
-// Makes a context the calling thread's while it lives. Does nothing before find_driver().
+// Makes a context current on the calling thread for the object's lifetime. Does nothing before
+// find_driver().
 class Current {
  public:
   explicit Current(CUcontext context);
@@ -54,14 +57,14 @@ class Current {
   bool changed_ = false;
 };
 
-// Attributes of all devices, as the records CUPTI declares and does not deliver.
+// Attributes of all devices, as the records that CUPTI declares but does not deliver.
 std::vector<CUpti_ActivityDeviceAttribute> device_attributes();
 
-// Free and total bytes of the context's device. The calling thread, one of ours, has no context
-// before and after. false: the driver does not say.
+// Free and total bytes of the context's device. Called on a thread of ours, which has no context
+// before or after. false: the driver does not say.
 bool device_memory(CUcontext context, std::uint64_t& free, std::uint64_t& total);
 
-// CUDA version of the driver, 13000 for 13.0; 0 when there is none.
+// The driver's CUDA version, 13000 for 13.0; 0 if there is no driver.
 int driver_version();
 
 }  // namespace gpuprof::collect

@@ -1,4 +1,4 @@
-// The driver's functions whose callbacks matter, by CUPTI's numbers.
+// Driver functions whose callbacks matter, by CUPTI's numbers.
 #pragma once
 
 #include <cupti.h>
@@ -11,7 +11,7 @@ namespace gpuprof::collect {
 inline constexpr std::array<CUpti_CallbackId, 2> profiler_calls{
     CUPTI_DRIVER_TRACE_CBID_cuProfilerStart, CUPTI_DRIVER_TRACE_CBID_cuProfilerStop};
 
-// Runtime launches go through these too.
+// Runtime launches also go through these.
 inline constexpr std::array<CUpti_CallbackId, 6> kernel_launches{
     CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
     CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,

@@ -1,4 +1,4 @@
-// The target's errno is not ours to change.
+// Preserves the target's errno.
 #pragma once
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// What a callback says of a launch.
+// The facts about a launch in a callback.
 #pragma once
 
 #include <cuda.h>
@@ -18,7 +18,7 @@ struct Launch {
   std::array<std::uint32_t, 3> grid{};
   std::array<std::uint32_t, 3> block{};
 
-  // Of one of kernel_launches or graph_launches (driver_calls.hpp).
+  // `id` is one of kernel_launches or graph_launches (driver_calls.hpp).
   Launch(CUpti_CallbackId id, const CUpti_CallbackData& call) : symbol(call.symbolName) {
     switch (id) {
       case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz:

@@ -1,5 +1,5 @@
-// Keeps launches out for a moment. They wait no longer than `patience`: whoever closed the gate may
-// wait for one of them.
+// Holds launches back for a moment. They wait no longer than `patience`: whoever closed the gate
+// may be waiting for one of them.
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,7 @@ class LaunchGate {
  public:
   static constexpr std::chrono::milliseconds patience{1000};
 
-  // A launch begins, on its thread. False: it goes on all the same, and is not to be told of when
-  // it returns.
+  // A launch begins, on its thread. false: it proceeds anyway, and must not call leave().
   bool enter() {
     if (try_enter()) return true;
     const auto until = Clock::now() + patience;
@@ -26,8 +25,8 @@ class LaunchGate {
   void leave() { inside_.fetch_sub(1); }
   bool any_inside() const { return inside_.load() > 0; }
 
-  // While this lives no launch begins, and none is under way. One at a time. False: they did not
-  // come to their end, and go on.
+  // While this exists, no launch begins and none is under way. Only one at a time. False if the
+  // launches did not finish in time; they then go on.
   class Closed {
    public:
     explicit Closed(LaunchGate& gate) : gate_(gate) {

@@ -24,8 +24,8 @@ void LaunchSelection::learn(Shapes& shapes, const Launch& launch, Shape& shape,
     answer = questions_.kernel(symbol);
     if (!answer) return;
   }
-  // Kernels that wait for one another hang where each runs alone: always under kernel replay, and
-  // when one thread drives several GPUs.
+  // Kernels that wait for each other hang if each runs alone: always under kernel replay, and if
+  // one thread drives several GPUs.
   const bool kernel_replay = config_.mode == wire::ReplayMode::kernel;
   const bool waits = answer && answer->integer("waits") != 0;
   shape.may_hang = (waits && (kernel_replay || several_contexts)) ||

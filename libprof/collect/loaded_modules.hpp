@@ -1,4 +1,4 @@
-// The modules of a process that traces itself, with their code: CUPTI tells of a module when it is
+// The modules of a process that traces itself, with their code: CUPTI reports a module when it is
 // loaded, and a later trace needs it too. Any thread.
 #pragma once
 
@@ -15,18 +15,18 @@ namespace gpuprof::collect {
 
 class LoadedModules {
  public:
-  // Of code; what is loaded beyond is told of in its own trace only.
+  // Total code size; modules beyond it are reported only to the trace in which they are loaded.
   static constexpr std::size_t most_bytes = std::size_t{256} << 20;
 
   using Tell = std::function<void(const CUpti_ResourceData&)>;
 
-  // In CUPTI's callbacks. `tell`, if there is one, is called, and a trace is told of the module
-  // then.
+  // In CUPTI's callbacks. A non-empty `tell` is called, which reports the module to the current
+  // trace.
   void loaded(const CUpti_ResourceData& resource, const Tell& tell);
   void unloaded(const CUpti_ResourceData& resource);
   void context_ended(CUcontext context);
 
-  // Those that the trace was not told of yet.
+  // Those not yet reported to the current trace.
   void tell_the_others(const Tell& tell);
   void trace_ends();
 

@@ -10,10 +10,11 @@ namespace {
 
 using Facts = MemoryFacts;
 
-// What CUPTI has no record of comes first, and what gives back last of that.
+// Calls without a CUPTI record come first, and among those, the ones that give memory back come
+// last.
 struct Calls {
   std::span<const CUpti_CallbackId> all;
-  std::size_t take;       // allocates, or makes memory usable; no record
+  std::size_t take;       // allocate, or make memory usable; no record
   std::size_t give_back;  // no record
 };
 
@@ -44,7 +45,7 @@ constexpr std::array<CUpti_CallbackId, 23> of_driver{
 };
 constexpr Calls driver_calls{of_driver, 8, 4};
 
-// For where the runtime does not call the functions above.
+// For cases where the runtime does not call the functions above.
 constexpr std::array<CUpti_CallbackId, 13> of_runtime{
     CUPTI_RUNTIME_TRACE_CBID_cudaHostRegister_v4000,
     CUPTI_RUNTIME_TRACE_CBID_cudaIpcOpenMemHandle_v4010,
@@ -70,7 +71,7 @@ std::size_t place_of(const Calls& calls, CUpti_CallbackId id) {
   return static_cast<std::size_t>(std::ranges::find(calls.all, id) - calls.all.begin());
 }
 
-// An address, whichever type the API has for it.
+// An address, of whatever type the API uses.
 std::uint64_t address_of(const void* address) { return reinterpret_cast<std::uint64_t>(address); }
 std::uint64_t address_of(CUdeviceptr address) { return address; }
 
@@ -103,7 +104,7 @@ template <class Descriptor>
 std::optional<std::uint64_t> bytes_of(const Descriptor* wanted, std::uint64_t depth) {
   if (!wanted) return {};
   const std::uint64_t element = element_bytes(wanted->Format);
-  if (element == 0) return {};  // formats that are packed in another way
+  if (element == 0) return {};  // formats with a different packing
   const auto at_least_one = [](std::uint64_t n) { return std::max<std::uint64_t>(n, 1); };
   return wanted->Width * at_least_one(wanted->Height) * at_least_one(depth) * wanted->NumChannels *
          element;

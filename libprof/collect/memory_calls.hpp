@@ -1,4 +1,4 @@
-// Which calls of the CUDA API are about memory, and what their parameters say of it.
+// The memory calls of the CUDA API, and what their parameters mean.
 #pragma once
 
 #include <cupti.h>
@@ -9,22 +9,22 @@
 
 namespace gpuprof::collect {
 
-// Of either domain, those of the runtime and of the driver.
+// The calls of one domain, runtime or driver.
 std::span<const CUpti_CallbackId> memory_calls(CUpti_CallbackDomain domain);
 
-// Whether CUPTI has a record of the call where it succeeds.
+// Whether CUPTI has a record of the call when it succeeds.
 bool has_record(CUpti_CallbackDomain domain, CUpti_CallbackId id);
-// Whether it gives something back.
+// Whether it gives memory back.
 bool gives_back(CUpti_CallbackDomain domain, CUpti_CallbackId id);
 
 struct MemoryFacts {
   std::uint64_t address = 0, handle = 0;
   std::optional<std::uint64_t> bytes;
   std::optional<std::uint32_t> device;
-  bool of_host = false;  // else the device is the context's, where `device` does not say
+  bool of_host = false;  // otherwise, without `device`, it is the context's device
 };
 
-// `params` as CUPTI's callback has them when the call returns; what it wrote is read only where it
+// `params` as in CUPTI's callback when the call returns; output parameters are read only if it
 // `succeeded`.
 MemoryFacts facts_of(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* params,
                      bool succeeded);

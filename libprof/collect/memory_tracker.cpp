@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 constexpr auto between_questions = 1s;
 constexpr auto between_sends = 200ms;
-constexpr auto between_many = 20ms;    // modules that are loaded, and calls that fail, in a row
+constexpr auto between_many = 20ms;    // modules loaded in a row, and calls that fail in a row
 constexpr auto context_patience = 1s;  // for a driver that does not answer
 constexpr auto answer_patience = 2s;
 
@@ -65,7 +65,7 @@ void MemoryTracker::stop() {
   stops_.store(true);
   wake();
   thread_runs_.wait(true);
-  // What came too late for this trace is not of the next.
+  // What came too late for this trace does not belong to the next one.
   const std::lock_guard lock(sending_);
   for (schema::MemoryCall::Row call{}; calls_.pop(call);) {
   }
@@ -80,7 +80,7 @@ std::vector<wire::WireTable> MemoryTracker::tables() {
   return all;
 }
 
-// --- in the target's threads
+// --- on the target's threads
 
 bool MemoryTracker::call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
                          const CUpti_CallbackData& call) {
@@ -90,7 +90,7 @@ bool MemoryTracker::call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
     if (with_stacks_.load(std::memory_order_acquire) && !gives_back(domain, id)) {
       if (stacks_->note(call.correlationId)) wake();
     }
-    // Once an address is given back, another thread may get it.
+    // Once an address is given back, another thread may get it, so the time is taken now.
     if (call.correlationData) *call.correlationData = gives_back(domain, id) ? now() : 0;
   } else if (call.functionReturnValue) {
     add(domain, id, call);
@@ -100,7 +100,7 @@ bool MemoryTracker::call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
 
 void MemoryTracker::add(CUpti_CallbackDomain domain, CUpti_CallbackId id,
                         const CUpti_CallbackData& call) {
-  // Results of the runtime and of the driver are enums of four bytes.
+  // Results of both runtime and driver are enums of four bytes.
   const std::uint32_t result = *static_cast<const std::uint32_t*>(call.functionReturnValue);
   if (result == 0 && has_record(domain, id)) return;
   const bool runtime = domain == CUPTI_CB_DOMAIN_RUNTIME_API;
@@ -117,7 +117,7 @@ void MemoryTracker::add(CUpti_CallbackDomain domain, CUpti_CallbackId id,
   row.cbid = id;
   row.address = facts.address;
   row.handle = facts.handle;
-  // The file's integers have a sign.
+  // The database's integers are signed.
   if (facts.bytes) row.bytes = std::min<std::uint64_t>(*facts.bytes, INT64_MAX);
   row.device = facts.device;
   if (!row.device && !facts.of_host && call.context) row.device = device_of(cupti_, call.context);
@@ -139,8 +139,8 @@ void MemoryTracker::context_created(CUcontext context) {
   ask(Reason::context);
 }
 
-// A driver that does not answer our question must not hold up the target for ever. It is asked no
-// more then, for nothing may be asked of a context that is gone.
+// A driver that does not answer our query must not hold up the target forever. It is not queried
+// again then, since nothing may be asked of a context that is gone.
 void MemoryTracker::context_ends(CUcontext context) {
   ending_.fetch_add(1);
   const std::unique_lock lock(contexts_mutex_, context_patience);
@@ -244,7 +244,7 @@ void MemoryTracker::read_devices(Reason reason) {
 }
 
 void MemoryTracker::send() {
-  // Rows wait in the ring for a launcher that reads again.
+  // Rows wait in the ring until the launcher reads again.
   if (channel_.stalled()) return;
   const std::lock_guard lock(sending_);
   wire::RowSender rows(wire::RowSender::Form::batch);
@@ -261,7 +261,7 @@ void MemoryTracker::send() {
 }
 
 void MemoryTracker::name_stacks() {
-  constexpr int most_rounds = 8;  // where calls come as fast as they are named
+  constexpr int most_rounds = 8;  // if calls come as fast as they are named
   for (int round = 0; with_stacks_.load() && round < most_rounds; ++round) {
     auto named = stacks_->name();
     if (const std::string warning = stacks_->take_warning(); !warning.empty()) warn_(warning);

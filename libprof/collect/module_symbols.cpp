@@ -37,13 +37,13 @@ class File {
     if (file_ >= 0) close(file_);
   }
 
-  // How many bytes there were.
+  // Returns the number of bytes read.
   std::size_t read(std::uint64_t at, void* to, std::size_t bytes) const {
     if (file_ < 0 || at > INT64_MAX) return 0;
     const ssize_t got = pread(file_, to, bytes, static_cast<off_t>(at));
     return got < 0 ? 0 : static_cast<std::size_t>(got);
   }
-  // From its beginning to its end, which the system may not know beforehand.
+  // From beginning to end, as the system may not know the size beforehand.
   std::string text() const {
     std::string all;
     std::vector<char> block(std::size_t{64} << 10);
@@ -64,7 +64,7 @@ class File {
   int file_;
 };
 
-// Of files with code, in the order of addresses.
+// Mappings of files with code, sorted by address.
 std::vector<Mapping> code_mappings() {
   std::vector<Mapping> all;
   const std::string list = File("/proc/self/maps").text();
@@ -86,11 +86,11 @@ std::vector<Mapping> code_mappings() {
   return all;
 }
 
-// A wanted address, and the symbol that has it.
+// A wanted address, and the symbol that contains it.
 struct Wanted {
-  std::uint64_t address = 0;  // as the symbols count
+  std::uint64_t address = 0;  // in the numbering of the symbols
   CodePlace* place = nullptr;
-  std::uint64_t name = 0;  // where in the file; 0: none was found
+  std::uint64_t name = 0;  // offset in the file; 0: not found
 };
 
 class Elf {
@@ -106,7 +106,7 @@ class Elf {
     sections_ = file_.read<Elf64_Shdr>(header_.e_shoff, header_.e_shnum);
   }
 
-  // What the symbols call a byte of the file.
+  // The symbols' address of a byte of the file.
   std::optional<std::uint64_t> address_of(std::uint64_t byte) const {
     for (const Elf64_Phdr& each : segments_) {
       if (each.p_type == PT_LOAD && byte >= each.p_offset && byte - each.p_offset < each.p_filesz) {
@@ -116,9 +116,9 @@ class Elf {
     return {};
   }
 
-  // `wanted` in the order of addresses.
+  // `wanted` is sorted by address.
   void name(std::span<Wanted> wanted) const {
-    // The first has all functions, the second those that other files may use.
+    // The first has all functions, the second those visible to other files.
     for (const std::uint32_t type : {SHT_SYMTAB, SHT_DYNSYM}) {
       for (const Elf64_Shdr& section : sections_) {
         if (section.sh_type == type) look_through(section, wanted);
@@ -164,7 +164,7 @@ class Elf {
 std::vector<CodePlace> places_of(std::span<const std::uint64_t> addresses) {
   const std::vector<Mapping> mappings = code_mappings();
   std::vector<CodePlace> places(addresses.size());
-  std::map<std::string, std::vector<Wanted>> by_file;  // the address is one of the file's bytes
+  std::map<std::string, std::vector<Wanted>> by_file;  // the address is an offset in the file
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     const std::uint64_t address = addresses[i];
     places[i].offset = address;

@@ -12,7 +12,7 @@ namespace {
 using PackRow = void (*)(const void* record, std::uint32_t version, Strings& strings,
                          std::byte* out);
 
-// Where column I of K's packed row lies.
+// The offset of column I in K's packed row.
 template <class K, std::size_t I>
 constexpr std::size_t place = [] {
   std::size_t at = 0;
@@ -74,8 +74,8 @@ void release_record(const void* record) {
 }
 
 struct KindPacker {
-  PackRow pack = nullptr;              // records of this process
-  PackRow pack_left_behind = nullptr;  // of a dead one
+  PackRow pack = nullptr;              // for records of this process
+  PackRow pack_left_behind = nullptr;  // for those of a dead one
   void (*release)(const void* record) = nullptr;
   std::size_t width = 0;
 };
@@ -91,7 +91,7 @@ constexpr std::array<KindPacker, kind_limit> make_packers() {
 
 constexpr auto packers = make_packers();
 
-// Beside a kind: why there is no row.
+// In place of a kind: why there is no row.
 constexpr std::size_t left_out = kind_limit;
 constexpr std::size_t not_known = kind_limit + 1;
 constexpr std::size_t of_profiler = kind_limit + 2;
@@ -141,7 +141,7 @@ void Packer::add(const CUpti_Activity* record) {
   if (kind >= kind_limit) {
     if (kind == not_known) ++unknown_;
     if (kind == of_profiler) {
-      // Salvage knows it by this.
+      // Lets salvage recognize the kernel.
       strings_.intern(reinterpret_cast<const schema::ConcurrentKernel::Record*>(record)->name);
       ++profiler_kernels_;
     }

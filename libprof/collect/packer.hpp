@@ -1,7 +1,7 @@
-// CUPTI's records to packed rows, by the tables in schema/activity.
+// Packs CUPTI's records into rows, following the tables in schema/activity.
 //
-// One packer, one thread at a time. The same code packs in the target and in salvage; only where
-// strings come from differs.
+// A packer is used by one thread at a time. The same code packs in the target and in salvage; only
+// the source of strings differs.
 #pragma once
 
 #include <cupti.h>
@@ -28,12 +28,13 @@ inline bool is_kernel(std::size_t kind) {
   return kind == CUPTI_ACTIVITY_KIND_KERNEL || kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
 }
 
-// The definitions of all tables as the running CUPTI fills them.
+// The definitions of all tables, as the running CUPTI fills them.
 std::vector<wire::WireTable> wire_tables(std::uint32_t cupti_version);
 
 class Packer {
  public:
-  // Whether the process that the records came from lives: pointers in them are followed only then.
+  // Whether the process that the records came from is alive: their pointers are followed only if it
+  // is.
   enum class Records { live, left_behind };
 
   Packer(std::uint32_t cupti_version, Strings& strings, Records records)
@@ -41,21 +42,22 @@ class Packer {
     wanted_.fill(true);
   }
 
-  // Rows of an unwanted kind are left out; launch calls, say, when only GPU work was asked for.
+  // Rows of an unwanted kind are left out, for example launch calls when only GPU work was
+  // requested.
   void want(std::size_t kind, bool wanted) { wanted_[kind] = wanted; }
   // Driver calls of these threads are the collector's own and are left out.
   void leave_out_threads(const Arena& arena) { own_threads_ = &arena.own_threads(); }
-  // CUPTI's range profiler launches kernels of its own between the target's; they are left out, and
+  // CUPTI's range profiler launches its own kernels between the target's; they are left out, and
   // counted.
   void leave_out_profiler() { beside_profiler_ = true; }
-  // Called with the domain and the schema of each NVTX payload that has one, before it is packed.
+  // Called with the domain and schema of each NVTX payload that has one, before it is packed.
   void on_payload(std::function<void(std::uint32_t, std::uint64_t)> told) {
     payload_schemas_ = std::move(told);
   }
   std::uint64_t profiler_kernels() const { return profiler_kernels_; }
 
   void add(const CUpti_Activity* record);
-  // Counts a record that nobody will get in `by_kind`, unless add() would have left it out.
+  // Counts a record that nobody will get in `by_kind`, unless add() would leave it out.
   void count(const CUpti_Activity* record, std::span<std::uint64_t> by_kind) const;
 
   struct Rows {
@@ -66,12 +68,12 @@ class Packer {
   const Strings& strings() const { return strings_; }
   std::uint64_t records() const { return records_; }
   std::uint64_t unknown() const { return unknown_; }  // kinds this build has no table for
-  void clear();  // the rows and fresh strings, after they were sent; counters stay
-  // The rows alone, when they will not be sent: the next batch brings the strings.
+  void clear();  // the rows and fresh strings, after sending; counters are kept
+  // Only the rows, if they will not be sent: the next batch brings the strings.
   void clear_rows();
 
  private:
-  // The kind that a record is stored as; from kind_limit on: why it is not.
+  // The kind that a record is stored as; from kind_limit on: why it is not stored.
   std::size_t stored_as(const CUpti_Activity* record) const;
 
   std::uint32_t cupti_version_;
@@ -87,19 +89,19 @@ class Packer {
   std::uint64_t unknown_ = 0;
 };
 
-// Walks a buffer CUPTI filled and calls f(record). Stops at the end or at the first incomplete
+// Walks a buffer that CUPTI filled and calls f(record). Stops at the end or at the first incomplete
 // record. `next` is the running CUPTI's cuptiActivityGetNextRecord.
 template <class F>
 void walk_buffer(decltype(&::cuptiActivityGetNextRecord) next, std::byte* buffer, std::size_t size,
                  F&& f) {
   CUpti_Activity* record = nullptr;
-  // MAX_LIMIT_REACHED is the end; INVALID_KIND is a record that was never finished, which is where
-  // a forced flush or a dead target leaves off. Either way there is nothing behind.
+  // MAX_LIMIT_REACHED is the end; INVALID_KIND is a record that was never finished, where a forced
+  // flush or a dead target stopped. Either way nothing follows.
   while (next(reinterpret_cast<std::uint8_t*>(buffer), size, &record) == CUPTI_SUCCESS) f(record);
 }
 
-// What a packer holds, as the pieces of a batch. They point into the packer, which is to stay as it
-// is meanwhile.
+// A packer's content as the pieces of a batch. They point into the packer, which must not change
+// meanwhile.
 class Batch {
  public:
   Batch(const Packer& packer, wire::BatchHeader header);

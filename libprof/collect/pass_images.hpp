@@ -1,8 +1,9 @@
-// Counter data that several runs of the program add their passes to.
+// Counter data to which several runs of the program add their passes.
 //
-// A run adds its pass to the image that the one before it left, window by window (measured: CUPTI
-// takes the image of another process). The launches of a window must be the same ones: behind the
-// image lies what they were. The run before is left as it was, in case that this one is made again.
+// Each run adds its pass, window by window, to the image that the previous run left (measured:
+// CUPTI accepts the image of another process). The launches of a window must be the same ones: what
+// they were is stored after the image. The previous run's file is kept, in case this run is
+// repeated.
 //
 // One thread at a time.
 #pragma once
@@ -18,13 +19,13 @@ namespace gpuprof::collect {
 
 class PassImages {
  public:
-  // In this folder, of the context with this number (wire::CounterData::context_number).
+  // In this folder, for the context with this number (wire::CounterData::context_number).
   PassImages(std::string folder, std::uint32_t context)
       : folder_(std::move(folder)), context_(context) {}
 
-  // Of the window that comes next: the image that the pass before left. false: there is none.
+  // For the next window: the image left by the previous pass. false: there is none.
   bool load(const wire::CollectGroup& group, std::vector<std::uint8_t>& image);
-  // What the launches of the window are, and which of them were others in an earlier pass.
+  // Identifies the launches of the window, and marks those that differed in an earlier pass.
   void compare(const wire::CollectGroup& group, std::span<const wire::MeasuredRange> rows,
                const std::vector<std::string>& names);
   bool is_other(std::size_t row) const { return prints_[row] == other_; }
@@ -35,7 +36,7 @@ class PassImages {
   std::string file(const wire::CollectGroup& group, std::uint32_t pass) const;
 
  private:
-  static constexpr std::uint64_t other_ = 0;  // the print of one that was another in another pass
+  static constexpr std::uint64_t other_ = 0;  // the print of a launch that differed in another pass
 
   const std::string folder_;
   const std::uint32_t context_;

@@ -20,7 +20,7 @@ static_assert(sizeof(schema::extract::ExtendedPayload) == sizeof(nvtxPayloadData
               offsetof(schema::extract::ExtendedPayload, data) ==
                   offsetof(nvtxPayloadData_t, payload));
 
-// Layouts inside layouts; a forged one might be inside itself.
+// Layouts nested in layouts; a forged one might contain itself.
 constexpr int most_depth = 8;
 
 struct Free {
@@ -43,7 +43,7 @@ PayloadSchemas::PayloadSchemas(const cupti::Api& cupti, Tell tell)
           reinterpret_cast<Attributes*>(cupti.symbol("cuptiActivityGetNvtxExtPayloadAttr"))) {}
 
 void PayloadSchemas::look_up(std::uint32_t domain, std::uint64_t id, int depth) {
-  // Smaller ids are types of NVTX itself.
+  // Smaller ids are NVTX's own types.
   if (id < NVTX_PAYLOAD_SCHEMA_ID_STATIC_START || depth > most_depth || !attributes_) return;
   if (!known_.emplace(domain, id).second) return;
   CUpti_NvtxExtPayloadAttr found{};
@@ -53,7 +53,7 @@ void PayloadSchemas::look_up(std::uint32_t domain, std::uint64_t id, int depth) 
   wire::PayloadSchema schema;
   schema.domain = domain;
   schema.id = id;
-  // What CUPTI gives is a copy, and ours to free.
+  // CUPTI returns a copy that is ours to free.
   if (found.type == CUPTI_NVTX_EXT_PAYLOAD_TYPE_ENUM) {
     const Owned<nvtxPayloadEnumAttr_t> attributes(
         static_cast<const nvtxPayloadEnumAttr_t*>(found.attributes));

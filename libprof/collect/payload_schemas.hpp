@@ -1,5 +1,5 @@
-// How NVTX payloads are laid out: the program registers it with NVTX, CUPTI tells it, and the
-// launcher reads the payloads by it.
+// The layout of NVTX payloads: the program registers it with NVTX, CUPTI reports it, and the
+// launcher uses it to read the payloads.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace gpuprof::collect {
 
-// Each layout is told once, those that are part of another too. One thread at a time.
+// Each layout is reported once, including those nested in others. One thread at a time.
 class PayloadSchemas {
  public:
   using Tell = std::function<void(const wire::PayloadSchema&)>;
 
   PayloadSchemas(const cupti::Api& cupti, Tell tell);
 
-  // Of a payload in that domain (MARKER_DATA.cuptiDomainId).
+  // A payload was seen in that domain (MARKER_DATA.cuptiDomainId).
   void seen(std::uint32_t domain, std::uint64_t schema) { look_up(domain, schema, 0); }
 
  private:

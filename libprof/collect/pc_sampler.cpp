@@ -15,15 +15,15 @@ using Clock = std::chrono::steady_clock;
 
 // CUPTI refuses to begin in some callbacks; then our own thread does it.
 constexpr int most_attempts = 10;
-// Instructions in one reading: with 40 reasons 1.5 MB.
+// Instructions per reading: 1.5 MB with 40 reasons.
 constexpr std::size_t places_at_once = 4096;
-// In one go: CUPTI may never come to the end of a busy device.
+// At a time: CUPTI may never finish with a busy device.
 constexpr int most_readings = 256;
-// Reading much more often than that makes it likely that CUPTI reads the name of a function while
-// the driver unloads its module.
+// Reading much more often makes it likely that CUPTI reads the name of a function while the driver
+// unloads its module.
 constexpr std::int64_t least_between_readings_ms = 100;
-// Powers of two that the period is longer than CUPTI's. With that the buffer of a busy H200 was
-// full in each flush period, and what was in it lost (measured).
+// Added to the exponent of CUPTI's own period, with which the buffer of a busy H200 filled up in
+// each flush period and lost its content (measured).
 constexpr int rarer_than_usual = 3;
 
 template <class Params>
@@ -99,7 +99,7 @@ std::vector<wire::Statistic> PcSampler::statistics() const {
 // --- on and off
 
 void PcSampler::driver_call(const CUpti_CallbackData& call) {
-  // Whose launch it is, for one may begin before a trace and end in it.
+  // Identifies us, since a launch may begin before a trace and end in it.
   const auto mine = reinterpret_cast<std::uint64_t>(this);
   if (call.callbackSite == CUPTI_API_ENTER) {
     *call.correlationData = launches_.enter() ? mine : 0;
@@ -156,7 +156,7 @@ bool PcSampler::disable(Context& context) {
   return cupti_.try_("cuptiPCSamplingDisable", cupti_.cuptiPCSamplingDisable(&params));
 }
 
-// Those that are wanted.
+// The wanted reasons.
 std::optional<PcSampler::Failure> PcSampler::find_reasons(Context& context,
                                                           std::vector<wire::StallReason>& reasons) {
   auto number = params_of<CUpti_PCSamplingGetNumStallReasonsParams>(
@@ -184,7 +184,7 @@ std::optional<PcSampler::Failure> PcSampler::find_reasons(Context& context,
   std::string known;
   for (std::size_t i = 0; i < count; ++i) {
     std::string name = texts[i].c_str();
-    // Sums of samples, taken and dropped, are in the list too.
+    // The list also contains totals of samples taken and dropped.
     if (!name.starts_with(schema::stall_prefix)) continue;
     if (!name.ends_with(schema::not_issued_suffix)) {
       known += (known.empty() ? "" : ", ") + name.substr(schema::stall_prefix.size());
@@ -197,7 +197,7 @@ std::optional<PcSampler::Failure> PcSampler::find_reasons(Context& context,
   return std::nullopt;
 }
 
-// As a power of two; 0: not known.
+// As an exponent of two; 0: unknown.
 int PcSampler::period_of(const Context& context) {
   CUpti_PCSamplingConfigurationInfo asked{};
   asked.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD;
@@ -291,7 +291,7 @@ void PcSampler::read(Context& context) {
     data.totalSamples = data.droppedSamples = data.nonUsrKernelsTotalSamples = 0;
     data.hardwareBufferFull = 0;
     const CUptiResult result = cupti_.cuptiPCSamplingGetData(&params);
-    // It says so when the device's buffer was full; what there is otherwise is in the data.
+    // OUT_OF_MEMORY means that the device's buffer was full; what remains is in the data.
     if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_OUT_OF_MEMORY) {
       cupti_.try_("cuptiPCSamplingGetData", result);
       return refuse(context, "cuptiPCSamplingGetData: " + cupti_.text(result) +

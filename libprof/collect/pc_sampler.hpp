@@ -1,17 +1,17 @@
-// PC sampling: CUPTI looks at regular cycles where the warps of a context are and what they wait
-// for. Here that is switched on for each context and read from time to time; what is read is sent
-// as it is, in frames of its own (wire/pc_samples.hpp).
+// PC sampling: at regular cycles, CUPTI records where the warps of a context are and what they are
+// waiting for. This class turns it on for each context and reads it at intervals; the samples are
+// sent unchanged, in dedicated frames (wire/pc_samples.hpp).
 //
-// What is switched on while kernels are launched does not work and cannot be switched off again
-// (13.5, H200): launches wait meanwhile.
+// Sampling that is turned on while kernels are being launched does not work and cannot be turned
+// off again (13.5, H200): launches wait meanwhile.
 //
-// Contexts and modules are heard of in CUPTI's callbacks, on the target's threads; the own thread
-// reads. Calls of CUPTI's are made one at a time. CUPTI may hold locks of its own around a callback
+// Contexts and modules are reported in CUPTI's callbacks, on the target's threads; the collector's
+// own thread reads. CUPTI is called by one thread at a time. During a callback CUPTI may hold locks
 // that it also takes when it is read: so a callback waits for the reader only for `patience`, and
-// then leaves its part to the own thread. CUPTI samples one context of a device at a time; a
-// further one waits until that has ended.
+// then leaves its part to the own thread. CUPTI samples one context of a device at a time; another
+// one waits until that has ended.
 //
-// What CUPTI refuses is told once, and the context is traced without samples.
+// What CUPTI refuses is reported once, and the context is traced without samples.
 #pragma once
 
 #include <cupti.h>
@@ -39,7 +39,7 @@
 
 namespace gpuprof::collect {
 
-// What CUPTI fills.
+// A buffer for CUPTI to fill.
 class PcData {
  public:
   explicit PcData(std::size_t reasons);
@@ -57,31 +57,31 @@ struct PcContext : KnownContext {
   State state = State::waiting;
   int attempts = 0;              // to begin
   std::unique_ptr<PcData> read;  // for each reading
-  std::unique_ptr<PcData> rest;  // what CUPTI has left at the end
+  std::unique_ptr<PcData> rest;  // what CUPTI still has at the end
 };
 
 class PcSampler : public CollectorOf<PcContext> {
  public:
-  // Of CUPTI: before 12.8 Update 1 it does not trace kernels beside.
+  // CUPTI version: before 12.8 Update 1, CUPTI cannot trace kernels while sampling.
   static constexpr std::uint32_t first_version = 27;
 
   struct Settings {
-    int period = 0;                     // a power of two, of cycles; 0: as CUPTI has it
+    int period = 0;                     // exponent of a power of two, in cycles; 0: CUPTI's default
     std::vector<std::string> reasons;   // without prefix; empty: all
     bool serialized = false;            // kernels run one at a time
-    std::size_t buffer_bytes = 0;       // on the device; 0: as CUPTI has it
+    std::size_t buffer_bytes = 0;       // on the device; 0: CUPTI's default
     std::chrono::milliseconds every{};  // between readings
   };
-  // Nothing: no samples are wanted.
+  // nullopt: no samples are wanted.
   static std::optional<Settings> wanted(const wire::Fields& config);
 
-  // `tell` passes on what the user is to know.
+  // `tell` passes messages to the user.
   PcSampler(CheckedApi& cupti, Channel& channel, Settings settings,
             std::function<void(std::string_view text)> tell);
 
   // In CUPTI's callbacks: launches.
   void driver_call(const CUpti_CallbackData& call);
-  // Whether one is under way.
+  // Whether a launch is under way.
   bool held() const { return launches_.any_inside(); }
 
   void watch() override;
@@ -91,11 +91,11 @@ class PcSampler : public CollectorOf<PcContext> {
   using Context = PcContext;
   using State = PcContext::State;
 
-  // All of these under calls_.
+  // All of these are called under calls_.
   void begin(Context& context) override;
   CUptiResult enable(Context& context);
   bool disable(Context& context);
-  // What did not work, and whether it may later.
+  // What failed, and whether it may work later.
   struct Failure {
     std::string why;
     bool may_pass = false;
@@ -105,8 +105,8 @@ class PcSampler : public CollectorOf<PcContext> {
   std::optional<Failure> configure(Context& context, const std::vector<wire::StallReason>& reasons,
                                    std::uint64_t& period);
   void refuse(Context& context, const std::string& why) override;
-  // Samples that were not read when a module ends could be taken for those of a module that comes
-  // to the same place.
+  // Unread samples at the end of a module could be attributed to a module loaded at the same place
+  // later.
   void read(Context& context) override;
   void end(Context& context) override;
   void send(const Context& context, const CUpti_PCSamplingData& data);
@@ -116,8 +116,8 @@ class PcSampler : public CollectorOf<PcContext> {
   const std::function<void(std::string_view)> tell_;
 
   LaunchGate launches_;
-  bool told_ = false;  // why a context is not sampled; under calls_
-  std::chrono::steady_clock::time_point next_reading_{};  // the own thread's
+  bool told_ = false;  // the reason why a context is not sampled was reported; under calls_
+  std::chrono::steady_clock::time_point next_reading_{};  // used by the own thread only
   std::atomic<std::uint64_t> lost_{0};
 };
 

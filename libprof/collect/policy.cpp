@@ -7,10 +7,10 @@
 namespace gpuprof::collect {
 namespace {
 
-constexpr std::int64_t callback_ns = 500;    // of a launch that is not measured (measured)
+constexpr std::int64_t callback_ns = 500;    // of an unmeasured launch (measured)
 constexpr std::uint64_t look_at_clock = 64;  // launches
-constexpr int phase_switches = 3;            // a phase may cost that many first Starts
-constexpr int short_window = 16;             // launches that at least must be paid for
+constexpr int phase_switches = 3;            // a phase may cost this many first Starts
+constexpr int short_window = 16;             // launches that must be affordable at least
 constexpr double largest_batch = 512;        // multiplexing
 constexpr std::uint32_t largest_growth = 16;
 
@@ -38,7 +38,7 @@ std::int64_t Budget::spent_permille() const {
   return elapsed > 0 ? spent_ns_.load() * 1000 / elapsed : -1;
 }
 
-// --- all
+// --- all modes
 
 std::unique_ptr<Policy> Policy::make(const wire::CollectConfig& config, std::string chip,
                                      Budget& budget) {
@@ -75,9 +75,9 @@ bool Policy::leaves(const wire::CollectGroup& group) {
 
 // --- application
 
-// Stopping and starting again costs some counters 24 ms (measured), and a larger batch a dearer
-// first start. So a context that goes on and on gets larger batches, each time it has paid for that
-// in stops and starts.
+// Stopping and starting again costs 24 ms for some counters (measured), and a larger batch makes
+// the first Start more expensive. So a context that keeps launching gets larger batches, whenever
+// stops and starts have cost as much.
 bool ApplicationPolicy::grows(const wire::CollectGroup& group, std::uint32_t batch) {
   if (!config_.grows || group.passes > 1) return false;
   growth_.measured += batch;
@@ -126,18 +126,18 @@ Decision MultiplexPolicy::decide(std::uint32_t, std::span<const std::uint32_t> s
   const bool over = window.group < 0 || phase_.fruitless ||
                     phase_.spent_ns > static_cast<std::int64_t>(phase_switches * first_us * 1000);
   if (over) {
-    // The group that knows this shape least, if there is another than the present one.
+    // The group with the fewest samples of this shape, if there is one besides the current group.
     int best = -1;
     for (int i = 0; i < static_cast<int>(config_.groups.size()); ++i) {
       if (!needs(i, samples) || i == window.group) continue;
       if (best < 0 || at(samples, i) < at(samples, best)) best = i;
     }
     if (best >= 0) {
-      if (!budget_.affords(first_us)) return {};  // it is saved for
+      if (!budget_.affords(first_us)) return {};  // wait until it is earned
       needed();
       return measure(best, true);
     }
-    phase_.spent_ns = 0;  // the phase goes on
+    phase_.spent_ns = 0;  // continue the phase
   }
   if (window.group >= 0 && needs(window.group, samples)) {
     needed();
@@ -147,7 +147,7 @@ Decision MultiplexPolicy::decide(std::uint32_t, std::span<const std::uint32_t> s
     return measure(window.group, false);
   }
   if (!phase_.fruitless) return {};
-  // This shape is known in all groups. Others may not be, and are given as long again to come.
+  // This shape is known in all groups. Others may not be, and get the same time again to appear.
   if (level_ == config_.samples) return {Decision::nothing, true};
   if (idle(2)) {
     level_ = config_.samples;
@@ -170,7 +170,7 @@ void MultiplexPolicy::measured(int group, std::span<std::uint32_t> samples, std:
   ++at(samples, group);
 }
 
-// As many launches as cost what a switch does.
+// Enough launches that measuring them costs as much as a switch.
 std::uint32_t MultiplexPolicy::batch(const wire::CollectGroup& group) const {
   if (!config_.grows) return config_.batch;
   return static_cast<std::uint32_t>(

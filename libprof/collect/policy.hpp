@@ -1,7 +1,8 @@
 // What is measured, and when a window ends: the decisions of a replay mode, for one context.
 //
-// A policy knows no CUPTI, and of time what its clock says. RangeProfiler asks it at each launch
-// and does what it decides. One at a time: under the context's lock. No locks here.
+// A policy knows nothing of CUPTI, and of time only what its clock says. RangeProfiler asks it at
+// each launch and follows its decision. Called by one thread at a time, under the context's lock;
+// has no locks itself.
 #pragma once
 
 #include <atomic>
@@ -16,33 +17,34 @@
 
 namespace gpuprof::collect {
 
-// ns, from anywhere on.
+// Nanoseconds, from an arbitrary origin.
 using MeasureClock = std::function<std::int64_t()>;
 
 // What measuring may cost, and has cost: a share of the time that the program would have taken
-// without it. All contexts of the process have one. Any thread.
+// without it. Shared by all contexts of the process. Any thread.
 class Budget {
  public:
-  // `first_cost_us`: what a profiler object's first Start is taken to cost until one was seen.
+  // `first_cost_us`: the assumed cost of a profiler object's first Start until one has been
+  // observed.
   Budget(MeasureClock clock, double first_cost_us, std::uint32_t permille)
       : clock_(std::move(clock)), permille_(permille), first_cost_us_(first_cost_us) {}
 
   std::int64_t now() const { return clock_(); }
-  // The time counts from the first launch on.
+  // The first launch starts the clock.
   void begin();
   void spend(std::int64_t ns) { spent_ns_.fetch_add(ns, std::memory_order_relaxed); }
   bool affords(double us) const;
-  // Whether as much time as this takes to earn has gone by.
+  // Whether enough time has passed to earn this cost.
   bool has_earned(std::int64_t in_ns, double us) const {
     return static_cast<double>(in_ns) * permille_ > us * 1e6;
   }
 
-  // What the last first Start has cost is what the next is taken to cost.
+  // The last first Start's cost, which is assumed for the next one.
   double first_cost_us() const { return first_cost_us_.load(std::memory_order_relaxed); }
   void first_start_took(std::int64_t ns) {
     first_cost_us_.store(static_cast<double>(ns) / 1000, std::memory_order_relaxed);
   }
-  // Of the time since the first launch; negative: there was none.
+  // Share of the time since the first launch; negative: there was none.
   std::int64_t spent_permille() const;
 
  private:
@@ -53,9 +55,9 @@ class Budget {
   std::atomic<double> first_cost_us_;
 };
 
-// How far measuring is in a context.
+// How far measuring has got in a context.
 struct Window {
-  int group = -1;        // the last that was measured; -1: none yet
+  int group = -1;        // the last one measured; -1: none yet
   bool enabled = false;  // there is a profiler object
   bool open = false;     // between Start and Stop
 };
@@ -63,48 +65,48 @@ struct Window {
 struct Decision {
   static constexpr int nothing = -1;
   int group = nothing;   // to measure the launch in
-  bool release = false;  // before that, the profiler object is given up
+  bool release = false;  // give up the profiler object first
 };
 
 class Policy {
  public:
-  // Of a context on a device of this chip. `config` outlives the policy.
+  // For a context on a device of this chip. `config` must outlive the policy.
   static std::unique_ptr<Policy> make(const wire::CollectConfig& config, std::string chip,
                                       Budget& budget);
   virtual ~Policy() = default;
 
-  // The group in which a scope is measured in this context; negative: in none.
+  // The group in which a scope is measured in this context; negative: none.
   int group_of_scope(std::uint32_t scope) const;
 
-  // A launch that `scope` asks for. `samples`: how often launches like it were measured, by group.
-  // Nothing: it is not for this scope to measure it, maybe for the next.
+  // For a launch that `scope` asks for. `samples`: how often launches of this shape were measured,
+  // by group. `nothing`: this scope does not measure it; the next one may.
   virtual Decision decide(std::uint32_t scope, std::span<const std::uint32_t> samples,
                           const Window& window);
-  // Whether no other scope is asked when decide() says nothing.
+  // Whether no other scope is asked when decide() returns `nothing`.
   virtual bool decides_for_all_scopes() const { return false; }
-  // A launch that nobody asks for comes while a window of `group` is open. Whether to leave the
-  // window, rather than to measure it and throw that away: whichever was cheaper so far.
+  // For an unwanted launch while a window of `group` is open: whether to leave the window, rather
+  // than measure the launch and discard the result, whichever has been cheaper so far.
   virtual bool leaves(const wire::CollectGroup& group);
-  // Whether what it then measures is of use all the same.
+  // Whether the result of such a launch is useful anyway.
   virtual bool keeps(int /*group*/, std::span<const std::uint32_t> /*samples*/) const {
     return false;
   }
-  // A launch, measured or not; one that was measured, and took as long.
+  // Called for each launch, measured or not; and for a measured one, with the time it took.
   virtual void launched() {}
   virtual void measured(int /*group*/, std::span<std::uint32_t> /*samples*/, std::int64_t /*ns*/) {}
 
-  // How many ranges an image of the group is to hold.
+  // How many ranges an image of the group should hold.
   virtual std::uint32_t batch(const wire::CollectGroup&) const { return config_.batch; }
-  // An image with as many ranges was sent. Whether the next ones are to be larger.
+  // An image with `batch` ranges was sent. Returns whether the next ones should be larger.
   virtual bool grows(const wire::CollectGroup& /*group*/, std::uint32_t /*batch*/) { return false; }
-  // The group takes several runs of the program: a window is of one pass.
+  // The group takes several runs of the program: a window covers one pass.
   virtual bool takes_runs(const wire::CollectGroup& group) const { return group.passes > 1; }
-  // Whether a window that is not full may be sent, for what is known is not to wait for more.
-  // Passes of several runs need the same windows in each.
+  // Whether a window may be sent before it is full, so that results need not wait for more
+  // launches. Passes in several runs require the same windows in each.
   virtual bool may_send_early(const wire::CollectGroup& group) const { return !takes_runs(group); }
 
-  // What was spent in this context: to begin a window, as a profiler object's first or not; and to
-  // read one out.
+  // Time spent in this context: to begin a window, `first` if with a profiler object's first Start;
+  // and to read one out.
   virtual void begun(std::int64_t /*ns*/, bool /*first*/) {}
   virtual void closed(std::int64_t /*ns*/) {}
 
@@ -115,7 +117,7 @@ class Policy {
   const wire::CollectConfig& config_;
   const std::string chip_;
   Budget& budget_;
-  double wasted_us_ = 0;  // on launches between those asked for, since the last of these
+  double wasted_us_ = 0;  // on launches between wanted ones, since the last wanted one
 };
 
 // Several runs of the program, or one: all launches that are asked for.
@@ -130,9 +132,9 @@ class ApplicationPolicy : public Policy {
   bool grows(const wire::CollectGroup& group, std::uint32_t batch) override;
 
  private:
-  // Larger images for a context that goes on and on.
+  // Larger images for a context that keeps launching.
   struct Growth {
-    std::uint32_t factor = 1;    // times the batch that was asked for
+    std::uint32_t factor = 1;    // multiplies the requested batch
     std::uint64_t measured = 0;  // ranges, with this factor
   };
   Growth growth_;
@@ -148,7 +150,7 @@ class KernelPolicy : public Policy {
   bool takes_runs(const wire::CollectGroup&) const override { return false; }
 };
 
-// Ranges of the program's own: what is launched in one is measured as a whole.
+// The program's own ranges: all launches in one are measured as a whole.
 class UserRangePolicy : public Policy {
  public:
   UserRangePolicy(const wire::CollectConfig& config, std::string chip, Budget& budget)
@@ -158,12 +160,12 @@ class UserRangePolicy : public Policy {
   bool may_send_early(const wire::CollectGroup&) const override { return false; }
 };
 
-// One run, and a budget: samples of each shape of launch, group after group.
+// One run, and a budget: samples of each launch shape, group after group.
 //
-// CUPTI takes another configuration only from a new profiler object, whose first Start costs some
-// 0.2 s (measured), and more in a program of many kernels. So a context stays with a group for a
-// phase, and spends it on windows that begin at launches of shapes which the group has not seen
-// often enough. First each group gets a few launches of each shape, then more.
+// CUPTI accepts a different configuration only with a new profiler object, whose first Start costs
+// some 0.2 s (measured), and more in a program with many kernels. So a context stays with a group
+// for a phase, and spends it on windows that begin at launches of shapes which the group has not
+// seen often enough. First each group gets a few launches of each shape, then more.
 class MultiplexPolicy : public Policy {
  public:
   MultiplexPolicy(const wire::CollectConfig& config, std::string chip, Budget& budget)
@@ -184,17 +186,17 @@ class MultiplexPolicy : public Policy {
   struct Phase {
     std::int64_t spent_ns = 0;      // on measuring in it
     std::uint64_t unneeded = 0;     // launches since the group last needed one,
-    std::int64_t needed_at_ns = 0;  // which was then
-    bool fruitless = false;         // that is too long ago: another group may have the phase
+    std::int64_t needed_at_ns = 0;  // when that was
+    bool fruitless = false;         // that is too long ago: another group may get the phase
   };
 
   bool needs(int group, std::span<const std::uint32_t> samples) const;
   void needed();
-  // Nothing was needed for as long as it takes to earn so many first Starts.
+  // Whether nothing was needed for as long as it takes to earn this many first Starts.
   bool idle(int first_starts) const;
 
   Phase phase_;
-  std::uint32_t level_ = 4;  // samples of each shape to be had for now
+  std::uint32_t level_ = 4;  // samples of each shape wanted for now
 };
 
 }  // namespace gpuprof::collect

@@ -21,7 +21,7 @@ std::string executable() {
 }
 
 std::string command_line() {
-  const std::string arguments = file_text("/proc/self/cmdline");  // each ends with a zero
+  const std::string arguments = file_text("/proc/self/cmdline");  // each is terminated by a zero
   std::vector<std::string> words;
   for (std::size_t at = 0; at < arguments.size(); at += words.back().size() + 1) {
     words.emplace_back(arguments.c_str() + at);
@@ -29,8 +29,8 @@ std::string command_line() {
   return shell_line(words);
 }
 
-// What tells processes of one command apart, run after run: their ranks, and the devices that they
-// were given.
+// What distinguishes processes of one command consistently from run to run: their ranks, and their
+// assigned devices.
 std::string rank() {
   std::string text;
   const auto add = [&](std::string_view variable) {
@@ -53,7 +53,7 @@ wire::Fields process_facts() {
   facts.set("process_id", static_cast<std::int64_t>(getpid()));
   facts.set("parent_process_id", static_cast<std::int64_t>(getppid()));
   facts.set("executable", executable());
-  // Before there is an answer that could say so.
+  // Decided before there is a config that could say so.
   if (!secure_getenv("GPUPROF_HIDE_COMMAND_LINE")) facts.set("command_line", command_line());
   facts.set("rank", rank());
   wire::for_each_job_variable([&](std::string_view name) {

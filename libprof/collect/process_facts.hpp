@@ -1,4 +1,4 @@
-// What a process says of itself in its hello.
+// What a process reports about itself in its hello.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace gpuprof::collect {
 
 wire::Fields process_facts();
 
-// All that is in a file; empty where it cannot be read.
+// The whole content of a file; empty if it cannot be read.
 std::string file_text(const char* path);
 
 }  // namespace gpuprof::collect

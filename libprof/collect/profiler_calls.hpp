@@ -1,5 +1,5 @@
-// What CUPTI is asked for wherever a context is measured: which one it is, on which chip, and that
-// the profiler be there.
+// CUPTI calls needed wherever a context is measured: which context it is, on which chip, and
+// initializing the profiler.
 #pragma once
 
 #include <cupti.h>
@@ -12,19 +12,19 @@
 
 namespace gpuprof::collect {
 
-// 0 where CUPTI does not say.
+// 0 if CUPTI does not say.
 std::uint32_t id_of(CheckedApi& cupti, CUcontext context);
 std::uint32_t device_of(CheckedApi& cupti, CUcontext context);
-// Of the stream of a launch.
+// The id of a launch's stream.
 std::uint32_t stream_id(CheckedApi& cupti, CUcontext context, const Launch& launch);
-// Empty: not known.
+// Empty: unknown.
 std::string chip_of(CheckedApi& cupti, std::uint32_t device);
 
-// What the user is told of a call that CUPTI refused.
+// The message to the user about a call that CUPTI refused.
 std::string why_refused(const CheckedApi& cupti, const char* function, CUptiResult result);
 
-// Once for the process; later calls do nothing. It says "unknown" while the driver starts, and what
-// follows works all the same.
+// Once per process; later calls do nothing. CUPTI returns "unknown" while the driver starts, yet
+// subsequent calls work.
 void initialize_profiler(CheckedApi& cupti);
 
 }  // namespace gpuprof::collect

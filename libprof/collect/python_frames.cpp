@@ -22,14 +22,14 @@ T symbol(const char* name) {
   return reinterpret_cast<T>(dlsym(RTLD_DEFAULT, name));
 }
 
-// false: not all of it is there.
+// false: not all of it is mapped.
 bool read_by_kernel(std::uint64_t from, void* to, std::size_t bytes) {
   iovec ours{to, bytes};
   iovec theirs{reinterpret_cast<void*>(from), bytes};
   return process_vm_readv(getpid(), &ours, 1, &theirs, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
-// `known`: by ourselves.
+// `known`: verified, so that we may read it directly.
 bool read(bool known, std::uint64_t from, void* to, std::size_t bytes) {
   if (!known) return read_by_kernel(from, to, bytes);
   std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
@@ -60,7 +60,8 @@ constexpr PythonLayout python_3_12{.thread = {56, 136},
                                    .string = {16, 32, 40, 56},
                                    .type = 8};
 
-// Newer ones have a table of their offsets for debuggers, 64 bits each. Where in it which are:
+// Newer versions have a table of their offsets for debuggers, 64 bits each. Where the wanted ones
+// are in it:
 struct DebugOffsets {
   std::size_t current_frame, thread_id, frame, code, object, bytes, string;
 };
@@ -78,7 +79,7 @@ PythonLayout layout_by(const DebugOffsets& at, std::span<const std::uint64_t> ta
                  table[at.code + 9]};
   layout.type = table[at.object + 1];
   layout.bytes = {table[at.bytes + 1], table[at.bytes + 2]};
-  // What is not ASCII has a length and a pointer more in front of its text.
+  // Non-ASCII strings have an additional length and pointer before the text.
   const std::uint64_t ascii = table[at.string + 3];
   layout.string = {table[at.string + 2], table[at.string + 1], ascii, ascii + 16};
   return layout;
@@ -128,12 +129,12 @@ std::size_t utf8(std::uint32_t c, char* to) {
 
 constexpr std::string_view ellipsis = "…";
 
-// Of a string that is too long the end is kept, or the beginning.
+// Which part is kept of a string that is too long.
 enum class Keep { beginning, end };
 
 struct PythonText {
   std::uint64_t text = 0, length = 0;
-  unsigned kind = 1;  // bytes of a character
+  unsigned kind = 1;  // bytes per character
   bool ascii = false;
 };
 
@@ -148,10 +149,10 @@ bool copy_text(bool known, const PythonText& from, Keep keep, std::array<char, r
   if (!read(known, from.text + first * from.kind, characters.data(), count * from.kind)) {
     return false;
   }
-  // One after the other, from the end that is kept; what does not fit gives way to an ellipsis.
+  // Copied one by one, from the end that is kept; an ellipsis replaces what does not fit.
   std::size_t used = 0;
   bool whole = count == from.length;
-  std::array<char, room> turned;  // from the end
+  std::array<char, room> turned;  // filled from the end
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t at = keep == Keep::end ? count - 1 - i : i;
     std::uint32_t character = 0;
@@ -174,7 +175,7 @@ bool copy_text(bool known, const PythonText& from, Keep keep, std::array<char, r
 
 }  // namespace
 
-// --- which interpreter
+// --- finding the interpreter
 
 namespace {
 
@@ -245,7 +246,7 @@ std::string PythonInterpreter::look() {
 std::string PythonInterpreter::learn_layout(unsigned long version) {
   const std::string unknown =
       "the layout of Python " + version_ + " is not known, only those of 3.11 to 3.15";
-  constexpr unsigned long candidate = 0xc;  // of a release; what comes before may still change
+  constexpr unsigned long candidate = 0xc;  // of a release candidate; earlier layouts may change
   if ((version >> 24) != 3 || ((version >> 4) & 15) < candidate) return unknown;
   const unsigned long minor = (version >> 16) & 255;
   if (minor == 11 || minor == 12) {
@@ -266,7 +267,7 @@ std::string PythonInterpreter::learn_layout(unsigned long version) {
   return fits(layout_, PythonStack::frame_bytes) ? std::string() : unknown;
 }
 
-// --- on the thread that calls
+// --- on the calling thread
 
 bool PythonInterpreter::is_known(std::uint64_t code) const {
   return std::ranges::any_of(known_[word_hash(0, code) % known_.size()], [&](const auto& each) {
@@ -303,7 +304,7 @@ PythonStack::PythonStack(PythonInterpreter& python, std::uint64_t begin, std::ui
   }
 }
 
-// Of an interpreter that ends nothing was to be expected.
+// Nothing can be expected of a finalizing interpreter.
 bool PythonStack::give_up() {
   frame_ = 0;
   if (!python_.ends()) python_.failed_.store(true, std::memory_order_relaxed);
@@ -311,14 +312,14 @@ bool PythonStack::give_up() {
 }
 
 bool PythonStack::next(PythonFrame& function) {
-  constexpr unsigned of_interpreter = 3;  // and what is above: where C calls Python
+  constexpr unsigned of_interpreter = 3;  // this and higher owners: frames where C calls Python
   const PythonLayout& layout = python_.layout_;
   while (frame_ != 0 && steps_++ < most_steps) {
     std::array<std::byte, frame_bytes> frame;
     if (!is_pointer(frame_) || !read_frame(frame_, frame)) return give_up();
     frame_ = field<std::uint64_t>(frame, layout.frame.previous);
     if (field<std::uint8_t>(frame, layout.frame.owner) >= of_interpreter) continue;
-    // The lowest bits of a reference say who counts it.
+    // The lowest bits are tags for reference counting.
     const std::uint64_t code = field<std::uint64_t>(frame, layout.frame.code) & ~std::uint64_t{7};
     const auto instruction = field<std::uint64_t>(frame, layout.frame.instruction);
     return read_function(code, instruction, function) || give_up();
@@ -331,11 +332,11 @@ bool PythonStack::read_frame(std::uint64_t at, std::span<std::byte, frame_bytes>
   const std::size_t size = std::max({layout.frame.code + 8, layout.frame.previous + 8,
                                      layout.frame.instruction + 8, layout.frame.owner + 1});
   if (is_own_stack(at, size)) return read(true, at, frame.data(), size);
-  // Some of them are on the thread's stack, beyond what is known of that.
+  // Some frames are on the thread's stack, outside its known part.
   constexpr std::uint64_t largest_stack = 8 << 20;
   Window& window = windows_[at >= begin_ && at - begin_ < largest_stack];
   if (at < window.begin || at + size > window.end) {
-    // All of a page is there if any of it is.
+    // A page is mapped either completely or not at all.
     window.begin = at / page * page;
     window.end = std::max(window.begin + page, at + size);
     if (!read_by_kernel(window.begin, window.bytes.data(), window.end - window.begin)) {
@@ -407,7 +408,8 @@ bool PythonStack::read_function(std::uint64_t code, std::uint64_t instruction,
 
 bool PythonStack::find_line(const PythonLineTable& table, std::uint64_t unit,
                             std::uint32_t& found) const {
-  // Another object may have come to the same place: what it says is looked at in three places.
+  // Another object may have been placed at the same address: three places of its table are part of
+  // the key.
   std::uint64_t key = word_hash(table.code, unit);
   for (const std::uint64_t part :
        {table.text, table.size, static_cast<std::uint64_t>(table.first_line)}) {

@@ -1,11 +1,12 @@
-// The functions of Python that a thread is in, read out of the interpreter's memory by the thread
-// itself, which is in C meanwhile, so that they stand still. No lock of the interpreter is taken or
-// waited for, nothing of it called but what returns the thread's own state, nothing changed.
+// The Python functions that a thread is in, read out of the interpreter's memory by the thread
+// itself. The thread is in C code meanwhile, so they do not change. No interpreter lock is taken or
+// waited for, nothing is modified, and the only functions called are those that return the thread's
+// own state and whether the interpreter is alive.
 //
-// Memory that was not proved to be what it should is read by the kernel, which answers where we
-// would crash: a thread's state and frames always, for an interpreter that ends takes them away;
-// code objects, and what these own, until they were once found to be that. Such a pointer in a live
-// frame is of a live object.
+// Memory that has not been verified is read through the kernel, which returns an error where we
+// would crash: a thread's state and frames always, because a finalizing interpreter frees them;
+// code objects, and what they own, until they have been verified once. Such a pointer in a live
+// frame refers to a live object.
 #pragma once
 
 #include <array>
@@ -17,17 +18,17 @@
 
 namespace gpuprof::collect {
 
-// Texts are filled up with zeros.
+// Texts are padded with zeros.
 struct PythonFrame {
-  std::array<char, 256> file{};      // of a longer one its end
-  std::array<char, 128> function{};  // qualified; of a longer one its beginning
-  std::uint32_t line = 0;            // 0: not known
+  std::array<char, 256> file{};      // if too long, its end
+  std::array<char, 128> function{};  // qualified; if too long, its beginning
+  std::uint32_t line = 0;            // 0: unknown
 };
 
-// Where fields are, in bytes.
+// Offsets of fields, in bytes.
 struct PythonLayout {
   struct {
-    std::uint64_t current;  // frame; where frames_of_c is set, what has it
+    std::uint64_t current;  // frame; if frames_of_c is set, what contains it
     std::uint64_t id;
   } thread;
   struct {
@@ -46,22 +47,24 @@ struct PythonLayout {
   struct {
     std::uint64_t length, state, ascii_text, text;
   } string;
-  std::uint64_t type;  // of an object
+  std::uint64_t type;  // within an object
 };
 
 class PythonInterpreter {
  public:
-  // Looks for one. Takes the loader's lock: not in a call of the target's. What to tell when it is
-  // none whose frames can be read; empty: it is, or there is none.
+  // Looks for an interpreter. Takes the loader's lock: not for use during a call of the target's.
+  // Returns a message if its frames cannot be read; empty if they can, or if there is no
+  // interpreter.
   std::string find();
   bool found() const { return thread_state_ != nullptr; }
-  // Where its own code is, or the program's that it is a part of. Empty: there is none.
+  // The address range of the interpreter's code, or of the program it is linked into. Empty: there
+  // is none.
   struct Code {
     std::uint64_t begin = 0, end = 0;
     bool has(std::uint64_t address) const { return address >= begin && address < end; }
   };
   const Code& code() const { return code_; }
-  // Memory was not as it should be: nothing is read from then on.
+  // Memory was not as expected: nothing is read from then on.
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
   const std::string& version() const { return version_; }
 
@@ -71,7 +74,7 @@ class PythonInterpreter {
   using ThreadState = void*();
   using Question = int();
 
-  // Or has ended.
+  // Whether it is finalizing, or has finalized.
   bool ends() const { return is_ending_() != 0 || is_initialized_() == 0; }
   bool is_known(std::uint64_t code) const;
   void remember(std::uint64_t code);
@@ -85,31 +88,31 @@ class PythonInterpreter {
   Code code_;
   std::string version_;
   std::atomic<bool> failed_{false};
-  // Code objects, by their address: each in one of the four places of its own.
+  // Code objects by address: each in one of the four slots of its set.
   std::array<std::array<std::atomic<std::uint64_t>, 4>, 1024> known_{};
-  // Of instructions: the upper 40 bits are of a hash, the lower 24 the line.
+  // Lines of instructions: the upper 40 bits are a hash, the lower 24 the line.
   std::array<std::atomic<std::uint64_t>, 4096> lines_{};
 };
 
 struct PythonLineTable {
-  bool known;  // as said above
+  bool known;  // verified, as explained above
   std::uint64_t code, text, size;
   std::int64_t first_line;
 };
 
-// The calling thread's functions, the innermost first. Some 10 KiB of its stack.
+// The calling thread's functions, innermost first. Uses some 10 KiB of stack.
 class PythonStack {
  public:
-  static constexpr std::size_t frame_bytes = 96;  // of a frame at most are read
+  static constexpr std::size_t frame_bytes = 96;  // the most that is read of a frame
 
-  // From `begin` to `end` the thread's own stack is known to be there.
+  // The thread's own stack is known to be mapped from `begin` to `end`.
   PythonStack(PythonInterpreter& python, std::uint64_t begin, std::uint64_t end);
 
   bool next(PythonFrame& frame);
 
  private:
   static constexpr std::size_t page = 4096;
-  static constexpr int most_steps = 512;  // frames, with those that are no function's
+  static constexpr int most_steps = 512;  // frames, including those of no function
 
   bool read_frame(std::uint64_t at, std::span<std::byte, frame_bytes> frame);
   bool read_function(std::uint64_t code, std::uint64_t instruction, PythonFrame& frame) const;
@@ -123,7 +126,7 @@ class PythonStack {
   const std::uint64_t begin_, end_;
   std::uint64_t frame_ = 0;
   int steps_ = 0;
-  struct Window {  // what was read at once
+  struct Window {  // what was read in one go
     std::uint64_t begin = 0, end = 0;
     std::array<std::byte, page + frame_bytes> bytes;
   };

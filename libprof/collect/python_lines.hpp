@@ -1,4 +1,4 @@
-// Which line an instruction of a Python function is of, by the location table of its code
+// Finds the line of an instruction of a Python function, using the location table of its code
 // (co_linetable of Python 3.11 and newer).
 #pragma once
 
@@ -8,13 +8,13 @@
 
 namespace gpuprof::collect {
 
-// The table is given in pieces, until the line is known or the table at its end.
+// The table is passed in pieces, until the line is known or the table ends.
 class PythonLine {
  public:
-  // `unit`: the instruction, counted in code units of two bytes.
+  // `unit`: the instruction's index in code units of two bytes.
   PythonLine(std::int64_t first_line, std::uint64_t unit) : line_(first_line), unit_(unit) {}
 
-  // Whether more of the table is needed.
+  // Returns whether more of the table is needed.
   bool wants(std::span<const std::uint8_t> piece) {
     for (const std::uint8_t byte : piece) {
       if (byte & 0x80) {
@@ -27,14 +27,14 @@ class PythonLine {
     return true;
   }
 
-  // 0: the instruction has none, or the table does not reach it.
+  // 0: the instruction has no line, or is beyond the table.
   std::uint32_t line() const {
     const bool known = unit_ < end_ && has_line_ && line_ > 0 && line_ <= INT32_MAX;
     return known ? static_cast<std::uint32_t>(line_) : 0;
   }
 
  private:
-  // An entry begins with a byte of its own kind: what the entry tells, and of how many units.
+  // The first byte of an entry holds its kind and its length in units.
   void begin_entry(std::uint8_t byte) {
     const unsigned kind = (byte >> 3) & 15;
     end_ += (byte & 7u) + 1;
@@ -44,7 +44,7 @@ class PythonLine {
     shift_ = 0;
     if (kind >= 10 && kind <= 12) line_ += kind - 10;
   }
-  // Six bits a byte, the lowest first; the lowest of all is the sign.
+  // Six bits per byte, lowest first; the very lowest bit is the sign.
   void take_delta(std::uint8_t byte) {
     if (shift_ < 36) delta_ |= std::uint64_t{byte & 63u} << shift_;
     shift_ += 6;

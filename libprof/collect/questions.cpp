@@ -6,12 +6,13 @@
 namespace gpuprof::collect {
 namespace {
 
-// An answer takes some 100 us, one that ends the launcher's demangler half a second of processor
+// An answer takes some 100 us; one that kills the launcher's demangler takes half a second of CPU
 // time. Only the first wait that is in vain takes all of this.
 constexpr std::chrono::milliseconds patience{3000};
-// A program may make a new message for each range. When the kept ones are more, all are forgotten.
+// A program may create a new message for each range. Beyond this size, all cached answers are
+// forgotten.
 constexpr std::size_t most_key_bytes = 8 << 20;
-// The launcher answers no questions for longer names.
+// The launcher does not answer questions about longer names.
 constexpr std::size_t longest_question = 64 << 10;
 
 int in_ms(std::chrono::steady_clock::duration time) {

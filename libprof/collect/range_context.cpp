@@ -10,7 +10,7 @@
 namespace gpuprof::collect {
 namespace {
 
-// Why a range that was measured has no values: MeasuredRange::note counts these from 1.
+// Why a measured range has no values: MeasuredRange::note is an index into these, from 1.
 constexpr std::array notes{
     wire::other_launch,
     std::string_view("counters of patched code leave out the CUDA graphs that were launched"),
@@ -184,7 +184,7 @@ void RangeContext::launch_ends(bool worked, bool last) {
 void RangeContext::range_begins(std::uint64_t number, const char* name) {
   const int wanted = policy_->group_of_scope(0);
   if (wanted < 0 || !begin(wanted)) return;
-  // Ranges of one name would become one: the number tells them apart.
+  // Ranges with the same name would be merged: the number distinguishes them.
   if (!session_.push(std::to_string(number).c_str())) {
     fail(session_.why());
     return;
@@ -210,7 +210,7 @@ void RangeContext::range_ends() {
   if (rows_.size() >= session_.ranges()) close();
 }
 
-// --- what is sent
+// --- sending
 
 void RangeContext::list(const Launch& launch, std::uint32_t correlation) {
   constexpr std::size_t most = 4096;
@@ -275,13 +275,13 @@ void RangeContext::send(std::uint32_t group, wire::CounterData& data) {
   }
 }
 
-// Always false.
+// Always returns false.
 bool RangeContext::fail(std::string why) {
   failed_.store(true);
   session_.abandon();
   measuring_.tell("metrics_error", why);
   if (rows_.empty()) return false;
-  // What these launches would have had is lost, and each says why.
+  // The results of these launches are lost, and each range says why.
   session_.image().clear();
   wire::CounterData data;
   data.ranges = std::exchange(rows_, {});

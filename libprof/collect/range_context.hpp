@@ -1,5 +1,5 @@
 // One CUDA context whose launches are measured: its session with CUPTI, the policy that decides,
-// and what was measured and not sent yet.
+// and results not yet sent.
 #pragma once
 
 #include <cupti.h>
@@ -24,12 +24,12 @@
 
 namespace gpuprof::collect {
 
-// What all contexts of the process have in common. Any thread.
+// State shared by all contexts of the process. Any thread.
 struct Measuring {
   CheckedApi& cupti;
   Channel& channel;
   const wire::CollectConfig config;
-  // Passes on what the user is to know: a field of an info frame.
+  // Passes a message to the user, as a field of an info frame.
   const std::function<void(std::string_view what, std::string_view text)> tell;
   Budget budget;
 
@@ -40,10 +40,10 @@ struct Measuring {
   Counts counts{};
 };
 
-// Names by their place in a list, from 1.
+// Names by their index in a list, from 1.
 class NameList {
  public:
-  // 0 for none.
+  // 0 for null.
   std::uint32_t number_of(const char* name);
   const std::vector<std::string>& names() const { return names_; }
   void clear();
@@ -53,8 +53,8 @@ class NameList {
   std::unordered_map<std::string, std::uint32_t> numbers_;
 };
 
-// Under `mutex`, but for what is said to be for any thread. The first unexpected answer of CUPTI's
-// ends measuring in this context.
+// Used under `mutex`, except for members marked as safe for any thread. The first unexpected CUPTI
+// result ends measuring in this context.
 class RangeContext {
  public:
   // `number`: wire::CounterData::context_number.
@@ -63,47 +63,46 @@ class RangeContext {
   const CUcontext handle;
   const std::uint32_t device;
   const std::uint32_t id;               // CUPTI's
-  std::timed_mutex mutex;               // held through a measured launch
-  std::atomic<bool> dead{false};        // any thread, as the next four
-  std::atomic<bool> overlapped{false};  // a launch got in between
-  std::atomic<std::uint64_t> range{0};  // the program's own one that it took part in last
-  std::atomic<bool> had_graph{false};   // was launched in it
+  std::timed_mutex mutex;               // held throughout a measured launch
+  std::atomic<bool> dead{false};        // any thread, like the next four
+  std::atomic<bool> overlapped{false};  // another launch got in between
+  std::atomic<std::uint64_t> range{0};  // the last range of the program that it took part in
+  std::atomic<bool> had_graph{false};   // a graph was launched in that range
   Watch watch;
-  bool over = false;  // nothing is measured any more
+  bool over = false;  // nothing more is measured
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
 
   Shapes& shapes() { return shapes_; }
   Policy& policy() { return *policy_; }
   bool open() const { return session_.open(); }
   Window window() const { return {group_, session_.enabled(), session_.open()}; }
-  const wire::CollectGroup& group() const;  // the last that was measured
+  const wire::CollectGroup& group() const;  // the last one measured
 
-  // A launch, measured or not.
+  // Called for each launch, measured or not.
   void launched();
-  // For later runs to be joined with.
+  // Lists the launch, for later runs to be joined with.
   void list(const Launch& launch, std::uint32_t correlation);
   void send_list();
   std::uint32_t stream_id(const Launch& launch);
 
-  // Measures in this group from here on, whatever it takes. false: it does not work.
+  // Measures in this group from now on, whatever that requires. false: failed.
   bool begin(int group);
-  // Stops, and keeps the image: ranges that follow go behind those it has. But where there are
-  // several passes, CUPTI takes the next Start for the next pass: what follows gets an image of its
-  // own.
+  // Stops, and keeps the image: further ranges are appended to it. But if there are several passes,
+  // CUPTI takes the next Start for the next pass: then further ranges get a separate image.
   void suspend();
-  // Stops, and sends what there is.
+  // Stops, and sends the results.
   void close();
-  // The same, and gives the profiler object up.
+  // The same, and releases the profiler object.
   void release();
-  // The same, whatever has failed. Nothing follows.
+  // The same, even after failures. Nothing may follow.
   void leave();
-  // Sends what is old, for a target that is killed before the window is full.
+  // Sends old results, in case the target is killed before the window is full.
   void send_old();
 
-  // A launch while a window is open; and its end, where it has become one. `last`: none follow.
+  // A launch in an open window; and its end, if it did launch. `last`: no launch follows.
   void launch_begins(const Launch& launch, std::uint32_t correlation, Shape& shape, bool asked_for);
   void launch_ends(bool worked, bool last);
-  // One of the program's own ranges.
+  // The program's own ranges.
   void range_begins(std::uint64_t number, const char* name);
   void range_ends();
 
@@ -122,12 +121,12 @@ class RangeContext {
   PassImages images_;
   std::atomic<bool> failed_{false};
 
-  int group_ = -1;                         // the last that was measured; -1: none yet
+  int group_ = -1;                         // the last one measured; -1: none yet
   std::uint64_t ordinal_ = 0;              // launches so far
   std::vector<wire::MeasuredRange> rows_;  // of the image
-  std::int64_t first_row_ns_ = 0;          // when the first of them came
-  NameList names_;                         // of the rows
-  wire::MeasuredRange current_;            // the launch, or range, that is being measured
+  std::int64_t first_row_ns_ = 0;          // when the first of rows_ arrived
+  NameList names_;                         // of rows_
+  wire::MeasuredRange current_;            // the launch or range being measured
   Shape* shape_ = nullptr;                 // of that launch
   bool pushed_ = false;                    // a range is open
   std::vector<wire::MeasuredRange> list_;  // launches not sent yet, measured or not

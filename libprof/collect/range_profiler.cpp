@@ -13,12 +13,12 @@
 namespace gpuprof::collect {
 namespace {
 
-// How long the end of a context waits for a launch of it.
+// How long the end of a context waits for a launch in it.
 constexpr std::chrono::seconds end_patience{1};
-// After this, launches that were on their way before we heard of any are done.
+// After this time, launches already under way before our first callback are done.
 constexpr std::chrono::milliseconds launch_time{2};
 
-// Whose lock a launch of this thread holds.
+// The context whose lock this thread holds during a launch, or null.
 thread_local RangeContext* launching = nullptr;
 
 std::uint64_t next_number() {
@@ -40,7 +40,7 @@ RangeProfiler::RangeProfiler(CheckedApi& cupti, Channel& channel, const wire::Co
 // --- contexts
 
 RangeContext* RangeProfiler::find(CUcontext handle) {
-  // A thread mostly launches into one context.
+  // A thread usually launches into one context.
   thread_local RangeContext* last = nullptr;
   thread_local std::uint64_t owner = 0;
   if (owner == number_ && last->handle == handle && !last->dead.load()) return last;
@@ -54,8 +54,8 @@ RangeContext* RangeProfiler::find(CUcontext handle) {
   return nullptr;
 }
 
-// A launch that we did not hear of would be a range of CUPTI's in the first window. Should one take
-// longer there is a range too many, and that window has no values.
+// A launch that we were not notified of would become a range of CUPTI's in the first window. If one
+// takes longer than this wait, there is one range too many, and that window has no values.
 void RangeProfiler::begin(const std::vector<CUcontext>& contexts) {
   if (!contexts.empty()) std::this_thread::sleep_for(launch_time);
   for (const CUcontext context : contexts) context_created(context);
@@ -68,7 +68,7 @@ void RangeProfiler::context_created(CUcontext handle) {
       contexts_, [&](const auto& one) { return one->handle == handle && !one->dead.load(); });
   if (known) return;
   const std::uint32_t device = device_of(measuring_.cupti, handle);
-  // Threads of one device each make their contexts in any order.
+  // Numbered per device: threads that each use one device create their contexts in any order.
   const auto before =
       std::ranges::count(contexts_, device, [](const auto& one) { return one->device; });
   contexts_.push_back(std::make_unique<RangeContext>(
@@ -94,7 +94,7 @@ void RangeProfiler::finish() {
     const std::lock_guard lock(ranges_mutex_);
     if (ranges_.end()) end_range();
   }
-  // Launches are measured until there is no window for them to get into.
+  // Launches are measured until there is no window left for them.
   for_each_idle([](RangeContext& context) {
     context.send_list();
     if (!context.failed()) context.close();
@@ -126,7 +126,7 @@ void RangeProfiler::driver_call(CUpti_CallbackId id, const CUpti_CallbackData& c
   call.callbackSite == CUPTI_API_ENTER ? enter(id, call) : exit(call);
 }
 
-// Neither Start nor Stop may come while a stream is captured: they would break the capture.
+// Neither Start nor Stop may happen during a stream capture: they would break it.
 void RangeProfiler::suspend_all() {
   const std::shared_lock lock(contexts_mutex_);
   for (const auto& context : contexts_) {
@@ -146,7 +146,7 @@ void RangeProfiler::enter(CUpti_CallbackId id, const CUpti_CallbackData& call) {
     return;
   }
   Measuring::Counts& counts = measuring_.counts;
-  // Later runs are joined with all launches of the first, also with those that it cannot measure.
+  // Later runs are joined with all launches of the first, including those that it cannot measure.
   const bool list = measuring_.config.list_launches;
   const bool off = off_.load(std::memory_order_relaxed);
   if (off && !list) return;
@@ -158,7 +158,7 @@ void RangeProfiler::enter(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   RangeContext& context = *found;
   std::unique_lock lock(context.mutex, std::defer_lock);
   if (!lock.try_lock_for(std::chrono::milliseconds(measuring_.config.hang_ms))) {
-    // Another thread's launch does not come back, maybe because it waits for this one.
+    // Another thread's launch does not return, perhaps because it waits for this one.
     context.overlapped.store(true);
     return;
   }
@@ -191,7 +191,7 @@ bool RangeProfiler::measure(RangeContext& context, const Launch& launch,
     measuring_.budget.spend(now_ns() - began);
   }
   ++shape.launches;
-  // Whether it may be measured, nobody has said.
+  // Nobody has said whether it may be measured.
   if (!shape.known) return leave_out(selection_.unanswered());
   if (shape.may_hang) return leave_out(counts.excluded);
   const Decision decision = decide(context, launch, shape);
@@ -223,12 +223,13 @@ Decision RangeProfiler::decide(RangeContext& context, const Launch& launch, cons
 
 void RangeProfiler::exit(const CUpti_CallbackData& call) {
   auto* const context = reinterpret_cast<RangeContext*>(*call.correlationData);
-  // Of a call that began before we listened it is anything.
+  // Undefined for a call that began before we listened.
   if (!context || context != launching) return;
   launching = nullptr;
   const std::unique_lock lock(context->mutex, std::adopt_lock);
   const auto* result = static_cast<const CUresult*>(call.functionReturnValue);
-  // Once something hung, what comes is not noted any more, and CUPTI must not count it either.
+  // Once something hung, further launches are no longer recorded, and CUPTI must not count them
+  // either.
   context->launch_ends(!result || *result == CUDA_SUCCESS, off_.load(std::memory_order_relaxed));
 }
 
@@ -247,7 +248,7 @@ void RangeProfiler::nvtx_call(CUpti_CallbackId id, const CUpti_NvtxData& data) {
     if (ranges_.pop(thread)) end_range();
     return;
   }
-  // The launcher may have to be asked, which is not to be done under the lock.
+  // This may ask the launcher, which must not be done under the lock.
   const bool wanted = ranges_.open() == 0 && call->message && selection_.wants_range(call->message);
   const std::lock_guard lock(ranges_mutex_);
   if (ranges_.push(thread, wanted)) begin_range(call->message);
@@ -273,14 +274,14 @@ void RangeProfiler::end_own_range() {
   if (std::exchange(own_range_, false) && ranges_.end()) end_range();
 }
 
-// In all contexts there are.
+// In all existing contexts.
 void RangeProfiler::begin_range(const char* name) {
   range_name_ = name;
   const std::shared_lock lock(contexts_mutex_);
   for (const auto& context : contexts_) push_range(*context);
 }
 
-// A context that came into being inside the range takes part from its first launch on.
+// A context created inside the range takes part from its first launch on.
 RangeContext* RangeProfiler::join_range(CUcontext handle) {
   RangeContext* context = find(handle);
   if (!context || context->range.load() == ranges_.open()) return context;
@@ -329,7 +330,7 @@ void RangeProfiler::watch() {
   for (const auto& context : contexts_) {
     const std::int64_t since = context->watch.since();
     if (since == 0) {
-      // What is known is not to wait for more when that takes long: the target may be killed.
+      // Results must not wait for more for too long: the target may be killed.
       const std::unique_lock one(context->mutex, std::try_to_lock);
       if (!one || context->dead.load()) continue;
       context->send_list();

@@ -1,16 +1,16 @@
 // Metrics: CUPTI's range profiler, driven by the callbacks of the target's own launches.
 //
 // Kernels are measured by auto ranges: between Start and Stop CUPTI makes a range of every launch
-// of the context, in the order in which the calls return (measured). So launches of one context are
-// let through one at a time while it is measured, and noted when they return. A full counter data
-// image is decoded and sent as it is: the launcher evaluates it.
+// in the context, in the order in which the calls return (measured). So launches in one context are
+// let through one at a time while it is measured, and recorded when they return. A full counter
+// data image is decoded and sent as is: the launcher evaluates it.
 //
-// LaunchSelection says which launches are asked for, a Policy for each context what is measured of
-// them and when a window ends, RangeSession does it with CUPTI; RangeContext has these together.
-// What is here is which context, and who waits for whom.
+// LaunchSelection says which launches are wanted; a Policy per context decides what is measured of
+// them and when a window ends; RangeSession carries it out with CUPTI; RangeContext combines these.
+// This class picks the context, and decides who waits for whom.
 //
-// Any thread. Nothing here calls the driver. The first unexpected answer of CUPTI's ends measuring
-// in that context; tracing and the target go on.
+// Any thread. Nothing here calls the driver. The first unexpected CUPTI result ends measuring in
+// that context; tracing and the target go on.
 #pragma once
 
 #include <cupti.h>
@@ -37,12 +37,12 @@ namespace gpuprof::collect {
 
 class RangeProfiler {
  public:
-  // `tell` passes on what the user is to know: a field of an info frame.
+  // `tell` passes a message to the user, as a field of an info frame.
   RangeProfiler(CheckedApi& cupti, Channel& channel, const wire::CollectConfig& config,
                 std::function<void(std::string_view what, std::string_view text)> tell);
 
-  // Waits for something that the launcher says, and minds it. false: nothing in this time. From the
-  // own thread.
+  // Waits for a frame from the launcher, and handles it. false: timed out. From the collector's own
+  // thread.
   bool listen(int timeout_ms);
 
   // Launches of kernels and graphs, and stream capture.
@@ -56,64 +56,63 @@ class RangeProfiler {
   // Any thread.
   bool measures_a_range() const { return ranges_.open() != 0; }
 
-  // A range that the process marks of itself, where ranges are measured; inside it
-  // cudaProfilerStart and Stop are none. Its number, from 1; 0: it is not measured, or another one
-  // is.
+  // A range that the process marks itself, if ranges are measured; inside it cudaProfilerStart and
+  // Stop are ignored. Returns its number, from 1, or 0 if it is not measured or another one is.
   std::uint64_t begin_own_range(const char* name);
   void end_own_range();
 
-  // Measures from now on. `contexts`: those that are there, in which threads may be launching.
+  // Measures from now on. `contexts`: those that already exist, in which threads may be launching.
   void begin(const std::vector<CUcontext>& contexts);
   void context_created(CUcontext context);
-  // Its last chance to be read.
+  // The last chance to read it.
   void context_ends(CUcontext context);
-  // Reads all that is left. The target may go on, unmeasured.
+  // Reads everything left. The target may go on, unmeasured.
   void finish();
-  // The same, and gives CUPTI's objects up, for there may be another after this one. Whether no
-  // launch is at it any more.
+  // The same, and releases CUPTI's objects, since another profiler may follow. Returns whether no
+  // launch uses it any more.
   bool leave();
 
-  // From the own thread, now and then: says once what hangs, and stops measuring.
+  // From the collector's own thread, at intervals: reports once what hangs, and stops measuring.
   void watch();
 
   std::vector<wire::Statistic> statistics() const;
 
  private:
   RangeContext* find(CUcontext handle);
-  // Calls f for each context that lives, under its lock. Whether all could be had.
+  // Calls f for each live context, under its lock. Returns whether all could be locked.
   bool for_each_idle(const std::function<void(RangeContext&)>& f);
-  // A launch begins, and has returned.
+  // A launch begins; and has returned.
   void enter(CUpti_CallbackId id, const CUpti_CallbackData& call);
   void exit(const CUpti_CallbackData& call);
-  // A launch that may be measured, under the context's lock. Whether it is.
+  // A launch that may be measured, under the context's lock. Returns whether it is.
   bool measure(RangeContext& context, const Launch& launch, std::uint32_t correlation);
   Decision decide(RangeContext& context, const Launch& launch, const Shape& shape);
 
   void suspend_all();
 
   bool user_ranges() const { return measuring_.config.mode == wire::ReplayMode::range; }
-  // All under ranges_mutex_ but join_range.
+  // All of these under ranges_mutex_, except join_range.
   void begin_range(const char* name);
   RangeContext* join_range(CUcontext handle);
   void push_range(RangeContext& context);
   void end_range();
 
-  const std::uint64_t number_;  // of all there have been in the process
+  const std::uint64_t number_;  // among all instances in the process
   Measuring measuring_;
   Questions questions_;
   LaunchSelection selection_;
 
   std::shared_mutex contexts_mutex_;
-  std::vector<std::unique_ptr<RangeContext>> contexts_;  // never taken out: callbacks keep pointers
+  std::vector<std::unique_ptr<RangeContext>> contexts_;  // never removed: callbacks keep pointers
   std::atomic<int> live_contexts_{0};
-  std::mutex ranges_mutex_;  // guards the next three, but for what any thread may ask
+  std::mutex ranges_mutex_;  // guards the next three, except what any thread may call
   OpenRanges ranges_;
-  std::string range_name_;  // of the one that is measured
-  bool own_range_ = false;  // which the process has marked
+  std::string range_name_;  // of the range being measured
+  bool own_range_ = false;  // it was marked by the process
 
   Captures captures_;
   std::atomic<bool> begun_{false};
-  std::atomic<bool> off_{false};  // nothing is measured any more
+  std::atomic<bool> off_{false};  // nothing more is measured
 };
 
 }  // namespace gpuprof::collect

@@ -8,13 +8,13 @@
 namespace gpuprof::collect {
 namespace {
 
-// CUPTI's parameters for one call.
+// The parameters of one CUPTI call.
 #define GPUPROF_PARAMS(type) cupti::sized<type>(type##_STRUCT_SIZE)
 
 constexpr std::size_t largest_image = std::size_t{24} << 20;
 constexpr std::uint32_t smallest_batch = 8;
 
-// This takes however long it takes.
+// Marks a call as ongoing for the object's lifetime.
 class Busy {
  public:
   Busy(Watch& watch, const char* what) : watch_(watch) { watch_.begin(what); }

@@ -1,9 +1,9 @@
 // CUPTI's range profiler in one context: a profiler object with a configuration, windows between
-// Start and Stop, and the image that CUPTI writes counters to. Knows CUPTI, and nothing of what is
-// measured why.
+// Start and Stop, and the image to which CUPTI writes counters. Deals with CUPTI only, not with
+// what is measured or why.
 //
-// One thread at a time. Each step says whether it worked; where it did not, why() does, and nothing
-// more may be asked of the session.
+// One thread at a time. Each step returns whether it worked; if not, why() has the reason, and the
+// session must not be used any further.
 #pragma once
 
 #include <cupti.h>
@@ -20,20 +20,20 @@
 
 namespace gpuprof::collect {
 
-// Of the monotonic clock.
+// The monotonic clock, in ns.
 std::int64_t now_ns();
 
-// What a context is at, for the thread that watches: since when, and with what. Any thread.
+// What a context is doing and since when, for the watching thread. Any thread.
 class Watch {
  public:
   void begin(const char* what) {
     with_.store(what, std::memory_order_relaxed);
     since_.store(now_ns(), std::memory_order_release);
   }
-  // Since when it was.
+  // Returns when it began.
   std::int64_t end() { return since_.exchange(0, std::memory_order_acq_rel); }
 
-  // ns; 0: nothing is going on.
+  // ns; 0: idle.
   std::int64_t since() const { return since_.load(std::memory_order_acquire); }
   const char* with() const { return with_.load(std::memory_order_relaxed); }
 
@@ -45,9 +45,9 @@ class Watch {
 class RangeSession {
  public:
   struct Settings {
-    bool user_ranges = false;    // ranges are pushed and popped; otherwise each launch is one
+    bool user_ranges = false;    // ranges are pushed and popped; otherwise one per launch
     bool kernel_replay = false;  // CUPTI repeats each launch for all passes
-    bool reset_caches = false;   // before each of these
+    bool reset_caches = false;   // before each pass
   };
 
   RangeSession(CheckedApi& cupti, CUcontext context, Settings settings, Watch& watch)
@@ -58,35 +58,35 @@ class RangeSession {
   bool open() const { return open_; }  // between start and stop
   const std::string& why() const { return why_; }
 
-  // A profiler object. CUPTI keeps the first configuration that one was started with, whatever it
-  // is told: another takes another object.
+  // Creates a profiler object. CUPTI keeps the first configuration an object was started with,
+  // whatever it is set to later: another configuration requires another object.
   bool enable();
   bool disable();
-  // An image for that many ranges of this group, or for as many as one of bearable size holds.
-  // `number`: by which the session knows the group again.
+  // Makes an image for that many ranges of this group, or as many as fit in an image of tolerable
+  // size. `number`: identifies the group within the session.
   bool prepare(int number, const wire::CollectGroup& group, std::uint32_t ranges);
-  // The next image of that group is made anew.
+  // The next image of that group is rebuilt.
   void forget_image(int number) { fresh_images_.erase(number); }
-  // With the image as it is now: it may come from an earlier pass.
+  // Uses the image as it is now: it may come from an earlier pass.
   bool configure(const wire::CollectGroup& group);
-  // Before the next window CUPTI is to be configured again.
+  // CUPTI must be configured again before the next window.
   void unconfigure() { configured_ = false; }
 
   bool start();
   bool stop();
-  // What is open is not stopped any more.
+  // An open window is no longer stopped.
   void abandon() { open_ = false; }
   bool push(const char* range);
   bool pop();
-  // Puts what was counted into the image. Nothing: it failed; else how many ranges CUPTI dropped.
+  // Puts the counts into the image. Returns how many ranges CUPTI dropped, or nullopt if it failed.
   std::optional<std::uint64_t> decode();
 
   std::vector<std::uint8_t>& image() { return image_; }
-  std::uint32_t ranges() const { return ranges_; }  // that the image holds
+  std::uint32_t ranges() const { return ranges_; }  // capacity of the image
 
  private:
   struct FreshImage {
-    std::vector<std::uint8_t> bytes;  // as CUPTI initialised them
+    std::vector<std::uint8_t> bytes;  // as initialized by CUPTI
     std::uint32_t ranges = 0;
   };
 

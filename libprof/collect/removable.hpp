@@ -1,5 +1,5 @@
-// A part that callbacks use while it is there. One thread at a time puts and removes it; using it
-// is for any thread, and takes no lock.
+// A part that callbacks use while it is present. Only one thread at a time may put or remove it;
+// any thread may use it, without taking a lock.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace gpuprof::collect {
 template <class Part>
 class Removable {
  public:
-  // The part stays while this lives. False: there is none.
+  // The part stays alive while this exists. False: there is none.
   class Use {
    public:
     explicit Use(Removable& from) {
@@ -46,8 +46,8 @@ class Removable {
     part_.store(owned_.get());
   }
 
-  // Waits for those who use it, no longer than `patience`. One that is used still is kept for good,
-  // as is one that is `held`.
+  // Waits for its users, no longer than `patience`. If it is still in use then, or if `held`
+  // returns true, it is kept forever.
   void remove(std::chrono::milliseconds patience, bool (Part::*held)() const = nullptr) {
     part_.store(nullptr);
     const auto until = std::chrono::steady_clock::now() + patience;
@@ -58,7 +58,7 @@ class Removable {
     if (owned_ && held && ((*owned_).*held)()) return keep();
     owned_.reset();
   }
-  // Removes it, and never destroys it.
+  // Removes it, but never destroys it.
   void keep() {
     part_.store(nullptr);
     if (owned_) kept_.push_back(std::move(owned_));

@@ -1,5 +1,5 @@
-// A queue of fixed size between threads that may not wait and one that takes. No locks: a writer
-// that finds no room is told so. (D. Vyukov's bounded queue.)
+// A queue of fixed size from threads that must not wait to one consumer. No locks: push() returns
+// false if there is no room. (D. Vyukov's bounded queue.)
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ class Ring {
     for (std::size_t i = 0; i < capacity; ++i) cells_[i].turn.store(i, std::memory_order_relaxed);
   }
 
-  // Any thread. false: it is full.
+  // Any thread. false: full.
   bool push(const T& value) {
     std::size_t at = in_.load(std::memory_order_relaxed);
     while (true) {
@@ -34,7 +34,7 @@ class Ring {
     }
   }
 
-  // One thread at a time. false: it is empty.
+  // One thread at a time. false: empty.
   bool pop(T& value) {
     Cell& cell = cells_[out_ % capacity];
     if (cell.turn.load(std::memory_order_acquire) != out_ + 1) return false;

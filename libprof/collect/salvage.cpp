@@ -19,17 +19,17 @@
 namespace gpuprof::collect {
 namespace {
 
-// CUPTI sets this bit in the kind of a record it has begun and not finished: a kernel that was
-// launched and whose times are not known yet. Seen in CUPTI 13.0 and 13.5; in no document.
+// CUPTI sets this bit in the kind of a record it has begun but not finished: a kernel that was
+// launched and whose times are not known yet. Seen in CUPTI 13.0 and 13.5; undocumented.
 constexpr std::uint32_t unfinished = 0x80000000;
 
-// How long CUPTI's records are. They carry no length, so CUPTI is asked: it steps from one record
-// to the next over a buffer made for the purpose.
+// The lengths of CUPTI's records. Records carry no length, so CUPTI is made to step from one record
+// to the next in a buffer made for the purpose.
 class RecordSizes {
  public:
   explicit RecordSizes(decltype(&::cuptiActivityGetNextRecord) next) : next_(next) {}
 
-  // 0: not known.
+  // 0: unknown.
   std::size_t of(std::uint32_t kind) {
     if (kind == 0 || kind >= kind_limit) return 0;
     if (!sizes_[kind]) sizes_[kind] = measure(kind);
@@ -38,7 +38,8 @@ class RecordSizes {
 
  private:
   std::size_t measure(std::uint32_t kind) {
-    // Long enough for two records; every word is the kind, so the second is found wherever it lies.
+    // Long enough for two records; every word is the kind, so the second one is found wherever it
+    // begins.
     alignas(8) std::array<std::uint32_t, 1024> buffer;
     buffer.fill(kind);
     CUpti_Activity* record = nullptr;
@@ -52,11 +53,11 @@ class RecordSizes {
   std::array<std::size_t, kind_limit> sizes_{};
 };
 
-// The kinds the run collects. Anything else in a slot is no record but what one left behind.
+// The kinds the run collects. Anything else in a slot is not a record, but the remains of one.
 using Kinds = std::array<bool, kind_limit>;
 
 // Calls f(record) for everything in a slot, finished or not. Returns how many records were
-// unfinished; they are marked finished on the way.
+// unfinished; they are marked as finished in the process.
 template <class F>
 std::uint64_t for_each_record(const cupti::Api& cupti, RecordSizes& sizes, const Kinds& collected,
                               std::byte* slot, std::size_t size, F&& f) {
@@ -69,7 +70,7 @@ std::uint64_t for_each_record(const cupti::Api& cupti, RecordSizes& sizes, const
     kind &= ~unfinished;
     if (kind >= collected.size() || !collected[kind]) break;
     if (!finished) {
-      // Its name, place and correlation id are there, its times are 0: a row worth having.
+      // Its name, position and correlation id are present, its times are 0: a row worth having.
       std::memcpy(slot + at, &kind, sizeof kind);
       ++begun;
     }
@@ -93,7 +94,7 @@ const Kernel* as_kernel(const CUpti_Activity* record) {
   return is_kernel(record->kind) ? reinterpret_cast<const Kernel*>(record) : nullptr;
 }
 
-// The launcher reads, or it has gone; or it ends us.
+// The launcher reads, or it is gone, or it kills us.
 constexpr Channel::Limits limits{.patience = std::chrono::hours(24)};
 
 bool send_batch(Channel& channel, Packer& packer, wire::BatchHeader header) {
@@ -103,7 +104,7 @@ bool send_batch(Channel& channel, Packer& packer, wire::BatchHeader header) {
   return sent;
 }
 
-// A batch that waited in its slot.
+// Sends a batch that waited in its slot.
 bool send_kept(Channel& channel, const Arena& arena, std::uint32_t slot) {
   const std::span<const std::byte> batch = arena.kept(slot);
   if (batch.size() < sizeof(wire::BatchHeader)) return true;
@@ -130,7 +131,7 @@ bool salvage(int arena_file, int socket, const wire::Fields& config) {
     const SlotHeader& header = arena.slot_header(slot);
     const SlotState state = header.state.load();
     if (state == SlotState::free || state == SlotState::withdrawn) continue;
-    // Perhaps the target died after sending the batch and before freeing the slot.
+    // The target may have died after sending the batch and before freeing the slot.
     const auto last = received.find(slot);
     if (last != received.end() && last->second == header.generation.load()) continue;
     if (state == SlotState::packed) {
@@ -155,21 +156,21 @@ bool salvage(int arena_file, int socket, const wire::Fields& config) {
   for (std::size_t kind = 0; kind < collected.size(); ++kind) packer.want(kind, collected[kind]);
   const bool measured = !config.text("metrics").empty();
   if (measured) packer.leave_out_profiler();
-  // Those of graphs are recorded as concurrent ones where others are traced one at a time.
+  // Kernels in graphs are recorded as concurrent ones even when others are traced one at a time.
   collected[CUPTI_ACTIVITY_KIND_KERNEL] |= collected[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL];
   collected[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = collected[CUPTI_ACTIVITY_KIND_KERNEL];
-  // Launch calls are traced for their correlation ids also when their rows are not wanted.
+  // Launch calls are traced for their correlation ids even when their rows are not wanted.
   collected[CUPTI_ACTIVITY_KIND_DRIVER] = collected[CUPTI_ACTIVITY_KIND_RUNTIME] = true;
   RecordSizes sizes(cupti.cuptiActivityGetNextRecord);
-  // The tables are in front of the first batch, and may not have come either.
+  // The tables precede the first batch, and may not have arrived either.
   if (received.empty() && !Stream(channel).define(wire_tables(cupti.version))) return false;
-  // Their strings are in them, in this order.
+  // They contain their own strings, in this order.
   for (const auto& [turn, slot] : kept) {
     if (!send_kept(channel, arena, slot)) return false;
   }
-  // Names first: any launch of a kernel tells the name for all its records. CUPTI's range profiler
-  // launches one of its own with each, under the same correlation id, whose record comes second
-  // (measured).
+  // Names first: any launch of a kernel provides the name for all its records. CUPTI's range
+  // profiler adds one of its own to each launch, with the same correlation id, whose record comes
+  // second (measured).
   std::uint64_t unfinished_records = 0;
   std::unordered_map<std::uint32_t, const Kernel*> first_of_launch;
   for (const std::uint32_t slot : left) {

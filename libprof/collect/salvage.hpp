@@ -1,13 +1,14 @@
-// What a dead target had in its activity buffers, sent on as batches.
+// Sends what a dead target left in its activity buffers, as batches.
 #pragma once
 
 #include "libprof/wire/codec.hpp"
 
 namespace gpuprof::collect {
 
-// Takes over both descriptors. `config` is what the launcher says (wire/FORMAT.md): the libcupti
-// that wrote the records, the slots whose batches arrived. Without slots that are left, nothing is
-// loaded. false: it could not be done, or not to the end; what was sent is right all the same.
+// Takes ownership of both descriptors. `config` comes from the launcher (wire/FORMAT.md): the
+// libcupti that wrote the records, and the slots whose batches arrived. If no slots are left,
+// nothing is loaded. false: it could not be done, or not completely; whatever was sent is valid
+// anyway.
 bool salvage(int arena_file, int socket, const wire::Fields& config);
 
 }  // namespace gpuprof::collect

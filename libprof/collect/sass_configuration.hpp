@@ -1,7 +1,7 @@
-// What CUPTI was told to count of each device. It takes that once in a process (13.5 says
-// OUT_OF_MEMORY the second time), and wants it taken back before the last context ends in which it
-// counted: else the process crashes there (both on an H200). So it stays from trace to trace. Any
-// thread.
+// The metrics that CUPTI counts on each device. It can be configured only once per process (13.5
+// returns OUT_OF_MEMORY the second time), and must be unconfigured before the last context in which
+// it counted ends: otherwise the process crashes there (both on an H200). So the configuration
+// persists from trace to trace. Any thread.
 #pragma once
 
 #include <cupti.h>
@@ -26,12 +26,12 @@ class SassConfiguration {
   struct Answer {
     CUptiResult result = CUPTI_SUCCESS;
     std::size_t counted = 0;  // metrics that CUPTI counts
-    bool has_all = false;     // those that are wanted are among them
+    bool has_all = false;     // including all wanted metrics
   };
-  // Of a context that is current. `metrics`: CUPTI's ids.
+  // The context must be current. `metrics`: CUPTI's ids.
   Answer want(CUcontext context, std::uint32_t device, std::span<const std::uint64_t> metrics);
 
-  // When nothing is counted any more in the context, or the process.
+  // Call when nothing is counted any more in the context, or in the process.
   void context_ends(CUcontext context);
   void process_ends();
 
@@ -45,7 +45,7 @@ class SassConfiguration {
 
   static constexpr std::chrono::milliseconds patience{1000};
   CheckedApi& cupti_;
-  std::timed_mutex mutex_;  // held while CUPTI is called; guards the next
+  std::timed_mutex mutex_;  // held while CUPTI is called; guards devices_
   std::map<std::uint32_t, Device> devices_;
 };
 

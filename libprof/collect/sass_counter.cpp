@@ -14,9 +14,9 @@
 namespace gpuprof::collect {
 namespace {
 
-// Instructions in one frame: with 14 metrics 0.8 MB.
+// Instructions per frame: 0.8 MB with 14 metrics.
 constexpr std::size_t instructions_at_once = 4096;
-// No metric has it.
+// Not the id of any metric.
 constexpr std::uint64_t no_metric = UINT64_MAX;
 
 #define GPUPROF_PARAMS(type) cupti::sized<type>(type##_STRUCT_SIZE)
@@ -112,7 +112,7 @@ SassCounter::Result SassCounter::configure(const Context& context, Device& devic
 SassCounter::Result SassCounter::enable(Context& context) {
   auto params = GPUPROF_PARAMS(CUpti_SassMetricsEnable_Params);
   params.ctx = context.handle;
-  // Only kernels that are launched are patched, each when it is launched first.
+  // Only launched kernels are patched, each at its first launch.
   params.enableLazyPatching = 1;
   const CUptiResult result = cupti_.cuptiSassMetricsEnable(&params);
   context.enabled = result == CUPTI_SUCCESS;
@@ -148,7 +148,7 @@ void SassCounter::end(Context& context) {
 
 // --- reading
 
-// Of chosen launches all was read as they ended.
+// Counts of chosen launches were all read as the launches ended.
 void SassCounter::read(Context& context) {
   if (!chosen_ && context.state.load() == State::counted) read(context, 0, true);
 }
@@ -164,7 +164,7 @@ void SassCounter::read(Context& context, std::uint32_t correlation, bool keep) {
   if (result == CUPTI_SUCCESS && (count == 0 || there.numOfInstances == 0)) return;
   std::vector<CUpti_SassMetrics_Data> instructions;
   std::vector<CUpti_SassMetrics_InstanceValue> values;
-  // Its header does not say whether instances are counted for each metric, or for all together.
+  // CUPTI's header does not say whether instances are counted for each metric, or for all together.
   const std::size_t most = there.numOfInstances * device.counted;
   if (result == CUPTI_SUCCESS) {
     values.assign(count * most, {no_metric, 0});
@@ -195,7 +195,7 @@ void SassCounter::read(Context& context, std::uint32_t correlation, bool keep) {
          std::span(instructions).subspan(i, std::min(instructions_at_once, count - i)), most,
          correlation);
   }
-  // CUPTI leaves the names to us, as its sample shows.
+  // CUPTI leaves freeing the names to us, as its sample shows.
   std::set<const char*> names;
   for (const CUpti_SassMetrics_Data& instruction : instructions) {
     names.insert(instruction.functionName);

@@ -1,20 +1,20 @@
-// SASS metrics: CUPTI puts code beside the instructions of each kernel that is launched, which
-// counts what they do. Here that is switched on for each context, and the counts are read and sent
-// as they are, in frames of their own (wire/sass_metrics.hpp).
+// SASS metrics: CUPTI inserts code next to the instructions of each launched kernel, which counts
+// what they do. This class turns that on for each context, reads the counts, and sends them
+// unchanged in dedicated frames (wire/sass_metrics.hpp).
 //
-// They are of all launches of the context together, and are read where they would be lost: before a
-// module is unloaded, before the context ends, and when the process does. Not in between: CUPTI
-// keeps them on the device, nothing is won by reading them early, and launches may hang behind it.
+// The counts cover all launches in the context together, and are read where they would be lost:
+// before a module is unloaded, before the context ends, and when the process does. Not in between:
+// CUPTI keeps them on the device, reading them early gains nothing, and launches may hang after it.
 //
-// Or of chosen launches, each by itself: then counting is switched on before and off behind each,
-// and the counts are read, for which CUPTI waits for the GPU.
+// Alternatively they cover chosen launches individually: then counting is turned on before and off
+// after each, and the counts are read, for which CUPTI waits for the GPU.
 //
-// Contexts and modules are heard of in CUPTI's callbacks, on the target's threads. Counting begins
-// as the context is made: CUPTI wants it to be current then, which the driver API's are not yet,
-// and from a thread of ours the target hung (13.5, H200). Of the metrics that CUPTI
-// counts since an earlier trace a later one has what it wants. Calls of CUPTI's are made one at a
-// time; a callback waits for another thread's only for `patience`. What CUPTI refuses is told once,
-// and the context is traced without.
+// Contexts and modules are reported in CUPTI's callbacks, on the target's threads. Counting begins
+// as the context is created: CUPTI requires it to be current, which driver API contexts are not yet
+// at that time, and doing it from a thread of ours hung the target (13.5, H200). A later trace
+// picks what it wants from the metrics that CUPTI counts since an earlier one. CUPTI is called by
+// one thread at a time; a callback waits for another thread's call only for `patience`. What CUPTI
+// refuses is reported once, and the context is traced without counts.
 #pragma once
 
 #include <cupti.h>
@@ -43,37 +43,37 @@
 
 namespace gpuprof::collect {
 
-// All under calls_, but for what is said to be for any thread.
+// All under calls_, except members marked as safe for any thread.
 struct SassContext : KnownContext {
   enum class State { waiting, counted, refused };
   SassContext() { not_yet = "CUPTI was busy with another context"; }
-  std::atomic<State> state{State::waiting};         // any thread may ask
-  bool whole = true;                                // what was read so far
-  bool enabled = false;                             // CUPTI counts
-  std::optional<ChosenLaunches::Context> launches;  // any thread, once it is counted
+  std::atomic<State> state{State::waiting};         // any thread may read it
+  bool whole = true;                                // nothing has been lost so far
+  bool enabled = false;                             // CUPTI is counting
+  std::optional<ChosenLaunches::Context> launches;  // any thread, once counted
 };
 
 class SassCounter : public CollectorOf<SassContext> {
  public:
-  // The metrics to count, as CUPTI calls them. Nothing: none are wanted. What may be
-  // traced beside: record/trace_selection.hpp, only_calls.
+  // The metrics to count, by CUPTI's names; nullopt: none are wanted. What may be traced at the
+  // same time: record/trace_selection.hpp, only_calls.
   static std::optional<std::vector<std::string>> wanted(const wire::Fields& config);
 
-  // `launches`: which are counted by themselves; nothing: all together. `tell` passes on what the
-  // user is to know.
+  // `launches`: those counted individually; nullopt: all together. `tell` passes messages to the
+  // user.
   SassCounter(CheckedApi& cupti, Channel& channel, SassConfiguration& configuration,
               std::vector<std::string> metrics, std::optional<wire::CollectConfig> launches,
               std::function<void(std::string_view text)> tell);
 
-  // Whether driver_call() and listen() are wanted.
+  // Whether driver_call() and listen() must be called.
   bool by_launch() const { return chosen_.has_value(); }
-  // Whether a launch that is under way will tell of its end.
+  // Whether a launch is under way whose end will be reported.
   bool held() const;
   // Launches of kernels and graphs, and stream capture.
   void driver_call(CUpti_CallbackId id, const CUpti_CallbackData& call);
-  // As RangeProfiler's.
+  // As in RangeProfiler.
   bool listen(int timeout_ms);
-  // As ChosenLaunches'.
+  // As in ChosenLaunches.
   std::unique_lock<std::timed_mutex> between_launches() { return chosen_->between(); }
 
   void watch() override;
@@ -86,17 +86,17 @@ class SassCounter : public CollectorOf<SassContext> {
 
   struct Device {
     std::size_t counted = 0;                // metrics that CUPTI counts
-    bool has_all = false;                   // these are among them
-    std::vector<wire::SassMetric> metrics;  // those that it has of the wanted ones
-    std::vector<std::uint64_t> ids;         // CUPTI's, of these
+    bool has_all = false;                   // including all wanted metrics
+    std::vector<wire::SassMetric> metrics;  // the wanted ones that it has
+    std::vector<std::uint64_t> ids;         // CUPTI's ids of `metrics`
   };
-  // What became of a call.
+  // The outcome of a call.
   struct Result {
     const char* function;
     CUptiResult code;
   };
 
-  // All of these under calls_.
+  // All of these are called under calls_.
   void begin(Context& context) override;
   Result find_metrics(const Context& context, Device& device);
   Result configure(const Context& context, Device& device);
@@ -105,7 +105,7 @@ class SassCounter : public CollectorOf<SassContext> {
   void refuse(Context& context, const std::string& why) override;
   void read(Context& context) override;
   void end(Context& context) override;
-  // `correlation`: of the launch; 0: of all together. `keep`: false to throw it away.
+  // `correlation`: of the launch; 0: of all launches together. `keep`: false discards the counts.
   void read(Context& context, std::uint32_t correlation, bool keep);
   void send(const Context& context, const Device& device,
             std::span<const CUpti_SassMetrics_Data> instructions, std::size_t values,
@@ -123,7 +123,7 @@ class SassCounter : public CollectorOf<SassContext> {
 
   // Under calls_.
   std::map<std::uint32_t, Device> devices_;
-  bool told_ = false;  // why a context is not counted
+  bool told_ = false;  // the reason why a context is not counted was reported
   std::atomic<std::uint64_t> dropped_{0};
   std::atomic<std::uint64_t> lost_{0};
 };

@@ -155,12 +155,12 @@ void leave_second_clients_alone() { tell.store(nullptr); }
 void watch_for_second_clients(void (*told)(const char* library)) {
   static unsigned long long seen = 0;  // libraries loaded so far
   tell.store(told);
-  // The loader's lock is held in here, so no library can go away meanwhile.
+  // The loader's lock is held in here, so no library can be unloaded meanwhile.
   dl_iterate_phdr(
       [](dl_phdr_info* library, std::size_t, void* loaded) {
         auto& seen_before = *static_cast<unsigned long long*>(loaded);
-        // All have the same count. The first call looks at everything, later ones again at
-        // everything when something was added: which one cannot be told.
+        // The count is the same for all libraries. The first call examines all of them, and so does
+        // a later one if any was added: there is no telling which.
         if (library->dlpi_adds == seen_before) return 1;
         const char* name = library->dlpi_name ? library->dlpi_name : "";
         const bool cupti_itself = std::strstr(name, "libcupti") != nullptr;

@@ -8,10 +8,10 @@
 namespace gpuprof::collect {
 namespace {
 
-// What the launcher answers within is microseconds. When it stands still, the target does not.
+// The launcher answers within microseconds. If it is stalled, the target must not be.
 constexpr int answer_patience_ms = 1000;
 
-// What the launcher has written down for all collectors, beside its socket.
+// The config that the launcher has left for all collectors, next to its socket.
 std::optional<wire::Fields> written_config(const std::string& socket_path) {
   const std::string folder = socket_path.substr(0, socket_path.rfind('/') + 1);
   const std::string text = file_text((folder + std::string(wire::config_file)).c_str());
@@ -90,7 +90,7 @@ void Stream::describe(const wire::PayloadSchema& payloads) {
 }
 
 void Stream::clock(wire::Clock::Moment moment, decltype(&::cuptiGetTimestamp) cupti_now) {
-  // Of a few readings the one that took least: between two clocks of it nothing else ran.
+  // Of several readings, use the fastest: nothing else ran between its clocks.
   constexpr int readings = 4;
   wire::Clock best;
   std::int64_t best_took = 0;

@@ -1,8 +1,9 @@
-// What a process says to the launcher besides its rows: hello, what it found out, the tables of its
-// rows, clocks, statistics, goodbye. The frames are described in libprof/wire/FORMAT.md.
+// What a process tells the launcher apart from its rows: hello, later findings, table definitions,
+// clocks, statistics, goodbye. libprof/wire/FORMAT.md describes the frames.
 //
-// Needs a channel and nothing else of the collector, so that other programs can speak the same way.
-// Nothing here fails: what the channel does not take is lost, and the channel knows it.
+// Requires only a channel and nothing else of the collector, so that other programs can communicate
+// the same way. Nothing here fails: what the channel does not accept is lost, and the channel
+// knows.
 //
 // Any thread, once greet() has returned.
 #pragma once
@@ -28,33 +29,33 @@ class Stream {
  public:
   explicit Stream(Channel& channel) : channel_(channel) {}
 
-  // Says who this process is, and waits for what the launcher wants of it. A launcher that stands
-  // still has written that down beside its socket. Nothing: it is not to be had, and the channel is
-  // shut. Again once that is shut, by one thread that no other speaks beside.
+  // Introduces this process, and waits for the launcher's config. A stalled launcher has left that
+  // in a file next to its socket. nullopt: no config was available, and the channel is shut. May be
+  // called again after that, by one thread while no other sends.
   std::optional<wire::Fields> greet(const wire::Fields& facts, const std::string& socket_path);
-  // What the launcher answered when it was no longer waited for. Nothing: `frame` is something
+  // The launcher's answer, if it arrives after the wait was over. nullopt: `frame` is something
   // else. One thread.
   std::optional<wire::Fields> late_answer(const wire::Frame& frame);
 
-  // Something found out, as one field of an info frame.
+  // Reports a finding, as one field of an info frame.
   void tell(std::string_view what, std::string_view text);
 
-  // The tables that batches have rows of. false: the channel did not take them whole.
+  // The tables whose rows batches contain. false: the channel did not accept all of them.
   bool define(std::span<const wire::WireTable> tables);
   void name_functions(std::span<const wire::ApiName> names);
-  // Memory of this process that the launcher looks through when the process has gone.
+  // Memory of this process that the launcher reads after the process is gone.
   void hand_over_arena(std::uint32_t slots, std::size_t slot_bytes, int file);
   void describe(const wire::PayloadSchema& payloads);
 
-  // `cupti_now`: the running CUPTI's cuptiGetTimestamp; null: without its clock.
+  // `cupti_now`: the running CUPTI's cuptiGetTimestamp; null: omit its clock.
   void clock(wire::Clock::Moment moment, decltype(&::cuptiGetTimestamp) cupti_now);
 
-  // Sends what `read` gives, unless it is the same as before. While the launcher stands still only
-  // the last ones are sent: later ones take the place of earlier ones. `read` is called under the
-  // lock, so that none comes behind newer ones.
+  // Sends the result of `read`, unless it is unchanged. While the launcher is stalled only the
+  // latest is kept: it replaces earlier ones. `read` is called under the lock, so that statistics
+  // never go out after newer ones.
   void statistics(bool last, const std::function<std::vector<wire::Statistic>()>& read);
 
-  // Nothing comes behind it that has to come.
+  // No essential frame follows it.
   void goodbye();
 
  private:
@@ -63,7 +64,7 @@ class Stream {
 
   Channel& channel_;
   bool answer_is_due_ = false;
-  std::mutex statistics_;  // held while they are read and sent; guards the next
+  std::mutex statistics_;  // held while they are read and sent; guards last_statistics_
   std::string last_statistics_;
 };
 

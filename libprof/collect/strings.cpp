@@ -55,7 +55,7 @@ void LiveStrings::clear() {
   last_id_ = 0;
 }
 
-// The table is a cache: forgetting it costs sending strings again, no more.
+// The table is a cache: clearing it only costs sending strings again.
 void LiveStrings::start_over() {
   std::memset(static_cast<void*>(table_.entries.data()), 0, table_.entries.size_bytes());
   used_entries_ = 0;
@@ -65,7 +65,7 @@ void LiveStrings::start_over() {
 void LaunchNames::note(const char* name, std::uint32_t correlation_id) {
   const StringEntry* entry = table_.find(reinterpret_cast<std::uint64_t>(name));
   if (!entry || !table_.reads(*entry, name)) entry = add(name);
-  if (!entry) return;  // full: what comes now stays without a name if the target dies
+  if (!entry) return;  // full: further launches have no name if the target dies
   const auto place = static_cast<std::uint64_t>(entry - table_.entries.data()) + 1;
   launches_[correlation_id & (launches_.size() - 1)].store(place << 32 | correlation_id,
                                                            std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// Strings by id: what a record points to is sent once and named by a number from then on.
+// Strings by id: the text a record points to is sent once, and referred to by id from then on.
 #pragma once
 
 #include <cstddef>
@@ -25,21 +25,21 @@ class StringBlock {
   std::uint32_t count_ = 0;
 };
 
-// Gives ids to strings. One thread at a time.
+// Assigns ids to strings. One thread at a time.
 class Strings {
  public:
   virtual ~Strings() = default;
   // The id of a C string of the target, 0 for null.
   virtual std::uint32_t intern(const char* text) = 0;
-  // Whether a C string of the target is known to read so.
+  // Whether a C string of the target is known to equal `what`.
   virtual bool reads(const char* text, std::string_view what) const = 0;
-  // The id of `size` raw bytes, 0 for none. Never shared.
+  // The id of `size` raw bytes, 0 for none. Never shared between rows.
   virtual std::uint32_t bytes(const void* data, std::size_t size) = 0;
 
-  // What was new since clear(): to be sent with the rows that use it.
+  // Strings that are new since clear(): to be sent with the rows that use them.
   const StringBlock& fresh() const { return fresh_; }
   const StringBlock& fresh_bytes() const { return fresh_bytes_; }
-  // Between batches.
+  // Call between batches.
   virtual void clear() {
     fresh_.clear();
     fresh_bytes_.clear();
@@ -50,14 +50,14 @@ class Strings {
   StringBlock fresh_bytes_;
 };
 
-// In the target: a table by pointer, kept in the arena. A pointer is only trusted while what it
-// points to still reads the same, because CUPTI and NVTX reuse memory.
+// In the target: a table by pointer, kept in the arena. A pointer is trusted only while its text is
+// unchanged, because CUPTI and NVTX reuse memory.
 //
-// Ids start over now and then, between batches: a program may have fresh NVTX messages for weeks,
-// and whoever reads the stream keeps the last ids only (store/string_ids.hpp).
+// Ids start over occasionally, between batches: a program may produce new NVTX messages for weeks,
+// and readers of the stream keep only the latest ids (store/string_ids.hpp).
 class LiveStrings : public Strings {
  public:
-  // More ids are given in one batch only.
+  // Only within one batch may more ids be assigned.
   static constexpr std::uint32_t most_ids = 1 << 17;
 
   explicit LiveStrings(const Arena& arena) : table_(arena.strings()) {}
@@ -74,13 +74,13 @@ class LiveStrings : public Strings {
 
   StringTable table_;
   std::uint32_t last_id_ = 0;
-  std::uint32_t last_bytes_id_ = 0;  // of this batch
+  std::uint32_t last_bytes_id_ = 0;  // within this batch
   std::size_t used_entries_ = 0;
   std::size_t used_text_ = 0;
 };
 
-// In the launcher's salvage: the table the target left behind. The pointers lead nowhere any more.
-// The texts together are no longer than the arena's room for them: a forged table could name one
+// In the launcher's salvage: the table the target left behind. Its pointers are no longer valid.
+// The texts together are limited to the arena's room for them: a forged table could refer to one
 // text in all its entries.
 class LeftStrings : public Strings {
  public:
@@ -90,17 +90,19 @@ class LeftStrings : public Strings {
   bool reads(const char* text, std::string_view what) const override;
   std::uint32_t bytes(const void*, std::size_t) override { return 0; }
 
-  // Makes the name that a launch gave known under the pointer its record has, unless it is already.
+  // Registers the name recorded for a launch under the pointer in its record, unless that is
+  // already known.
   void learn(const char* pointer, std::uint32_t correlation_id);
 
   std::uint64_t lost() const { return lost_; }
 
  private:
-  // What the target's table has under the pointer; null: nothing, or nothing that adds up.
+  // The target's entry for the pointer; null: missing or inconsistent.
   const StringEntry* left(const char* text) const;
-  // The id of one more string; 0 when there are no ids left.
+  // The id of a new string; 0 when ids run out.
   std::uint32_t add(std::string_view text);
-  // Takes room for a text, and for the zero behind it. false: an honest table has not so much.
+  // Reserves room for a text and its terminating zero. false: an honest table does not hold that
+  // much.
   static bool take(std::string_view text, std::size_t& room);
 
   StringTable table_;
@@ -115,15 +117,15 @@ class LeftStrings : public Strings {
   std::uint64_t lost_ = 0;
 };
 
-// In the target: which kernel each launch is of, from the launch callback. Any thread; lock-free
-// once a kernel is known.
+// In the target: the kernel of each launch, from the launch callback. Any thread; lock-free once a
+// kernel is known.
 class LaunchNames {
  public:
   explicit LaunchNames(const Arena& arena)
       : table_(arena.launch_names()), launches_(arena.launches()) {}
 
   void note(const char* name, std::uint32_t correlation_id);
-  // The arena was reset.
+  // Call after resetting the arena.
   void start_over();
 
  private:
@@ -136,7 +138,7 @@ class LaunchNames {
   std::size_t used_text_ = 0;
 };
 
-// What stands for a string whose text died with the target.
+// Replaces a string whose text died with the target.
 inline constexpr std::string_view lost_text = "<name lost with the process>";
 
 }  // namespace gpuprof::collect

@@ -9,14 +9,14 @@
 namespace gpuprof::collect {
 namespace {
 
-// Contexts: to synchronise at exit, and to know when the driver is up.
+// Contexts: to synchronize at exit, and to know when the driver is up.
 constexpr CUpti_CallbackId context_events[] = {
     CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
     CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
 };
 constexpr CUpti_CallbackId module_events[] = {CUPTI_CBID_RESOURCE_MODULE_LOADED};
 constexpr CUpti_CallbackId module_ends[] = {CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING};
-// CUPTI's last word when it gives up by itself. Older versions have no such domain.
+// CUPTI's last message before it shuts itself down. Older versions have no such domain.
 constexpr CUpti_CallbackId state_events[] = {CUPTI_CBID_STATE_FATAL_ERROR};
 
 std::vector<std::string> named(std::string_view copies) {
@@ -36,7 +36,7 @@ std::optional<Subscription::Refusal> Subscription::open(std::string_view copies,
   for (const std::string& path : named(copies)) {
     std::string reason;
     if (cupti::open(path.c_str(), cupti_, reason)) {
-      // Subscribing tells whether the driver takes this copy.
+      // Subscribing shows whether the driver accepts this copy.
       const CUptiResult result = cupti_.cuptiSubscribe(&subscriber_, callback, nullptr);
       if (result == CUPTI_SUCCESS) return std::nullopt;
       subscriber_ = nullptr;
@@ -83,7 +83,7 @@ void Subscription::add(CUpti_CallbackDomain domain, std::span<const CUpti_Callba
 
 void Subscription::enable(bool driver_up) {
   for (const auto& [domain, id] : wanted_) {
-    // Off first: what CUPTI takes for on already it would not pass on to the driver.
+    // Off first: CUPTI would not pass on to the driver what it considers enabled already.
     cupti_.cuptiEnableCallback(0, subscriber_, domain, id);
     const CUptiResult result = cupti_.cuptiEnableCallback(1, subscriber_, domain, id);
     // Older versions have fewer domains and functions.

@@ -1,4 +1,5 @@
-// CUPTI's one subscriber, which is us: with which copy of CUPTI, and to which callbacks.
+// Our subscription as CUPTI's one subscriber: the copy of CUPTI to use, and the callbacks to
+// enable.
 //
 // One thread at a time.
 #pragma once
@@ -25,14 +26,14 @@ class Subscription {
 
   explicit Subscription(CheckedApi& cupti) : cupti_(cupti) {}
 
-  // Loads the copies that are named, one a line, until the driver takes one; "mapped" is one that
-  // the target has loaded. Nothing: that is the copy we have, and we have subscribed.
+  // Loads the copies listed in `copies`, one per line, until the driver accepts one; "mapped" means
+  // one that the target has loaded. nullopt: we have subscribed to the loaded copy.
   std::optional<Refusal> open(std::string_view copies, CUpti_CallbackFunc callback);
 
   bool is_open() const { return subscriber_ != nullptr; }
 
-  // What enable() will ask for: launches of kernels, contexts, cuProfilerStart and Stop, CUPTI's
-  // own end, and what is wanted besides.
+  // What enable() will request: launches of kernels, contexts, cuProfilerStart and Stop, CUPTI's
+  // own end, and whatever else is wanted.
   struct Wanted {
     bool modules = false;
     bool module_ends = false;
@@ -42,12 +43,12 @@ class Subscription {
     bool memory_calls = false;
   };
   void want(Wanted wanted);
-  // `driver_up`: CUPTI has a driver to pass it on to; otherwise it is asked for again later, so
-  // that a refusal means nothing yet.
+  // `driver_up`: CUPTI has a driver to pass the request on to; otherwise it will be repeated later,
+  // and a refusal means nothing yet.
   void enable(bool driver_up);
-  // Callbacks of contexts alone, and of modules.
+  // Only callbacks for contexts, and for modules if asked.
   void rest(bool modules);
-  // No callbacks any more.
+  // Ends all callbacks.
   void end();
 
  private:

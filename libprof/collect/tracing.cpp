@@ -20,7 +20,8 @@ bool waits_for_driver(int kind) {
   return kind == schema::UnifiedMemoryCounter::info.id || kind == schema::Environment::info.id;
 }
 
-// Older versions, some devices and some drivers lack some kinds, or the user may not have them.
+// Some kinds are missing in older versions or on some devices or drivers, or the user may lack
+// permission.
 constexpr std::initializer_list<CUptiResult> not_to_be_had = {
     CUPTI_ERROR_INVALID_KIND,
     CUPTI_ERROR_INVALID_PARAMETER,
@@ -86,7 +87,7 @@ void Tracing::choose_details(const wire::Fields& config) {
          "no times of queueing and submitting kernels");
   choose(config.integer("allocation_source", 0), cupti_.cuptiActivityEnableAllocationSource,
          "no libraries that allocate");
-  // A version without these has no such column or rows, as the documentation says.
+  // A version without these lacks the column or rows, as documented.
   choose(wants(schema::CudaEvent::info.id) && cupti_.cuptiActivityEnableCudaEventDeviceTimestamps,
          cupti_.cuptiActivityEnableCudaEventDeviceTimestamps, "no times of events on the GPU");
   choose(wants(schema::GraphTrace::info.id) && cupti_.cuptiActivityEnableDeviceGraph,
@@ -104,7 +105,7 @@ void Tracing::begin() {
   }
   const std::lock_guard lock(enabling_);
   for (const int kind : kinds_) {
-    // Where things ran is needed whatever is collected, and told only once.
+    // Where things ran is needed whatever is collected, and is reported only once.
     if (describes_the_machine(kind)) enable(kind);
   }
   if (from_start_) enable_all();
@@ -164,15 +165,15 @@ void Tracing::enable(int kind) {
       break;
   }
   if (!cupti_.try_("cuptiActivityEnable", result, not_to_be_had)) {
-    // The run goes on without, and says so.
+    // The run goes on without it, and says so.
     return unavailable(cupti_.text(result));
   }
   enabled_.insert(kind);
   calls_.leave_out(kind);
 }
 
-// Before the driver is up there is nothing to dump, whatever CUPTI calls that; then plain enabling
-// is what it takes.
+// Before the driver is up there is nothing to dump, and CUPTI may return any error for that; then
+// plain enabling is enough.
 CUptiResult Tracing::enable_and_dump(CUpti_ActivityKind kind) {
   if (cupti_.cuptiActivityEnableAndDump &&
       cupti_.cuptiActivityEnableAndDump(kind) == CUPTI_SUCCESS) {
@@ -185,21 +186,22 @@ void Tracing::disable(CUpti_ActivityKind kind) {
   cupti_.try_("cuptiActivityDisable", cupti_.cuptiActivityDisable(kind));
 }
 
-// Kinds that CUPTI has, and that spoil what is wanted more
-// (measured: docs/measurements/history.md).
+// Kinds that CUPTI has, but that spoil more important data (measured:
+// docs/measurements/history.md).
 const char* Tracing::why_not(int kind) const {
   if (serial_ && (kind == schema::Jit::info.id || kind == schema::MemDecompress::info.id)) {
-    // 13.4 and 13.5 trace kernels one at a time beside these, but cannot be switched to it again.
+    // 13.4 and 13.5 trace kernels one at a time along with these, but cannot be switched back to
+    // it.
     return "not while kernels are traced one at a time";
   }
-  // Seen with 13.0 and 13.1; older ones are taken to do the same.
+  // Seen with 13.0 and 13.1; older versions are assumed to behave the same.
   if (measured_ && kind == schema::Pcie::info.id && cupti_.version < 130200) {
     return "CUPTI before 13.2 does not measure beside it";
   }
   return nullptr;
 }
 
-// What CUPTI calls a kind.
+// CUPTI's name for a kind.
 CUpti_ActivityKind Tracing::cupti_kind(int kind) const {
   if (is_kernel(static_cast<std::size_t>(kind))) {
     return serial_ && graph_launches_ == 0 ? CUPTI_ACTIVITY_KIND_KERNEL
@@ -208,10 +210,10 @@ CUpti_ActivityKind Tracing::cupti_kind(int kind) const {
   return static_cast<CUpti_ActivityKind>(kind);
 }
 
-// While CUPTI traces kernels one at a time, it has no times for those of a graph, and a graph
-// launch ends all measuring for good. So they are traced as concurrent ones, which adds
-// instructions to them; where they are part of what is measured, they are not traced at all
-// (measured: docs/measurements/history.md).
+// While CUPTI traces kernels one at a time, it has no times for those in a graph, and a graph
+// launch ends all measuring for good. So they are traced as concurrent kernels, which adds
+// instructions to them; if they are part of a measured range, they are not traced at all (measured:
+// docs/measurements/history.md).
 void Tracing::graph_launch(bool enters, bool measured) {
   if (ends_.load()) return;
   const std::lock_guard lock(enabling_);
@@ -243,7 +245,7 @@ void Tracing::configure_unified_memory() {
     counters.push_back(
         {CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE, kind, 0, 1});
   }
-  // Where the device or the driver has none, enabling says so.
+  // If the device or the driver has none, enabling reports it.
   cupti_.try_("cuptiActivityConfigureUnifiedMemoryCounter",
               cupti_.cuptiActivityConfigureUnifiedMemoryCounter(
                   counters.data(), static_cast<std::uint32_t>(counters.size())),

@@ -1,11 +1,11 @@
-// A hash of words, one after the other. Not against those who look for collisions.
+// A hash of successive words. Not resistant to deliberate collisions.
 #pragma once
 
 #include <cstdint>
 
 namespace gpuprof::collect {
 
-// Each bit of the result depends on each bit of both: the halves of a product of 128 bits.
+// Each bit of the result depends on each bit of both: the halves of a 128-bit product.
 constexpr std::uint64_t word_hash(std::uint64_t hash, std::uint64_t word) {
   const auto product =
       static_cast<unsigned __int128>(hash ^ word ^ 0x9e3779b97f4a7c15) * 0xd6e8feb86659fd93;

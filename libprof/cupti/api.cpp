@@ -19,7 +19,8 @@ bool Api::has_host_profiling() const { return GPUPROF_CUPTI_HOST(GPUPROF_IS_THER
 
 bool open_for_host(const char* path, Api& api, std::string& error) {
   Api opened;
-  // RTLD_LOCAL: the target may bring another copy, whose symbols must win for the target.
+  // RTLD_LOCAL: the target may load another copy, whose symbols must take precedence for the
+  // target.
   opened.library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!opened.library) {
     const char* why = dlerror();

@@ -1,6 +1,7 @@
-// CUPTI through dlopen and dlsym. Nothing links libcupti, so one collector serves every version.
+// CUPTI through dlopen and dlsym. Nothing links libcupti, so one collector works with every
+// version.
 //
-// A function that the running version lacks is a null pointer: test it before the call. Thread-safe
+// A function that the running version lacks is a null pointer: check before calling. Thread-safe
 // after open().
 #pragma once
 
@@ -18,7 +19,7 @@
 
 namespace gpuprof::cupti {
 
-// The functions we call. Adding one is adding its name here.
+// The functions we call. To add one, add its name here.
 #define GPUPROF_CUPTI_REQUIRED(X)      \
   X(cuptiGetVersion)                   \
   X(cuptiGetResultString)              \
@@ -63,7 +64,7 @@ namespace gpuprof::cupti {
   GPUPROF_CUPTI_PM(X)                                 \
   GPUPROF_CUPTI_HOST(X)
 
-// All there or none.
+// All or none are present.
 #define GPUPROF_CUPTI_PC_SAMPLING(X)          \
   X(cuptiPCSamplingEnable)                    \
   X(cuptiPCSamplingDisable)                   \
@@ -73,7 +74,7 @@ namespace gpuprof::cupti {
   X(cuptiPCSamplingGetStallReasons)           \
   X(cuptiPCSamplingGetData)
 
-// All there or none.
+// All or none are present.
 #define GPUPROF_CUPTI_SASS_METRICS(X)  \
   X(cuptiSassMetricsGetNumOfMetrics)   \
   X(cuptiSassMetricsGetMetrics)        \
@@ -84,7 +85,7 @@ namespace gpuprof::cupti {
   X(cuptiSassMetricsGetDataProperties) \
   X(cuptiSassMetricsFlushData)
 
-// All there or none: range profiling in the target, PM sampling, and the host side of both.
+// All or none are present: range profiling in the target, PM sampling, and the host side of both.
 #define GPUPROF_CUPTI_RANGE(X)                    \
   X(cuptiRangeProfilerEnable)                     \
   X(cuptiRangeProfilerDisable)                    \
@@ -132,8 +133,8 @@ struct Api {
 #undef GPUPROF_MEMBER
 
   void* library = nullptr;
-  std::uint32_t version = 0;  // as cuptiGetVersion says: 24 = 12.6 … 28, then 130000 = 13.0 …
-  std::string path;           // the file it came from
+  std::uint32_t version = 0;  // from cuptiGetVersion: 24 = 12.6 … 28, then 130000 = 13.0 …
+  std::string path;           // the file it was loaded from
 
   bool has_pc_sampling() const;
   bool has_sass_metrics() const;
@@ -149,18 +150,17 @@ struct Api {
 inline constexpr std::uint32_t oldest_version = 24;
 
 // Loads the copy at `path` (a file, or a bare name for the loader to find) and looks everything up.
-// false: `error` says why, in one line. A copy that was loaded stays mapped: CUPTI cannot be
-// unloaded.
+// false: `error` says why, in one line. A loaded copy stays mapped: CUPTI cannot be unloaded.
 bool open(const char* path, Api& api, std::string& error);
 
-// The same, without asking for the version, which takes a driver: for the host API alone.
+// The same, without querying the version, which requires a driver: for the host API alone.
 bool open_for_host(const char* path, Api& api, std::string& error);
 
-// Loads the libraries that libcupti opens by their bare names for metrics, from where it lies.
-// Without them it looks only where the loader does.
+// Loads the libraries that libcupti opens by their bare names for metrics, from its own folder.
+// Otherwise CUPTI looks only where the loader does.
 void load_perfworks(const Api& api);
 
-// The path of a libcupti that this process has mapped already; empty if there is none.
+// The path of a libcupti that is already mapped in this process; empty if there is none.
 std::string mapped_copy();
 
 // Parameters of the profiling calls begin with their size; the rest is zero.
@@ -171,7 +171,7 @@ Params sized(std::size_t size) {
   return params;
 }
 
-// What a refusal means, and what to do about it. CUPTI's own word where nothing is known.
+// What a refusal means, and what to do about it. CUPTI's own text for unknown ones.
 std::string explained(const Api& api, CUptiResult result);
 
 }  // namespace gpuprof::cupti

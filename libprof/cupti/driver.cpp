@@ -16,7 +16,7 @@ namespace {
 // Why CUPTI would refuse the device, as far as it knows without trying.
 std::string unsupported(const Api& api, CUdevice device, CUpti_Profiler_API use) {
   if (!api.cuptiProfilerDeviceSupported) return {};
-  // `sku` is younger than the rest.
+  // The member `sku` was added later than the others.
   for (const std::size_t size :
        {CUpti_Profiler_DeviceSupported_Params_STRUCT_SIZE,
         CUPTI_PROFILER_STRUCT_SIZE(CUpti_Profiler_DeviceSupported_Params, api),
@@ -114,7 +114,7 @@ Driver start_driver(const std::vector<std::string>& candidates,
       sized<CUpti_Profiler_Initialize_Params>(CUpti_Profiler_Initialize_Params_STRUCT_SIZE);
   driver.profiler = api.cuptiProfilerInitialize(&initialize);
   if (driver.profiler != CUPTI_SUCCESS && api.version < 130300) {
-    // These crash at what follows (measured with 13.0 to 13.2).
+    // These versions crash in the calls that follow (measured with 13.0 to 13.2).
     throw Error(api.path + " does not start: " + explained(api, driver.profiler),
                 "name another libcupti with --cupti PATH", ExitCode::no_metrics);
   }

@@ -1,5 +1,5 @@
 // The CUDA driver and a libcupti that reads counters, in this process. Both stay until it ends, so
-// it is a process of its own.
+// use a dedicated process.
 #pragma once
 
 #include <cuda.h>
@@ -18,20 +18,20 @@ inline constexpr char unknown_chip[] =
 struct Driver {
   Api api;
   int devices = 0;
-  // What CUPTI said to being asked for counters at all.
+  // CUPTI's result when profiling was initialized.
   CUptiResult profiler = CUPTI_SUCCESS;
   CUresult (*create_context)(CUcontext*, unsigned, CUdevice) = nullptr;
   CUresult (*device_name)(char*, int, CUdevice) = nullptr;
 
   std::string name(int device) const;
-  std::string chip(int device) const;  // as in GH100; empty: CUPTI does not know it
+  std::string chip(int device) const;  // such as GH100; empty: CUPTI does not know it
   // Why CUPTI would refuse to count in this way, as far as it knows without trying; empty: it would
-  // not.
+  // not refuse.
   std::string problem(int device, CUpti_Profiler_API use) const;
 };
 
-// `lacks` says what an otherwise good libcupti has not got that is needed here; empty: nothing.
-// Throws gpuprof::Error when there is no driver, no device or no such libcupti.
+// `lacks` returns what an otherwise good libcupti lacks that is needed here; empty: nothing. Throws
+// gpuprof::Error if there is no driver, no device or no such libcupti.
 Driver start_driver(const std::vector<std::string>& candidates,
                     const char* (*lacks)(const Api& api));
 

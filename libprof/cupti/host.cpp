@@ -19,7 +19,7 @@ std::vector<std::string> texts(const char* const* names, std::size_t count) {
   return {names, names + count};
 }
 
-// What can be done where no libcupti answers.
+// What to do if no libcupti answers.
 std::string what_answers() {
   if (driver_found()) return "name a libcupti of CUDA 12.6 or newer with --cupti PATH";
   return "without a driver CUPTI 13.0 and 13.1 answer: pip install --target cupti "
@@ -52,7 +52,7 @@ HostLibrary::HostLibrary(const std::vector<std::string>& candidates)
       } else {
         load_perfworks(*api_);
         if (!chips().empty()) return;
-        // From 13.2 on CUPTI has no host API where there is no driver (tried).
+        // From 13.2 on CUPTI has no host API without a driver (tested).
         reason = api_->path + " knows no chips without a driver, or without libnvperf_host.so";
         *api_ = {};
       }
@@ -128,7 +128,7 @@ std::vector<std::string> HostLibrary::metrics_in_set(const std::string& chip,
   const auto ask = api_->cuptiProfilerHostGetMetricsInSinglePassSet;
   if (ask(&params) != CUPTI_SUCCESS) refuse();
   std::vector<std::size_t> places(params.numOfMetricsInSinglePassSet);
-  std::vector<std::uint8_t> text(params.metricsBufferSize + 1);  // with a 0 at its end
+  std::vector<std::uint8_t> text(params.metricsBufferSize + 1);  // including a terminating 0
   params.pMetricsIndicesBuffer = places.data();
   params.pMetricsBuffer = text.data();
   if (places.empty() || ask(&params) != CUPTI_SUCCESS) return {};
@@ -157,8 +157,8 @@ struct HostChip::Object {
   Object(const Api& functions, const std::string& chip, Counting counting, const Image& available,
          const std::string& set)
       : api(functions) {
-    // The last member came with 13.1, and older versions refuse what they do not know. Which
-    // version runs cannot be asked without a driver.
+    // The last member was added in 13.1, and older versions refuse structs they do not know. The
+    // running version cannot be queried without a driver.
     for (const std::size_t size :
          {CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE,
           CUPTI_PROFILER_STRUCT_SIZE(CUpti_Profiler_Host_Initialize_Params, pHostObject)}) {
@@ -236,7 +236,7 @@ std::optional<MetricProperties> HostChip::properties(const std::string& name) co
   using Params = CUpti_Profiler_Host_GetMetricProperties_Params;
   Params params{};
   CUptiResult result = CUPTI_ERROR_INVALID_PARAMETER;
-  // The last member came with 13.1, as that of Initialize did.
+  // The last member was added in 13.1, like that of Initialize.
   for (const std::size_t size : {CUpti_Profiler_Host_GetMetricProperties_Params_STRUCT_SIZE,
                                  CUPTI_PROFILER_STRUCT_SIZE(Params, metricType)}) {
     if (result != CUPTI_ERROR_INVALID_PARAMETER) break;
@@ -264,7 +264,7 @@ bool HostChip::can_collect(std::span<const std::string> metrics) const {
 
 std::optional<Image> HostChip::config_image(std::span<const std::string> metrics) const {
   if (!object_) throw_recorded("which counters metrics take");
-  // An object's configuration only grows, so each image takes one of its own.
+  // An object's configuration only grows, so each image requires a separate object.
   const Object object(library_->api(), chip_, counting_, available_, set_);
   std::vector<const char*> names;
   for (const std::string& metric : metrics) names.push_back(metric.c_str());

@@ -8,7 +8,7 @@
 namespace gpuprof::cupti {
 namespace {
 
-// Starts and stops a range profiler in a context of its own.
+// Starts and stops a range profiler in its own context.
 std::string try_collecting(const Api& api, CUcontext context, const std::string& chip) {
   auto host = sized<CUpti_Profiler_Host_Initialize_Params>(
       CUPTI_PROFILER_STRUCT_SIZE(CUpti_Profiler_Host_Initialize_Params, pHostObject));

@@ -105,7 +105,7 @@ std::vector<std::string> RecordedMetrics::sub_metrics(std::string_view chip, Cou
 std::optional<MetricProperties> RecordedMetrics::properties(std::string_view chip,
                                                             Counting counting,
                                                             std::string_view name) const {
-  // Names of base metrics have dots too.
+  // Names of base metrics contain dots too.
   for (;;) {
     if (const Row* row = find(chip, counting, name)) return row->properties;
     const std::size_t dot = name.rfind('.');

@@ -1,5 +1,5 @@
-// What a libcupti said of the metrics of all chips, out of the file that scripts/metric_catalogue
-// makes: for machines where no libcupti answers.
+// A libcupti's answers about the metrics of all chips, from the file that scripts/metric_catalogue
+// writes: for machines where no libcupti answers.
 #pragma once
 
 #include <array>
@@ -17,13 +17,13 @@ namespace gpuprof::cupti {
 // Any thread.
 class RecordedMetrics {
  public:
-  // Throws gpuprof::Error for what is no such file.
+  // Throws gpuprof::Error if it is not such a file.
   explicit RecordedMetrics(const std::string& path);
 
   const std::vector<std::string>& chips() const { return chips_; }
   bool has_chip(std::string_view chip) const { return mask_of(chip) != 0; }
 
-  // As those of HostChip.
+  // As in HostChip.
   std::vector<std::string> base_metrics(std::string_view chip, Counting counting,
                                         MetricType type) const;
   std::vector<std::string> sub_metrics(std::string_view chip, Counting counting,
@@ -47,7 +47,7 @@ class RecordedMetrics {
   std::array<std::vector<std::string>, 3> subs_;  // by MetricType
   std::multimap<std::string, Row, std::less<>> metrics_;
   std::map<std::string, Mask, std::less<>>
-      lacking_;  // full names, by chips that cannot collect them
+      lacking_;  // full names, with the chips that cannot collect them
 };
 
 }  // namespace gpuprof::cupti

@@ -1,4 +1,4 @@
-// What CUPTI refused, with its number for those who tell refusals apart by it. Needs no CUPTI
+// A refusal by CUPTI, with its result code for callers that distinguish them. Requires no CUPTI
 // header.
 #pragma once
 

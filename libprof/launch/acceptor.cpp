@@ -26,7 +26,7 @@ constexpr int backlog = 128;
 constexpr std::string_view too_many_files =
     "gpuprof has too many files open (ulimit -n), it is not recorded";
 
-// In $TMPDIR, or /tmp where that does not do: the path must fit a socket address.
+// In $TMPDIR, or in /tmp if that is unsuitable: the path must fit a socket address.
 std::unique_ptr<TemporaryFolder> make_folder() {
   constexpr std::size_t longest = 90;
   try {
@@ -47,7 +47,7 @@ ucred peer_of(int socket) {
   return peer;
 }
 
-// Where that cannot be had, a process that gets no answer is not profiled, and told of.
+// If this fails, a process that gets no answer is reported and not profiled.
 void write_config(const std::string& path, const wire::Fields& config) {
   wire::Encoder encoder;
   encoder.fields(config);
@@ -105,8 +105,8 @@ bool Acceptor::accept_one(Connections& connections) {
   }
 }
 
-// A connection that is left waiting would wake us all the time, and its process would not learn
-// that it waits in vain.
+// A connection left waiting would wake us all the time, and its process would not learn that it
+// waits in vain.
 bool Acceptor::turn_one_away() {
   if (reserve_ >= 0) close(reserve_);
   const int socket = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
@@ -121,7 +121,7 @@ bool Acceptor::turn_one_away() {
 }
 
 void Acceptor::turn_away(std::int64_t process_id, std::string_view why) {
-  // One line is enough for all of them.
+  // One message is enough for all of them.
   if (turned_away_.fetch_add(1) == 0) tell_(process_id, why);
 }
 

@@ -1,4 +1,4 @@
-// Where processes of the run connect: a socket in a folder of its own.
+// Where processes of the run connect: a socket in a dedicated folder.
 #pragma once
 
 #include <atomic>
@@ -17,19 +17,20 @@
 
 namespace gpuprof::launch {
 
-// Takes connections and numbers their streams. Turns away whom no descriptor or memory is left for,
-// and whose process has too many: that is counted, and told once. The listener's thread, but for
-// socket_path() and turned_away(), which are any thread's. Nothing here waits.
+// Accepts connections and numbers their streams. Rejects processes for which no descriptor or
+// memory is left, and those with too many connections: this is counted, and reported once. Used on
+// the listener's thread, except for socket_path() and turned_away(), which any thread may call.
+// Nothing here waits.
 class Acceptor {
  public:
   using Clock = std::chrono::steady_clock;
-  // Tells the user about a process; does not throw.
+  // Reports something about a process to the user; does not throw.
   using Tell = std::function<void(std::int64_t process_id, std::string_view why)>;
 
-  // Before what failed for want of memory or descriptors is tried again.
+  // The pause before retrying what failed for lack of memory or descriptors.
   static constexpr std::chrono::milliseconds rest{100};
 
-  // Makes the socket, and beside it the file by which a collector goes that gets no answer. Throws
+  // Creates the socket, and next to it the config file for collectors that get no answer. Throws
   // gpuprof::Error.
   Acceptor(const wire::Fields& config, Tell tell);
   // Removes both.
@@ -39,12 +40,12 @@ class Acceptor {
 
   const std::string& socket_path() const { return socket_path_; }
 
-  // What to poll; -1 while it rests, which is until rests_until().
+  // The descriptor to poll; -1 during a pause, which lasts until rests_until().
   int watched();
   std::optional<Clock::time_point> rests_until() const { return rests_until_; }
-  // Adds the next connection that waits. false: there is none, or none can be taken now.
+  // Adds the next waiting connection. false: there is none, or none can be accepted now.
   bool accept_one(Connections& connections);
-  // Those that wait now.
+  // Adds all connections that wait now.
   void accept_all(Connections& connections);
 
   std::size_t turned_away() const { return turned_away_.load(); }
@@ -58,7 +59,7 @@ class Acceptor {
   std::unique_ptr<TemporaryFolder> folder_;
   std::string socket_path_;
   int socket_ = -1;
-  int reserve_ = -1;  // closed to take a connection when no descriptor is left
+  int reserve_ = -1;  // closed to accept a connection when no descriptor is left
   std::optional<Clock::time_point> rests_until_;
   std::atomic<std::size_t> turned_away_{0};
   std::uint32_t next_stream_ = 0;

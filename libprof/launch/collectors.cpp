@@ -38,7 +38,7 @@ void Collectors::forget_all() {
 }
 
 bool Collectors::asks(std::uint32_t stream) {
-  constexpr int most_open = 256;  // an honest one has one for each of its threads
+  constexpr int most_open = 256;  // an honest one has at most one per thread
   const std::lock_guard lock(mutex_);
   const auto found = all_.find(stream);
   if (found == all_.end() || found->second.open_questions >= most_open) return false;
@@ -61,7 +61,7 @@ void Collectors::tell(std::uint32_t stream, const wire::Fields& fields) {
 }
 
 void Collectors::send(const Collector& collector, const wire::Fields& fields) {
-  constexpr int most_unread = 64 << 10;  // far from what a socket holds: a frame fits as a whole
+  constexpr int most_unread = 64 << 10;  // far below a socket's capacity: a frame fits as a whole
   int unread = 0;
   if (ioctl(collector.socket, SIOCOUTQ, &unread) != 0 || unread > most_unread) return;
   send_config(collector.socket, fields);

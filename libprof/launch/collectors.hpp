@@ -1,4 +1,4 @@
-// Collectors that can be told something while they are connected.
+// Connected collectors that messages can be sent to.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,21 @@
 
 namespace gpuprof::launch {
 
-// A frame of configuration. It is small, and never waits.
+// Sends a config frame. It is small, and never waits.
 void send_config(int socket, const wire::Fields& fields);
 
-// By stream. Any thread, also after the listener's end.
+// By stream. Any thread, even after the listener has ended.
 class Collectors {
  public:
-  // The socket is the connection's, which forgets the stream before it closes it.
+  // The connection owns the socket, and must call forget() before closing it.
   void add(std::uint32_t stream, int socket);
   void forget(std::uint32_t stream);
   void forget_all();
 
-  // False: it has so many open questions that it gets no answer to this one.
+  // false: it has too many open questions, so this one gets no answer.
   bool asks(std::uint32_t stream);
   void answer(std::uint32_t stream, const wire::Fields& fields);
-  // Misses who is not there any more, or does not read.
+  // Lost on a collector that is gone or does not read.
   void tell(std::uint32_t stream, const wire::Fields& fields);
 
  private:
@@ -34,7 +34,7 @@ class Collectors {
 
   static void send(const Collector& collector, const wire::Fields& fields);
 
-  std::mutex mutex_;  // guards the next
+  std::mutex mutex_;  // guards all_
   std::map<std::uint32_t, Collector> all_;
 };
 

@@ -13,10 +13,10 @@
 namespace gpuprof::launch {
 namespace {
 
-constexpr std::uint32_t most_slots = 1 << 16;  // as many as an arena can be asked to have
+constexpr std::uint32_t most_slots = 1 << 16;  // the most an arena can be asked to have
 
-// Whether the process that the kernel knows by `process` may call itself `said`: in a PID namespace
-// it has another id. Of a process in a namespace that is not inside ours (0) nothing is known.
+// Whether the process that the kernel knows as `process` may call itself `said`: it has a different
+// id in a PID namespace. Nothing is known about a process in a namespace outside ours (0).
 bool is_id_of(pid_t process, std::int64_t said) {
   if (process <= 0 || said == process) return true;
   std::ifstream status("/proc/" + std::to_string(process) + "/status");

@@ -1,4 +1,4 @@
-// One connection of the listener's: a process of the run, or the salvage that speaks in its place.
+// One connection of the listener: a process of the run, or the salvage program that replaces it.
 #pragma once
 
 #include <sys/socket.h>
@@ -17,52 +17,52 @@
 
 namespace gpuprof::launch {
 
-// What is known of it. Owns its descriptors. The listener's thread only.
+// State of one connection. Owns its descriptors. Listener's thread only.
 struct Connection {
-  // `peer`: the process at the other end, as we see it: it may live in another namespace.
+  // `peer`: the process at the other end, as we see it: it may be in another namespace.
   Connection(int socket, std::uint32_t stream, const ucred& peer);
-  // Salvage, which goes on with the stream of `dead`.
+  // Salvage, which continues the stream of `dead`.
   Connection(const Connection& dead, std::unique_ptr<SalvageProcess> salvage);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // What to poll; -1: nothing.
+  // The descriptor to poll; -1: none.
   int watched() const;
-  // Takes the id that the process gives itself, if it is one of its own. false: it is not, and the
-  // kernel's stays.
+  // Adopts the id that the process claims, if that is one of its own. false: it is not, and the
+  // kernel's is kept.
   bool take_id(std::int64_t said);
-  // What came of a slot is not for salvage.
+  // Notes received batches, so that salvage skips their slots.
   void came(std::span<const std::byte> batch);
   void came_in_part(std::span<const std::byte> payload);
-  // Waits for the end of the process in place of its socket's, which it has closed: it may live on,
-  // by mistake or to become a daemon. false: it is gone, or cannot be waited for.
+  // Waits for the process to end instead of its socket, which it has closed: it may live on, by
+  // mistake or to become a daemon. false: it is gone, or cannot be waited for.
   bool linger();
 
   int socket = -1;
   const std::uint32_t stream;
-  std::int64_t process_id;  // the kernel's, until it says another
+  std::int64_t process_id;  // the kernel's, unless it claims another
   ucred peer{};
   bool said_hello = false;
   wire::Role role = wire::Role::target;
-  bool renamed = false;        // the id it gave is not its own
-  std::uint64_t refused = 0;   // frames that it may not send
-  bool arena_missing = false;  // we had no descriptor for it
+  bool renamed = false;        // it claimed an id that is not its own
+  std::uint64_t refused = 0;   // frames that it must not send
+  bool arena_missing = false;  // we had no descriptor left for it
   bool gave_up = false;        // collecting failed: there is nothing to salvage
-  bool broken = false;         // what came could not be read any further
+  bool broken = false;         // the data could not be read any further
   bool said_goodbye = false;
-  bool detached = false;   // its process lives on, and there is nothing left in its arena
-  bool unwatched = false;  // its process may live, and cannot be waited for
-  bool measured = false;   // CUPTI's range profiler was at work
-  // The socket is closed and the process lives: `socket` is its pidfd. What is in its arena is read
-  // when it has ended.
+  bool detached = false;   // its process lives on, and its arena is empty
+  bool unwatched = false;  // its process may be alive, and cannot be waited for
+  bool measured = false;   // CUPTI's range profiler was in use
+  // The socket is closed and the process is alive: `socket` is its pidfd. Its arena is read when it
+  // has ended.
   bool lingers = false;
-  // The process is gone, and this speaks in its place. `socket` is not used then.
+  // The process is gone, and this replaces it. `socket` is then unused.
   std::unique_ptr<SalvageProcess> salvage;
   int arena = -1;
   std::string cupti_path;
   std::map<std::uint32_t, std::uint32_t> received;  // generation of each slot's last batch
-  std::vector<std::byte> first_part;                // of a batch in parts: its header
+  std::vector<std::byte> first_part;                // the header of a batch in parts
   wire::FrameAssembler frames;
 };
 

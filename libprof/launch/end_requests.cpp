@@ -20,8 +20,8 @@ namespace {
 constexpr int writing_ms = 500;
 constexpr int ending_ms = 350;
 
-// Another thread may be in the middle of a line, or be kept by who does not read it: no lock, and
-// nothing is said where nothing can be written.
+// Another thread may be in the middle of a line, or be blocked by a reader that does not read: so
+// take no lock, and skip the text if it cannot be written.
 void say(std::string_view text) {
   pollfd room{STDERR_FILENO, POLLOUT, 0};
   if (poll(&room, 1, 0) != 1 || !(room.revents & POLLOUT)) return;

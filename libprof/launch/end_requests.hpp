@@ -1,4 +1,4 @@
-// What Ctrl-C means while no program runs that it could be meant for: gpuprof ends.
+// Handles Ctrl-C while no target runs that it could be meant for: gpuprof ends.
 #pragma once
 
 #include <atomic>
@@ -6,28 +6,28 @@
 
 namespace gpuprof::launch {
 
-// Takes the signals that ask for an end (SIGINT, SIGTERM, SIGHUP, SIGQUIT), on a thread of its own,
-// while the main thread is busy. They must be held back in all threads (see Target).
+// Handles the termination signals (SIGINT, SIGTERM, SIGHUP, SIGQUIT) on a dedicated thread while
+// the main thread is busy. They must be blocked in all threads (see Target).
 //
-// The last request that is waited for ends this process within a second, whatever it is at: work
-// that can be left is left at once, what is still to be written half a second later, and then the
-// thread ends the process itself. Databases stay valid: what was not committed is not there.
+// The last expected request ends this process within a second, whatever it is doing: optional work
+// is abandoned at once, remaining writes are abandoned half a second later, and then the thread
+// ends the process itself. Databases stay valid: uncommitted data is simply missing.
 class EndRequests {
  public:
-  // `quiet`: nothing is said on standard error.
+  // `quiet`: print nothing on standard error.
   explicit EndRequests(bool quiet);
   ~EndRequests();
   EndRequests(const EndRequests&) = delete;
   EndRequests& operator=(const EndRequests&) = delete;
 
-  // Takes signals until leave(); the `ends`-th from now on ends the process. Main thread.
+  // Handles signals until leave(); the `ends`-th from now on ends the process. Main thread.
   void listen(int ends);
   void leave();
 
   // Any thread, at any time.
   int asked() const { return asked_.load(); }
-  bool hurried() const { return hurried_.load(); }  // the last request came
-  bool overdue() const { return overdue_.load(); }  // half a second ago
+  bool hurried() const { return hurried_.load(); }  // the last request has come
+  bool overdue() const { return overdue_.load(); }  // it came half a second ago
   // 128 + the signal of the last request.
   int exit_code() const { return 128 + signal_.load(); }
 

@@ -1,4 +1,4 @@
-// Variables of the environment: which a profile tells of, and which bring the collector into a
+// Environment variables: those a profile records, and those that inject the collector into a
 // target.
 #pragma once
 
@@ -10,26 +10,27 @@
 
 namespace gpuprof::launch {
 
-// Those that say how CUDA and what is built on it work, and which process of a job this is. Exact
-// names, for what begins like one of them may be a secret: NVIDIA_API_KEY, SLURM_JWT.
+// Variables that configure CUDA and software built on it, or identify this process within a job.
+// Exact names, because others with the same prefix may be secrets: NVIDIA_API_KEY, SLURM_JWT.
 std::span<const std::string_view> recorded_variables();
 
-// Whether a name says that the value is a secret. Such a variable is never recorded, whatever the
-// list says.
+// Whether the name suggests that the value is a secret. Such a variable is never recorded, even if
+// listed.
 bool names_secret(std::string_view name);
 
-// The recorded ones out of `environment` ("NAME=value", up to a null pointer), by name and value.
+// The recorded variables in `environment` ("NAME=value", terminated by a null pointer), as name and
+// value.
 std::vector<std::pair<std::string, std::string>> recorded(
     const char* const* environment, std::span<const std::string_view> names = recorded_variables());
 
-// Who else than CUDA and NVTX is to load the collector.
+// The runtimes, apart from CUDA and NVTX, that should load the collector.
 struct Runtimes {
   bool openacc = false;
   bool openmp = false;
 };
 
-// "NAME=value", for a target and its children. What OpenACC and OpenMP load anyway stays behind the
-// collector.
+// "NAME=value" settings for a target and its children. Tools that OpenACC and OpenMP would load
+// anyway are kept, after the collector.
 std::vector<std::string> injection(const std::string& collector, const std::string& socket,
                                    Runtimes runtimes);
 

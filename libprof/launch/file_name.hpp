@@ -6,11 +6,11 @@
 
 namespace gpuprof::launch {
 
-// True when the name has %p: each process of the run then has a file of its own.
+// Whether the name contains %p: each process of the run then has a separate file.
 bool names_process(std::string_view pattern);
 
 // %p process id, %h host name, %q{NAME} environment variable, %% a percent sign. Throws
-// gpuprof::Error for a variable that is not set or a placeholder that is none.
+// gpuprof::Error for an unset variable or an unknown placeholder.
 std::string expand_name(std::string_view pattern, long process_id);
 
 }  // namespace gpuprof::launch

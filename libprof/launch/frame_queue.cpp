@@ -17,7 +17,7 @@ FrameQueue::FrameQueue(std::size_t memory_limit, std::string spill_folder,
     : memory_limit_(memory_limit), spill_(std::move(spill_folder), spill_limit) {}
 
 std::size_t FrameQueue::most_memory() const {
-  constexpr std::size_t enough = std::size_t{64} << 20;  // where the limit is small
+  constexpr std::size_t enough = std::size_t{64} << 20;  // if the limit is small
   return std::max(2 * memory_limit_, enough);
 }
 
@@ -31,7 +31,7 @@ void FrameQueue::push(wire::Frame frame) {
   };
   const bool fits = memory_used_ + size_of(frame) <= memory_limit_;
   if (spill_.empty() && fits) return in_memory(std::move(frame));
-  // Perhaps the disk has room again for what it had none for.
+  // The disk may have room again for what it refused before.
   while (!newer_.empty() && spill(newer_.front())) {
     memory_used_ -= size_of(newer_.front());
     newer_.pop_front();
@@ -41,8 +41,8 @@ void FrameQueue::push(wire::Frame frame) {
     return;
   }
   if (memory_used_ + size_of(frame) <= memory_limit_) return in_memory(std::move(frame));
-  // What later frames make no sense without is kept beyond the limit, for it is small: from honest
-  // collectors.
+  // Frames without which later ones make no sense are kept even beyond the limit, because those
+  // from honest collectors are small.
   if (frame.type == wire::FrameType::batch || frame.type == wire::FrameType::batch_part) {
     counts_.discarded_bytes += size_of(frame);
     auto rest = wire::without_rows(frame);

@@ -1,8 +1,8 @@
 // Frames between the thread that drains the sockets and the one that loads them.
 //
-// Never blocks the side that pushes: what memory has no room for waits on disk. What has room
-// nowhere loses its rows: they are thrown away, and how many there were travels on in their place.
-// Frames come out in the order in which they went in, whatever waits where. Any thread.
+// Never blocks the pushing side: frames that do not fit in memory wait on disk. A frame for which
+// there is no room at all loses its rows: they are discarded, and their number is passed on
+// instead. Frames come out in the order in which they went in, wherever they wait. Any thread.
 #pragma once
 
 #include <chrono>
@@ -27,18 +27,18 @@ class FrameQueue {
   FrameQueue& operator=(const FrameQueue&) = delete;
 
   void push(wire::Frame frame);
-  // false: nothing came in time, or nothing will come any more.
+  // false: nothing came in time, or nothing more will come.
   bool pop(wire::Frame& frame, std::chrono::milliseconds patience);
   // Nothing is pushed after this.
   void close();
-  // Throws away, and counts, what waits. Nothing comes out any more.
+  // Discards and counts everything that waits. Nothing comes out any more.
   void abandon();
-  bool exhausted();  // closed, and all was popped
+  bool exhausted();  // closed, and everything was popped
 
   struct Counts {
     std::uint64_t spilled_bytes = 0;
     std::uint64_t discarded_bytes = 0;
-    std::uint64_t discarded_blocks = 0;  // what was in them cannot be told
+    std::uint64_t discarded_blocks = 0;  // with unknown contents
     std::uint64_t waiting_bytes = 0;     // in memory and on disk
   };
   Counts counts();
@@ -46,12 +46,12 @@ class FrameQueue {
  private:
   bool has_frames() const { return !abandoned_ && (!older_.empty() || !spill_.empty()); }
   bool spill(const wire::Frame& frame);
-  std::size_t most_memory() const;  // when the disk takes nothing either
+  std::size_t most_memory() const;  // the limit when the disk is full too
 
   const std::size_t memory_limit_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable pushed_;
-  // In order: older_, what is on disk, newer_. The last is empty unless something is on disk.
+  // In order: older_, frames on disk, newer_. The last is empty unless frames are on disk.
   std::deque<wire::Frame> older_;
   Spill spill_;
   std::deque<wire::Frame> newer_;

@@ -24,17 +24,17 @@ namespace {
 using std::chrono::milliseconds;
 
 // Our descriptors are moved here first: dup2 onto the same number would leave it close-on-exec, and
-// onto another's it would close that.
+// onto another descriptor's number would close that one.
 constexpr int out_of_the_way = 16;
 constexpr std::size_t most_output = 1 << 20;
 
-// Copies of descriptors, closed again.
+// Duplicated descriptors, closed by the destructor.
 class Moved {
  public:
   ~Moved() {
     for (const int file : files_) close(file);
   }
-  // -1: there is none left.
+  // -1: no descriptors are left.
   int move(int file) {
     const int moved = fcntl(file, F_DUPFD_CLOEXEC, out_of_the_way);
     if (moved >= 0) files_.push_back(moved);
@@ -101,11 +101,11 @@ bool HelperProcess::ended() {
   siginfo_t info{};
   if (waitid(P_PID, static_cast<id_t>(process_), &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
     if (errno == EINTR) return false;
-    status_ = SIGKILL;  // somebody else reaped it: not known
+    status_ = SIGKILL;  // somebody else reaped it: status unknown
     return true;
   }
   if (info.si_pid != process_) return false;
-  // What it started goes with it. The number is the group's as long as it is not reaped.
+  // Kill what it started too. The group keeps its number until the process is reaped.
   ::kill(-process_, SIGKILL);
   int status = 0;
   waitpid(process_, &status, 0);
@@ -135,7 +135,7 @@ HelperOutput run_helper(const std::string& program, const std::vector<std::strin
       close_all();
       fail("pipe", error);
     }
-    // Only our ends: the program writes as programs do.
+    // Only our ends are non-blocking: the program expects ordinary pipes.
     fcntl(ends[1], F_SETFL, fcntl(ends[1], F_GETFL) & ~O_NONBLOCK);
   }
   std::optional<HelperProcess> helper;

@@ -1,4 +1,4 @@
-// Programs of our own that do what may crash or hang, or what is not done with our rights.
+// Programs of our own for work that may crash or hang, or must not run with our privileges.
 #pragma once
 
 #include <sys/types.h>
@@ -11,41 +11,41 @@
 
 namespace gpuprof::launch {
 
-// One such program, from its start to its end. It is in a process group of its own, so a terminal's
-// Ctrl-C does not reach it. Nothing here waits for it: whoever has it polls watch() and asks
-// ended(). One thread at a time.
+// One such program, from start to end. It is in a separate process group, so a terminal's Ctrl-C
+// does not reach it. Nothing here waits for it: the owner polls watch() and calls ended(). One
+// thread at a time.
 class HelperProcess {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // One of our descriptors, and the number it has in the program. Its standard ones are /dev/null
-  // unless they are named here.
+  // One of our descriptors, and its number in the program. The standard descriptors are /dev/null
+  // unless listed here.
   struct File {
     int ours;
     int theirs;
   };
 
-  // `limit`: how long it may run; overdue() tells. Throws gpuprof::Error when it cannot be started.
+  // `limit`: how long it may run; see overdue(). Throws gpuprof::Error if it cannot be started.
   HelperProcess(const std::string& program, const std::vector<std::string>& arguments,
                 const std::vector<File>& files, std::chrono::milliseconds limit);
-  // Kills it if it runs. Where even that takes long, it is left to whoever reaps our children.
+  // Kills it if it is running. If even that takes long, it is left to whatever reaps our children.
   ~HelperProcess();
   HelperProcess(const HelperProcess&) = delete;
   HelperProcess& operator=(const HelperProcess&) = delete;
 
-  // A descriptor that is readable once the program has ended; -1 where the system has none
-  // (before Linux 5.3), then ended() is to be asked from time to time.
+  // A descriptor that is readable once the program has ended; -1 if the system has none (before
+  // Linux 5.3): then poll ended().
   int watch() const { return watch_; }
-  // Also reaps it, and ends what it started and left.
+  // Also reaps it, and kills processes it started and left behind.
   bool ended();
-  // As from waitpid; nothing before ended() was true.
+  // As from waitpid; nullopt before ended() returned true.
   std::optional<int> status() const { return status_; }
   // It ended by itself, with exit code 0.
   bool succeeded() const { return status_ == 0; }
 
   Clock::time_point deadline() const { return deadline_; }
   bool overdue() const { return Clock::now() >= deadline_; }
-  void kill();  // with what it started
+  void kill();  // including what it started
 
  private:
   pid_t process_ = -1;
@@ -60,9 +60,9 @@ struct HelperOutput {
   std::string out, err;
 };
 
-// Runs a program to its end and returns what it wrote, 1 MiB of each at most. `interrupted` is
-// asked about ten times a second whether to give up; may be empty. Throws gpuprof::Error when it
-// cannot be started.
+// Runs a program to its end and returns its output, at most 1 MiB of each stream. `interrupted` is
+// called about ten times a second to ask whether to give up; may be empty. Throws gpuprof::Error if
+// the program cannot be started.
 HelperOutput run_helper(const std::string& program, const std::vector<std::string>& arguments,
                         std::chrono::milliseconds limit,
                         const std::function<bool()>& interrupted = {});

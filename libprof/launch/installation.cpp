@@ -5,8 +5,8 @@
 namespace gpuprof::launch {
 namespace {
 
-// PREFIX/lib/gpuprof/libcupti.so.13. Where PREFIX is the Python package, which has none, that of
-// the package nvidia-cuda-cupti beside it.
+// PREFIX/lib/gpuprof/libcupti.so.13. If PREFIX is the Python package, which contains none, the one
+// of the package nvidia-cuda-cupti next to it.
 std::string own_cupti(const std::filesystem::path& folder) {
   const std::filesystem::path package = folder.parent_path().parent_path();
   std::error_code error;

@@ -36,7 +36,7 @@ wire::Fields with_process_id(const wire::Fields& hello, std::int64_t process_id)
   return fields;
 }
 
-// Those of the candidates that are paths, and no names for the loader to look up.
+// The candidates that are paths, not names for the loader to look up.
 std::vector<std::string> paths_in(std::string_view candidates) {
   std::vector<std::string> paths;
   std::istringstream lines{std::string(candidates)};
@@ -46,7 +46,7 @@ std::vector<std::string> paths_in(std::string_view candidates) {
   return paths;
 }
 
-// What a sampler is told when there is nothing more for it to sample.
+// Tells a sampler that there is nothing more to sample.
 wire::Fields stop_request() {
   wire::Fields fields;
   fields.set(wire::stop_field, std::int64_t{1});
@@ -97,7 +97,7 @@ void Listener::run() {
     try {
       if (!turn(waiting)) return;
     } catch (const std::exception&) {
-      // Not even waiting is possible, for want of memory. That may pass.
+      // Even waiting failed, for lack of memory. That may pass.
       std::this_thread::sleep_for(Acceptor::rest);
     }
   }
@@ -127,7 +127,7 @@ bool Listener::turn(std::vector<pollfd>& waiting) {
     std::uint64_t count;
     [[maybe_unused]] const ssize_t got = read(wake_, &count, sizeof count);
   }
-  // New connections come behind those that were polled.
+  // New connections are appended after those that were polled.
   const std::size_t polled = waiting.size() - 2;
   if (waiting[1].revents) {
     acceptor_.accept_one(connections_);
@@ -181,7 +181,7 @@ void Listener::settle() {
   for (std::uint64_t now = settled_.load(); now < mine; now = settled_.load()) settled_.wait(now);
 }
 
-// How long nothing need be done, if nothing comes. -1: for ever.
+// How long to sleep if nothing comes. -1: forever.
 int Listener::patience_ms() const {
   auto next = acceptor_.rests_until().value_or(Clock::time_point::max());
   for (const auto& connection : connections_) {
@@ -192,7 +192,7 @@ int Listener::patience_ms() const {
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
 }
 
-// Takes what came. false: it is over.
+// Handles received data. false: the connection is over.
 bool Listener::goes_on(Connection& connection, bool something_came) {
   if (connection.broken && !connection.salvage) return false;
   try {
@@ -211,7 +211,7 @@ bool Listener::goes_on(Connection& connection, bool something_came) {
   return false;
 }
 
-// Nothing more of it is read. It is still to be told that it is over.
+// Nothing more is read from it. Its end has yet to be reported.
 void Listener::end_stream(Connection& connection, std::string_view why) {
   connection.broken = true;
   connection.frames = wire::FrameAssembler();
@@ -219,7 +219,7 @@ void Listener::end_stream(Connection& connection, std::string_view why) {
 }
 
 bool Listener::receive(Connection& connection) {
-  // A few frames, then the others have their turn.
+  // A few frames, then it is the others' turn.
   for (int turns = 0; turns < 64; ++turns) {
     const auto room = connection.frames.room();
     if (room.empty()) {
@@ -233,7 +233,7 @@ bool Listener::receive(Connection& connection) {
     message.msg_iov = &piece;
     message.msg_iovlen = 1;
     message.msg_control = control;
-    // Room for one: with what CMSG_SPACE rounds up there would be for two.
+    // Room for one descriptor: with the rounding of CMSG_SPACE there would be room for two.
     message.msg_controllen = CMSG_LEN(sizeof(int));
     const ssize_t got = recvmsg(connection.watched(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got < 0) {
@@ -253,7 +253,7 @@ bool Listener::receive(Connection& connection) {
   return true;
 }
 
-// An arena. The kernel closes what a message carries beyond one.
+// Takes an arena. The kernel closes any further descriptors in a message.
 void Listener::take_descriptor(Connection& connection, msghdr& message) {
   int file = -1;
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
@@ -274,7 +274,7 @@ void Listener::take_descriptor(Connection& connection, msghdr& message) {
   }
 }
 
-// Ends the stream that holds most where those together hold too much.
+// If incomplete frames together hold too much, ends the stream that holds most.
 void Listener::make_room(const Connection& latest) {
   constexpr std::size_t little = std::size_t{8} << 20;
   if (latest.frames.held() <= little) return;
@@ -296,7 +296,7 @@ void Listener::take(Connection& connection, wire::Frame frame) {
   frame.stream = connection.stream;
   const bool of_process = frame.type == FrameType::hello || frame.type == FrameType::arena ||
                           frame.type == FrameType::question || frame.type == FrameType::goodbye;
-  // A sampler has rows of ours; whose they may be the loader knows.
+  // A sampler sends rows of our tables; the loader knows which ones it may.
   const bool of_launcher =
       wire::is_launchers(frame.type) &&
       !(frame.type == FrameType::rows && connection.role == wire::Role::sampler);
@@ -344,7 +344,7 @@ void Listener::take(Connection& connection, wire::Frame frame) {
 void Listener::answer_hello(Connection& connection, wire::Frame& hello) {
   const wire::Hello said_by = wire::decode_hello(hello.payload());
   wire::Fields fields = said_by.fields;
-  // The loader tells of a collector that is newer than we are.
+  // The loader reports a collector that is newer than we are.
   if (!said_by.whole && said_by.version <= wire::version) return end_stream(connection, nameless);
   const std::int64_t said = said_by.process_id();
   if (!connection.take_id(said)) {
@@ -374,7 +374,7 @@ void Listener::answer_hello(Connection& connection, wire::Frame& hello) {
 }
 
 void Listener::take_question(Connection& connection, const wire::Frame& question) {
-  constexpr std::uint64_t longest = 80 << 10;  // a name of 64 KiB, and what is around it
+  constexpr std::uint64_t longest = 80 << 10;  // a name of 64 KiB, and some overhead
   if (!options_.question || question.length > longest || !collectors_->asks(connection.stream)) {
     return;
   }
@@ -406,7 +406,7 @@ void Listener::over(std::unique_ptr<Connection> connection) {
   });
 }
 
-// false: there is nothing to be salvaged, or it cannot be, which was told.
+// false: there is nothing to salvage, or it is impossible, which was reported.
 bool Listener::start_salvage(Connection& connection) {
   if (options_.salvage_program.empty() || connection.cupti_path.empty()) return false;
   auto process = SalvageProcess::start({.program = options_.salvage_program,

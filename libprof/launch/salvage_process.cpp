@@ -18,20 +18,21 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The numbers under which apps/salvage finds them.
+// The descriptor numbers that apps/salvage expects.
 constexpr int arena_number = 3;
 constexpr int socket_number = 4;
 constexpr int config_number = 5;
 
 // Salvage reads some 300 MB/s on a slow machine.
 constexpr std::uint64_t arena_bytes_per_ms = 50'000;
-// A row is about as large as the record it is of.
+// A row is about as large as its record.
 constexpr std::uint64_t rows_per_record = 4;
-constexpr std::uint64_t frames_besides = 64 << 20;  // strings and what frames them
-// How long a killed program may take to be gone.
+constexpr std::uint64_t frames_besides = 64 << 20;  // strings and framing
+// How long a killed program may take to disappear.
 constexpr std::chrono::seconds dying{2};
 
-// Memory in use. Nothing: it is no memfd. (To ask a file that the target serves could block.)
+// Returns the memory in use. false: not a memfd. (Querying a file that the target serves could
+// block.)
 bool memory_of(int arena, std::uint64_t& bytes) {
   struct stat status {};
   if (arena < 0 || fcntl(arena, F_GET_SEALS) < 0 || fstat(arena, &status) != 0) return false;
@@ -116,7 +117,8 @@ bool SalvageProcess::came(std::size_t bytes) {
 }
 
 HelperProcess::Clock::time_point SalvageProcess::next_look() const {
-  // While its socket is polled, its end shows only when nothing that it started has the socket too.
+  // While its socket is polled, its end goes unnoticed only if something it started has the socket
+  // too.
   constexpr milliseconds usual{200}, soon{20};
   const bool ending = helper_->overdue() || last_round_ || socket_ < 0;
   return HelperProcess::Clock::now() + (ending ? soon : usual);
@@ -130,8 +132,8 @@ bool SalvageProcess::look(bool something_came) {
   const bool given_up = HelperProcess::Clock::now() >= helper_->deadline() + dying;
   if (!helper_->ended()) return given_up;
   if (socket_ < 0 || given_up) return true;
-  // The socket's end tells that all was read. Without it, because something that it started has
-  // the socket too, a second round in which nothing comes must do.
+  // End of file on the socket shows that everything was read. Without it, because something it
+  // started has the socket too, a second round in which nothing comes must suffice.
   const bool before = std::exchange(last_round_, true);
   return before && !something_came;
 }

@@ -1,16 +1,16 @@
-// Descriptors that are kept for the files of the run, which without them would end for all.
+// Descriptors reserved for the files of the run, without which it would end for all processes.
 #pragma once
 
 #include <sys/resource.h>
 
 namespace gpuprof::launch {
 
-// So many of the last ones that gpuprof may have are left free by sockets, and by arenas; never
-// more than a quarter of all.
+// Sockets, and arenas, leave this many of the last descriptors free; never more than a quarter of
+// all.
 constexpr rlim_t sockets_leave = 64, arenas_leave = 32;
 
-// Whether a descriptor of a target's is among the last `kept` that we may have. They are given by
-// number, the lowest first. Any thread.
+// Whether a target's descriptor is among the last `kept` available to us. They are assigned lowest
+// number first. Any thread.
 bool is_among_last(int file, rlim_t kept);
 
 }  // namespace gpuprof::launch

@@ -15,19 +15,19 @@ namespace {
 int open_nameless(const std::string& folder) {
   const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (file >= 0) return file;
-  // Not every file system has nameless files.
+  // Not every file system supports nameless files.
   std::string path = folder + "/.gpuprof-spill-XXXXXX";
   const int named = mkostemp(path.data(), O_CLOEXEC);
   if (named >= 0) unlink(path.c_str());
   return named;
 }
 
-// Gives room back. Where that fails it is written over later.
+// Releases space. If that fails, the space is overwritten later.
 void cut_file(int file, std::uint64_t size) {
   [[maybe_unused]] const int ignored = ftruncate(file, static_cast<off_t>(size));
 }
 
-// What half of the disk's free room is; nothing when it cannot be told.
+// Half of the disk's free space; nullopt if unknown.
 std::optional<std::uint64_t> half_of_the_room(int file) {
   struct statvfs disk {};
   if (fstatvfs(file, &disk) != 0) return std::nullopt;
@@ -58,7 +58,7 @@ bool Spill::open(File& file) {
 }
 
 bool Spill::write(const wire::Frame& frame) {
-  // Behind all there is: into the other file, once this one is being read.
+  // After all waiting frames: into the other file, once this one is being read.
   File& file = files_[files_[reading_].read > 0 ? 1 - reading_ : reading_];
   if (!open(file)) return false;
   const wire::FrameHeader header{static_cast<std::uint32_t>(frame.type), frame.stream,
@@ -91,7 +91,7 @@ bool Spill::read(wire::Frame& frame) {
   if (whole) {
     file.read += sizeof header + frame.length;
   } else {
-    // Nothing behind can be trusted either.
+    // Nothing after it can be trusted either.
     lost_ += file.written - file.read;
     file.read = file.written;
   }

@@ -1,9 +1,9 @@
-// Frames on disk: what waits for the loader and has no place in memory.
+// Frames on disk: those that wait for the loader and do not fit in memory.
 //
-// Two files without names take turns: one is read while the other is written, and the one that was
-// read to its end gives all its room back. So the disk holds what waits and at most as much again,
-// however long the run is. Belongs to one thread at a time. Nothing is thrown: a disk that refuses
-// is an answer.
+// Two nameless files take turns: one is read while the other is written, and a file that was read
+// to its end releases all its space. So the disk holds the waiting frames and at most as much
+// again, however long the run is. Used by one thread at a time. Throws nothing: a failing disk is
+// reported as a result.
 #pragma once
 
 #include <array>
@@ -17,22 +17,22 @@ namespace gpuprof::launch {
 
 class Spill {
  public:
-  // `folder` holds the files, which vanish with the process. They hold at most `limit` bytes that
-  // were not read; without one, half of what the disk has free when it is first needed: what waits
-  // here has to find room in the database as well, which mostly lies beside it.
+  // `folder` holds the files, which vanish with the process. They hold at most `limit` unread
+  // bytes; without a limit, half of the free disk space at first use: the waiting frames also have
+  // to fit in the database, which is mostly on the same disk.
   Spill(std::string folder, std::optional<std::uint64_t> limit);
   ~Spill();
   Spill(const Spill&) = delete;
   Spill& operator=(const Spill&) = delete;
 
-  // false: there is no room, or no file can be had. Nothing of the frame is kept then.
+  // false: there is no room, or no file can be created. Nothing of the frame is kept then.
   bool write(const wire::Frame& frame);
-  // The oldest frame. false: the disk does not give back what it took; what was in that file is
-  // gone, and lost() has grown by it.
+  // The oldest frame. false: the disk does not return what was written; the content of that file is
+  // gone, and added to lost().
   bool read(wire::Frame& frame);
 
   bool empty() const { return waiting() == 0; }
-  std::uint64_t waiting() const;  // bytes that were not read
+  std::uint64_t waiting() const;  // unread bytes
   std::uint64_t lost() const { return lost_; }
 
  private:
@@ -46,7 +46,7 @@ class Spill {
   const std::string folder_;
   std::optional<std::uint64_t> limit_;
   std::array<File, 2> files_;
-  std::size_t reading_ = 0;  // which file is read; it is also written to until its reading begins
+  std::size_t reading_ = 0;  // the file being read; it is also written to until reading begins
   std::uint64_t lost_ = 0;
 };
 

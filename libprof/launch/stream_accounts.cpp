@@ -35,7 +35,7 @@ void StreamAccounts::explain(const Connection& connection, std::string_view stat
     info.fields(fields);
     queue_.push(wire::make_frame(wire::FrameType::info, connection.stream, info.bytes()));
   } catch (const std::exception&) {
-    // It is counted all the same.
+    // It is counted anyway.
   }
 }
 

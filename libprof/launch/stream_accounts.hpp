@@ -1,5 +1,4 @@
-// What the launcher itself tells about streams: what is missing of them and why, and that they are
-// over.
+// What the launcher itself reports about streams: what is missing and why, and that they are over.
 #pragma once
 
 #include <atomic>
@@ -18,42 +17,43 @@
 
 namespace gpuprof::launch {
 
-// Puts its frames into the queue, behind those of the stream. The listener's thread, but for the
-// counts at the end, which any thread may ask for. Throws std::bad_alloc where nothing else is
-// said; conclude() counts what was thrown.
+// Pushes its frames into the queue, after those of the stream. Used on the listener's thread,
+// except for the counts at the end, which any thread may read. Throws std::bad_alloc unless noted
+// otherwise; conclude() counts exceptions.
 class StreamAccounts {
  public:
-  // Something to tell the user about a process. May be empty, and may throw.
+  // Reports something about a process to the user. May be empty, and may throw.
   using Message = std::function<void(std::int64_t process_id, const std::string& text)>;
 
   StreamAccounts(FrameQueue& queue, Message message);
 
-  // Tells the user. Does not throw.
+  // Reports to the user. Does not throw.
   void tell_user(std::int64_t process_id, std::string_view text);
-  // Tells the user, and the file, why a statistic of the stream counts something. Does not throw.
+  // Reports to the user, and in the file, why a statistic of the stream is not zero. Does not
+  // throw.
   void explain(const Connection& connection, std::string_view statistic, std::string_view why);
 
-  // A process of the run has said hello.
+  // A process of the run has sent hello.
   void began(std::int64_t process_id);
-  // A connection is over on which nobody has said hello.
+  // A connection ended without a hello.
   void add_silent(const Connection& connection);
-  // What the stream itself did not tell about its losses. `lives`: its process does, and more would
-  // have come.
+  // Adds the losses that the stream itself did not report. `lives`: its process is alive, and would
+  // have sent more.
   void add_losses(const Connection& connection, bool lives);
-  // Not all was read of the buffers that the process left behind.
+  // Not everything was read from the buffers that the process left behind.
   void add_unsalvaged(const Connection& connection, std::string_view problem);
-  // Nothing more comes of the stream.
+  // The stream is over.
   void end(const Connection& connection);
-  // Does what there is to do when a stream is over, as far as there is memory for it. Does not
-  // throw.
+  // Runs the final work for a stream, as far as memory allows. Does not throw.
   void conclude(const Connection& connection, const std::function<void()>& what);
 
-  // Processes of the run that said hello, and of these those that are not over, salvage included.
+  // The number of processes of the run that sent hello, and those that are not over, including
+  // salvage.
   std::size_t seen() const { return seen_.load(); }
   std::vector<std::int64_t> active_processes();
-  // Connections that were over before anybody said hello.
+  // Connections that ended without a hello.
   std::size_t silent() const { return silent_.load(); }
-  // Streams whose end, and what was counted with it, could not be recorded for want of memory.
+  // Streams whose end, with its counts, could not be recorded for lack of memory.
   std::size_t unaccounted() const { return unaccounted_.load(); }
 
  private:
@@ -67,7 +67,7 @@ class StreamAccounts {
   std::atomic<std::size_t> seen_{0};
   std::atomic<std::size_t> silent_{0};
   std::atomic<std::size_t> unaccounted_{0};
-  std::mutex mutex_;  // guards the next
+  std::mutex mutex_;  // guards active_processes_
   std::vector<std::int64_t> active_processes_;
 };
 

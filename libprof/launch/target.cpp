@@ -20,12 +20,12 @@ namespace {
 
 constexpr int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM};
 
-// A terminal sends its signals to the whole foreground group, so the target has them already.
+// A terminal signals the whole foreground group, so the target already has the signal.
 bool from_terminal(const siginfo_t& info) { return info.si_code == SI_KERNEL; }
 
 timespec in_ms(int count) { return {count / 1000, (count % 1000) * 1'000'000L}; }
 
-// "NAME=value": the variables of `more` take the place of ours of the same name.
+// "NAME=value": the variables in `more` replace ours of the same name.
 std::vector<std::string> merged_environment(const std::vector<std::string>& more) {
   std::vector<std::string> merged = more;
   for (char** variable = environ; *variable; ++variable) {
@@ -87,9 +87,9 @@ Target::Target() {
   for (const int signal : passed_on) sigaddset(&ours_, signal);
   sigaddset(&ours_, SIGCHLD);
   pthread_sigmask(SIG_BLOCK, &ours_, &before_);
-  // Writing past a limit on file sizes is to fail and not to end us.
+  // Writing beyond a file size limit should fail rather than kill us.
   too_large_before_ = ::signal(SIGXFSZ, SIG_IGN);
-  // And so is writing to a reader of reports who has gone.
+  // So should writing to a reader of reports that is gone.
   broken_pipe_before_ = ::signal(SIGPIPE, SIG_IGN);
 }
 
@@ -103,7 +103,8 @@ void Target::start(const std::vector<std::string>& command,
   const std::vector<char*> arguments = pointers(command);
   const std::vector<char*> environment_pointers = pointers(variables);
 
-  // The child says through the pipe why exec failed; it closes by itself when exec works.
+  // The child reports through the pipe why exec failed; the pipe closes by itself when exec
+  // succeeds.
   int pipe_ends[2];
   if (pipe2(pipe_ends, O_CLOEXEC) != 0) throw Error(std::string("pipe: ") + std::strerror(errno));
   process_ = fork();
@@ -143,7 +144,7 @@ bool Target::wait(int timeout_ms) {
       ended_ = true;
       break;
     }
-    // Now and then a look without a signal, so that a lost one cannot keep us.
+    // Check at intervals even without a signal, so that a lost one cannot block us.
     auto patience = std::chrono::milliseconds(500);
     if (timeout_ms >= 0) {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(

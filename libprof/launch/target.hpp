@@ -1,4 +1,4 @@
-// The target as a child process: start it, pass signals on, wait for it.
+// The target as a child process: start it, forward signals, wait for it.
 #pragma once
 
 #include <signal.h>
@@ -9,40 +9,41 @@
 
 namespace gpuprof::launch {
 
-// The path of a program, looked for as exec does. Throws gpuprof::Error when there is none of that
-// name, as Target::start() would.
+// The path of a program, searched as exec does. Throws gpuprof::Error if it is not found, as
+// Target::start() would.
 std::string look_up(const std::string& program);
 
-// How a target is started and how it ended. Belongs to the main thread.
+// Starts a target and reports how it ended. Used by the main thread only.
 //
-// From construction on, the signals that end or steer programs are held back in this thread and all
-// it starts afterwards; wait() takes them one by one. So make it before any other thread.
+// From construction on, the signals that end or control programs are blocked in this thread and in
+// all threads it starts afterwards; wait() handles them one by one. So construct it before starting
+// any other thread.
 class Target {
  public:
   Target();
-  // Lets the signals through again.
+  // Unblocks the signals.
   ~Target();
   Target(const Target&) = delete;
   Target& operator=(const Target&) = delete;
 
   enum class Output { ours, nowhere };
 
-  // Runs `command` with our environment and these variables ("NAME=value") besides. Again once it
-  // has ended; with Output::nowhere nobody sees what it writes to stdout and stderr, and it reads
-  // nothing. Throws gpuprof::Error when there is no such program.
+  // Runs `command` with our environment plus these variables ("NAME=value"). May be called again
+  // once it has ended; with Output::nowhere its stdout and stderr are discarded and its stdin is
+  // empty. Throws gpuprof::Error if there is no such program.
   void start(const std::vector<std::string>& command, const std::vector<std::string>& environment,
              Output output = Output::ours);
 
-  // Waits up to `timeout_ms` (-1: no limit) for the target to end. Signals sent to us are sent on
-  // to it, except those a terminal has given it already. True when it has ended.
+  // Waits up to `timeout_ms` (-1: no limit) for the target to end. Signals sent to us are forwarded
+  // to it, except those a terminal has already sent it. Returns whether it has ended.
   bool wait(int timeout_ms);
-  // Whether somebody asked for an end (Ctrl-C) while the target ran.
+  // Whether termination was requested (Ctrl-C) while the target ran.
   bool was_interrupted() const { return interrupted_; }
 
   pid_t process() const { return process_; }
-  // As from waitpid. Valid once wait() gave true.
+  // As from waitpid. Valid once wait() has returned true.
   int status() const { return status_; }
-  // What a shell would make of it: the exit status, or 128 + the signal.
+  // The exit code a shell would report: the exit status, or 128 + the signal.
   int exit_code() const;
 
  private:

@@ -9,14 +9,14 @@
 namespace gpuprof::launch {
 namespace {
 
-// Whether somebody else may change it, or put something else in its place. In a folder with the
-// sticky bit everyone may make files, and rename only his own.
+// Whether somebody else may change it or replace it. In a folder with the sticky bit everyone may
+// create files, but rename only their own.
 bool is_safe(const std::filesystem::path& path, uid_t user) {
   struct stat status {};
   if (lstat(path.c_str(), &status) != 0) return false;
   if (status.st_uid != 0 && status.st_uid != user) return false;
   const bool sticky = S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX);
-  // A group may be the user's own; root's has others in it at times.
+  // A group may be private to the user; root's sometimes has other members.
   const mode_t others = status.st_uid == 0 ? S_IWGRP | S_IWOTH : S_IWOTH;
   return sticky || !(status.st_mode & others);
 }

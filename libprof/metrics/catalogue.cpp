@@ -29,7 +29,7 @@ const NvprofFormula* find_formula(std::string_view name, Origin origin) {
                                         : schema::find_metric_formula(name);
 }
 
-// What a name may lack, the most common first.
+// Suffixes a name may lack, the most common first.
 std::string roll_ups(cupti::MetricType type) {
   switch (type) {
     case cupti::MetricType::counter: return ".sum, .avg, .min or .max";
@@ -163,7 +163,7 @@ void Catalogue::unknown(const std::string& name, Origin wanted) const {
     for (const NvprofFormula& formula : table_of(wanted)) names.emplace_back(formula.name);
     meant = nearest(name, names);
   } else {
-    // A roll-up that was given stays with the name that is meant.
+    // A roll-up in the wrong name is kept in the suggestions.
     const std::size_t dot = std::min(name.find('.', underlines), name.size());
     for (const BaseMetric& metric : base_metrics()) names.push_back(metric.name);
     meant = nearest(std::string_view(name).substr(0, dot), names);
@@ -242,11 +242,11 @@ void check_names(const std::shared_ptr<const cupti::HostLibrary>& library,
   const auto check = [&](const std::string& name, Origin origin) {
     const bool event = origin == Origin::nvprof_event;
     if (name == "all") return;
-    // Which chip counts it does not matter here.
+    // Which chip has its counters does not matter here.
     const NvprofFormula* formula = find_formula(name, origin);
     if (formula && formula->computable()) return;
     std::optional<Error> why;
-    bool half_known = false;  // only what stands behind the name is wrong
+    bool half_known = false;  // only the suffix of the name is wrong
     for (std::size_t i = 0; i < chips.size(); ++i) {
       if (i == known.size()) known.push_back(std::make_unique<ChipNames>(library, chips[i]));
       const Catalogue& catalogue = known[i]->catalogue;

@@ -11,7 +11,7 @@ namespace {
 
 struct ChipName {
   std::string_view chip;
-  std::string_view products;  // in capitals, with blanks around each
+  std::string_view products;  // in capitals, each surrounded by blanks
   std::string_view capability;
 };
 

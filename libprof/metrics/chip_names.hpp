@@ -1,4 +1,4 @@
-// What people call the chips that CUPTI calls GH100.
+// Common names for the chips that CUPTI calls GH100 and so on.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace gpuprof::metrics {
 
-// "GH100" of "h100", "H200", "sm_90" or "gh100"; a name that is none of these in capitals. Throws
+// "GH100" for "h100", "H200", "sm_90" or "gh100"; any other name is returned in capitals. Throws
 // gpuprof::Error for a compute capability that several chips have.
 std::string chip_named(std::string_view name);
 
-// Chips, products and compute capabilities that chip_named() knows: "GH100", "H200", "sm_90".
+// Chips, products and compute capabilities known to chip_named(): "GH100", "H200", "sm_90".
 std::vector<std::string> chip_names();
 
 }  // namespace gpuprof::metrics

@@ -22,9 +22,9 @@ void Evaluation::begin_run(bool again) {
   delivered_.clear();
 }
 
-// One for each device: a host object keeps what it learned about the device from the first image it
-// saw, and devices of one chip differ in the units that are switched off. (Seen on two H200: of the
-// second, counters inside the SM had no values.)
+// One per device: a host object remembers what it learned about the device from the first image,
+// and devices of one chip differ in the units that are disabled. (Seen with two H200s: counters
+// inside the SM had no values on the second.)
 const cupti::HostChip& Evaluation::chip_of(const PlannedGroup& group, std::uint32_t process,
                                            std::uint32_t device) {
   constexpr std::size_t most = 64;
@@ -80,7 +80,7 @@ std::vector<wire::Frame> Evaluation::take(wire::Frame frame, const Processes::Pl
   if (!planned) return result;
   leave_out_known(from.process, *data);
   if (!first) {
-    // The times of the file are those of the first run.
+    // The times in the file are those of the first run.
     for (wire::MeasuredRange& range : data->ranges) range.start = range.end = 0;
   }
   MeasuredValues values =

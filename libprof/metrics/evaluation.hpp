@@ -1,4 +1,4 @@
-// What collectors measured, as values that the recorder takes.
+// Turns what collectors measured into values for the recorder.
 #pragma once
 
 #include <array>
@@ -20,33 +20,33 @@
 
 namespace gpuprof::metrics {
 
-// The loading thread's; between runs, when that has ended, the main thread's.
+// Used on the loading thread; between runs, when that has ended, on the main thread.
 class Evaluation {
  public:
-  // What to do with configuration for the collector of a stream.
+  // Sends configuration to the collector of a stream.
   using TellCollector = std::function<void(std::uint32_t stream, const wire::Fields& fields)>;
 
-  // Both outlive this.
+  // `plan` and `launches` must outlive this.
   Evaluation(std::shared_ptr<const cupti::HostLibrary> library, const RunPlan& plan,
              LaunchTable& launches)
       : library_(std::move(library)), plan_(plan), launches_(launches) {}
 
   void set_tell_collector(TellCollector tell) { tell_collector_ = std::move(tell); }
 
-  // `again`: of the run before this once more.
+  // `again`: this run repeats the previous one.
   void begin_run(bool again);
-  // What the recorder gets of a process's frame: itself, its values, or nothing. Throws
-  // wire::StreamError when the frame makes no sense.
+  // What the recorder gets for a process's frame: the frame itself, its values, or nothing. Throws
+  // wire::StreamError if the frame makes no sense.
   std::vector<wire::Frame> take(wire::Frame frame, const Processes::Place& from);
 
-  // Launches of later runs that were not those of the first; ranges measured.
+  // Launches of later runs that differ from those of the first; and ranges measured.
   std::uint64_t mismatched() const { return mismatched_; }
   std::uint64_t ranges() const { return ranges_; }
 
  private:
   const cupti::HostChip& chip_of(const PlannedGroup& group, std::uint32_t process,
                                  std::uint32_t device);
-  // Ranges that an attempt before this one has delivered are not wanted.
+  // Marks ranges that an earlier attempt has delivered as unwanted.
   void leave_out_known(std::uint32_t process, wire::CounterData& data);
   void tell_what_is_known(std::uint32_t stream, std::uint32_t process,
                           const MeasuredValues& values);
@@ -59,8 +59,8 @@ class Evaluation {
       chips_;  // by process and device
   Means means_;
   ValueRows rows_;
-  // The last ordinals that this attempt at the run has delivered, and those before it: a run that
-  // is made again delivers nothing twice.
+  // The last ordinals delivered by this attempt at the run, and by earlier ones: a repeated run
+  // delivers nothing twice.
   using RangesOf = std::array<std::uint32_t, 3>;  // process, context number, group
   std::map<RangesOf, std::uint64_t> delivered_;
   std::map<RangesOf, std::uint64_t> delivered_before_;

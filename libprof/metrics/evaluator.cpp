@@ -10,7 +10,7 @@ namespace {
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
-// Each text once.
+// Returns the number of the text, which is stored once.
 std::uint16_t note(MeasuredValues& values, const std::string& text) {
   const auto found = std::ranges::find(values.notes, text);
   if (found == values.notes.end()) {
@@ -46,11 +46,11 @@ MeasuredValues evaluate(const cupti::HostChip& chip, const GroupMetrics& group,
     if (!range.wanted) continue;
     std::ranges::fill(values, none);
     if (range.note != 0) {
-      // The image has numbers that are not this launch's.
+      // The image's numbers do not belong to this launch alone.
     } else if (image.empty()) {
       range.note = note(result, "nothing was collected");
     } else if (there != data.ranges.size()) {
-      // Which range is which launch's cannot be told.
+      // It is unknown which range belongs to which launch.
       range.note = note(result, "CUPTI has " + std::to_string(there) + " ranges for " +
                                     std::to_string(data.ranges.size()) + " launches");
     } else if (!chip.evaluate(image, i, counters, read.data())) {

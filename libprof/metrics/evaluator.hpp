@@ -1,4 +1,4 @@
-// Counter data images to values of metrics.
+// Evaluates counter data images to metric values.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ namespace gpuprof::metrics {
 // What a group's images are evaluated to.
 struct GroupMetrics {
   std::vector<const Metric*> metrics;
-  std::vector<std::uint32_t> numbers;  // of the metrics in the run, from 1
+  std::vector<std::uint32_t> numbers;  // the metrics' numbers in the run, from 1
 };
 
-// Values, and what they are of. values[i * metrics.size() + j]: of range i and metric metrics[j];
-// NaN: none, and the range's note says why.
+// Values, and what they belong to. values[i * metrics.size() + j] is for range i and metric
+// metrics[j]; NaN: none, and the range's note says why.
 struct MeasuredValues {
   std::uint32_t group{};
   std::uint32_t context{};
@@ -32,9 +32,9 @@ struct MeasuredValues {
   std::vector<double> values;
 };
 
-// Reads `data` with the CUPTI that wrote it: another version reads other numbers out of an image
-// and says nothing (measured). Ranges that were not asked for are left out. A value that cannot be
-// had is NaN, and the range's note says why.
+// Reads `data` with the CUPTI version that wrote it: another version silently reads different
+// numbers from an image (measured). Unwanted ranges are left out. An unavailable value is NaN, and
+// the range's note says why.
 MeasuredValues evaluate(const cupti::HostChip& chip, const GroupMetrics& group,
                         const wire::CounterData& data);
 

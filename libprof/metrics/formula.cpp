@@ -40,7 +40,7 @@ class Formula::Parser {
                 {}, ExitCode::bad_option);
   }
 
-  // The next character that is not blank; 0 at the end.
+  // The next non-blank character; 0 at the end.
   char peek() {
     rest_.remove_prefix(std::min(rest_.find_first_not_of(' '), rest_.size()));
     return rest_.empty() ? '\0' : rest_.front();

@@ -28,7 +28,7 @@ std::uint32_t shape_of(const wire::MeasuredRange& range, const std::vector<std::
   if (range.name > 0) mix(names[range.name - 1]);
   mix({reinterpret_cast<const char*>(range.grid), sizeof range.grid});
   mix({reinterpret_cast<const char*>(range.block), sizeof range.block});
-  // 0 is what a hole in the file reads as.
+  // 0 is read from holes in the file.
   return static_cast<std::uint32_t>(hash ^ (hash >> 32)) | 1;
 }
 

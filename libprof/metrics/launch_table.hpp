@@ -1,4 +1,4 @@
-// The launches of a first run, for later runs of the same program to be joined with.
+// The launches of a first run, with which later runs of the same program are joined.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,9 @@
 
 namespace gpuprof::metrics {
 
-// By process, context and place in the context. Kept in blocks of one file without a name, so that
-// memory hardly grows with the launches, and descriptors not at all. Beyond
-// wire::max_launch_blocks, launches are not kept, and have none to be joined with. Belongs to one
-// thread.
+// By process, context and position in the context. Kept in blocks of one nameless file, so that
+// memory hardly grows with the launches, and descriptors not at all. Launches beyond
+// wire::max_launch_blocks are not kept, and cannot be joined with. Used by one thread.
 class LaunchTable {
  public:
   explicit LaunchTable(std::string folder, std::size_t most_blocks = wire::max_launch_blocks)
@@ -27,16 +26,16 @@ class LaunchTable {
   LaunchTable(const LaunchTable&) = delete;
   LaunchTable& operator=(const LaunchTable&) = delete;
 
-  // Throws gpuprof::Error when the folder takes no more, and wire::StreamError when a launch has a
-  // number that there cannot be.
+  // Throws gpuprof::Error if the folder is full, and wire::StreamError if a launch has an
+  // impossible number.
   void add(std::uint32_t process, const wire::CounterData& launches);
-  // Gives the ranges of a later run the correlation ids of the first. A launch of another kernel or
-  // size, and one that the first run did not have, loses its place: its id becomes 0 and it gets a
-  // note. Returns how many of them there are, and of launches that other runs did not have alike.
+  // Gives the ranges of a later run the correlation ids of the first. A launch with a different
+  // kernel or size, or one that the first run did not have, loses its id, which becomes 0, and gets
+  // a note. Returns the number of these and of launches that differed between other runs.
   std::uint64_t join(std::uint32_t process, std::uint32_t context_number,
                      MeasuredValues& values) const;
 
-  // How many launches the busiest context of a process had; 0: not known.
+  // The number of launches in the busiest context of a process; 0: unknown.
   std::uint64_t launches(std::uint32_t process) const;
 
  private:
@@ -51,15 +50,15 @@ class LaunchTable {
     std::map<std::uint32_t, std::uint64_t> launches;  // by context: the last one's number
   };
 
-  // Where it lies in the file; nothing: there is no block for it.
+  // Its offset in the file; nullopt: it has no block.
   std::optional<std::uint64_t> place_of(std::uint32_t process, std::uint32_t context,
                                         std::uint64_t ordinal) const;
-  // The same, with a block made for it unless there are too many.
+  // The same, creating a block for it unless there are too many.
   std::optional<std::uint64_t> place_for(std::uint32_t process, std::uint32_t context,
                                          std::uint64_t ordinal);
 
   std::string folder_;
-  std::size_t most_blocks_;  // of a process
+  std::size_t most_blocks_;  // per process
   int file_ = -1;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, std::uint64_t>
       blocks_;  // by process, context and number in the context

@@ -15,14 +15,14 @@ namespace {
 using schema::NvprofFormula;
 using Library = std::shared_ptr<const cupti::HostLibrary>;
 
-// Finds text in names: as it stands, or as a regular expression if it is one.
+// Finds text in names: literally, or as a regular expression if it is a valid one.
 class Filter {
  public:
   explicit Filter(const std::string& text) : text_(text) {
     try {
       expression_.emplace(text);
     } catch (const Error&) {
-      // Text only.
+      // Literal text only.
     }
   }
 
@@ -31,7 +31,7 @@ class Filter {
     return name.find(text_) != name.npos || (expression_ && expression_->found_in(name));
   }
 
-  // What is taken of `rows`: the one of this name if there is one.
+  // The matching `rows`, or only the one with exactly this name.
   template <class Row, class Name>
   std::vector<Row> choose(const std::vector<Row>& rows, const Name& name_of) const {
     std::vector<Row> result;

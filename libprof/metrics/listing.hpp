@@ -15,20 +15,20 @@ struct ListingOptions {
   bool metrics = false;
   bool events = false;
   cupti::Counting counting = cupti::Counting::ranges;
-  std::string filter;  // text or a regular expression that names have in them; empty: all
+  std::string filter;  // text or regular expression to find in names; empty: all
 };
 
-// A name of nvprof's on the chip in question.
+// An nvprof name on this chip.
 struct NvprofRow {
   const schema::NvprofFormula* formula;
-  std::optional<Metric> metric;  // nothing: the chip does not have it
+  std::optional<Metric> metric;  // nullopt: the chip does not have it
 };
 
 struct BaseRow {
   BaseMetric metric;
   cupti::MetricProperties properties;
   std::optional<std::size_t>
-      passes;  // of its usual roll-up; nothing: not asked for, or not to be had
+      passes;  // of its usual roll-up; nullopt: not requested, or unavailable
 };
 
 struct Listing {
@@ -36,18 +36,18 @@ struct Listing {
   std::vector<NvprofRow> metrics;
   std::vector<NvprofRow> events;
   std::vector<BaseRow> bases;
-  std::vector<std::string> usual_samples;  // what is sampled where nothing is named
+  std::vector<std::string> usual_samples;  // sampled by default
 };
 
-// Throws gpuprof::Error where nothing is of that name.
+// Throws gpuprof::Error if no name matches.
 Listing list(const std::shared_ptr<const cupti::HostLibrary>& library, const std::string& chip,
              const ListingOptions& options);
 
-// The roll-up that passes are told of.
+// The roll-up for which passes are reported.
 std::string usual(const BaseMetric& metric);
 
-// How often a kernel has to run for all of these; nothing: they cannot be collected, or that is
-// not known (HostChip::is_recorded()).
+// How often a kernel must run for all of these; nullopt: they cannot be collected, or it is unknown
+// (HostChip::is_recorded()).
 std::optional<std::size_t> passes(const cupti::HostChip& chip,
                                   const std::vector<std::string>& names);
 

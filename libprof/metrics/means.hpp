@@ -1,4 +1,4 @@
-// Means of metrics by kernel shape while they come in, and which are known well enough.
+// Running means of metrics by kernel shape, and which are known well enough.
 #pragma once
 
 #include <array>
@@ -12,18 +12,18 @@
 
 namespace gpuprof::metrics {
 
-// Launches that are alike: readable or not, the name is as CUPTI has it; grid, then block.
+// Launches that are alike: name, mangled or not as CUPTI reports it; grid, then block.
 struct KernelShape {
   std::string name;
   std::array<std::uint32_t, 6> size{};
   auto operator<=>(const KernelShape&) const = default;
 };
 
-// Belongs to one thread.
+// Used by one thread.
 class Means {
  public:
-  // The shapes of which all metrics of these values' group have become known: the standard error of
-  // each mean is at most 1 % of it. Each is told once.
+  // Returns the shapes for which all metrics of these values' group have become known: the standard
+  // error of each mean is at most 1 % of it. Each is returned once.
   std::vector<KernelShape> add(std::uint32_t process, const MeasuredValues& values);
 
  private:
@@ -34,7 +34,7 @@ class Means {
   };
   struct Mean {
     double mean = 0;
-    double squares = 0;  // of the differences to it
+    double squares = 0;  // sum of squared differences from it
   };
   struct Known {
     std::uint64_t launches = 0;

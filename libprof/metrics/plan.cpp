@@ -19,7 +19,7 @@ constexpr std::array costs{
     Cost{"inside the SM", 780, 2'500},
 };
 
-// The group with these metrics besides, if CUPTI can configure it.
+// The group with this metric added, if CUPTI can configure it.
 std::optional<Group> with(const cupti::HostChip& chip, const Group& group,
                           std::span<const Metric> metrics, std::size_t metric) {
   Group larger = group;
@@ -78,7 +78,7 @@ std::vector<Group> plan(const cupti::HostChip& chip, std::span<const Metric> met
     const auto fits = std::ranges::find_if(groups, [&](Group& group) {
       if (!may_share(group.cost, alone->cost, grouping)) return false;
       auto larger = with(chip, group, metrics, i);
-      // One pass stays one pass; several may share what they need.
+      // One pass must stay one pass; several may share.
       const bool good = larger && (group.passes == 1 || alone->passes == 1
                                        ? larger->passes == std::max(group.passes, alone->passes)
                                        : larger->passes < group.passes + alone->passes);
@@ -89,7 +89,7 @@ std::vector<Group> plan(const cupti::HostChip& chip, std::span<const Metric> met
     if (fits == groups.end()) groups.push_back(std::move(*alone));
   }
   // The first run of application replay is traced, which lengthens a kernel by some 0.8 us
-  // (measured): what counts events comes first, what measures time last.
+  // (measured): groups that count events come first, those that measure time last.
   constexpr std::array order{3, 0, 1, 2};
   std::ranges::stable_sort(
       groups, {}, [&](const Group& group) { return order[static_cast<std::size_t>(group.cost)]; });

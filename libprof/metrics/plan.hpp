@@ -12,12 +12,13 @@
 
 namespace gpuprof::metrics {
 
-// What a launch costs depends on where the counters sit and not on how many there are
-// (docs/measurements.md). A metric of several counters belongs to the dearest of their classes.
+// The cost of a launch depends on where the counters are located, not on their number
+// (docs/measurements.md). A metric with several counters belongs to the most expensive of their
+// classes.
 enum class CostClass { device_time, patched, outside_sm, inside_sm };
 
 struct Cost {
-  std::string_view name;  // as the plan shows it
+  std::string_view name;  // as shown in the plan
   double launch_us;       // per launch and pass
   double switch_us;       // to stop and to start again
 };
@@ -27,32 +28,32 @@ CostClass cost_class(std::string_view counter);
 struct Group {
   CostClass cost{};
   std::size_t passes = 0;
-  std::vector<std::size_t> metrics;   // places in the list that was planned
-  std::vector<std::string> counters;  // all of theirs, each once
+  std::vector<std::size_t> metrics;   // indices in the planned list
+  std::vector<std::string> counters;  // of all these metrics, without duplicates
   cupti::Image config_image;
 
   double launch_us() const { return cost_of(cost).launch_us * static_cast<double>(passes); }
 };
 
-// Which metrics may share a group: those whose counters cost the same, or, where nothing is paid by
-// the launch, all but those of patched code, which leaves out the kernels of graphs.
+// Which metrics may share a group: those whose counters cost the same; or, if there is no cost per
+// launch, all except those with patched code, which misses kernels in graphs.
 enum class Grouping { by_cost, fewest };
 
-// Groups of one pass each, as few as can be; a metric that needs several passes shares its group
-// with others where that costs no pass more. Throws gpuprof::Error for a metric that CUPTI cannot
+// Groups of one pass each, as few as possible; a metric that needs several passes shares its group
+// with others if that takes no extra pass. Throws gpuprof::Error for a metric that CUPTI cannot
 // collect.
 std::vector<Group> plan(const cupti::HostChip& chip, std::span<const Metric> metrics,
                         Grouping grouping = Grouping::by_cost);
 
-// The most of these metrics that one pass can take together: names.
+// The names of as many of these metrics as one pass can collect together.
 std::vector<std::string> most_of_one_pass(const cupti::HostChip& chip,
                                           std::span<const Metric> metrics);
 
-// How many launches to measure between two readings, for so many in all: what starting costs for
-// each of them against what each reading costs.
+// How many launches to measure between two readings, given the total number: weighs the cost that
+// each launch adds to the first Start against the cost of each reading.
 std::uint32_t best_batch(const Group& group, std::uint64_t launches);
 
-// All in one group, whatever it takes.
+// All in one group, however many passes that takes.
 Group plan_together(const cupti::HostChip& chip, std::span<const Metric> metrics);
 
 }  // namespace gpuprof::metrics

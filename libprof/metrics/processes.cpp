@@ -11,7 +11,7 @@ void Processes::begin_run(std::size_t run) {
 
 Processes::Place Processes::meet(std::uint32_t stream, const wire::Fields& hello) {
   const std::lock_guard lock(mutex_);
-  // A process is known again by its command and its place among those of the same.
+  // A process is recognized by its command and its position among processes with the same one.
   std::string key = std::string(hello.text("executable")) + '\0' +
                     std::string(hello.text("command_line")) + '\0' +
                     std::string(hello.text("rank"));

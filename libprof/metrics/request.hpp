@@ -7,7 +7,7 @@
 
 namespace gpuprof::metrics {
 
-// Metrics and events, with the scope that they are wanted of.
+// Metrics and events, with the scope in which they are wanted.
 struct Request {
   std::vector<std::string> metrics = {};
   std::vector<std::string> events = {};
@@ -19,7 +19,7 @@ struct Request {
   std::uint64_t skip = 0;   // launches of the scope
   std::uint64_t count = 0;  // 0: all
 
-  // Whether not all launches are meant.
+  // Whether the request is limited to some launches.
   bool chooses() const {
     return !devices.empty() || !contexts.empty() || !streams.empty() || !kernels.empty() ||
            !invocations.empty() || skip > 0 || count > 0;
@@ -31,10 +31,10 @@ enum class Replay { application, multiplex, kernel, range };
 struct Options {
   std::vector<Request> requests;
   Replay replay = Replay::application;
-  bool one_run = false;  // application replay: no more than that
+  bool one_run = false;  // application replay: no more than one run
   int overhead_permille = 200;
-  int samples = 32;  // multiplex: of each kernel shape
-  int batch = 0;     // ranges per counter data image; 0: as suits the run
+  int samples = 32;  // multiplex: per kernel shape
+  int batch = 0;     // ranges per counter data image; 0: chosen to suit the run
   int hang_seconds = 10;
   bool reset_caches = true;
   bool keep_counter_data = false;

@@ -25,7 +25,7 @@ wire::ReplayMode on_wire(Replay mode) {
   return wire::ReplayMode::application;
 }
 
-// What kernel replay costs per pass and launch (measured). It starts and stops each time.
+// The cost of kernel replay per pass and launch (measured). It starts and stops each time.
 double kernel_replay_us(CostClass cost) {
   switch (cost) {
     case CostClass::device_time: return 600;
@@ -62,10 +62,10 @@ bool same_scope(const Request& a, const Request& b) {
          a.count == b.count;
 }
 
-// Multiplexing measures a launch once.
+// Rejects a group of several passes: multiplexing measures a launch once.
 void refuse_several_passes(const cupti::HostChip& chip, const std::vector<Metric>& wanted,
                            const Group& group) {
-  // Those of one pass that share the group are none of the trouble.
+  // Metrics of one pass that share the group are not to blame.
   std::string names;
   for (const std::size_t metric : group.metrics) {
     auto alone = chip.config_image(wanted[metric].counters);
@@ -153,7 +153,7 @@ void RunPlan::plan_scope(const cupti::HostChip& chip, std::uint32_t scope,
   }
 }
 
-// Of a metric in the run, from 1.
+// The metric's number in the run, from 1.
 std::uint32_t RunPlan::number_of(const Metric& metric) {
   auto known = std::ranges::find(info_.metrics, metric.name, &wire::MetricInfo::name);
   if (known == info_.metrics.end()) {
@@ -169,7 +169,7 @@ std::uint32_t RunPlan::number_of(const Metric& metric) {
   return static_cast<std::uint32_t>(known - info_.metrics.begin()) + 1;
 }
 
-// Application replay: each group has its runs.
+// Application replay: each group has separate runs.
 void RunPlan::assign_runs(const std::string& chip) {
   if (options_.replay != Replay::application && options_.replay != Replay::range) return;
   std::size_t run = 0;
@@ -178,7 +178,7 @@ void RunPlan::assign_runs(const std::string& chip) {
     planned.first_run = run;
     run += planned.group.passes;
   }
-  runs_ = std::max(runs_, run);  // chips share them
+  runs_ = std::max(runs_, run);  // chips share the runs
   if (options_.one_run && runs_ > 1) {
     throw Error("these metrics take " + std::to_string(runs_) + " runs on " + chip,
                 "leave some out (--metrics-plan shows which go together), or do without "
@@ -232,8 +232,8 @@ wire::CollectConfig RunPlan::config(std::size_t run, std::uint64_t launches) con
   config.samples = static_cast<std::uint32_t>(options_.samples);
   config.list_launches = run == 0 && runs_ > 1 && options_.replay == Replay::application;
   config.reset_caches = options_.reset_caches && options_.replay == Replay::kernel;
-  // Where few launches are measured, the others keep running side by side; but counters of patched
-  // code count nothing then (measured).
+  // If few launches are measured, the others keep running concurrently; but counters with patched
+  // code then count nothing (measured).
   config.trace_serially = options_.replay != Replay::multiplex ||
                           std::ranges::any_of(groups_, [](const PlannedGroup& planned) {
                             return planned.group.cost == CostClass::patched;
@@ -244,7 +244,7 @@ wire::CollectConfig RunPlan::config(std::size_t run, std::uint64_t launches) con
   config.scopes = scopes_of(scopes_);
   const bool one_by_one =
       options_.replay == Replay::application || options_.replay == Replay::range;
-  // Passes of one group need the same batch, and one may be of the first run.
+  // Passes of one group require the same batch, and one may be in the first run.
   bool several_passes = false;
   std::uint32_t batch = config.batch;
   for (const PlannedGroup& planned : groups_) {

@@ -24,32 +24,33 @@ struct PlannedGroup {
   std::uint32_t scope = 0;
   Group group;
   GroupMetrics evaluated;
-  std::size_t first_run = 0;  // application replay: its passes are this run and those that follow
+  std::size_t first_run = 0;  // application replay: the run of its first pass; the others follow
 };
 
-// Does not change: any thread.
+// Immutable: any thread.
 class RunPlan {
  public:
-  // For the chips that there are, each once. Throws gpuprof::Error for names that mean nothing on
-  // one of them, and for what cannot be measured in the way that was asked for.
+  // For the chips present, without duplicates. Throws gpuprof::Error for names that have no meaning
+  // on one of them, and for what cannot be measured in the requested way.
   RunPlan(const std::shared_ptr<const cupti::HostLibrary>& library,
           const std::vector<std::string>& chips, Options options);
   RunPlan(const RunPlan&) = delete;
   RunPlan& operator=(const RunPlan&) = delete;
 
   const Options& options() const { return options_; }
-  // How often the target has to run.
+  // How often the target must run.
   std::size_t runs() const { return runs_; }
   // Lines of text: groups, passes, cost.
   std::string text() const;
-  // Of ranges: names of the metrics that one run would do for. Of several chips, the last.
+  // For ranges: names of the metrics that fit in one run. With several chips, those of the last.
   const std::vector<std::string>& most_of_one_run() const { return most_of_one_run_; }
   // For the database.
   wire::Frame description() const;
   std::vector<Selection::Scope> patterns() const { return Selection::patterns_of(scopes_); }
-  // Null: there is none of this id.
+  // Null: there is none with this id.
   const PlannedGroup* group(std::uint32_t id) const;
-  // What a process is told that has as many launches; 0: not known. All but what is of the process.
+  // The configuration for a process with this many launches; 0: unknown. Without the fields
+  // specific to the process.
   wire::CollectConfig config(std::size_t run, std::uint64_t launches) const;
 
  private:
@@ -62,7 +63,7 @@ class RunPlan {
   const Options options_;
   std::vector<std::unique_ptr<const std::vector<Metric>>> metrics_;  // by chip and scope
   std::vector<PlannedGroup> groups_;                                 // in the order of their ids
-  std::vector<Request> scopes_;  // requests that differ in what they measure
+  std::vector<Request> scopes_;  // requests with distinct scopes
   wire::MetricsInfo info_;
   std::size_t runs_ = 1;
   std::vector<std::string> most_of_one_run_;

@@ -12,7 +12,7 @@ namespace gpuprof::metrics {
 namespace {
 
 constexpr std::size_t most_threads = 4;
-// For fewer another thread is not worth its chip.
+// Fewer samples do not justify another thread with a separate chip object.
 constexpr std::size_t least_per_thread = 1000;
 
 [[noreturn]] void throw_refused(const cupti::HostChip& chip, std::span<const std::string> metrics) {

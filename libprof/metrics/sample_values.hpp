@@ -13,20 +13,20 @@
 
 namespace gpuprof::metrics {
 
-// Held by those who read values, and alone by who ends a session of CUPTI's: its library for values
-// crashed when the session of an image ended meanwhile.
+// Held shared while reading values, and exclusively while ending a CUPTI session: CUPTI's
+// evaluation library crashed when the session of an image ended meanwhile.
 std::shared_mutex& reading_values();
 
-// Of one chip, and of images of one device: of another's CUPTI gives no values. One thread at a
-// time.
+// For one chip, and images of one device: for another device's images CUPTI returns no values. One
+// thread at a time.
 class SampleValues {
  public:
   SampleValues(std::shared_ptr<const cupti::HostLibrary> library, std::string chip,
                cupti::Counting counting, cupti::Image available = {}, std::string set = {});
 
-  // Of each of `samples` (places in the image) all of `metrics`, one sample behind the other; NaN
-  // where there is no value. Several threads where there are many. Throws gpuprof::Error where
-  // CUPTI refuses the image, a place or a name.
+  // Evaluates all of `metrics` for each of `samples` (indices in the image), one sample after the
+  // other; NaN for missing values. Uses several threads if there are many. Throws gpuprof::Error if
+  // CUPTI refuses the image, an index or a name.
   void evaluate(std::span<const std::uint8_t> image, std::span<const std::int64_t> samples,
                 std::span<const std::string> metrics, double* values);
 
@@ -37,7 +37,7 @@ class SampleValues {
   const cupti::Counting counting_;
   const cupti::Image available_;
   const std::string set_;
-  std::vector<std::unique_ptr<cupti::HostChip>> chips_;  // one for each thread, made when needed
+  std::vector<std::unique_ptr<cupti::HostChip>> chips_;  // one per thread, created when needed
 };
 
 }  // namespace gpuprof::metrics

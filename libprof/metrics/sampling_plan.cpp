@@ -12,12 +12,12 @@
 namespace gpuprof::metrics {
 namespace {
 
-// What to look at first, the most telling in front. Of each the first name that the chip has;
-// "_realtime" ones are not spread over several reads of the counter.
+// The default samples, the most telling first. For each, the first name that the chip has;
+// "_realtime" counters are not spread over several reads.
 struct Choice {
   std::array<std::string_view, 2> names;
   std::string_view roll_up;
-  bool large = false;     // it adds much to a sample, and so to the time of decoding it
+  bool large = false;     // increases the size, and so the decoding time, of a sample considerably
   bool optional = false;  // CUPTI may refuse it on a board without such a link
 };
 
@@ -127,7 +127,7 @@ SampledMetrics checked_samples(const cupti::HostChip& chip, const std::vector<st
   };
   for (const std::string& name : names) {
     if (name != default_samples_word) {
-      if (add(name)) result.optional = 0;  // what was named is not left out
+      if (add(name)) result.optional = 0;  // a named metric must not be left out
       continue;
     }
     const SampledMetrics usual = default_samples(chip, often);

@@ -1,5 +1,5 @@
-// Which kernels, ranges, contexts, streams and invocations the user means: the answers to what
-// collectors ask (wire/FORMAT.md). They have neither readable names nor patterns.
+// Which kernels, ranges, contexts, streams and invocations the user means: answers questions of
+// collectors (wire/FORMAT.md), which have neither readable names nor patterns.
 #pragma once
 
 #include <cstdint>
@@ -18,37 +18,37 @@
 
 namespace gpuprof::metrics {
 
-// What collectors know of scopes themselves.
+// The parts of scopes that collectors evaluate themselves.
 std::vector<wire::CollectScope> scopes_of(const std::vector<Request>& requests);
 
 // Any thread.
 class Selection {
  public:
-  // Patterns; empty: all. Throws gpuprof::Error for one that is none.
+  // Patterns; empty: all. Throws gpuprof::Error for an invalid one.
   struct Scope {
     std::string contexts = {};
     std::string streams = {};
-    std::string kernels = {};  // searched in readable names
+    std::string kernels = {};  // searched for in readable names
     std::string invocations = {};
   };
   static std::vector<Scope> patterns_of(const std::vector<Request>& requests);
-  // `left_out`: kernels never to be measured; empty: none. `ranges`: of NVTX.
+  // `left_out`: kernels never to be measured; empty: none. `ranges`: pattern for NVTX ranges.
   Selection(const std::vector<Scope>& scopes, const std::string& left_out,
             const std::string& ranges);
   ~Selection();
 
-  // A kernel by its readable name, never to be measured from now on.
+  // Excludes a kernel, by its readable name, from measuring from now on.
   void leave_out(std::string kernel);
   // Whether a kernel's name makes a difference.
   bool names_matter() const;
 
-  // `reply` is called at most once: now, or on the demangler's thread, which may be later than the
-  // asking process lives. What cannot be understood has no answer.
+  // `reply` is called at most once: immediately, or on the demangler's thread, possibly after the
+  // asking process has ended. A malformed question gets no answer.
   using Reply = std::function<void(const wire::Fields&)>;
   static void answer(const std::shared_ptr<const Selection>& selection,
                      const wire::Fields& question, Reply reply);
 
-  // Names that a pattern took too long in; they were taken for others than were meant.
+  // Names in which matching a pattern took too long; they were treated as not matching.
   std::uint64_t gave_up() const;
 
  private:
@@ -61,7 +61,7 @@ class Selection {
   std::vector<std::unique_ptr<Patterns>> scopes_;
   std::unique_ptr<Pattern> left_out_;
   std::unique_ptr<Pattern> ranges_;
-  mutable std::mutex mutex_;  // guards the next
+  mutable std::mutex mutex_;  // guards hung_
   std::set<std::string> hung_;
 };
 

@@ -10,10 +10,10 @@
 namespace gpuprof::metrics {
 namespace {
 
-// Where a value is no number and the evaluation did not say why.
+// Used if a value is not a number and evaluation did not say why.
 constexpr std::string_view no_number = "its counters gave no number";
 
-// `number` counts `texts` from 1; 0: none.
+// `number` is an index into `texts`, from 1; 0: none.
 std::string_view text(const std::vector<std::string>& texts, std::uint32_t number) {
   return number == 0 ? std::string_view() : texts.at(number - 1);
 }

@@ -1,5 +1,5 @@
-// Values of metrics as rows: METRIC_RANGE, METRIC_VALUE, and nvprof's METRIC and EVENT for the
-// values that nvprof has an id for.
+// Metric values as rows: METRIC_RANGE, METRIC_VALUE, and nvprof's METRIC and EVENT for values that
+// have an nvprof id.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,12 @@
 
 namespace gpuprof::metrics {
 
-// Belongs to one thread.
+// Used by one thread.
 class ValueRows {
  public:
-  // `metrics` are those of values.metrics, in their order. Ranges that were not asked for are left
-  // out.
+  // `metrics` corresponds to values.metrics, in order. Unwanted ranges are left out.
   void add(const MeasuredValues& values, std::span<const Metric* const> metrics);
-  // What was added, as frames of the process's stream.
+  // The rows added so far, as frames of the process's stream.
   std::vector<wire::Frame> take(std::uint32_t stream) { return sender_.take(stream); }
 
  private:

@@ -17,15 +17,15 @@
 namespace gpuprof::sample {
 namespace {
 
-// Of images that one consumer has not taken while others decode.
+// Limit for images that one consumer has not taken while others decode.
 constexpr std::size_t most_waiting_bytes = std::size_t{1} << 30;
 
 const char* lacks_pm_sampling(const cupti::Api& api) {
   return api.has_pm_sampling() ? "" : "no PM sampling, which came with CUDA 12.6";
 }
 
-// Started by who comes first. Never ended: CUPTI's profiler is one for the whole process, and what
-// else uses it would go with it.
+// Started by the first consumer. Never ended: the process has only one CUPTI profiler, and any
+// other user of it would be affected.
 const Platform& the_platform(const std::vector<std::string>& cupti) {
   static std::mutex mutex;
   static auto* const platform = new std::unique_ptr<const Platform>;
@@ -40,7 +40,7 @@ const Platform& the_platform(const std::vector<std::string>& cupti) {
   return **platform;
 }
 
-// Devices that somebody uses.
+// Devices in use.
 struct Devices {
   std::mutex mutex;
   std::map<int, std::weak_ptr<SharedDevice>> open;
@@ -67,7 +67,7 @@ Clocks read_clocks(const cupti::Api& api) {
   return {.cupti = static_cast<std::int64_t>(cupti), .unix = unix, .monotonic = monotonic};
 }
 
-// The mutex guards what is waiting to be taken and is never held in a call of CUPTI's.
+// The mutex guards the waiting samples and is never held during a CUPTI call.
 class Member : public Consumer, private SharedDevice::Listener {
  public:
   explicit Member(std::shared_ptr<SharedDevice> device) : device_(std::move(device)) {
@@ -75,7 +75,7 @@ class Member : public Consumer, private SharedDevice::Listener {
   }
   ~Member() override {
     device_->leave(*this);
-    // The last one ends the session, and who opens it anew waits for that.
+    // The last one ends the session; whoever reopens it must wait for that.
     const std::lock_guard lock(devices().mutex);
     device_.reset();
   }
@@ -154,22 +154,22 @@ class Member : public Consumer, private SharedDevice::Listener {
   }
   void drop_front(std::size_t count);
 
-  // An image, and which of the samples in front of times_ are of it.
+  // An image, and which of the samples at the front of times_ are in it.
   struct Waiting {
     std::shared_ptr<const cupti::Image> image;
     std::deque<std::int64_t> places;
   };
 
   std::shared_ptr<SharedDevice> device_;
-  std::unique_ptr<metrics::SampleValues> values_;  // of who decodes
+  std::unique_ptr<metrics::SampleValues> values_;  // used by whichever thread decodes
 
-  std::mutex mutex_;  // guards the next
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::vector<std::string> metrics_;
   std::size_t ring_ = 0;
   std::deque<SampleTime> times_;
-  std::deque<double> row_values_;  // of a ring
-  std::deque<Waiting> waiting_;    // else
+  std::deque<double> row_values_;  // with a ring
+  std::deque<Waiting> waiting_;    // without one
   std::size_t waiting_bytes_ = 0;
   std::size_t populated_ = 0;
   std::uint64_t samples_ = 0, lost_ = 0, overflows_ = 0;
@@ -209,7 +209,7 @@ void Member::receive(const std::shared_ptr<const cupti::Image>& image,
   changed_.notify_all();
 }
 
-// Of what is waiting, for want of room.
+// Discards waiting samples for lack of room.
 void Member::drop_front(std::size_t count) {
   lost_ += count;
   times_.erase(times_.begin(), times_.begin() + static_cast<std::ptrdiff_t>(count));

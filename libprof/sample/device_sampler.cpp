@@ -18,14 +18,14 @@ using std::chrono::milliseconds;
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
-// How long the GPU's buffer is left alone at least.
+// The minimum time for which the GPU's buffer is left alone.
 constexpr milliseconds shortest_rest{2};
 // A sample of the default metrics takes 33 KB on an H200.
 constexpr std::size_t image_bytes = std::size_t{48} << 20;
 constexpr std::uint32_t most_samples = 1024;
 constexpr std::size_t spare_images = 3;
-// Twice what evaluating a sample of the default metrics was seen to take: who evaluates too slowly
-// keeps the images, and one that gets full meanwhile has lost half of its samples.
+// Twice the longest observed time to evaluate a sample of the default metrics: slow evaluation
+// holds images back, and an image that fills up meanwhile has lost half of its samples.
 constexpr std::uint64_t evaluation_ns = 80'000;
 constexpr std::size_t most_evaluators = 4;
 
@@ -39,8 +39,7 @@ DeviceSampler::DeviceSampler(const cupti::Driver& driver,
   make_images();
 }
 
-// With all metrics that the device has, or else without those that may be left out, one after the
-// other.
+// Uses all metrics that the device supports, or else leaves out the optional ones one by one.
 void DeviceSampler::configure() {
   available_ = available_counters(driver_, options_.device);
   session_ = std::make_unique<PmSession>(driver_, options_.device);
@@ -115,7 +114,7 @@ void DeviceSampler::make_images() {
     images_.back()->bytes.resize(bytes);
     free_.push_back(images_.back().get());
   }
-  // Here and not on their threads: CUPTI makes them one after the other.
+  // Here and not on their threads: CUPTI creates them one at a time.
   for (std::size_t i = 0; i < evaluators(); ++i) {
     chips_.push_back(std::make_unique<cupti::HostChip>(library_, options_.chip,
                                                        cupti::Counting::samples, available_));
@@ -146,7 +145,7 @@ void DeviceSampler::fail(const char* what) {
   changed_.notify_all();
 }
 
-// Null: nothing is left to be done.
+// Null: nothing is left to do.
 DeviceSampler::Image* DeviceSampler::free_image() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return !free_.empty() || closed_; });
@@ -159,7 +158,8 @@ DeviceSampler::Image* DeviceSampler::free_image() {
 void DeviceSampler::read() {
   try {
     while (!stopping_.load()) {
-      // From the last time on: what reading takes must not make it come later each time.
+      // Relative to the last time: the time that reading takes must not delay it further each
+      // round.
       const auto next = std::chrono::steady_clock::now() + rest();
       if (!read_once().image_full && !stopping_.load()) std::this_thread::sleep_until(next);
     }
@@ -181,8 +181,8 @@ void DeviceSampler::read() {
   running_.fetch_sub(1);
 }
 
-// Until an image is a quarter full: a call costs the same for one sample as for many, and one that
-// gets full has samples at its end that lack counters.
+// Until an image is a quarter full: a call costs the same for one sample as for many, and an image
+// that fills up ends with samples that lack counters.
 milliseconds DeviceSampler::rest() const {
   if (!last_) return shortest_rest;
   const std::uint64_t ns = (last_->stop - last_->start) * (samples_per_image_ / 4);
@@ -206,8 +206,8 @@ PmSession::Decoded DeviceSampler::read_once() {
   return decoded;
 }
 
-// The GPU's buffer was full. CUPTI starts no session again to which that happened, nor gives what
-// was in the buffer (seen with 13.5), so another one takes its place, which takes some 0.4 s.
+// The GPU's buffer was full. CUPTI neither restarts such a session nor returns the content of its
+// buffer (seen with 13.5), so a new one replaces it, which takes some 0.4 s.
 void DeviceSampler::start_over() {
   end_session();
   session_ = std::make_unique<PmSession>(driver_, options_.device);
@@ -218,8 +218,8 @@ void DeviceSampler::start_over() {
   most_rest_ = std::max(shortest_rest, most_rest_ / 2);
 }
 
-// Nothing may be evaluated meanwhile: CUPTI's library for that crashed when the session of an image
-// ended.
+// Nothing may be evaluated meanwhile: CUPTI's evaluation library crashed when the session of an
+// image ended.
 void DeviceSampler::end_session() {
   {
     std::unique_lock lock(mutex_);
@@ -234,7 +234,7 @@ void DeviceSampler::hand_back(Image* image) {
   changed_.notify_all();
 }
 
-// Hands an image on, without the first sample since the start: its start is not one.
+// Passes an image on, without the first sample since the start, whose start time is not valid.
 void DeviceSampler::keep(Image* image, std::size_t samples) {
   image->times.clear();
   image->first = 0;
@@ -247,10 +247,10 @@ void DeviceSampler::keep(Image* image, std::size_t samples) {
     SampleTime& time = image->times[i];
     if (time.start == 0 || time.stop <= time.start) {
       time =
-          {};  // an image that was full: CUPTI counts samples as whole that are not (seen in 13.5)
+          {};  // the image was full: CUPTI counts incomplete samples as complete (seen with 13.5)
       continue;
     }
-    // Times of consecutive samples meet; half of one is missing when a whole one is.
+    // Consecutive samples adjoin; a gap of half a sample means that a whole one is missing.
     const std::uint64_t length = time.stop - time.start;
     const bool gap = last_ && time.start > last_->stop + length / 2;
     if (last_ && (gap || overflowed_)) tell_gap(time.start);
@@ -268,7 +268,7 @@ void DeviceSampler::keep(Image* image, std::size_t samples) {
   changed_.notify_all();
 }
 
-// `until`: 0 for a gap that goes on to the end.
+// `until`: 0 for a gap that lasts to the end.
 void DeviceSampler::tell_gap(std::uint64_t until) {
   if (!last_) return;
   output_.send([&](wire::RowSender& rows) {
@@ -326,7 +326,7 @@ void DeviceSampler::evaluate(const cupti::HostChip& chip, const Image& image) {
   send(image, values);
 }
 
-// In the turn of the images: rows of a device are in the order of time.
+// In the order of the images: rows of a device are in chronological order.
 void DeviceSampler::send(const Image& image, std::span<const double> values) {
   {
     std::unique_lock lock(mutex_);

@@ -23,7 +23,7 @@ PmSession::PmSession(const cupti::Driver& driver, int device) : api_(driver.api)
   auto params = sized<CUpti_PmSampling_Enable_Params>(CUpti_PmSampling_Enable_Params_STRUCT_SIZE);
   params.deviceIndex = static_cast<std::size_t>(device);
   if (const CUptiResult result = api_.cuptiPmSamplingEnable(&params); result != CUPTI_SUCCESS) {
-    // Also of another process, as CUPTI has it.
+    // CUPTI also returns this for another process.
     const std::string why = result == CUPTI_ERROR_INVALID_OPERATION
                                 ? cupti::explained(api_, CUPTI_ERROR_HARDWARE_BUSY)
                                 : cupti::explained(api_, result);
@@ -105,7 +105,7 @@ PmSession::Decoded PmSession::decode(std::vector<std::uint8_t>& image) {
   params.pCounterDataImage = image.data();
   params.counterDataImageSize = image.size();
   const CUptiResult result = api_.cuptiPmSamplingDecodeData(&params);
-  // A full buffer is told by either.
+  // Either one signals a full buffer.
   if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_OUT_OF_MEMORY) {
     throw cupti::Refused(cupti::explained(api_, result) + " (cuptiPmSamplingDecodeData " +
                              std::to_string(result) + ")",
@@ -121,7 +121,7 @@ PmSession::Decoded PmSession::decode(std::vector<std::uint8_t>& image) {
   CHECKED(cuptiPmSamplingGetCounterDataInfo, info);
   decoded.samples = info.numCompletedSamples;
   decoded.torn = info.numPopulatedSamples - std::min(info.numPopulatedSamples, decoded.samples);
-  // Once it is a good deal behind it may do so for ever (13.5, H200).
+  // Once CUPTI is far behind it may return this forever (13.5, H200).
   const bool nothing = decoded.image_full && info.numPopulatedSamples == 0;
   given_nothing_ = nothing ? given_nothing_ + 1 : 0;
   if (given_nothing_ > 1) decoded.overflow = true;

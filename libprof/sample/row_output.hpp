@@ -1,4 +1,4 @@
-// What a sampler sends: rows, in order, on the one channel.
+// The output of a sampler: rows, in order, on its one channel.
 //
 // Any thread; one sends at a time.
 #pragma once
@@ -15,8 +15,8 @@ class Output {
  public:
   explicit Output(collect::Channel& channel) : channel_(channel) {}
 
-  // `fill` adds rows to the sender, which go out before this returns. false: the launcher is gone
-  // or has stood still for long, and they are lost.
+  // `fill` adds rows to the sender, which are sent before this returns. false: the launcher is gone
+  // or has been stalled for long, and the rows are lost.
   template <class Fill>
   bool send(Fill&& fill) {
     const std::lock_guard lock(sending_);
@@ -28,7 +28,7 @@ class Output {
   bool flush();
 
   collect::Channel& channel_;
-  std::mutex sending_;  // guards the next
+  std::mutex sending_;  // guards rows_
   wire::RowSender rows_;
 };
 

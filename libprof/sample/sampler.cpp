@@ -28,7 +28,7 @@ using std::chrono::steady_clock;
 constexpr int step_ms = 100;
 constexpr milliseconds statistics_period{1000};
 constexpr milliseconds clock_period{10'000};
-// For what is sampled and not sent yet, from the last that was: a call of CUPTI's may hang.
+// For sending the remaining samples, measured from the last one sent: a CUPTI call may hang.
 constexpr milliseconds stop_patience{3000};
 
 const char* lacks(const cupti::Api& api) {
@@ -39,7 +39,7 @@ std::string device_text(const cupti::Driver& driver, int device) {
   return "device " + std::to_string(device) + " (" + driver.name(device) + ")";
 }
 
-// The whole of it. One thread; those of the devices are in DeviceSampler.
+// The whole program. Single-threaded; the devices' threads are in DeviceSampler.
 class Sampler {
  public:
   Sampler(collect::Channel& channel, wire::PmConfig config)
@@ -65,7 +65,7 @@ class Sampler {
   cupti::Driver driver_;
   std::shared_ptr<const cupti::HostLibrary> library_;
   std::vector<std::unique_ptr<DeviceSampler>> devices_;
-  std::vector<bool> told_;       // by device: that it ended early
+  std::vector<bool> told_;       // by device: reported as ended early
   std::vector<bool> described_;  // by metric
   std::uint64_t failed_ = 0;     // devices
   std::uint64_t ended_early_ = 0;
@@ -76,7 +76,7 @@ void Sampler::fail(const std::string& why) {
   stream_.tell("warning", "no PM sampling: " + why);
 }
 
-// The metrics that the chip has, each told once.
+// The metrics that the chip has. Each is described only once.
 std::vector<NumberedMetric> metrics_of(const cupti::HostChip& chip,
                                        const std::vector<std::string>& names) {
   const metrics::Catalogue catalogue(chip);
@@ -111,7 +111,7 @@ void Sampler::begin_device(int device) {
       options.optional += each.number > config_.metrics.size() - config_.optional;
     }
     if (options.settings.interval_ns != 0 && !samples_by_time(chip)) {
-      // Its system clock does some 1.4 cycles in a ns.
+      // Its system clock runs at some 1.4 cycles per ns.
       options.settings.interval_cycles = options.settings.interval_ns * 14 / 10;
       options.settings.interval_ns = 0;
     }
@@ -176,7 +176,7 @@ bool Sampler::told_to_stop() {
   return !channel_.alive();
 }
 
-// Devices that ended by themselves are told.
+// Reports devices that ended by themselves.
 void Sampler::look_after() {
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     if (told_[i] || !devices_[i]->ended() || devices_[i]->problem().empty()) continue;
@@ -247,7 +247,7 @@ void Sampler::run() {
     stream_.clock(wire::Clock::Moment::last, driver_.api.cuptiGetTimestamp);
   }
   stream_.goodbye();
-  // A thread in CUPTI is left where it is.
+  // A thread inside CUPTI is abandoned.
   if (!whole) std::_Exit(0);
 }
 

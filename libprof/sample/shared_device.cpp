@@ -16,8 +16,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Of an image that is decoded in the background, and how long the GPU's buffer is left alone: as
-// DeviceSampler has it.
+// The image size for decoding in the background, and how long the GPU's buffer is left alone: as in
+// DeviceSampler.
 constexpr std::size_t usual_bytes = std::size_t{48} << 20;
 constexpr std::uint32_t most_usual_samples = 1024;
 constexpr std::uint32_t least_usual_samples = 16;
@@ -33,7 +33,7 @@ bool contains_all(const std::vector<std::string>& all, const std::vector<std::st
       some, [&](const std::string& each) { return std::ranges::find(all, each) != all.end(); });
 }
 
-// Throws what can be said without trying, and what the chip is.
+// Returns the chip, or throws any problem that is known without trying.
 std::string chip_or_throw(const Platform& platform, int device) {
   const cupti::Driver& driver = platform.driver;
   if (device < 0 || device >= driver.devices) {
@@ -102,7 +102,7 @@ void SharedDevice::leave(Listener& listener) {
     try {
       stop_locked(listener);
     } catch (const Error&) {
-      // It is gone in any case, and the others go on.
+      // It is gone in any case, and the others continue.
     }
   }
   std::erase(listeners_, &listener);
@@ -121,7 +121,7 @@ bool SharedDevice::anybody_listens() const {
   return std::ranges::any_of(listeners_, [](const Listener* each) { return each->listens; });
 }
 
-// What all count that have started, and this one.
+// The metrics of all started listeners, and of this one.
 std::vector<std::string> SharedDevice::metrics_with(const Listener& listener) const {
   std::vector<std::string> all;
   const auto add = [&](const Listener& each) {
@@ -136,7 +136,7 @@ std::vector<std::string> SharedDevice::metrics_with(const Listener& listener) co
   return all;
 }
 
-// Throws where the chip has not got them, or not in one pass.
+// Throws if the chip does not have them, or not in one pass.
 void SharedDevice::check(const ConsumerSettings& settings,
                          const std::vector<std::string>& metrics) const {
   if (metrics.empty()) throw Error("no metric is named", "", ExitCode::bad_option);
@@ -172,7 +172,7 @@ void SharedDevice::insist_on_agreement(const Listener& listener,
   }
 }
 
-// Makes the session count these. It is not running.
+// Configures the session to count these. It must not be running.
 void SharedDevice::set_up(const std::vector<std::string>& metrics,
                           const ConsumerSettings& settings) {
   if (metrics == metrics_ && settings_ && settings_->agrees_with(settings) &&
@@ -229,7 +229,7 @@ void SharedDevice::start_session() {
   running_ = first_sample_ = true;
 }
 
-// Others go on with more metrics. There is a gap, and what was sampled before is given out.
+// The others continue with more metrics. There is a gap, and earlier samples are delivered first.
 void SharedDevice::restart_with(const std::vector<std::string>& metrics,
                                 const ConsumerSettings& settings) {
   const std::vector<std::string> metrics_before = metrics_;
@@ -281,7 +281,7 @@ void SharedDevice::stop(Listener& listener) {
   stop_locked(listener);
 }
 
-// What is left for one that decodes itself stays on the GPU where it is alone.
+// If it is the only listener and decodes itself, its remaining samples stay on the GPU.
 void SharedDevice::stop_locked(Listener& listener) {
   listener.started = false;
   const bool last = !anybody_started();
@@ -330,9 +330,9 @@ PmSession::Decoded SharedDevice::pump(std::uint32_t most) {
   std::size_t lost = decoded.torn;
   for (std::size_t i = 0; i < decoded.samples; ++i) {
     const SampleTime time = session().time_of(*image, i);
-    // The first one begins before the start.
+    // The first sample begins before the start.
     if (std::exchange(first_sample_, false)) continue;
-    // CUPTI counts samples of a full image as whole that are not (seen in 13.5).
+    // CUPTI counts incomplete samples of a full image as complete (seen in 13.5).
     if (time.start == 0 || time.stop <= time.start) {
       ++lost;
       continue;
@@ -343,7 +343,7 @@ PmSession::Decoded SharedDevice::pump(std::uint32_t most) {
   for (Listener* each : listeners_) {
     if (each->listens) each->receive(image, samples, decoded.samples + decoded.torn, lost);
   }
-  // Others may still read what they got.
+  // Others may still be reading it.
   const bool kept = std::ranges::any_of(
       listeners_, [](const Listener* each) { return each->listens && !each->background; });
   spare_ = most == usual_samples_ && !kept ? std::move(image) : nullptr;
@@ -356,7 +356,7 @@ PmSession::Decoded SharedDevice::pump(std::uint32_t most) {
   return decoded;
 }
 
-// All that the GPU has by now.
+// Delivers everything that the GPU has now.
 void SharedDevice::drain() {
   if (metrics_.empty()) return;
   while (true) {
@@ -365,7 +365,7 @@ void SharedDevice::drain() {
   }
 }
 
-// Opened again where it could not be before.
+// Reopened if that failed before.
 PmSession& SharedDevice::session() {
   if (!session_) session_ = open_session(platform_, device_);
   return *session_;
@@ -376,7 +376,7 @@ void SharedDevice::end_session() {
   session_.reset();
 }
 
-// CUPTI starts no session again whose buffer was full, nor gives what was in it (seen with 13.5).
+// CUPTI neither restarts a session whose buffer was full, nor returns its content (seen with 13.5).
 void SharedDevice::start_over() {
   const bool was_running = std::exchange(running_, false);
   const std::vector<std::string> metrics = std::exchange(metrics_, {});
@@ -411,7 +411,7 @@ void SharedDevice::decode_in_background() {
       }
     }
     if (!more) next += rest();
-    lock.unlock();  // others have calls to make
+    lock.unlock();  // others need to make calls
     std::this_thread::sleep_until(next);
     std::this_thread::yield();
     lock.lock();

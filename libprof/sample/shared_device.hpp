@@ -1,4 +1,4 @@
-// One device's PM sampling in this process, for all consumers of it.
+// One device's PM sampling in this process, for all its consumers.
 #pragma once
 
 #include <condition_variable>
@@ -23,7 +23,7 @@ struct Platform {
   std::shared_ptr<const cupti::HostLibrary> library;
 };
 
-// A sample of an image.
+// A sample within an image.
 struct PlacedSample {
   std::int64_t place = 0;
   SampleTime time;
@@ -31,7 +31,7 @@ struct PlacedSample {
 
 class SharedDevice {
  public:
-  // Who gets samples. Its functions are called with the device's mutex held.
+  // Receives samples. Its functions are called with the device's mutex held.
   class Listener {
    public:
     virtual ~Listener() = default;
@@ -41,16 +41,16 @@ class SharedDevice {
     virtual void overflowed() = 0;
     virtual void fail(const char* why) = 0;
 
-    // The device's.
+    // Managed by the device.
     std::optional<ConsumerSettings> settings;
     bool started = false;
     bool background = false;
-    bool listens = false;  // also when it has stopped, while there is something left for it
+    bool listens = false;  // also after it stopped, while there is something left for it
   };
 
   // Takes the counters. Throws cupti::Refused.
   SharedDevice(const Platform& platform, int device);
-  // Nobody listens any more.
+  // No listener may be left.
   ~SharedDevice();
   SharedDevice(const SharedDevice&) = delete;
   SharedDevice& operator=(const SharedDevice&) = delete;
@@ -60,7 +60,7 @@ class SharedDevice {
   void configure(Listener& listener, const ConsumerSettings& settings);
   void start(Listener& listener, bool background);
   void stop(Listener& listener);
-  // Gives it, and the others, what the GPU has: at most so many samples.
+  // Delivers to it, and to the others, what the GPU has: at most this many samples.
   void decode_for(Listener& listener, std::uint32_t most);
   std::size_t image_bytes(const std::vector<std::string>& metrics, std::uint32_t samples);
 
@@ -71,7 +71,7 @@ class SharedDevice {
   std::size_t listeners();
 
  private:
-  // With the mutex held.
+  // All of these require the mutex.
   std::vector<std::string> metrics_with(const Listener& listener) const;
   void check(const ConsumerSettings& settings, const std::vector<std::string>& metrics) const;
   void insist_on_agreement(const Listener& listener, const ConsumerSettings& settings) const;
@@ -95,19 +95,19 @@ class SharedDevice {
   const std::string chip_;
   const cupti::Image available_;
 
-  std::mutex mutex_;  // guards the rest
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::unique_ptr<PmSession> session_;
   std::vector<Listener*> listeners_;
-  std::vector<std::string> metrics_;          // that the session counts; none: it is not set up
+  std::vector<std::string> metrics_;          // counted by the session; empty: it is not set up
   std::optional<ConsumerSettings> settings_;  // of the session
   bool running_ = false;
-  bool first_sample_ = false;  // the next one is the first since the session's start
+  bool first_sample_ = false;  // the next one is the first since the session started
   std::uint32_t usual_samples_ = 0;
   std::shared_ptr<cupti::Image> spare_;
-  std::uint64_t sample_ns_ = 0;  // of the last one
+  std::uint64_t sample_ns_ = 0;  // length of the last sample
   bool closing_ = false;
-  std::thread thread_;  // once somebody wanted samples in the background
+  std::thread thread_;  // once background samples were requested
 };
 
 }  // namespace gpuprof::sample

@@ -1,4 +1,4 @@
-// Puts batches together again that were too long for one payload.
+// Reassembles batches that were too long for one payload.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@
 
 namespace gpuprof::wire {
 
-// The parts of one stream. What is out of order is thrown away, with what was there before it.
+// The parts of one stream. A part that is out of order is discarded along with what preceded it.
 class BatchParts {
  public:
   enum class Added { more, whole, malformed, too_long };
 
-  // `room`: how long the batch may become. whole: take() it before the next part.
+  // `room`: how long the batch may become. After `whole`, call take() before adding the next part.
   Added add(std::span<const std::byte> payload, std::size_t room);
   std::vector<std::byte> take();
   void forget();

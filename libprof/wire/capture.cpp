@@ -26,8 +26,8 @@ bool sound(const CaptureHead& head) {
 }
 
 // A file made of heads that lie about what follows would be read over and over. Honest damage makes
-// a reader read what it covers twice: once as a payload, once for the next head.
-constexpr std::uint64_t most_read_again = 4;  // times the file
+// a reader read the covered bytes twice: once as a payload, once in search of the next head.
+constexpr std::uint64_t most_read_again = 4;  // times the file size
 
 std::string count_of(std::uint64_t count, const char* what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
@@ -174,23 +174,23 @@ bool CaptureReader::next_with_head(Frame& frame) {
     if (!find_head(place + 1)) {
       ended_ = true;
       add_damage(start, std::max(at_, size_));
-      ++damage_.frames;  // at the least
+      ++damage_.frames;  // at least
       return false;
     }
     place = at_;
   }
-  // Numbers tell how many frames are missing in front of this one, and whether it is in order.
+  // The numbers show how many frames are missing before this one, and whether it is in order.
   if (place != start || number != next_number_) add_damage(start, place);
   if (number >= next_number_) {
     damage_.frames += number - next_number_;
     next_number_ = number + 1;
   } else if (damage_.frames > 0) {
-    --damage_.frames;  // it was missed before
+    --damage_.frames;  // it had been counted as missing
   }
   return true;
 }
 
-// false: what is there is no sound frame. The file is then anywhere behind.
+// false: there is no sound frame here. The file position is then unspecified.
 bool CaptureReader::read_frame(Frame& frame, std::uint64_t& number) {
   CaptureHead head{};
   if (read(&head, sizeof head) != sizeof head || !sound(head)) return false;
@@ -204,8 +204,8 @@ bool CaptureReader::read_frame(Frame& frame, std::uint64_t& number) {
          crc32c(frame.payload()) == head.payload_sum;
 }
 
-// Goes to the first sound head at or behind that place. false: there is none, or there is no
-// looking for it.
+// Goes to the first sound head at or after that offset. false: there is none, or searching is
+// impossible.
 bool CaptureReader::find_head(std::uint64_t from) {
   read_again_ += at_ - from;
   if (!go_to(from)) {
@@ -213,7 +213,7 @@ bool CaptureReader::find_head(std::uint64_t from) {
     return false;
   }
   std::vector<std::byte> bytes(std::size_t{64} << 10);
-  std::size_t kept = 0;  // of the stretch before: a head may lie across
+  std::size_t kept = 0;  // from the previous block: a head may straddle both
   while (true) {
     if (read_again_ > most_read_again * size_) {
       end("it is damaged all over");

@@ -1,8 +1,8 @@
-// A run's frames in a file: recorded once, loaded as often as one likes, on any machine.
+// A run's frames in a file: recorded once, loadable any number of times, on any machine.
 //
-// The file is the magic bytes, a version, and the frames, each behind a head with its number and
-// checksums. Damage costs the frames it covers: the next sound head is searched for. Files of
-// version 1, which have no heads, are read up to their damage.
+// The file is the magic bytes, a version, and the frames, each preceded by a head with its number
+// and checksums. Damage costs only the frames it covers: the reader searches for the next sound
+// head. Files of version 1, which have no heads, are read up to the first damage.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace gpuprof::wire {
 
-// What stands in front of the frame's payload in a capture.
+// The head that precedes the frame's payload in a capture.
 CaptureHead head_of(const Frame& frame, std::uint64_t number);
 
 class CaptureWriter {
  public:
-  // `name`: as messages call the file. Throws gpuprof::Error, as write() does when the disk is
+  // `name`: the file's name in messages. Throws gpuprof::Error; so does write() when the disk is
   // full.
   explicit CaptureWriter(const std::string& path) : CaptureWriter(path, path) {}
   CaptureWriter(const std::string& path, std::string name);
@@ -40,29 +40,29 @@ class CaptureWriter {
 
 class CaptureReader {
  public:
-  // Throws gpuprof::Error when the file is no capture or one of a later version.
+  // Throws gpuprof::Error if the file is not a capture, or is one of a later version.
   explicit CaptureReader(const std::string& path);
   ~CaptureReader();
   CaptureReader(const CaptureReader&) = delete;
   CaptureReader& operator=(const CaptureReader&) = delete;
 
-  // The next frame that can be read. false: there is none any more.
+  // The next readable frame. false: there are no more.
   bool next(Frame& frame);
 
-  // What could not be read up to now.
+  // What could not be read so far.
   struct Damage {
     std::uint64_t places = 0;
-    std::uint64_t first = 0;   // byte at which the first begins
-    std::uint64_t bytes = 0;   // of all
-    std::uint64_t frames = 0;  // that are missing, as far as the numbers of the others tell
+    std::uint64_t first = 0;   // offset of the first damaged byte
+    std::uint64_t bytes = 0;   // in all places
+    std::uint64_t frames = 0;  // missing, as far as the numbers of the other frames show
   };
   const Damage& damage() const { return damage_; }
   bool whole() const { return damage_.places == 0; }
-  // A sentence about the damage for people; empty: there is none.
+  // A sentence about the damage for the user; empty if there is none.
   std::string damage_text() const;
 
   std::uint64_t bytes_read() const { return at_; }
-  std::uint64_t size() const { return size_; }  // 0: not known, of a pipe
+  std::uint64_t size() const { return size_; }  // 0: unknown, as for a pipe
 
  private:
   bool next_without_head(Frame& frame);
@@ -79,10 +79,10 @@ class CaptureReader {
   std::uint32_t version_ = 0;
   std::uint64_t at_ = 0;
   std::uint64_t size_ = 0;
-  std::uint64_t next_number_ = 0;  // behind the highest one read
-  std::uint64_t read_again_ = 0;   // bytes, for damage
+  std::uint64_t next_number_ = 0;  // one past the highest read so far
+  std::uint64_t read_again_ = 0;   // bytes, because of damage
   bool ended_ = false;
-  std::string end_reason_;  // why nothing more could be read, if it was not the end of the file
+  std::string end_reason_;  // why nothing more could be read, if not for the end of the file
   Damage damage_;
 };
 

@@ -1,5 +1,5 @@
-// Functions of the device's code, as frames that tell of their instructions name them: once each,
-// in front of the instructions, which count them from 1.
+// Device functions, as named by frames about instructions: each function is listed once, before the
+// instructions, which refer to it by its index from 1.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct CodeFunction {
 };
 
 void encode(Encoder& encoder, const std::vector<CodeFunction>& functions);
-// Fails the decoder if there are more than may be.
+// Fails the decoder if there are more than the limit.
 std::vector<CodeFunction> decode_functions(Decoder& decoder);
 
 }  // namespace gpuprof::wire

@@ -15,7 +15,8 @@
 
 namespace gpuprof::wire {
 
-// Name and value pairs, both text; how everything travels that is not a row. Order is kept.
+// Pairs of name and value, both text; used for everything on the wire that is not a row. Order is
+// kept.
 class Fields {
  public:
   void set(std::string_view name, std::string_view value) {
@@ -30,9 +31,9 @@ class Fields {
     return std::nullopt;
   }
   std::string_view text(std::string_view name) const { return find(name).value_or(""); }
-  // `fallback` also when the text is no number.
+  // `fallback` is also returned when the text is not a number.
   std::int64_t integer(std::string_view name, std::int64_t fallback = 0) const;
-  // The numbers in a text, whatever stands between them: "1,2,10" -> 1, 2, 10.
+  // The numbers in a text, whatever separates them: "1,2,10" -> 1, 2, 10.
   std::vector<std::uint32_t> numbers(std::string_view name) const;
 
   auto begin() const { return fields_.begin(); }
@@ -53,7 +54,7 @@ class Encoder {
     return *this;
   }
   Encoder& text(std::string_view text);
-  Encoder& raw(std::span<const std::byte> bytes);  // as they are
+  Encoder& raw(std::span<const std::byte> bytes);  // appended unchanged
   Encoder& fields(const Fields& fields);
 
   std::span<const std::byte> bytes() const { return bytes_; }
@@ -63,7 +64,7 @@ class Encoder {
   std::vector<std::byte> bytes_;
 };
 
-// After the first read past the end every further read gives zeros and `ok()` is false.
+// After the first read past the end, every further read returns zeros and `ok()` is false.
 class Decoder {
  public:
   explicit Decoder(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -75,13 +76,13 @@ class Decoder {
   }
   std::string_view text();
   Fields fields();
-  std::span<const std::byte> raw(std::size_t count);  // empty when there are not so many
+  std::span<const std::byte> raw(std::size_t count);  // empty if fewer than `count` remain
 
-  // The length of a list whose items are at least `item_size` bytes each. A list that is longer
-  // than the payload or than `most` fails.
+  // The length of a list whose items are at least `item_size` bytes each. Fails if the list is
+  // longer than the payload or than `most`.
   std::uint32_t list_length(std::size_t item_size, std::uint32_t most);
 
-  void fail();  // what was read makes no sense
+  void fail();  // call when the data makes no sense
   bool ok() const { return ok_; }
   std::size_t remaining() const { return bytes_.size(); }
 

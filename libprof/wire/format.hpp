@@ -1,4 +1,4 @@
-// The wire: what a stream of frames looks like. FORMAT.md beside this file says it in prose.
+// The wire: what a stream of frames looks like. FORMAT.md next to this file describes it in prose.
 // Shared by both ends; nothing here allocates or fails.
 #pragma once
 
@@ -9,52 +9,52 @@
 
 namespace gpuprof::wire {
 
-// Raised when a reader of the old version would misread a stream. Frames and table columns it does
-// not know are no such case: those it skips or stores as they come.
+// Raised when a reader of the old version would misread a stream. Unknown frames and table columns
+// do not count: a reader skips the former and stores the latter as they come.
 inline constexpr std::uint32_t version = 1;
 
-// First bytes of a capture file, followed by the u32 version of the file.
+// The first bytes of a capture file, followed by the file's u32 version.
 inline constexpr std::string_view capture_magic{"gpcap\r\n\x1a", 8};
-// 1: frames one behind the other. 2: each behind a CaptureHead.
+// 1: frames follow each other directly. 2: each is preceded by a CaptureHead.
 inline constexpr std::uint32_t capture_version = 2;
 
 enum class FrameType : std::uint32_t {
   hello = 1,          // collector: u32 wire version, then fields about the process
   config = 2,         // launcher -> collector: fields
   arena = 4,          // collector: fields; the arena's file descriptor travels with it
-  info = 5,           // collector: fields found out after hello (CUPTI's version, path, …)
+  info = 5,           // collector: fields discovered after hello (CUPTI's version, path, …)
   table = 6,          // collector: one table's definition
   api_names = 7,      // collector: names of API functions by callback id
   batch = 8,          // collector: the rows of one activity buffer, and the strings they need
   clock = 9,          // collector: the clocks read at one moment
   statistics = 10,    // collector: counters so far
-  goodbye = 11,       // collector: the process ends in order; little may follow
+  goodbye = 11,       // collector: the process is ending in order; little may follow
   run = 12,           // launcher: fields about the run as a whole
   stream_end = 13,    // launcher: the stream is over, salvage included
-  counter_data = 14,  // collector: a counter data image and the launches it is of
-  metrics = 15,       // launcher: which metrics are collected, in which groups
-  // 16 was values of metrics, which are rows today.
-  question = 17,        // collector: fields; what only the launcher knows, answered by a config
-  batch_part = 18,      // collector: of a batch that is longer than a payload may be
+  counter_data = 14,  // collector: a counter data image and the launches it covers
+  metrics = 15,       // launcher: the metrics collected, and their groups
+  // 16 was metric values, which are now rows.
+  question = 17,        // collector: fields; asks what only the launcher knows; a config answers
+  batch_part = 18,      // collector: part of a batch that exceeds the longest payload
   payload_schema = 19,  // collector: how NVTX payloads are laid out
-  rows = 20,            // launcher: rows of tables of ours, with all that it takes to read them
-  pc_sampling = 21,     // collector: how a context's program counters are sampled
-  pc_samples = 22,      // collector: samples that were read since the last time
+  rows = 20,            // launcher: rows of our own tables, with everything needed to read them
+  pc_sampling = 21,     // collector: how a context's PCs are sampled
+  pc_samples = 22,      // collector: samples read since the last such frame
   sass_metrics = 23,    // collector: what is counted of a context's instructions
-  sass_values = 24,     // collector: counts that were read since the last time
+  sass_values = 24,     // collector: counts read since the last such frame
 };
 
-// What a target may not say: it would speak of others, or of what the launcher found out.
+// Frames a target must not send: it would speak for others, or for the launcher.
 constexpr bool is_launchers(FrameType type) {
   return type == FrameType::config || type == FrameType::run || type == FrameType::stream_end ||
          type == FrameType::metrics || type == FrameType::rows;
 }
 
-// Beside the launcher's socket: the payload of a config frame, without what is for one process
-// only. For collectors that get no answer because the launcher stands still.
+// A file next to the launcher's socket: the payload of a config frame, without the fields meant for
+// one process only. For collectors that get no answer because the launcher is stalled.
 inline constexpr std::string_view config_file = "config";
 
-// Stands in front of every frame. All integers are little-endian.
+// Precedes every frame. All integers are little-endian.
 struct FrameHeader {
   std::uint32_t type;
   std::uint32_t stream;  // which process of the run; 0 on a collector's own socket
@@ -62,32 +62,32 @@ struct FrameHeader {
 };
 static_assert(sizeof(FrameHeader) == 16);
 
-// Stands in front of every payload in a capture, and holds the frame's header: where a frame begins
-// and whether it is whole can be told without what came before it.
+// Precedes every payload in a capture, and contains the frame's header: shows where a frame begins
+// and whether it is intact, independent of what came before it.
 struct CaptureHead {
   std::uint64_t marker;
   FrameHeader frame;
-  std::uint64_t number;       // of the frame in its capture, from 0
+  std::uint64_t number;       // of the frame within its capture, from 0
   std::uint32_t payload_sum;  // CRC-32C
-  std::uint32_t head_sum;     // CRC-32C of the head up to here
+  std::uint32_t head_sum;     // CRC-32C of the preceding members
 };
 static_assert(sizeof(CaptureHead) == 40);
 
-// No UTF-8, no small number, no pointer.
+// Not valid UTF-8, not a small number, not a pointer.
 inline constexpr std::uint64_t capture_marker = 0x9f'b7'70'6d'61'72'66'f5;
-// Higher ones are taken for damage.
+// Higher numbers are treated as damage.
 inline constexpr std::uint64_t max_capture_number = std::uint64_t{1} << 48;
 
-// The stream of frames that concern the run and not one process.
+// The stream of frames that concern the run rather than one process.
 inline constexpr std::uint32_t run_stream = 0xffffffff;
 
-// Longer payloads are taken for damage; a batch that is longer travels in parts.
+// Longer payloads are treated as damage; a longer batch travels in parts.
 inline constexpr std::uint64_t max_payload = std::uint64_t{256} << 20;
 
 // A batch: this header, then `blocks` blocks, each with its header and bytes.
 struct BatchHeader {
-  std::uint32_t slot;        // arena slot the records were in; no_slot: rows of the collector's own
-  std::uint32_t generation;  // how often that slot had been lent out, this time included
+  std::uint32_t slot;        // arena slot that held the records; no_slot: the collector's own rows
+  std::uint32_t generation;  // how often that slot had been lent out, including this time
   std::uint32_t blocks;
   std::uint32_t flags;  // batch_salvaged, batch_discarded
 };
@@ -95,11 +95,11 @@ static_assert(sizeof(BatchHeader) == 16);
 
 inline constexpr std::uint32_t no_slot = 0xffffffff;
 inline constexpr std::uint32_t batch_salvaged = 1;
-// The rows were thrown away: blocks of rows say how many there were and have no bytes. Strings are
-// there, for later batches name them by number.
+// The rows were discarded: blocks of rows give their number but have no bytes. Strings are present,
+// because later batches refer to them by id.
 inline constexpr std::uint32_t batch_discarded = 2;
 
-// In front of each part of a batch. The parts come one behind the other, and nothing between them.
+// Precedes each part of a batch. The parts follow each other with nothing in between.
 struct BatchPartHeader {
   std::uint32_t number;  // from 0
   std::uint32_t parts;
@@ -114,17 +114,17 @@ struct BlockHeader {
 };
 static_assert(sizeof(BlockHeader) == 16);
 
-// Blocks that hold no rows but `rows` times { u32 id, u32 length, length bytes }: text that goes
-// into the string table, and bytes that stand in a row of the same batch. Ids count up from 1.
+// Blocks that hold, instead of rows, `rows` times { u32 id, u32 length, length bytes }: text for
+// the string table, and bytes that belong to a row of the same batch. Ids count up from 1.
 inline constexpr std::uint32_t string_block = 0;
 inline constexpr std::uint32_t bytes_block = 0xffffffff;
 
-// Names of tables and columns are words of [A-Za-z0-9_.], no digit first, at most this long; no two
-// columns of a table have the same but for case.
+// Names of tables and columns consist of [A-Za-z0-9_.], do not start with a digit, and have at most
+// this length; the column names of a table are unique regardless of case.
 inline constexpr std::size_t max_name = 128;
 inline constexpr std::uint32_t max_columns = 1000;
 
-// Ids beyond are taken for damage.
+// Higher ids are treated as damage.
 inline constexpr std::uint32_t max_string_id = 1 << 26;
 constexpr bool is_string_id(std::uint32_t id) { return id != 0 && id <= max_string_id; }
 

@@ -7,8 +7,8 @@
 namespace gpuprof::wire {
 namespace {
 
-// What is taken for a payload before any of it is there. A batch of a slot of 1 MiB fits, so that
-// it is not copied.
+// Allocated for a payload before any of it arrives. Large enough for a batch of a 1 MiB slot, to
+// avoid copying it.
 constexpr std::size_t first_bytes = std::size_t{4} << 20;
 
 }  // namespace

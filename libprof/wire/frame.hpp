@@ -1,4 +1,4 @@
-// Frames off the wire, however the bytes come: from a socket piece by piece or out of a file.
+// Frames off the wire, however the bytes arrive: piecemeal from a socket, or from a file.
 #pragma once
 
 #include <cstddef>
@@ -23,19 +23,19 @@ struct Frame {
 
 Frame make_frame(FrameType type, std::uint32_t stream, std::span<const std::byte> payload);
 
-// Puts frames together from whatever arrives. Ask `room()` where the next bytes belong, put up to
-// that many there, say how many with `filled()`, and take each frame that is complete.
-// Once `damaged()` says something, nothing more can be read.
+// Assembles frames from whatever arrives. Ask `room()` where the next bytes go, put up to that many
+// there, report how many with `filled()`, and take each complete frame. Once `damaged()` is not
+// empty, nothing more can be read.
 //
-// A header is not believed about the length: memory for the payload is taken as it arrives.
+// The length in a header is not trusted: memory for the payload is allocated as it arrives.
 class FrameAssembler {
  public:
   std::span<std::byte> room();
-  void filled(std::size_t count);  // std::bad_alloc leaves it unusable
+  void filled(std::size_t count);  // unusable after std::bad_alloc
   bool complete() const { return complete_; }
   Frame take();
 
-  // Memory that an incomplete frame holds.
+  // Bytes allocated for an incomplete frame.
   std::size_t held() const { return complete_ ? 0 : capacity_; }
 
   const std::string& damaged() const { return damaged_; }

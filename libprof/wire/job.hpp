@@ -1,4 +1,4 @@
-// Which part of a parallel job a process is: what its launcher put into its environment. The
+// A process's place in a parallel job: what the job launcher put into its environment. The
 // collector sends these variables in hello, each as the field "env.NAME"; the loader reads them.
 #pragma once
 
@@ -12,17 +12,17 @@
 
 namespace gpuprof::wire {
 
-// The variables of one launcher of jobs. Empty: it has none for that.
+// The environment variables of one job launcher. Empty: it has no such variable.
 struct JobLauncher {
   std::string_view name;
   std::string_view rank;
   std::string_view world_size;
   std::string_view local_rank;
-  // What the ranks of one job have in common, and those of others have not.
+  // Shared by all ranks of a job, and different between jobs.
   std::array<std::string_view, 3> job;
 };
 
-// The innermost first: Slurm may have started mpirun, and that torchrun.
+// The innermost first: Slurm may have started mpirun, which may have started torchrun.
 inline constexpr std::array job_launchers{
     JobLauncher{"torch",
                 "RANK",
@@ -48,7 +48,7 @@ inline constexpr std::string_view environment_prefix = "env.";
 // Longer values are not sent.
 inline constexpr std::size_t max_job_value = 256;
 
-// Calls `what` with the name of each variable above, once.
+// Calls `what` once with the name of each variable above.
 template <typename What>
 void for_each_job_variable(What&& what) {
   for (const JobLauncher& launcher : job_launchers) {
@@ -67,7 +67,7 @@ struct Job {
   std::string id;  // "NAME=value NAME=value"; may be empty
 };
 
-// Nothing: the process is part of no job that is known.
+// nullopt: the process belongs to no known kind of job.
 std::optional<Job> job_of(const Fields& hello);
 
 }  // namespace gpuprof::wire

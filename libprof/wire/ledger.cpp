@@ -14,7 +14,7 @@
 namespace gpuprof::wire {
 namespace {
 
-// The ledger as it lies in the file.
+// The ledger's layout in the file.
 using Words = std::array<std::uint64_t, sizeof(Ledger) / sizeof(std::uint64_t)>;
 static_assert(sizeof(Words) == sizeof(Ledger));
 
@@ -23,7 +23,7 @@ constexpr std::size_t ended_word = offsetof(Ledger, ended) / sizeof(std::uint64_
 constexpr std::size_t first_count = offsetof(Ledger, counted) / sizeof(std::uint64_t);
 constexpr std::size_t first_kind = offsetof(Ledger, discarded) / sizeof(std::uint64_t);
 
-// No count of ours gets near: a larger one is forged, and sums must not overflow.
+// No count of ours comes close: a larger one is forged, and sums must not overflow.
 constexpr std::uint64_t largest = std::uint64_t{1} << 56;
 
 LedgerContent content_of(const Words& words) {
@@ -35,7 +35,7 @@ LedgerContent content_of(const Words& words) {
       content.statistics.push_back({"", counts[i].name, value});
     }
   }
-  std::map<std::string_view, std::uint64_t> discarded;  // by table; without a name: not known
+  std::map<std::string_view, std::uint64_t> discarded;  // by table; without a name: unknown
   for (std::size_t kind = 0; kind < ledger_kinds; ++kind) {
     const schema::KindRef* known = schema::find_kind(static_cast<int>(kind));
     discarded[known ? known->info->table : ""] += std::min(words[first_kind + kind], largest);

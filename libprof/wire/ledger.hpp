@@ -1,8 +1,8 @@
-// What a collector counts, at a place where the launcher finds it when the stream is over: in the
-// first page of the arena (libprof/collect/arena.hpp), which outlives the socket and the target.
+// A collector's counters, kept where the launcher finds them when the stream is over: in the first
+// page of the arena (libprof/collect/arena.hpp), which outlives the socket and the target.
 //
-// The collector writes, with atomics, from any thread. The launcher reads the file; what it finds
-// may be forged, so it is taken for numbers and nothing else.
+// The collector writes atomically, from any thread. The launcher reads the file; its content may be
+// forged, so it is treated as plain numbers and nothing else.
 #pragma once
 
 #include <array>
@@ -21,10 +21,10 @@ namespace gpuprof::wire {
 inline constexpr std::size_t ledger_offset = 1024;
 inline constexpr std::size_t ledger_end = 4096;
 
-// Changes with the layout: a reader of another one finds none.
+// Changes with the layout: a reader of another layout finds no ledger.
 inline constexpr std::uint64_t ledger_magic = 0x31306764656c7067;  // "gpledg01"
 
-// What is counted once per process; the order is the layout.
+// Counted once per process; the order defines the layout.
 enum class Count : std::size_t {
   records_packed,
   records_dropped_by_cupti,
@@ -47,15 +47,15 @@ inline constexpr std::array counts{
     CountInfo{"graphs_not_traced", false},  CountInfo{"profiler_kernels", false},
 };
 
-// Activity kinds that are counted one by one.
+// Activity kinds that are counted individually.
 inline constexpr std::size_t ledger_kinds = 128;
 
 struct Ledger {
   std::uint64_t magic;               // written last
-  std::atomic<std::uint64_t> ended;  // 1: the process began to end in order, as goodbye says
+  std::atomic<std::uint64_t> ended;  // 1: the process began to end in order, as with goodbye
   std::array<std::atomic<std::uint64_t>, counts.size()> counted;
-  // Records that CUPTI delivered and nobody will get, by kind. Those that are on their way, in
-  // memory that dies with the process, are among them until they are in the socket.
+  // Discarded records: delivered by CUPTI and lost by us, by kind. Records in transit, in memory
+  // that dies with the process, are included until they are in the socket.
   std::array<std::atomic<std::uint64_t>, ledger_kinds> discarded;
 
   void add(Count what, std::uint64_t value = 1) {
@@ -72,10 +72,10 @@ struct LedgerContent {
   std::vector<Statistic> statistics;
 };
 
-// For its own statistics frames.
+// For the collector's own statistics frames.
 LedgerContent read_ledger(const Ledger& ledger);
-// Out of an arena's file that another process made. Nothing: it has none, or is no memory file,
-// which a read could wait for.
+// From the arena file of another process. nullopt: it has no ledger, or is not a memory file, and
+// reading it might block.
 std::optional<LedgerContent> read_ledger(int arena_file);
 
 }  // namespace gpuprof::wire

@@ -9,7 +9,7 @@
 namespace gpuprof::wire {
 namespace {
 
-// A list of values that are their bytes.
+// A list of values stored as their bytes.
 template <class T>
 void put_values(Encoder& encoder, const std::vector<T>& values) {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -39,7 +39,7 @@ std::vector<std::string> take_texts(Decoder& decoder, std::size_t ranges = 0) {
   return texts;
 }
 
-// Indexes lead into the lists they are of.
+// Whether all indices are within their lists.
 bool consistent(const std::vector<MeasuredRange>& ranges, const std::vector<std::string>& names,
                 const std::vector<std::string>& notes) {
   for (const MeasuredRange& range : ranges) {

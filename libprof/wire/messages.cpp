@@ -9,7 +9,7 @@
 namespace gpuprof::wire {
 namespace {
 
-// Names become SQL, where case does not count.
+// Names become SQL, which ignores case.
 bool is_name(std::string_view name) {
   const auto word = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -21,8 +21,8 @@ bool is_name(std::string_view name) {
 
 bool known(schema::Type type) { return type >= schema::Type::i8 && type <= schema::Type::text; }
 
-// A payload that is one list of at most `most` items of at least `item_size` bytes each;
-// read(decoder, item).
+// Decodes a payload that is one list of at most `most` items of at least `item_size` bytes each,
+// with read(decoder, item).
 template <class Item, class Read>
 std::optional<std::vector<Item>> decode_list(std::span<const std::byte> payload,
                                              std::size_t item_size, std::uint32_t most,
@@ -119,7 +119,7 @@ std::optional<OwnRows> decode_own_rows(std::span<const std::byte> payload) {
 std::optional<Frame> without_rows(const Frame& frame) {
   auto batch = decode_batch(frame.payload());
   if (!batch) return std::nullopt;
-  // Byte strings are only for the rows beside them.
+  // Byte strings are only for the rows in the same batch.
   std::erase_if(batch->blocks, [](const Block& block) { return block.table == bytes_block; });
   batch->header.blocks = static_cast<std::uint32_t>(batch->blocks.size());
   batch->header.flags |= batch_discarded;

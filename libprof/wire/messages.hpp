@@ -1,5 +1,5 @@
-// What the payloads mean that are more than fields: table definitions, batches, clocks, statistics.
-// Each has one encode and one decode, side by side.
+// The payloads that are more than fields: table definitions, batches, clocks, statistics. Each has
+// one encode and one decode, side by side.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,18 @@
 
 namespace gpuprof::wire {
 
-// A column as it stands in a stream. The texts are copies: they outlive the frame.
+// A column as a stream defines it. The texts are copies: they outlive the frame.
 struct WireColumn {
   std::string name;
   schema::Type type{};
   schema::Role role{};
   std::uint16_t width{};
-  bool present = true;  // false: the target's CUPTI does not have it; bytes are there, mean nothing
+  bool present = true;  // false: the target's CUPTI lacks it; its bytes are meaningless
   std::string doc;
 };
 
 struct WireTable {
-  std::uint32_t id{};  // of this stream; never string_block or bytes_block
+  std::uint32_t id{};  // within this stream; never string_block or bytes_block
   std::string name;
   std::string doc;
   std::vector<WireColumn> columns;
@@ -44,7 +44,7 @@ struct WireTable {
 void encode(Encoder& encoder, const WireTable& table);
 std::optional<WireTable> decode_table(std::span<const std::byte> payload);
 
-// Rows of one table inside a batch. Views into the frame.
+// Rows of one table within a batch. Views into the frame.
 struct Block {
   std::uint32_t table{};
   std::uint32_t rows{};
@@ -57,14 +57,14 @@ struct Batch {
 };
 
 std::optional<Batch> decode_batch(std::span<const std::byte> payload);
-// The same batch with its rows thrown away (batch_discarded). Nothing: it is no sound batch.
+// The same batch with its rows discarded (batch_discarded). nullopt: it is not a sound batch.
 std::optional<Frame> without_rows(const Frame& frame);
 
 // The payload of a rows frame.
 struct OwnRows {
   struct Definition {
     WireTable table;
-    std::string_view text;  // as it was sent; a view into the frame
+    std::string_view text;  // as sent; a view into the frame
   };
   std::vector<Definition> tables;
   Batch batch;
@@ -77,8 +77,9 @@ struct WireString {
 };
 std::optional<std::vector<WireString>> decode_strings(const Block& block);
 
-// What a stream is of. A target is a process of the run that is profiled. A sampler is a program of
-// ours beside it: it counts as no process, and what it tells is of the run as a whole.
+// The source of a stream. A target is a process of the profiled run. A sampler is a program of ours
+// that runs alongside: it does not count as a process, and what it reports concerns the run as a
+// whole.
 enum class Role { target, sampler };
 
 inline constexpr std::string_view role_field = "role";
@@ -87,7 +88,7 @@ inline constexpr std::string_view sampler_role = "sampler";
 struct Hello {
   std::uint32_t version{};
   Fields fields;
-  bool whole{};  // a newer version's may not be
+  bool whole{};  // a newer version's may be incomplete
 
   Role role() const {
     return fields.text(role_field) == sampler_role ? Role::sampler : Role::target;
@@ -97,7 +98,7 @@ struct Hello {
 
 Hello decode_hello(std::span<const std::byte> payload);
 
-// Clocks in ns, read as close together as can be. 0: not known, as from older collectors.
+// Clocks in ns, read as close together as possible. 0: unknown, as from older collectors.
 struct Clock {
   enum class Moment : std::uint32_t { first = 0, last = 1, meanwhile = 2 };
   Moment moment{};
@@ -106,17 +107,17 @@ struct Clock {
   std::int64_t cupti{};
   std::int64_t monotonic_raw{};
   std::int64_t ticks{};  // of the processor
-  // How far realtime may be off. 0: nobody keeps it in step.
+  // How far realtime may be off. 0: nothing keeps it synchronized.
   std::int64_t realtime_error{};
 };
 
 void encode(Encoder& encoder, const Clock& clock);
 std::optional<Clock> decode_clock(std::span<const std::byte> payload);
 
-// Counters of one process so far; a later frame's value replaces an earlier one's.
+// Counters of one process so far; the value in a later frame replaces an earlier one.
 struct Statistic {
   std::string kind;  // table name, or empty
-  std::string name;  // one of schema/statistics.hpp's, or a newer collector's
+  std::string name;  // one from schema/statistics.hpp, or from a newer collector
   std::uint64_t value{};
 
   Statistic() = default;
@@ -136,13 +137,13 @@ struct ApiName {
 void encode(Encoder& encoder, std::span<const ApiName> names);
 std::optional<std::vector<ApiName>> decode_api_names(std::span<const std::byte> payload);
 
-// How NVTX payloads of one schema are laid out, or what the values of an enum are called. The
-// numbers are NVTX's (nvToolsExtPayload.h).
+// The layout of NVTX payloads of one schema, or the names of an enum's values. The numbers are
+// NVTX's (nvToolsExtPayload.h).
 struct PayloadEntry {
   std::string name;
-  std::uint64_t type{};   // NVTX_PAYLOAD_ENTRY_TYPE_*, or another schema or enum; of an enum: value
+  std::uint64_t type{};   // NVTX_PAYLOAD_ENTRY_TYPE_*, or another schema or enum; in an enum: value
   std::uint64_t flags{};  // NVTX_PAYLOAD_ENTRY_FLAG_*
-  std::uint64_t length{};  // of an array or a text of fixed length
+  std::uint64_t length{};  // of an array, or of text of fixed length
   std::uint64_t offset{};  // bytes
 };
 
@@ -150,7 +151,7 @@ struct PayloadSchema {
   std::uint32_t domain{};  // as MARKER_DATA.cuptiDomainId
   std::uint64_t id{};
   bool is_enum = false;
-  std::uint64_t size{};  // bytes; 0 = not told
+  std::uint64_t size{};  // bytes; 0 = unknown
   std::string name;
   std::vector<PayloadEntry> entries;
 };

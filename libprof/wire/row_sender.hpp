@@ -1,4 +1,4 @@
-// Packed rows of gpuprof's own tables (schema/rows.hpp) as frames. Of one thread.
+// Packed rows of gpuprof's own tables (schema/rows.hpp) as frames. For a single thread.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace gpuprof::wire {
 
-// The definition of T::table.
+// The wire definition of T::table.
 template <class T>
 WireTable definition_of() {
   WireTable made{.id = T::id,
@@ -35,8 +35,8 @@ WireTable definition_of() {
 
 class RowSender {
  public:
-  // What is made of the rows: frames that explain themselves, or batches of a stream that has
-  // defined the tables, which may have texts and no names.
+  // What the rows become: self-contained frames, or batches of a stream that has defined the
+  // tables, which may contain texts but no names.
   enum class Form { rows, batch };
 
   explicit RowSender(Form form = Form::rows) : form_(form) {}
@@ -51,21 +51,21 @@ class RowSender {
     if (rows.bytes.bytes().size() > most_bytes) seal();
   }
 
-  // Frames with the rows that were added, for a stream that may be another's: what they need to be
-  // read is in them. Nothing if there are no rows.
+  // Frames with the rows added so far, for any stream, even another one's: they contain everything
+  // needed to read them. Empty if there are no rows.
   std::vector<Frame> take(std::uint32_t stream);
-  // The payloads alone, of either form.
+  // The payloads alone, in either form.
   std::vector<std::vector<std::byte>> take();
 
  private:
-  static constexpr std::size_t most_bytes = std::size_t{16} << 20;  // of a table in a frame
+  static constexpr std::size_t most_bytes = std::size_t{16} << 20;  // per table in a frame
 
   struct Rows {
     const WireTable* table = nullptr;
     std::uint32_t count = 0;
     Encoder bytes;
   };
-  // The texts of a frame, each once.
+  // The texts of a frame, without duplicates.
   struct Texts {
     std::map<std::string, std::uint32_t, std::less<>> ids;
     Encoder bytes;
@@ -85,11 +85,11 @@ class RowSender {
 
   template <class T>
   static const WireTable& definition() {
-    // Never destroyed: a target's threads run on while it ends.
+    // Never destroyed: a target's threads keep running while it exits.
     static const WireTable& table = *new const WireTable(definition_of<T>());
     return table;
   }
-  // What was added becomes a payload.
+  // Turns the rows added so far into a payload.
   void seal();
 
   const Form form_;

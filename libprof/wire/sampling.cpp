@@ -5,7 +5,7 @@
 namespace gpuprof::wire {
 namespace {
 
-// No name of a metric has one, and a path with one is not found.
+// No metric name contains one, and a path containing one is not found.
 constexpr char between = '\n';
 
 }  // namespace

@@ -1,5 +1,5 @@
-// SASS metrics as a collector tells of them: what is counted in a context, and the values that were
-// read of it since the last time. Each has one encode and one decode, side by side.
+// SASS metrics as a collector sends them: what is counted in a context, and the values read since
+// the last such frame. Each has one encode and one decode, side by side.
 #pragma once
 
 #include <cstdint>
@@ -25,16 +25,16 @@ struct SassMetrics {
 };
 
 struct SassValue {
-  std::uint32_t metric{};  // counts SassMetrics::metrics of the context from 1
+  std::uint32_t metric{};  // index into the context's SassMetrics::metrics, from 1
   std::uint64_t value{};
 };
 
-// An instruction.
+// One instruction.
 struct SassPlace {
-  std::uint32_t function{};  // counts `functions` from 1
-  std::uint64_t offset{};    // bytes from the beginning of the function
-  std::uint32_t first{};     // of `values`
-  std::uint32_t count{};     // how many of them
+  std::uint32_t function{};  // index into `functions`, from 1
+  std::uint64_t offset{};    // bytes from the start of the function
+  std::uint32_t first{};     // index into `values`
+  std::uint32_t count{};     // number of them
 };
 
 struct SassValues {
@@ -49,7 +49,7 @@ void encode(Encoder& encoder, const SassMetrics& metrics);
 std::optional<SassMetrics> decode_sass_metrics(std::span<const std::byte> payload);
 
 void encode(Encoder& encoder, const SassValues& values);
-// Nothing: it is malformed; places lead into the lists they are of.
+// nullopt: malformed. The places' indices are within their lists.
 std::optional<SassValues> decode_sass_values(std::span<const std::byte> payload);
 
 }  // namespace gpuprof::wire

@@ -1,12 +1,12 @@
-// What is wrong with one stream, and concerns no other.
+// A problem with one stream that affects no other.
 #pragma once
 
 #include "libprof/base/error.hpp"
 
 namespace gpuprof::wire {
 
-// Whoever reads a frame throws it when the stream makes no sense from here on. The stream ends
-// there, which is told and counted; the run goes on.
+// Thrown by readers of frames when the rest of the stream makes no sense. The stream ends there,
+// which is reported and counted; the run goes on.
 class StreamError : public Error {
  public:
   using Error::Error;
