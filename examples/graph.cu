@@ -1,10 +1,10 @@
 // A CUDA graph of a copy in, a memory set, a chain of kernels and a copy out, launched repeatedly.
 //
-//   graph [launches] [kernels] [beside]
+//   graph [launches] [kernels] [alone]
 //
-// Before each launch of the graph, the same kernel is launched BESIDE times on its own; the graph
+// Before each launch of the graph, the same kernel is launched ALONE times on its own; the graph
 // overwrites its results. All launches are inside the NVTX range "launches". Prints "ok" and exits
-// with 0 if every launch produced the right sums. Defaults: 5 launches, 10 kernels, 0 beside. The
+// with 0 if every launch produced the right sums. Defaults: 5 launches, 10 kernels, 0 alone. The
 // copies and the memory set are 64 KiB each.
 #include <cuda_runtime.h>
 #include <nvtx3/nvToolsExt.h>
@@ -23,7 +23,7 @@ __global__ void add_step(const float* step, float* sum, int count) {
 int main(int argc, char** argv) {
   const int launches = argc > 1 ? std::atoi(argv[1]) : 5;
   const int kernels = argc > 2 ? std::atoi(argv[2]) : 10;
-  const int beside = argc > 3 ? std::atoi(argv[3]) : 0;
+  const int alone = argc > 3 ? std::atoi(argv[3]) : 0;
   int count = 16 * 1024;
   const std::size_t bytes = count * sizeof(float);
 
@@ -71,7 +71,7 @@ int main(int argc, char** argv) {
   nvtxRangePushA("launches");
   for (int launch = 0; launch < launches; ++launch) {
     for (int i = 0; i < count; ++i) step[i] = static_cast<float>(launch + i % 10);
-    for (int i = 0; i < beside; ++i) {
+    for (int i = 0; i < alone; ++i) {
       add_step<<<(count + 255) / 256, 256, 0, stream>>>(device_step, device_sum, count);
     }
     CHECK(cudaGraphLaunch(executable, stream));

@@ -98,7 +98,7 @@ class Collector {
 
   // false: it failed; see why_not_.
   bool set_up(const char* socket_path);
-  // The steps of set_up(), in order. false: startup failed, and the launcher has been told why.
+  // The steps of set_up(), in order. false: startup failed, and the launcher knows why.
   bool subscribe();
   bool make_buffers();
   void prepare_metrics();
@@ -166,7 +166,7 @@ class Collector {
   std::mutex attributes_;  // held while they are read
   bool attributes_done_ = false;
   std::atomic<bool> exiting_{false};
-  std::atomic<bool> client_told_{false};  // this launcher was told that CUPTI has a second client
+  std::atomic<bool> client_told_{false};  // this launcher knows that CUPTI has a second client
 };
 
 }  // namespace gpuprof::collect

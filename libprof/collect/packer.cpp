@@ -91,7 +91,7 @@ constexpr std::array<KindPacker, kind_limit> make_packers() {
 
 constexpr auto packers = make_packers();
 
-// In place of a kind: why there is no row.
+// Instead of a kind: why there is no row.
 constexpr std::size_t left_out = kind_limit;
 constexpr std::size_t not_known = kind_limit + 1;
 constexpr std::size_t of_profiler = kind_limit + 2;

@@ -121,7 +121,7 @@ PmSession::Decoded PmSession::decode(std::vector<std::uint8_t>& image) {
   CHECKED(cuptiPmSamplingGetCounterDataInfo, info);
   decoded.samples = info.numCompletedSamples;
   decoded.torn = info.numPopulatedSamples - std::min(info.numPopulatedSamples, decoded.samples);
-  // Once CUPTI is far behind it may return this forever (13.5, H200).
+  // Once CUPTI is far behind, it may return this forever (13.5, H200).
   const bool nothing = decoded.image_full && info.numPopulatedSamples == 0;
   given_nothing_ = nothing ? given_nothing_ + 1 : 0;
   if (given_nothing_ > 1) decoded.overflow = true;

@@ -38,7 +38,7 @@ struct Track {
   std::vector<std::unique_ptr<const Row>> rows;  // empty for a counter; no row is empty
   Counter counter;
   std::int64_t records = 0;
-  // Records that overlap so many others that they have no row: counted and named only.
+  // Records without a row, since they overlap too many others: counted and named only.
   std::int64_t left_out = 0;
 };
 

@@ -1,4 +1,4 @@
-// Records the process that started it. That process loads the collector itself: it is told on
+// Records the process that started it. That process loads the collector itself: it is instructed on
 // standard output where the collector is and where to connect, and confirms on standard input that
 // it has connected. If metrics need several passes, the process repeats its work in order and gets
 // new instructions each time.
