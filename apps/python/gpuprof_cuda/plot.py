@@ -201,7 +201,7 @@ def timeline(
             here = (which == lane) & (kinds == kind)
             starts, ends = _joined(begin[here], finish[here], (right - left) / _PARTS)
             bars = list(zip(starts.tolist(), (ends - starts).tolist()))
-            label = "_" + kind if kind in used else _shown(kind)  # a legend omits labels that begin with _
+            label = "_" + kind if kind in used else _shown(kind)  # a legend omits labels with _
             ax.broken_barh(
                 bars, (place - 0.4, 0.8), facecolors=_COLORS.get(kind, "C3"), label=label
             )
