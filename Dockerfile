@@ -1,4 +1,4 @@
-# Everything that building and testing gpuprof needs:
+# Everything needed to build and test gpuprof:
 #
 #   docker build -t gpuprof .
 #   docker run --rm -it --gpus all gpuprof build/bin/gpuprof --version

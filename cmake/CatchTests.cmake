@@ -24,11 +24,11 @@ else()
   add_library(gpuprof_catch INTERFACE)
   target_include_directories(gpuprof_catch SYSTEM INTERFACE ${GPUPROF_GENERATED}/catch2_v3)
   target_link_libraries(gpuprof_catch INTERFACE Catch2::Catch2WithMain)
-  set(GPUPROF_CATCH2_OPTIONS)  # no tests are a failure by themselves
+  set(GPUPROF_CATCH2_OPTIONS)  # version 3 fails on its own if no test matches
 endif()
 
-# The longer ones run first, so that no processor is idle at the end. A file says "ctest-cost: SECONDS"
-# where it takes much longer than most.
+# Long tests run first, so that no processor is idle at the end. A file that takes much longer than
+# most says "ctest-cost: SECONDS".
 function(gpuprof_test_cost file usual out)
   set(_cost ${usual})
   file(STRINGS ${file} _line REGEX "ctest-cost: *[0-9]+")
@@ -41,11 +41,11 @@ function(gpuprof_test_cost file usual out)
   set(${out} ${_cost} PARENT_SCOPE)
 endfunction()
 
-# Builds tests/<folder>/*.cpp into test_<folder>. The test cases of a file are one test: starting the
-# program for each case takes longer than most cases do.
+# Builds tests/<folder>/*.cpp into test_<folder>. The test cases of a file are one test, because
+# starting the program for each case takes longer than most cases.
 function(gpuprof_catch_tests folder)
   file(GLOB _sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
-  # The ThreadSanitizer build has the files with tests for it alone.
+  # The ThreadSanitizer build has only the files with tests for it.
   if(GPUPROF_SANITIZE STREQUAL "thread")
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${_sources})
     foreach(_source IN LISTS _sources)

@@ -1,4 +1,4 @@
-# The man page and the shells' completions. gpuprof writes them out of its table of options.
+# The man page and the shells' completions, which gpuprof generates from its table of options.
 
 set(_files)
 function(gpuprof_command_line_file path)

@@ -1,13 +1,13 @@
-# Finds the CUDA tree to build against; without one there is no build. Sets
+# Finds the CUDA tree to build against; without one the build fails. Sets
 #   GPUPROF_CUPTI_INCLUDE_DIRS                        headers for the collector
-#   GPUPROF_CUDA_ROOT, GPUPROF_CUDA_VERSION           where they are; "13.5"
+#   GPUPROF_CUDA_ROOT, GPUPROF_CUDA_VERSION           the tree; "13.5"
 #   GPUPROF_NVCC                                      for examples/*.cu, may be empty
 #   GPUPROF_LIBCUPTI                                  libcupti.so.<major>, may be empty
 # and the target gpuprof_cuda_headers (include directories and GPUPROF_HAVE_CUPTI).
 #
-# Order: CUDAToolkit_ROOT (variable, then environment), what an earlier run found, .cuda/ (what
-# scripts/setup unpacks), CUDA_HOME, /usr/local/cuda*, the tree of the nvcc on PATH. Both the layout
-# of a toolkit and that of the wheels (nvidia/cu13/{include,lib,bin}) are understood.
+# Order: CUDAToolkit_ROOT (variable, then environment), the result of an earlier run, .cuda/
+# (unpacked by scripts/setup), CUDA_HOME, /usr/local/cuda*, the tree of the nvcc on PATH. Both the
+# layout of a toolkit and that of the wheels (nvidia/cu13/{include,lib,bin}) are supported.
 
 set(GPUPROF_CUPTI_MINIMUM 130500)
 set(GPUPROF_CUPTI_INCLUDE_DIRS)
@@ -27,7 +27,7 @@ function(gpuprof_cupti_version_text number out)
   endif()
 endfunction()
 
-# Looks at one tree; fills the variables above in the caller when it will do.
+# Examines one tree; if suitable, sets the variables above in the caller.
 macro(gpuprof_try_cuda_tree root)
   unset(_cupti_dir)
   unset(_cuda_dir)
@@ -115,7 +115,7 @@ add_library(gpuprof_cuda_headers INTERFACE)
 target_include_directories(gpuprof_cuda_headers SYSTEM INTERFACE ${GPUPROF_CUPTI_INCLUDE_DIRS})
 target_compile_definitions(gpuprof_cuda_headers INTERFACE GPUPROF_HAVE_CUPTI)
 
-# Our own libcupti lies beside the collector, with the libraries that it opens by name. The big
+# gpuprof's own libcupti is next to the collector, with the libraries that it opens by name. The big
 # ones are links in the build tree.
 if(GPUPROF_LIBCUPTI)
   get_filename_component(_dir ${GPUPROF_LIBCUPTI} DIRECTORY)
@@ -123,7 +123,7 @@ if(GPUPROF_LIBCUPTI)
   file(COPY ${GPUPROF_LIBCUPTI} DESTINATION ${PROJECT_BINARY_DIR}/${GPUPROF_LIBDIR}
        FOLLOW_SYMLINK_CHAIN)
   install(FILES ${GPUPROF_LIBCUPTI} DESTINATION ${GPUPROF_LIBDIR} COMPONENT cupti)
-  # The wheels carry NVIDIA's licence; it goes where the copy goes.
+  # The wheels contain NVIDIA's licence; it accompanies the copy.
   file(GLOB _licence ${GPUPROF_CUDA_ROOT}/../../nvidia_cuda_cupti-*.dist-info/licenses/License.txt)
   if(_licence)
     install(FILES ${_licence} DESTINATION ${GPUPROF_SHAREDIR} RENAME LICENSE.NVIDIA-CUPTI
@@ -138,8 +138,8 @@ if(GPUPROF_LIBCUPTI)
   endforeach()
 endif()
 
-# A second one for machines without a driver, where those from 13.2 on know no chips; and what it
-# says, as a file, for packages that have neither (scripts/metric_catalogue).
+# A second libcupti for machines without a driver, where versions from 13.2 on know no chips; and
+# its answers as a file, for packages that have neither (scripts/metric_catalogue).
 set(_host ${PROJECT_SOURCE_DIR}/.cuda/host)
 if(EXISTS ${_host}/lib/libcupti.so.13)
   foreach(_name libcupti.so.13 libnvperf_host.so)

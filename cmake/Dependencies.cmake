@@ -1,7 +1,7 @@
-# Third-party libraries, each behind one target of ours.
+# Third-party libraries, each wrapped in a target of this project.
 
-# Sets `variable` to where the header is found. For a portable build that is a folder of links:
-# /usr/include has the headers of this machine's glibc besides.
+# Sets `variable` to the header's folder. In a portable build that is a folder of links, because
+# /usr/include also has the headers of this machine's glibc.
 function(gpuprof_find_header variable header)
   find_path(${variable} ${header})
   if(NOT GPUPROF_PORTABLE OR NOT ${variable})
@@ -13,7 +13,7 @@ function(gpuprof_find_header variable header)
   set(${variable} ${PROJECT_BINARY_DIR}/include PARENT_SCOPE)
 endfunction()
 
-# SQLite: the static library, so that the version we tested is the version that runs.
+# SQLite: the static library, so that the tested version is the one that runs.
 gpuprof_find_header(GPUPROF_SQLITE_INCLUDE sqlite3.h)
 find_library(GPUPROF_SQLITE_LIBRARY NAMES libsqlite3.a sqlite3)
 if(NOT GPUPROF_SQLITE_INCLUDE OR NOT GPUPROF_SQLITE_LIBRARY)
@@ -37,7 +37,7 @@ add_library(gpuprof_pcre2 INTERFACE)
 target_include_directories(gpuprof_pcre2 SYSTEM INTERFACE ${GPUPROF_PCRE2_INCLUDE})
 target_link_libraries(gpuprof_pcre2 INTERFACE ${GPUPROF_PCRE2_LIBRARY})
 
-# libiberty's demangler, which allocates nothing and gives its text piece by piece.
+# libiberty's demangler, which does not allocate and returns its text piece by piece.
 gpuprof_find_header(GPUPROF_IBERTY_INCLUDE libiberty/demangle.h)
 find_library(GPUPROF_IBERTY_LIBRARY NAMES libiberty.a)
 if(NOT GPUPROF_IBERTY_INCLUDE OR NOT GPUPROF_IBERTY_LIBRARY)
@@ -47,7 +47,7 @@ add_library(gpuprof_iberty INTERFACE)
 target_include_directories(gpuprof_iberty SYSTEM INTERFACE ${GPUPROF_IBERTY_INCLUDE})
 target_link_libraries(gpuprof_iberty INTERFACE ${GPUPROF_IBERTY_LIBRARY})
 
-# zlib unpacks traces of other tools.
+# zlib decompresses traces of other tools.
 gpuprof_find_header(GPUPROF_ZLIB_INCLUDE zlib.h)
 gpuprof_find_header(GPUPROF_ZLIB_CONFIG_INCLUDE zconf.h)
 find_library(GPUPROF_ZLIB_LIBRARY NAMES libz.a z)

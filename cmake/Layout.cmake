@@ -1,5 +1,5 @@
-# The build tree has the layout of the installed tree, so that gpuprof finds what belongs to it
-# relative to its own path in both:
+# The build tree has the layout of the installed tree, so that in both gpuprof finds its parts
+# relative to its own path:
 #   bin/gpuprof   lib/gpuprof/{libgpuprof_collector.so,gpuprof-salvage,libcupti.so.*}
 #   lib/gpuprof/host/{libcupti.so.13,libnvperf_host.so}   for machines without a driver
 #   share/gpuprof/{LICENSE,docs,examples}

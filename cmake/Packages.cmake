@@ -1,5 +1,6 @@
-# What cpack makes (scripts/package): gpuprof-VERSION-linux-x86_64.tar.gz and gpuprof_VERSION_amd64.deb.
-# CUPTI is in neither, because of its licence: it is the component cupti, which `cmake --install` has.
+# Output of cpack (scripts/package): gpuprof-VERSION-linux-x86_64.tar.gz and
+# gpuprof_VERSION_amd64.deb. Neither has CUPTI, because of its licence: CUPTI is the component
+# cupti, which `cmake --install` installs.
 
 set(CPACK_GENERATOR TGZ DEB)
 set(CPACK_PACKAGE_NAME gpuprof)
@@ -13,7 +14,7 @@ set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_COMPONENTS_ALL gpuprof)
 set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
 set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
-# A folder around it all: in the archive alone.
+# A top-level folder, only in the archive.
 set(CPACK_PROJECT_CONFIG_FILE ${GPUPROF_GENERATED}/cpack_generator.cmake)
 file(CONFIGURE OUTPUT ${CPACK_PROJECT_CONFIG_FILE} @ONLY CONTENT
      [[string(COMPARE EQUAL "${CPACK_GENERATOR}" TGZ CPACK_COMPONENT_INCLUDE_TOPLEVEL_DIRECTORY)
@@ -23,7 +24,7 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_MAINTAINER ${CPACK_PACKAGE_VENDOR})
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
-# Nothing but glibc is needed. Which, is known of a portable build: scripts/check_portable looks.
+# Only glibc is needed. Its version is known for a portable build, from scripts/check_portable.
 find_program(GPUPROF_SHLIBDEPS dpkg-shlibdeps)
 mark_as_advanced(GPUPROF_SHLIBDEPS)
 if(GPUPROF_PORTABLE)
@@ -35,9 +36,9 @@ else()
 endif()
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS python3)
 string(REPLACE . - _version ${GPUPROF_CUDA_VERSION})
-string(PREPEND CPACK_DEBIAN_PACKAGE_SUGGESTS "cuda-cupti-${_version}, ")  # as NVIDIA calls it
+string(PREPEND CPACK_DEBIAN_PACKAGE_SUGGESTS "cuda-cupti-${_version}, ")  # NVIDIA's name for it
 
-# Licences of what is linked in, as Debian's packages have them.
+# Licences of the linked libraries, as in Debian's packages.
 foreach(_package libsqlite3-dev libpcre2-dev libiberty-dev zlib1g-dev libcli11-dev nlohmann-json3-dev)
   if(EXISTS /usr/share/doc/${_package}/copyright)
     install(FILES /usr/share/doc/${_package}/copyright DESTINATION ${GPUPROF_SHAREDIR}/licenses

@@ -1,5 +1,5 @@
 # How a folder becomes a target. Sources are globbed, so that adding a file needs no edit here; a
-# folder without sources becomes an INTERFACE library (headers only) or no program.
+# folder without sources becomes an INTERFACE library (headers only) or no program at all.
 
 function(gpuprof_sources out dir)
   file(GLOB_RECURSE _files CONFIGURE_DEPENDS ${dir}/*.cpp)

@@ -1,5 +1,5 @@
-# gpuprof_version.hpp (the version; changes with a release) and gpuprof_version.cpp (the commit;
-# rewritten by every build when it changed, so that a new commit compiles one file).
+# gpuprof_version.hpp (the version, which changes with a release) and gpuprof_version.cpp (the
+# commit, which every build rewrites if it changed, so that a new commit recompiles only one file).
 
 configure_file(${PROJECT_SOURCE_DIR}/cmake/gpuprof_version.hpp.in
                ${GPUPROF_GENERATED}/gpuprof_version.hpp @ONLY)

@@ -1,4 +1,4 @@
-# Makes a C++ file with the texts of the viewer's page:
+# Generates a C++ file with the texts of the viewer's page:
 #
 #   cmake -DOUTPUT=pages.cpp "-DFILES=index.html|app.js" -P embed_files.cmake
 string(REPLACE "|" ";" files "${FILES}")
@@ -7,7 +7,7 @@ set(count 0)
 foreach(file IN LISTS files)
   get_filename_component(name ${file} NAME)
   file(READ ${file} text)
-  # A string of C++ may have 64 KiB.
+  # A C++ string literal may have at most 64 KiB.
   string(LENGTH "${text}" length)
   set(parts "")
   set(at 0)

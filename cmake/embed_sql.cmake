@@ -1,9 +1,9 @@
-# Makes a C++ file with a function that gives the texts of SQL files, in their order:
+# Generates a C++ file with a function that returns the texts of SQL files, in their order:
 #
 #   cmake -DOUTPUT=views.cpp "-DFILES=a.sql|b.sql" -DHEADER=schema/views.hpp
 #         -DFUNCTION=gpuprof::schema::views -DTYPE=ViewSql -P embed_sql.cmake
 #
-# TYPE, of HEADER, has two members: the file's name without .sql, and its text.
+# TYPE, declared in HEADER, has two members: the file's name without .sql, and its text.
 string(REPLACE "|" ";" files "${FILES}")
 string(REGEX MATCH "^(.*)::([a-z_]+)$" unused "${FUNCTION}")
 set(namespace ${CMAKE_MATCH_1})

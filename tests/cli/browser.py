@@ -1,4 +1,4 @@
-"""A chromium without a window, spoken to by its DevTools protocol over a pipe: what tests of pages need."""
+"""A headless chromium, controlled by its DevTools protocol over a pipe, for tests of pages."""
 
 import base64
 import collections
@@ -17,7 +17,7 @@ PROGRAM = os.environ.get("GPUPROF_BROWSER") or shutil.which("chromium")
 WITHOUT = (
     "there is no chromium (scripts/setup --tests installs Debian's; GPUPROF_BROWSER names another)"
 )
-PATIENCE = 240  # seconds, of a machine with much else to do
+PATIENCE = 240  # seconds, for a busy machine
 OPTIONS = ("--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync",
            "--disable-component-update", "--disable-dev-shm-usage", "--hide-scrollbars", "--mute-audio",
            "--disable-breakpad",
@@ -29,7 +29,7 @@ class Browser:
 
     def __enter__(self):
         self.folder = tempfile.mkdtemp(prefix="browser-")
-        # The program reads descriptor 3 and writes 4: ours are put there when they are out of the way.
+        # The program reads descriptor 3 and writes 4: the pipes are moved there once both are free.
         reads, ours_out = os.pipe()
         ours_in, writes = os.pipe()
         ends = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (reads, writes)]
@@ -51,7 +51,7 @@ class Browser:
             self.call("Browser.close")
             self.process.wait(PATIENCE)
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)  # helpers too
+            os.killpg(self.process.pid, signal.SIGKILL)  # with its helpers
         self.process.wait()
         os.close(self.into)
         os.close(self.out)
@@ -86,7 +86,7 @@ class Browser:
 
 
 class Page:
-    """A page of a browser; what goes wrong on it is in `wrong()`."""
+    """A page of a browser; `wrong()` returns what goes wrong on it."""
 
     def __init__(self, browser, width=1600, height=900, ratio=1, dark=False):
         target = browser.call("Target.createTarget", url="about:blank")["targetId"]
@@ -106,7 +106,7 @@ class Page:
                   width=width, height=height, deviceScaleFactor=ratio, mobile=False)  # fmt: skip
 
     def evaluate(self, expression):
-        """The value of an expression, waited for if it is a promise."""
+        """The value of an expression; if it is a promise, the value it resolves to."""
         ran = self.call(
             "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True
         )
@@ -125,7 +125,7 @@ class Page:
             time.sleep(0.02)
 
     def go(self, address):
-        # From elsewhere, so that another hash alone loads the page anew.
+        # Via another address, so that a change of only the hash also reloads the page.
         for place, there in (
             ("about:blank", "true"),
             (address, "document.body.dataset.drawn === 'yes'"),
@@ -164,7 +164,7 @@ class Page:
 
     def wrong(self):
         """Exceptions, errors and warnings of the console, and requests that failed."""
-        self.call("Runtime.getIsolateId")  # all before it has come
+        self.call("Runtime.getIsolateId")  # everything before it has arrived
         found = self.happened("Runtime.exceptionThrown", "Log.entryAdded", "Network.loadingFailed")
         for method, event in self.happened("Runtime.consoleAPICalled", "Network.responseReceived"):
             if (

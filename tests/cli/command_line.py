@@ -12,7 +12,7 @@ from fake_run import GPUPROF
 
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 
-# Every option of nvprof 11.8, with a value that it takes, and the exit code it then has beside -i.
+# Every option of nvprof 11.8, with a value that it accepts, and the exit code it then has with -i.
 NVPROF = """
 --aggregate-mode on 0
 --analysis-metrics - 5

@@ -1,5 +1,5 @@
-"""Programs that use gpuprof.pm_sampling and gpuprof.profiler_host on the stand-ins, each in a process of its
-own, because the first libcupti stays in it."""
+"""Programs that use gpuprof.pm_sampling and gpuprof.profiler_host on the stand-ins, each in a separate
+process, because the first libcupti stays loaded."""
 
 import json
 import os
@@ -77,7 +77,7 @@ class Program(unittest.TestCase):
         }
 
     def ran(self, code, **environment):
-        """What the code prints at its end: the value of `answer`."""
+        """The value that the code prints at its end: `answer`."""
         code = (
             BEFORE
             + textwrap.dedent(code)

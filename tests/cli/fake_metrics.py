@@ -1,4 +1,4 @@
-"""What tests of metrics have in common: the stand-in's values, and what a database has of them.
+"""Shared by tests of metrics: the stand-in's values, and the values in a database.
 
 The formulas are those of tests/fake_cupti/cupti/metrics.cpp and, for nvprof's names, of
 schema/nvprof_metrics.hpp.
@@ -9,12 +9,12 @@ import math
 
 from fake_run import FAKE, PREFIX, FakeTest
 
-KERNEL_NS = 1000  # the stand-in's kernels take as long, each
+KERNEL_NS = 1000  # duration of each of the stand-in's kernels
 
 # A set outside the SM, one inside it: two groups, two runs.
 ONE = "dram__bytes_read.sum"
 TWO_GROUPS = "dram__bytes_read.sum,sm__ctas_launched.sum"
-# Takes three passes.
+# Needs three passes.
 THROUGHPUT = "sm__throughput.avg.pct_of_peak_sustained_elapsed"
 
 
@@ -24,7 +24,7 @@ def per_cycle(total, chip, ns):
 
 INSTANCES = {"FAKE1": 4, "FAKE2": 8}
 
-# Of a launch, or a range, with these blocks, warps and threads that took so many ns.
+# For a launch or range with these blocks, warps, threads and duration in ns.
 VALUES = {
     "dram__bytes_read.sum": lambda c, w, t, ns, chip: 1024 * c,
     "dram__bytes_write.sum": lambda c, w, t, ns, chip: 512 * c,
@@ -59,7 +59,7 @@ Measured = collections.namedtuple(
 
 class MetricTest(FakeTest):
     def environment(self, more):
-        # gpuprof's own probe finds the stand-in driver as it would the real one.
+        # gpuprof's own probe finds the stand-in driver like the real one.
         return super().environment({"LD_LIBRARY_PATH": FAKE, **more})
 
     def measure(self, *target, metrics=TWO_GROUPS, options=(), check=0, **more):
@@ -70,7 +70,7 @@ class MetricTest(FakeTest):
 
     def kernels(self, database, where="1"):
         """(correlation, process) to mangled name, grid, block and device of kernels that were
-        launched one by one."""
+        launched individually."""
         rows = database.rows(f"""
             SELECT k.correlationId, k.processId, s.value, gridX * gridY * gridZ,
                    blockX * blockY * blockZ, deviceId
@@ -93,7 +93,7 @@ class MetricTest(FakeTest):
         return [Measured(*row) for row in rows]
 
     def assert_right(self, values, chips=("FAKE1",)):
-        """All of these kernels' values are what the stand-in's formulas say."""
+        """All values of these kernels match the stand-in's formulas."""
         for one in values:
             chip = chips[min(one.device, len(chips) - 1)]
             right = expected(one.metric, [(one.grid, one.block)], chip)
@@ -127,11 +127,11 @@ class MetricTest(FakeTest):
         return kernels
 
     def gaps(self, database):
-        """How many ranges lack values, by note."""
+        """The number of ranges that lack values, by note."""
         return dict(database.rows("SELECT note, count(*) FROM metric_gaps GROUP BY 1"))
 
     def measured_names(self, database):
-        """How many ranges with values there are of each kernel."""
+        """The number of ranges with values for each kernel."""
         return dict(
             database.rows("""
             SELECT s.value, count(*) FROM METRIC_RANGE AS r JOIN StringTable AS s ON s._id_ = r.name
@@ -139,6 +139,6 @@ class MetricTest(FakeTest):
         )
 
     def notices(self, run):
-        """Lines on stderr besides those that a run with metrics always has."""
+        """Lines on stderr other than those that a run with metrics always has."""
         usual = (" measurements of launches", "metrics: run ", " records of ")
         return [line for line in run.stderr.splitlines() if not any(u in line for u in usual)]

@@ -1,7 +1,7 @@
 """Runs the shipped gpuprof, collector and salvage on a program linked to the stand-in libraries.
 
-GPUPROF is the path of the gpuprof binary, GPUPROF_BUILD the build tree. What the stand-ins can be
-told is in tests/fake_cupti/cupti/settings.hpp.
+GPUPROF is the path of the gpuprof binary, GPUPROF_BUILD the build tree. The settings of the
+stand-ins are in tests/fake_cupti/cupti/settings.hpp.
 """
 
 import ctypes
@@ -25,9 +25,9 @@ FAKE = BUILD / "tests" / "fake"
 CUPTI = FAKE / "libcupti.so.13"
 BARE_CUPTI = FAKE / "bare" / "libcupti.so.12"
 SANITIZED = bool(os.environ.get("GPUPROF_SANITIZE"))
-# A test fails of what is wrong, never of a machine that stands still for a while.
+# A test fails because of errors, never because the machine stalls for a while.
 PATIENCE = 300 if SANITIZED else 120
-# What gpuprof tells where something takes long.
+# Messages of gpuprof if something takes long.
 SLOW_NOTICES = (
     "the program has ended; waiting for its process",
     "another process holds the lock of the database",
@@ -46,7 +46,7 @@ def without_slow_notices(stderr):
 
 
 class Run:
-    """A finished run: exit code, what went to stdout and stderr (but for slow machines' notices)."""
+    """A finished run: exit code, stdout and stderr (without notices about slow machines)."""
 
     def __init__(self, code, stdout, stderr):
         self.code, self.stdout, self.stderr = code, stdout, without_slow_notices(stderr)
@@ -72,7 +72,7 @@ class FakeTest(unittest.TestCase):
         return command + [self.program(target[0]), *map(str, target[1:])]
 
     def environment(self, more):
-        # A program's leaks are nobody's business here, and it dies as it would without sanitizer.
+        # A program's leaks do not matter here, and it dies as it would without a sanitizer.
         options = {}
         for name, ours in (
             ("ASAN_OPTIONS", "detect_leaks=0:handle_segv=0:handle_abort=0"),
@@ -82,7 +82,7 @@ class FakeTest(unittest.TestCase):
         return {**os.environ, **options, **{k: str(v) for k, v in more.items()}}
 
     def start(self, *target, options=(), output=True, cupti=CUPTI, **environment):
-        """In a process group of its own."""
+        """In its own process group."""
         process = subprocess.Popen(
             self.command(target, options, output, cupti),
             env=self.environment(environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -99,7 +99,7 @@ class FakeTest(unittest.TestCase):
         process.stderr.close()
 
     def profile(self, *target, options=(), output=True, cupti=CUPTI, check=None, **environment):
-        """Runs to the end. `check`: the exit code there has to be."""
+        """Runs to the end. `check`: the required exit code."""
         process = subprocess.run(
             self.command(target, options, output, cupti),
             env=self.environment(environment), stdin=subprocess.DEVNULL, capture_output=True,
@@ -111,7 +111,7 @@ class FakeTest(unittest.TestCase):
         return run
 
     def wait_for_rows(self, table):
-        """Until the file that is being recorded has some."""
+        """Waits until the file being recorded has rows."""
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             time.sleep(0.05)
@@ -162,13 +162,13 @@ class FakeTest(unittest.TestCase):
             if name == "records_discarded":
                 discarded[kind] = value
         sums = {name: database.count(name) + discarded.get(name, 0) for name in KIND}
-        # Its own calls are left out of both.
+        # The collector's own calls are excluded from both.
         sums["DRIVER"] -= database.own_calls()
         self.assertEqual(sums, self.ledger())
         return discarded
 
     def assert_correlated(self, database):
-        """Each kernel joins the one call that launched it, of the same process."""
+        """Each kernel joins the one call that launched it, in the same process."""
         self.assertEqual(
             database.rows(f"""
                 SELECT k._id_, k.correlationId, count(a.correlationId)
@@ -199,7 +199,7 @@ def has_driver():
 
 
 def pids_of(process, name):
-    """Processes below `process` whose program is called `name`."""
+    """Processes below `process` whose program has this name."""
     children = {}
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit():

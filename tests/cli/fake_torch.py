@@ -1,7 +1,6 @@
-"""What scripts/bench_torch measures in its test: answers as its child does, without PyTorch.
+"""A substitute for scripts/bench_torch's child in its test: answers like the child, without PyTorch.
 
-FAKE_TORCH, words with commas between: silent, dies, dies-later, fails-gpt2, each with :VARIANT behind
-it.
+FAKE_TORCH, words separated by commas: silent, dies, dies-later, fails-gpt2, each followed by :VARIANT.
 """
 
 import json

@@ -6,7 +6,7 @@ import textwrap
 
 from fake_run import BUILD, CUPTI, FAKE, PATIENCE, FakeTest
 
-# What scripts begin with: `trace` with the stand-in CUPTI, and work for it.
+# The beginning of each script: `trace` with the stand-in CUPTI, and work for it.
 HEAD = f"""
 import ctypes, gc, json, os, signal, sys, threading, warnings
 import gpuprof
@@ -35,7 +35,7 @@ class ScriptTest(FakeTest):
         return process
 
     def run_script(self, script, **environment):
-        """What it says on standard output, where gpuprof says nothing."""
+        """Its standard output; gpuprof must print nothing there."""
         process = self.start_script(script, **environment)
         out, err = process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 0, err)

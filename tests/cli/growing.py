@@ -17,14 +17,14 @@ class Growing:
         self.writer.execute("UPDATE RUN SET value = 0 WHERE key = 'finished'")
 
     def hold_kernels(self):
-        """Takes the kernels out, for add(), and what is known at the end only."""
+        """Removes the kernels, for add(), and everything that is known only at the end."""
         self.writer.execute("DELETE FROM RUN WHERE key = 'zero_ns'")
         self.rows = self.writer.execute(f"SELECT * FROM {KERNELS} ORDER BY start").fetchall()
         self.names = [column[1] for column in self.writer.execute(f"PRAGMA table_info({KERNELS})")]
         self.writer.execute(f"DELETE FROM {KERNELS}")
 
     def add(self, first, last, stream=None):
-        """Kernels from the first place to the last, in the order of their begins."""
+        """Kernels from the first position to the last, ordered by their start."""
         for row in self.rows[first:last]:
             row = list(row)
             if stream is not None:

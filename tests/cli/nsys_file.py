@@ -1,4 +1,4 @@
-"""Writes files with the tables of `nsys export --type sqlite`, as its documentation has them."""
+"""Writes files with the tables of `nsys export --type sqlite`, following its documentation."""
 
 import contextlib
 import sqlite3
@@ -61,7 +61,7 @@ CREATE TABLE NVTX_EVENTS(start INTEGER NOT NULL, end INTEGER, eventType INTEGER 
 
 
 def global_id(process, thread=0):
-    """With a number of a machine in the high bits."""
+    """With a machine number in the high bits."""
     return 0x0100 << 48 | process << 24 | thread
 
 
@@ -90,7 +90,7 @@ class NsysFile:
 
 
 def of_profile(path, profile):
-    """What nsys would have exported of a run that gpuprof recorded. Durations, names, places and
+    """What nsys would have exported for a run that gpuprof recorded. Durations, names, places and
     correlations are the run's; times count from its zero."""
     file = NsysFile(path)
     with contextlib.closing(sqlite3.connect(profile)) as source:
@@ -172,7 +172,7 @@ def of_profile(path, profile):
                 file.add("NVTX_EVENTS", start=0, eventType=75, text=row["domain_name"],
                          globalTid=thread, domainId=domains[place])  # fmt: skip
             text = {"textId": file.string(row["text"])} if row["text"] else {}
-            if row["_id_"] % 2 and row["text"]:  # it may stand in either place
+            if row["_id_"] % 2 and row["text"]:  # it may be in either place
                 text = {"text": row["text"]}
             file.add("NVTX_EVENTS", start=row["start"] - zero,
                      end=None if row["stop"] is None else row["stop"] - zero,

@@ -1,5 +1,5 @@
-"""What tests of the tools for profiles share: files of ours and of nvprof, and what a part has to hold,
-worked out from the whole, row by row.
+"""Shared by tests of the tools for profiles: files of gpuprof and nvprof, and the expected content of a
+part, computed from the whole, row by row.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ PREFIX = "CUPTI_ACTIVITY_KIND_"
 GPU_WORK = ("KERNEL", "CONCURRENT_KERNEL", "CDP_KERNEL", "MEMCPY", "MEMCPY2", "MEMSET",
             "GRAPH_TRACE", "MEM_DECOMPRESS")  # fmt: skip
 API = ("RUNTIME", "DRIVER", "INTERNAL_LAUNCH_API")
-# Rows that are there whatever the window is.
+# Rows that are kept whatever the window is.
 ALWAYS = ("DEVICE", "DEVICE_ATTRIBUTE", "CONTEXT", "STREAM", "GREEN_CONTEXT", "NVLINK", "PCIE",
           "NAME", "FUNCTION", "SOURCE_LOCATOR", "MODULE")  # fmt: skip
 
@@ -45,8 +45,8 @@ def schema(connection):
 
 
 def rows(connection, table):
-    """By their numbers; those of a table without numbers by themselves. Without what is computed
-    anew of a part."""
+    """By row id; rows of a table without ids are their own keys. Without tables that are recomputed
+    for a part."""
     names = [row["name"] for row in connection.execute(f'PRAGMA table_info("{table}")')]
     columns = ", ".join(f'"{name}"' for name in names if (table, name) != COMPUTED_COLUMN)
     try:
@@ -57,14 +57,14 @@ def rows(connection, table):
         return {tuple(row): row for row in connection.execute(f'SELECT * FROM "{table}"')}
 
 
-# Computed anew, of what is in the part.
+# Recomputed from the content of the part.
 DERIVED = ("NVTX_PATH", "LAUNCH_RANGE", "RANGE_TIME", "DEVICE_TIME", "STREAM_TIME", "GPU_GAP",
            "COPY_TIME", "LAUNCH_SHAPE", "KERNEL_TIME", "API_TIME", "LAUNCH_TIME", "OCCUPANCY_TIME",
            "MEMORY_USE", "PROCESS_MEMORY", "MEMORY_MAXIMUM", "MEMORY_OWNER", "STEP")  # fmt: skip
 
 
 class Whole:
-    """The rows of all tables of a file, and those of them that a window has."""
+    """The rows of all tables of a file, and which of them are in a window."""
 
     def __init__(self, path):
         with database(path) as connection:
@@ -81,7 +81,7 @@ class Whole:
         )
 
     def window(self, begin, end):
-        """Table: numbers of its rows."""
+        """Table: row ids."""
         begin, end = self.first + begin, self.first + end
         kept, ids = {}, set()
 

@@ -1,4 +1,4 @@
-"""gpuprof annotate on captures of an H200: sums are the tables', and no program runs unasked."""
+"""gpuprof annotate on captures of an H200: sums match the tables, and no program runs unasked."""
 
 import os
 import pathlib
@@ -104,10 +104,10 @@ class Annotate(unittest.TestCase):
         rows = {row["pc"]: row for row in map(ROW.match, text.splitlines()) if row}
         self.assertEqual(rows["0120"]["text"], "LDG.E R5")
         self.assertGreater(int(rows["0120"]["samples"]), 0)
-        # Every instruction is there, and nothing of it steers a terminal.
+        # Every instruction is printed, and none of its text can control a terminal.
         self.assertIsNone(rows["fff0"]["samples"])
         self.assertNotIn("\x1b", text)
-        # Found by itself too.
+        # Also found automatically.
         path = f"{self.folder}:{os.environ['PATH']}"
         self.assertIn("LDG.E R5", self.annotate(profile, "--disassemble", path=path).stdout)
 

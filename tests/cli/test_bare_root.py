@@ -1,7 +1,7 @@
 # ctest-labels: plain
-"""What users install, in a root folder with nothing else: glibc for the .deb, Python besides for the wheel.
+"""What users install, in a root folder with only glibc for the .deb, and Python in addition for the wheel.
 
-The .deb and the wheel are made of the build under test. Each is installed as a user would, by dpkg and
+The .deb and the wheel are made from the build under test. Each is installed as a user would, by dpkg and
 by pip, and run by chroot: there is no other library, no shell and no file of this machine.
 """
 
@@ -32,7 +32,7 @@ def files_of(package):
 
 
 def make_root(root, packages):
-    """A merged /usr, and the files of Debian's packages as they are on this machine."""
+    """A merged /usr, and the files of Debian's packages as installed on this machine."""
     for name in ("bin", "sbin", "lib", "lib64"):
         (root / "usr" / name).mkdir(parents=True)
         (root / name).symlink_to(f"usr/{name}")
@@ -94,7 +94,7 @@ class BareRoot(unittest.TestCase):
         (database / "info").mkdir(parents=True)
         (database / "updates").mkdir()
         (database / "status").touch()
-        # dpkg's database there is empty, so it does not know of glibc.
+        # dpkg's database there is empty, so it does not know that glibc is installed.
         installed = subprocess.run(
             ["dpkg", f"--root={self.root}", "--force-depends", "-i", deb],
             capture_output=True,

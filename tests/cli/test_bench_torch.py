@@ -1,5 +1,5 @@
 # ctest-cost: 25
-"""scripts/bench_torch with a child that knows no PyTorch: its turns, its numbers, its troubles."""
+"""scripts/bench_torch with a child that does not need PyTorch: its turns, its numbers, its failures."""
 
 import json
 import os
@@ -14,7 +14,7 @@ BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD", "."))
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 CHILD = pathlib.Path(__file__).parent / "fake_torch.py"
 BENCH = SOURCE / "scripts" / "bench_torch"
-# These have no bare collector, and of the script they show nothing more.
+# These have no bare collector, and would test nothing more of the script.
 SANITIZED = bool(os.environ.get("GPUPROF_SANITIZE"))
 OURS = ["none", "gpuprof", "gpuprof+queries", "gpuprof-gpu", "gpuprof+graph"]
 
@@ -57,7 +57,7 @@ class BenchTorch(unittest.TestCase):
         self.assertRegex(process.stdout, r"(?m)^  gpuprof-gpu +0 +0 +0 +\d+\.\d$")
 
     def test_what_is_not_there_is_left_out(self):
-        # Neither nsys, nor transformers in one process of none's.
+        # Neither nsys, nor transformers in one process of the variant "none".
         process, result = self.bench(
             "--only", "launch_bound", "gpt2", variants=["none", "gpuprof", "nsys"],
             trouble="fails-gpt2:gpuprof", rounds=1)  # fmt: skip
@@ -73,7 +73,7 @@ class BenchTorch(unittest.TestCase):
         self.assertNotIn("gpuprof", result["workloads"]["launch_bound"]["median_ms"])
         self.assertEqual(result["workloads"]["launch_bound"]["median_ms"]["gpuprof-gpu"], 11)
         self.assertIn("no GPU here", process.stderr)
-        # One that dies between rounds: what it had measured is there.
+        # One that dies between rounds: its earlier measurements are kept.
         process, result = self.bench(
             "--only", "launch_bound", "--processes", "1", trouble="dies-later:gpuprof-gpu", rounds=5
         )

@@ -1,6 +1,6 @@
-"""Each benchmark script runs once on a tiny input, so that none stops working unnoticed.
+"""Each benchmark script runs once on a tiny input, so that none breaks unnoticed.
 
-What the numbers are is not the subject, only that they are there. GPUPROF_BUILD is a plain build.
+Only the presence of numbers is checked, not their values. GPUPROF_BUILD is a plain build.
 """
 # ctest-labels: plain
 
@@ -18,7 +18,7 @@ SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
 # tests/cli/test_bench_torch.py has bench_torch.
 COVERED_ELSEWHERE = {"bench_torch"}
 
-# Prints what examples/small_launches prints, and more time below a collector.
+# Prints what examples/small_launches prints, with more time under a collector.
 PROGRAM = """#!/bin/sh
 if [ -n "$CUDA_INJECTION64_PATH" ]; then time=200; else time=100; fi
 echo "$time ns per launch, 1024 KiB resident, 512 KiB shared"
@@ -99,7 +99,7 @@ class Benchmarks(unittest.TestCase):
                          {"none": 2, "bare": 2, "gpuprof": 2})  # fmt: skip
 
     def test_bench_metrics(self):
-        """Its examples are programs for a GPU: here it says which is missing."""
+        """Its examples are programs for a GPU: here it says which one is missing."""
         ran = subprocess.run(
             [SCRIPTS / "bench_metrics", "--build", BUILD, "--examples", self.folder],
             capture_output=True, text=True, timeout=120,

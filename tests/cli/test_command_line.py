@@ -17,7 +17,7 @@ class Grammar(CommandLine):
                 ran = self.imported(name, *([] if value == "-" else [value]))
                 self.assertEqual(ran.returncode, int(code), ran.stderr)
                 self.assertNotIn("invalid option", ran.stderr)
-                # A value that is none, and one that is missing.
+                # An invalid value, and a missing one.
                 if value != "-":
                     self.assertIn(
                         "Missing argument for option : " + name, self.imported(name).stderr
@@ -155,7 +155,7 @@ class Grammar(CommandLine):
                 self.assertEqual((ran.returncode, ran.stdout), (5, ""))
                 self.assertIn(f"gpuprof: there is no command {word} yet\n", ran.stderr)
                 self.assertIn(f"gpuprof -- {word} 'a b', or ./{word}", ran.stderr)
-        # A path is none of them, and behind -- there are programs.
+        # A path is not one of them, and after -- comes a program.
         for words in (("./diff", "a"), ("--", "diff", "a"), ("-q", "./diff", "a")):
             with self.subTest(words=words):
                 ran = self.run_gpuprof(*words, PATH=path)

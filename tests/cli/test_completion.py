@@ -1,4 +1,4 @@
-"""Completion in shells: what a shell makes of a line that is typed into it."""
+"""Completion in shells: how a shell completes a line that is typed into it."""
 # ctest-labels: plain
 
 import os
@@ -16,7 +16,7 @@ GPUPROF = os.environ.get("GPUPROF", "")
 SANITIZED = bool(os.environ.get("GPUPROF_SANITIZE"))
 PATIENCE = 120
 
-# Shows the line with brackets round it, and empties it.
+# Prints the line in brackets, and clears it.
 BASH = r"""
 PS1=
 bind 'set bell-style none'
@@ -97,7 +97,7 @@ class Terminal:
         return self.key(typed, b"\x14")
 
     def all(self, typed):
-        """Every word that may stand there."""
+        """Every word offered there."""
         line = self.key(typed, b"\x18a")
         before = typed[: typed.rfind(" ") + 1]
         return set(line.removeprefix(before).split())
@@ -157,7 +157,7 @@ class Shell:
         self.completes("gpuprof --trace -unif", "gpuprof --trace -unified-memory")
 
     def test_metrics_and_chips(self):
-        # Two letters: CUPTI is not asked yet.
+        # Two letters: CUPTI is not queried yet.
         self.completes("gpuprof --metrics ac", "gpuprof --metrics achieved_occupancy")
         self.completes("gpuprof --metrics ipc,ac", "gpuprof --metrics ipc,achieved_occupancy")
         self.completes(
@@ -208,7 +208,7 @@ class Shell:
         (self.folder / "some_program").chmod(0o755)
         self.completes("gpuprof -f ./some_p", "gpuprof -f ./some_program ")
         self.completes("gpuprof -- ./some_p", "gpuprof -- ./some_program ")
-        # Behind the program words are the program's.
+        # After the program, words belong to the program.
         self.completes("gpuprof ./some_program --print-gpu-t",
                        "gpuprof ./some_program --print-gpu-t")  # fmt: skip
         self.completes("gpuprof -o x.sqlite ./some_program some.s",
@@ -259,7 +259,7 @@ class Fish(unittest.TestCase):
 
 
 class Answers(unittest.TestCase):
-    """What the scripts get where nothing can be said."""
+    """What the scripts receive if nothing can be suggested."""
 
     def test_nothing_is_printed_on_failure(self):
         for words in ([], ["bash"], ["bash", " "], ["zsh"], ["fish"], ["no_shell", "x"]):

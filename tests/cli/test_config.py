@@ -1,4 +1,4 @@
-"""Defaults out of a configuration file and the environment."""
+"""Defaults from a configuration file and the environment."""
 # ctest-labels: plain
 
 import os
@@ -17,7 +17,7 @@ class Config(FakeTest):
     def setUp(self):
         super().setUp()
         self.config = self.folder / "config.toml"
-        # As a user has it: nothing that the tests' own environment says.
+        # Like a user's environment: without the variables of the tests.
         self.home = self.folder / "home"
         self.home.mkdir()
         self.user = {**self.environment({}), "HOME": str(self.home)}
@@ -41,12 +41,12 @@ class Config(FakeTest):
                          (5, [f"gpuprof: {self.config}:{lines[0]}", *lines[1:]]), text)  # fmt: skip
 
     def recorded(self, *words, **environment):
-        """Of a program with the stand-ins; `words` go before what every run has."""
+        """Records a program with the stand-ins; `words` come before the usual arguments."""
         return self.good(*words, "--cupti", CUPTI, "-f", "-o", self.output, self.program("hello"),
                          **environment)  # fmt: skip
 
     def groups(self, *words, **environment):
-        """Which groups of --trace a run of a program has."""
+        """The groups of --trace that a run of a program has."""
         self.recorded(*words, **environment)
         return self.database().run()["trace_groups"]
 
@@ -55,12 +55,12 @@ class Config(FakeTest):
         with_file = ["--config", self.config]
         self.assertEqual(self.groups(*with_file), "gpu")
         self.assertEqual(self.groups(*with_file, GPUPROF_TRACE="gpu,nvtx"), "gpu,nvtx")
-        # What is given is what holds: nothing is added to a default.
+        # A given value replaces the default; nothing is added to it.
         self.assertEqual(self.groups(*with_file, "--trace", "nvtx", GPUPROF_TRACE="gpu"), "nvtx")
         self.assertEqual(self.groups("--trace=nvtx", *with_file), "nvtx")
         self.assertEqual(self.groups(GPUPROF_TRACE="gpu", GPUPROF_CONFIG=str(self.config)), "gpu")
         self.assertEqual(self.groups(GPUPROF_CONFIG=str(self.config)), "gpu")
-        # Empty variables do not count, nor do those that are no options.
+        # Empty variables do not count, nor do those that are not options.
         everything = self.groups()
         self.assertIn("memory", everything)
         self.assertEqual(
@@ -85,7 +85,7 @@ class Config(FakeTest):
         self.assertEqual(self.groups(), "gpu")
         write(self.folder / "xdg", "nvtx")
         self.assertEqual(self.groups(XDG_CONFIG_HOME=str(self.folder / "xdg")), "nvtx")
-        # There is none in this one.
+        # This folder has none.
         self.assertIn("api", self.groups(XDG_CONFIG_HOME=str(self.folder / "none")))
 
     def test_nothing_of_the_working_directory_is_read(self):
@@ -119,7 +119,7 @@ class Config(FakeTest):
         self.assertEqual(
             database.one("SELECT value FROM StringTable WHERE value LIKE 'a %'"), 'a "b" \\ #c'
         )
-        # A flag of the file is taken back by the environment.
+        # The environment overrides a flag in the file.
         ran = self.recorded(GPUPROF_QUIET="off", **named)
         self.assertIn("records", ran.stdout)
 
@@ -164,7 +164,7 @@ class Config(FakeTest):
         self.assertEqual((ran.returncode, ran.stderr), (
             5, "gpuprof: GPUPROF_FLUSH_PERIOD: soon is wrong; it takes a whole number from 1 to "
                "60000\n"))  # fmt: skip
-        # It does not matter where it is not asked for.
+        # It does not matter if it was not requested.
         self.good("--flush-period", "5", "true", GPUPROF_FLUSH_PERIOD="soon")
         self.good("--help", GPUPROF_FLUSH_PERIOD="soon")
         self.good("--version", GPUPROF_FLUSH_PERIOD="soon")
@@ -184,7 +184,7 @@ class Config(FakeTest):
         self.assertEqual(
             told("--cupti", CUPTI, *output, self.program("hello"), GPUPROF_UMAKS="022"), [line]
         )
-        # Nobody asked, or it is somebody else's, or gpuprof's own.
+        # Not requested, or somebody else's, or gpuprof's own.
         self.assertEqual(told(*replay, "--no-config", GPUPROF_UMAKS="022"), [])
         self.assertEqual(told(*replay, GPUPROF_HOME="/", GPUPROF_SOCKET="x", GPUPROF_="1"), [])
         self.assertEqual(told(*replay, "-q", GPUPROF_UMAKS="022"), [])
@@ -208,7 +208,7 @@ class Config(FakeTest):
                 ran = self.run_gpuprof("--config", name, "true")
                 self.assertEqual((ran.returncode, ran.stderr), (5, f"gpuprof: {name}: {why}\n"))
         self.good("replay", CAPTURE, "-q", "-o", "run.sqlite", "--config", "limit")
-        # One that was not asked for is told and does without: the command goes on.
+        # If it was not requested, that is reported and the command continues without it.
         usual = self.home / ".config/gpuprof/config.toml"
         usual.parent.mkdir(parents=True)
         for name, why in reasons.items():
@@ -246,14 +246,14 @@ class Config(FakeTest):
                          (5, "gpuprof: none: No such file or directory\n"))  # fmt: skip
 
     def test_gpuprof_in_what_is_profiled(self):
-        """What gpuprof hands to its target is no default of a gpuprof in there, nor the other way."""
+        """Variables that gpuprof sets for its target are not defaults of a gpuprof in it, nor vice versa."""
         outer = ["--no-command-line", "-o", self.folder / "outer.sqlite"]
         with_inner = [*outer, "--cupti", CUPTI, GPUPROF]
         self.recorded(*with_inner, GPUPROF_TRACE="gpu")
         run = self.database().run()
         self.assertEqual(run["trace_groups"], "gpu")
         self.assertIn(str(self.output), run["gpuprof_command_line"])
-        # Where it is a default, and off, processes have theirs too.
+        # If it is a default that is off, processes have theirs too.
         self.recorded(GPUPROF_NO_COMMAND_LINE="off")
         self.assertIn("hello", self.database().one("SELECT command_line FROM PROCESS"))
         self.recorded(GPUPROF_NO_COMMAND_LINE="on")

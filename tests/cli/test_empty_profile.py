@@ -1,4 +1,4 @@
-"""A profile of a program that did not use CUDA: what every file has in it, and how large that is."""
+"""A profile of a program that did not use CUDA: what every file contains, and its size."""
 
 import os
 import pathlib
@@ -32,7 +32,7 @@ class EmptyProfile(unittest.TestCase):
         names = {name for name, _ in documented}
         for name, doc, _ in objects:
             self.assertTrue(doc, name)
-            if name in names:  # tables that nobody fills any more have no columns to ask about
+            if name in names:  # tables that nothing fills any more have no columns to query
                 for column in self.connection.execute(f'PRAGMA table_info("{name}")'):
                     self.assertIn((name, column[1]), documented)
         docs = [doc for (doc,) in self.connection.execute("SELECT doc FROM COLUMN_DOC")]
@@ -40,7 +40,7 @@ class EmptyProfile(unittest.TestCase):
         self.assertTrue(all(docs))
 
     def test_nvprof_does_not_find_pc_samples(self):
-        """It asks for the name as it writes it, and would crash on samples of concurrent kernels."""
+        """nvprof looks for the name in its own spelling, and would crash on samples of concurrent kernels."""
         name = "CUPTI_ACTIVITY_KIND_PC_SAMPLING"
         found = self.connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (name,))
         self.assertEqual(found.fetchall(), [])

@@ -1,7 +1,7 @@
-"""gpuprof export --for nvprof: what nvprof 11.8 would read of the file.
+"""gpuprof export --for nvprof: what nvprof 11.8 would read from the file.
 
-nvprof reads columns by their place, cuts numbers to 32 bits, knows nothing of processes and prints
-the name that CUDA 11.8 has for a cbid. So the exported file is looked at in that way.
+nvprof reads columns by position, truncates numbers to 32 bits, knows nothing of processes and prints
+the name that CUDA 11.8 has for a cbid. The exported file is examined in the same way.
 """
 # ctest-labels: plain
 
@@ -34,7 +34,7 @@ KNOWN = names_of_cuda_11_8()
 
 
 def base(name):
-    """All that nvprof prints of a name."""
+    """The part of a name that nvprof prints."""
     return name.split("_")[0]
 
 
@@ -89,8 +89,8 @@ class Export(unittest.TestCase):
         return self.rows(f"{capture}.sqlite", query), self.rows(f"{capture}.old", query)
 
     def as_nvprof_reads(self, file):
-        """What nvprof takes from a file, as a file of nvprof's: its tables, columns by their place,
-        numbers cut to 32 bits, and nothing of ours."""
+        """What nvprof reads from a file, as a file of nvprof's: its tables, columns by position,
+        numbers truncated to 32 bits, and none of gpuprof's tables."""
         path = os.path.join(self.folder.name, f"{file}.cut")
         pathlib.Path(path).unlink(missing_ok=True)
         cut_file = sqlite3.connect(path)
@@ -112,7 +112,7 @@ class Export(unittest.TestCase):
         return f"{file}.cut"
 
     def summaries(self, file, *options):
-        """(range, section, name) -> [calls, time]; functions as CUDA 11.8 knows them."""
+        """(range, section, name) -> [calls, time]; functions under their names in CUDA 11.8."""
         ran = self.gpuprof("-i", file, "--json", "--demangling", "off", *options)
         sums = collections.defaultdict(lambda: [0, 0])
         known = {base(name) for names in KNOWN.values() for name in names}
@@ -130,7 +130,7 @@ class Export(unittest.TestCase):
         return dict(sums)
 
     def without_launch_ranges(self, file):
-        """nvprof has nothing by which a range has what another thread launched."""
+        """nvprof cannot attribute another thread's launches to a range."""
         path = pathlib.Path(self.folder.name, f"{file}.threads")
         path.write_bytes(path.with_name(file).read_bytes())
         with contextlib.closing(sqlite3.connect(path)) as connection, connection:
@@ -145,20 +145,20 @@ class Export(unittest.TestCase):
         for capture in CAPTURES:
             old = self.as_nvprof_reads(f"{capture}.old")
             self.assertEqual(self.summaries(old), right[capture], capture)
-        # This can fail: of files as they are nvprof would have other names and other sums.
+        # This can fail: from unconverted files nvprof would get other names and other sums.
         for capture in ("torch_step", "two_processes"):
             as_it_is = self.as_nvprof_reads(f"{capture}.sqlite")
             self.assertNotEqual(self.summaries(as_it_is), right[capture], capture)
 
     def test_payloads_go_with_their_markers(self):
-        """Where ids of marks are given anew, since two processes have the same."""
+        """Ids of marks are renumbered, because two processes have the same."""
         archive = SOURCE / "tests/captures/kinds.tar.xz"
         with tarfile.open(archive) as packed:
             packed.extract("kinds.gpcap", self.folder.name)
         self.gpuprof("replay", "kinds.gpcap", "-o", "kinds.sqlite")
         path = os.path.join(self.folder.name, "kinds.sqlite")
         connection = sqlite3.connect(path)
-        # Of a process that comes before the one with payloads, so that these get other ids.
+        # From a process that comes before the one with payloads, so that these get other ids.
         connection.execute(f"""
             INSERT INTO {PREFIX}MARKER
               (flags, timestamp, id, objectKind, name, domain, threadId, processId)
@@ -303,8 +303,8 @@ class Export(unittest.TestCase):
         self.assertEqual(run["derived_from"], "gpuprof export vector_add.sqlite --for nvprof")
 
     def test_pc_samples(self):
-        """nvprof sees no table of today's files. Of one that it sees, what it cannot read is left out:
-        samples without a serialized kernel, and reasons that it does not know."""
+        """nvprof does not see the table in today's files. From one that it sees, what it cannot read is left
+        out: samples without a serialized kernel, and unknown reasons."""
         with tarfile.open(SOURCE / "tests/captures/sampling.tar.xz") as packed:
             packed.extract("pc_sampling.gpcap", self.folder.name)
         self.gpuprof("replay", "pc_sampling.gpcap", "-o", "samples.sqlite")
@@ -318,7 +318,7 @@ class Export(unittest.TestCase):
             self.assertGreater(len(ours), 0)
             self.assertEqual(old, ours)
 
-        # As an older gpuprof wrote it: with the name as nvprof writes it, and one kernel serialized.
+        # As written by an older gpuprof: with nvprof's spelling of the name, and one serialized kernel.
         path = pathlib.Path(self.folder.name, "older.sqlite")
         path.write_bytes(path.with_name("samples.sqlite").read_bytes())
         connection = sqlite3.connect(path)

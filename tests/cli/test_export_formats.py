@@ -1,4 +1,4 @@
-"""gpuprof export to files of other tools: each is read by a reader of its own, and has to hold what SQL
+"""gpuprof export to files of other tools: a separate reader reads each, and it has to contain what SQL
 finds in the profile.
 """
 # ctest-labels: plain
@@ -35,7 +35,7 @@ HOSTILE = 'q"uo\\te;\x01\n\x1b[31m / \u202e' + "x" * 65536
 
 
 def fields(message):
-    """(number, value) of a message of protocol buffers."""
+    """(number, value) pairs of a protocol buffer message."""
     at = 0
 
     def varint():
@@ -91,7 +91,7 @@ def read_pftrace(path):
     for time, _, event in sorted(events):
         place = one(event, 11)
         assert place in tracks
-        if one(event, 9) == 4:  # read_pftrace_counters() has these
+        if one(event, 9) == 4:  # read_pftrace_counters() reads these
             continue
         if one(event, 9) == 1:
             flows = [value for field, value in fields(event) if field == 47]
@@ -189,7 +189,7 @@ class Formats(unittest.TestCase):
         )
 
     def calls(self, name):
-        # The views have versions of functions in their names.
+        # The views include versions in names of functions.
         return [
             (kind, re.sub(r"_v\d+.*$|_ptsz$|_ptds$", "", function), duration)
             for kind, function, duration in self.rows(
@@ -219,7 +219,7 @@ class Formats(unittest.TestCase):
         ]
 
     def stacks(self, name):
-        """Of speedscope: frames and time."""
+        """From speedscope: frames and time."""
         file = json.loads((self.folder / f"{name}.speedscope.json").read_text(encoding="utf-8"))
         frames = [frame["name"] for frame in file["shared"]["frames"]]
         for profile in file["profiles"]:
@@ -236,7 +236,7 @@ class Formats(unittest.TestCase):
             yield stack.split(";"), int(time)
 
     def pprof(self, name):
-        """Of each sample: frames, time, count, labels."""
+        """For each sample: frames, time, count, labels."""
         profile = gzip.decompress((self.folder / f"{name}.pb.gz").read_bytes())
         every = collections.defaultdict(list)
         for number, value in fields(profile):
@@ -368,7 +368,7 @@ class Formats(unittest.TestCase):
                 self.assertIn(one(track, 5, next(iter(tracks))), tracks)
 
     def test_processes_have_names(self):
-        """The program, what it ran, and the process's number."""
+        """The program, the script it ran, and the process id."""
         wanted = {"python3 train.py [2245]"}
         events = self.chrome_events("torch_step")
         named = {event["args"]["name"] for event in events if event["name"] == "process_name"}
@@ -381,7 +381,7 @@ class Formats(unittest.TestCase):
             self.assertTrue(profile["name"].endswith(", python3 train.py [2245]"), profile["name"])
 
     def test_how_full_multiprocessors_are(self):
-        """As PyTorch's profiler says it, and bandwidths of copies."""
+        """As PyTorch's profiler reports it, and bandwidths of copies."""
         loads = self.rows("torch_step", """
             SELECT k.correlation_id, 1.0 * k.blocks / d.multiprocessors,
                    k.threads / 32.0 / d.multiprocessors,
@@ -407,7 +407,7 @@ class Formats(unittest.TestCase):
             self.assertAlmostEqual(float(args[correlation]["memory bandwidth (GB/s)"]), rate)
 
     def packed(self, capture):
-        """A capture that is kept in an archive, as a profile."""
+        """A capture from an archive, as a profile."""
         for archive in sorted((SOURCE / "tests/captures").glob("*.tar.xz")):
             with tarfile.open(archive) as packed:
                 if f"{capture}.gpcap" in packed.getnames():
@@ -476,7 +476,7 @@ class Formats(unittest.TestCase):
         self.export("pm_sampling", "--from", "10ms", "--to", "20ms")
         for times in read_pftrace_counters(self.folder / "pm_sampling.pftrace").values():
             self.assertLess(max(times)[0] - min(times)[0], 10_000_000)
-        # Memory from before a window is there when it begins.
+        # Memory allocated before a window is present when it begins.
         ((first, last),) = self.rows(
             "stacks", f"SELECT min(timestamp), max(timestamp) FROM {PREFIX}MEMORY2"
         )

@@ -1,4 +1,4 @@
-"""gpuprof export --for hta, read by Holistic Trace Analysis itself: its breakdowns are those of SQL."""
+"""gpuprof export --for hta, read by Holistic Trace Analysis itself: its breakdowns match SQL's."""
 
 import contextlib
 import json
@@ -16,7 +16,7 @@ SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__)
 TOOLS = SOURCE / ".tools"
 CAPTURES = ("torch_step", "streams_graph", "two_processes", "vector_add")
 
-# Run in a process of its own: HTA sets up logging and reads the environment as it is imported.
+# Runs in a separate process, because HTA sets up logging and reads the environment on import.
 ANALYSIS = """
 import json, sys
 from hta.trace_analysis import TraceAnalysis
@@ -75,7 +75,7 @@ class HolisticTraceAnalysis(unittest.TestCase):
 
     @classmethod
     def make_collectives(cls, profile):
-        """A kernel of a capture is NCCL's, by its name."""
+        """Renames a kernel of a capture to one of NCCL's."""
         shutil.copy(cls.folder / "streams_graph.sqlite", profile)
         database = sqlite3.connect(profile)
         database.execute(
@@ -118,7 +118,7 @@ class HolisticTraceAnalysis(unittest.TestCase):
         self.for_each(check)
 
     def test_breakdown_of_time(self):
-        """Of a GPU: all that is no kernel, and NCCL's kernels, are not computing to HTA."""
+        """For a GPU: HTA counts everything except kernels, and NCCL's kernels, as not computing."""
 
         def check(answer, database):
             [(span, busy, computing)] = database.execute(

@@ -1,4 +1,4 @@
-"""gpuprof export -o x.pftrace, read with Perfetto's own messages: every field is one of theirs."""
+"""gpuprof export -o x.pftrace, read with Perfetto's own messages: every field exists there."""
 
 import collections
 import os
@@ -19,7 +19,7 @@ sys.path.insert(0, str(TOOLS))
 
 
 def unknown(message):
-    """How many fields of it, and of what is in it, Perfetto does not have."""
+    """The number of fields in it and its submessages that Perfetto does not have."""
     from google.protobuf.unknown_fields import UnknownFieldSet  # noqa: PLC0415
 
     count = len(UnknownFieldSet(message))
@@ -109,7 +109,7 @@ class Perfetto(unittest.TestCase):
             database.close()
 
     def test_measured_kernels_are_for_the_compute_tab(self):
-        """As Perfetto stores counters of GPUs: a value holds from the one before on."""
+        """As Perfetto stores GPU counters: a value holds since the previous one."""
         last, values, groups, stages, names = {}, [], {}, [], {}
         specifications, contexts = {}, {}
         packets = sorted(self.traces["metrics"].packet, key=lambda packet: packet.timestamp)

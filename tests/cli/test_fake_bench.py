@@ -1,5 +1,5 @@
 # ctest-labels: plain
-"""What stands on gpuprof.trace(): bench(), the pytest plug-in, the notebook's magic."""
+"""Features built on gpuprof.trace(): bench(), the pytest plug-in, the notebook's magic."""
 
 import ctypes.util
 import importlib.util
@@ -20,7 +20,7 @@ SETTINGS = {"PYTHONPATH": BUILD / "share" / "gpuprof" / "python", "GPUPROF_CUPTI
 
 class Bench(ScriptTest):
     def test_times_of_records(self):
-        """Kernels of the stand-in take as long as they are told to, one after the other."""
+        """The stand-in's kernels take as long as configured, one after the other."""
         self.run_script(
             f"""
             def step(launches, last="end"):
@@ -175,7 +175,7 @@ class Pytest(ScriptTest):
 
     @unittest.skipIf(ctypes.util.find_library("cuda"), "there is a driver")
     def test_no_driver(self):
-        """A test with limits is skipped, fixtures and all; others run, and it is said once."""
+        """A test with limits is skipped, including its fixtures; others run, and one message says so."""
         tests = """
             @pytest.fixture
             def gpu():

@@ -56,7 +56,7 @@ class Selection(FakeTest):
                     database = self.database()
                     self.assertEqual(database.kernels(), {"inside": 14})
                     self.assertEqual(database.losses(), {})
-                    # Where it ran is known all the same, and told once.
+                    # The place where it ran is still known, and reported once.
                     self.assertEqual(database.count("CONTEXT"), 1)
                     self.assertEqual(database.count("DEVICE"), 1)
                     self.assertEqual(database.count("STREAM"), 1)
@@ -101,7 +101,7 @@ class Selection(FakeTest):
         self.assertEqual(database.count("SYNCHRONIZATION"), 0)
 
     def test_calls_after_the_exit_handlers(self):
-        """The driver is gone by then. They have records all the same, which salvage finds."""
+        """The driver is gone by then. They still have records, which salvage finds."""
         self.profile("late", "static", check=0)
         database = self.database()
         self.assertEqual(database.kernels(), {"before": 10, "last": 1})
@@ -154,7 +154,7 @@ class Wrap(FakeTest):
             database.one(f"SELECT count(DISTINCT correlationId) FROM {PREFIX}CONCURRENT_KERNEL"), n
         )
         # One kernel after the other: those before the wrap have number 0, those after it number 1.
-        # Where it comes depends on how many ids the collector's own calls took by then.
+        # The place of the wrap depends on how many ids the collector's own calls used before.
         before, after = database.rows(f"""
             SELECT correlationId >> 32, count(*), min(correlationId & 0xffffffff),
                    max(correlationId & 0xffffffff), min(start), max(start)
@@ -220,7 +220,7 @@ class Versions(FakeTest):
                     if isinstance(value, bytes):
                         self.assertNotIn(b"\xab\xab", value, f"{table}.{column}")
                     elif column != "_id_":
-                        # 171 may well be a number of something; longer ones may not.
+                        # 171 may occur as some number; longer ones may not.
                         self.assertFalse(value in poisons and abs(value) > 255, f"{table}.{column}")
 
     def test_columns(self):

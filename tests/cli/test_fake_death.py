@@ -23,7 +23,7 @@ class Endings(FakeTest):
         expected_signal = code - 128 if code >= 128 else None
         self.assertEqual(process[:2], (expected_status, expected_signal))
         self.assertEqual(process[2], int(not salvaged))
-        # When all was flushed before the end there was nothing to salvage.
+        # If everything was flushed before the end, there was nothing to salvage.
         self.assertEqual(process[3], int(database.statistic("records_salvaged") > 0))
         if not salvaged:
             self.assertEqual(process[3], 0)
@@ -31,7 +31,7 @@ class Endings(FakeTest):
         self.assertEqual(run_table["finished"], 1)
         self.assertEqual(run_table.get("exit_status"), expected_status)
         self.assertEqual(run_table.get("exit_signal"), expected_signal)
-        # What was salvaged and what had no times is told.
+        # Salvaged records and those without times are reported.
         self.assertEqual(database.statistic("strings_lost"), 0)
         without_times = database.one(
             f'SELECT count(*) FROM {PREFIX}CONCURRENT_KERNEL WHERE start = 0 AND "end" = 0'
@@ -61,7 +61,7 @@ class Endings(FakeTest):
     def test_main_thread_ends_first(self):
         self.ends("main_thread_ends", 12, kernels=1000, salvaged=False, times=True)
 
-    # Suddenly: salvaged, with names, by whatever was flushed and what was not.
+    # Sudden ends: records are salvaged, with names, whatever had been flushed.
 
     def test__exit(self):
         self.ends("_exit", 9)
@@ -89,7 +89,7 @@ class Endings(FakeTest):
         self.ends("sigkill", 128 + signal.SIGKILL, wait_ms=400)
 
     def test_own_calls_are_left_out_of_what_is_salvaged(self):
-        # The moment that matters is short: several tries.
+        # The critical moment is short, hence several tries.
         for wait_ms in (0, 1, 2, 3, 5, 8, 12, 15, 20):
             with self.subTest(wait_ms=wait_ms):
                 self.profile("die", "sigkill", 10, wait_ms, options=["-f", "--trace", "+queries"])
@@ -110,7 +110,7 @@ class AnyMoment(FakeTest):
                 database = self.database()
                 self.assert_all_there(database, slack=threads)
                 self.assertLessEqual(set(database.kernels()), {"odd", "even"})
-                # Twice is as wrong as never.
+                # Storing it twice is as wrong as losing it.
                 self.assertEqual(
                     database.one(f"""SELECT count(*) - count(DISTINCT correlationId)
                                      FROM {PREFIX}CONCURRENT_KERNEL"""),

@@ -1,5 +1,5 @@
 # ctest-cost: 25
-"""What a user has is never lost: files that gpuprof makes, and what has their names."""
+"""The user's files are never lost: files that gpuprof makes, and existing files with the same names."""
 
 import fcntl
 import os
@@ -78,7 +78,7 @@ class ProgramThatCannotBeStarted(FilesTest):
         for program in ("typo", "./typo", self.folder / "script", "/"):
             self.gpuprof("-o", self.output, "--save-capture", self.capture, program, code=13)
             self.assertEqual(self.names(), before)
-        # A file that comes later finds nothing of another one beside it.
+        # A later file finds no remains of another one next to it.
         other = self.make(self.folder / "other.sqlite")
         other.rename(self.output)
         self.assertEqual(self.kernels(), 11)
@@ -123,7 +123,7 @@ class TheOldFile(FilesTest):
         process.wait()
         self.assertEqual(self.output.read_bytes(), before)
         self.assertEqual(len(self.hidden()), 1)
-        # What was left goes with the next run, whatever file that makes.
+        # The next run removes the remains, whatever file it makes.
         self.profile("hello", options=["-f"], check=0)
         self.assertEqual(self.names(), ["run.sqlite"])
 
@@ -139,7 +139,7 @@ class TheOldFile(FilesTest):
         self.gpuprof(*replacing, "false", code=1)
         self.assertEqual((self.output.read_bytes(), capture.read_bytes()), before)
         self.assertEqual(self.names(), ["run.gpcap", "run.sqlite"])
-        # A name that nothing has, and an empty file, get a profile that says so.
+        # An unused name, and an empty file, get a profile that says so.
         (self.folder / "empty.sqlite").touch()
         for name in ("new.sqlite", "empty.sqlite"):
             said = self.gpuprof("-f", "-o", self.folder / name, "true")
@@ -156,7 +156,7 @@ class TheOldFile(FilesTest):
         log = pathlib.Path(f"{self.output}-wal")
         self.assertGreater(log.stat().st_size, 0)
         self.assertIn("never finished", self.gpuprof("-i", self.output))
-        # With a target that is still alive, and is read while it is.
+        # With a target that is still alive, and is read meanwhile.
         process = self.start("steady", 2, 5, options=["-f"])
         process.stdout.readline()
         self.wait_for(lambda: "never" not in self.gpuprof("-i", self.output))
@@ -183,7 +183,7 @@ class TheOldFile(FilesTest):
         self.assertEqual(beside.read_text(), "precious")
 
     def test_open_elsewhere(self):
-        """A reader keeps what it has, and its end takes nothing from the new file."""
+        """A reader keeps its data, and its end takes nothing from the new file."""
         self.make(self.output)
         reader = sqlite3.connect(self.output)
         self.assertEqual(reader.execute("PRAGMA journal_mode = WAL").fetchone(), ("wal",))
@@ -212,7 +212,7 @@ class NameTakenMeanwhile(FilesTest):
         self.assertEqual(self.kernels(self.folder / "run-2.sqlite"), 13)
 
     def test_names_of_our_own(self):
-        """What lies in the private folder meanwhile is in nobody's way."""
+        """Files in the private folder do not conflict with anything."""
         for name in ("lock", "new-lock", "old-wal", "unfinished", "-x.sqlite"):
             self.output = self.folder / name
             self.profile("hello", 5, check=0)
@@ -332,7 +332,7 @@ class SymbolicLinks(FilesTest):
         self.assertEqual(self.names(), ["link", "other.sqlite", "some.gpcap"])
 
     def test_logs_of_runs(self):
-        """The log of a run takes no other file's place, its own files' neither."""
+        """The log of a run replaces no other file, not even the run's own."""
         self.make(self.output)
         before = self.output.read_bytes()
         program = self.folder / "program"
@@ -361,7 +361,7 @@ class SymbolicLinks(FilesTest):
         self.assertFalse((self.folder / "victim").exists())
 
     def test_one_that_leads_to_a_profile(self):
-        """It is replaced, and not what it leads to."""
+        """The link is replaced, not its target."""
         profile = self.make(self.folder / "old.sqlite")
         before = profile.read_bytes()
         self.output.symlink_to(profile)
@@ -381,7 +381,7 @@ class SymbolicLinks(FilesTest):
 
 
 class SamePid(FilesTest):
-    """Files of one process each, where two have the same process id."""
+    """One file per process, where two processes have the same id."""
 
     def setUp(self):
         super().setUp()
@@ -414,7 +414,7 @@ for number in range(3):
     client.socket.close()
 """
         self.profile(sys.executable, "-c", script)
-        # The process has one id, whatever it says.
+        # The process has one id, whatever it claims.
         self.assertRegex(
             " ".join(self.names()),
             r"^run-(?!7[-.])(\d+)-2\.sqlite run-\1-3\.sqlite run-\1\.sqlite$",
@@ -473,13 +473,13 @@ class TemporaryFolders(FilesTest):
         def folders():
             return {name for name in self.names(temporary) if name.startswith("gpuprof-")}
 
-        process = start(False)  # a profile of its own and a socket
+        process = start(False)  # its own profile and a socket
         left = folders()
         self.assertEqual(len(left), 2)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         self.assertEqual(folders(), left)
-        # Of somebody else, of one that is alive, and without a lock.
+        # Folders of another user, of a live process, and without a lock.
         stranger = temporary / "gpuprof-abcdef"
         stranger.mkdir()
         (stranger / "file").write_text("precious")

@@ -1,4 +1,4 @@
-"""Ctrl-C behind the program's end: a second one always ends gpuprof, and the file is sound."""
+"""Ctrl-C after the program's end: a second one always ends gpuprof, and the file is sound."""
 
 import os
 import signal
@@ -10,18 +10,18 @@ from fake_run import PATIENCE, FakeTest, pids_of
 
 
 class SecondInterrupt(FakeTest):
-    """Each of these would last for ever."""
+    """Without it each of these would last indefinitely."""
 
     def ended(self, process):
-        """How gpuprof ends once it got a second request, and what it said."""
+        """How gpuprof ends after a second request, and its output."""
         began = time.monotonic()
         process.wait(timeout=PATIENCE)
-        # A second is promised; a loaded machine may need more.
+        # One second is promised; a loaded machine may need more.
         self.assertLess(time.monotonic() - began, 20)
         self.assertEqual(process.returncode, 128 + signal.SIGINT)
 
     def locked(self, seconds=600, end_it=None):
-        """While the program runs somebody takes the lock; then the program ends, or is killed."""
+        """While the program runs, something takes the lock; then the program ends, or is killed."""
         process = self.start("steady", seconds, 20)
         process.stdout.readline()
         self.wait_for(lambda: self.rows() > 0)
@@ -72,7 +72,7 @@ class SecondInterrupt(FakeTest):
         return self.database(integrity=False).run().get("finished") == 1
 
     def test_the_first_one_loses_nothing(self):
-        """Though it may end the look for what a dead process left, which is told."""
+        """It may end the search for what a dead process left, which is reported."""
         process, other = self.locked(seconds=5)
         os.kill(process.pid, signal.SIGINT)
         self.assertIn(b"writing what was recorded", process.stderr.readline())

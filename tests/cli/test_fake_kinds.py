@@ -1,5 +1,4 @@
-"""What is collected only when it is asked for: details of records, and kinds that take more than
-enabling them."""
+"""What is collected only on request: details of records, and kinds that need more than being enabled."""
 
 import unittest
 
@@ -50,7 +49,7 @@ class Details(FakeTest):
 
 class Kinds(FakeTest):
     def test_environment(self):
-        """CUPTI takes it only when the driver is up."""
+        """CUPTI accepts it only once the driver is up."""
         self.profile("hello", 10, options=["--system-profiling", "on"], check=0)
         database = self.database()
         self.assertEqual(

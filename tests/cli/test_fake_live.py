@@ -93,7 +93,7 @@ class Signals(FakeTest):
             code, _, stderr = self.finish(process)
             self.assertEqual(code, 3, stderr)
             self.assertGreater(self.database().count("CONCURRENT_KERNEL"), 100)
-            os.kill(daemon, 0)  # it lives
+            os.kill(daemon, 0)  # it is alive
         finally:
             os.kill(daemon, signal.SIGKILL)
 
@@ -130,7 +130,7 @@ class Growing(FakeTest):
         self.assertGreaterEqual(unfinished, 4)
         launches = int(stdout.split()[-1])
         self.assertEqual(self.database().kernels(), {"steady": launches})
-        # A file of its own again.
+        # A single file again.
         self.assertEqual(self.database().one("PRAGMA journal_mode"), "delete")
 
     def test_clocks_are_read_again(self):
@@ -155,13 +155,13 @@ class Growing(FakeTest):
             "SELECT realtime, monotonic, cupti, monotonicRaw FROM CLOCK ORDER BY rowid"
         )
         self.assertGreaterEqual(len(clocks), 2)
-        # The same time has passed on each of them, but for what corrects them.
+        # The same time has passed on each of them, except for corrections.
         passed = [after - before for before, after in zip(clocks[0], clocks[1])]
         self.assertGreater(min(passed), 0)
         self.assertLess(max(passed), 1.05 * min(passed))
 
     def test_a_reader_that_leaves_late(self):
-        """gpuprof waits a moment for it, and the file is one of its own again."""
+        """gpuprof waits a moment for it, and the result is a single file again."""
         process = self.start("steady", 1, 10)
         while not self.output.exists():
             time.sleep(0.02)
@@ -239,8 +239,8 @@ class KilledLauncher(FakeTest):
 
 class OtherUsersOfTheFile(FakeTest):
     def test_a_lock_is_waited_for(self):
-        """One that lasts longer than SQLite's own patience of 10 s."""
-        # The lock is taken while nothing comes: gpuprof hardly ever lets go of it otherwise.
+        """A lock held longer than SQLite's own patience of 10 s."""
+        # The lock is taken while nothing arrives: otherwise gpuprof hardly ever releases it.
         fake, go = BUILD / "tests" / "fake", self.folder / "go"
         script = (f"{fake}/hello; while [ ! -e {go} ]; do sleep 0.05; done; "
                   f"exec {fake}/steady 2 20")  # fmt: skip
@@ -313,14 +313,14 @@ class OtherUsersOfTheFile(FakeTest):
 
 class Captures(FakeTest):
     def tables(self, path):
-        """All contents, but for what is told about the run as a whole."""
+        """All contents, except what describes the run as a whole."""
         database = self.database(path)
         contents = {}
         for name, sql in database.rows("SELECT name, sql FROM sqlite_master WHERE type = 'table'"):
             if name == "RUN" or name.startswith("sqlite_"):
                 continue
             rows = database.rows(f'SELECT * FROM "{name}"')
-            # Counters stand in the order in which they were first heard of.
+            # Counters are in the order of their first occurrence.
             contents[name] = (sql, sorted(rows, key=repr) if name == "STATISTIC" else rows)
         contents["views"] = database.rows(
             "SELECT name, sql FROM sqlite_master WHERE type IN ('view', 'index') ORDER BY name"

@@ -1,4 +1,4 @@
-"""gpuprof memory of runs with the stand-in: what is a leak, and when nothing is claimed."""
+"""gpuprof memory of runs with the stand-in: which memory is a leak, and when no claim is made."""
 
 import json
 import signal

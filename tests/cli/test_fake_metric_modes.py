@@ -16,8 +16,8 @@ class Multiplex(MetricTest):
         )
 
     def test_every_shape_in_every_group(self):
-        # What is measured is decided by the samples alone, also where a start is dear and each group
-        # has to wait until the next one is earned.
+        # Only the number of samples decides what is measured, also where a start is expensive and
+        # each group has to wait until it has earned the next one.
         for start_ms in (0, 100):
             with self.subTest(start_ms=start_ms):
                 self.assert_every_shape_in_every_group(start_ms)
@@ -65,7 +65,7 @@ class Multiplex(MetricTest):
             self.assertEqual(variance, 0 if count > 1 else None)
 
     def test_budget(self):
-        """Where a launch that is measured is dear, few are, and what that took is known."""
+        """If a measured launch is expensive, few are measured, and the cost is recorded."""
 
         def measured(steps, overhead):
             return self.multiplex(
@@ -79,18 +79,18 @@ class Multiplex(MetricTest):
 
         generous = measured(150, "1000%")
         self.assertEqual(generous.statistic("metrics_launches"), 6000)
-        # Long enough to earn the first start of a profiler object, which is taken to cost 0.2 s.
+        # Long enough to earn the first start of a profiler object, assumed to cost 0.2 s.
         narrow = measured(1000, "50%")
         self.assertEqual(narrow.statistic("metrics_launches"), 40000)
         self.assertGreater(narrow.statistic("metrics_ranges"), 0)
-        # How much either measures depends on the machine and what else it does.
+        # How much either measures depends on the machine and its load.
         shares = [run.statistic("metrics_ranges") / run.statistic("metrics_launches")
                   for run in (generous, narrow)]  # fmt: skip
         self.assertGreater(shares[0], 2 * shares[1])
         self.assertGreater(narrow.statistic("metrics_overhead_permille"), 0)
 
     def test_what_is_known_well_gets_no_more(self):
-        """Values that do not vary are known after a few launches, others are measured on."""
+        """Values that do not vary are known after a few launches; others continue to be measured."""
 
         def measured(**more):
             _, database = self.multiplex(
@@ -134,7 +134,7 @@ class Multiplex(MetricTest):
         self.assertIn("--replay-mode application", run.stderr)
         self.assertEqual(run.stdout, b"")
         self.assertFalse(self.output.exists())
-        # Those of one pass are not to blame.
+        # Metrics of one pass are not the cause.
         run = self.profile(
             "training",
             1,

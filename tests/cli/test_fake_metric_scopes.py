@@ -1,4 +1,4 @@
-"""Which launches and ranges metrics are measured of, with the stand-ins."""
+"""Which launches and ranges are measured, with the stand-ins."""
 
 import collections
 import unittest
@@ -26,7 +26,7 @@ class Scopes(MetricTest):
             self.assertEqual(database.one("SELECT scope FROM METRIC_GROUP"), "kernels ^saxpy")
 
     def test_several_passes(self):
-        # What is not asked for lies between.
+        # Unrequested metrics are in between.
         database = self.measured("--metrics-batch", 4, "--kernels", "copy", metrics=THROUGHPUT)
         self.assert_measured(
             database, self.kernels(database, "s.value = '_Z4copyPKfPf'"), THROUGHPUT
@@ -36,7 +36,7 @@ class Scopes(MetricTest):
         database = self.measured("--kernels", "1:8:saxpy:2")
         kernels = self.kernels(database, "s.value = '_Z5saxpyfPKfPf'")
         self.assertEqual(len(kernels), 12)
-        # The second of each shape.
+        # The second launch of each shape.
         second = dict(sorted(kernels.items())[3:6])
         self.assert_measured(database, second, "dram__bytes_read.sum")
         for other in ("2:8:saxpy:2", "1:7:saxpy:2", "1:8:copy:2", "1:8:saxpy:9"):
@@ -109,18 +109,18 @@ class Ranges(MetricTest):
         for name, launches in (("forward", 3), ("backward", 2), ("step", 5)):
             with self.subTest(name=name):
                 run, database, values = self.ranges(f"nvtx:^{name}$", "ranges", 4)
-                # Ranges of one name stay apart.
+                # Ranges with the same name stay separate.
                 self.assertEqual(
                     collections.Counter((v.name, v.metric) for v in values),
                     {(name, metric): 4 for metric in TWO_GROUPS.split(",")},
                 )
                 self.assert_sums(values, [(64, 256)] * launches)
                 self.assertEqual(self.values(database), [])
-                # What costs differently by the launch is counted in one run all the same.
+                # Metrics with different costs per launch are still counted in one run.
                 self.assertNotIn("metrics: run", run.stderr)
 
     def test_regular_expression(self):
-        # What lies inside a measured one is part of it.
+        # Ranges inside a measured one are part of it.
         _, _, values = self.ranges("nvtx:ward", "ranges", 3, metrics=ONE)
         self.assertEqual(collections.Counter(v.name for v in values), {"forward": 3, "backward": 3})
         _, _, values = self.ranges("nvtx:", "ranges", 3, metrics=ONE)
@@ -138,7 +138,7 @@ class Ranges(MetricTest):
         )[0]
         for start, end, _ in rows:
             self.assertTrue(first - 10**9 < start < end < last + 10**9)
-        # Ranges of a later run were at other times than those of the run that was traced.
+        # Ranges of a later run had other times than those of the traced run.
         self.assertEqual(
             database.rows("SELECT start, stop FROM METRIC_RANGE WHERE passGroup = 2"),
             4 * [(None, None)],

@@ -1,5 +1,5 @@
 # ctest-cost: 25
-"""Metrics that cannot be had, calls that fail and launches that hang: told, and the target goes on."""
+"""Unavailable metrics, failing calls and hanging launches: reported, and the target continues."""
 
 import collections
 import os
@@ -12,7 +12,7 @@ from fake_run import BARE_CUPTI, FAKE, PATIENCE, SANITIZED
 
 class TroubleTest(MetricTest):
     def trouble(self, settings, *target, metrics=ONE, options=(), check=0, **more):
-        """`settings` are the target's alone: gpuprof's own probe finds nothing wrong."""
+        """`settings` apply only to the target: gpuprof's own probe finds nothing wrong."""
         words = [f"{name}={value}" for name, value in settings.items()]
         return self.measure(
             "/usr/bin/env",
@@ -26,7 +26,7 @@ class TroubleTest(MetricTest):
         )
 
     def assert_sound(self, database):
-        """Values are right, and ranges without have a reason."""
+        """Values are right, and ranges without values have a reason."""
         self.assert_right(self.values(database))
         self.assertEqual(
             database.rows("""
@@ -84,7 +84,7 @@ class FailingCalls(TroubleTest):
                     f"cuptiRangeProfiler{name}", 3, "devices", 2, 5, FAKE_CUDA_DEVICES=2
                 )
                 self.assertEqual(database.count("CONCURRENT_KERNEL"), 20)
-                # Those that came before keep theirs.
+                # Earlier ranges keep theirs.
                 self.assertEqual(len(self.values(database)), 10)
 
     def test_ranges(self):
@@ -196,7 +196,7 @@ class DroppedRanges(TroubleTest):
 
 
 class NoMetrics(MetricTest):
-    """Found before the target starts."""
+    """Detected before the target starts."""
 
     def refused(self, *words, options=(), **more):
         run, database = self.measure("hello", 5, options=options, **more)
@@ -316,7 +316,7 @@ class Hangs(TroubleTest):
         self.assertEqual(run.stderr.count("did not come back"), 1, run.stderr)
 
     def test_kernel(self):
-        """What was measured before has values; the rest of the run goes on without."""
+        """Earlier measurements have values; the rest of the run continues without."""
         for mode in ("kernel", "application"):
             with self.subTest(mode=mode):
                 runs = self.folder / "runs"
@@ -332,7 +332,7 @@ class Hangs(TroubleTest):
                 self.assert_told(run, "other")
                 self.assertEqual(database.count("CONCURRENT_KERNEL"), 10)
                 self.assert_sound(database)
-                # It was the sixth launch, which came back after all.
+                # It was the sixth launch, which did return in the end.
                 self.assertIn(len(self.values(database)), (4, 6))
                 self.assertEqual(self.gaps(database), {})
 
@@ -351,7 +351,7 @@ class Hangs(TroubleTest):
         self.assertEqual(self.gaps(database), {})
 
     def test_in_a_later_run(self):
-        """That run is made again, without the kernel, and nothing is there twice."""
+        """That run is repeated without the kernel, and nothing is stored twice."""
         runs = self.folder / "runs"
         run, database = self.hanging(
             "other", "changing", runs, "name", 2, metrics=TWO_GROUPS, options=["--metrics-batch", 2]
@@ -372,7 +372,7 @@ class Hangs(TroubleTest):
         self.assertEqual(len(self.assert_all_measured(database, THROUGHPUT)), 10, run.stderr)
 
     def test_the_first_run_warns_the_later_ones(self):
-        """A kernel that hung in the first run is left alone in those that follow."""
+        """A kernel that hung in the first run is not measured in later ones."""
         run, database = self.hanging("_Z5saxpyfPKfPf:2", "shapes", 6, metrics=TWO_GROUPS)
         self.assert_told(run, "saxpy(float, float const*, float*)")
         self.assertNotIn("made again", run.stderr)
@@ -408,13 +408,13 @@ class Deaths(TroubleTest):
         kernels = self.kernels(database)
         self.assertEqual(len(kernels), 100)
         measured = collections.Counter(v.metric for v in self.values(database))
-        # All but the last window.
+        # All except the last window.
         self.assertEqual(measured, {metric: 96 for metric in TWO_GROUPS.split(",")})
         for one in self.values(database):
             self.assertEqual(
                 kernels[one.correlation, one.process], (one.name, one.grid, one.block, one.device)
             )
-        # Those of CUPTI's own have the same correlation ids, and names that nobody launched.
+        # CUPTI's own kernels have the same correlation ids, and names that were never launched.
         self.assertEqual(len({kernel[:3] for kernel in kernels.values()}), 1)
 
     def test_a_window_that_lasts(self):
@@ -430,11 +430,11 @@ class Deaths(TroubleTest):
         self.wait_for(self.output.exists)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        # gpuprof went too; the database opens, with what had been written.
+        # gpuprof was killed too; the database opens, with what had been written.
         self.assert_sound(self.database())
 
     def test_interrupted(self):
-        """Ctrl-C ends the target; no further run is begun."""
+        """Ctrl-C ends the target; no further run is started."""
         process = self.start("steady", 600, options=["--metrics", TWO_GROUPS])
         self.assertEqual(process.stdout.readline(), b"launching\n")
         self.wait_for_rows("METRIC_VALUE")

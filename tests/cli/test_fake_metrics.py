@@ -27,7 +27,7 @@ class ApplicationReplay(MetricTest):
         self.assertIn("nothing lost", run.stderr)
 
     def test_versions(self):
-        """What spoils measuring or tracing in one version of CUPTI or another is left out."""
+        """What would disturb measuring or tracing in one version of CUPTI or another is left out."""
         for version in (28, 130000, 130100, 130300, 130500):
             with self.subTest(version=version):
                 run, database = self.measure("graphs", 4, 3, FAKE_CUPTI_VERSION=version)
@@ -145,7 +145,7 @@ class ApplicationReplay(MetricTest):
         self.assertEqual(self.gaps(database), {})
 
     def test_threads(self):
-        # One group only: which thread's launch comes first is not the same in each run.
+        # Only one group, because the order of the threads' launches differs between runs.
         _, database = self.measure(
             "threads", 4, 50, metrics="sm__ctas_launched.sum", options=["--metrics-batch", 16]
         )
@@ -187,7 +187,7 @@ class ApplicationReplay(MetricTest):
 
 
 class OtherRuns(MetricTest):
-    """A run that does other things than the first is not joined with it."""
+    """A run that behaves differently from the first is not joined with it."""
 
     def changing(self, how, metrics=TWO_GROUPS, *options, in_run=()):
         run, database = self.measure(
@@ -205,7 +205,7 @@ class OtherRuns(MetricTest):
             )
         lost = database.statistic("metrics_mismatched")
         gaps = self.gaps(database)
-        # Where there are more or fewer than in a pass before, none of the window can be told.
+        # If there are more or fewer than in an earlier pass, the whole window is unknown.
         self.assertEqual(
             sum(n for note, n in gaps.items() if "launched" in note or "has no such" in note), lost
         )
@@ -242,7 +242,7 @@ class OtherRuns(MetricTest):
                 database, measured, gaps = self.changing(how)
                 self.assertEqual(measured, {"dram__bytes_read.sum": 10, "sm__ctas_launched.sum": 9})
                 self.assertEqual(gaps, {self.OTHER: 1})
-                # Of a launch that was not joined no more than its own is known.
+                # For a launch that was not joined, only its own values are known.
                 self.assertEqual(
                     database.rows("SELECT ordinal, correlation_id, measured FROM metric_gaps"),
                     [(6, None, 0)],
@@ -259,8 +259,8 @@ class OtherRuns(MetricTest):
         self.assertEqual(gaps, {self.OTHER: 4})
 
     def test_several_passes(self):
-        # How many are good: all in windows before the change, and where it keeps the number, all
-        # but the one. After it one may still be what it was before.
+        # The number of good ones: all in windows before the change and, if the number stays the
+        # same, all except the changed one. After that, one may still be the same as before.
         for how, batch, good in (
             ("name", 256, 9),
             ("grid", 4, 9),
@@ -275,7 +275,7 @@ class OtherRuns(MetricTest):
                 self.assertGreaterEqual(sum(gaps.values()), 10 - good - 1)
 
     def test_a_pass_between(self):
-        """Only the second of three runs is another: neither the first nor the last shows it."""
+        """Only the second of three runs differs: neither the first nor the last shows it."""
         for how, batch, good in (
             ("name", 256, 9),
             ("grid", 4, 9),
@@ -367,7 +367,7 @@ class Captures(MetricTest):
     def test_counter_data_is_kept(self):
         small = self.replayed("shapes", 40)
         large = self.replayed("shapes", 40, options=["--keep-counter-data"])
-        # Two images of 40 ranges.
+        # Two images with 40 ranges each.
         self.assertGreater(large, small + 2 * 40 * 16)
 
 

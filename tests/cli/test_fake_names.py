@@ -1,4 +1,4 @@
-"""Names are the program's to choose: long ones, and ones that are too much for a demangler."""
+"""The program chooses names: long ones, and ones that overwhelm a demangler."""
 
 import csv
 import json
@@ -8,13 +8,13 @@ import unittest
 from fake_metrics import ONE, MetricTest
 from fake_run import GPUPROF, FakeTest
 
-# GCC 12's demangler never comes back from it.
+# GCC 12's demangler never finishes with it.
 ENDLESS = "_Z1llAsrCpAsAsr"
 SAXPY = "_Z5saxpyfPKfPf"
 
 
 def bomb(levels):
-    """A name whose readable form doubles with each level."""
+    """A name whose demangled form doubles with each level."""
     digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     name, last = "_Z1fI1AIiiE", "S1_"
     for level in range(levels):
@@ -78,7 +78,7 @@ class Demangling(FakeTest):
 
 
 class LongNames(MetricTest):
-    """No pattern is searched on the program's stack."""
+    """No pattern is matched on the program's stack."""
 
     LONG = "cutlass_kernel_" + "x" * 30000
 
@@ -109,7 +109,7 @@ class LongNames(MetricTest):
         self.assert_sound(run, database, [self.LONG, SAXPY])
 
     def test_names_that_are_too_much(self):
-        """They are searched as the compiler wrote them, and cost the program a moment."""
+        """They are matched in mangled form, and cost the program a moment."""
         run, database = self.measure(
             "names",
             256,
@@ -128,7 +128,7 @@ class LongNames(MetricTest):
 
 
 class Terminal(FakeTest):
-    """Nothing that a program calls its kernels steers a terminal or fakes a line."""
+    """Kernel names chosen by a program cannot control a terminal or fake a line."""
 
     NAME = 'a"b,\x1b[31m\r\n==1== fake \u202e\x9b'
     SHOWN = r'a"b,\x1b[31m\x0d\x0a==1== fake \xe2\x80\xae\xc2\x9b'

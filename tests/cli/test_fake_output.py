@@ -1,4 +1,4 @@
-"""What gpuprof does to the outside: output files, exit codes, the target's own output."""
+"""gpuprof's effects on the outside: output files, exit codes, the target's own output."""
 # ctest-labels: plain
 
 import os
@@ -11,7 +11,7 @@ from fake_run import FAKE, GPUPROF, FakeTest, Profile
 
 
 def own_lines(text):
-    """What did not come from gpuprof. The program's lines begin with no "gpuprof: "."""
+    """Lines that do not come from gpuprof. The program's lines never begin with "gpuprof: "."""
     return [line for line in text.splitlines() if not line.startswith("gpuprof: ")]
 
 
@@ -57,7 +57,7 @@ class TargetsOutput(FakeTest):
         run = self.profile("descriptors", 50, check=0)
         database = self.database()
         self.assertEqual(database.kernels().get("before"), 50)
-        # What came after the socket was closed under us is there, or it is told that it is not.
+        # Records from after the socket was closed are stored, or their loss is reported.
         missing = 50 - database.kernels().get("after", 0)
         if missing:
             self.assertNotEqual(database.losses(), {})
@@ -116,7 +116,7 @@ class Files(FakeTest):
         self.assertEqual([entry.name for entry in self.folder.iterdir()], ["run.sqlite"])
 
     def test_long_tmpdir(self):
-        # A socket's path has room for 107 characters.
+        # A socket's path may have 107 characters.
         long = self.folder / ("x" * 100)
         long.mkdir()
         self.profile("hello", check=0, TMPDIR=long)

@@ -1,5 +1,5 @@
 # ctest-labels: tsan
-"""PC sampling with stand-ins: samples add up, lines come from cubins, what fails is told."""
+"""PC sampling with stand-ins: samples add up, lines come from cubins, failures are reported."""
 
 import json
 import os
@@ -12,8 +12,8 @@ from fake_run import BARE_CUPTI, GPUPROF, PATIENCE, FakeTest
 from profile_file import PREFIX
 
 CUBIN = pathlib.Path(__file__).resolve().parents[1] / "captures" / "strided.cubin"
-KERNEL = "_Z7stridedPKfPfi"  # of that cubin
-# Of a launch, as the stand-in has them (fake_cupti/cupti/pc_sampling.cpp): offset, reason, samples,
+KERNEL = "_Z7stridedPKfPfi"  # in that cubin
+# Samples of a launch from the stand-in (fake_cupti/cupti/pc_sampling.cpp): offset, reason, samples,
 # not issued.
 LAUNCH = [
     (0x10, "selected", 2, 0),
@@ -54,7 +54,7 @@ class Samples(PcSamplingTest):
                 FROM {PREFIX}PC_SAMPLING_RECORD_INFO"""),
             [(0, 50 * PER_LAUNCH, 0, 8 * 4096)],
         )
-        # The function has its module, whose cubin is there once.
+        # The function has its module, whose cubin is stored once.
         self.assertEqual(
             database.rows(f"""
                 SELECT s.value, m.cubinSize > 0 FROM {PREFIX}FUNCTION AS f
@@ -76,7 +76,7 @@ class Samples(PcSamplingTest):
         self.assertNotIn("associated", report)
 
     def test_report(self):
-        """As the tables add up, whether printed with the run or later."""
+        """Matches the sums of the tables, whether printed with the run or later."""
         run = self.profile(
             "modules", KERNEL, 10, options=("--print-pc-sampling",), FAKE_CUDA_CUBIN=CUBIN, check=0
         )
@@ -106,7 +106,7 @@ class Samples(PcSamplingTest):
         self.assertIn(f" {10 * PER_LAUNCH} PC samples, nothing lost", run.stderr)
 
     def test_report_with_source(self):
-        """Files are opened on request only, and beneath the folder only."""
+        """Files are opened only on request, and only below the folder."""
         self.sample("modules", KERNEL, 10, FAKE_CUDA_CUBIN=CUBIN)
         (self.folder / "root" / "examples").mkdir(parents=True)
         (self.folder / "root" / "examples" / "strided.cu").write_text("line\n" * 4 + "five\x1b\n")
@@ -163,7 +163,7 @@ class Samples(PcSamplingTest):
             SELECT k.correlation_id, sum(p.samples) FROM pc_samples AS p
             JOIN kernels AS k ON k.correlation_id = p.correlation_id GROUP BY 1""")
         self.assertEqual([samples for _, samples in rows], [PER_LAUNCH] * 4)
-        # nvprof looks there, and nowhere else.
+        # nvprof looks only there.
         self.assertEqual(database.count("KERNEL"), 4)
         report = subprocess.run(
             [GPUPROF, "-i", self.output], capture_output=True, text=True, check=True
@@ -183,7 +183,7 @@ class Samples(PcSamplingTest):
         self.assertEqual(self.samples(database), self.expected(20))
 
     def test_a_context_beside(self):
-        # CUPTI samples one of a device at a time.
+        # CUPTI samples one context of a device at a time.
         run, database = self.sample("contexts")
         self.assertNotIn("no PC samples", run.stderr)
         functions = database.rows("SELECT DISTINCT mangled_name FROM pc_samples ORDER BY 1")
@@ -209,7 +209,7 @@ class Samples(PcSamplingTest):
 
 class Trouble(PcSamplingTest):
     def trouble(self, *words, launches=20, **more):
-        """One line that says why, and the program is traced."""
+        """One line says why, and the program is traced."""
         run, database = self.sample("modules", "first", launches, **more)
         lines = [line for line in run.stderr.splitlines() if "no PC samples" in line]
         self.assertEqual(len(lines), 1, run.stderr)
@@ -255,7 +255,7 @@ class Trouble(PcSamplingTest):
         self.trouble("it has selected, long_scoreboard", options=("--pc-stall-reasons", "nonsense"))
 
     def test_refused_in_callbacks(self):
-        # Then our own thread does it.
+        # Then the collector's own thread does it.
         process = self.start(
             "steady", 60, 5, self.folder / "enough", options=("--pc-sampling",),
             FAKE_CUPTI_PC_REFUSE=2,

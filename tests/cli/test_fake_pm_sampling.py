@@ -16,7 +16,7 @@ READ = "dram__bytes_read.sum.per_second"
 TOO_MANY = [f"sm__{name}.sum" for name in ("ctas_launched", "cycles_active", "inst_executed",
                                            "warps_active", "warps_launched")]  # fmt: skip
 INTERVAL_NS = 1_000_000
-KERNELS = 43  # of hello 20
+KERNELS = 43  # in hello 20
 SLOW = ["--pm-interval", "1ms"]
 
 
@@ -48,7 +48,7 @@ class PmTest(FakeTest):
         return [text for (text,) in database.rows("SELECT text FROM DIAGNOSTIC")]
 
     def assert_in_order(self, database, devices=(0,)):
-        """Samples of a device meet, and between them is what PM_GAP says."""
+        """Samples of a device are contiguous, except for the gaps in PM_GAP."""
         gaps = set(database.rows("SELECT deviceId, start, stop FROM PM_GAP"))
         for device in devices:
             times = database.rows(
@@ -65,7 +65,7 @@ class PmTest(FakeTest):
             self.assertEqual({gap for gap in gaps if gap[0] == device}, missing)
 
     def assert_right(self, database):
-        """Values are those of pm_blocks in the stand-in's pm_sampling.cpp."""
+        """Values match pm_blocks in the stand-in's pm_sampling.cpp."""
         rows = database.rows(f"SELECT start, value FROM pm_samples WHERE metric = '{READ}'")
         for start, value in rows:
             blocks = 1000 if start // 10_000_000 % 2 == 0 else 0
@@ -89,8 +89,8 @@ class Beside(PmTest):
         self.assertIn(READ, metrics)
         samples = database.one("SELECT count(*) FROM PM_SAMPLE")
         self.assertEqual(self.statistics(database), {"pm_samples": samples})
-        # Sampling began before the program and ended after it, and the sampler is none of its
-        # processes.
+        # Sampling began before the program and ended after it, and the sampler does not count as
+        # one of its processes.
         self.assertEqual(
             database.one(
                 "SELECT (SELECT min(start) FROM PM_SAMPLE) < min(start) AND "
@@ -100,11 +100,11 @@ class Beside(PmTest):
         )
         self.assertEqual(database.one("SELECT count(*) FROM PROCESS"), 1)
         self.assertEqual(database.losses(), {})
-        # The stand-in's kernels take 1 us: none is long enough.
+        # The stand-in's kernels take 1 us, which is too short for a sample.
         self.assertEqual(database.one("SELECT count(*) FROM PM_KERNEL"), 0)
 
     def test_report(self):
-        """Figures are those that the samples give."""
+        """The numbers follow from the samples."""
         run = self.profile("steady", 0.2, options=["--print-pm-sampling", *SLOW], check=5)
         self.assertIn("PM sampling result:", run.stderr)
         summary = subprocess.run(
@@ -136,7 +136,7 @@ class Beside(PmTest):
                 self.assertAlmostEqual(row[f"p{percent}"], values[place][0], delta=1e-5)
 
     def test_named_metrics(self):
-        """More than stand in a row, and one that a formula computes."""
+        """More than fit in one row, and one computed by a formula."""
         names = [f"lts__t_sectors.{roll}" for roll in ("sum", "avg", "min", "max")]
         names += [f"{name}.{behind}" for name in ("lts__t_sectors.sum", "dram__bytes_read.sum")
                   for behind in ("per_second", "per_cycle_active", "per_cycle_elapsed",
@@ -226,7 +226,7 @@ class Beside(PmTest):
         )
 
     def test_a_file_for_each_process(self):
-        """Each has the samples from then on when it was made, and what they are of."""
+        """Each has the samples from its creation on, and their definitions."""
         self.profile(
             "hello",
             check=0,
@@ -270,7 +270,7 @@ class Trouble(PmTest):
         gaps = database.rows("SELECT start, stop FROM PM_GAP WHERE reason = 'overflow'")
         self.assertLessEqual(len(gaps), counted["pm_overflows"])
         self.assertIn("lost (", run.stderr)
-        # Nothing was sampled in a gap, and what is not in one was.
+        # There are no samples in a gap, and no holes elsewhere.
         self.assertEqual(
             database.one(
                 "SELECT count(*) FROM PM_GAP AS g JOIN PM_SAMPLE AS s "
@@ -314,7 +314,7 @@ class Trouble(PmTest):
         self.assertEqual(self.database().count("CONCURRENT_KERNEL"), KERNELS)
 
     def test_an_error_later(self):
-        """What was sampled until then is there; the program goes on."""
+        """Earlier samples are kept; the program continues."""
         run = self.profile("steady", 0.2, options=["--pm-sampling", *SLOW], check=5,
                            FAKE_CUPTI_FAIL="cuptiPmSamplingDecodeData=999@4")  # fmt: skip
         self.assertIn("ended early", run.stderr)
@@ -341,7 +341,7 @@ class Trouble(PmTest):
         return database.one("SELECT count(*) FROM PM_SAMPLE")
 
     def test_a_hanging_sampler(self):
-        """A call that does not come back is left behind with the process."""
+        """A call that does not return is abandoned together with the process."""
         began = time.monotonic()
         run = self.profile("hello", 20, options=["--pm-sampling", *SLOW], check=0,
                            FAKE_CUPTI_HANG="cuptiPmSamplingStop")  # fmt: skip

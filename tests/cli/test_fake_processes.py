@@ -1,5 +1,5 @@
 # ctest-labels: tsan
-"""Processes that make processes: forks that use nothing, forks that become other programs, trees."""
+"""Processes that create processes: forks that use nothing, forks that become other programs, trees."""
 
 import sys
 import unittest
@@ -62,7 +62,7 @@ class Trees(FakeTest):
         self.assert_all_there(database)
         self.assertEqual(database.losses(), {})
         self.assertEqual(database.one("SELECT count(*) FROM PROCESS"), 15)
-        # Each has launched its own, with correlation ids of its own.
+        # Each has launched its own, with its own correlation ids.
         self.assert_correlated(database)
         self.assertEqual(
             database.rows(f"""SELECT DISTINCT count(*) FROM {PREFIX}CONCURRENT_KERNEL
@@ -75,7 +75,7 @@ class Trees(FakeTest):
                                HAVING count(DISTINCT processId) > 1)"""),
             0,
         )
-        # So a join on the correlation id alone is right.
+        # So a join on just the correlation id is right.
         self.assertEqual(
             database.one(f"""SELECT count(*) FROM {PREFIX}CONCURRENT_KERNEL AS k
                              JOIN {PREFIX}RUNTIME AS r USING (correlationId)"""),

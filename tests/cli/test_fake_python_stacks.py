@@ -1,4 +1,4 @@
-"""--stacks of a Python program: its functions, files and lines, behind the native functions."""
+"""--stacks of a Python program: its functions, files and lines, after the native functions."""
 
 import os
 import re
@@ -43,7 +43,7 @@ class PythonStacks(FakeTest):
         return run, self.database()
 
     def stack(self, database, size):
-        """Of the one call with this size: native functions, and functions of Python."""
+        """The stack of the one call with this size: native functions, and functions of Python."""
         rows = database.rows(
             """
             SELECT s.position, s.function, s.module, s.offset, s.line
@@ -109,7 +109,7 @@ class PythonStacks(FakeTest):
         native, python = self.stack(database, 1000)
         self.assertEqual(python, self.expected(*inner, ("<module>", "main")))
         self.assertEqual(native[0][0], "fake_malloc")
-        # None of the interpreter's own, which the file's symbols would name.
+        # None of the interpreter's own functions, which the file's symbols would name.
         self.assertFalse([name for name, _ in native if name and "PyEval" in name], native)
         _, python = self.stack(database, 1001)
         self.assertEqual(

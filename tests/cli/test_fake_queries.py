@@ -1,4 +1,4 @@
-"""Calls that only ask: left out, asked for, and what the file and the reports say of it."""
+"""Calls that only query: left out, requested, and what the file and the reports say about them."""
 # ctest-labels: plain
 
 import sqlite3
@@ -12,7 +12,7 @@ ASKING = {
     "cudaGetLastError_v3020",
 }  # fmt: skip
 LINE = "======== API calls that only ask are left out: --trace +queries"
-# Behind the process in reports of a run.
+# After the process in reports of a run.
 OF_A_RUN = r"(?m)^==\d+== API calls that only ask are left out: --trace \+queries$"
 
 
@@ -92,7 +92,7 @@ class Queries(FakeTest):
         self.assertFalse(ASKING & set(self.calls("--profile-api-trace", "driver")))
 
     def test_windows(self):
-        # Enabling the kinds anew at each start overrides what was said of single functions.
+        # Enabling the kinds again at each start overrides the settings of single functions.
         windows = ("asks", 10, "windows")
         calls = self.calls("--profile-from-start", "off", target=windows)
         self.assertFalse(ASKING & set(calls))
@@ -109,7 +109,7 @@ class Queries(FakeTest):
         calls = self.calls(cupti=BARE_CUPTI)
         self.assertEqual(self.rule(), "none")
         self.assertNotIn("only ask", self.run_ended.stderr)
-        # It has no names of functions either.
+        # It does not have names of functions either.
         self.assertEqual(calls, {})
         self.assertEqual(self.database().count("RUNTIME WHERE cbid = 17"), 10)
 

@@ -1,7 +1,7 @@
 # ctest-labels: plain
 """Metrics of a Python process that records itself: gpuprof.trace(metrics=), range() and measure().
 
-The stand-in's formulas are in fake_metrics.py: of a launch of 64 blocks 65,536 bytes are read."""
+The stand-in's formulas are in fake_metrics.py: a launch of 64 blocks reads 65,536 bytes."""
 
 import contextlib
 import sqlite3
@@ -217,7 +217,7 @@ class Ranges(RangeTest):
                 calls.clear()
             """
         )
-        # The first pass is what was traced.
+        # The first pass is the traced one.
         self.assertEqual(self.rows("run.sqlite", "SELECT count(*) FROM kernels"), [(6,)])
         self.assertEqual(self.rows("run.sqlite", "SELECT count(*) FROM processes"), [(1,)])
         self.assertEqual(
@@ -350,7 +350,7 @@ class Ranges(RangeTest):
         )
 
     def test_cupti_fails_meanwhile(self):
-        """Why there are no values is told."""
+        """The reason for missing values is reported."""
         self.run_script(
             """
             warnings.simplefilter("ignore")

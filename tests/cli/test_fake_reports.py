@@ -1,4 +1,4 @@
-"""Reports of a run, behind it."""
+"""Reports of a run, printed after it."""
 
 import json
 import os
@@ -14,7 +14,7 @@ class Run(FakeTest):
     """Options of a run, with the stand-ins."""
 
     def lines(self, run, process):
-        """Without the target's own, and with its id named."""
+        """Without the target's own lines, and with its id replaced."""
         return run.stderr.replace(str(process), "PID").splitlines()
 
     def process(self, run):

@@ -1,5 +1,5 @@
 # ctest-labels: tsan
-"""A whole run against the stand-ins: each record in its table, with the right values."""
+"""A whole run with the stand-ins: each record in its table, with the right values."""
 
 import unittest
 
@@ -26,9 +26,9 @@ class Hello(FakeTest):
         self.assertEqual(counts["DEVICE"], 1)
         self.assertEqual(counts["CONTEXT"], 1)
         self.assertEqual(counts["STREAM"], 1)
-        # malloc, free, synchronise, graph; copy, set and launch ten times each
+        # malloc, free, synchronize, graph; copy, set and launch ten times each
         self.assertEqual(counts["RUNTIME"], 4 + 30)
-        # The direct launches and the module's loading; nothing that is the collector's own.
+        # The direct launches and the loading of the module; none of the collector's own calls.
         self.assertEqual(counts["DRIVER"], 10 + 1)
         self.assertEqual(counts["SYNCHRONIZATION"], 1)
         self.assertEqual(
@@ -46,14 +46,14 @@ class Hello(FakeTest):
             self.assertEqual(
                 database.count(f'{kind} WHERE start = 0 OR "end" < start OR start IS NULL'), 0, kind
             )
-        # The device does one thing after the other.
+        # The device runs one thing after the other.
         self.assertEqual(
             database.one(f"""SELECT count(*) FROM (
                 SELECT start, lag("end") OVER (ORDER BY start) AS before
                 FROM {PREFIX}CONCURRENT_KERNEL) WHERE start < before"""),
             0,
         )
-        # Nothing starts before it was asked for.
+        # Nothing starts before it was requested.
         self.assertEqual(database.one("SELECT count(*) FROM launches WHERE launch_latency < 0"), 0)
 
     def test_correlation(self):

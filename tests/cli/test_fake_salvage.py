@@ -1,4 +1,4 @@
-"""Salvage after targets that are not to be trusted: what it loads, as whom, and how much it takes."""
+"""Salvage after untrusted targets: what it loads, as which user, and how much it uses."""
 
 import os
 import pathlib
@@ -13,8 +13,8 @@ from fake_run import CUPTI, PATIENCE, FakeTest, pids_of
 HERE = pathlib.Path(__file__).parent
 NOBODY = 65534
 
-# What each target begins with. One unfinished record lies in the arena, so there is something to
-# be salvaged.
+# The beginning of each target. The arena has one unfinished record, so there is something to
+# salvage.
 PRELUDE = f"""
 import os, struct, sys, time
 sys.path.insert(0, {str(HERE)!r})
@@ -54,7 +54,7 @@ class Untrusted(FakeTest):
 
     @unittest.skipUnless(os.geteuid() == 0, "only root may give its rights up")
     def test_a_library_of_one_who_gave_up_root(self):
-        """A daemon: it connects as root and serves as somebody else, who names the library."""
+        """A daemon: it connects as root and runs as another user, who names the library."""
         done = self.folder / "done"
         done.mkdir(mode=0o777)
         done.chmod(0o777)
@@ -75,7 +75,7 @@ client.send_arena(sys.argv[1], left)
         done.mkdir()
         done.chmod(0o777)
         self.folder.chmod(0o755)
-        # Names a folder after user, group and number of other groups.
+        # Names a folder after user, group and number of supplementary groups.
         library = self.library(f"""
             char name[200];
             gid_t groups[9];
@@ -141,7 +141,7 @@ time.sleep(0.2)
         self.assertIn("not read to the end", stderr)
 
     def test_killed_launcher(self):
-        """Nobody is left behind."""
+        """No process is left behind."""
         library = self.library("for (;;) pause();")
         process = self.start(*self.target("Client().send_arena(sys.argv[1], left)", library))
         (salvage,) = self.wait_for(lambda: pids_of(process.pid, "gpuprof-salvage"[:15]))
@@ -151,7 +151,7 @@ time.sleep(0.2)
         self.wait_for(lambda: not pathlib.Path(f"/proc/{salvage}/fd").exists())
 
     def test_names_that_share_a_text(self):
-        """An arena of some MB that would be terabytes of strings."""
+        """An arena of some MB that would expand to terabytes of strings."""
         run = self.profile(*self.target(f"""
 entries, room = 1 << 16, 1 << 20
 shared = bytearray(arena(entries=entries, text_size=room, slot=struct.pack("<I", 10 | 1 << 31)))

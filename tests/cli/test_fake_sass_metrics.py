@@ -1,5 +1,5 @@
 # ctest-labels: tsan
-"""SASS metrics with stand-ins: counts are exact, lines come from cubins, what fails is told."""
+"""SASS metrics with stand-ins: counts are exact, lines come from cubins, failures are reported."""
 
 import collections
 import json
@@ -12,7 +12,7 @@ from fake_run import BARE_CUPTI, GPUPROF, FakeTest
 from profile_file import PREFIX
 
 CUBIN = pathlib.Path(__file__).resolve().parents[1] / "captures" / "strided.cubin"
-KERNEL = "_Z7stridedPKfPfi"  # of that cubin
+KERNEL = "_Z7stridedPKfPfi"  # in that cubin
 ALL = "global_access,shared_access,branch,instruction_execution"
 PAIRS = 64 * 256 // 64  # of warps in a launch of the program `modules`
 # What the stand-in counts for two warps (fake_cupti/cupti/sass_metrics.cpp).
@@ -233,7 +233,7 @@ class ByLaunch(SassMetricsTest):
         return launches
 
     def assert_counted(self, database, wanted):
-        """Of these launches and no others all that each did: id, mangled name, pairs of warps."""
+        """Exactly these launches have all their counts: id, mangled name, pairs of warps."""
         self.assertEqual(
             self.by_launch(database),
             {
@@ -277,7 +277,7 @@ class ByLaunch(SassMetricsTest):
         self.assert_counted(database, copies[:2] + saxpy[3:6])
 
     def test_threads(self):
-        """Each launch has its context to itself."""
+        """Each launch has exclusive use of its context."""
         _, database = self.count_each("threads", 4, 50, choice=("--kernels", "kernel_[02]"))
         launches = list(self.by_launch(database))
         names = collections.Counter(name for _, name in launches)
@@ -334,7 +334,7 @@ class ByLaunch(SassMetricsTest):
         self.assertEqual(self.statistic(database, "sass_contexts_lost"), 1)
 
     def test_a_target_that_dies(self):
-        """What was counted of launches before is there."""
+        """The counts of earlier launches are kept."""
         _, database = self.count_each("die", "sigkill", 100, check=None)
         counted = {correlation for correlation, _ in self.by_launch(database)}
         self.assertGreater(len(counted), 0)
@@ -343,7 +343,7 @@ class ByLaunch(SassMetricsTest):
 
 class Trouble(SassMetricsTest):
     def trouble(self, *words, launches=20, lost=0, options=(), **more):
-        """One line that says why, and the program is traced."""
+        """One line says why, and the program is traced."""
         run, database = self.count("modules", "first", launches, options=options, **more)
         lines = [line for line in run.stderr.splitlines() if "no SASS metrics" in line]
         self.assertEqual(len(lines), 1, run.stderr)
@@ -399,7 +399,7 @@ class Trouble(SassMetricsTest):
         self.assertIn("no SASS metrics", run.stderr)
 
     def test_a_target_that_dies(self):
-        # What was counted dies with it, which is counted; the trace does not.
+        # The counts are lost with it, which is recorded; the trace is not.
         _, database = self.count("die", "sigkill", 100, check=None)
         self.assertEqual(self.values(database), [])
         self.assertGreater(self.launches(database), 0)

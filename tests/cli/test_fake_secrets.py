@@ -1,4 +1,4 @@
-"""What profiles do not tell: secrets of the environment, command lines, who made them and where."""
+"""What profiles do not reveal: secrets of the environment, command lines, who made them and where."""
 # ctest-labels: plain
 
 import json
@@ -54,7 +54,7 @@ class Modes(SecretsTest):
         return stat.S_IMODE((self.folder / name).stat().st_mode)
 
     def make_all(self, *options):
-        """All that gpuprof makes; names."""
+        """Makes every kind of file that gpuprof makes; returns their names."""
         old = os.umask(0)
         try:
             self.profile(
@@ -91,7 +91,7 @@ class Modes(SecretsTest):
 
     def test_log_of_the_database(self):
         for options, mode in (((), 0o600), (("--umask", "022"), 0o644)):
-            self.output.unlink(missing_ok=True)  # or it would be taken for the new one
+            self.output.unlink(missing_ok=True)  # or it would be mistaken for the new one
             process = self.start("steady", 30, 5, options=options)
             process.stdout.readline()
             for name in ("run.sqlite", "run.sqlite-wal", "run.sqlite-shm"):
@@ -199,7 +199,7 @@ class Anonymous(SecretsTest):
         self.gpuprof("slice", path, "--anonymise", *window, "-f", "-o", part)
         content = part.read_bytes()
         for name, secret in self.secrets.items():
-            self.assertIn(secret.encode(), path.read_bytes(), name)  # or this shows nothing
+            self.assertIn(secret.encode(), path.read_bytes(), name)  # else it proves nothing
             self.assertNotIn(secret.encode(), content, name)
         self.assertNotIn(str(self.folder).encode(), content)
         self.assertNotIn(path.name.encode(), content)
@@ -213,7 +213,7 @@ class Anonymous(SecretsTest):
         self.output.rename(recorded)
         self.tell_all(recorded)
         part = self.check(recorded)
-        # Reports of GPU work are those of the whole.
+        # Reports of GPU work match those of the whole.
         for report in self.REPORTS:
             self.assertEqual(self.gpuprof("-i", recorded, report), self.gpuprof("-i", part, report))
         whole, database = self.database(recorded), self.database(part)
@@ -243,7 +243,7 @@ class Anonymous(SecretsTest):
         self.assertIn("CUPTI 13.5", said)
         self.assertNotRegex(said, r"\bhost\b")
         self.gpuprof("info", part, "--json")
-        # And once more: nothing changes.
+        # A second time: nothing changes.
         self.gpuprof("slice", part, "--anonymise", "-o", "again.sqlite")
         self.assertEqual(
             self.database(self.folder / "again.sqlite").rows("SELECT * FROM StringTable"),

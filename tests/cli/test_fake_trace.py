@@ -46,7 +46,7 @@ class Trace(ScriptTest):
         self.assertIn("python", database.one("SELECT value FROM RUN WHERE key = 'command_line'"))
 
     def test_again_and_again(self):
-        """Each file has its own, and nothing grows but CUPTI's memory, which is the first one's."""
+        """Each file has its own records, and nothing grows but CUPTI's memory, which is the first one's."""
         self.run_script(
             """
             import time
@@ -154,7 +154,7 @@ class Trace(ScriptTest):
         )
 
     def test_killed_inside(self):
-        """What was delivered is there, and what CUPTI had is salvaged."""
+        """Delivered records are in the file, and those in CUPTI's buffers are salvaged."""
         self.assertEqual(ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0)
         self.addCleanup(ctypes.CDLL(None).prctl, PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
         process = self.start_script(
@@ -174,7 +174,7 @@ class Trace(ScriptTest):
         self.assertEqual(self.kernels(), 2000)
 
     def test_ended_without_leaving(self):
-        """By os._exit(), and by a normal end with the trace open."""
+        """By os._exit(), and by a normal exit with the trace open."""
         self.assertEqual(ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0)
         self.addCleanup(ctypes.CDLL(None).prctl, PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
         for end in ("os._exit(0)", "sys.exit(0)"):

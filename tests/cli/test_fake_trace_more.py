@@ -1,18 +1,18 @@
 # ctest-labels: plain
-"""What gpuprof.trace() records besides: PC samples, counts of instructions, memory. With stand-ins."""
+"""What else gpuprof.trace() records: PC samples, counts of instructions, memory. With stand-ins."""
 
 import json
 import unittest
 
 from fake_trace import ScriptTest
 
-PC_SAMPLES = 60  # of a launch, as the stand-in has them
+PC_SAMPLES = 60  # per launch in the stand-in
 WARPS = 64 * 256 // 32
 
 
 class More(ScriptTest):
     def test_pc_samples_again_and_again(self):
-        """Also of a context that was there before, and none of what was launched in between."""
+        """Also in a context that existed before, and none of the launches in between."""
         self.run_script(
             f"""
             work(5)
@@ -28,7 +28,7 @@ class More(ScriptTest):
         )
 
     def test_modules_stay_known(self):
-        """Their code is in each file, also of those that were loaded in an earlier trace."""
+        """Their code is in each file, including those loaded in an earlier trace."""
         out = self.run_script(
             """
             def cubins(t):
@@ -58,7 +58,7 @@ class More(ScriptTest):
         self.assertEqual(json.loads(out), [True] * 5)
 
     def test_counts_of_instructions(self):
-        """Exactly those of the trace, with nothing traced beside."""
+        """Exactly those of the trace, without tracing anything else."""
         out = self.run_script(
             """
             work(5)

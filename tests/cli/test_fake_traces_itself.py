@@ -34,7 +34,7 @@ class TracesItself(MetricTest):
         for database in self.files("--replay-mode", "kernel", "--metrics", ONE):
             values = [v.value for v in self.values(database) if v.name == "measured"]
             gaps = self.gaps(database)
-            # A launch that began long before CUPTI was asked, and did not come to its end.
+            # A launch that began long before CUPTI was subscribed, and has not ended.
             if not (len(gaps) == 1 and "ranges for" in list(gaps)[0]):
                 self.assertEqual((values, gaps), ([64 * 1024] * 20, {}))
 
@@ -68,7 +68,7 @@ class TracesItself(MetricTest):
         for database in self.files("--range", "profiler", "--metrics", ONE):
             (value,) = self.values(database, "range")
             self.assertEqual(value.name, "range")
-            # Whatever else was launched meanwhile is part of it.
+            # Other launches in that time are part of it.
             self.assertGreaterEqual(value.value, 20 * 64 * 1024)
             self.assertEqual(value.value % (64 * 1024), 0)
 

@@ -1,6 +1,6 @@
 # ctest-labels: tsan
-"""--track-memory: calls for memory that CUPTI has no records of, calls that find none, and what the
-devices have."""
+"""--track-memory: memory calls without CUPTI records, calls that find no memory, and memory in use on
+devices."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from fake_run import GPUPROF, FakeTest
 
 MIB = 1 << 20
 TIB = 1 << 40
-CONTEXT, MODULE = 256 * MIB, MIB  # what the stand-in takes for them
+CONTEXT, MODULE = 256 * MIB, MIB  # memory that the stand-in uses for them
 
 
 class TrackMemory(FakeTest):
@@ -51,7 +51,7 @@ class TrackMemory(FakeTest):
                 ("cuMemRelease", None, 0, 0),
             ],
         )
-        # Each joins the call that the activity records have.
+        # Each joins its call in the activity records.
         self.assertEqual(
             self.database().one("""
                 SELECT count(*) FROM MEMORY_CALL AS m WHERE NOT EXISTS (
@@ -79,7 +79,7 @@ class TrackMemory(FakeTest):
         self.assertEqual(
             self.calls("m.result <> 0"),
             [
-                ("cuMemAlloc_v2", TIB, 0, 2),  # and not cudaMalloc, which asked for it, once more
+                ("cuMemAlloc_v2", TIB, 0, 2),  # and not also cudaMalloc, which called it
                 ("cuMemCreate", TIB + 1, 0, 2),
                 ("cuMemAlloc_v2", TIB + 2, 0, 2),
             ],
@@ -166,7 +166,7 @@ class TrackMemory(FakeTest):
         modules = database.rows("""
             SELECT DISTINCT module FROM STACK_FRAME WHERE function = 'main'""")
         self.assertEqual([os.path.basename(module) for (module,) in modules], ["memory"])
-        # Each call that takes memory has one, those that find none too.
+        # Each call that allocates has one, including those that find no memory.
         self.assertEqual(
             database.one("""
                 SELECT count(*) FROM MEMORY_CALL AS m JOIN API_NAME AS a ON a.cbid = m.cbid

@@ -1,4 +1,4 @@
-"""Calls that fail, buffers and disks that are full: told in a line, and the target runs on."""
+"""Calls that fail, buffers and disks that are full: reported in one line, and the target continues."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ class FailingCalls(FakeTest):
         return run, self.database()
 
     def told(self, run, *words):
-        """One line about it, besides the last one."""
+        """One line about it, in addition to the last one."""
         lines = run.stderr.splitlines()
         self.assertEqual(len(lines), 2, run.stderr)
         for word in words:
@@ -80,7 +80,7 @@ class FailingCalls(FakeTest):
                 run, database = self.failing(f"{call}=999", options=["--trace", "+module"])
                 self.assertEqual(database.count("CONCURRENT_KERNEL"), 23)
                 self.assertEqual(database.own_calls(), 0)
-                # Counted each time, told once.
+                # Counted each time, reported once.
                 self.assertGreater(database.losses().get("cupti_errors", 0), 0)
                 self.assertEqual(
                     database.rows("SELECT severity, text FROM DIAGNOSTIC"),
@@ -89,7 +89,7 @@ class FailingCalls(FakeTest):
                 self.assertEqual(run.stderr.count(f"{call}: CUPTI_ERROR_UNKNOWN"), 1, run.stderr)
 
     def test_expected_results(self):
-        # Older versions say so to what they do not know.
+        # Older versions return this for anything unknown.
         for call in (
             "cuptiActivitySetAttribute=1",
             "cuptiEnableCallback=1",
@@ -112,7 +112,7 @@ class FailingCalls(FakeTest):
                 self.assertEqual(database.count("CONCURRENT_KERNEL"), 23)
 
     def test_flush_fails(self):
-        # What was not flushed is salvaged.
+        # Unflushed records are salvaged.
         run, database = self.failing("cuptiActivityFlushAll=999")
         self.assertEqual(database.count("CONCURRENT_KERNEL"), 23)
         self.assertGreater(database.losses().get("cupti_errors", 0), 0)
@@ -130,7 +130,7 @@ class FailingCalls(FakeTest):
 
 
 class Reasons(FakeTest):
-    """Why nothing came is in the file, and told wherever the loss is."""
+    """The reason for missing data is in the file, and shown wherever the loss is."""
 
     WHY = "cuptiActivityRegisterCallbacks: CUPTI_ERROR_INVALID_PARAMETER"
 
@@ -215,7 +215,7 @@ class NothingRecorded(FakeTest):
                     self.assertEqual("nothing was recorded" in run.stderr, code == 24)
 
 
-# As a program with NVTX and without CUDA loads the collector.
+# As in a program with NVTX and without CUDA.
 NVTX_ALONE = """
 import ctypes, os
 collector = ctypes.CDLL(os.environ["NVTX_INJECTION64_PATH"])
@@ -229,7 +229,7 @@ collector.InitializeInjectionNvtx2(tables)
 class NoDriver(FakeTest):
     @unittest.skipIf(has_driver(), "there is a driver")
     def test_it_is_said_in_one_line(self):
-        # As CUPTI answers without one.
+        # CUPTI's answer without a driver.
         run = self.profile(sys.executable, "-c", NVTX_ALONE, check=0, LD_LIBRARY_PATH="",
                            FAKE_CUPTI_FAIL="cuptiGetVersion=15")  # fmt: skip
         self.assertRegex(
@@ -282,10 +282,10 @@ class FullBuffers(FakeTest):
     def accounted(self, launches):
         database = self.database()
         dropped = database.statistic("records_dropped_by_cupti")
-        # All that was written arrived or is counted, and so is what was not written.
+        # Every written record arrived or is counted, and so is every unwritten one.
         self.assert_all_accounted_for(database)
         written = self.ledger()
-        # (The collector's own questions to the driver may be among the dropped.)
+        # (The collector's own driver calls may be among the dropped ones.)
         missing = 2 * launches - written["CONCURRENT_KERNEL"] - written["RUNTIME"]
         self.assertTrue(missing <= dropped <= missing + 165, (missing, dropped))
         return database, dropped
@@ -311,7 +311,7 @@ class FullBuffers(FakeTest):
         self.wait_for(lambda: sum(self.ledger().values()) > 100)
         os.kill(process.pid, signal.SIGSTOP)
         try:
-            # It does not wait for the launcher, but for the goodbye.
+            # It does not wait for the launcher, except for the goodbye.
             self.wait_for(lambda: sum(self.ledger().values()) > 8 * 3000)
             time.sleep(1)
         finally:
@@ -323,7 +323,7 @@ class FullBuffers(FakeTest):
         self.assertEqual(database.one("SELECT goodbye FROM PROCESS"), 1)
 
     def test_usual_arena(self):
-        # No more than it holds, for a sanitizer can slow the launcher more than the program.
+        # No more than fit, because a sanitizer can slow the launcher more than the program.
         _, database, dropped = self.burst(20_000 if SANITIZED else 100_000, 2)
         self.assertEqual(dropped, 0)
         self.assertEqual(database.losses(), {})
@@ -331,7 +331,7 @@ class FullBuffers(FakeTest):
 
 
 class Limits(FakeTest):
-    """What the target may use is limited by its shell."""
+    """The shell limits what the target may use."""
 
     def limited(self, limit):
         hello = FAKE / "hello"
@@ -389,7 +389,7 @@ class FullDisk(FakeTest):
         self.assertEqual(run.stderr.count("full"), 1, run.stderr)
 
     def test_full_for_the_capture(self):
-        """The database goes on without it."""
+        """The database continues without it."""
         self.mount("1m")
         capture = self.output.with_name("run.gpcap")
         self.output = self.folder / "run.sqlite"

@@ -1,4 +1,4 @@
-"""gpuprof finish: what a run computes at its end, made up for.
+"""gpuprof finish: completes what a run normally computes at its end.
 
 GPUPROF is the path of the gpuprof binary.
 """
@@ -59,7 +59,7 @@ class Finish(unittest.TestCase):
             connection.close()
 
     def cut_short(self):
-        """As a launcher that was killed leaves its file."""
+        """As a killed launcher leaves its file."""
         connection = sqlite3.connect(self.cut)
         for table in COMPUTED:
             connection.execute(f"DELETE FROM {table}")
@@ -93,7 +93,7 @@ class Finish(unittest.TestCase):
 
     @unittest.skipIf(sqlite3.sqlite_version_info < (3, 35), "SQLite drops no columns")
     def test_of_an_older_gpuprof(self):
-        """It lacks tables and a column that today's views ask for."""
+        """It lacks tables and a column that today's views use."""
         connection = sqlite3.connect(self.cut)
         for (view,) in connection.execute(
             "SELECT name FROM sqlite_master WHERE type = 'view'"
@@ -118,15 +118,15 @@ class Finish(unittest.TestCase):
         said = self.gpuprof("finish", self.cut)
         self.assertIn(f"{self.cut}: ", said)
         self.assert_finished(self.cut)
-        # The records that never came are still missing.
+        # The records that never arrived are still missing.
         self.assertEqual(
             self.rows(self.cut, "SELECT value FROM RUN WHERE key = 'finished'"), [(0,)]
         )
-        self.gpuprof("finish", self.cut, "-q")  # once more
+        self.gpuprof("finish", self.cut, "-q")  # a second time
         self.assert_finished(self.cut)
 
     def test_where_nothing_but_computing_was_left_out(self):
-        """As a launcher that was interrupted leaves its file."""
+        """As an interrupted launcher leaves its file."""
         self.cut_short()
         connection = sqlite3.connect(self.cut)
         connection.execute("INSERT INTO RUN VALUES('not_computed', 'indexes')")

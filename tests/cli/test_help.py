@@ -42,7 +42,7 @@ class Help(CommandLine):
             name = line.split()[0]
             if name not in not_yet and name != "-a":
                 self.assertRegex(text, rf"(?m)^  (-\w,)?{name}\b")
-        # These are in no list of options, and say what they are when they are asked for.
+        # These are in no list of options, but describe themselves when queried.
         for name in not_yet:
             self.assertNotRegex(text, rf"(?m)^  (-\w,)?{name} .*  ")
             self.assertIn("(not yet in this version: ", self.help("help", name[2:]))
@@ -56,11 +56,11 @@ class Help(CommandLine):
         self.assertIn("--print-gpu-trace", matches)
         self.assertIn("--print-gpu-summary", matches)
         self.assertNotIn("--print-api-trace", matches)
-        # An exact name is that option alone, however many others begin with it.
+        # An exact name selects only that option, however many others begin with it.
         for exact in ("--metrics", "metrics-", "-m"):
             self.assertNotIn("--csv", self.run_gpuprof("--help=" + exact).stdout)
         self.assertEqual(self.help("help", "print-summary").count("--print"), 1)
-        # What does nothing yet is not among what a word is found in.
+        # Options that do nothing yet are not searched.
         self.assertIn("--system-profiling", self.help("help", "profiling"))
         self.assertNotIn("--cpu-profiling-frequency", self.help("help", "profiling"))
         self.assertIn("--save-capture", self.help("help", "replay"))

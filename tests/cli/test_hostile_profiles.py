@@ -1,7 +1,7 @@
 # ctest-cost: 25
-"""Profiles that somebody forged: what stands in them is data, and none of it is carried out.
+"""Forged profiles: their content is data, and none of it is executed.
 
-Of each: no file is made, changed or removed but the one that was asked for, the program ends, says
+For each: no file is made, changed or removed except the requested one, the program ends, says
 what is wrong in lines, and reports what can be reported.
 """
 
@@ -58,7 +58,7 @@ class Hostile(unittest.TestCase):
             connection.executescript(sql)
 
     def forge(self, name, sql):
-        """Puts a text into the list of tables that SQLite itself would not put there."""
+        """Puts a text into sqlite_master that SQLite itself would reject."""
         with contextlib.closing(sqlite3.connect(self.path)) as connection:
             connection.execute("PRAGMA writable_schema = ON")
             changed = connection.execute("UPDATE sqlite_master SET sql = ? WHERE name = ?",
@@ -67,7 +67,7 @@ class Hostile(unittest.TestCase):
             connection.commit()
 
     def cut(self):
-        """Takes the last page away, so that the rest is rescued."""
+        """Removes the last page, so that the rest is rescued."""
         with contextlib.closing(sqlite3.connect(self.path)) as connection:
             (page,) = connection.execute("PRAGMA page_size").fetchone()
         os.truncate(self.path, self.path.stat().st_size - page)
@@ -169,13 +169,13 @@ class ForgedSchema(Hostile):
                 ran = self.gpuprof("-i", "file.sqlite", code=20)
                 self.assertRegex(ran.stderr, r"(?m)^gpuprof: file\.sqlite: .*" + word)
                 self.assertEqual(self.gpuprof("info", "file.sqlite").returncode, 20)
-                # The part has the view as it should be.
+                # The part has the correct view.
                 self.gpuprof(
                     "slice", "file.sqlite", "--from", "0", "-f", "-o", "part.sqlite", code=0
                 )
                 self.gpuprof("-i", "part.sqlite", code=0)
 
-    # Each row takes seconds, in which SQLite asks nobody.
+    # Each row takes seconds, during which SQLite calls no handler.
     SLOW = ("(SELECT count(*) FROM TABLE_DOC a, TABLE_DOC b, TABLE_DOC c, TABLE_DOC d WHERE "
             + " + ".join(f"length(upper(lower(hex(zz.x)))) > {i}" for i in range(60))
             + " > a._rowid_)")  # fmt: skip
@@ -221,10 +221,10 @@ class ForgedSchema(Hostile):
                 began = time.monotonic()
                 code = process.wait(120)
                 errors = process.stderr.read()
-                # Some ask nothing of this file that takes long, and end by themselves.
+                # Some query nothing of this file that takes long, and end on their own.
                 caught += code in (128 + number, -number)
                 self.assertIn(code, (128 + number, -number, 0, 5, 20), errors)
-                # 0.7 s, on a machine with much else to do.
+                # 0.7 s, with a margin for a busy machine.
                 self.assertLess(time.monotonic() - began, 8)
             self.assertEqual(list(self.temporary.iterdir()), [])
             self.assertEqual(self.names(), {"temporary", "file.sqlite"})
@@ -232,7 +232,7 @@ class ForgedSchema(Hostile):
         self.assertGreaterEqual(caught, 7)
 
     def test_functions_that_take_the_product_of_lengths(self):
-        """A file of 6.6 MB held `info` for three minutes, and Ctrl-C did not end it."""
+        """A file of 6.6 MB kept `info` busy for three minutes, and Ctrl-C did not end it."""
         for call in ("instr(x, y)", "length(trim(x, y))", "length(rtrim(x, y))"):
             with self.subTest(call):
                 self.path.unlink(missing_ok=True)
@@ -319,7 +319,7 @@ class ForgedJournal(Hostile):
         kept = journal.read_bytes(), bytearray(self.path.read_bytes())
         connection.execute("ROLLBACK")
         connection.close()
-        # As when the writer dies with its first page written and the end of the file not yet.
+        # As if the writer died after writing its first page but before the end of the file.
         content = kept[1]
         (pages,) = struct.unpack(">I", content[28:32])
         content[28:32] = struct.pack(">I", pages + 5000)
@@ -334,7 +334,7 @@ class ForgedJournal(Hostile):
 
 class ForgedRows(Hostile):
     def test_rows_that_cannot_be_read_behind_wide_gaps(self):
-        """A row whose text lies on a damaged page, behind ids that nobody has."""
+        """A row whose text is on a damaged page, after a wide gap in the ids."""
         self.nvprof()
         self.change(
             "DELETE FROM StringTable WHERE _id_ > 1;"
@@ -388,7 +388,7 @@ class ForgedRows(Hostile):
 
 
 class ForgedForExport(Hostile):
-    """What `export` changes, in shapes that it does not expect."""
+    """Data that `export` changes, in unexpected forms."""
 
     def test_tables_that_it_would_change(self):
         for sql in (

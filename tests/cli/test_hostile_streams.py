@@ -1,7 +1,7 @@
-"""Processes that send what no collector sends: what they do concerns nobody but them.
+"""Processes that send what no collector sends: they affect only themselves.
 
-Beside each an honest process records, before and after; all of its rows are there, gpuprof ends as
-the program did, and what was wrong is counted.
+Alongside each, a correct process records, before and after; all of its rows are present, gpuprof ends
+as the program did, and the errors are counted.
 """
 
 import pathlib
@@ -16,8 +16,8 @@ from fake_run import PATIENCE, SANITIZED
 HERE = pathlib.Path(__file__).parent
 ROWS = 4000
 
-# `script` runs between the two halves of what the honest process sends. The honest one is a child:
-# the target's id is the hostile one's.
+# `script` runs between the two halves of the correct process's data. The correct process is a
+# child, because the target's id belongs to the hostile one.
 TARGET = """
 import contextlib, os, random, resource, struct, sys, time
 sys.path.insert(0, {here!r})
@@ -74,7 +74,7 @@ sys.exit(7)
 
 
 def memory_of(process):
-    """The most that it had, in KiB; 0: it has ended."""
+    """Its peak memory in KiB; 0 if it has ended."""
     try:
         for line in pathlib.Path(f"/proc/{process}/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
@@ -86,7 +86,7 @@ def memory_of(process):
 
 class HostileStreams(MetricTest):
     def beside(self, script, options=()):
-        """Runs it and checks the honest process's rows. The database, and lines on stdout."""
+        """Runs it and checks the correct process's rows. Returns the database, and lines on stdout."""
         self.program = lambda name: name
         file = self.folder / "target.py"
         lines = [f"    {line}\n" for line in script.strip().split("\n")]
@@ -206,7 +206,7 @@ client.send(frame(GOODBYE))
         self.assertEqual(database.count("RUNTIME"), ROWS)
 
     def test_frames_of_the_launcher(self):
-        """They would rewrite what is known of the run and of other processes."""
+        """They would overwrite data about the run and about other processes."""
         database, _ = self.beside("""
 client = Client()
 for kind in 2, 12, 15, 20:
@@ -255,7 +255,7 @@ print(os.getpid())
         self.assertEqual(database.losses(), {})
 
     def test_ids_in_a_namespace(self):
-        """There a process has an id of its own, which is not forged."""
+        """In it a process has its own id, which is not forged."""
         unshare = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"]
         try:
             subprocess.run([*unshare, "true"], check=True, capture_output=True)
@@ -331,7 +331,7 @@ client.send(frame(GOODBYE))
 
     @unittest.skipIf(SANITIZED, "sanitizers take terabytes of addresses")
     def test_claims(self):
-        """Headers of frames of 256 MiB that never come."""
+        """Headers of frames of 256 MiB that never arrive."""
         database, _ = self.beside("""
 room = (status("VmSize") << 10) + (2 << 30)
 resource.prlimit(launcher, resource.RLIMIT_AS, (room, resource.RLIM_INFINITY))
@@ -363,7 +363,7 @@ print(more)
         self.assertLessEqual(int(said[0]), 20)
 
     def test_more_connections_than_descriptors(self):
-        """They are closed at once; who is connected goes on, and who comes later is served."""
+        """They are closed at once; existing connections continue, and later ones are served."""
         database, said = self.beside("""
 most = files() + 12  # of which gpuprof keeps some for itself
 resource.prlimit(launcher, resource.RLIMIT_NOFILE, (most, most))

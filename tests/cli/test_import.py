@@ -1,4 +1,4 @@
-"""gpuprof import: other tools' files become profiles that say the same."""
+"""gpuprof import: files of other tools become profiles with the same content."""
 # ctest-labels: plain
 
 import contextlib
@@ -22,7 +22,7 @@ GPUPROF = os.environ.get("GPUPROF", "")
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 CAPTURES = ("vector_add", "torch_step", "two_processes", "streams_graph", "nvtx_threads")
 
-# What a run is, by its views. ZERO is what its times count from.
+# The content of a run, by its views. ZERO is the origin of its times.
 GPU_WORK = (
     "SELECT type, name, count(*), sum(duration), sum(bytes), min(start) - ZERO, "
     'max("end") - ZERO, device_id, '
@@ -43,7 +43,7 @@ RANGES = (
     "FROM nvtx_ranges "
     'ORDER BY process_id, start, "end", name, depth, domain'
 )
-# A trace has no place for ranges that were never closed, and tells no kinds.
+# A trace cannot represent ranges that were never closed, and has no kinds.
 CLOSED_RANGES = (
     'SELECT name, domain, start - ZERO, "end" - ZERO, thread_id, process_id FROM nvtx_ranges '
     'WHERE "end" IS NOT NULL ORDER BY process_id, start, "end", name, domain'
@@ -131,7 +131,7 @@ class Nsys(Import):
         self.gpuprof("slice", "run.sqlite", "--to", "1s", "-o", "part.sqlite")
 
     def test_export_and_back(self):
-        """gpuprof export -o x.nsys.sqlite, read by import and by SQL that knows nsys' tables."""
+        """gpuprof export -o x.nsys.sqlite, read by import and by SQL written for nsys' tables."""
         for capture in (*CAPTURES, "die"):
             with self.subTest(capture=capture):
                 self.replay(capture)
@@ -313,7 +313,7 @@ class Nsys(Import):
         self.assertEqual(self.query("run.sqlite", "SELECT realtime - cupti FROM CLOCK"), [(0,)])
 
     def test_nesting(self):
-        """Ranges that begin or end at the same moment, in whatever order they stand."""
+        """Ranges that begin or end at the same moment, in whatever order they are stored."""
         file = self.file()
         thread = global_id(7, 8)
         spans = [("inner", 0, 5), ("outer", 0, 10), ("last", 5, 10), ("empty", 5, 5),
@@ -342,7 +342,7 @@ class Nsys(Import):
         self.kernel(file)
         self.kernel(file, start=-5_000_000_000)
         self.kernel(file, start=300, end=100)
-        self.kernel(file, start="100")  # SQLite makes a number of it
+        self.kernel(file, start="100")  # SQLite converts it to a number
         self.kernel(file, start=10, end=big)
         self.kernel(file, end=2.5)
         self.kernel(file, globalPid="x")
@@ -492,7 +492,7 @@ class Kineto(Import):
         self.trace(
             [
                 {"ph": "M", "name": "process_name", "pid": 4242, "args": {"name": "python"}},
-                self.kernel(),  # before any event says which process it is
+                self.kernel(),  # before any event names the process
                 copy, fill, wait,
                 {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 4242,
                  "tid": 4243, "ts": 1, "dur": 100, "args": {}},
@@ -637,7 +637,7 @@ class Kineto(Import):
                 ran = self.gpuprof("import", name, "-o", "run.sqlite", code=20)
                 self.assertIn(words or name, ran.stderr)
                 self.assertFalse((self.folder / "run.sqlite").exists())
-        # Several files of gzip in a row are one.
+        # Several concatenated gzip files are one.
         half = len(text) // 2
         (self.folder / "two.json.gz").write_bytes(gzip.compress(text[:half])
                                                   + gzip.compress(text[half:]))  # fmt: skip
@@ -645,7 +645,7 @@ class Kineto(Import):
         self.assertEqual(self.query("run.sqlite", "SELECT count(*) FROM kernels"), [(1,)])
 
     def test_bad_values(self):
-        """What Python's json and C++ programs write and JSON does not have costs a value, no file."""
+        """Values that Python's json and C++ programs write but JSON lacks cost a value, not the file."""
 
         def trace(*events):
             text = json.dumps(events, ensure_ascii=False).encode("utf-8", "surrogatepass")
@@ -659,11 +659,11 @@ class Kineto(Import):
         trace(
             self.call(),
             self.kernel(name="one"),
-            # Values that nothing is made of cost nothing.
+            # Unused values cost nothing.
             self.kernel({"est. achieved occupancy %": "@nan#", "warps per SM": "@big#"}, name="two"),
             self.kernel({"bytes": 1, "registers per thread": "@nan#"}, name="three"),
             self.kernel({"grid": ["@inf#", 2, 3], "stream": "@neg#"}, name="four"),
-            # An event without a time is none.
+            # An event without a time is not counted as one.
             self.kernel(name="five", ts="@nan#"), self.kernel(name="six", dur="@big#"),
         )  # fmt: skip
         ran = self.imported("bad.json")
@@ -685,7 +685,7 @@ class Kineto(Import):
         self.assertIn("5 of texts that are not UTF-8", ran.stderr)
         self.assertEqual(sorted(self.query("run.sqlite", "SELECT name FROM kernels")),
                          sorted((name,) for name in names.values()))  # fmt: skip
-        # Wherever blocks of what is read end.
+        # Wherever the blocks being read end.
         events = [
             self.call(),
             *(self.kernel(name=f"{'x' * (i % 91)}@raw@high") for i in range(9000)),
@@ -697,7 +697,7 @@ class Kineto(Import):
                                     "sum(name LIKE '%??\ufffd') FROM kernels"), [(9000, 91, 9000)])  # fmt: skip
 
     def test_threads_that_kineto_does_not_know(self):
-        """It gives their process and thread as 0."""
+        """Kineto reports their process and thread as 0."""
         frame = {"ph": "X", "cat": "python_function", "ts": 1, "dur": 5, "pid": 0, "tid": 0,
                  "name": "threading.py(1032): _bootstrap", "args": {"Python id": 1}}  # fmt: skip
         self.trace([frame, self.kernel(), self.call(), {**frame, "ts": 2}])
@@ -706,7 +706,7 @@ class Kineto(Import):
         self.assertEqual(self.query("run.sqlite", "SELECT process_id FROM processes"), [(4242,)])
         self.assertEqual(self.query("run.sqlite", "SELECT process_id, thread_id, count(*) "
                                     "FROM nvtx_ranges GROUP BY 1, 2"), [(4242, 0, 2)])  # fmt: skip
-        # Where nothing says whose work it is, it is nobody's that is known.
+        # If nothing identifies the process of the work, it is unknown.
         self.trace([self.kernel()])
         self.imported("trace.json")
         self.assertEqual(self.query("run.sqlite", "SELECT process_id FROM processes"), [(0,)])
@@ -737,7 +737,7 @@ class Kineto(Import):
             self.assertIn(name, ran.stderr)
 
     def test_a_little_file_of_much(self):
-        """How far it is can be seen, and Ctrl-C ends it, also where no event comes for long."""
+        """Progress is visible, and Ctrl-C ends it, even if no event comes for a long time."""
         with gzip.open(self.folder / "much.json.gz", "wb", compresslevel=1) as file:
             file.write(b'{"numbers": [')
             for _ in range(64):
@@ -755,7 +755,7 @@ class Kineto(Import):
         self.assertFalse((self.folder / "run.sqlite").exists())
 
     def test_random_damage(self):
-        """Whatever bytes are changed: an error or a sound profile."""
+        """Whatever bytes are changed, the result is an error or a sound profile."""
         self.trace([self.kernel(), self.call(), self.kernel(ts=50)])
         text = (self.folder / "trace.json").read_bytes()
         choice = random.Random(7)

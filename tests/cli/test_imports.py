@@ -1,4 +1,4 @@
-"""Reports of a stored profile: log files, layouts, filters, files that are bad."""
+"""Reports of a stored profile: log files, layouts, filters, bad files."""
 
 import json
 import os
@@ -45,7 +45,7 @@ class Output(CommandLine):
                 self.log(file)
                 self.assertEqual(file.read_text(), self.summary())
                 self.assertEqual(other.read_text(), begin + "x" * 10_000)
-        # What this gpuprof wrote, in every layout.
+        # Logs written by this gpuprof, in every layout.
         for layout in ([], ["--csv"], ["--json"], ["--json", "--print-api-trace"],
                        ["--csv=plain"], ["--print-gpu-trace"]):  # fmt: skip
             with self.subTest(layout=layout):
@@ -108,7 +108,7 @@ class Output(CommandLine):
                 self.assertEqual(file.read_text(), "======== old\n")
 
     def test_standard_output_by_its_path(self):
-        """Opened anew, what was sent to a file would begin at its front."""
+        """If it were reopened, output to a file would start at its beginning."""
         with open(self.folder / "out", "wb") as out:
             out.write(b"before\n")
             out.flush()
@@ -149,7 +149,7 @@ class Output(CommandLine):
                     self.check(ran, 21, "gpuprof: -o names the file that is read\n"
                                         "  choose another name\n")  # fmt: skip
                     self.assertEqual(capture.read_bytes(), before)
-        # Another capture may go, and with a name for each process as well none that is read.
+        # Another capture may be replaced, and a name with %p never names the one being read.
         (self.folder / "other.gpcap").write_bytes(before)
         for name in ("other.gpcap", "run-%p.sqlite"):
             subprocess.run([GPUPROF, "replay", "run.gpcap", "-f", "-q", "-o", name], check=True,

@@ -85,7 +85,7 @@ class Info(Tools):
             "DELETE FROM CUPTI_ACTIVITY_KIND_DRIVER WHERE _id_ = 3; "
             "INSERT INTO RUN VALUES('derived_from', 'a test')")  # fmt: skip
         connection.close()
-        os.truncate(path, 600_000_000)  # SQLite takes no notice of what is behind the last page
+        os.truncate(path, 600_000_000)  # SQLite ignores data after the last page
         info = self.info(path)
         self.assertTrue(info["records_estimated"] and info["times_estimated"])
         self.assertEqual(info["records"], small["records"])

@@ -1,4 +1,4 @@
-"""What cmake --install makes: it names no place on the machine that built it."""
+"""The result of cmake --install: it contains no path of the machine that built it."""
 
 import os
 import pathlib
@@ -37,7 +37,7 @@ class Installed(unittest.TestCase):
                 self.assertIn(b"complete " + shell.encode(), script)
 
     def test_the_program_has_its_own_library(self):
-        """Not another of that name, and alone it says what is wrong."""
+        """It does not use another library of that name, and without its own it says what is wrong."""
         other = self.prefix / "other"
         other.mkdir()
         (other / "libgpuprof.so").write_bytes(b"nothing")
@@ -60,8 +60,8 @@ class Installed(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("readelf"), "readelf is missing")
     def test_what_it_needs(self):
-        """Of other libraries glibc alone; the collector exports what it means to. Which glibc is
-        the machine's: scripts/build --portable."""
+        """Of other libraries it needs only glibc; the collector exports what it should. The required glibc is
+        the machine's; for others see scripts/build --portable."""
         self.assertEqual(self.check("--glibc", "99"), [])
         problems = self.check("--glibc", "2.1")
         self.assertTrue(problems)
@@ -77,7 +77,7 @@ class Installed(unittest.TestCase):
         self.assertIn("does not export InitializeInjection", problems)
 
     def check(self, *options):
-        """What scripts/check_portable finds wrong."""
+        """The problems that scripts/check_portable finds."""
         run = subprocess.run([pathlib.Path(SOURCE, "scripts/check_portable"), self.prefix, *options],
                              capture_output=True, text=True)  # fmt: skip
         problems = [line.strip() for line in run.stdout.splitlines() if line.startswith("  ")]

@@ -1,4 +1,4 @@
-"""gpuprof memory: its tables against what is worked out here, row by row, of each capture."""
+"""gpuprof memory: its tables compared with values computed here, row by row, for each capture."""
 
 import collections
 import csv
@@ -141,7 +141,7 @@ class Memory(unittest.TestCase):
             WHERE a.operation = 'allocation' AND a.memory = 'Device' AND c.domain = 'runtime'""",
         ):
             expected[row["path"]] += 1
-        # autograd's thread has no ranges: its allocations count for those of the process.
+        # autograd's thread has no ranges: its allocations are attributed to those of the process.
         self.assertEqual(owners["step 0 / forward"], expected["step 0 / forward"])
         self.assertEqual(sum(owners.values()), sum(expected.values()))
         self.assertEqual(owners["step 0 / backward"], 4)

@@ -1,6 +1,6 @@
 # ctest-labels: plain
-"""run.memory.with_torch(): PyTorch's segments laid over what the file has of the same memory. The
-snapshots are made here, in the shape that PyTorch documents."""
+"""run.memory.with_torch(): PyTorch's segments compared with the file's data about the same memory. The
+snapshots are made here, in the form that PyTorch documents."""
 
 import os
 import pickle
@@ -16,7 +16,7 @@ import gpuprof  # noqa: E402
 
 MIB = 1 << 20
 MAPPED = 0x500000000000  # where the program `memory` maps
-CONTEXT = 256 * MIB  # what the stand-in takes for one
+CONTEXT = 256 * MIB  # memory that the stand-in uses for one
 
 
 def block(size, state="active_allocated", requested=None):
@@ -115,7 +115,7 @@ class WithTorch(FakeTest):
         )
         self.assertEqual((device["segments"], device["uncovered_segments"]), (3, 1))
         self.assertEqual(device["covered_bytes"], 80 * MIB)
-        # 32 MiB more by cuMemCreate, which are mapped nowhere.
+        # Another 32 MiB made by cuMemCreate, which are mapped nowhere.
         self.assertEqual(device["process_bytes"], 112 * MIB)
         self.assertEqual(device["outside_bytes"], 32 * MIB)
         self.assertEqual(device["driver_total_bytes"], 80 << 30)
@@ -151,7 +151,7 @@ class WithTorch(FakeTest):
         self.assertEqual(device["time_from"], "snapshot")
         self.assertLess(abs(device["time_ns"] - cupti), 2000)
         self.assertEqual((device["process_bytes"], device["covered_bytes"]), (0, 0))
-        # Of another day: it says nothing.
+        # From another day, so it is ignored.
         entry["time_us"] = 1
         _, (device,) = self.laid(content)
         self.assertEqual(device["time_from"], "fit")
@@ -162,7 +162,7 @@ class WithTorch(FakeTest):
             with self.subTest(protocol=protocol):
                 self.assertEqual(self.laid(self.usual(), protocol), expected)
         self.assertEqual(self.laid(self.usual()["segments"]), expected)
-        # Without blocks, the sums that a segment has of itself.
+        # Without blocks, a segment's own sums are used.
         content = snapshot(segment(self.plain, [block(16 * MIB)]))
         del content["segments"][0]["blocks"]
         (row,), _ = self.laid(content)
@@ -247,7 +247,7 @@ class WithTorch(FakeTest):
             with self.subTest(name), self.assertRaises(gpuprof.FileError) as raised:
                 self.laid(content)
             self.assertEqual(raised.exception.code, 20, name)
-        for end in range(0, len(good) - 1, 31):  # cut off anywhere
+        for end in range(0, len(good) - 1, 31):  # truncated anywhere
             with self.assertRaises(gpuprof.FileError):
                 self.laid(good[:end])
         for path in (self.folder, self.folder / "nothing", "/dev/zero"):
@@ -271,7 +271,7 @@ class WithTorch(FakeTest):
         many = [{**segment(i * 100_000, blocks[:1]), "blocks": blocks} for i in range(20_000)]
         for each in many:
             each["total_size"] = 100_000
-        try:  # 2 thousand million blocks, were each counted again
+        try:  # 2 billion blocks, if each were counted again
             self.laid(snapshot(*many))
         except gpuprof.FileError:
             pass

@@ -1,5 +1,5 @@
 # ctest-labels: plain
-"""The .deb and the tar.gz, unpacked where there is nothing else of gpuprof's."""
+"""The .deb and the tar.gz, unpacked where no other part of gpuprof exists."""
 
 import os
 import pathlib
@@ -28,7 +28,7 @@ class Package(unittest.TestCase):
         cls.archive, cls.deb = map(pathlib.Path, made.stdout.splitlines())
 
     def check(self, prefix):
-        """What was unpacked there replays a capture, and is all there."""
+        """The unpacked tree is complete and replays a capture."""
         program = prefix / "bin" / "gpuprof"
         self.assertIn("gpuprof", self.run_there(program, "--version"))
         capture = SOURCE / "tests" / "captures" / "vector_add.gpcap"

@@ -29,7 +29,7 @@ def run(*words):
 
 
 def flat(document):
-    """The rows of a JSON document as CSV has them."""
+    """The rows of a JSON document in CSV form."""
     for table in document["tables"]:
         context = {key: value for key, value in table.items() if key != "rows"}
         for row in table["rows"]:

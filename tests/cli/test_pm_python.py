@@ -1,5 +1,5 @@
 # ctest-labels: plain
-"""gpuprof.pm_sampling: samples, in the background too, and collectors that share a device."""
+"""gpuprof.pm_sampling: samples, also in the background, and collectors that share a device."""
 
 import unittest
 
@@ -134,7 +134,7 @@ class Sampling(Program):
         self.assertEqual(answer, [True, True, True, True, ["dram__bytes_read.sum.per_second"]])
 
     def test_many_samples_are_evaluated_in_one_call(self):
-        """And on several threads what one gives, each sample once."""
+        """On several threads the result is the same as on one, with each sample once."""
         answer = self.ran(
             """
             c = enabled(READ, ACTIVE, sampling_interval=20_000, hardware_buffer_size=1 << 30)
@@ -171,7 +171,7 @@ class Sampling(Program):
             answer = [d[0].end_timestamp - d[0].start_timestamp, len(latest) <= 10, c.state()["overflows"]]
             """
         )
-        self.assertEqual(answer, [1_000_000, True, 0])  # a cycle of the stand-in's takes 2 ns
+        self.assertEqual(answer, [1_000_000, True, 0])  # a cycle of the stand-in takes 2 ns
 
     def test_a_single_pass_set(self):
         answer = self.ran(
@@ -192,7 +192,7 @@ class Sampling(Program):
 
 class Background(Program):
     def test_decoding_goes_on_by_itself(self):
-        """A buffer of 20 samples would be full otherwise."""
+        """A buffer of 20 samples would otherwise be full."""
         answer = self.ran(
             """
             c = enabled(READ, hardware_buffer_size=200 * 1024)
@@ -224,7 +224,7 @@ class Background(Program):
         self.assert_refused(answer[4], "ValueError", "ring")
 
     def test_callback(self):
-        """All samples, in order, on another thread; an exception of its own does not end it."""
+        """All samples, in order, on another thread; an exception in the callback does not end it."""
         answer = self.ran(
             """
             got, threads = [], set()

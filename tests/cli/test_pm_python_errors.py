@@ -102,7 +102,7 @@ class Errors(Program):
         self.assert_refused(answer, "cuptiError", "a virtual GPU without the permission to profile")
 
     def test_overflow(self):
-        """MemoryError once, and then it goes on."""
+        """One MemoryError, and then sampling continues."""
         answer = self.ran(
             """
             c = enabled(READ, hardware_buffer_size=20 * 1024)

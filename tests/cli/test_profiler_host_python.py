@@ -1,5 +1,5 @@
 # ctest-labels: plain
-"""gpuprof.profiler_host; and the names of it and of pm_sampling against cupti-python's."""
+"""gpuprof.profiler_host; and its names and those of pm_sampling compared with cupti-python's."""
 
 import ast
 import math
@@ -9,7 +9,7 @@ import unittest
 
 from fake_counters import ACTIVE_NAME, READ_NAME, SOURCE, Program
 
-# cupti-python as it was published; scripts/setup gets it. It is read and never run.
+# cupti-python as published; scripts/setup installs it. It is parsed and never executed.
 THEIRS = SOURCE / ".tools" / "cupti_python" / "cupti"
 OURS = SOURCE / "apps" / "python" / "gpuprof_cuda"
 
@@ -95,7 +95,7 @@ class Host(Program):
             self.assert_refused(each, "ValueError", text)
 
     def test_names_as_c_has_them(self):
-        """An array, and its address, which programs for cupti-python hand to CUPTI."""
+        """An array and its address, which programs for cupti-python pass to CUPTI."""
         answer = self.ran(
             """
             import ctypes
@@ -112,7 +112,7 @@ class Host(Program):
 
 
 def described(tree):
-    """Public functions and methods by name: parameters with what they default to, as it is written."""
+    """Public functions and methods by name: parameters with their defaults as written."""
 
     def written(default):
         """Arithmetic of numbers as its result: 512 * 1024 * 1024."""

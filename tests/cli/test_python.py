@@ -1,8 +1,8 @@
 # ctest-cost: 40
 # ctest-labels: plain
-"""The Python package against what sqlite3 and pandas read from the same files.
+"""The Python package compared with what sqlite3 and pandas read from the same files.
 
-Without pandas, polars and pyarrow (scripts/setup gets them) what needs none of them is tested."""
+Without pandas, polars and pyarrow (installed by scripts/setup), only what needs none of them is tested."""
 
 import contextlib
 import io
@@ -51,13 +51,13 @@ def select(connection, name, columns="*"):
 
 
 def made(value, type_):
-    """What a column of this type makes of a value of the file."""
+    """The value that a column of this type has for a value of the file."""
     return str(value) if type_ == "text" and value is not None else value
 
 
 class Files(unittest.TestCase):
     maxDiff = 2000
-    captures = ("vector_add",)  # none: all of them
+    captures = ("vector_add",)  # if there are none, all of them
 
     @classmethod
     def setUpClass(cls):
@@ -103,7 +103,7 @@ class Values(Files):
 
     @unittest.skipUnless(pandas, "there is no pandas")
     def test_pandas_has_the_values_of_every_capture(self):
-        """Not those of read_sql(), which makes floating-point numbers of integers with NULL."""
+        """Not those of read_sql(), which turns integers with NULL into floating-point numbers."""
         kinds = {"int64": {"int64", "Int64"}, "int32": {"int32", "Int32"},
                  "float64": {"float64"}, "bool": {"bool", "boolean"}, "text": {"category"},
                  "binary": {"object"}, "": {"object"}}  # fmt: skip
@@ -124,7 +124,7 @@ class Values(Files):
                             ours = frame[column].astype(object)
                             ours = ours.where(frame[column].notna(), None).tolist()
                             theirs = [row[i] for row in should]
-                            if type_ == "text":  # numbers beside texts: as the same number
+                            if type_ == "text":  # numbers among texts: compared as numbers
                                 ours = [
                                     ours_
                                     if ours_ is None or isinstance(one, str)
@@ -396,7 +396,7 @@ class Documents(Files):
     def test_the_examples_of_docs_python(self):
         text = (SOURCE / "docs" / "python.md").read_text(encoding="utf-8")
         examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-        # Of plots test_python_plot.py runs them.
+        # test_python_plot.py runs those about plots.
         examples = [example for example in examples if "gpuprof.plot" not in example]
         self.assertGreater(len(examples), 2)
         shutil.copy(self.vector_add, self.folder / "run.sqlite")
@@ -430,7 +430,7 @@ class Lives(Files):
         with self.assertRaises(gpuprof.Error):
             list(table)
         self.assertIn("closed", repr(run))
-        del taken  # a stream that nobody took ends by itself
+        del taken  # an unconsumed stream is released on its own
         run.close()
 
     def test_threads_share_a_run(self):
@@ -451,7 +451,7 @@ class Lives(Files):
         self.assertEqual(wrong, [])
 
     def test_interrupted(self):
-        """Ctrl-C ends a question that would take for ever."""
+        """Ctrl-C ends a query that would take indefinitely."""
         script = (
             "import gpuprof, os, signal, sys, threading\n"
             "run = gpuprof.open(sys.argv[1])\n"
@@ -466,7 +466,7 @@ class Lives(Files):
         self.assertEqual(ran.stdout, "[(7,)]\n", ran.stderr)
 
     def test_what_would_crash_or_hang_sqlite_is_refused(self):
-        """fts3_tokenizer() ended the interpreter; the others took hours, with Ctrl-C deaf."""
+        """fts3_tokenizer() ended the interpreter; the others took hours, ignoring Ctrl-C."""
         long = "replace(hex(zeroblob(4000000)), '0', 'a')"
         script = (
             "import gpuprof, sys\n"
@@ -513,7 +513,7 @@ class Lives(Files):
 
 
 class Hostile(Files):
-    """Files that somebody forged: an exception, or what can be read, and Python lives on."""
+    """Forged files: an exception, or the readable part, and Python survives."""
 
     TABLES = ("kernels", "api_calls", "losses", "devices", "nvtx_gpu", "RUN", "StringTable",
               "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "CUPTI_ACTIVITY_KIND_DRIVER")  # fmt: skip

@@ -1,7 +1,7 @@
 # ctest-labels: plain
-"""What gpuprof.plot draws, held against what SQL says of the same files.
+"""What gpuprof.plot draws, compared with SQL on the same files.
 
-Without matplotlib (scripts/setup gets it) what it says then is tested alone."""
+Without matplotlib (installed by scripts/setup) only its message in that case is tested."""
 
 import contextlib
 import os
@@ -36,7 +36,7 @@ try:
 except ImportError:
     matplotlib = None
 
-PARTS = 4000  # gaps shorter than one of these of what is shown are not drawn
+PARTS = 4000  # gaps shorter than one of these parts of the interval are not drawn
 
 
 class Files(unittest.TestCase):
@@ -86,7 +86,7 @@ class Without(Files):
 
 @unittest.skipUnless(matplotlib, "there is no matplotlib")
 class Plots(Files):
-    ROOF = {"flops": ["flop_count_sp"], "traffic": ["dram__bytes_read.sum"]}  # of the capture
+    ROOF = {"flops": ["flop_count_sp"], "traffic": ["dram__bytes_read.sum"]}  # in the capture
 
     def tearDown(self):
         matplotlib.pyplot.close("all")
@@ -119,7 +119,7 @@ class Plots(Files):
                 self.assertEqual(sum(bar.get_height() for bar in drawn), len(times))
                 for i, bar in enumerate(drawn):
                     left, right = bar.get_x(), bar.get_x() + bar.get_width()
-                    near = 1e-9 * right  # of a time at an edge either side may have it
+                    near = 1e-9 * right  # a time at an edge may be on either side
                     inside = [t for t in times if left + near < t < right - near]
                     about = [t for t in times if left - near <= t <= right + near]
                     self.assertLessEqual(len(inside), bar.get_height(), (label, i))
@@ -148,7 +148,7 @@ class Plots(Files):
             connection.commit()
         with gpuprof.open(copy) as run:
             ax = gpuprof.plot.kernel_histogram(run)
-        ax.figure.savefig(self.folder / "names.png")  # draws the texts: a formula would not do
+        ax.figure.savefig(self.folder / "names.png")  # draws the texts: a formula would fail
         self.assertEqual(self.texts(ax), [r" _\$\frac{?[31m\$"])
 
     def test_memory_curve_has_the_peaks_to_the_byte(self):
@@ -181,7 +181,7 @@ class Plots(Files):
         return found
 
     def check_timeline(self, ax, rows):
-        """Every record is drawn, and nothing farther from one than what can be seen."""
+        """Every record is drawn, and nothing farther from one than the visible resolution."""
         left, right = ax.get_xlim()
         near = 1e-6 * max(right - left, 1)
         records = {}
@@ -250,7 +250,7 @@ class Plots(Files):
             "SELECT device_id, kind, copying_ms, beside_kernels_ms FROM copy_overlap",
         )
         self.assertGreater(len(rows), 1)
-        # The captures' copies ran alone.
+        # The copies in the captures ran alone.
         copy = self.folder / "beside.sqlite"
         copy.write_bytes(path.read_bytes())
         with contextlib.closing(sqlite3.connect(copy)) as connection:
@@ -314,7 +314,7 @@ class Plots(Files):
         ((units, clock, rate),) = self.select(
             "metrics", "SELECT multiprocessors * 128, core_clock, memory_bandwidth FROM devices"
         )
-        peak = 2 * units * clock  # of an H200
+        peak = 2 * units * clock  # for an H200
         for top in (1, 5):
             ax = gpuprof.plot.roofline(self.open("metrics"), top=top, **self.ROOF)
             points = [tuple(each.get_offsets()[0]) for each in ax.collections]
@@ -322,7 +322,7 @@ class Plots(Files):
             for (x, y), (_, done, moved, time) in zip(points, rows):
                 self.assertAlmostEqual(x, done / moved, delta=1e-9 * x)
                 self.assertAlmostEqual(y, done / time, delta=1e-9 * y)  # GFLOP/s is FLOP/ns
-                # What was measured is possible.
+                # The measured values are possible.
                 self.assertLess(y, min(peak, x * rate) / 1e9)
             others = [f"{len(rows) - 1} others"] if top == 1 else []
             self.assertEqual([text[:9] for text in self.texts(ax)],
@@ -348,7 +348,7 @@ class Plots(Files):
         with contextlib.closing(sqlite3.connect(copy)) as connection:
             connection.execute("UPDATE CUPTI_ACTIVITY_KIND_DEVICE SET computeCapabilityMajor = 99")
             connection.commit()
-        with gpuprof.open(copy) as other:  # the memory's bandwidth is known all the same
+        with gpuprof.open(copy) as other:  # the memory bandwidth is still known
             ax = gpuprof.plot.roofline(other, **self.ROOF)
         self.assertEqual(len(ax.lines), 1)
 

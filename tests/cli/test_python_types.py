@@ -1,7 +1,7 @@
 # ctest-labels: plain
-"""What type checkers know of the Python package, as a program that uses it sees it.
+"""What type checkers know about the Python package, from the view of a program that uses it.
 
-Without mypy (scripts/setup gets it) the list of tables is tested alone."""
+Without mypy (installed by scripts/setup) only the list of tables is tested."""
 
 import os
 import pathlib
@@ -73,7 +73,7 @@ class Types(unittest.TestCase):
                 tables = run.catalogue()
         self.assertEqual([name for name in names if name not in tables], [])
         views = [name for name, table in tables.items() if table["view"] and name[0].islower()]
-        # Views for what nvprof's readers expect and gpuprof never fills are not in the list.
+        # Views that nvprof's readers expect but gpuprof never fills are not in the list.
         self.assertEqual(
             {name for name in views if name not in names},
             {"collLibrary", "collFunction", "collInstruction", "collSourcePos", "collCCFFMessage",

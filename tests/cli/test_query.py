@@ -25,7 +25,7 @@ ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELEC
 
 
 def wait_until_it_works(pid):
-    """Until the process had half a second of a processor."""
+    """Waits until the process has used half a second of processor time."""
     while True:
         with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
             ticks = sum(map(int, file.read().rsplit(")")[-1].split()[11:13]))
@@ -67,10 +67,10 @@ class Query(unittest.TestCase):
         finally:
             connection.close()
 
-    # What may be asked
+    # Permitted queries
 
     def test_a_file_of_an_older_gpuprof_is_answered_too(self):
-        """It lacks tables that queries ask."""
+        """It lacks tables that queries use."""
         old = self.folder / "old.sqlite"
         shutil.copy(self.profile, old)
         self.addCleanup(old.unlink)
@@ -148,7 +148,7 @@ class Query(unittest.TestCase):
             with self.subTest(sql=sql):
                 self.assertGreater(len(self.ask(sql, "--csv").splitlines()), 1)
 
-    # What is refused
+    # Refused queries
 
     def test_nothing_is_changed_or_opened(self):
         before = self.profile.read_bytes()
@@ -194,14 +194,14 @@ class Query(unittest.TestCase):
         connection.close()
         try:
             self.refused(forged, "SELECT * FROM big", message="not authorized")
-            # In such a file the user's own WITH clauses are no more than its views.
+            # In such a file the user's own WITH clauses have no more rights than its views.
             self.refused(forged, "WITH a AS (SELECT zeroblob(3)) SELECT * FROM a",
                          message="not authorized")  # fmt: skip
             self.assertIn("2", self.ask("SELECT length(zeroblob(2)) AS n", file=forged))
         finally:
             forged.unlink()
 
-    # How it looks
+    # Formats
 
     MIXED = "SELECT 1 AS n, 'a|b' AS t, NULL AS x, 2.5 AS r, x'0aff' AS b UNION ALL SELECT 20, '', 3, 0.1, NULL"
 
@@ -255,7 +255,7 @@ class Query(unittest.TestCase):
             {"table": "query", "rows": [{"n": 1, "t": "a|b", "x": None, "r": 2.5, "b": "0aff"},
                                         {"n": 20, "t": "", "x": 3, "r": 0.1, "b": None}]}
         ])  # fmt: skip
-        # Infinity is none of JSON's numbers.
+        # JSON has no infinity.
         self.assertIn(":null}", self.ask("SELECT 1e300 * 1e300 AS x", "--json"))
 
     def test_nothing_in_a_cell_steers_a_terminal_or_breaks_a_line(self):
@@ -277,7 +277,7 @@ class Query(unittest.TestCase):
                                    stderr=subprocess.DEVNULL)  # fmt: skip
         os.close(follower)
         text = b""
-        with contextlib.suppress(OSError):  # the end of a terminal
+        with contextlib.suppress(OSError):  # a terminal's end of file
             while block := os.read(leader, 65536):
                 text += block
         os.close(leader)
@@ -298,7 +298,7 @@ class Query(unittest.TestCase):
         wide = self.on_terminal(300, self.profile, sql).splitlines()
         self.assertIn("with_a_very_long_heading", wide[0])
         self.assertNotIn("…", wide[2][:60])
-        # Programs get all of it, whatever the terminal.
+        # Programs receive everything, whatever the terminal.
         for option in ("--csv", "--json", "--markdown"):
             self.assertEqual(self.on_terminal(40, self.profile, sql, option), self.ask(sql, option))
         self.assertIn("12.3457", self.ask(sql))
@@ -312,7 +312,7 @@ class Query(unittest.TestCase):
         self.assertEqual([int(line) for line in self.ask(sql).splitlines()[2:]],
                          list(range(1, 3001)))  # fmt: skip
 
-    # How it ends
+    # How a query ends
 
     def test_a_reader_that_has_seen_enough(self):
         with subprocess.Popen(
@@ -336,14 +336,14 @@ class Query(unittest.TestCase):
             [GPUPROF, "query", self.profile, ENDLESS.format("max(i)")],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         ) as process:  # fmt: skip
-            # Until it has its handler the signal ends it as well.
+            # Before its handler is installed, the signal ends it as well.
             time.sleep(0.3)
             process.send_signal(signal.SIGINT)
             self.assertIn(process.wait(120), (128 + signal.SIGINT, -signal.SIGINT))
             self.assertEqual(process.stdout.read() + process.stderr.read(), b"")
 
     def test_ctrl_c_ends_what_sqlite_does_not_look_up_from(self):
-        """Each LIKE takes a second, and SQLite asks nobody between a thousand steps."""
+        """Each LIKE takes a second, and SQLite calls no handler for a thousand steps."""
         long = "replace(hex(zeroblob(4000000)), '0', 'a')"
         likes = ", ".join(f"x LIKE '{'%a' * 40}{i}b'" for i in range(300))
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -355,7 +355,7 @@ class Query(unittest.TestCase):
                 process.send_signal(number)
                 began = time.monotonic()
                 self.assertEqual(process.wait(120), 128 + number)
-                # 0.7 s, on a machine with much else to do.
+                # 0.7 s, with a margin for a busy machine.
                 self.assertLess(time.monotonic() - began, 8)
                 self.assertEqual(process.stdout.read() + process.stderr.read(), b"")
 
@@ -376,7 +376,7 @@ class Query(unittest.TestCase):
         long = self.folder / "long.sqlite"
         shutil.copy(self.profile, long)
         connection = sqlite3.connect(long)
-        # As a run has it whose instructions were sampled or counted.
+        # As in a run whose instructions were sampled or counted.
         connection.execute(
             "CREATE TABLE IF NOT EXISTS MODULE(_id_ INTEGER PRIMARY KEY, processId INT, cubinCrc INT,"
             " cubin BLOB)"

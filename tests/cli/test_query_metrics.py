@@ -61,7 +61,7 @@ class QueryMetrics(unittest.TestCase):
         ran = query("--query-metrics", chip="sm_86")
         self.assertEqual(ran.returncode, 5)
         self.assertIn("GA102, GA103, GA104, GA106, GA107", ran.stderr)
-        # --metrics-plan goes by the same names.
+        # --metrics-plan uses the same names.
         plan = query("--metrics-plan", "--metrics", "ipc", chip="H200")
         self.assertIn("GH100", plan.stdout, plan.stderr)
 
@@ -74,7 +74,7 @@ class QueryMetrics(unittest.TestCase):
         )  # fmt: skip
         self.assertIn("            = dram__bytes_read.sum.per_second\n", text)
         self.assertEqual(len(re.findall("passes 1[)]$", text, re.MULTILINE)), 2)
-        # Not an expression.
+        # Not a regular expression.
         self.assertEqual(query("--query-metrics", "--filter", "(").returncode, 5)
 
     def test_one_metric(self):
@@ -143,7 +143,7 @@ class QueryMetrics(unittest.TestCase):
             self.assertIn("without a driver CUPTI 13.0 and 13.1 answer: pip install", text)
 
     def test_a_list_in_place_of_a_libcupti(self):
-        """It says of a chip what its libcupti said, but for passes."""
+        """It answers about a chip as its libcupti did, except for passes."""
         with tempfile.TemporaryDirectory(prefix="gpuprof-metrics-") as folder:
             metrics = pathlib.Path(folder) / "metrics.catalogue"
             subprocess.run([SOURCE / "scripts" / "metric_catalogue", "--cupti", HOST.resolve(),
@@ -177,7 +177,7 @@ class QueryMetrics(unittest.TestCase):
             self.assertEqual(ran.returncode, 22)
             self.assertIn("no CUPTI here can say which counters metrics take", ran.stderr)
             self.hints_at_what_answers(ran.stderr)
-            # Names are known.
+            # Names are available.
             ran = of_list("--metrics-plan", "--metrics", "dram__bytes_raed.sum")
             self.assertEqual(ran.returncode, 5)
             self.assertIn("did you mean dram__bytes_read.sum", ran.stderr)

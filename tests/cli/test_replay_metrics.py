@@ -59,7 +59,7 @@ def definition(number, name, columns):
 
 
 def batch(*blocks):
-    """Of one row each: number of the table, bytes."""
+    """A batch of blocks with one row each: pairs of the table's number and the row's bytes."""
     packed = struct.pack("<IIII", 0xFFFFFFFF, 0, len(blocks), 0)
     for block, data in blocks:
         packed += struct.pack("<IIQ", block, 1, len(data)) + data
@@ -67,7 +67,7 @@ def batch(*blocks):
 
 
 def kernel(stream):
-    """A kernel of correlation id 5, from 100 to 150."""
+    """A kernel with correlation id 5, from 100 to 150."""
     columns = [
         ("start", U64, 0, 8),
         ("end", U64, 0, 8),
@@ -81,7 +81,7 @@ def kernel(stream):
 
 
 def measured():
-    """The kernel as a range, and what it is called."""
+    """The kernel as a range, and its name."""
     grid = (1, 1, 1, 32, 1, 1)
     return (
         struct.pack("<I", 1)
@@ -122,7 +122,7 @@ def metrics():
 
 
 def values(stream, occupancy, cycles):
-    """The kernel as the stream's one range, which has its number."""
+    """The kernel as the stream's only range, with the range's number."""
     sizes = [(name + axis, U32, 2, 4) for name in ("grid", "block") for axis in "XYZ"]
     ranges = definition(
         1,

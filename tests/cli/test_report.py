@@ -47,7 +47,7 @@ def data_of(page):
 
 
 class Level:
-    """Records one by one, read as libprof/view/records.hpp says: (begin, end, name) by track and row."""
+    """Individual records, decoded as libprof/view/records.hpp says: (begin, end, name) by track and row."""
 
     def __init__(self, content, level):
         self.content, self.at, self.level = content, 0, level
@@ -95,7 +95,7 @@ class Level:
 
 
 def levels_of(page):
-    """Those that have records one by one."""
+    """The levels with individual records."""
     levels = data_of(page)["levels"]
     return [
         Level(element(page, f"level{i}"), level)
@@ -168,7 +168,7 @@ class Report(unittest.TestCase):
                         (busy, first, last),
                     )
                     self.assertEqual(busy + sum(time for _, time, _ in parts), last - first)
-                    # As the list of gaps says it, gap by gap.
+                    # As in the list of gaps, gap by gap.
                     expected = collections.Counter()
                     for length, call, in_call, in_none in database.execute(
                         "SELECT duration, host_call, host_call_ns, no_call_ns FROM gpu_gaps WHERE device_id = ?",
@@ -218,7 +218,7 @@ class Report(unittest.TestCase):
         self.assertAlmostEqual(row["no_call_us"], (stop - start - 50) / 1e3, 3)
 
     def test_ranges_are_what_their_work_is(self):
-        """Busy time, span and launches against each record of work, in the run and in a part of it."""
+        """Busy time, span and launches compared with each record of work, in the run and in a part of it."""
         profile, seen, nested = self.profiles["torch_step"], 0, 0
         database = sqlite3.connect(profile)
         [zero] = database.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()
@@ -313,7 +313,7 @@ class Report(unittest.TestCase):
                 part.unlink()
 
     def test_exposed_communication(self):
-        """A kernel becomes NCCL's, and is told from others that run beside it."""
+        """A kernel becomes NCCL's, and is distinguished from others that run at the same time."""
         profile = self.folder / "nccl.sqlite"
         shutil.copy(self.profiles["streams_graph"], profile)
         database = sqlite3.connect(profile)
@@ -451,7 +451,7 @@ class Report(unittest.TestCase):
             self.assertEqual(named, sum(shown.values()))
 
     def long_run(self):
-        """Too many records for each to find room."""
+        """A run with too many records for all to fit."""
         profile = self.folder / "long.sqlite"
         if profile.exists():
             return profile
@@ -583,7 +583,7 @@ class Report(unittest.TestCase):
                 columns = [
                     row[1] for row in database.execute(f"PRAGMA table_info({table})") if row[5] == 0
                 ]
-                row = "value" if table == "STATISTIC" else "rowid"  # that is WITHOUT ROWID
+                row = "value" if table == "STATISTIC" else "rowid"  # which is WITHOUT ROWID
                 database.execute(f'UPDATE OR IGNORE {table} SET "{chance.choice(columns)}" = ? WHERE {row} % 2'
                                  if table != "RANGE_TIME" else "UPDATE RANGE_TIME SET first = ?",
                                  (chance.choice(values),))  # fmt: skip

@@ -1,4 +1,4 @@
-"""gpuprof slice, on files of ours and of nvprof."""
+"""gpuprof slice, on files of gpuprof and of nvprof."""
 # ctest-labels: plain
 
 import contextlib
@@ -98,18 +98,18 @@ class Slice(Tools):
                 for report in ("--print-gpu-summary", "--print-gpu-trace"):
                     with self.subTest(name=name, window=window, report=report):
                         expected = self.gpuprof("-i", path, *window, report, "--csv").stderr
-                        # That there is more in the whole.
+                        # The whole has more.
                         expected = re.sub("(?m)^.* left out all of .*\n", "", expected)
                         self.assertEqual(
                             self.gpuprof("-i", part, report, "--csv").stderr, expected)  # fmt: skip
 
     def test_times_that_are_shown_can_be_given_back(self):
-        """Times count from one zero: in JSON, filters, the whole and its parts."""
+        """Times count from the same zero in JSON, filters, the whole and its parts."""
         path = self.capture("torch_step")
 
         def rows(file, *words):
             printed = self.gpuprof("-i", file, "--print-gpu-trace", "--json", *words).stdout
-            # Which columns there are depends on what is printed.
+            # The columns depend on what is printed.
             return [
                 {name: value for name, value in row.items() if value is not None}
                 for row in json.loads(printed)["tables"][0]["rows"]
@@ -289,7 +289,7 @@ class Slice(Tools):
 
 
 class Leftovers(Tools):
-    """Temporary folders of killed commands go with the next one, others' do not."""
+    """The next command removes temporary folders of killed commands, but not those of live ones."""
 
     def make(self, name, mode=0o700, files=("lock", "unfinished"), hours=0):
         folder = self.folder / name
@@ -337,15 +337,15 @@ class Leftovers(Tools):
                 process.kill()
         self.gpuprof("slice", path, "--from", "0", "-f", "-o", "part.sqlite")
         left = [each.name for each in self.folder.iterdir() if each.name.startswith(".gpuprof")]
-        # A process that was killed before it had a lock left nothing but an empty folder.
+        # A process killed before it had a lock left only an empty folder.
         for name in left:
             self.assertEqual(list((self.folder / name).iterdir()), [])
 
 
 class Anonymous(Tools):
-    """What README promises of `slice --anonymise`, by looking for words in the part's bytes."""
+    """What README promises about `slice --anonymise`, checked by searching the part's bytes for words."""
 
-    # Texts that the part is to show, and what CUPTI and gpuprof say of what was collected.
+    # Texts that the part should show, and descriptions by CUPTI and gpuprof of what was collected.
     KEPT = {
         "METRIC": {"name", "unit", "description", "formula"},
         "METRIC_GROUP": {"chip", "costClass", "metrics", "counters"},
@@ -360,7 +360,7 @@ class Anonymous(Tools):
     }  # fmt: skip
 
     def plant(self, path):
-        """A word of its own in each column of each table, in each column's name and default, in
+        """Puts a distinct word into each column of each table, each column's name and default, and into
         keys, constraints, views, indexes and tables. Returns where each is."""
         places = {}
 
@@ -373,11 +373,11 @@ class Anonymous(Tools):
         tables = [name for (name,) in run("SELECT name FROM sqlite_master WHERE type = 'table' "
                                           "AND name NOT LIKE 'sqlite_%' AND name <> 'CLOCK'")]  # fmt: skip
         for table in tables:
-            # SQLite refuses a text as the number of a row.
+            # SQLite refuses a text as a row id.
             planted = [name for _, name, kind, _, _, key in run(f'PRAGMA table_info("{table}")')
                        if not (kind == "INTEGER" and key)]  # fmt: skip
             names = ", ".join(f'"{column}"' for column in planted)
-            # Blobs that stay are short and of numbers, UUIDs say: no word, but a few bytes of one.
+            # Blobs that are kept are short and numeric, such as UUIDs: no word, but a few bytes of one.
             for values in ([word(table, column) for column in planted],
                            [word(table, column).encode() * 20 for column in planted]):  # fmt: skip
                 run(f'INSERT INTO "{table}"({names}) VALUES({", ".join("?" * len(planted))})',
@@ -385,7 +385,7 @@ class Anonymous(Tools):
             if "WITHOUT ROWID" not in self.sql(run, table):
                 run(f'ALTER TABLE "{table}" ADD COLUMN "{word(table, "name of a column")}" TEXT '
                     f"DEFAULT '{word(table, 'default')}'")  # fmt: skip
-        # A table of ours with a key and a check of somebody's.
+        # A table of gpuprof's with somebody else's key and check.
         run("DROP TABLE CLOCK")
         run("CREATE TABLE CLOCK(processId INT, moment TEXT COLLATE NOCASE, realtime INT DEFAULT "
             f"'{word('CLOCK', 'default')}', cupti INT, CONSTRAINT {word('CLOCK', 'key')} "
@@ -418,7 +418,7 @@ class Anonymous(Tools):
         return run("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0]
 
     def kept(self, path, places):
-        """Of a word that lies in two pages of the file the dump tells."""
+        """For a word that spans two pages of the file, the dump is searched."""
         with database(path) as connection:
             connection.row_factory = None
             dump = "\n".join(connection.iterdump())
@@ -449,8 +449,8 @@ class Anonymous(Tools):
                     self.gpuprof(*words[:1], part, *words[1:])
 
     def test_what_is_ours_stays(self):
-        """Of files that nobody changed all rows and values are there that do not tell of anybody,
-        and the same tables, indexes and views."""
+        """In unmodified files all rows and values that identify nobody are kept, and the same tables,
+        indexes and views."""
         gone = {
             "RUN": ("value",), "PROCESS": ("executable", "command_line", "cupti_path", "job"),
             PREFIX + "SOURCE_LOCATOR": ("fileName",), PREFIX + "MODULE": ("cubin",),

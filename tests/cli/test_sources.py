@@ -9,7 +9,7 @@ from fake_run import GPUPROF
 
 
 class Sources(unittest.TestCase):
-    """What a newcomer finds: a command is a file and a line, an option a row."""
+    """A command is a file and a line, an option a row."""
 
     def text(self, pattern):
         return {file: file.read_text() for file in (SOURCE / "apps/gpuprof").glob(pattern)}
@@ -49,7 +49,7 @@ class Sources(unittest.TestCase):
         docs = (SOURCE / "docs/nvprof.md").read_text()
         for file, name in options:
             self.assertEqual([f for f, text in files.items() if f'"{name}"' in text], [file], name)
-            # With its letter, in help, on the man page and in the generated list of the docs.
+            # With its letter, in the help, the man page and the generated list of the docs.
             letter = re.search(r"\.letter = '(\w)'", files[file])
             names = f"-{letter[1]}, --{name}" if letter else f"--{name}"
             self.assertRegex(docs, rf"(?m)^\| `{names}` \|")

@@ -1,4 +1,4 @@
-"""Standard output that cannot be written: a reader who has gone, and a full device."""
+"""Standard output that cannot be written: a closed pipe, and a full device."""
 # ctest-labels: plain
 
 import os
@@ -11,10 +11,10 @@ GPUPROF = os.environ.get("GPUPROF", "")
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 PATIENCE = 120
 
-# Commands that help does not show, and what they take.
+# Commands that the help does not show, with their arguments.
 HIDDEN = {"man": [], "options": [], "exit-codes": [], "complete": ["fish", ""],
           "schema": []}  # fmt: skip
-# What commands print with these words. All others print nothing but help and messages.
+# Arguments with which commands print output. All others print only help and messages.
 PRINTS = {
     "info": [[], ["--json"]],
     "query": [[], ["top_kernels"], ["kernels", "--csv"], ["kernels", "--json"],
@@ -55,7 +55,7 @@ class StandardOutput(unittest.TestCase):
             return process.returncode, errors.read()
 
     def commands(self):
-        """As gpuprof itself lists them: it completes its first word."""
+        """As listed by gpuprof itself, which completes its first word."""
         listed = subprocess.run([GPUPROF, "complete", "fish", ""], text=True, check=True,
                                 capture_output=True, timeout=PATIENCE).stdout  # fmt: skip
         words = [line.split("\t")[0].strip() for line in listed.splitlines()[1:]]
@@ -103,7 +103,7 @@ class StandardOutput(unittest.TestCase):
                 )
 
     def test_a_reader_who_has_seen_enough(self):
-        """What is printed is larger than what a pipe holds."""
+        """The output is larger than a pipe's buffer."""
         for words in (["-i", self.profile, "--print-api-trace", "--json"],
                       ["query", self.profile, "api_calls", "--json"],
                       ["memory", self.profile, "--json"], ["--help", "all"]):  # fmt: skip

@@ -1,4 +1,4 @@
-"""--step: which NVTX ranges are steps, for a run, a capture, and a file that is finished anew.
+"""--step: which NVTX ranges are steps, for a run, a capture, and a file that is finished again.
 
 GPUPROF is the path of the gpuprof binary.
 """
@@ -37,7 +37,7 @@ class Step(unittest.TestCase):
         told, names = self.steps()
         self.assertEqual(told, [("^for",)])
         self.assertEqual(set(names), {"forward"})
-        # Finished again, by what the file says, and by something else.
+        # Finished again, with the file's expression, and with another one.
         self.assertEqual(gpuprof("finish", "-q", self.path).returncode, 0)
         self.assertEqual(self.steps(), (told, names))
         self.assertEqual(gpuprof("finish", "-q", "--step", "step 1", self.path).returncode, 0)

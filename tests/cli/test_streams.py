@@ -1,4 +1,4 @@
-"""-o - and the like: what can be a stream goes to standard output, and no file is called "-"."""
+"""-o - and similar: anything that can be a stream goes to standard output, and no file is called "-"."""
 # ctest-labels: plain
 
 import os
@@ -80,7 +80,7 @@ class Streams(Tools):
                 ran = self.bytes(*words, "-o", "-", code=5)
                 self.assertIn(b"cannot be written to standard output", ran.stderr)
                 self.assertEqual(ran.stdout, b"")
-        # A file of that name is one of this folder.
+        # ./- is an ordinary file of this folder.
         subprocess.run([GPUPROF, "slice", path, "--from", "0", "-o", "./-"], cwd=self.folder,
                        check=True, capture_output=True, timeout=120)  # fmt: skip
         self.assertTrue((self.folder / "-").exists())

@@ -1,4 +1,4 @@
-"""Times that are printed can be typed back: --from and --to of all commands have one zero."""
+"""Printed times can be typed back: --from and --to of all commands have the same zero."""
 # ctest-labels: plain
 
 import csv
@@ -8,12 +8,12 @@ import unittest
 
 from profile_tools import Tools, database
 
-START = re.compile(r" *(\d\S*s)  +(?:\S+s|-)  ")  # of a trace's row, and its duration
+START = re.compile(r" *(\d\S*s)  +(?:\S+s|-)  ")  # a trace row's start and duration
 
 
 class TypedTimes(Tools):
     def trace(self, path, *options, of="gpu"):
-        """Starts as they are printed, with what stands behind them."""
+        """Starts as printed, with the rest of the row."""
         ran = self.gpuprof("-i", path, f"--print-{of}-trace", *options)
         rows = [START.match(line) for line in ran.stderr.splitlines()]
         return [(row[1], row.string[row.end(1) :].strip()) for row in rows if row]
@@ -85,7 +85,7 @@ class TypedTimes(Tools):
         self.assertNotEqual(page, self.gpuprof("timeline", path).stdout)
 
     def test_nvprofs_files(self):
-        """A whole trace is nvprof's; what is filtered counts from the zero, too."""
+        """A whole trace matches nvprof's; a filtered one counts from the zero, too."""
         path = self.nvprof("basic")
         exact, whole = self.exact(path), self.trace(path)
         self.assertEqual(whole[0][0], "0ns")

@@ -1,4 +1,4 @@
-"""gpuprof view: what its server answers, and to whom; what is drawn is what SQL finds."""
+"""gpuprof view: what its server answers, and to whom; the drawing matches SQL."""
 
 import base64
 import contextlib
@@ -94,7 +94,7 @@ def serving(profile, *options, **more):
 
 
 def sections(server, **place):
-    """Title: rows of what is said of a record."""
+    """Title: rows of a record's sections."""
     return {each["title"]: each["rows"] for each in server.get("details", **place)["sections"]}
 
 
@@ -209,7 +209,7 @@ class View(Profiles):
                     self.assertEqual((status, body), (200, file.read_bytes()))
                     kind = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}
                     self.assertTrue(headers["Content-Type"].startswith(kind[file.suffix]))
-        # Texts of a profile come into the page as text, never as markup.
+        # Texts of a profile enter the page as text, never as markup.
         for file in CLIENT.glob("*.js"):
             for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
                 self.assertNotIn(word, file.read_text(), file.name)
@@ -219,7 +219,7 @@ class View(Profiles):
         if not node:
             self.skipTest("node is not installed")
         for file in CLIENT.glob("*.js"):
-            copy = self.folder / f"{file.stem}.mjs"  # as a module, wherever it is
+            copy = self.folder / f"{file.stem}.mjs"  # as a module, wherever the folder is
             copy.write_text(file.read_text())
             ran = subprocess.run(
                 [node, "--check", copy], capture_output=True, text=True, check=False
@@ -311,7 +311,7 @@ class View(Profiles):
         home.mkdir()
         path = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(home)}
         with serving(self.profiles["vector_add"], environment={**path, "DISPLAY": ":7"}) as server:
-            # No word of the address, for all users may read a program's arguments.
+            # No part of the address, because all users may read a program's arguments.
             page = pathlib.Path(told.read_text().strip())
             self.assertEqual(page.parent.parent, home)
             self.assertFalse(page.parent.name.startswith("."))
@@ -325,7 +325,7 @@ class View(Profiles):
             self.assertTrue(page.exists())
             self.assertEqual(server.ask(f"/{server.token}/", fresh=True)[0], 200)
             self.assertEqual(list(home.iterdir()), [])
-        # It goes too when nobody comes, and lies elsewhere where there is no such folder.
+        # It is also removed if never requested, and is elsewhere if there is no such folder.
         for environment in ({"HOME": str(home)}, {"HOME": str(home / "none"), "TMPDIR": str(home)}):
             with serving(
                 self.profiles["vector_add"], environment={**path, **environment, "DISPLAY": ":7"}
@@ -488,7 +488,7 @@ class View(Profiles):
         with serving(growing) as server:
             self.assertGreater(server.get("run")["records"], 0)
             self.assertGreater(len(facts(server, track=0, row=0, item=0)), 5)
-            # The writer can end: nobody holds the file.
+            # The writer can end: nothing holds the file.
             writer.execute("INSERT INTO StringTable(value) VALUES('yet more')")
             writer.commit()
             self.assertEqual(writer.execute("PRAGMA journal_mode = DELETE").fetchone(), ("delete",))
@@ -501,7 +501,7 @@ class View(Profiles):
         writer.close()
 
     def test_live(self):
-        """What comes is shown, with times that count from where they did; the last word is the file's."""
+        """New records are shown, with times from the same origin; the final state is the file's."""
         growing = Growing(self.profiles["streams_graph"], self.folder / "live.db")
         growing.hold_kernels()
         half = len(growing.rows) // 2
@@ -523,7 +523,7 @@ class View(Profiles):
             self.assertGreater(run["version"], 1)
             self.assertLessEqual(run["begin"], first["begin"])
             self.assertGreater(len(run["tracks"]), len(first["tracks"]))
-            # Numbers of tracks are of one version, those of names of all.
+            # Track numbers belong to one version, name numbers to all.
             status, body, _ = self.asked(server, "tiles", version=1)
             self.assertEqual(status, 409, body)
             self.assertEqual(server.get("names", ids="0,1,2", version=77), names)
@@ -553,7 +553,7 @@ class View(Profiles):
 
 @unittest.skipUnless(GPUPROF, "GPUPROF is not set")
 class Truth(Profiles):
-    """What is drawn of random windows, against SQL."""
+    """The drawing of random windows, compared with SQL."""
 
     def times(self, database, track, tables):
         zero = database.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()[0]
@@ -739,7 +739,7 @@ class Truth(Profiles):
         return kernels, tuple(map(sum, zip(*rest, strict=True)))
 
     def check_differences(self, answer, first, second):
-        """Against work_by_function() of both."""
+        """Compared with work_by_function() of both."""
         shown = {each["name"]: (each["count"], each["time"]) for each in answer["work"]}
         self.assertEqual(len(shown), answer["names"])
         kernels = set(first[0]) | set(second[0])
@@ -836,7 +836,7 @@ class Truth(Profiles):
     def test_stops_are_what_sql_finds(self):
         gaps = steps = losses = 0
         for name, profile in self.profiles.items():
-            if name == "torch_step":  # as a run whose counters were sampled with holes
+            if name == "torch_step":  # like a run whose counter samples have gaps
                 copy = self.folder / "holes.db"
                 shutil.copy(profile, copy)
                 database = sqlite3.connect(copy)

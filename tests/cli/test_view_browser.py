@@ -1,10 +1,10 @@
 # ctest-cost: 90
 # ctest-labels: plain
-"""gpuprof view and the HTML report in a real browser: what stands on the canvas is what SQL finds.
+"""gpuprof view and the HTML report in a real browser: what is on the canvas must match SQL.
 
   python3 tests/cli/test_view_browser.py --write
 
-takes the pictures in docs/ anew.
+takes the pictures in docs/ again.
 """
 
 import base64
@@ -28,8 +28,9 @@ from growing import Growing
 from test_view import GPUPROF, SOURCE, serving, touched
 from test_view_details import records
 
-# Of what the page draws, for tests: each picture (`seen`), and the pixels of rows as they stand on the
-# canvas, by the first of their lines and one whose hatching is shifted by half (no label reaches either).
+# Captures what the page draws, for tests: each picture (`seen`), and the pixels of rows as they are
+# on the canvas, by the first of their lines and one whose hatching is shifted by half (no label
+# reaches either).
 WATCH = """(async () => {
   const {Painter, labels, ruler, rowHeight} = await import('./draw.js');
   const draw = Painter.prototype.draw;
@@ -66,7 +67,7 @@ WATCH = """(async () => {
   document.getElementById('scroll').dispatchEvent(new Event('scroll'));
 })()"""
 
-# Shows a window, and waits until all rows of it have come.
+# Shows a window, and waits until all its rows have arrived.
 SHOW = """new Promise(done => {
   const {from, to} = %s;
   window.eachPicture = () => {
@@ -100,8 +101,8 @@ CANVAS = """new Promise(done => {
   look();
 })"""
 
-# Width, height, pixels of the screen per pixel of the page. The picture is exact where it is an even number of
-# pixels wide, as all but the third are; otherwise tiles lie half a pixel beside the canvas.
+# Width, height, device pixels per pixel of the page. The picture is exact if it is an even number
+# of pixels wide, as all but the third are; otherwise tiles are half a pixel off the canvas.
 SIZES = (1601, 900, 1), (1201, 700, 1), (1600, 900, 1), (800, 450, 2)
 CAPTURES = "torch_step", "two_processes", "streams_graph"
 PICTURE = 1400, 640
@@ -135,7 +136,7 @@ class InBrowser(test_view.Profiles):
         return page
 
     def records(self, name, server):
-        """Track: start and end of its records, where SQL can tell."""
+        """Track: start and end of its records, where SQL knows them."""
         run = server.get("run")
         database = sqlite3.connect(self.profiles[name])
         found = {i: self.records_of(database, track, run) for i, track in enumerate(run["tracks"])}
@@ -178,12 +179,13 @@ class InBrowser(test_view.Profiles):
                     page.close()
 
     def check_rows(self, shown, records, exact):
-        """Pixels of tracks against records; how many tracks, and how many rectangles of 4 pixels or more."""
+        """Compares pixels of tracks with records. Returns the number of tracks, and of rectangles that are
+        4 pixels wide or more."""
         start, end, width = int(shown["from"]), int(shown["to"]), shown["pixels"]
         tracks = rectangles = 0
         for track, times in records.items():
             rows = [row["text"] for row in shown["rows"] if row["track"] == track]
-            if not rows or track in shown["cut"]:  # a row of it is not in sight
+            if not rows or track in shown["cut"]:  # one of its rows is out of view
                 continue
             tracks += 1
             drawn = {x for row in rows for x in range(width) if row[x] != " "}
@@ -202,7 +204,7 @@ class InBrowser(test_view.Profiles):
                     continue
                 left = (first - start) * width // (end - start)
                 right = -((start - last) * width // (end - start))
-                # What follows may begin in its last pixel.
+                # The next one may begin in its last pixel.
                 inner = slice(left, max(left + 1, right - 1))
                 self.assertTrue(
                     any("h" not in row[inner] for row in rows), (track, first, last, start, end)
@@ -294,7 +296,7 @@ class InBrowser(test_view.Profiles):
         return page.evaluate(self.ARROWS % (json.dumps(wanted), color))
 
     def press(self, page, text):
-        """By the keyboard alone."""
+        """With the keyboard only."""
         button = f"[...document.querySelectorAll('.links button')].find(each => each.textContent === {json.dumps(text)})"
         page.wait(button)
         page.evaluate(f"{button}.focus()")
@@ -331,7 +333,7 @@ class InBrowser(test_view.Profiles):
                     self.arrows(page, (place, launch), "accent")["pixels"], without + 20
                 )
                 self.assertGreater(self.arrows(page, (place, before), "wait")["pixels"], 10)
-                # The launch is selected, and both are in sight; its arrow leads back.
+                # The launch is selected, and both are in view; its arrow leads back.
                 for text, other in (("go to the launch", launch), ("go to its GPU work", place),
                                     ("go to what it waited for", before)):  # fmt: skip
                     self.press(page, text)
@@ -361,7 +363,7 @@ class InBrowser(test_view.Profiles):
             launch = server.get("details", track=track, row=0, item=1, run=1)["links"]["launch"]
             page = self.page(f"{server.address}#at={base + track},0,1")
             page.evaluate(WATCH)
-            # It stands in a group that is closed.
+            # It is in a closed group.
             page.wait("window.seen && document.querySelector('.links button')")
             item = "seen.items.find(item => item.heading && item.top > 0)"
             top = page.evaluate(f"{item}.top - seen.scroll + 22 + 8")
@@ -403,11 +405,11 @@ class InBrowser(test_view.Profiles):
             sql = "SELECT name, sum(duration) AS ns FROM kernels GROUP BY name ORDER BY ns DESC"
             expected = [[name, str(ns)] for name, ns in database.execute(sql)]
             self.assertEqual(ask(sql, " rows, in "), [["name", "ns"], *expected])
-            # What it cannot be asked, in words.
+            # Messages for what cannot be queried.
             ask("DELETE FROM RUN", "only questions")
             self.assertEqual(ask("SELECT 1 FRM a", "syntax error"), [])
             ask("x" * 20_000, "too long")
-            # Texts are texts; what is long comes in parts.
+            # Texts are texts; long ones come in parts.
             self.assertEqual(ask("SELECT '<img src=x onerror=alert(1)>' AS \"<b>\", NULL, x'00'", "1 row"),
                              [["<b>", "NULL", "x'00'"], ["<img src=x onerror=alert(1)>", "NULL", "blob, 1 bytes"]])  # fmt: skip
             many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 450) SELECT i FROM n"
@@ -416,7 +418,7 @@ class InBrowser(test_view.Profiles):
                 page.evaluate("document.querySelector('#rows > button').click()")
                 page.wait(f"document.querySelectorAll('#rows tr').length === {rows}")
             self.assertFalse(page.evaluate("!!document.querySelector('#rows > button')"))
-            # A time is gone to.
+            # A click on a time goes there.
             [[start, end, zero]] = database.execute(
                 "SELECT start, end, (SELECT value FROM RUN WHERE key = 'zero_ns') FROM kernels ORDER BY start LIMIT 1 OFFSET 20"
             )
@@ -435,7 +437,7 @@ class InBrowser(test_view.Profiles):
                 text = page.evaluate("document.getElementById('statement').value")
                 self.assertGreater(len(ask(text, " row")), 1, text)
             self.assertGreater(i, 2)
-            # By keys alone: asked, ended, and back to the picture.
+            # With keys only: run, ended, and back to the picture.
             endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
             page.evaluate(
                 f"document.getElementById('statement').value = {json.dumps(endless)};"
@@ -543,14 +545,14 @@ class InBrowser(test_view.Profiles):
             for item in (1, 2, 3):
                 press(".", first, 0, item)
             press(",", first, 0, 2)
-            # What is selected stays in sight, however far it is.
+            # The selection stays in view, however far away it is.
             for _ in range(12):
                 page.key("w")
             for item in (3, 4, 5):
                 press(".", first, 0, item)
                 place = server.get("details", track=first, row=0, item=item)["place"]
                 page.wait(f"seen.view.from <= {place['end']} && seen.view.to >= {place['begin']}")
-            # Down to what is nearest in the next row, among all records there; and up again.
+            # Down to the nearest record in the next row, among all records there; and up again.
             page.key("0")
             page.evaluate(
                 "location.hash = location.hash.replace(/at=[^&]*/, 'at=%d%%2C0%%2C0')" % first
@@ -562,7 +564,7 @@ class InBrowser(test_view.Profiles):
                 page.wait(f"(([t, r]) => t !== {track} || r !== {row})({select})")
                 after = page.evaluate(select)
                 self.assertEqual((after[0], after[1]) > (track, row), key == "ArrowDown")
-            # Behind the last there is nothing, in words.
+            # After the last there is nothing, and a message says so.
             track = next(
                 i for i, each in enumerate(run["tracks"]) if each["rows"] == 1 and each["records"]
             )
@@ -634,7 +636,7 @@ class InBrowser(test_view.Profiles):
             page.close()
 
     def test_a_small_window(self):
-        """As one of 1280 x 800 at 200 %: all is reached, nothing covers the picture."""
+        """Like one of 1280 x 800 at 200 %: everything can be reached, nothing covers the picture."""
         boxes = """Object.fromEntries(['canvas', 'panel', 'text', 'ask', 'help', 'whole', 'sql', 'submit'].map(id => {
           const box = document.getElementById(id).getBoundingClientRect();
           return [id, [box.left, box.top, box.right, box.bottom].map(Math.round)];
@@ -666,7 +668,7 @@ class InBrowser(test_view.Profiles):
                 page.close()
 
     def test_a_recording_is_followed(self):
-        """What is drawn grows, from nothing on; who looks at a part keeps it."""
+        """The drawing grows, from nothing on; a view of a part keeps that part."""
         growing = Growing(self.profiles["two_processes"], self.folder / "live.db")
         growing.hold_kernels()
         growing.writer.execute("DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME")
@@ -724,11 +726,11 @@ class InBrowser(test_view.Profiles):
                 blank = {row["track"] for row in shown["rows"]} - set(shown["cut"])
                 for track in blank & set(records):
                     start, end = math.ceil(shown["from"]), math.floor(shown["to"])
-                    # A picture out of older tiles may be a pixel off.
+                    # A picture made from older tiles may be a pixel off.
                     inner = touched(records[track], start, end, shown["pixels"])
                     inner -= {0, 1, shown["pixels"] - 2, shown["pixels"] - 1}
                     drawn = [row for row in shown["rows"] if row["track"] == track]
-                    several = len(drawn) > 1  # rows of their own, which may be empty there
+                    several = len(drawn) > 1  # they have separate rows, which may be empty there
                     self.assertTrue(several or not inner, (track, start, end, sorted(inner)[:5]))
             self.assertEqual(page.wrong(), [])
             page.close()
@@ -740,7 +742,7 @@ class InBrowser(test_view.Profiles):
         return report
 
     def test_a_report_draws_what_the_viewer_draws(self):
-        """Where it has all records: the same pixels, whatever the window."""
+        """If it has all records: the same pixels, whatever the window."""
         chance = random.Random(11)
         for name in CAPTURES:
             with self.subTest(name), serving(self.profiles[name], "--no-browser") as server:
@@ -781,7 +783,7 @@ class InBrowser(test_view.Profiles):
         page.close()
 
     def test_a_report_on_paper(self):
-        """A4, 96 pixels an inch: nothing stands beyond the edge, and what cannot be used is not there."""
+        """A4, 96 pixels per inch: nothing exceeds the edge, and unusable controls are absent."""
         for name in CAPTURES:
             page = self.page(self.report(self.profiles[name]).as_uri(), 794, 1123)
             page.wait("document.body.dataset.drawn")
@@ -828,14 +830,14 @@ class InBrowser(test_view.Profiles):
         page.close()
 
     def test_pictures_of_the_documentation(self):
-        """Three captures. --write takes them anew; otherwise they are there, and of that size."""
+        """Three captures. --write takes the pictures again; otherwise they must exist with that size."""
         for name in CAPTURES:
             picture = SOURCE / "docs" / f"view-{name}.png"
             if WRITE:
                 with serving(self.profiles[name], "--no-browser") as server:
                     page = self.watched(server.address, *PICTURE)
                     page.wait("document.querySelector('#panel h2')")
-                    time.sleep(0.5)  # what comes with the next picture
+                    time.sleep(0.5)  # for what appears with the next frame
                     picture.write_bytes(page.screenshot())
                     page.close()
             content = picture.read_bytes()

@@ -1,5 +1,5 @@
 # ctest-cost: 30
-"""gpuprof view: questions in SQL, what is refused and what ends them."""
+"""gpuprof view: SQL queries, which are refused and what ends them."""
 
 import contextlib
 import http.client
@@ -25,7 +25,7 @@ def path_of(server, sql, **more):
 
 
 def ask(server, sql, **more):
-    """Status and answer, by a connection of its own."""
+    """Status and answer, on a separate connection."""
     status, body, _ = server.ask(path_of(server, sql, **more), fresh=True)
     return status, json.loads(body)
 
@@ -36,7 +36,7 @@ def children(pid):
 
 
 def value(cell):
-    """As SQLite has it; of a blob how long it is."""
+    """As SQLite has it; for a blob, its length."""
     if not isinstance(cell, dict):
         return cell
     return int(cell["exact"]) if "exact" in cell else cell["blob"]
@@ -193,7 +193,7 @@ class Questions(test_view.Profiles):
             self.assertIn("longer than 5 s", answer["error"])
             self.assertGreater(found["took"], 4.9)
             self.assertGreater(tiles, 20)
-            self.assertLess(slowest, 3)  # seconds, of a machine with much else to do
+            self.assertLess(slowest, 3)  # seconds, for a busy machine
 
     def test_the_newest_question_counts(self):
         profiles = [self.profiles["vector_add"], self.profiles["torch_step"]]
@@ -208,7 +208,7 @@ class Questions(test_view.Profiles):
             began = time.monotonic()
             thread.start()
             answers = []
-            while not found:  # what was asked before the first had begun is ended by it
+            while not found:  # a query sent before the first had begun is ended by it
                 answers.append(ask(server, "SELECT count(*) FROM kernels", run=1))
                 time.sleep(0.05)
             self.assertEqual(answers[-1][1].get("rows"), [list(kernels[0])])
@@ -216,7 +216,7 @@ class Questions(test_view.Profiles):
             self.assertEqual(found[0][0], 400)
             self.assertIn("something else was asked", found[0][1]["error"])
             self.assertLess(time.monotonic() - began, 4.5)
-            # So do details of a record, which are there at once.
+            # So does a request for details, which are answered at once.
             thread = threading.Thread(
                 target=lambda: found.append(ask(server, ENDLESS.format("count(*)"), run=1))
             )
@@ -227,10 +227,10 @@ class Questions(test_view.Profiles):
             thread.join()
             self.assertLess(time.monotonic() - began, 4)
             self.assertIn("something else was asked", found[1][1]["error"])
-            # Who goes away ends what he asked: nothing is at work any more.
+            # A client that disconnects ends its query: nothing runs any more.
             stat = pathlib.Path(f"/proc/{server.process.pid}/stat")
 
-            def busy():  # of the server and of the processes that answer
+            def busy():  # CPU time of the server and of the answering processes
                 used = sum(map(int, stat.read_text().rsplit(")")[-1].split()[11:15]))
                 for child in children(server.process.pid):
                     with contextlib.suppress(FileNotFoundError):
@@ -248,7 +248,7 @@ class Questions(test_view.Profiles):
             before = busy()
             time.sleep(1)
             self.assertLess(busy(), before + 20)
-            # And the server ends while one is at work.
+            # The server can end while a query is running.
             gone = http.client.HTTPConnection("127.0.0.1", server.port)
             gone.request("GET", path_of(server, ENDLESS.format("count(*)")))
             time.sleep(0.3)
@@ -279,12 +279,12 @@ class Questions(test_view.Profiles):
                         slowest = max(slowest, time.monotonic() - asked)
                         time.sleep(0.05)
                     thread.join()
-                    if found[0][0] == 200:  # a machine that gets through it
+                    if found[0][0] == 200:  # a machine fast enough to finish it
                         continue
                     self.assertRegex(found[0][1]["error"], "longer than 5 s|more memory")
                     self.assertLess(time.monotonic() - began, 12)
                     self.assertLess(slowest, 3)
-            # While one is at work what is drawn, what is said of a record and the end wait for nothing.
+            # While a query runs, drawing, details of records and the end of the server do not wait.
             connection = http.client.HTTPConnection("127.0.0.1", server.port)
             connection.request("GET", path_of(server, f"SELECT {likes} FROM (SELECT {long} AS x)"))
             time.sleep(0.5)
@@ -373,9 +373,9 @@ class Questions(test_view.Profiles):
         count = "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"
         with serving(growing.path, "--live", "--no-browser") as server:
             self.assertEqual(self.rows(server, count), [[2]])
-            growing.add(2, 4)  # of now, not of what was read
+            growing.add(2, 4)  # the current file, not the last reading
             self.assertEqual(self.rows(server, count), [[4]])
-            # Who writes is not held up while something is asked.
+            # The writer is not held up during a query.
             thread = threading.Thread(target=ask, args=(server, ENDLESS.format("count(*)")))
             thread.start()
             time.sleep(0.3)

@@ -1,5 +1,5 @@
 # ctest-labels: plain
-"""The wheel in an environment that has nothing but Python."""
+"""The wheel in an environment that has only Python."""
 
 import ctypes.util
 import os
@@ -43,7 +43,7 @@ class Wheel(unittest.TestCase):
 
     @classmethod
     def environment(cls, name, *wheels):
-        """The python of a new environment, into which these were installed in this order."""
+        """The python of a new environment, with these installed in this order."""
         folder = cls.folder / name
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
         python = folder / "bin" / "python"
@@ -98,7 +98,7 @@ class Wheel(unittest.TestCase):
                        FAKE / "hello")  # fmt: skip
         script = "import gpuprof; print(len(gpuprof.open('fake.sqlite').kernels) > 0)"
         self.assertEqual(self.run_there(self.python, "-c", script).stdout, "True\n")
-        # A process that records itself, with what the wheel brought.
+        # A process that records itself, using only the wheel's files.
         script = (
             f"import ctypes; cuda = ctypes.CDLL({str(FAKE / 'libcuda.so.1')!r}); import gpuprof\n"
             "with gpuprof.trace('own.sqlite') as t:\n"
@@ -132,7 +132,7 @@ class Wheel(unittest.TestCase):
         )
 
     def stranger(self):
-        """A wheel of another program that has the command and the module gpuprof, too."""
+        """A wheel of another program that also has the command and the module gpuprof."""
         path = self.folder / "gpuprof-0.7.1-py3-none-any.whl"
         info = "gpuprof-0.7.1.dist-info"
         with zipfile.ZipFile(path, "w") as wheel:
@@ -166,7 +166,7 @@ else:
 """
 
     def check_own_names(self, python):
-        """What nobody overwrites: all of gpuprof by its long name."""
+        """What nothing overwrites: all of gpuprof under its long name."""
         capture = SOURCE / "tests" / "captures" / "vector_add.gpcap"
         command = python.parent / "gpuprof-cuda"
         self.run_there(command, "replay", capture, "-q", "-f", "-o", "both.sqlite")

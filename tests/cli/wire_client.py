@@ -1,5 +1,6 @@
-"""Speaks to a launcher as a collector does, or as one should not: the frames of libprof/wire/FORMAT.md
-by hand. A program that uses this is run under gpuprof; it needs neither CUDA nor the collector."""
+"""Speaks to a launcher as a collector does, or as one should not: hand-made frames of
+libprof/wire/FORMAT.md. A program that uses this is run under gpuprof; it needs neither CUDA nor
+the collector."""
 
 import array
 import os
@@ -94,7 +95,7 @@ class Client:
 
 
 def hung_up(clients):
-    """How many of them the other end has closed."""
+    """The number of connections that the other end has closed."""
     poll = select.poll()
     for client in clients:
         poll.register(client.socket, select.POLLHUP)
@@ -102,7 +103,7 @@ def hung_up(clients):
 
 
 def arena(slot_size=4096, entries=1, text_size=4096, slot=b"", state=1):
-    """An arena with one slot, as libprof/collect/arena.hpp lays it out. state 1: the slot is out."""
+    """An arena with one slot, laid out as in libprof/collect/arena.hpp. state 1: the slot is lent."""
     page = 4096
     size = page
 

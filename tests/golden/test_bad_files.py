@@ -1,7 +1,7 @@
 # ctest-cost: 25
-"""Files that are damaged, unfinished or no profile at all.
+"""Files that are damaged, unfinished or not profiles at all.
 
-Of each: what is said, the exit code, that what can be read is reported and the rest counted, and
+For each: the message, the exit code, that what can be read is reported and the rest counted, and
 that nothing is changed. docs/nvprof.md, "Bad files", has the list.
 """
 
@@ -28,7 +28,7 @@ REFUSED = "======== Error: Unable to import nvprof generated profile data.\n"
 NOBODY = 65534
 ROWS = 5000
 
-# A run of 5000 kernels and of as many calls, beside what the case `basic` has.
+# A run of 5000 kernels and 5000 calls, in addition to the content of the case `basic`.
 MANY = f"""
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {ROWS})
 INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME(cbid, start, end, processId, threadId, correlationId,
@@ -95,7 +95,7 @@ class BadFiles(unittest.TestCase):
         return path
 
     def check_refused(self, path, *words, user=None):
-        """By all commands, with one line that says why."""
+        """All commands refuse it, with one line that says why."""
         for command in (("-i", path), ("info", path), ("slice", path, "--from", "0", "-o", "part"),
                         ("truncate", path, "--keep", "gpu", "-o", "part")):  # fmt: skip
             ran = self.gpuprof(*command, user=user)
@@ -109,7 +109,7 @@ class BadFiles(unittest.TestCase):
             self.assertNotIn("part", names_of(self.folder))
 
     def report(self, path, *options, code=0, user=None):
-        """Without its first line, which all warnings about the file are before."""
+        """Without its first line, which is preceded by all warnings about the file."""
         ran = self.gpuprof("-i", path, *options, user=user)
         self.assertEqual(ran.returncode, code, ran.stderr)
         warnings, _, report = ran.stderr.partition("======== Profiling result:\n")
@@ -275,7 +275,7 @@ class Parts(BadFiles):
 
 class Damage(BadFiles):
     def rows(self, report):
-        """Of a trace as CSV."""
+        """Rows of a trace as CSV."""
         return len(re.findall(r"^[\d.]+,", report, re.MULTILINE))
 
     def test_truncated_anywhere(self):
@@ -294,7 +294,7 @@ class Damage(BadFiles):
             self.assertIn(f"cut is truncated: {missing} of {len(whole)} bytes", warnings)
             there = self.rows(report)
             lost = self.lost_rows(warnings).get(PREFIX + "RUNTIME", 0)
-            # The row that the cut goes through has zeros.
+            # The row at the cut has zeros.
             odd = re.search(r"Found (\d+) invalid records", warnings)
             self.assertEqual(there + lost + int(odd[1] if odd else 0), total, warnings)
             seen.add(there)
@@ -308,7 +308,7 @@ class Damage(BadFiles):
                 "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME"
             ).fetchone()[0]
             (page,) = connection.execute("PRAGMA page_size").fetchone()
-        # A leaf of the table in the middle of it: it holds the time of a call there.
+        # A leaf in the middle of the table: it contains the time of a call there.
         time_of_call = (1700000001000000000 + 1000 * (ROWS // 2)).to_bytes(8, "big")
         at = [match.start() // page for match in re.finditer(re.escape(time_of_call), whole)]
         self.assertEqual(len(at), 1)
@@ -322,9 +322,9 @@ class Damage(BadFiles):
             self.assertEqual(set(lost), {PREFIX + "RUNTIME"})
             self.assertTrue(0 < lost[PREFIX + "RUNTIME"] < 200)
             self.assertEqual(there + lost[PREFIX + "RUNTIME"], total)
-            # The last calls are behind the damage.
+            # The last calls are after the damage.
             self.assertIn(f"{1000 + ROWS}\n", report)
-            # Other tables are whole.
+            # Other tables are intact.
             self.assertEqual(self.report(path, "--print-gpu-trace", code=20)[1], expected[1])
             info = json.loads(self.gpuprof("info", path, "--json").stdout)
             self.assertEqual(info["state"], "damaged")
@@ -385,7 +385,7 @@ class Damage(BadFiles):
         self.assertEqual(codes, {0, 20})
 
 
-# Runs in a process of its own: arguments are the file and what it does with it.
+# Runs in a separate process: the arguments are the file and what to do with it.
 WRITER = """
 import os, sqlite3, sys, time
 database = sqlite3.connect(sys.argv[1], isolation_level=None)
@@ -422,7 +422,7 @@ class Writers(BadFiles):
         return end
 
     def calls(self, path, user=None):
-        """The number of calls in the summary, after a check that reading left all as it was."""
+        """The number of calls in the summary, after a check that reading changed nothing."""
         folder = path.parent
         before = {name: (folder / name).read_bytes() for name in names_of(folder)
                   if (folder / name).is_file() and not name.endswith("-shm")}  # fmt: skip
@@ -479,7 +479,7 @@ class Writers(BadFiles):
         self.assertEqual(report, whole)
         with contextlib.closing(
             sqlite3.connect(path)
-        ) as computing:  # as the launcher is in the end
+        ) as computing:  # like the launcher while it computes derived tables
             computing.execute("BEGIN IMMEDIATE")
             self.assertIn("is still being written", self.report(path)[0])
         self.changed(path, "PRAGMA journal_mode = WAL")

@@ -1,6 +1,6 @@
-"""Captures of real runs through loader, views and summary, against ../captures/NAME.expected.
+"""Captures of real runs through loader, views and summary, compared with ../captures/NAME.expected.
 
-GPUPROF is the path of the gpuprof binary. After a change on purpose: tests/captures/make_expected.
+GPUPROF is the path of the gpuprof binary. After a deliberate change: tests/captures/make_expected.
 """
 
 import os

@@ -1,12 +1,12 @@
-"""The documentation against what it speaks of: the schema, files, options, metrics, and output of
+"""The documentation compared with its subjects: the schema, files, options, metrics, and output of
 queries.
 
 GPUPROF is the path of the gpuprof binary, GPUPROF_SOURCE the root of the sources.
 
   python3 tests/golden/test_docs.py --write
 
-writes docs/schema.md, the Python package's list of tables, the options in docs/nvprof.md, the tables
-in docs/metrics.md, and in all pages the exit codes and the output of queries and summaries anew.
+rewrites docs/schema.md, the Python package's list of tables, the options in docs/nvprof.md, the tables
+in docs/metrics.md, and in all pages the exit codes and the output of queries and summaries.
 """
 # ctest-labels: plain
 
@@ -42,21 +42,21 @@ PAGES = sorted(
     if not any(part.startswith((".", "build")) for part in page.relative_to(ROOT).parts)
 )
 
-# What a path in the text begins with. Those in build/ are there only after a build.
+# The first folder of paths in the text. Paths in build/ exist only after a build.
 FOLDERS = "apps|cmake|docs|examples|libprof|schema|scripts|tests"
 PATH = re.compile(rf"(?<![\w./$-])((?:{FOLDERS})/[\w./*-]*)(?![\w{{<])")
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 OPTION = re.compile(r"--?[A-Za-z][\w-]*")
-# <!-- capture: NAME --> stands before a query, whose output follows in a block of its own.
+# <!-- capture: NAME --> is before a query, whose output follows in a separate block.
 QUERY = re.compile(r"<!-- capture: (\w+) -->\n```sql\n(.*?)```\n+```text\n(.*?)```\n", re.DOTALL)
-# <!-- summary: NAME --> stands before the first lines of `gpuprof -i`; … stands for the others.
+# <!-- summary: NAME --> is before the first lines of `gpuprof -i`; … replaces the others.
 SUMMARY = re.compile(r"<!-- summary: (\w+) -->\n```text\n(.*?)```\n", re.DOTALL)
-# Between <!-- options --> and <!-- end of options --> stands what `gpuprof options` prints.
+# Between <!-- options --> and <!-- end of options --> is the output of `gpuprof options`.
 OPTIONS = re.compile(r"(<!-- options -->\n).*?(<!-- end of options -->\n)", re.DOTALL)
-# Between <!-- exit codes --> and <!-- end of exit codes --> what `gpuprof exit-codes` prints.
+# Between <!-- exit codes --> and <!-- end of exit codes --> is that of `gpuprof exit-codes`.
 EXIT_CODES = re.compile(r"(<!-- exit codes -->\n).*?(<!-- end of exit codes -->\n)", re.DOTALL)
-# Between these stand counts of tests/golden/metrics_by_chip.tsv and what `gpuprof metric-map` prints.
+# Between these are counts of tests/golden/metrics_by_chip.tsv and the output of `gpuprof metric-map`.
 CHIPS = re.compile(r"(<!-- chips -->\n).*?(<!-- end of chips -->\n)", re.DOTALL)
 METRIC_MAP = re.compile(r"(<!-- metric map -->\n).*?(<!-- end of metric map -->\n)", re.DOTALL)
 
@@ -82,14 +82,14 @@ def shown(path):
 
 
 def anchors(page):
-    """The names that GitHub gives the headings of a page."""
+    """The anchors that GitHub generates for the headings of a page."""
     text = FENCE.sub("", page.read_text(encoding="utf-8"))
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 class Options:
-    """The options in a help text: which there are, and which take a value."""
+    """The options in a help text, and which of them accept a value."""
 
     LINE = re.compile(
         r"^ {2}(-[\w,-]+)(?:\{\w+\})?(?:\[=\w+\])?(?: (\S.*?))?(?: {2,}|$)", re.MULTILINE
@@ -102,7 +102,7 @@ class Options:
                 self.takes_value[name] = bool(value)
 
     def unknown(self, words):
-        """The first word that is an unknown option, and what follows the options."""
+        """The first word that is an unknown option, and the words after the options."""
         words = list(words)
         while words and words[0].startswith("-"):
             name, equals, _ = words.pop(0).partition("=")
@@ -116,7 +116,7 @@ class Options:
 
 
 def commands(text):
-    """The gpuprof commands of the blocks for a shell, as lists of words behind `gpuprof`."""
+    """The gpuprof commands in shell blocks, as lists of words after `gpuprof`."""
     for language, block in FENCE.findall(text):
         if language not in ("sh", "bash", "console"):
             continue
@@ -137,7 +137,7 @@ def cell(value):
 
 
 def table(rows, names):
-    """Rows as `sqlite3 -header -column` prints them, without blanks at the ends of lines."""
+    """Rows as `sqlite3 -header -column` prints them, without trailing blanks."""
     lines = [list(names), *[[cell(value) for value in row] for row in rows]]
     widths = [max(len(line[i]) for line in lines) for i in range(len(names))]
     lines.insert(1, ["-" * width for width in widths])
@@ -178,7 +178,7 @@ class Replays:
 
 
 def blocks_of(pattern):
-    """Those of all pages."""
+    """The matches on all pages."""
     return [block for page in PAGES for block in pattern.findall(page.read_text(encoding="utf-8"))]
 
 
@@ -263,7 +263,7 @@ class Docs(unittest.TestCase):
         self.assertGreater(found, 10)
 
     def test_options_in_the_text(self):
-        """`--option` is one of gpuprof's, of a script, or of the Python package."""
+        """`--option` must be an option of gpuprof, of a script, or of the Python package."""
         known = set(OPTION.findall(output_of("--help", "all")))
         for name in subcommand_names():
             known.update(OPTION.findall(output_of(name, "--help")))
@@ -291,7 +291,7 @@ class Docs(unittest.TestCase):
 
 
 def tables_of_python(schema):
-    """_tables.pyi: what `gpuprof schema` says of each table and view, as an attribute of a run."""
+    """_tables.pyi: what `gpuprof schema` says about each table and view, as an attribute of a run."""
     lines = [
         "# Written by tests/golden/test_docs.py --write. Change schema/ in place of this file.",
         '"""The tables and views of gpuprof\'s files, for editors and type checkers."""',
@@ -322,7 +322,7 @@ def with_options(text):
 
 
 def chips():
-    """A table: chips with as many metrics and events each, in one row."""
+    """A table with one row for all chips that have the same numbers of metrics and events."""
     with open(ROOT / "tests/golden/metrics_by_chip.tsv", encoding="utf-8") as file:
         names, *rows = (line.rstrip("\n").split("\t") for line in file)
     groups = {}

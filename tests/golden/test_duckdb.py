@@ -1,6 +1,6 @@
-"""Views as DuckDB answers them, which attaches a profile and runs the SQL of its views itself.
+"""Views as answered by DuckDB, which attaches a profile and runs the SQL of its views itself.
 
-GPUPROF is the path of the gpuprof binary. Skipped where scripts/setup got no DuckDB.
+GPUPROF is the path of the gpuprof binary. Skipped if scripts/setup has not installed DuckDB.
 """
 # ctest-labels: plain
 
@@ -18,7 +18,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD", ""))
 DUCKDB = SOURCE / ".tools" / "duckdb"
 GPUPROF = os.environ.get("GPUPROF")
-# Its values are texts and numbers, and DuckDB has one type for a column: all are texts there.
+# Its values are texts and numbers, and DuckDB has one type per column: all are texts there.
 MIXED = {"nvtx_payloads"}
 CAPTURES = ((SOURCE, "torch_step"), (SOURCE, "two_processes"), (BUILD, "kinds"))
 
@@ -45,8 +45,8 @@ print(json.dumps(answers))
 
 
 def in_order(rows, columns, mixed):
-    """Values that both have the same way: numbers to nine digits, throughputs, which DuckDB rounds
-    and SQLite cuts, to four."""
+    """Values in a common form: numbers to nine digits, throughputs, which DuckDB rounds and SQLite
+    truncates, to four."""
 
     def plain(value, column):
         if mixed and isinstance(value, (int, float, str)):
@@ -92,12 +92,12 @@ class DuckDb(unittest.TestCase):
         for folder, capture in CAPTURES:
             profile = self.folder / f"{capture}.sqlite"
             path = folder / f"tests/captures/{capture}.gpcap"
-            if path.exists():  # those of the build are unpacked there
+            if path.exists():  # the build's are unpacked there
                 subprocess.run([GPUPROF, "replay", "-q", "-o", profile, path], check=True)
                 self.check(profile)
 
     def test_the_same_while_a_run_goes_on(self):
-        """Sums are worked out then."""
+        """Sums are computed at that time."""
         profile = self.folder / "open.sqlite"
         subprocess.run([GPUPROF, "replay", "-q", "-o", profile,
                         SOURCE / "tests/captures/torch_step.gpcap"], check=True)  # fmt: skip

@@ -1,6 +1,6 @@
 """The queries of examples/queries on captures of real runs: all run, and each finds something.
 
-GPUPROF is the path of the gpuprof binary. The pandas file is skipped where pandas is missing.
+GPUPROF is the path of the gpuprof binary. The pandas file is skipped if pandas is missing.
 """
 
 import importlib.util
@@ -59,13 +59,13 @@ class Examples(unittest.TestCase):
                     try:
                         rows[name] = len(run.execute(text).fetchall())
                     except sqlite3.OperationalError as error:
-                        # An older gpuprof made it; `gpuprof query` completes such files first.
+                        # Made by an older gpuprof; `gpuprof query` completes such files first.
                         self.assertEqual(name, "count_lines", error)
                         self.assertRegex(str(error), "^no such (table|column)")
                 self.assertTrue(any(rows.values()), rows)
 
     def test_what_the_lines_of_an_h200_did(self):
-        """As examples/count_lines.cu says itself: 3 launches of 2,048 warps."""
+        """As in the comments of examples/count_lines.cu: 3 launches of 2,048 warps."""
         numbers = {}
         source = (SOURCE / "examples" / "count_lines.cu").read_text()
         for number, line in enumerate(source.splitlines(), 1):

@@ -1,10 +1,10 @@
 """Which formula of each of nvprof's metrics and events a chip can collect: metrics_by_chip.tsv.
 
-A row per name, a column per chip: 1, 2 or 3 for the first formula that CUPTI takes, - for none.
+A row per name, a column per chip: 1, 2 or 3 for the first formula that CUPTI accepts, - for none.
 
   python3 tests/golden/test_metrics_by_chip.py --write
 
-writes it anew. To be read before it is committed: a "-" that is new is a metric that was lost.
+rewrites it. Read the difference before you commit it: a new "-" is a metric that was lost.
 """
 
 import os
@@ -21,7 +21,7 @@ SKIPPED = 77
 
 
 def by_chip():
-    # The one that the golden file was made with, with a driver too.
+    # The version that made the golden file, even if there is a driver.
     command = [GPUPROF, "metric-map", "--by-chip", "--cupti", str(HOST)]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=200)
     if ran.returncode:
@@ -58,9 +58,9 @@ class ByChip(unittest.TestCase):
                 self.assertEqual(self.found[name], choices)
 
     def test_each_formula_works_somewhere(self):
-        """One that no chip takes has a misspelt name, or is behind one that they all take."""
+        """A formula that no chip accepts has a misspelt name, or follows one that all chips accept."""
         formulas = {row[0]: row[2].split("<br>") for row in metric_map() if row[2]}
-        # Names that CUPTI before 13.0 has.
+        # Names that only CUPTI before 13.0 has.
         older = {"warp_execution_efficiency", "warp_nonpred_execution_efficiency"}
         for (kind, name), choices in self.found.items():
             if kind == "event" and ("metric", name) in self.found:
@@ -80,7 +80,7 @@ class ByChip(unittest.TestCase):
                     )
 
     def test_names_that_several_counters_make_up(self):
-        """On each chip, but for those that have no such link."""
+        """On each chip, except those that have no such link."""
         without = {
             "nvlink": {"TU116", "TU117", "GA10B", "AD102", "AD103", "AD104", "AD106", "AD107",
                        "GB10B", "GB202", "GB203", "GB205", "GB206", "GB207", "GB20B", "GB20C"},

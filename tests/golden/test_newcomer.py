@@ -1,4 +1,4 @@
-"""What is added touches one file: an activity kind that is work of a GPU, shown everywhere.
+"""An addition touches one file: an activity kind that is GPU work is shown everywhere.
 
 GPUPROF_SOURCE is the root of the sources.
 """
@@ -11,11 +11,11 @@ import unittest
 ROOT = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 FOLDERS = ("schema", "libprof", "apps")
 
-# Kinds of GPU work that nvprof did not report: summary, trace, views, filters and excerpts have
-# them, and none of these by name.
+# Kinds of GPU work that nvprof did not report: summary, trace, views, filters and excerpts include
+# them, without naming any.
 KINDS = {"GRAPH_TRACE": "GraphTrace", "MEM_DECOMPRESS": "MemDecompress"}
 BLOCKS = "schema/activity/gpu_work.hpp"
-# Why a kind is named elsewhere.
+# Reasons for naming a kind elsewhere.
 REASONS = {
     "GRAPH_TRACE": {
         "schema/legacy.hpp": "nvprof has an index of the table",

@@ -1,15 +1,15 @@
 # ctest-cost: 30
-"""What nvprof 11.8 printed for the databases under ./nvprof, against `gpuprof -i`.
+"""What nvprof 11.8 printed for the databases under ./nvprof, compared with `gpuprof -i`.
 
-nvprof/*.json are whole databases, nvprof/corners has a small one for each corner of nvprof's.
+nvprof/*.json are whole databases, nvprof/corners has a small one for each corner case of nvprof.
 
 Every mode of every case: stderr, stdout and exit code, byte for byte. The program's name and its
 version lines differ. Rows that tie (equal time in a summary, equal start in a trace) may come in
-any order, as nvprof prints them in the order of its hash. Modes in which gpuprof means to differ are
-in DIFFERENT, with what it does instead, or have gpuprof's own text beside nvprof's, as "gpuprof";
+any order, because nvprof prints them in the order of its hash. Modes in which gpuprof deliberately
+differs are in DIFFERENT, with its behaviour, or have gpuprof's own text next to nvprof's, as "gpuprof";
 docs/nvprof.md shows them side by side.
 
-GPUPROF is the path of the gpuprof binary. One test alone: test_nvprof.py Nvprof.test_nvtx_csv_default
+GPUPROF is the path of the gpuprof binary. To run one test: test_nvprof.py Nvprof.test_nvtx_csv_default
 """
 # ctest-labels: plain
 
@@ -31,8 +31,8 @@ from scripts import load_script  # noqa: E402
 CASES = pathlib.Path(__file__).parent / "nvprof"
 GPUPROF = os.environ.get("GPUPROF")
 
-# (case, mode) -> a test of its own below, or the reason why there is nothing to compare. A case or
-# a mode may be "*".
+# (case, mode) -> a separate test below, or the reason why there is nothing to compare. A case or a
+# mode may be "*".
 DIFFERENT = {
     # tests/cli/test_command_line.py has tests of all these.
     ("errors", "help"): "our own help",
@@ -61,7 +61,7 @@ DIFFERENT = {
     ("empty", "summary-per-gpu"): "test_no_gpus",
     ("empty", "summary+summary-per-gpu"): "test_no_gpus",
     ("empty", "csv-summary-per-gpu"): "test_no_gpus",
-    # Files that only that test makes: a clear message, exit code 20, and what can be read.
+    # Files that only that test makes: a clear message, exit code 20, and the readable part.
     ("errors", "not-a-db"): "a message, exit code 20",
     ("errors", "directory"): "a message, exit code 20",
     ("errors", "empty-file"): "a message, exit code 20",
@@ -88,7 +88,7 @@ SUMMARY_ROW = re.compile(r"([ \w()]{15}:)(  +[\d.]+%?  .*)")
 
 
 def separate(text):
-    """Lines; a summary row's label on a line of its own, as it goes with the first of tied rows."""
+    """Lines; a summary row's label gets a separate line, because it belongs to the first of tied rows."""
     lines = []
     for line in text.split("\n"):
         row = SUMMARY_ROW.fullmatch(line)
@@ -100,7 +100,7 @@ def separate(text):
 
 
 def order(line):
-    """What decides a row's place: its first column, or two in CSV."""
+    """What determines a row's position: its first column, or two in CSV."""
     return line.split(",")[:2] if line.startswith('"') or "," in line[:20] else line.split()[:1]
 
 
@@ -160,7 +160,7 @@ class Nvprof(unittest.TestCase):
         text = expected.get("gpuprof", expected.get("stderr", ""))
         stderr = text.replace('"nvprof --help"', '"gpuprof --help"')
         if "csv" in mode and "gpuprof" not in expected:
-            # nvprof leaves quotes in names as they are; a reader of CSV wants them doubled.
+            # nvprof leaves quotes in names unchanged; a CSV reader needs them doubled.
             stderr = re.sub('^(["0-9].*)"quoted"', r'\1""quoted""', stderr, flags=re.M)
         if not same(ran.stderr, stderr):
             self.assertEqual(ran.stderr, stderr)
@@ -168,7 +168,7 @@ class Nvprof(unittest.TestCase):
         self.assertEqual(ran.returncode, expected["exit_code"], ran.stderr)
 
     def test_query_without_driver(self):
-        """nvprof's words, and what can be done without a driver."""
+        """nvprof's message, and what can be done without a driver."""
         if has_driver():
             self.skipTest("nvprof ran where there was no driver")
         if os.environ.get("GPUPROF_SANITIZE"):
@@ -189,7 +189,7 @@ class Nvprof(unittest.TestCase):
         self.assertEqual(ran.returncode, 0)
 
     def test_graphs_count_once(self):
-        """nvprof prints nothing of graphs as a whole; beside nodes, which count, gpuprof neither."""
+        """nvprof prints nothing for whole graphs; if there are nodes, which count, neither does gpuprof."""
         whole = """
             UPDATE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL SET graphNodeId = 7, graphId = 1
               WHERE _id_ IN (2, 3);
@@ -223,7 +223,7 @@ class Nvprof(unittest.TestCase):
 
 
 class WithoutEnd(unittest.TestCase):
-    """Metrics that are infinite or no number, as a division by zero leaves them."""
+    """Metrics that are infinite or not a number, as a division by zero produces."""
 
     def check(self, path, *options):
         ran = subprocess.run([GPUPROF, "-i", path, *options], capture_output=True, text=True,

@@ -1,7 +1,7 @@
-"""Databases are read by SQLite 3.17 and 3.24, older and newer than nvprof's tools have, and by ours.
+"""Databases are read by SQLite 3.17 and 3.24, older and newer than nvprof's tools have, and by gpuprof's.
 
-Replays every capture of tests/captures, and one written here. Skipped where no old SQLite is built
-and cargo is not there or cannot fetch its sources: see scripts/old_sqlite.
+Replays every capture of tests/captures, and one written here. Skipped if no old SQLite is built
+and cargo is missing or cannot fetch its sources: see scripts/old_sqlite.
 """
 # ctest-labels: plain
 
@@ -41,7 +41,7 @@ def table(number, name, columns):
 
 
 def small_capture():
-    """Two kernels, their launches, a range, and a table nobody knows."""
+    """Two kernels, their launches, a range, and an unknown table."""
     fields = {"process_id": "100", "parent_process_id": "1", "command_line": "app"}
     hello = struct.pack("<II", 1, len(fields)) + b"".join(
         text(key) + text(value) for key, value in fields.items()

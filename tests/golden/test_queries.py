@@ -1,10 +1,10 @@
-"""The answers of examples/queries against what is worked out here, row by row, out of the tables.
+"""The answers of examples/queries compared with values computed here, row by row, from the tables.
 
-Each capture is asked, and a copy of it in which all work of the GPU lies close together, so that
-kernels, copies and streams overlap; in the captures they hardly do.
+Each capture is queried, and a copy of it in which all GPU work is close together, so that kernels,
+copies and streams overlap; in the captures they hardly do.
 
-GPUPROF is the path of the gpuprof binary. GPUPROF_PROFILES may name finished profiles, with : between:
-they are asked in place of the captures.
+GPUPROF is the path of the gpuprof binary. GPUPROF_PROFILES may list finished profiles, separated by ":",
+which are queried instead of the captures.
 """
 # ctest-labels: plain
 
@@ -46,7 +46,7 @@ Range = collections.namedtuple("Range", "name begin end thread process domain id
 
 
 class Run:
-    """A profile, as lists of what is in its tables."""
+    """A profile, as lists of the rows of its tables."""
 
     def __init__(self, path):
         self.path = path
@@ -67,7 +67,7 @@ class Run:
         return self.rows(f"SELECT * FROM CUPTI_ACTIVITY_KIND_{kind}")
 
     def work(self):
-        """What the GPU did and has times of."""
+        """GPU work that has times."""
         for kind in WORK:
             for row in self.table(kind):
                 if not 0 < row["start"] < row["end"]:
@@ -105,12 +105,12 @@ class Run:
                         row["processId"], row["domain"], row["_id_"])  # fmt: skip
 
     def answer(self, name):
-        """tests/cli/test_query.py knows that gpuprof answers as SQLite does."""
+        """tests/cli/test_query.py checks that gpuprof answers as SQLite does."""
         return [dict(row) for row in self.rows((QUERIES / f"{name}.sql").read_text())]
 
 
 def segments(work):
-    """(length, what goes on meanwhile) from each begin or end to the next."""
+    """(length, what is going on meanwhile) from each begin or end to the next."""
     begins, busy = collections.defaultdict(list), []
     for each in work:
         begins[each.begin].append(each)
@@ -137,7 +137,7 @@ def percentile(values, percent):
 
 
 def middle(values):
-    """Of an even number the mean of the two in the middle, rounded down."""
+    """The median; for an even number, the mean of the middle two, rounded down."""
     values = sorted(values)
     return (values[(len(values) - 1) // 2] + values[len(values) // 2]) // 2
 
@@ -151,7 +151,7 @@ def memory_key(row):
     return row["processId"], row["deviceId"], MEMORY[row["memoryKind"]], pool
 
 
-# KiB of shared memory that a multiprocessor can be set to.
+# Possible settings of a multiprocessor's shared memory, in KiB.
 SHARED_MEMORY = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)
 
 
@@ -184,7 +184,7 @@ def occupancy(kernel, device, reserved):
 
 
 def crowd(path, seed):
-    """Puts all work of the GPU into 50 us."""
+    """Moves all GPU work into 50 us."""
     chance = random.Random(seed)
     connection = sqlite3.connect(path)
     zero = connection.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()[0]
@@ -233,7 +233,7 @@ class Queries(unittest.TestCase):
                 cls.addClassCleanup(cls.runs[each.stem].close)
 
     def check(self, rows, expected, places=6):
-        """Rows of an answer, the columns in their order, against tuples, in any order."""
+        """Compares rows of an answer, with columns in order, with tuples, in any order."""
 
         def rounded(row):
             return tuple(round(v, places) if isinstance(v, float) else v for v in row)
@@ -475,7 +475,7 @@ class Queries(unittest.TestCase):
         summary = run.rows(
             "SELECT name, count(*), median, p90, p99 FROM kernel_summary WHERE timed > 0 GROUP BY name"
         )
-        if all(row[1] == 1 for row in summary):  # else the reports have several as one
+        if all(row[1] == 1 for row in summary):  # otherwise the reports combine several into one
             self.assertEqual(found, collections.Counter(tuple(row)[2:] for row in summary))
 
     @for_each_run
@@ -484,7 +484,7 @@ class Queries(unittest.TestCase):
         displays = [row[0] for row in rows]
         self.assertEqual(len(set(displays)), len(rows))
         for display, mangled, short in rows:
-            # Names of words in C are shortened, in the order of the words.
+            # C names are shortened by leaving out words; the rest keep their order.
             words = ".*".join(map(re.escape, display.split("…")))
             in_c = short == mangled and re.fullmatch(words, mangled)
             self.assertTrue(display.startswith(short) or display == mangled or in_c, display)
@@ -492,7 +492,7 @@ class Queries(unittest.TestCase):
 
     @for_each_run
     def test_blocking_calls(self, run):
-        # One row for each call that waited: what for, and how many bytes it copied.
+        # One row for each call that waited: for what, and how many bytes it copied.
         waits, sizes = {}, collections.Counter()
         for row in run.table("SYNCHRONIZATION"):
             if row["type"] != 2:
@@ -557,7 +557,7 @@ class Queries(unittest.TestCase):
         rows = [dict(row) for row in run.rows("SELECT * FROM kernel_summary")]
         self.assertTrue(all(row.pop("short_name") for row in rows))
         self.assertTrue(all(row.pop("display_name") for row in rows))
-        if len({row["name"] for row in rows}) == len(rows):  # else names are the same for people
+        if len({row["name"] for row in rows}) == len(rows):  # otherwise display names coincide
             self.check(rows, expected)
 
     @for_each_run
@@ -646,7 +646,7 @@ class Queries(unittest.TestCase):
     @unittest.skipIf(PROFILES, "profiles are as they are")
     @for_each_run
     def test_the_same_while_a_run_goes_on(self, run):
-        """Nothing is added up in the file then: queries do it themselves."""
+        """The file has no sums at that time: queries compute them."""
         path = self.folder / f"{run.path.stem}_open.sqlite"
         shutil.copy(run.path, path)
         connection = sqlite3.connect(path)
@@ -669,7 +669,7 @@ class Queries(unittest.TestCase):
                 rows = unfinished.answer(name)
                 limit = {"api_time": 15, "top_kernels": 10}.get(name)
                 finished = run.answer(name)
-                if limit == len(rows):  # which of those that are alike come last is not said
+                if limit == len(rows):  # the order among equal rows is unspecified
                     last = rows[-1]["total_ms"]
                     rows, finished = ([row for row in each if row["total_ms"] > last]
                                       for each in (rows, finished))  # fmt: skip

@@ -1,7 +1,7 @@
-"""The numbers of the reports against those that SQL gives.
+"""The numbers of the reports compared with those that SQL returns.
 
-Of captures the views are asked, of nvprof's databases, which have none, the tables. Reports are
-taken as JSON: summaries as count, sum, minimum and maximum per name, traces row by row, NVTX
+For captures the views are queried, for nvprof's databases, which have none, the tables. Reports are
+read as JSON: summaries as count, sum, minimum and maximum per name, traces row by row, NVTX
 ranges, the summary per GPU and the dependency analysis.
 
 GPUPROF is the path of the gpuprof binary.
@@ -57,18 +57,18 @@ def totals(named_times):
 
 
 def summary(tables, section):
-    """The same of a section of a summary that is not one of an NVTX range."""
+    """The same for a section of a summary that does not belong to an NVTX range."""
     found = collections.defaultdict(list)
     for table in tables:
         if table["table"] != "summary" or "range" in table:
             continue
         for row in table["rows"]:
             if row["type"] == section:
-                # With kernels that kernels launched there are two counts.
+                # With kernels launched by kernels there are two counts.
                 calls = row["calls"] if "calls" in row else row["calls_host"]
                 calls += row.get("calls_device") or 0
                 found[row["name"]].append((calls, row["time_ns"], row["min_ns"], row["max_ns"]))
-    # Names that two mangled names share have a row for each.
+    # Names shared by two mangled names have a row for each.
     return {
         name: (
             sum(row[0] for row in of),
@@ -81,7 +81,7 @@ def summary(tables, section):
 
 
 def for_each_file(test):
-    """Runs a test with each of the class's files."""
+    """Runs a test with each file of the class."""
 
     @functools.wraps(test)
     def run(self):
@@ -93,7 +93,7 @@ def for_each_file(test):
 
 
 class ReportsAgree(unittest.TestCase):
-    """What is compared for every file; where the numbers come from is for the classes below."""
+    """The comparisons for every file; the classes below provide the expected numbers."""
 
     maxDiff = None
 
@@ -244,7 +244,7 @@ class Captures(ReportsAgree):
                     key = int(table["thread_id"]), table["domain"], table["range"]
                     found[key] = (row["calls"], row["time_ns"], row["min_ns"], row["max_ns"])
         self.assertEqual(found, totals((row[:3], row[3]) for row in ranges))
-        # The summary of all threads.
+        # The summary over all threads.
         found = {
             (row["domain"] or "<unnamed>", row["range"]): (row["ranges"], row["wall_time_ns"])
             for row in rows_of(report(path, "--print-nvtx-summary"), "nvtx_summary")
@@ -284,7 +284,7 @@ class Captures(ReportsAgree):
             self.assertEqual(record["relative_start_ns"], record["start_ns"] - zero)
             self.assertLessEqual(record["critical_path_ns"], record["duration_ns"])
             self.assertLessEqual(record["waiting_time_ns"], record["duration_ns"])
-        # There calls have the suffixes that nvprof prints nowhere else.
+        # There, calls have suffixes that nvprof prints nowhere else.
         functions = {
             name.removesuffix("_v3020"): name.split("_")[0]
             for (name,) in query(path, "SELECT name FROM API_NAME")
@@ -322,7 +322,7 @@ class Nvprof(ReportsAgree):
 
     @staticmethod
     def read(path, kind, columns, condition="start > 0 AND [end] > start"):
-        """Rows of a table; none if it is missing."""
+        """Rows of a table; empty if it is missing."""
         table = f"CUPTI_ACTIVITY_KIND_{kind}"
         if not query(path, f"SELECT 1 FROM sqlite_master WHERE type='table' AND name='{table}'"):
             return []
@@ -334,7 +334,7 @@ class Nvprof(ReportsAgree):
         strings = dict(query(path, "SELECT _id_, value FROM StringTable"))
         rows = []
         for kind in KERNEL_KINDS:
-            # Kernels that kernels launched have no correlation id.
+            # Kernels launched by kernels have no correlation id.
             correlation = "0" if kind == "CDP_KERNEL" else "correlationId"
             columns = f"start, [end] - start, name, deviceId, {correlation}"
             for start, time, name, device, correlation in cls.read(path, kind, columns):
@@ -383,7 +383,7 @@ class Nvprof(ReportsAgree):
 
     @for_each_file
     def test_summary(self, path):
-        # Names of calls are not in the file: the trace tells them, the summary has to agree.
+        # Names of calls are not in the file: they come from the trace, and the summary has to agree.
         calls = self.calls(path)
         trace = rows_of(report(path, "--print-api-trace"), "api_trace")
         names = {
@@ -391,7 +391,7 @@ class Nvprof(ReportsAgree):
         }
         functions = collections.defaultdict(set)
         for domain, start, _, correlation, _, cbid in calls:
-            # Beside values of events and metrics there is no trace of calls.
+            # With values of events and metrics there is no trace of calls.
             name = names.get((domain, start, correlation), "cudaLaunchKernel")
             functions[domain, cbid].add(name)
         self.assertTrue(all(len(of) == 1 for of in functions.values()), functions)

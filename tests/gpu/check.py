@@ -1,6 +1,6 @@
-"""The parts that checks on a real GPU are made of, and what carries them out: scripts/gpu_check.
+"""The building blocks of checks on a real GPU, and their runner: scripts/gpu_check.
 
-Each module beside has checks: a function each, its name is the check's.
+Each other module here has checks: one function each, named after the check.
 """
 
 import argparse
@@ -70,7 +70,7 @@ def environment():
 
 
 def find_files(pattern):
-    """Libraries of CUDA: of the toolkit, and of the Python packages."""
+    """Libraries of CUDA: from the toolkit, and from the Python packages."""
     folders = ["/usr/local/cuda*/lib64", "/usr/local/cuda*/extras/CUPTI/lib64"]
     for path in sys.path:
         folders.append(f"{path}/nvidia/*/lib")
@@ -108,7 +108,7 @@ def run(command, timeout=TIMEOUT, cwd=None):
 
 
 class Check:
-    """One check: runs targets, collects what was expected and did not hold."""
+    """One check: runs targets, collects expectations that were not met."""
 
     plain_lock = threading.Lock()
     plain_runs = {}
@@ -118,7 +118,7 @@ class Check:
         self.folder = pathlib.Path(folder)
         self.problems = []
         self.expectations = 0
-        self.seen = {}  # numbers worth having in the report
+        self.seen = {}  # numbers useful in the report
         self.numbers = itertools.count()
 
     # Expectations
@@ -150,7 +150,7 @@ class Check:
         if mine:
             try:
                 future.set_result(run(command, cwd=self.folder))
-            except BaseException as error:  # whoever waits for it must hear of it
+            except BaseException as error:  # passed on to all that wait for it
                 future.set_exception(error)
         return future.result()
 
@@ -161,7 +161,7 @@ class Check:
         if plain.code == 77:
             raise Skipped(plain.stderr.strip() or "the target skipped itself")
         outcome = run([self.options.gpuprof, *options, "-o", path, *command], cwd=self.folder)
-        # gpuprof passes a signal on as 128 + its number; subprocess has it as a negative code.
+        # gpuprof reports a signal as 128 + its number, subprocess as a negative code.
         wanted = plain.code if plain.code >= 0 else 128 - plain.code
         self.equal(outcome.code, wanted, "exit code")
         if stdout:
@@ -208,12 +208,12 @@ class Check:
         self.equal(rows, counted, "rows against records received")
 
     def correlated(self, database, api_calls=True):
-        """Each GPU activity has exactly one call that asked for it, and starts after that did."""
+        """Each GPU activity has exactly one call that requested it, and starts after that call did."""
         zero = database.one("SELECT count(*) FROM gpu_activities WHERE correlation_id = 0")
         self.equal(zero, 0, "GPU work with correlation id 0")
         if not api_calls:
             return
-        # Of a runtime call's driver calls some have its correlation id: they do not count.
+        # Some driver calls inside a runtime call have its correlation id; they do not count.
         calls = {}
         for domain in ("RUNTIME", "DRIVER"):
             for correlation_id, start, process in database.rows(
@@ -242,12 +242,12 @@ class Check:
         self.equal(dict(wrong), {}, f"correlation {shorten(examples)}")
 
     def kernels(self, database, wanted):
-        """Kernels by short name. Exact."""
+        """The exact number of kernels by short name."""
         got = database.counts("SELECT short_name, count(*) FROM kernels GROUP BY 1")
         self.equal(got, wanted, "kernels")
 
     def copies(self, database, wanted):
-        """{kind: (copies, bytes)}. Exact."""
+        """{kind: (copies, bytes)}, which must match exactly."""
         got = {
             kind: (copies, size)
             for kind, copies, size in database.rows(
@@ -273,7 +273,7 @@ def shorten(value, limit=300):
 
 
 CHECKS = {}
-ALONE = set()  # those that nothing may run beside
+ALONE = set()  # checks that must run alone
 
 
 def check(function):
@@ -299,7 +299,7 @@ def each(name, values):
 
 
 def gpu_count():
-    """Devices that the driver sees, asked for in a process of its own."""
+    """Devices that the driver sees, queried in a separate process."""
     question = (
         "import ctypes\n"
         "driver = ctypes.CDLL('libcuda.so.1')\n"

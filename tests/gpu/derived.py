@@ -1,4 +1,4 @@
-"""Checks of what a file knows when its run is over, against the same computed here and elsewhere."""
+"""Checks of what a file knows when its run is over, compared with the same computed here and elsewhere."""
 
 import collections
 import json
@@ -13,7 +13,7 @@ API = ("CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER")
 
 
 def innermost(ranges, time):
-    """Of (start, end, id): the last that was opened and is open."""
+    """Among (start, end, id): the last that was opened and is still open."""
     found = [(start, id) for start, end, id in ranges if start <= time and (end or time + 1) > time]
     return max(found)[1] if found else None
 
@@ -93,7 +93,7 @@ def derived_training(c):
 
 
 def questions_are_answered(c, command):
-    """Every query against what tests/golden works out of the tables."""
+    """Every query compared with what tests/golden computes from the tables."""
     database = c.gpuprof(command)
     test = pathlib.Path(__file__).resolve().parents[1] / "golden" / "test_queries.py"
     named = (f"GPUPROF={c.options.gpuprof}", f"GPUPROF_PROFILES={database.path}")
@@ -116,7 +116,7 @@ def questions_hugging_face(c):
 
 @check
 def torch_ranges(c):
-    """GPU time by range, beside what torch.profiler has of the same program."""
+    """GPU time by range, compared with torch.profiler's for the same program."""
     command = [
         *(python(c, "torch"), EXAMPLES / "train.py", "--steps", "100"),
         *("--batch", "32768", "--width", "2048"),
@@ -128,7 +128,7 @@ def torch_ranges(c):
         if not c.expect(trace.exists(), outcome.stderr[-500:]):
             return
         events = json.loads(trace.read_text())["traceEvents"]
-    # A kernel is in the range that was open when it was launched, by whichever thread.
+    # A kernel is in the range that was open when it was launched, on whichever thread.
     spans = [
         (event["ts"], event["ts"] + event["dur"], event["name"])
         for event in events
@@ -149,7 +149,7 @@ def torch_ranges(c):
                     their_kernels[name, event["name"]] += 1
     database = c.gpuprof(command)
     ours = dict(database.rows("SELECT range_name, sum(duration) / 1e3 FROM kernels GROUP BY 1"))
-    # Names are written otherwise there: how many there are of each must be the same.
+    # Names are written differently there, so only the counts must match.
     our_kernels = database.rows(
         """SELECT range_name, count(*) FROM kernels
            WHERE range_name IN ('forward', 'backward', 'optimizer') GROUP BY range_name, name"""

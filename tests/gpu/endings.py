@@ -61,19 +61,19 @@ def die(c, how):
 
 @each("die_busy", WAYS)
 def die_busy(c, how):
-    """With a kernel running and others behind it that never start."""
+    """With a kernel running and others after it that never start."""
     dies(c, how, 300)
 
 
 @check
 def die_after_pause(c):
-    """What was over a second before the death has its times: records are flushed periodically."""
+    """Work that ended a second before the death has its times: records are flushed periodically."""
     dies(c, "kill", 300, pause=1500)
 
 
 @check
 def die_gpu_only(c):
-    """No API rows, and the names are still there."""
+    """No API rows, but names are still there."""
     database = c.gpuprof([c.example("die"), "kill", "50", "0"], "--trace", "gpu")
     c.sound(database, losses=True)
     c.correlated(database, api_calls=False)

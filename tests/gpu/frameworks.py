@@ -39,7 +39,7 @@ def training_is_right(c, database, steps):
     wanted = {f"step {step}": 1 for step in range(steps)}
     wanted |= {part: steps for part in ("copy in", "forward", "backward", "optimizer")}
     c.equal(ranges, wanted, "ranges")
-    # Two tensors go in at each step. Only these copies are inside the range.
+    # Two tensors are copied in at each step. Only these copies are inside the range.
     copies = database.counts(
         """SELECT r.name, m.kind, count(*) || ' copies, ' || sum(m.bytes) || ' bytes'
            FROM nvtx_ranges AS r JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS a
@@ -65,7 +65,7 @@ def torch_training(c):
 
 @check
 def torch_profiler_inside(c):
-    """A second client of CUPTI in the target: it runs on, our data are whole, we say one line."""
+    """A second CUPTI client in the target: it continues, our data is complete, gpuprof prints one line."""
     command = [python(c, "torch"), EXAMPLES / "train.py", "--steps", "3", "--profiler"]
     database = c.gpuprof(command)
     training_is_right(c, database, 3)
@@ -179,7 +179,7 @@ def spawn_tree(c):
     c.equal(list(parents.values()).count(top), workers, "children of the first process")
     numbers = database.column("SELECT number FROM PROCESS ORDER BY number")
     c.equal(numbers, list(range(len(numbers))), "PROCESS.number")
-    # How the others ended their parents know, not gpuprof.
+    # Only their parents know how the others ended, not gpuprof.
     c.equal(database.one("SELECT exit_status FROM PROCESS WHERE number = 0"), 0, "exit_status")
 
 

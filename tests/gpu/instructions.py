@@ -1,4 +1,4 @@
-"""Checks of what is counted by instruction: examples/count_lines.cu says what each line does."""
+"""Checks of counts by instruction: examples/count_lines.cu says what each line does."""
 
 import collections
 import json
@@ -28,7 +28,7 @@ def count(c, command, *choice, stdout=True):
 
 
 def lines():
-    """NAME of "// counts: NAME" -> number of its line."""
+    """NAME of "// counts: NAME" -> its line number."""
     found = {}
     for number, line in enumerate(SOURCE.read_text().splitlines(), 1):
         _, comment, name = line.partition("// counts: ")
@@ -49,7 +49,7 @@ def rows_at(database, table, columns, line):
 
 
 def raw(database, line):
-    """All that was counted at a line, to be printed."""
+    """All counts of a line, for printing."""
     values = collections.defaultdict(dict)
     for pc, metric, value in database.rows(
         "SELECT pc, metric, value FROM sass_metrics WHERE line = ? AND file LIKE '%count_lines.cu'",
@@ -96,7 +96,7 @@ def instructions_of_lines(c):
 
 @check
 def instructions_in_a_row(c):
-    """In kernels without branches each instruction is executed once by each warp."""
+    """In kernels without branches each warp executes each instruction once."""
     database = count(c, [c.example("count_lines"), str(LAUNCHES)])
     for kernel in ("side_by_side", "far_apart", "transposed"):
         rows = database.rows(
@@ -118,7 +118,7 @@ def instructions_in_a_row(c):
 
 @check
 def instructions_against_metrics(c):
-    """What instructions count adds up to what the range profiler counts for the kernels."""
+    """Sums over instructions match the range profiler's counts for the kernels."""
     command = [c.example("count_lines"), str(LAUNCHES)]
     counted = count(c, command)
     metrics = ["inst_executed", "thread_inst_executed", "thread_inst_executed_pred_on"]
@@ -139,7 +139,7 @@ def instructions_against_metrics(c):
 
 @check
 def instructions_of_modules(c):
-    """A module that the program makes and unloads."""
+    """A module that the program creates and unloads."""
     database = count(c, [c.example("nvrtc")])
     c.sound(database)
     functions = database.counts(
@@ -172,7 +172,7 @@ LAUNCH_CALLS = """SELECT count(DISTINCT correlation_id) FROM api_calls
 
 @check
 def instructions_by_launch(c):
-    """Each launch by itself: the same each time, together what all have."""
+    """Each launch separately: the same each time, and together the total."""
     command = [c.example("count_lines"), str(LAUNCHES)]
     together = count(c, command)
     database = count(c, command, "--kernels", ".")
@@ -183,7 +183,7 @@ def instructions_by_launch(c):
     )
     c.equal(set(launches.values()), {LAUNCHES}, "launches that were counted")
     c.equal(sum(launches.values()), database.one(LAUNCH_CALLS), "launches")
-    # Which addresses the atomics go to depends on what they find there.
+    # The addresses of the atomics depend on the values they find there.
     same = "metric NOT LIKE 'sectors%' OR short_name NOT IN ('divergent', 'convergent')"
     values = f"""SELECT short_name || ' ' || pc || ' ' || metric, sum(value) FROM sass_metrics
                  WHERE {same} GROUP BY 1"""
@@ -195,7 +195,7 @@ def instructions_by_launch(c):
 
 @check
 def instructions_of_chosen_launches(c):
-    """Three of many launches, of which the others go on without waiting; and all of them."""
+    """Three of many launches, where the others continue without waiting; and all of them."""
     launches = 20_000
     for command, name, threads in (
         ([c.example("small_launches"), str(launches)], "tiny", 32),
@@ -244,7 +244,7 @@ def instructions_of_torch(c):
 
 @check
 def instructions_from_python(c):
-    """A process that records itself, again and again, finds what gpuprof does, and its kernels."""
+    """A process that records itself repeatedly finds the same as gpuprof, and its kernels."""
     script = pathlib.Path(__file__).with_name("records_itself.py")
     database = count(c, [python(c, "torch"), script, "work"])
     wanted = dict(

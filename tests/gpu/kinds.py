@@ -1,4 +1,4 @@
-"""Checks of kinds and details that take more than being enabled."""
+"""Checks of kinds and details that need more than being enabled."""
 
 import os
 import pathlib
@@ -32,14 +32,14 @@ def clusters(c):
 
 @check
 def occupancy(c):
-    """200 random shapes: blocks on a multiprocessor as CUDA says, and the numbers they follow from."""
+    """200 random shapes: blocks on a multiprocessor as CUDA computes them, and the inputs."""
     command = [c.example("occupancy"), "200"]
     database = c.gpuprof(command)
     c.sound(database)
     plain = c.plain(command)
     c.equal(plain.stderr.strip(), "", "launches of which CUDA says something else")
     wanted = [tuple(map(int, line.split()[:5])) for line in plain.stdout.splitlines()]
-    # CUPTI says 16 registers of kernels that have fewer.
+    # CUPTI reports 16 registers for kernels that have fewer.
     wanted = [(threads, max(registers, 16), *rest) for threads, registers, *rest in wanted]
     found = database.rows("""
         SELECT blockX * blockY * blockZ, registersPerThread, staticSharedMemory,
@@ -54,7 +54,7 @@ def occupancy(c):
 
 @check
 def device_graphs(c):
-    """Graphs that a kernel launched, and the graph it was in."""
+    """Graphs launched by a kernel, and the graph that contains it."""
     database = c.gpuprof([c.example("device_graph"), "3"], "--trace", "+graph")
     c.sound(database)
     c.equal(database.one("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE"), 3, "outer graphs")
@@ -116,7 +116,7 @@ def nvtx_payloads(c):
 
 @check
 def clocks_and_power(c):
-    """CUPTI takes the kind only when the driver is up. Beside it, it may lose times of kernels."""
+    """CUPTI accepts the kind only once the driver is up. With it, CUPTI may lose times of kernels."""
     database = c.gpuprof(
         [c.example("small_launches"), "100000"], "--system-profiling", "on", stdout=False
     )
@@ -146,7 +146,7 @@ def allocation_sources(c):
 
 @check
 def collectives(c):
-    """NCCL says with each of its operations how much it moves, and in which communicator."""
+    """NCCL reports for each of its operations how much it moves, and in which communicator."""
     interpreter = python(c, "torch")
     script = c.folder / "collectives.py"
     script.write_text(

@@ -1,4 +1,4 @@
-"""Checks of the file while it grows, of what befalls the launcher, and of names."""
+"""Checks of the growing file, of what happens to the launcher, and of names."""
 
 import http.client
 import json
@@ -15,7 +15,7 @@ from frameworks import python
 from metrics import measure
 from tracing import streams_are_right
 
-LOAD_ROUNDS = 10_000  # of streams: about a quarter of a million activities, as many API calls
+LOAD_ROUNDS = 10_000  # of streams: some 250,000 activities and the same number of API calls
 
 
 @check
@@ -62,7 +62,7 @@ def growing(c):
 
 @check
 def small_arena(c):
-    """Four buffers at full load: nothing is missing, or what is missing is counted; no more."""
+    """Four buffers at full load: nothing is missing, or exactly what is missing is counted."""
     database = c.gpuprof([c.example("streams"), "4", str(LOAD_ROUNDS)], "--activity-buffers", "4")
     c.sound(database, losses=True)
     lost = database.counts("SELECT name, sum(value) FROM losses GROUP BY 1")
@@ -78,17 +78,17 @@ def small_arena(c):
     wanted = 2 * 4 * LOAD_ROUNDS * 6 + 4 + 2  # two of the four large copies are asynchronous
     missing = c.seen["missing"] = wanted - got
     c.expect(missing <= sum(lost.values()), f"{missing} of {wanted} are missing, {lost} are lost")
-    # Each buffer that was refused costs one record, now and then of a kind that is not counted above:
-    # in six runs on an H200 the losses were 0 to 9 % more than what is missing here.
+    # Each refused buffer costs one record, sometimes of a kind that is not counted above: in six
+    # runs on an H200 the losses were 0 to 9 % more than what is missing here.
     surplus = sum(lost.values()) - missing
     c.expect(surplus <= max(4, missing // 5), f"{missing} are missing, and the losses are {lost}")
 
 
-STEPS = 6_000  # of a training, less than a millisecond each
+STEPS = 6_000  # steps of a training, less than a millisecond each
 
 
 class Page:
-    """What the page of a viewer asks its server."""
+    """The requests that a viewer's page sends to its server."""
 
     def __init__(self, address):
         _, _, host, self.token, _ = address.split("/")
@@ -101,7 +101,7 @@ class Page:
         response = self.connection.getresponse()
         answer = json.loads(response.read())
         self.times.append(1e3 * (time.monotonic() - began))
-        return answer if response.status == 200 else None  # it has grown meanwhile
+        return answer if response.status == 200 else None  # the file has grown meanwhile
 
     def look_at_all(self):
         """The run, and how many records of GPU work its picture has."""
@@ -117,7 +117,7 @@ class Page:
 
 
 def records_in(row):
-    """Of a row as the answer `tiles` has it."""
+    """Records of a row in the answer `tiles`."""
     at, records = 1, 0
     while at < len(row):
         count = -row[at] if row[at] < 0 else row[at + 2]
@@ -127,7 +127,7 @@ def records_in(row):
 
 
 def median_step(database):
-    """us, of the second half."""
+    """In us, over the second half."""
     return statistics.median(
         database.column(
             f"""SELECT ("end" - start) / 1e3 FROM nvtx_ranges WHERE name LIKE 'step %'
@@ -138,7 +138,7 @@ def median_step(database):
 
 @check
 def viewed_while_training(c):
-    """gpuprof --view: the page's server answers while PyTorch trains, and in the end has all."""
+    """gpuprof --view: the page's server answers while PyTorch trains, and has everything in the end."""
     training = [python(c, "torch"), EXAMPLES / "train.py", "--steps", str(STEPS)]
     path = c.folder / "viewed.sqlite"
     process = subprocess.Popen(
@@ -166,7 +166,7 @@ def viewed_while_training(c):
             time.sleep(0.1)
         c.expect(growing >= 3, f"{growing} pictures of a growing run: {seen}")
         c.equal(seen, sorted(seen), "records drawn, each picture at least the one before")
-        # Before it says so, Ctrl-C hurries the end of the recording.
+        # Before that message, Ctrl-C hastens the end of the recording.
         while b"still shown" not in line:
             line = process.stderr.readline()
             if not line:
@@ -188,7 +188,7 @@ def viewed_while_training(c):
 
 
 def look(path, query):
-    """The first value of a query on a file that is being written; None while there is none."""
+    """The first value of a query on a file that is being written, or None while there is none."""
     if not path.exists():
         return None
     try:
@@ -203,7 +203,7 @@ def look(path, query):
 
 
 def wait_for_kernels(process, path):
-    """Waits until the growing file has kernels, and returns how many; 0: the process has ended."""
+    """Waits until the growing file has kernels, and returns their number; 0 if the process has ended."""
     give_up = time.monotonic() + TIMEOUT
     while process.poll() is None and time.monotonic() < give_up:
         kernels = look(path, "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL")
@@ -215,7 +215,7 @@ def wait_for_kernels(process, path):
 
 @check
 def reader_stays(c):
-    """Another process still has the file open when the run ends: no matter."""
+    """Another process still has the file open when the run ends, without consequences."""
     path = c.folder / "read.sqlite"
     process = subprocess.Popen(
         [c.options.gpuprof, "-o", path, c.example("streams"), "4", str(LOAD_ROUNDS // 10)],
@@ -252,12 +252,12 @@ def launcher_killed(c):
     c.expect(kernels > 0, "no kernels before gpuprof was killed")
     give_up = time.monotonic() + 60
     while target and os.path.exists(f"/proc/{target}") and time.monotonic() < give_up:
-        # An orphan that no init reaps stays as a zombie.
+        # An orphan that no init reaps remains a zombie.
         if "\nState:\tZ" in pathlib.Path(f"/proc/{target}/status").read_text():
             break
         time.sleep(0.1)
     c.equal(said.read_bytes(), b"ok\n", "what the target said")
-    # A writer that died leaves a journal, which the first reader that may write rolls back.
+    # A dead writer leaves a journal, which the first reader with write permission rolls back.
     writable = sqlite3.connect(path)
     writable.execute("SELECT count(*) FROM RUN").fetchall()
     writable.close()
@@ -271,7 +271,7 @@ def launcher_killed(c):
 
 @check
 def interrupted(c):
-    """Ctrl-C once: the target ends, the data stay."""
+    """Ctrl-C once: the target ends, the data is kept."""
     path = c.folder / "interrupted.sqlite"
     process = subprocess.Popen(
         [c.options.gpuprof, "-o", path, c.example("streams"), "4", str(20 * LOAD_ROUNDS)],
@@ -281,7 +281,7 @@ def interrupted(c):
         start_new_session=True,
     )
     kernels = wait_for_kernels(process, path)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to both
+    os.killpg(process.pid, signal.SIGINT)  # to both, as a terminal does
     try:
         _, stderr = process.communicate(timeout=60)
     except subprocess.TimeoutExpired:
@@ -299,7 +299,7 @@ def interrupted(c):
 
 @check
 def launcher_stands_still(c):
-    """gpuprof is stopped for 12 s of 16: what has no room meanwhile is counted, to the launch."""
+    """gpuprof is stopped for 12 s of 16: records that do not fit meanwhile are counted, to the launch."""
     path, launches = c.folder / "stood.sqlite", 4_000_000
     process = subprocess.Popen(
         [
@@ -334,7 +334,7 @@ def launcher_stands_still(c):
     c.sound(database, losses=True)
     kernels = database.one("SELECT count(*) FROM kernels")
     lost = database.counts("SELECT name, sum(value) FROM losses GROUP BY 1")
-    # CUPTI's own count of drops may have one of another kind in it.
+    # CUPTI's own count of dropped records may include one of another kind.
     missing = launches + 1000 - kernels
     c.seen["kernels"], c.seen["missing"], c.seen["losses"] = kernels, missing, lost
     c.expect(kernels > seen > 0, f"{kernels} kernels, {seen} before it stood still")
@@ -345,7 +345,7 @@ def launcher_stands_still(c):
 
 @check
 def stopped_before_cuda(c):
-    """gpuprof stands still when the target starts CUDA: the target does not, and is recorded."""
+    """gpuprof is stopped when the target starts CUDA: the target is not, and is recorded."""
     path, mark = c.folder / "before.sqlite", c.folder / "ended"
     command = f"sleep 1; {c.example('vector_add')} 1000000 10 && touch {mark}"
     process = subprocess.Popen(

@@ -1,5 +1,5 @@
-"""Measures what it does by the Python package, and prints what came out as JSON: a dict of
-what was measured. With the word `ranges` it does the same in NVTX ranges, for gpuprof to measure.
+"""Measures its own work with the Python package, and prints the results as JSON: a dict of
+measurements. With the word `ranges` it does the same in NVTX ranges, for gpuprof to measure.
 
   PYTHONPATH=PREFIX/share/gpuprof/python measures_itself.py ONE_PASS_METRICS MORE_METRICS
   gpuprof --range nvtx:^attention$ --metrics LIST -o run.sqlite python measures_itself.py ranges
@@ -55,7 +55,7 @@ def measured(one_pass, more):
     blocks = 'SELECT value, gridX * gridY * gridZ FROM METRIC_RANGE AS r JOIN METRIC_VALUE AS v ON v."range" = r._id_'
     found["blocks"] = list(t.run.sql(blocks))
     found["kernels"] = len(t.run.kernels)
-    with gpuprof.trace("plain.sqlite") as t:  # after all that
+    with gpuprof.trace("plain.sqlite") as t:  # after everything above
         work()
     found["plain"] = [len(t.run.kernels), [row["name"] for row in t.losses]]
     m = gpuprof.measure(configs=[1024, 2048], metrics=one_pass, runs=5)(work)()
@@ -70,12 +70,12 @@ def measured(one_pass, more):
     for checkpoint in (True, False):
         r = gpuprof.range("counts", one_pass + more, checkpoint=checkpoint).run(counts)
     found["checkpoint"] = [r.passes, seen]
-    found["flops"].append(flops())  # what tracing did to the code is taken back
+    found["flops"].append(flops())  # tracing's changes to the code are undone
     return found
 
 
 if __name__ == "__main__":
-    work()  # what is done once
+    work()  # one-time work
     torch.cuda.synchronize()
     if sys.argv[1] == "ranges":
         marked()

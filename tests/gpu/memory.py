@@ -1,4 +1,4 @@
-"""Checks of where memory went: examples/allocations.cu says what it had at most."""
+"""Checks of where memory went: examples/allocations.cu says how much it had at most."""
 
 import json
 import shutil
@@ -6,7 +6,7 @@ import shutil
 from check import ROOT, Skipped, check, each, run
 from frameworks import python
 
-KEPT = [1000, 70_000, 3_000_000]  # bytes, as the example has them
+KEPT = [1000, 70_000, 3_000_000]  # bytes, as in the example
 
 
 def account(c, database, by="library"):
@@ -22,7 +22,7 @@ def account(c, database, by="library"):
 
 @each("memory", ["return", "exit", "abort", "kill"])
 def memory(c, end):
-    """Peaks to the byte, and what a library keeps, with its name, class and stack."""
+    """Peaks to the byte, and the memory that a library keeps, with its name, class and stack."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if not compiler:
         raise Skipped("no C compiler")
@@ -77,7 +77,7 @@ print(torch.cuda.memory_reserved(), flush=True)
 
 @each("memory_of_torch", ["segments", "expandable"])
 def memory_of_torch(c, how):
-    """What PyTorch says that it reserved is what is alive in the end, by its library."""
+    """The memory that PyTorch says it reserved is alive at the end, attributed to its library."""
     setting = f"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:{how == 'expandable'}"
     command = ["env", setting, python(c, "torch"), "-c", TORCH]
     database = c.gpuprof(command, "--stacks")
@@ -136,13 +136,13 @@ torch.cuda.synchronize()
 
 
 def line_of(text):
-    """Where a line of NESTED is, as stacks have it."""
+    """Where a line of NESTED is, as stacks show it."""
     return f"(<string>:{NESTED.splitlines().index(text) + 1})"
 
 
 @check
 def memory_of_python_functions(c):
-    """Functions of Python stand above PyTorch's allocations, in each of its threads."""
+    """Python functions are above PyTorch's allocations, on each of its threads."""
     database = c.gpuprof([python(c, "torch"), "-c", NESTED], "--stacks")
     c.sound(database)
     owners = {
@@ -166,7 +166,7 @@ def memory_of_python_functions(c):
 
 @check
 def memory_tracking_costs_little(c):
-    """A loop of allocations and releases, with and without."""
+    """A loop of allocations and releases, with and without tracking."""
     command = [python(c, "torch"), "-c", LOOP]
     times = {}
     for options in ([], ["--track-memory"], ["--stacks"]):

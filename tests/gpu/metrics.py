@@ -40,7 +40,7 @@ def all_measured(c, database, metrics, losses=False):
 
 
 def counted_right(c, database, launches):
-    """What examples/known_counts says of itself."""
+    """Compared with what examples/known_counts prints about itself."""
     values = collections.defaultdict(collections.Counter)
     for kernel, metric, value in database.rows(
         "SELECT short_name, metric, value FROM kernel_metrics"
@@ -170,20 +170,20 @@ def metrics_beside_graphs(c):
             c.equal(rows, exact, f"values, {mode}")
     database = measure(c, command, metrics, "--range", "nvtx:^launches$")
     c.sound(database, losses=True)
-    c.kernels(database, {"add_step": 15})  # tracing those of graphs would change what is counted
+    c.kernels(database, {"add_step": 15})  # tracing those of graphs would change the counts
     c.equal(database.counts("SELECT name, value FROM losses"), {"graphs_not_traced": 5}, "losses")
     gaps = "counters of patched code leave out the CUDA graphs that were launched"
     c.equal(database.rows("SELECT note, count(*) FROM metric_gaps GROUP BY 1"), [(gaps, 1)], "gaps")
     rows = database.rows("SELECT metric, value FROM range_metrics")
     c.equal([row[0] for row in rows], [blocks], "metrics of a range with graphs")
-    # The graph's memory set is a kernel of the driver's.
+    # The graph's memset is a kernel of the driver.
     c.seen["blocks in a range with graphs"] = rows
     c.expect(65 * 64 <= rows[0][1] <= 65 * 64 + 5 * 64, f"blocks in a range with graphs: {rows}")
 
 
 @check
 def metrics_killed(c):
-    """What was measured over a second before the death is there."""
+    """Values measured more than a second before the death are kept."""
     for pause, least in ((0, 0), (2500, 50)):
         command = [c.example("die"), "kill", "50", "0", str(pause)]
         database = measure(c, command, ["sm__ctas_launched.sum"])
@@ -217,7 +217,7 @@ def metrics_torch(c):
 
 @check
 def metrics_taken(c):
-    """Another process measures: told before the program starts, which is traced all the same."""
+    """Another process measures: reported before the program starts, which is traced nevertheless."""
     with MEASURING:
         other = subprocess.Popen(
             [c.options.gpuprof, "-q", "-o", c.folder / "other.sqlite", "--metrics",
@@ -239,7 +239,7 @@ def metrics_taken(c):
 
 @check
 def metrics_from_python(c):
-    """A process that measures itself finds what `gpuprof --metrics` does."""
+    """A process that measures itself finds the same as `gpuprof --metrics`."""
     one_pass = ["sm__warps_launched.sum", "sm__inst_executed.sum", "dram__bytes_read.sum"]
     several = ["sm__throughput.avg.pct_of_peak_sustained_elapsed"]
     script = pathlib.Path(__file__).with_name("measures_itself.py")
@@ -261,7 +261,7 @@ def metrics_from_python(c):
     c.equal(seen, [0] * passes + after, "what each pass found, with a checkpoint and without")
     c.seen["by gpuprof --metrics"] = wanted
     c.seen["by gpuprof.range()"] = {name: found[name] for name in ("with", "run", "units")}
-    for metric in one_pass[:2]:  # how much is read from DRAM goes by what the caches have
+    for metric in one_pass[:2]:  # how much is read from DRAM depends on the caches
         right = statistics.median(wanted[metric])
         values = [each[metric] for each in found["with"] + found["run"]]
         values += [row["median"] for row in found["rows"] if row["metric"] == metric][1:]

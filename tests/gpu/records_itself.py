@@ -1,5 +1,5 @@
-"""Records what it does by gpuprof.trace(), several times, and prints what is in the files as JSON: a
-list of [name, facts]. With the word `work` it does it once, for gpuprof to record.
+"""Records its own work with gpuprof.trace(), several times, and prints the content of the files as JSON:
+a list of [name, facts]. With the word `work` it does it once, for gpuprof to record.
 
   PYTHONPATH=PREFIX/share/gpuprof/python records_itself.py
   gpuprof -a instruction_execution -o run.sqlite python records_itself.py work

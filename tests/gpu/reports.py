@@ -10,7 +10,7 @@ from metrics import COUNTED, measure
 
 @check
 def summary(c):
-    """Without -o the summary on stderr; gpuprof -i prints the same of a stored run."""
+    """Without -o, the summary on stderr; gpuprof -i prints the same for a stored run."""
     command = [c.example("vector_add"), "1000000", "10"]
     outcome = run([c.options.gpuprof, *command], cwd=c.folder)
     c.equal((outcome.code, outcome.stdout), (0, b"ok\n"), "exit code and stdout")
@@ -41,13 +41,13 @@ REPORTS = [
 ]
 
 
-# Lines of a run that are not of its report.
+# Lines of a run that do not belong to its report.
 LIVE_ONLY = ("gpuprof: ", "======== GPUPROF is profiling", "======== Profiling application:")
 
 
 @each("reports", ["nvtx_threads", "streams", "unified_memory"])
 def reports(c, name):
-    """Each report, printed at the end of a run, is the one of the stored file, byte for byte."""
+    """Each report printed at the end of a run matches that of the stored file, byte for byte."""
     for number, options in enumerate(REPORTS):
         path = c.folder / f"{number}.sqlite"
         named = any(option.startswith(("--print", "--dependency")) for option in options)
@@ -73,7 +73,7 @@ def first_difference(one, two):
 
 
 def differences(one, two):
-    """Tables whose rows differ. What only a live run or only a replay can know is left out."""
+    """Tables whose rows differ. Data that only a live run or only a replay can have is excluded."""
     found = []
     for table in one.tables():
         where = ""
@@ -94,7 +94,7 @@ def differences(one, two):
 
 @each("replay", ["streams", "nvtx_threads", "die", "fork"])
 def replay(c, name):
-    """A capture, replayed, gives the rows of the live run."""
+    """Replaying a capture gives the rows of the live run."""
     capture, again = c.folder / "run.gpcap", c.folder / "again.sqlite"
     command = [c.example(name)] + (["kill", "20", "200"] if name == "die" else [])
     live = c.gpuprof(command, "--save-capture", capture)
@@ -126,7 +126,7 @@ def queries(c):
         rows = (measured if file.name.startswith("metrics") else database).rows(file.read_text())
         # vector_add has no ranges that are called steps, and its kernels fill the device.
         none = ("steps.sql", "low_occupancy.sql", "hot_lines.sql", "uncoalesced.sql")
-        none += ("bank_conflicts.sql", "divergent_branches.sql")  # of SASS metrics
+        none += ("bank_conflicts.sql", "divergent_branches.sql")  # need SASS metrics
         c.expect(rows or file.name in none, f"{file.name}: no rows")
     if PYTHON_MODULES.get("pandas") or run([c.options.python, "-c", "import pandas"]).code == 0:
         file = EXAMPLES / "queries" / "pandas_queries.py"

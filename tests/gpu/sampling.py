@@ -1,4 +1,4 @@
-"""Checks of PM and PC sampling. Each has the GPU alone: counters count what everybody does."""
+"""Checks of PM and PC sampling. Each has the GPU to itself, because counters count everybody's work."""
 
 import bisect
 import re
@@ -30,7 +30,7 @@ def mean(samples):
 
 
 def phases_of(database):
-    """(name, start, end) by what the GPU did: of idle ones, what lies between."""
+    """(name, start, end) by what the GPU did; idle phases are the times in between."""
     all = []
     for name, start, end in database.rows(
         'SELECT name, start, "end" FROM nvtx_ranges ORDER BY start'
@@ -51,7 +51,7 @@ def phases_of(database):
 
 @alone
 def pm_phases(c):
-    """Copies, products and nothing, told apart by the samples alone."""
+    """Copies, products and idle time, distinguished by the samples alone."""
     database = c.gpuprof(
         [c.example("phases"), "10", "20"],
         "--pm-sampling",
@@ -127,7 +127,7 @@ def slow_lines_lead(c, database):
         c.expect(lines, f"{kernel} has no samples")
         if not lines:
             continue
-        # A warp that waits is sampled at the instruction that it would issue next: behind a barrier.
+        # A waiting warp is sampled at the instruction that it would issue next: after a barrier.
         slow = line_of(comment)
         c.expect(lines[0][0] in (slow, slow + 1), f"lines of {kernel}: {lines[:4]}, not {slow}")
         lead = database.row(

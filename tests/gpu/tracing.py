@@ -67,7 +67,7 @@ def vector_add(c, cudart):
     run_keys = database.counts("SELECT key, value FROM RUN")
     c.equal(run_keys["command_line"], f"{program} 1000000 10", "RUN.command_line")
     c.expect(run_keys["t1_realtime_ns"] > run_keys["t0_realtime_ns"], "RUN: t1 before t0")
-    # Clocks: what CUPTI's clock says agrees with the time of day that gpuprof saw.
+    # Clocks: CUPTI's clock agrees with the time of day that gpuprof read.
     first, last = database.row('SELECT min(start), max("end") FROM gpu_activities')
     moments = database.rows("SELECT moment, realtime, cupti FROM CLOCK ORDER BY cupti")
     between = {"meanwhile"} if len(moments) > 2 else set()
@@ -119,7 +119,7 @@ def streams(c, cudart):
     c.equal(waits.get("stream wait event"), 4, "stream wait event")
     c.expect(waits.get("stream synchronize", 0) >= 1, "no stream synchronize")
     c.equal(waits.get("context synchronize"), 1, "context synchronize")
-    # In a stream nothing overlaps. Copies from host to host are not the GPU's: their times are not.
+    # In a stream nothing overlaps. Copies from host to host are not GPU work, nor are their times.
     overlaps = 0
     for (stream,) in database.rows("SELECT DISTINCT stream_id FROM gpu_activities"):
         work = database.rows(
@@ -164,7 +164,7 @@ def graph(c, cudart):
 
 @check
 def graph_as_a_whole(c):
-    """--trace +graph: a row per launch in place of its nodes."""
+    """--trace +graph: a row per launch instead of its nodes."""
     database = c.gpuprof([c.example("graph"), "5", "10"], "--trace", "+graph")
     c.sound(database)
     rows = database.rows(
@@ -219,7 +219,7 @@ def nvtx_threads(c):
            GROUP BY 1, 2, 3, 4"""
     )
     wanted = {
-        # A start/end range that nests: CUPTI's records do not tell it from a push/pop range.
+        # A nested start/end range: CUPTI's records do not distinguish it from a push/pop range.
         ("-", "everything", "push_pop", 0): 1,
         ("-", "thread", "push_pop", 0): threads,
         ("example.steps", "step", "push_pop", 0): threads * steps,
@@ -297,7 +297,7 @@ def nvtx_threads(c):
 
 @check
 def profiler_api(c):
-    """--profile-from-start off: what is between cudaProfilerStart and Stop, and nothing else."""
+    """--profile-from-start off: only what is between cudaProfilerStart and Stop."""
     database = c.gpuprof([c.example("profiler_api")], "--profile-from-start", "off")
     c.sound(database)
     c.correlated(database)
@@ -308,13 +308,13 @@ def profiler_api(c):
     c.kernels(database, {"inside_part": 7})
     c.calls(database, "cudaLaunchKernel", 7)
     database = c.gpuprof([c.example("profiler_api")])
-    # On from the start: the first cudaProfilerStop ends that.
+    # On from the start: the first cudaProfilerStop ends it.
     c.kernels(database, {"inside_part": 7, "outside_part": 3})
 
 
 @check
 def calls_that_ask(c):
-    """Calls that only ask have no rows, nor have the driver's that they make; with +queries all have."""
+    """Calls that only query have no rows, nor do the driver calls inside them; with +queries all do."""
 
     def left_out(database):
         return set(database.one("SELECT value FROM RUN WHERE key = 'calls_left_out'").split(","))
@@ -347,7 +347,7 @@ def calls_that_ask(c):
 
 @check
 def never_started(c):
-    """--profile-from-start off and no cudaProfilerStart: nothing, and no harm."""
+    """--profile-from-start off without cudaProfilerStart: nothing is recorded, and no harm done."""
     path = c.folder / "none.sqlite"
     command = [c.example("fork"), "3"]
     outcome = run([c.options.gpuprof, "--profile-from-start", "off", "-o", path, *command])
@@ -367,7 +367,7 @@ def fork(c):
 
 @check
 def launching_threads(c):
-    """Eight threads that do nothing but launch."""
+    """Eight threads that only launch."""
     command = [c.example("small_launches"), "20000", "8"]
     database = c.gpuprof(command, stdout=False)
     c.sound(database)
@@ -379,7 +379,7 @@ def launching_threads(c):
 
 @check
 def trace_gpu(c):
-    """--trace gpu: GPU work joins its call, and no other call is there."""
+    """--trace gpu: GPU work joins its call, and no other calls are recorded."""
     database = c.gpuprof([c.example("vector_add"), "1000000", "10"], "--trace", "gpu")
     c.sound(database)
     c.correlated(database, api_calls=False)

@@ -1,4 +1,4 @@
-"""A profile as tests look at it: read-only, and the few shapes of query that they need."""
+"""A profile from the view of tests: read-only, with the few forms of query that they need."""
 
 import sqlite3
 
@@ -34,7 +34,7 @@ class Profile:
         """{everything but the last column: the last column}; a single key is not a tuple."""
         return {row[0] if len(row) == 2 else row[:-1]: row[-1] for row in self.rows(sql, *values)}
 
-    # What is in it
+    # Contents
 
     def tables(self):
         return self.column("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
@@ -47,7 +47,7 @@ class Profile:
         return self.count(f"DRIVER WHERE cbid IN {OWN_CALLS}")
 
     def kernels(self):
-        """How many there are of each mangled name."""
+        """The number of kernels by mangled name."""
         return self.counts("SELECT mangled_name, count(*) FROM kernels GROUP BY 1")
 
     def statistics(self):

@@ -6,7 +6,7 @@ import sys
 
 
 def load_script(path):
-    """A Python script without the ending .py, as a module."""
+    """A Python script without the extension .py, as a module."""
     sys.dont_write_bytecode = True
     loader = importlib.machinery.SourceFileLoader(path.stem, str(path))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(path.stem, loader))
