@@ -177,13 +177,13 @@ class ForgedSchema(Hostile):
 
     # Each row takes seconds, during which SQLite calls no handler.
     SLOW = ("(SELECT count(*) FROM TABLE_DOC a, TABLE_DOC b, TABLE_DOC c, TABLE_DOC d WHERE "
-            + " + ".join(f"length(upper(lower(hex(zz.x)))) > {i}" for i in range(60))
+            + " + ".join(f"length(upper(lower(hex(zz.x)))) > {i}" for i in range(80))
             + " > a._rowid_)")  # fmt: skip
 
     def slow(self):
         self.ours()
         self.change(
-            "CREATE TABLE zz(x); INSERT INTO zz VALUES(zeroblob(3000000)); "
+            "CREATE TABLE zz(x); INSERT INTO zz VALUES(zeroblob(4000000)); "
             "ALTER TABLE StringTable RENAME TO names; CREATE VIEW StringTable AS SELECT names._id_ AS "
             f"_id_, CASE WHEN {self.SLOW} = -1 THEN '' ELSE names.value END AS value FROM names, zz; "
             "DROP VIEW losses; CREATE VIEW losses AS SELECT 1 AS process_id, '' AS kind, '' AS name, "
@@ -193,7 +193,6 @@ class ForgedSchema(Hostile):
     def test_signals_end_every_command(self):
         self.slow()
         before = self.path.read_bytes()
-        caught = 0
         for number, *command in (
             (signal.SIGTERM, "info"),
             (signal.SIGINT, "-i"),
@@ -221,15 +220,12 @@ class ForgedSchema(Hostile):
                 began = time.monotonic()
                 code = process.wait(120)
                 errors = process.stderr.read()
-                # Some query nothing of this file that takes long, and end on their own.
-                caught += code in (128 + number, -number)
-                self.assertIn(code, (128 + number, -number, 0, 5, 20), errors)
+                self.assertIn(code, (128 + number, -number), errors)
                 # 0.7 s, with a margin for a busy machine.
                 self.assertLess(time.monotonic() - began, 8)
             self.assertEqual(list(self.temporary.iterdir()), [])
             self.assertEqual(self.names(), {"temporary", "file.sqlite"})
             self.assertEqual(self.path.read_bytes(), before)
-        self.assertGreaterEqual(caught, 7)
 
     def test_functions_that_take_the_product_of_lengths(self):
         """A file of 6.6 MB kept `info` busy for three minutes, and Ctrl-C did not end it."""

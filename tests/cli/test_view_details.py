@@ -15,7 +15,7 @@ import unittest
 from test_view import GPUPROF, SOURCE, facts, serving
 
 # A sanitizer checks memory: a sample of the records is enough, because each takes long.
-STEP = 20 if os.environ.get("GPUPROF_SANITIZE") else 1
+STEP = 5 if os.environ.get("GPUPROF_SANITIZE") else 1
 
 
 def records(server, kinds, step=1):
@@ -534,7 +534,7 @@ class Links(Details):
             self.change(path, sql)
             with self.subTest(sql), serving(path, "--no-browser") as server:
                 answers = list(records(server, ("stream", "api", "synchronization"), STEP))
-                self.assertGreater(len(answers), 5)
+                self.assertGreater(len(answers), 10)
                 for answer in answers:
                     self.assertLessEqual(len(answer["links"]["work"]), 100)
                     for place in answer["links"]["work"][::STEP]:

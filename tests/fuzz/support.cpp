@@ -96,7 +96,10 @@ std::string read_file(const std::string& path) {
   return std::move(text).str();
 }
 
-std::size_t ways_at_a_time = 1;
+const std::size_t ways_at_a_time = [] {
+  const char* const ways = std::getenv("FUZZ_WAYS");
+  return ways ? std::strtoul(ways, nullptr, 10) : 1;
+}();
 
 std::vector<std::uint32_t> ways(Input input) {
   std::uint32_t number = 2166136261u;  // FNV-1a

@@ -38,9 +38,10 @@ void write_file(const std::string& path, Input bytes);
 std::string read_file(const std::string& path);  // empty if there is none
 
 // Numbers derived from the input that select how it is used, without occupying space in its format.
-// libFuzzer tries one way at a time; run_inputs, which has few inputs, tries many.
+// As many as FUZZ_WAYS says, or one: fuzzing tries one way at a time, the gate several of each kept
+// input.
 std::vector<std::uint32_t> ways(Input input);
-extern std::size_t ways_at_a_time;
+extern const std::size_t ways_at_a_time;
 
 // Choices derived from libFuzzer's seed, so that a run can be repeated.
 class Dice {
