@@ -15,7 +15,7 @@
 #include <random>
 
 #include "examples/check.hpp"
-#include "libprof/derive/occupancy.cpp"
+#include "libprof/compute/occupancy.cpp"
 
 // Uses registers for each of the values that are live at the same time.
 template <int live, int shared>
@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
                             work<128, 1000>, work<160, 8000>, work<200, 1>};
   cudaDeviceProp device;
   CHECK(cudaGetDeviceProperties(&device, 0));
-  const gpuprof::derive::DeviceLimits limits{
+  const gpuprof::compute::DeviceLimits limits{
       .compute_major = device.major,
       .compute_minor = device.minor,
       .multiprocessors = device.multiProcessorCount,
@@ -84,12 +84,12 @@ int main(int argc, char** argv) {
                                                         static_cast<std::size_t>(dynamic)));
     if (blocks == 0) continue;
     ++launch;
-    gpuprof::derive::LaunchShape shape{.blocks = 1,
+    gpuprof::compute::LaunchShape shape{.blocks = 1,
                                        .threads_per_block = threads,
                                        .registers_per_thread = attributes.numRegs,
                                        .shared_memory_per_block = fixed + dynamic};
     if (carveout >= 0) shape.carveout = carveout;
-    const auto ours = gpuprof::derive::occupancy(limits, shape);
+    const auto ours = gpuprof::compute::occupancy(limits, shape);
     const long long computed = ours ? ours->blocks_per_multiprocessor : 0;
     std::printf("%d %d %d %d %d %d\n", threads, attributes.numRegs, fixed, dynamic, carveout,
                 blocks);

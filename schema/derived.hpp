@@ -1,4 +1,4 @@
-// Tables computed at the end of a run (libprof/derive) from everything that was recorded.
+// Tables computed at the end of a run (libprof/compute) from everything that was recorded.
 #pragma once
 
 #include <algorithm>

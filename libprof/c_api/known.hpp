@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "libprof/c_api/arrow_column.hpp"
-#include "libprof/columns/table_info.hpp"
+#include "libprof/read/columns/table_info.hpp"
 
 namespace gpuprof::c_api {
 

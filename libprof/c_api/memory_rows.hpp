@@ -9,8 +9,8 @@
 
 #include "libprof/c_api/arrow_column.hpp"
 #include "libprof/c_api/request.hpp"
-#include "libprof/memory/tables.hpp"
-#include "libprof/memory/torch_tables.hpp"
+#include "libprof/compute/memory/tables.hpp"
+#include "libprof/compute/memory/torch_tables.hpp"
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::c_api {

@@ -10,7 +10,7 @@
 #include "libprof/base/letter_case.hpp"
 #include "libprof/base/pattern.hpp"
 #include "libprof/c_api/known.hpp"
-#include "libprof/columns/reader.hpp"
+#include "libprof/read/columns/reader.hpp"
 #include "libprof/read/names.hpp"
 #include "schema/database.hpp"
 #include "schema/enums.hpp"

@@ -6,7 +6,7 @@
 
 #include "libprof/c_api/arrow_column.hpp"
 #include "libprof/c_api/request.hpp"
-#include "libprof/columns/table_info.hpp"
+#include "libprof/read/columns/table_info.hpp"
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::c_api {

@@ -6,16 +6,11 @@
 #include <utility>
 
 #include "libprof/base/pattern.hpp"
-#include "libprof/columns/view_reader.hpp"
+#include "libprof/c_api/view_reader.hpp"
 
 namespace gpuprof::c_api {
 namespace {
 
-using columns::Numbers;
-using columns::ViewColumn;
-using columns::ViewReader;
-using columns::ViewRows;
-using columns::ViewValue;
 using Form = ViewColumn::Form;
 using Chosen = std::optional<std::vector<std::size_t>>;  // row indices; nullopt: all
 
@@ -231,7 +226,7 @@ std::optional<std::vector<ArrowColumn>> read_by_columns(store::Database& databas
         targets[i].add(rows.columns[i], rows.rows, chosen);
       }
     });
-  } catch (const columns::OnlySqlite&) {
+  } catch (const OnlySqlite&) {
     return std::nullopt;
   }
   std::vector<ArrowColumn> columns;

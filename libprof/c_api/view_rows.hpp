@@ -29,7 +29,7 @@ struct ViewRequest {
   std::vector<std::pair<std::string, std::string>> matches;  // regular expressions
 };
 
-// Returns nullopt if only SQLite can read the view: see columns::ViewReader.
+// Returns nullopt if only SQLite can read the view: see ViewReader.
 std::optional<std::vector<ArrowColumn>> read_by_columns(store::Database& database,
                                                         const ViewRequest& request,
                                                         const std::function<void()>& check);

@@ -3,7 +3,7 @@
 #include "libprof/base/driver_library.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/collect/driver_calls.hpp"
-#include "libprof/collect/memory_calls.hpp"
+#include "libprof/collect/extra/memory_calls.hpp"
 #include "libprof/collect/user_ranges.hpp"
 
 namespace gpuprof::collect {

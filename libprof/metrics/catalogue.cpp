@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/nearest.hpp"
 #include "libprof/metrics/formula.hpp"
-#include "libprof/metrics/nearest.hpp"
 #include "schema/nvprof_metrics.hpp"
 
 namespace gpuprof::metrics {

@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/nearest.hpp"
 #include "libprof/base/pattern.hpp"
-#include "libprof/metrics/nearest.hpp"
 #include "libprof/metrics/sampling_plan.hpp"
 #include "schema/nvprof_metrics.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "libprof/base/demangler.hpp"
+#include "libprof/names/demangler.hpp"
 #include "schema/traits.hpp"
 
 namespace gpuprof::metrics {

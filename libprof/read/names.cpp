@@ -5,10 +5,10 @@
 #include <optional>
 #include <span>
 
-#include "libprof/base/demangle.hpp"
-#include "libprof/base/nvprof_demangle.hpp"
 #include "libprof/base/printable.hpp"
 #include "libprof/base/shell.hpp"
+#include "libprof/names/demangle.hpp"
+#include "libprof/names/nvprof_demangle.hpp"
 #include "libprof/read/blob.hpp"
 #include "schema/enums.hpp"
 #include "schema/nvprof_api.hpp"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "libprof/base/letter_case.hpp"
-#include "libprof/columns/request.hpp"
+#include "libprof/read/columns/request.hpp"
 #include "libprof/read/names.hpp"
 #include "libprof/read/tables.hpp"
 #include "libprof/read/window.hpp"

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "libprof/launch/end_requests.hpp"
-#include "libprof/launch/frame_queue.hpp"
+#include "libprof/record/launch/end_requests.hpp"
+#include "libprof/record/launch/frame_queue.hpp"
 #include "libprof/record/recorder.hpp"
 #include "libprof/wire/frame.hpp"
 

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "libprof/base/error.hpp"
-#include "libprof/derive/derive.hpp"
-#include "libprof/launch/file_name.hpp"
-#include "libprof/memory/process_memory.hpp"
+#include "libprof/base/file_name.hpp"
+#include "libprof/compute/derive.hpp"
+#include "libprof/compute/memory/process_memory.hpp"
 #include "libprof/store/database_schema.hpp"
 #include "libprof/wire/messages.hpp"
 #include "schema/sampled.hpp"
@@ -40,18 +40,18 @@ wire::Frame copy(const wire::Frame& frame) {
 }  // namespace
 
 Recorder::Recorder(Options options)
-    : options_(std::move(options)), per_process_(launch::names_process(options_.output)) {
+    : options_(std::move(options)), per_process_(names_process(options_.output)) {
   options_.loader.derive = [indexes = options_.loader.indexes, stop = options_.loader.hurried,
                             progress = options_.loader.progress](store::Database& database) {
-    return derive::compute(database, {.indexes = indexes ? std::span(schema::indexes)
-                                                         : std::span<const schema::Index>(),
-                                      .stop = stop,
-                                      .progress = progress,
-                                      .more = memory::write_process_memory});
+    return compute::compute(database, {.indexes = indexes ? std::span(schema::indexes)
+                                                          : std::span<const schema::Index>(),
+                                       .stop = stop,
+                                       .progress = progress,
+                                       .more = memory::write_process_memory});
   };
   if (!options_.capture.empty()) {
-    capture_file_ = std::make_unique<record::OutputFile>(
-        launch::expand_name(options_.capture, getpid()), options_.files);
+    capture_file_ = std::make_unique<record::OutputFile>(expand_name(options_.capture, getpid()),
+                                                         options_.files);
     capture_ = std::make_unique<wire::CaptureWriter>(capture_file_->path(), capture_file_->name());
   }
   if (!per_process_) profiles_.push_back(make_profile(getpid()));
@@ -60,8 +60,8 @@ Recorder::Recorder(Options options)
 std::unique_ptr<Recorder::Profile> Recorder::make_profile(long process_id) const {
   record::FileRules rules = options_.files;
   rules.numbered = per_process_;
-  auto profile = std::make_unique<Profile>(std::make_unique<record::OutputFile>(
-      launch::expand_name(options_.output, process_id), rules));
+  auto profile = std::make_unique<Profile>(
+      std::make_unique<record::OutputFile>(expand_name(options_.output, process_id), rules));
   // SQLite names its additional files after the database: until that has its final name, it is not
   // kept open.
   store::Database database(profile->file->path(), store::Database::Mode::create,

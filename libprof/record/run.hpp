@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "libprof/launch/end_requests.hpp"
-#include "libprof/launch/environment.hpp"
-#include "libprof/launch/frame_queue.hpp"
-#include "libprof/launch/listener.hpp"
-#include "libprof/launch/target.hpp"
+#include "libprof/record/launch/end_requests.hpp"
+#include "libprof/record/launch/environment.hpp"
+#include "libprof/record/launch/frame_queue.hpp"
+#include "libprof/record/launch/listener.hpp"
+#include "libprof/record/launch/target.hpp"
 #include "libprof/record/loading_thread.hpp"
 #include "libprof/record/recorder.hpp"
 

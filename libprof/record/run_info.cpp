@@ -13,7 +13,7 @@
 #include "libprof/base/clock.hpp"
 #include "libprof/base/json_text.hpp"
 #include "libprof/base/shell.hpp"
-#include "libprof/launch/environment.hpp"
+#include "libprof/record/launch/environment.hpp"
 #include "libprof/wire/format.hpp"
 
 extern char** environ;

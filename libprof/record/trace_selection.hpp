@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "libprof/launch/environment.hpp"
+#include "libprof/record/launch/environment.hpp"
 #include "schema/kind.hpp"
 
 namespace gpuprof::record {

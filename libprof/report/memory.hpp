@@ -1,10 +1,10 @@
-// Reports of gpuprof memory: the tables of libprof/memory as text, CSV and JSON.
+// Reports of gpuprof memory: the tables of libprof/compute/memory as text, CSV and JSON.
 #pragma once
 
 #include <ostream>
 #include <string>
 
-#include "libprof/memory/tables.hpp"
+#include "libprof/compute/memory/tables.hpp"
 #include "libprof/report/options.hpp"
 
 namespace gpuprof::report {

@@ -6,8 +6,8 @@
 #include <unordered_map>
 
 #include "libprof/base/saturating.hpp"
-#include "libprof/columns/reader.hpp"
 #include "libprof/read/blob.hpp"
+#include "libprof/read/columns/reader.hpp"
 #include "schema/derived.hpp"
 #include "schema/nvtx.hpp"
 #include "schema/traits.hpp"

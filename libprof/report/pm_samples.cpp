@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "libprof/base/saturating.hpp"
-#include "libprof/columns/reader.hpp"
+#include "libprof/read/columns/reader.hpp"
 #include "schema/sampled.hpp"
 
 namespace gpuprof::report {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "libprof/base/saturating.hpp"
-#include "libprof/columns/reader.hpp"
+#include "libprof/read/columns/reader.hpp"
 
 namespace gpuprof::report {
 namespace {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "libprof/base/demangler.hpp"
+#include "libprof/names/demangler.hpp"
 
 namespace gpuprof::store {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "libprof/base/cubin_lines.hpp"
+#include "libprof/names/cubin_lines.hpp"
 
 namespace gpuprof::store {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "libprof/base/demangle.hpp"
+#include "libprof/names/demangle.hpp"
 #include "schema/run.hpp"
 
 namespace gpuprof::store {

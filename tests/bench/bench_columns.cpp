@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "libprof/base/error.hpp"
-#include "libprof/columns/reader.hpp"
+#include "libprof/read/columns/reader.hpp"
 
 using namespace gpuprof;
 

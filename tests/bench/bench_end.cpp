@@ -12,8 +12,8 @@
 #include <string_view>
 
 #include "libprof/base/error.hpp"
-#include "libprof/derive/derive.hpp"
-#include "libprof/memory/process_memory.hpp"
+#include "libprof/compute/derive.hpp"
+#include "libprof/compute/memory/process_memory.hpp"
 #include "libprof/store/nvtx_ranges.hpp"
 
 using namespace gpuprof;
@@ -68,14 +68,14 @@ void measure(const char* path) {
     database.execute("COMMIT");
   }
   std::optional<Step> step;
-  derive::compute(database, {.indexes = schema::indexes,
-                             .progress =
-                                 [&](std::string_view what) {
-                                   if (step && step->name() == what) return;
-                                   step.reset();
-                                   step.emplace(what);
-                                 },
-                             .more = memory::write_process_memory});
+  compute::compute(database, {.indexes = schema::indexes,
+                              .progress =
+                                  [&](std::string_view what) {
+                                    if (step && step->name() == what) return;
+                                    step.reset();
+                                    step.emplace(what);
+                                  },
+                              .more = memory::write_process_memory});
 }
 
 }  // namespace

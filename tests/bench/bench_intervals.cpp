@@ -1,5 +1,6 @@
-// How fast intervals are swept: libprof/intervals on one thread, beside the plainest loop that
-// gives the same answer, and beside reading the two columns alone, which no way can be faster than.
+// How fast intervals are swept: libprof/compute/intervals on one thread, beside the plainest loop
+// that gives the same answer, and beside reading the two columns alone, which no way can be faster
+// than.
 //
 //   bench_intervals COUNT ROUNDS
 #include <algorithm>
@@ -12,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "libprof/intervals/busy.hpp"
-#include "libprof/intervals/depth.hpp"
-#include "libprof/intervals/innermost.hpp"
-#include "libprof/intervals/sets.hpp"
+#include "libprof/compute/intervals/busy.hpp"
+#include "libprof/compute/intervals/depth.hpp"
+#include "libprof/compute/intervals/innermost.hpp"
+#include "libprof/compute/intervals/sets.hpp"
 
 using namespace gpuprof::intervals;
 

@@ -262,7 +262,7 @@ class Config(FakeTest):
 
     def test_variables_of_the_target_are_no_options(self):
         text = (SOURCE / "libprof/record/run.cpp").read_text()
-        text += (SOURCE / "libprof/launch/environment.cpp").read_text()
+        text += (SOURCE / "libprof/record/launch/environment.cpp").read_text()
         text += (SOURCE / "libprof/collect/process_facts.cpp").read_text()
         names = set(re.findall(r"GPUPROF_([A-Z_]+)", text))
         self.assertGreaterEqual(names, {"SOCKET", "HIDE_COMMAND_LINE"})

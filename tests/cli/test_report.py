@@ -47,7 +47,7 @@ def data_of(page):
 
 
 class Level:
-    """Individual records, decoded as libprof/view/records.hpp says: (begin, end, name) by track and row."""
+    """Individual records, decoded as libprof/view/page/records.hpp says: (begin, end, name) by track and row."""
 
     def __init__(self, content, level):
         self.content, self.at, self.level = content, 0, level

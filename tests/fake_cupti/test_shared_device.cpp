@@ -8,22 +8,22 @@
 #include <vector>
 
 #include "libprof/base/error.hpp"
+#include "libprof/counters/consumer.hpp"
 #include "libprof/cupti/refused.hpp"
-#include "libprof/sample/consumer.hpp"
 #include "tests/fake_cupti/profiler_session.hpp"
 
 namespace {
 
 using gpuprof::Error;
-using gpuprof::sample::Consumer;
-using gpuprof::sample::ConsumerSettings;
-using gpuprof::sample::TakenSamples;
+using gpuprof::counters::Consumer;
+using gpuprof::counters::ConsumerSettings;
+using gpuprof::counters::TakenSamples;
 
 constexpr std::uint64_t interval = 1'000'000;
 
 std::unique_ptr<Consumer> opened(int device = 0) {
   CUDA(fake_init)();  // so that libcuda.so.1 is there by its name
-  return gpuprof::sample::open_consumer(device, {GPUPROF_BUILD_DIR "/tests/fake/libcupti.so.13"});
+  return gpuprof::counters::open_consumer(device, {GPUPROF_BUILD_DIR "/tests/fake/libcupti.so.13"});
 }
 
 ConsumerSettings settings(std::vector<std::string> metrics) {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "libprof/base/error.hpp"
-#include "libprof/columns/reader.hpp"
+#include "libprof/read/columns/reader.hpp"
 #include "tests/fuzz/support.hpp"
 
 namespace gpuprof::fuzz {

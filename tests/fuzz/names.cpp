@@ -2,9 +2,9 @@
 //
 // The demanglers must finish within libFuzzer's limits on time and memory. A shell must read a
 // quoted word back unchanged.
-#include "libprof/base/demangle.hpp"
-#include "libprof/base/nvprof_demangle.hpp"
 #include "libprof/base/shell.hpp"
+#include "libprof/names/demangle.hpp"
+#include "libprof/names/nvprof_demangle.hpp"
 #include "tests/fuzz/support.hpp"
 
 namespace gpuprof::fuzz {

@@ -7,7 +7,7 @@
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/option/option_table.hpp"
 #include "apps/gpuprof/option/presets.hpp"
-#include "libprof/launch/file_name.hpp"
+#include "libprof/base/file_name.hpp"
 #include "libprof/record/trace_selection.hpp"
 #include "tests/fuzz/support.hpp"
 
@@ -52,7 +52,7 @@ void run(const std::vector<std::string>& words) {
   if (options.action != app::Action::run) return;
   record::select_trace(options.trace);
   record::tables_asked_for(options.trace);
-  if (!options.output.empty()) launch::expand_name(options.output, 7);
+  if (!options.output.empty()) expand_name(options.output, 7);
 }
 
 }  // namespace

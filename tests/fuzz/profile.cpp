@@ -11,8 +11,8 @@
 #include <memory>
 
 #include "libprof/base/error.hpp"
-#include "libprof/export/excerpt.hpp"
-#include "libprof/export/for_nvprof.hpp"
+#include "libprof/exchange/export/excerpt.hpp"
+#include "libprof/exchange/export/for_nvprof.hpp"
 #include "libprof/read/profile_file.hpp"
 #include "tests/fuzz/reports.hpp"
 #include "tests/fuzz/support.hpp"

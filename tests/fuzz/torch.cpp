@@ -4,7 +4,7 @@
 #include <string>
 
 #include "libprof/base/error.hpp"
-#include "libprof/memory/torch_snapshot.hpp"
+#include "libprof/compute/memory/torch_snapshot.hpp"
 #include "tests/fuzz/support.hpp"
 
 namespace gpuprof::fuzz {

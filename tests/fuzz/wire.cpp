@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "libprof/base/error.hpp"
-#include "libprof/launch/file_name.hpp"
-#include "libprof/launch/frame_queue.hpp"
+#include "libprof/base/file_name.hpp"
+#include "libprof/record/launch/frame_queue.hpp"
 #include "libprof/wire/measures.hpp"
 #include "libprof/wire/messages.hpp"
 #include "tests/fuzz/support.hpp"
@@ -133,8 +133,8 @@ void queue(Payload steps, bool has_disk, std::size_t memory) {
 void file_name(std::string_view pattern) {
   if (pattern.find('\0') != pattern.npos) return;
   try {
-    launch::names_process(pattern);
-    launch::expand_name(pattern, 7);
+    names_process(pattern);
+    expand_name(pattern, 7);
   } catch (const Error&) {
   }
 }

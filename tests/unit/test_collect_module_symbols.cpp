@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "libprof/collect/module_symbols.hpp"
+#include "libprof/collect/extra/module_symbols.hpp"
 
 using gpuprof::collect::places_of;
 

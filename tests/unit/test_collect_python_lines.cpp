@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "libprof/collect/python_lines.hpp"
+#include "libprof/collect/extra/python_lines.hpp"
 
 using gpuprof::collect::PythonLine;
 

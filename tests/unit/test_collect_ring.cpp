@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "libprof/collect/ring.hpp"
+#include "libprof/collect/extra/ring.hpp"
 
 using namespace gpuprof;
 

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/nearest.hpp"
 #include "libprof/metrics/formula.hpp"
-#include "libprof/metrics/nearest.hpp"
 
-using gpuprof::metrics::edit_distance;
+using gpuprof::edit_distance;
+using gpuprof::nearest;
 using gpuprof::metrics::Formula;
-using gpuprof::metrics::nearest;
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <sstream>
 #include <string>
 
-#include "libprof/base/demangle.hpp"
+#include "libprof/names/demangle.hpp"
 #include "libprof/read/names.hpp"
 #include "libprof/report/report.hpp"
 

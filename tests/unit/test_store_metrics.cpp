@@ -4,7 +4,7 @@
 #include <optional>
 #include <sstream>
 
-#include "libprof/export/excerpt.hpp"
+#include "libprof/exchange/export/excerpt.hpp"
 #include "libprof/metrics/value_rows.hpp"
 #include "libprof/read/rescue.hpp"
 #include "libprof/report/report.hpp"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "libprof/base/error.hpp"
-#include "libprof/view/levels.hpp"
-#include "libprof/view/packed.hpp"
+#include "libprof/view/page/levels.hpp"
+#include "libprof/view/page/packed.hpp"
 
 using namespace gpuprof;
 

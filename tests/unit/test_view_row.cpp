@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "libprof/view/model.hpp"
+#include "libprof/view/model/model.hpp"
 
 using namespace gpuprof;
 using view::Item;
@@ -97,8 +97,8 @@ TEST_CASE("records beyond the last row are counted") {
   view::Items items;
   for (int i = 0; i < 200; ++i) items.push_back({100 + i, 1000, i, 0, 0});
   const view::Track track = track_of(items);
-  CHECK(track.rows.size() == tracks::most_rows);
-  CHECK(track.left_out == 200 - static_cast<std::int64_t>(tracks::most_rows));
+  CHECK(track.rows.size() == timeline::most_rows);
+  CHECK(track.left_out == 200 - static_cast<std::int64_t>(timeline::most_rows));
   CHECK(track.records == 200);
 }
 

@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "libprof/view/server.hpp"
+#include "libprof/view/server/server.hpp"
 
 using namespace gpuprof::view;
 

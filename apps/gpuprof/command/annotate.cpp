@@ -8,10 +8,10 @@
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/option/setters.hpp"
 #include "apps/gpuprof/run/log.hpp"
-#include "libprof/annotate/annotate.hpp"
-#include "libprof/annotate/disassembly.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/read/profile_file.hpp"
+#include "libprof/terminal/annotate.hpp"
+#include "libprof/terminal/disassembly.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -24,17 +24,17 @@ struct AnnotateArguments {
 };
 
 // Disassembles the functions that will be shown.
-void disassemble(annotate::Listing& listing, reading::Profile& profile, const std::string& nvdisasm,
+void disassemble(terminal::Listing& listing, reading::Profile& profile, const std::string& nvdisasm,
                  std::size_t most, Progress& progress) {
   std::set<std::int64_t> codes;
   for (std::size_t i = 0; i < listing.functions.size() && i < most; ++i) {
     if (listing.functions[i].code != 0) codes.insert(listing.functions[i].code);
   }
   for (const std::int64_t code : codes) {
-    const std::string cubin = annotate::code(profile, code);
+    const std::string cubin = terminal::code(profile, code);
     if (cubin.empty()) continue;
     progress.show("disassembling");
-    annotate::add(listing, code, annotate::disassemble(nvdisasm, cubin, &Progress::is_interrupted));
+    terminal::add(listing, code, terminal::disassemble(nvdisasm, cubin, &Progress::is_interrupted));
     profile.database().check_watch();
   }
 }
@@ -50,18 +50,18 @@ int show(const AnnotateArguments& arguments) {
   }
   std::string nvdisasm;
   if (arguments.disassemble || !arguments.nvdisasm.empty()) {
-    nvdisasm = annotate::find_disassembler(arguments.nvdisasm);
+    nvdisasm = terminal::find_disassembler(arguments.nvdisasm);
   }
   reading::ProfileFile file(arguments.file);
   Progress progress;
-  annotate::Listing listing;
+  terminal::Listing listing;
   try {
     file.read(
         [&](store::Database& database) {
           database.watch(&Progress::is_interrupted);
           reading::Profile profile(database, {}, reading::NameStyle::modern,
                                    [&](std::string_view what) { progress.show(what); });
-          listing = annotate::read(profile, arguments.kernels, [&] {
+          listing = terminal::read(profile, arguments.kernels, [&] {
             progress.show("reading");
             database.check_watch();
           });
@@ -79,7 +79,7 @@ int show(const AnnotateArguments& arguments) {
                 "--pc-sampling and --source-level-analysis collect what is shown here",
                 ExitCode::bad_option);
   }
-  const int code = print_to_standard_output([&] { std::cout << annotate::text(listing, most); });
+  const int code = print_to_standard_output([&] { std::cout << terminal::text(listing, most); });
   if (code != 0) return code;
   return tell_notes(file);
 }

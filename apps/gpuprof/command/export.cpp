@@ -14,12 +14,12 @@
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/option/setters.hpp"
 #include "libprof/base/error.hpp"
+#include "libprof/base/file_name.hpp"
 #include "libprof/base/printable.hpp"
 #include "libprof/base/shell.hpp"
 #include "libprof/base/temporary_folder.hpp"
-#include "libprof/export/for_nvprof.hpp"
-#include "libprof/export/format.hpp"
-#include "libprof/launch/file_name.hpp"
+#include "libprof/exchange/export/for_nvprof.hpp"
+#include "libprof/exchange/export/format.hpp"
 #include "libprof/read/profile_file.hpp"
 #include "libprof/record/output_file.hpp"
 
@@ -94,7 +94,7 @@ int write_file(ExportArguments& arguments) {
     folder.emplace();
   }
   const std::string output =
-      streams ? *folder / "export" : launch::expand_name(file_options.output, getpid());
+      streams ? *folder / "export" : expand_name(file_options.output, getpid());
   std::error_code ignored;
   if (std::filesystem::equivalent(output, input, ignored)) {
     throw Error("-o names the file that is read", "choose another name", ExitCode::output_failed);

@@ -55,7 +55,7 @@ std::function<int()> declare_finish(Grammar& grammar) {
       "no\n"
       "tables for the rest.");
   return [job, timeline] {
-    using tracks::StoredTimeline;
+    using timeline::StoredTimeline;
     job->options.timeline = *timeline == "always"  ? StoredTimeline::always
                             : *timeline == "never" ? StoredTimeline::never
                                                    : StoredTimeline::automatic;

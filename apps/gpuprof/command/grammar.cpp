@@ -8,8 +8,8 @@
 
 #include "apps/gpuprof/option/option_table.hpp"
 #include "apps/gpuprof/option/presets.hpp"
+#include "libprof/base/nearest.hpp"
 #include "libprof/base/text.hpp"
-#include "libprof/metrics/nearest.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -75,7 +75,7 @@ std::string meant_instead(const CLI::App& app, const std::vector<std::string>& w
     const std::string name = word.substr(0, word.find('='));
     if (word == "--") break;
     if (!name.starts_with("--") || std::ranges::find(names, name) != names.end()) continue;
-    const auto near = metrics::nearest(name, names);
+    const auto near = nearest(name, names);
     return near.empty() ? "" : "did you mean " + alternatives(near) + "? ";
   }
   return {};

@@ -8,9 +8,9 @@
 #include "apps/gpuprof/command/progress.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/run/log.hpp"
+#include "libprof/base/file_name.hpp"
 #include "libprof/base/printable.hpp"
-#include "libprof/import/import.hpp"
-#include "libprof/launch/file_name.hpp"
+#include "libprof/exchange/import/import.hpp"
 #include "libprof/record/recorder.hpp"
 #include "libprof/record/run_info.hpp"
 
@@ -28,7 +28,7 @@ void tell(record::Recorder& recorder, Log& log, schema::StatisticName statistic,
 }
 
 int import_file(const Options& options) {
-  const std::string output = launch::expand_name(options.output, getpid());
+  const std::string output = expand_name(options.output, getpid());
   Log log(options, true, getpid());
   Progress progress;
   const auto show = [&](std::string_view what) { progress.show(what); };

@@ -27,11 +27,11 @@
 #include "apps/gpuprof/run/recording.hpp"
 #include "apps/gpuprof/run/run_output.hpp"
 #include "libprof/base/error.hpp"
+#include "libprof/base/installation.hpp"
 #include "libprof/base/path.hpp"
 #include "libprof/base/text.hpp"
-#include "libprof/launch/end_requests.hpp"
-#include "libprof/launch/installation.hpp"
-#include "libprof/launch/target.hpp"
+#include "libprof/record/launch/end_requests.hpp"
+#include "libprof/record/launch/target.hpp"
 #include "libprof/record/recorder.hpp"
 #include "libprof/record/run.hpp"
 #include "libprof/record/run_info.hpp"
@@ -122,9 +122,8 @@ launch::Listener::Options Listening::listener_options(std::size_t pass) {
   launch::Listener::Options listening{
       .config = collector_config(
           options_, first ? selection_ : record::TraceSelection{},
-          metrics_ ? metrics_->cupti()
-                   : joined(launch::collector_cupti_candidates(options_.cupti), "\n")),
-      .salvage_program = first ? (launch::library_folder() / "gpuprof-salvage").string() : "",
+          metrics_ ? metrics_->cupti() : joined(collector_cupti_candidates(options_.cupti), "\n")),
+      .salvage_program = first ? (library_folder() / "gpuprof-salvage").string() : "",
       .message = [this](std::int64_t id, const std::string& text) { log_.say_of(id, text); }};
   if (metrics_) listen_for_metrics(listening, *metrics_, notices_);
   listen_for_launches(listening, options_);

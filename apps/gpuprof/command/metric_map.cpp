@@ -4,7 +4,7 @@
 
 #include "apps/gpuprof/commands.hpp"
 #include "libprof/base/error.hpp"
-#include "libprof/launch/installation.hpp"
+#include "libprof/base/installation.hpp"
 #include "libprof/metrics/catalogue.hpp"
 #include "schema/nvprof_metrics.hpp"
 
@@ -50,8 +50,7 @@ std::string column(const std::shared_ptr<const cupti::HostLibrary>& library,
 
 // The number of the formula for each chip, as columns: "1", "2" …; "-": none can be collected.
 void print_by_chip(const std::string& cupti) {
-  const auto library =
-      std::make_shared<const cupti::HostLibrary>(launch::host_cupti_candidates(cupti));
+  const auto library = std::make_shared<const cupti::HostLibrary>(host_cupti_candidates(cupti));
   const std::vector<std::string> chips = library->chips();
   std::vector<const NvprofFormula*> rows;
   for (const NvprofFormula& row : schema::nvprof_metric_formulas) rows.push_back(&row);

@@ -9,9 +9,9 @@
 #include "apps/gpuprof/command/progress.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "libprof/base/error.hpp"
+#include "libprof/base/file_name.hpp"
 #include "libprof/base/printable.hpp"
-#include "libprof/export/table_rules.hpp"
-#include "libprof/launch/file_name.hpp"
+#include "libprof/exchange/export/table_rules.hpp"
 #include "libprof/read/profile_file.hpp"
 #include "libprof/record/output_file.hpp"
 
@@ -21,7 +21,7 @@ void take_file_options(Grammar& grammar, ExcerptJob& job) {
 }
 
 int write_excerpt(ExcerptJob job) {
-  const std::string output = launch::expand_name(job.file.output, getpid());
+  const std::string output = expand_name(job.file.output, getpid());
   reading::ProfileFile file(job.input);
   if (file.problem()) throw Error(*file.problem());
   if (job.in_place && file.in_use()) {

@@ -6,7 +6,7 @@
 
 #include "apps/gpuprof/command/grammar.hpp"
 #include "apps/gpuprof/option/command_line.hpp"
-#include "libprof/export/excerpt.hpp"
+#include "libprof/exchange/export/excerpt.hpp"
 
 namespace gpuprof::app {
 

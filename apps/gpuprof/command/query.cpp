@@ -9,10 +9,10 @@
 #include "apps/gpuprof/command/standard_output.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "libprof/base/error.hpp"
+#include "libprof/base/nearest.hpp"
 #include "libprof/base/printable.hpp"
 #include "libprof/base/shell.hpp"
 #include "libprof/base/text.hpp"
-#include "libprof/metrics/nearest.hpp"
 #include "libprof/read/profile_file.hpp"
 #include "libprof/report/query.hpp"
 
@@ -94,7 +94,7 @@ report::Query chosen(const QueryArguments& arguments, store::Database& database,
     }
     known.push_back(std::move(name));
   }
-  const auto near = metrics::nearest(given, known);
+  const auto near = nearest(given, known);
   throw Error("there is no query, view or table " + given,
               near.empty() ? "gpuprof query lists the queries, gpuprof schema the views and tables"
                            : "did you mean " + alternatives(near) + "?",
@@ -123,7 +123,7 @@ void throw_with_meant(const Error& error, store::Database& database, std::string
     }
     names = std::move(columns);
   }
-  const auto near = metrics::nearest(wrong, names);
+  const auto near = nearest(wrong, names);
   if (!near.empty()) {
     throw Error(error.what(), "did you mean " + alternatives(near) + "?", error.exit_code());
   }

@@ -10,12 +10,12 @@
 #include "apps/gpuprof/commands.hpp"
 #include "libprof/base/driver_library.hpp"
 #include "libprof/base/error.hpp"
+#include "libprof/base/installation.hpp"
 #include "libprof/base/json_text.hpp"
 #include "libprof/base/text.hpp"
-#include "libprof/launch/device_probe.hpp"
-#include "libprof/launch/installation.hpp"
 #include "libprof/metrics/chip_names.hpp"
 #include "libprof/metrics/listing.hpp"
+#include "libprof/record/launch/device_probe.hpp"
 #include "schema/nvprof_metrics.hpp"
 
 namespace gpuprof::app {
@@ -267,7 +267,7 @@ std::string known_chips(const Options& options) {
   try {
     std::string names;
     for (const std::string& chip :
-         cupti::HostLibrary(launch::host_cupti_candidates(options.cupti)).chips()) {
+         cupti::HostLibrary(host_cupti_candidates(options.cupti)).chips()) {
       names += " " + chip;
     }
     return names;
@@ -302,7 +302,7 @@ int query_metrics_command(const Options& options) {
   const bool json = options.reports.layout == Layout::json;
   const bool csv = is_csv(options);
   const auto open = [&] {
-    return std::make_shared<const cupti::HostLibrary>(launch::host_cupti_candidates(options.cupti));
+    return std::make_shared<const cupti::HostLibrary>(host_cupti_candidates(options.cupti));
   };
   if (!options.query.chip.empty()) {
     const std::string chip = metrics::chip_named(options.query.chip);

@@ -14,11 +14,11 @@
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/option/setters.hpp"
 #include "libprof/base/error.hpp"
-#include "libprof/launch/file_name.hpp"
+#include "libprof/base/file_name.hpp"
 #include "libprof/read/profile_file.hpp"
 #include "libprof/read/record_count.hpp"
 #include "libprof/record/output_file.hpp"
-#include "libprof/view/report.hpp"
+#include "libprof/view/page/report.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -32,10 +32,9 @@ struct ReportArguments {
 
 void write(const std::string& name, std::string_view begins, const std::string& text,
            const ReportArguments& arguments) {
-  record::OutputFile made(launch::expand_name(name, getpid()),
-                          {.overwrite = arguments.output.overwrite,
-                           .mode = arguments.output.file_mode,
-                           .begins = begins});
+  record::OutputFile made(expand_name(name, getpid()), {.overwrite = arguments.output.overwrite,
+                                                        .mode = arguments.output.file_mode,
+                                                        .begins = begins});
   std::ofstream file(made.path(), std::ios::binary);
   file << text;
   file.close();

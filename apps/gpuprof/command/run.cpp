@@ -24,12 +24,12 @@
 #include "apps/gpuprof/run/run_output.hpp"
 #include "apps/gpuprof/run/viewer.hpp"
 #include "libprof/base/error.hpp"
+#include "libprof/base/installation.hpp"
 #include "libprof/base/path.hpp"
 #include "libprof/base/temporary_folder.hpp"
 #include "libprof/base/text.hpp"
-#include "libprof/launch/end_requests.hpp"
-#include "libprof/launch/installation.hpp"
-#include "libprof/launch/target.hpp"
+#include "libprof/record/launch/end_requests.hpp"
+#include "libprof/record/launch/target.hpp"
 #include "libprof/record/recorder.hpp"
 #include "libprof/record/run.hpp"
 #include "libprof/record/run_info.hpp"
@@ -194,8 +194,7 @@ launch::Listener::Options Recording::listener_options(const record::TraceSelecti
   launch::Listener::Options listening{
       .config = collector_config(
           options_, traced,
-          metrics_ ? metrics_->cupti()
-                   : joined(launch::collector_cupti_candidates(options_.cupti), "\n")),
+          metrics_ ? metrics_->cupti() : joined(collector_cupti_candidates(options_.cupti), "\n")),
       .salvage_program = salvage,
       .message = [this](std::int64_t process, const std::string& text) {
         log_.say_of(process, text);
@@ -208,7 +207,7 @@ launch::Listener::Options Recording::listener_options(const record::TraceSelecti
 void Recording::start() {
   if (metrics_) metrics_->begin_run(0);
   launch::Listener::Options listening =
-      listener_options(selection_, launch::library_folder() / "gpuprof-salvage");
+      listener_options(selection_, library_folder() / "gpuprof-salvage");
   if (sampling_) sampling_->listen(listening);
   run_.emplace(common_, std::move(listening));
   run_->push(record::begin_of_run(run_info(options_, selection_, options_.application)));

@@ -11,7 +11,7 @@
 #include "apps/gpuprof/run/log.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/read/profile_file.hpp"
-#include "libprof/timeline/timeline.hpp"
+#include "libprof/terminal/timeline.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -35,21 +35,21 @@ std::size_t number(const std::string& option, const std::string& value, std::siz
 }
 
 int show(TimelineArguments arguments) {
-  timeline::Options options;
+  terminal::Options options;
   arguments.words.parse(options.from, options.to);
   if (!arguments.streams.empty()) options.streams = number("--streams", arguments.streams, 0, 256);
   const std::size_t width = arguments.width.empty()
                                 ? line_width(narrowest, widest)
                                 : number("--width", arguments.width, narrowest, widest);
-  options.columns = width - timeline::margin();
+  options.columns = width - terminal::margin();
   reading::ProfileFile file(arguments.file);
   Progress progress;
-  timeline::Timeline timeline;
+  terminal::Timeline timeline;
   try {
     file.read(
         [&](store::Database& database) {
           database.watch(&Progress::is_interrupted);
-          timeline = timeline::read(database, options, [&] {
+          timeline = terminal::read(database, options, [&] {
             progress.show("reading");
             database.check_watch();
           });
@@ -60,7 +60,7 @@ int show(TimelineArguments arguments) {
   }
   progress.clear();
   const int code = print_to_standard_output(
-      [&] { std::cout << timeline::text(timeline, has_unicode() && !arguments.ascii); });
+      [&] { std::cout << terminal::text(timeline, has_unicode() && !arguments.ascii); });
   if (code != 0) return code;
   return tell_notes(file);
 }

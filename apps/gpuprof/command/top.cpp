@@ -14,7 +14,7 @@
 #include "apps/gpuprof/option/setters.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/read/profile_file.hpp"
-#include "libprof/timeline/top.hpp"
+#include "libprof/terminal/top.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -59,7 +59,7 @@ int follow(const TopArguments& arguments) {
   const Plan plan = parse_plan(arguments);
   const bool terminal = isatty(STDOUT_FILENO) == 1;
   Progress progress;
-  timeline::Top top;
+  terminal::Top top;
   std::optional<Clock::time_point> before;
   for (std::int64_t time = 1;; ++time) {
     auto file = std::make_unique<reading::ProfileFile>(arguments.file);
@@ -84,7 +84,7 @@ int follow(const TopArguments& arguments) {
       std::cout << (terminal   ? "\033[H\033[J"
                     : time > 1 ? "\n"
                                : "")
-                << timeline::text(top, title, seconds, line_width(60, 1000));
+                << terminal::text(top, title, seconds, line_width(60, 1000));
     });
     if (code != 0) return code;
     if (!goes_on) return tell_notes(*file);

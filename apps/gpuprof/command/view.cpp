@@ -17,9 +17,9 @@
 #include "apps/gpuprof/option/setters.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/printable.hpp"
-#include "libprof/view/browser.hpp"
-#include "libprof/view/open_run.hpp"
-#include "libprof/view/server.hpp"
+#include "libprof/view/server/browser.hpp"
+#include "libprof/view/server/open_run.hpp"
+#include "libprof/view/server/server.hpp"
 
 namespace gpuprof::app {
 namespace {

@@ -6,7 +6,7 @@
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/option/setters.hpp"
 #include "libprof/base/error.hpp"
-#include "libprof/view/question_process.hpp"
+#include "libprof/view/server/question_process.hpp"
 
 namespace gpuprof::app {
 namespace {

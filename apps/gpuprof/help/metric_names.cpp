@@ -4,7 +4,7 @@
 
 #include "apps/gpuprof/help/complete.hpp"
 #include "libprof/base/error.hpp"
-#include "libprof/launch/installation.hpp"
+#include "libprof/base/installation.hpp"
 #include "libprof/metrics/catalogue.hpp"
 #include "schema/nvprof_metrics.hpp"
 
@@ -46,8 +46,7 @@ Names metric_names(std::string_view typed) {
   if (part.size() < 3) return names;
   std::set<std::string> found;
   try {
-    const auto library =
-        std::make_shared<const cupti::HostLibrary>(launch::host_cupti_candidates({}));
+    const auto library = std::make_shared<const cupti::HostLibrary>(host_cupti_candidates({}));
     for (const std::string& chip : library->chips()) {
       try {
         add_cupti_names(cupti::HostChip(library, chip), part, found);

@@ -1,6 +1,6 @@
 #include "apps/gpuprof/option/given_names.hpp"
 
-#include "libprof/launch/file_name.hpp"
+#include "libprof/base/file_name.hpp"
 
 namespace gpuprof::app {
 
@@ -15,7 +15,7 @@ std::string object_name(const std::string& pattern, std::int64_t id, std::int64_
     }
     at += two == "%i" || two == "%%";
   }
-  return launch::expand_name(name, process_id);
+  return expand_name(name, process_id);
 }
 
 store::ObjectNames given_names(const Options& options) {

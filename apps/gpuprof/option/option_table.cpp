@@ -4,8 +4,8 @@
 #include <array>
 
 #include "apps/gpuprof/option/setters.hpp"
+#include "libprof/base/nearest.hpp"
 #include "libprof/base/text.hpp"
-#include "libprof/metrics/nearest.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -58,7 +58,7 @@ std::string closest_option(std::string_view name) {
   // With more edits than half of a short name, it is a different name.
   std::size_t least = std::min<std::size_t>(3, (name.size() + 1) / 2);
   for (const Option& option : option_table()) {
-    const std::size_t far = metrics::edit_distance(name, option.name);
+    const std::size_t far = edit_distance(name, option.name);
     if (far < least) close = option.name;
     least = std::min(least, far);
   }

@@ -14,9 +14,9 @@
 #include <utility>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/nearest.hpp"
 #include "libprof/base/printable.hpp"
 #include "libprof/base/text.hpp"
-#include "libprof/metrics/nearest.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -279,7 +279,7 @@ void tell_misspelt_variables(const Options& options) {
     std::size_t least = std::min<std::size_t>(3, (name.size() - prefix.size() + 1) / 2);
     std::string close;
     for (const std::string& each : known) {
-      const std::size_t far = metrics::edit_distance(name, each);
+      const std::size_t far = edit_distance(name, each);
       if (far < least) close = each;
       least = std::min(least, far);
     }

@@ -6,8 +6,8 @@
 
 #include "apps/gpuprof/option/given_names.hpp"
 #include "libprof/base/error.hpp"
+#include "libprof/base/file_name.hpp"
 #include "libprof/base/pattern.hpp"
-#include "libprof/launch/file_name.hpp"
 
 namespace gpuprof::app {
 
@@ -48,7 +48,7 @@ Set number(int least, int most, int& (*target)(Options&)) {
 Set placeholders(std::string& (*target)(Options&), bool with_id) {
   return [=](Options& options, const std::string& value) -> std::optional<Refusal> {
     try {
-      with_id ? object_name(value, 1, getpid()) : launch::expand_name(value, getpid());
+      with_id ? object_name(value, 1, getpid()) : expand_name(value, getpid());
     } catch (const Error& error) {
       const std::string what = error.what();
       if (error.exit_code() == ExitCode::internal) {

@@ -11,9 +11,9 @@
 
 #include "libprof/base/descriptor_buffer.hpp"
 #include "libprof/base/error.hpp"
+#include "libprof/base/file_name.hpp"
 #include "libprof/base/path.hpp"
 #include "libprof/base/printable.hpp"
-#include "libprof/launch/file_name.hpp"
 #include "libprof/record/output_file.hpp"
 #include "libprof/report/log_file.hpp"
 #include "libprof/report/report.hpp"
@@ -100,13 +100,13 @@ Log::Log(const Options& options, bool stored, long process_id)
   const int standard = standard_descriptor(file);
   use(standard != 0 ? standard : file.empty() && wants_document(options) && stored ? 1 : 2, false);
   if (file.empty() || standard != 0) return;
-  if (process_id != 0 || !launch::names_process(file)) open_file(process_id);
+  if (process_id != 0 || !names_process(file)) open_file(process_id);
 }
 
 Log::~Log() = default;
 
 void Log::open(long process_id) {
-  if (!launch::names_process(options_.log_file)) return;
+  if (!names_process(options_.log_file)) return;
   try {
     open_file(process_id);
   } catch (const NvprofError& error) {
@@ -116,7 +116,7 @@ void Log::open(long process_id) {
 }
 
 void Log::open_file(long process_id) {
-  const std::string path = launch::expand_name(options_.log_file, process_id);
+  const std::string path = expand_name(options_.log_file, process_id);
   struct stat status {};
   const bool there = lstat(path.c_str(), &status) == 0;
   if (!there && errno != ENOENT) cannot_open(path, std::strerror(errno));
@@ -127,7 +127,7 @@ void Log::open_file(long process_id) {
   }
   if (access(folder_of(path).c_str(), F_OK) != 0) cannot_open(path, std::strerror(errno));
   for (const std::string& other : {options_.output, options_.save_capture}) {
-    if (!other.empty() && resolved(launch::expand_name(other, process_id)) == resolved(path)) {
+    if (!other.empty() && resolved(expand_name(other, process_id)) == resolved(path)) {
       cannot_open(path, "it is the name of another file of this run");
     }
   }

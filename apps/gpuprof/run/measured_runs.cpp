@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "libprof/base/demangle.hpp"
 #include "libprof/base/printable.hpp"
+#include "libprof/names/demangle.hpp"
 
 namespace gpuprof::app {
 

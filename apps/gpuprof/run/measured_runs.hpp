@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "apps/gpuprof/run/metric_session.hpp"
-#include "libprof/launch/listener.hpp"
+#include "libprof/record/launch/listener.hpp"
 #include "libprof/record/run.hpp"
 
 namespace gpuprof::app {

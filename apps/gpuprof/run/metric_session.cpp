@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "libprof/base/demangle.hpp"
 #include "libprof/base/error.hpp"
+#include "libprof/base/installation.hpp"
 #include "libprof/base/path.hpp"
-#include "libprof/launch/device_probe.hpp"
-#include "libprof/launch/installation.hpp"
 #include "libprof/metrics/catalogue.hpp"
 #include "libprof/metrics/chip_names.hpp"
+#include "libprof/names/demangle.hpp"
+#include "libprof/record/launch/device_probe.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -38,8 +38,7 @@ std::vector<std::string> usable_chips(const Options& options) {
 void check_names_without_device(const Options& options) {
   std::shared_ptr<const cupti::HostLibrary> library;
   try {
-    library =
-        std::make_shared<const cupti::HostLibrary>(launch::host_cupti_candidates(options.cupti));
+    library = std::make_shared<const cupti::HostLibrary>(host_cupti_candidates(options.cupti));
   } catch (const Error&) {
     return;  // no library that knows names
   }
@@ -73,8 +72,7 @@ TemporaryFolder folder_for_images(const Options& options) {
 MetricSession::MetricSession(const Options& options) : MetricSession(options, chips_for(options)) {}
 
 MetricSession::MetricSession(const Options& options, std::vector<std::string> chips)
-    : library_(
-          std::make_shared<const cupti::HostLibrary>(launch::host_cupti_candidates(options.cupti))),
+    : library_(std::make_shared<const cupti::HostLibrary>(host_cupti_candidates(options.cupti))),
       plan_(library_, chips, options.metrics),
       selection_(std::make_shared<metrics::Selection>(plan_.patterns(), options.metrics.left_out,
                                                       options.metrics.range)),

@@ -10,9 +10,9 @@
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/run/run_output.hpp"
 #include "libprof/base/driver_library.hpp"
+#include "libprof/base/nearest.hpp"
 #include "libprof/base/printable.hpp"
 #include "libprof/base/shell.hpp"
-#include "libprof/metrics/nearest.hpp"
 #include "libprof/read/profile_file.hpp"
 
 namespace gpuprof::app {
@@ -57,10 +57,9 @@ std::string command_meant(const std::string& word) {
   }
   const auto future = commands_to_come();
   names.insert(names.end(), future.begin(), future.end());
-  std::erase_if(names, [&](const std::string& name) {
-    return metrics::edit_distance(word, name) * 2 > name.size();
-  });
-  const auto meant = metrics::nearest(word, names, 1);
+  std::erase_if(
+      names, [&](const std::string& name) { return edit_distance(word, name) * 2 > name.size(); });
+  const auto meant = nearest(word, names, 1);
   if (meant.empty()) return {};
   if (!find_subcommand(meant[0])) return "There is no command " + meant[0] + " yet.";
   return "Did you mean \"gpuprof " + meant[0] + "\"?";

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/installation.hpp"
 #include "libprof/cupti/host.hpp"
-#include "libprof/launch/device_probe.hpp"
-#include "libprof/launch/installation.hpp"
 #include "libprof/metrics/sampling_plan.hpp"
+#include "libprof/record/launch/device_probe.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -47,7 +47,7 @@ std::vector<std::string> chips(const Options& options) {
 PmSampling::PmSampling(const Options& options, record::Say say) : say_(std::move(say)) {
   const std::vector<std::string> all = chips(options);
   const auto library =
-      std::make_shared<const cupti::HostLibrary>(launch::host_cupti_candidates(options.cupti));
+      std::make_shared<const cupti::HostLibrary>(host_cupti_candidates(options.cupti));
   // Metrics that some boards lack come after those that all boards of a chip have.
   std::vector<std::string> optional;
   const auto add = [](std::vector<std::string>& names, const std::string& name) {
@@ -85,10 +85,10 @@ void PmSampling::listen(launch::Listener::Options& listening) {
 }
 
 void PmSampling::start(const record::Run& run, const launch::EndRequests& ends) {
-  const std::string program = (launch::library_folder() / "gpuprof-sampler").string();
+  const std::string program = (library_folder() / "gpuprof-sampler").string();
   try {
     sampler_.emplace(program, std::vector<std::string>{run.socket_path()},
-                     std::vector<launch::HelperProcess::File>{}, no_limit);
+                     std::vector<HelperProcess::File>{}, no_limit);
   } catch (const Error& error) {
     return say_(std::string("no PM sampling: ") + error.what());
   }

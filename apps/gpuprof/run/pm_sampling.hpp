@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "apps/gpuprof/option/command_line.hpp"
-#include "libprof/launch/helper_process.hpp"
-#include "libprof/launch/listener.hpp"
+#include "libprof/base/helper_process.hpp"
+#include "libprof/record/launch/listener.hpp"
 #include "libprof/record/run.hpp"
 #include "libprof/wire/sampling.hpp"
 
@@ -37,7 +37,7 @@ class PmSampling {
  private:
   const record::Say say_;
   wire::PmConfig config_;
-  std::optional<launch::HelperProcess> sampler_;
+  std::optional<HelperProcess> sampler_;
   static constexpr int not_known = -1;
   std::atomic<int> devices_{not_known};  // set by the listener's thread
 };

@@ -7,15 +7,15 @@
 
 #include "apps/gpuprof/option/given_names.hpp"
 #include "libprof/base/error.hpp"
+#include "libprof/base/installation.hpp"
 #include "libprof/base/text.hpp"
-#include "libprof/launch/installation.hpp"
 #include "libprof/metrics/selection.hpp"
 #include "libprof/wire/measures.hpp"
 
 namespace gpuprof::app {
 
 std::string collector_library() {
-  const auto path = launch::library_folder() / "libgpuprof_collector.so";
+  const auto path = library_folder() / "libgpuprof_collector.so";
   if (!std::filesystem::exists(path)) {
     throw Error("the collector is missing: " + path.string(),
                 "this installation is not complete; install gpuprof again");

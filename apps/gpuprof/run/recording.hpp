@@ -8,8 +8,8 @@
 
 #include "apps/gpuprof/option/command_line.hpp"
 #include "apps/gpuprof/run/log.hpp"
-#include "libprof/launch/end_requests.hpp"
-#include "libprof/launch/listener.hpp"
+#include "libprof/record/launch/end_requests.hpp"
+#include "libprof/record/launch/listener.hpp"
 #include "libprof/record/loading_thread.hpp"
 #include "libprof/record/recorder.hpp"
 #include "libprof/record/run_info.hpp"

@@ -9,7 +9,7 @@
 
 #include "libprof/base/driver_library.hpp"
 #include "libprof/base/text.hpp"
-#include "libprof/memory/tables.hpp"
+#include "libprof/compute/memory/tables.hpp"
 #include "libprof/read/profile.hpp"
 #include "libprof/record/trace_selection.hpp"
 #include "libprof/report/memory.hpp"

@@ -9,7 +9,7 @@
 #include "apps/gpuprof/option/command_line.hpp"
 #include "apps/gpuprof/run/log.hpp"
 #include "apps/gpuprof/run/metric_session.hpp"
-#include "libprof/launch/target.hpp"
+#include "libprof/record/launch/target.hpp"
 #include "libprof/record/run.hpp"
 
 namespace gpuprof::app {

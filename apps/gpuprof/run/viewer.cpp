@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "libprof/base/error.hpp"
-#include "libprof/launch/file_name.hpp"
+#include "libprof/base/file_name.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -20,8 +20,8 @@ constexpr std::chrono::seconds patience{5};  // for the file
 }  // namespace
 
 Viewer::Viewer(const std::string& output, Log& log)
-    : path_(launch::expand_name(output, getpid())), log_(log) {
-  if (launch::names_process(output)) {
+    : path_(expand_name(output, getpid())), log_(log) {
+  if (names_process(output)) {
     throw Error("--view shows one file, and %p makes one for each process", "leave %p out",
                 ExitCode::bad_option);
   }
@@ -45,10 +45,10 @@ void Viewer::start() {
   }
   try {
     // Its messages must not get into the program's output.
-    process_ = std::make_unique<launch::HelperProcess>(
+    process_ = std::make_unique<HelperProcess>(
         "/proc/self/exe",
         std::vector<std::string>{"view", "--live", "--end-with-parent", "--", path_},
-        std::vector<launch::HelperProcess::File>{{STDERR_FILENO, 1}, {STDERR_FILENO, 2}},
+        std::vector<HelperProcess::File>{{STDERR_FILENO, 1}, {STDERR_FILENO, 2}},
         std::chrono::hours(24 * 365));
   } catch (const Error& error) {
     log_.say(std::string("nothing is shown: ") + error.what());

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "apps/gpuprof/run/log.hpp"
-#include "libprof/launch/end_requests.hpp"
-#include "libprof/launch/helper_process.hpp"
+#include "libprof/base/helper_process.hpp"
+#include "libprof/record/launch/end_requests.hpp"
 
 namespace gpuprof::app {
 
@@ -31,7 +31,7 @@ class Viewer {
   Log& log_;
   dev_t device_ = 0;  // of a file that is being replaced
   ino_t inode_ = 0;
-  std::unique_ptr<launch::HelperProcess> process_;
+  std::unique_ptr<HelperProcess> process_;
 };
 
 }  // namespace gpuprof::app

@@ -50,7 +50,7 @@ export function bytes(number) {
 // Units that are displayed differently: the displayed unit, and the factor to it.
 const others = {Celsius: ['\u00b0C', 0], 'byte/s': ['B/s', 1], mW: ['W', 1e-3], MHz: ['Hz', 1e6]};
 
-// Same as counter_text() in summary.cpp.
+// Same as counter_text() in labels.cpp.
 export function value(number, unit) {
   if (unit === 'bytes') return bytes(number);
   const [base, factor] = others[unit] ?? [unit.endsWith('cycle/s') ? 'Hz' : unit, unit.endsWith('/s') ? 1 : 0];

@@ -1,0 +1,99 @@
+#include "libprof/collect/extra/context_collectors.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "libprof/cupti/api.hpp"
+
+namespace gpuprof::collect {
+namespace {
+
+using Tell = std::function<void(std::string_view)>;
+
+std::unique_ptr<PcSampler> wanted_sampler(const wire::Fields& config, CheckedApi& cupti,
+                                          Channel& channel, const Tell& tell) {
+  auto settings = PcSampler::wanted(config);
+  if (!settings) return nullptr;
+  if (!cupti.has_pc_sampling() || cupti.version < PcSampler::first_version) {
+    tell("no PC samples: " + cupti.path +
+         " cannot take them beside tracing; the libcupti of CUDA 12.8 Update 1 is the first that "
+         "can");
+    return nullptr;
+  }
+  return std::make_unique<PcSampler>(cupti, channel, std::move(*settings), tell);
+}
+
+std::unique_ptr<SassCounter> wanted_counter(const wire::Fields& config, CheckedApi& cupti,
+                                            Channel& channel, SassConfiguration& sass,
+                                            const Tell& tell) {
+  auto metrics = SassCounter::wanted(config);
+  if (!metrics) return nullptr;
+  if (!cupti.has_sass_metrics()) {
+    tell("no SASS metrics: " + cupti.path + " has none");
+    return nullptr;
+  }
+  auto launches = ChosenLaunches::wanted(config);
+  if (!launches && !config.text("sass_launches").empty()) return nullptr;
+  return std::make_unique<SassCounter>(cupti, channel, sass, std::move(*metrics),
+                                       std::move(launches), tell);
+}
+
+}  // namespace
+
+std::unique_ptr<ContextCollectors> ContextCollectors::wanted(const wire::Fields& config,
+                                                             CheckedApi& cupti, Channel& channel,
+                                                             SassConfiguration& sass, Tell tell) {
+  auto collectors = std::make_unique<ContextCollectors>();
+  if (auto sampler = wanted_sampler(config, cupti, channel, tell)) {
+    collectors->sampler_ = sampler.get();
+    collectors->all_.push_back(std::move(sampler));
+  }
+  if (auto counter = wanted_counter(config, cupti, channel, sass, tell)) {
+    if (counter->by_launch()) collectors->counter_ = counter.get();
+    collectors->all_.push_back(std::move(counter));
+  }
+  if (collectors->all_.empty()) return nullptr;
+  load_perfworks(cupti);
+  return collectors;
+}
+
+void ContextCollectors::begin(const std::vector<CUcontext>& contexts) {
+  for (CUcontext context : contexts) context_created(context);
+}
+
+void ContextCollectors::driver_call(CUpti_CallbackId id, const CUpti_CallbackData& call) {
+  if (counter_) counter_->driver_call(id, call);
+  if (sampler_) sampler_->driver_call(call);
+}
+
+bool ContextCollectors::held() const {
+  return (sampler_ && sampler_->held()) || (counter_ && counter_->held());
+}
+
+void ContextCollectors::context_created(CUcontext context) {
+  for (const auto& each : all_) each->context_created(context);
+}
+
+void ContextCollectors::context_ends(CUcontext context) {
+  for (const auto& each : all_) each->context_ends(context);
+}
+
+void ContextCollectors::module_ends(CUcontext context) {
+  for (const auto& each : all_) each->module_ends(context);
+}
+
+void ContextCollectors::watch() {
+  for (const auto& each : all_) each->watch();
+}
+
+void ContextCollectors::finish() {
+  for (const auto& each : all_) each->finish();
+}
+
+void ContextCollectors::add_statistics(std::vector<wire::Statistic>& to) const {
+  for (const auto& each : all_) std::ranges::move(each->statistics(), std::back_inserter(to));
+}
+
+}  // namespace gpuprof::collect

@@ -1,0 +1,333 @@
+#include "libprof/compute/derive.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "libprof/compute/call_times.hpp"
+#include "libprof/compute/device_time.hpp"
+#include "libprof/compute/display_names.hpp"
+#include "libprof/compute/fill.hpp"
+#include "libprof/compute/gpu_work.hpp"
+#include "libprof/compute/host_calls.hpp"
+#include "libprof/compute/kernel_times.hpp"
+#include "libprof/compute/launch_ranges.hpp"
+#include "libprof/compute/launch_shapes.hpp"
+#include "libprof/compute/launch_times.hpp"
+#include "libprof/compute/memory_use.hpp"
+#include "libprof/compute/new_indexes.hpp"
+#include "libprof/compute/nvtx_paths.hpp"
+#include "libprof/compute/pm_kernels.hpp"
+#include "libprof/compute/range_index.hpp"
+#include "libprof/compute/range_times.hpp"
+#include "libprof/compute/steps.hpp"
+#include "libprof/read/columns/reader.hpp"
+#include "libprof/store/database_schema.hpp"
+#include "libprof/store/new_trees.hpp"
+#include "libprof/store/scan.hpp"
+#include "schema/derived.hpp"
+#include "schema/traits.hpp"
+
+namespace gpuprof::compute {
+namespace {
+
+void bind_or_null(store::Statement& statement, int index, std::int64_t value) {
+  value == 0 ? statement.bind_null(index) : statement.bind(index, value);
+}
+
+std::string_view type_of(const GpuWork& work) { return schema::gpu_kinds[work.kind].type; }
+
+struct Device {
+  DeviceTime time;
+  std::vector<Gap> gaps;
+  std::vector<std::optional<HostCalls::Split>> splits;  // by gap
+};
+
+std::unordered_set<std::int64_t> read_communication(store::Database& database) {
+  std::unordered_set<std::int64_t> ids;
+  auto names =
+      database.prepare("SELECT _id_, coalesce(short, demangled, value) FROM main.StringTable");
+  while (names.step()) {
+    if (schema::is_communication_kernel(names.text(1))) ids.insert(names.integer(0));
+  }
+  return ids;
+}
+
+// The results, and where they are written.
+struct Found {
+  std::map<std::int64_t, Device> devices;
+  std::unordered_set<std::int64_t> communication;  // kernels' names: StringTable ids
+  LaunchShapes shapes;
+  KernelTimes kernel_times;
+  CallTimes call_times;
+  LaunchTimes launch_times;
+  MemoryUse memory;
+  Steps steps;
+  PmKernels pm_kernels;
+  LaunchRanges launches;
+  RangeParents parents;
+  RangeTimes ranges;
+
+  explicit Found(store::Database& database)
+      : communication(read_communication(database)), call_times(database), steps(database) {}
+
+  void read(store::Snapshot& snapshot, NewIndexes& indexes, const std::function<void()>& check);
+  void read_calls(store::Snapshot& snapshot, const RangeIndex& index,
+                  const CorrelationSet& asked_for, NewIndexes& indexes,
+                  const std::function<void()>& check);
+  // Call when the launches are known.
+  void read_ranges(store::Snapshot& snapshot, const std::function<void()>& check);
+  void write_ranges(store::Database& database);
+  void write_devices(store::Database& database);
+};
+
+void Found::read(store::Snapshot& snapshot, NewIndexes& indexes,
+                 const std::function<void()>& check) {
+  CorrelationSet asked_for;
+  Device* device = nullptr;
+  std::int64_t number = 0;  // of `device`
+  read_gpu_work(snapshot, {.visit =
+                               [&](const GpuWork& work) {
+                                 if (!device || number != work.device) {
+                                   number = work.device;
+                                   device = &devices[number];
+                                 }
+                                 device->time.add(work, communication.contains(work.name));
+                               },
+                           .restart =
+                               [&] {
+                                 devices.clear();
+                                 device = nullptr;
+                               },
+                           .check = check,
+                           .visit_kernels =
+                               [&](const KernelRows& kernels) {
+                                 shapes.add(kernels);
+                                 kernel_times.add(kernels);
+                                 launch_times.add(kernels);
+                               },
+                           .visit_rows =
+                               [&](const WorkRows& rows) {
+                                 indexes.add(rows.table, rows.chunk, rows.row_id, rows.correlation);
+                                 for (const auto id : rows.chunk[rows.correlation].int64s()) {
+                                   if (id != 0) asked_for.add(id);
+                                 }
+                               }});
+  indexes.finish();
+  shapes.read_devices(snapshot);
+  memory.read(snapshot, check);
+  steps.read_ranges(snapshot, check);
+  for (auto& [each, its] : devices) {
+    its.time.finish();
+    its.gaps = its.time.gaps();
+  }
+  const RangeIndex index(snapshot, parents);
+  read_calls(snapshot, index, asked_for, indexes, check);
+  steps.read_windows(snapshot, check);
+}
+
+// Finds the ranges of calls that requested work, and what filled the gaps.
+void Found::read_calls(store::Snapshot& snapshot, const RangeIndex& index,
+                       const CorrelationSet& asked_for, NewIndexes& indexes,
+                       const std::function<void()>& check) {
+  std::deque<HostCalls> hosts;
+  for (const auto& [number, device] : devices) hosts.emplace_back(device.gaps);
+  // If both have a call with the same id, the runtime's counts.
+  for (const auto& [domain, table] : CallTimes::sources) {
+    columns::Reader reader(snapshot, {.table = std::string(table),
+                                      .columns = {"correlationId", "start", "end", "processId",
+                                                  "threadId", "cbid", "_id_", "returnValue"}});
+    const bool internal = domain == CallTimes::internal;
+    reader.read([&, domain = domain, table = table](const columns::Chunk& chunk) {
+      check();
+      call_times.add(domain, chunk[5], chunk[1], chunk[2], chunk[7]);
+      indexes.add(table, chunk, 6, 0);
+      if (internal) return;
+      launch_times.add({.domain = domain,
+                        .correlation = chunk[0],
+                        .cbid = chunk[5],
+                        .start = chunk[1],
+                        .end = chunk[2]},
+                       call_times, asked_for);
+      steps.add({.runtime = domain == CallTimes::runtime,
+                 .cbid = chunk[5],
+                 .correlation = chunk[0],
+                 .start = chunk[1],
+                 .end = chunk[2],
+                 .process = chunk[3],
+                 .thread = chunk[4]});
+      const auto correlation = chunk[0].int64s(), start = chunk[1].int64s(),
+                 end = chunk[2].int64s(), process = chunk[3].int64s(), thread = chunk[4].int64s();
+      const auto cbid = chunk[5].int64s();
+      for (HostCalls& host : hosts) {
+        for (std::size_t row = 0; row < chunk.rows(); ++row) {
+          host.add(
+              {.process = process[row],
+               .begin = start[row],
+               .end = end[row],
+               .correlation = correlation[row],
+               .function = static_cast<std::int64_t>(domain) << 32 | (cbid[row] & 0xffffffff)});
+        }
+      }
+      if (index.empty()) return;
+      for (std::size_t row = 0; row < chunk.rows(); ++row) {
+        if (start[row] <= 0 || !asked_for.contains(correlation[row])) continue;
+        launches.add(correlation[row], index.at(process[row], thread[row], start[row]));
+      }
+    });
+  }
+  indexes.finish();
+  auto host = hosts.begin();
+  for (auto& [number, device] : devices) {
+    device.splits = (host++)->finish();
+  }
+}
+
+void Found::read_ranges(store::Snapshot& snapshot, const std::function<void()>& check) {
+  if (parents.empty()) return;
+  read_gpu_work(snapshot, {.visit =
+                               [&](const GpuWork& work) {
+                                 const std::int64_t range = launches.range_of(work.correlation);
+                                 if (range != 0) ranges.add(work, range, parents);
+                               },
+                           .restart = [&] { ranges = {}; },
+                           .check = check});
+}
+
+void Found::write_ranges(store::Database& database) {
+  store::Statement insert = fill(database, schema::tables::range_time);
+  ranges.for_each([&](std::int64_t device, std::int64_t range, const RangeTimes::Time& its) {
+    insert.bind(1, range).bind(2, device).bind(3, its.work).bind(4, its.kernels);
+    insert.bind(5, its.busy.ns()).bind(6, its.busy.first()).bind(7, its.busy.until()).run();
+  });
+}
+
+void Found::write_devices(store::Database& database) {
+  store::Statement insert = fill(database, schema::tables::device_time);
+  for (const auto& [number, device] : devices) {
+    const DeviceTime& time = device.time;
+    insert.bind(1, number).bind(2, time.first()).bind(3, time.last()).bind(4, time.busy());
+    insert.bind(5, time.kernels_only()).bind(6, time.copies_only()).bind(7, time.both());
+    insert.bind(8, time.exposed_communication()).bind(9, time.gap_count()).run();
+  }
+  insert = fill(database, schema::tables::stream_time);
+  for (const auto& [number, device] : devices) {
+    for (const auto& [streams, duration] : device.time.streams()) {
+      insert.bind(1, number).bind(2, streams).bind(3, duration).run();
+    }
+  }
+  insert = fill(database, schema::tables::copy_time);
+  for (const auto& [number, device] : devices) {
+    for (const auto& [direction, copies] : device.time.copies()) {
+      insert.bind(1, number).bind(2, std::int64_t{direction}).bind(3, copies.copying);
+      insert.bind(4, copies.beside_kernels).run();
+    }
+  }
+  insert = fill(database, schema::tables::gpu_gap);
+  for (const auto& [number, device] : devices) {
+    for (std::size_t i = 0; i < device.gaps.size(); ++i) {
+      const Gap& gap = device.gaps[i];
+      const std::optional<HostCalls::Split>& split = device.splits[i];
+      insert.bind(1, number).bind(2, gap.begin).bind(3, gap.end);
+      insert.bind(4, type_of(gap.before)).bind(5, std::int64_t{gap.before.name});
+      insert.bind(6, type_of(gap.behind)).bind(7, std::int64_t{gap.behind.name});
+      insert.bind(8, gap.behind.correlation);
+      bind_or_null(insert, 9, split ? split->correlation : 0);
+      bind_or_null(insert, 10, split ? split->time : 0);
+      split ? insert.bind(11, gap.length() - split->in_calls) : insert.bind_null(11);
+      bind_or_null(insert, 12, launches.range_of(gap.behind.correlation));
+      insert.run();
+    }
+  }
+}
+
+}  // namespace
+
+std::string compute(store::Database& database, const Options& options) {
+  std::string_view doing;
+  const auto tell = [&](std::string_view what) {
+    doing = what;
+    if (options.progress) options.progress(what);
+  };
+  const auto check = [&] {
+    tell(doing);
+    if (options.stop && options.stop()) {
+      throw store::DatabaseError("what follows from the records is not computed", "",
+                                 ExitCode::internal, store::DatabaseError::Kind::interrupted);
+    }
+  };
+  database.release_memory();
+  std::string problem;
+  std::optional<Found> found(std::in_place, database);
+  std::optional<store::NewTrees> trees;
+  {
+    store::Snapshot snapshot(database);
+    if (snapshot.in_file()) trees.emplace(snapshot);
+    if (trees && !trees->possible()) trees.reset();
+    NewIndexes indexes(snapshot, options.indexes, trees ? &*trees : nullptr);
+    try {
+      tell("computing what follows from the records");
+      found->read(snapshot, indexes, check);
+      if (trees) {
+        found->launches.write(*trees);
+      } else {
+        found->launches.end();
+      }
+      found->read_ranges(snapshot, check);
+      found->pm_kernels.read(database, snapshot, check);
+    } catch (const store::DatabaseError&) {
+      throw;
+    } catch (const Error& error) {
+      problem = error.what();
+      found.emplace(database);
+      indexes.give_up();
+    }
+    tell("making indexes");
+    indexes.make_others(check);
+  }
+  const bool published = trees && trees->publish();
+  tell("writing what follows from the records");
+  database.execute("BEGIN");
+  if (!published) found->launches.write(database);
+  write_nvtx_paths(database);
+  found->write_ranges(database);
+  found->write_devices(database);
+  found->shapes.write(database);
+  found->kernel_times.write(database);
+  found->call_times.write(database);
+  found->launch_times.write(database);
+  found->memory.write(database);
+  found->pm_kernels.write(database);
+  found->steps.write(database);
+  write_display_names(database, found->kernel_times.names());
+  database.execute("COMMIT");
+  if (options.more && problem.empty()) {
+    try {
+      options.more(database, check);
+    } catch (const store::DatabaseError&) {
+      throw;
+    } catch (const Error& error) {
+      problem = error.what();
+    }
+  }
+  tell("making indexes");
+  store::create_indexes(database, options.indexes);
+  if (problem.empty()) {
+    tell("storing the timeline");
+    try {
+      timeline::store_timeline(database, options.timeline, check);
+    } catch (const store::DatabaseError& error) {
+      // Nothing is missing without it: viewers read the records.
+      if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
+    }
+  }
+  return problem;
+}
+
+}  // namespace gpuprof::compute

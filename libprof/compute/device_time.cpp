@@ -1,0 +1,86 @@
+#include "libprof/compute/device_time.hpp"
+
+#include <algorithm>
+
+namespace gpuprof::compute {
+namespace {
+
+bool longer(const Gap& a, const Gap& b) { return a.length() > b.length(); }
+
+}  // namespace
+
+void DeviceTime::step(std::int64_t time) {
+  const std::int64_t passed = time - now_;
+  now_ = time;
+  if (passed == 0) return;
+  if (kernels_ > 0 && copies_ > 0) {
+    both_ += passed;
+  } else if (kernels_ > 0) {
+    kernels_only_ += passed;
+    if (communication_ == kernels_) exposed_communication_ += passed;
+  } else if (copies_ > 0) {
+    copies_only_ += passed;
+  }
+  if (copies_ > 0) {
+    for (auto& [direction, its] : directions_) {
+      if (its.running == 0) continue;
+      its.copying += passed;
+      if (kernels_ > 0) its.beside_kernels += passed;
+    }
+  }
+  by_streams_[static_cast<std::int64_t>(at_work_.size())] += passed;
+}
+
+void DeviceTime::pass_until(std::int64_t time) {
+  while (!running_.empty() && running_.top().end <= time) {
+    const Running ended = running_.top();
+    running_.pop();
+    step(ended.end);
+    --(ended.computes ? kernels_ : copies_);
+    communication_ -= ended.communicates;
+    if (ended.direction != GpuWork::no_copy) --directions_[ended.direction].running;
+    const auto stream = at_work_.find(ended.stream);
+    if (--stream->second == 0) at_work_.erase(stream);
+  }
+}
+
+void DeviceTime::keep(const Gap& gap) {
+  ++gap_count_;
+  if (gaps_.size() < most_gaps) {
+    gaps_.push_back(gap);
+    std::ranges::push_heap(gaps_, longer);
+  } else if (longer(gap, gaps_.front())) {
+    std::ranges::pop_heap(gaps_, longer);
+    gaps_.back() = gap;
+    std::ranges::push_heap(gaps_, longer);
+  }
+}
+
+void DeviceTime::add(const GpuWork& work, bool communicates) {
+  if (!begun_) {
+    first_ = now_ = work.begin;
+    begun_ = true;
+  }
+  pass_until(work.begin);
+  if (running_.empty() && work.begin > now_) keep({now_, work.begin, last_ended_, work});
+  step(work.begin);
+  const DeviceTime::Stream stream{work.process, work.stream};
+  running_.push({work.end, stream, work.computes(), communicates, work.direction});
+  ++(work.computes() ? kernels_ : copies_);
+  communication_ += communicates;
+  if (work.direction != GpuWork::no_copy) ++directions_[work.direction].running;
+  ++at_work_[stream];
+  if (work.end >= last_ended_.end) last_ended_ = work;
+}
+
+void DeviceTime::finish() {
+  while (!running_.empty()) pass_until(running_.top().end);
+}
+
+std::vector<Gap> DeviceTime::gaps() const {
+  std::vector<Gap> gaps = gaps_;
+  std::ranges::sort(gaps, {}, &Gap::begin);
+  return gaps;
+}
+
+}  // namespace gpuprof::compute

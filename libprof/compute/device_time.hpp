@@ -1,0 +1,84 @@
+// How a device spent its time: a sweep over its work.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "libprof/compute/gpu_work.hpp"
+
+namespace gpuprof::compute {
+
+// A period without work, and the work before and after it.
+struct Gap {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  GpuWork before, behind;
+
+  std::int64_t length() const { return end - begin; }
+};
+
+// Memory: the work running at a time, and the longest gaps.
+class DeviceTime {
+ public:
+  static constexpr std::size_t most_gaps = 10'000;
+
+  // In start order. `communicates`: the work is a communication kernel.
+  void add(const GpuWork& work, bool communicates = false);
+  // Call when all work has been added.
+  void finish();
+
+  std::int64_t first() const { return first_; }
+  std::int64_t last() const { return now_; }
+  std::int64_t kernels_only() const { return kernels_only_; }
+  std::int64_t copies_only() const { return copies_only_; }
+  std::int64_t both() const { return both_; }
+  // Part of kernels_only() in which no kernel ran except communication kernels.
+  std::int64_t exposed_communication() const { return exposed_communication_; }
+  std::int64_t busy() const { return kernels_only_ + copies_only_ + both_; }
+  std::int64_t gap_count() const { return gap_count_; }
+  // Time in ns, by the number of streams at work.
+  const std::map<std::int64_t, std::int64_t>& streams() const { return by_streams_; }
+  // By direction (CUpti_ActivityMemcpyKind).
+  struct Copies {
+    std::int64_t copying = 0;         // time with any copy running, ns
+    std::int64_t beside_kernels = 0;  // part of it with kernels or graphs running too, ns
+    std::int64_t running = 0;
+  };
+  const std::map<std::int16_t, Copies>& copies() const { return directions_; }
+  // The longest gaps, in time order.
+  std::vector<Gap> gaps() const;
+
+ private:
+  using Stream = std::pair<std::int64_t, std::int64_t>;  // process, stream
+  struct Running {
+    std::int64_t end;
+    Stream stream;
+    bool computes, communicates;
+    std::int16_t direction;                                                 // of a copy
+    bool operator<(const Running& other) const { return end > other.end; }  // earliest end on top
+  };
+
+  void pass_until(std::int64_t time);  // retires work that ends by then
+  void step(std::int64_t time);
+  void keep(const Gap& gap);
+
+  std::priority_queue<Running> running_;
+  // Number running; communication kernels are also counted as kernels.
+  std::int64_t kernels_ = 0, communication_ = 0, copies_ = 0;
+  std::map<std::int16_t, Copies> directions_;
+  std::map<Stream, std::int64_t> at_work_;  // number running per stream
+  std::int64_t now_ = 0;
+  bool begun_ = false;
+  GpuWork last_ended_;  // the work with the latest end so far
+  std::int64_t first_ = 0;
+  std::int64_t kernels_only_ = 0, copies_only_ = 0, both_ = 0;
+  std::int64_t exposed_communication_ = 0;
+  std::int64_t gap_count_ = 0;
+  std::map<std::int64_t, std::int64_t> by_streams_;
+  std::vector<Gap> gaps_;  // a min-heap by length
+};
+
+}  // namespace gpuprof::compute

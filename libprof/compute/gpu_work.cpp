@@ -1,0 +1,181 @@
+#include "libprof/compute/gpu_work.hpp"
+
+#include <array>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "libprof/compute/sorted.hpp"
+#include "libprof/read/columns/reader.hpp"
+#include "schema/traits.hpp"
+
+namespace gpuprof::compute {
+
+bool GpuWork::is_kernel() const { return schema::gpu_kinds[kind].type == "kernel"; }
+
+bool GpuWork::computes() const { return is_kernel() || schema::gpu_kinds[kind].type == "graph"; }
+
+void CorrelationSet::add(std::int64_t correlation) {
+  const std::int64_t number = correlation >> 15;
+  if (!adding_ || number != adding_number_) {
+    auto found = blocks_.find(number);
+    if (found == blocks_.end()) {
+      if (full_ || blocks_.size() == most_blocks) {
+        full_ = true;
+        return;
+      }
+      found = blocks_.emplace(number, Block(ids_per_block)).first;
+    }
+    adding_ = &found->second;
+    adding_number_ = number;
+  }
+  (*adding_)[place_of(correlation)] = true;
+}
+
+bool CorrelationSet::contains(std::int64_t correlation) const {
+  if (full_) return true;
+  const std::int64_t number = correlation >> 15;
+  if (!latest_ || number != latest_number_) {
+    const auto found = blocks_.find(number);
+    if (found == blocks_.end()) return false;
+    latest_ = &found->second;
+    latest_number_ = number;
+  }
+  return (*latest_)[place_of(correlation)];
+}
+
+namespace {
+
+// Columns of all kinds, then the one that names the kind, then those of kernels.
+constexpr std::size_t named_by_column = 8;
+constexpr std::array kernel_columns{"gridX",
+                                    "gridY",
+                                    "gridZ",
+                                    "blockX",
+                                    "blockY",
+                                    "blockZ",
+                                    "registersPerThread",
+                                    "staticSharedMemory",
+                                    "dynamicSharedMemory",
+                                    "sharedMemoryCarveoutRequested",
+                                    "isSharedMemoryCarveoutRequested"};
+
+KernelRows kernel_rows(const columns::Chunk& chunk) {
+  const auto column = [&](std::size_t place) { return chunk[named_by_column + place].int32s(); };
+  return {.count = chunk.rows(),
+          .device = chunk[0].int64s(),
+          .process = chunk[6].int64s(),
+          .begin = chunk[1].int64s(),
+          .end = chunk[2].int64s(),
+          .correlation = chunk[3].int64s(),
+          .name = column(0),
+          .grid_x = column(1),
+          .grid_y = column(2),
+          .grid_z = column(3),
+          .block_x = column(4),
+          .block_y = column(5),
+          .block_z = column(6),
+          .registers = column(7),
+          .static_shared_memory = column(8),
+          .dynamic_shared_memory = column(9),
+          .carveout = column(10),
+          .carveout_requested = chunk[named_by_column + 11].booleans()};
+}
+
+std::string table_of(const schema::GpuKind& kind) {
+  return "CUPTI_ACTIVITY_KIND_" + std::string(kind.kind);
+}
+
+// `again`: only the work of the rows is visited.
+void read_kind(store::Snapshot& snapshot, std::size_t kind, const GpuWorkVisitor& visitor,
+               bool again, const auto& take) {
+  const schema::GpuKind& each = schema::gpu_kinds[kind];
+  std::vector<std::string> names{"deviceId",  "start",    std::string(each.end), "correlationId",
+                                 "contextId", "streamId", "processId",           "_id_"};
+  const bool kernels = each.type == "kernel", copies = each.type == "memcpy";
+  const bool visited = kernels && !again && visitor.visit_kernels;
+  if (kernels || copies) names.emplace_back(each.named_by);
+  if (visited) names.insert(names.end(), kernel_columns.begin(), kernel_columns.end());
+  const std::string table = table_of(each);
+  columns::Reader reader(snapshot, {.table = table, .columns = std::move(names)});
+  reader.read([&](const columns::Chunk& chunk) {
+    visitor.check();
+    const auto device = chunk[0].int64s(), begin = chunk[1].int64s(), end = chunk[2].int64s(),
+               correlation = chunk[3].int64s(), context = chunk[4].int64s(),
+               stream = chunk[5].int64s(), process = chunk[6].int64s();
+    const auto numbers = [&](bool there) {
+      return there ? chunk[named_by_column].int32s() : std::span<const std::int32_t>();
+    };
+    const auto name = numbers(kernels), direction = numbers(copies);
+    if (visited) visitor.visit_kernels(kernel_rows(chunk));
+    if (!again && visitor.visit_rows) {
+      visitor.visit_rows({.table = table, .chunk = chunk, .row_id = 7, .correlation = 3});
+    }
+    for (std::size_t row = 0; row < chunk.rows(); ++row) {
+      if (begin[row] <= 0 || end[row] <= begin[row]) continue;
+      take({.device = device[row],
+            .begin = begin[row],
+            .end = end[row],
+            .correlation = correlation[row],
+            .stream = context[row] << 32 | (stream[row] & 0xffffffff),
+            .process = process[row],
+            .name = name.empty() ? 0 : name[row],
+            .kind = static_cast<std::uint8_t>(kind),
+            .direction =
+                direction.empty() ? GpuWork::no_copy : static_cast<std::int16_t>(direction[row])});
+    }
+  });
+}
+
+// Whether the table can have rows.
+bool is_read(std::size_t kind) { return !schema::gpu_kinds[kind].stays_empty; }
+
+std::size_t largest_kind(store::Database& database) {
+  std::size_t largest = 0;
+  std::int64_t most = -1;
+  for (std::size_t kind = 0; kind < schema::gpu_kinds.size(); ++kind) {
+    const std::string table = table_of(schema::gpu_kinds[kind]);
+    if (!is_read(kind) || !database.has_table(table)) continue;
+    const std::int64_t last = database.integer("SELECT max(_id_) FROM main." + table).value_or(0);
+    if (last <= most) continue;
+    most = last;
+    largest = kind;
+  }
+  return largest;
+}
+
+}  // namespace
+
+void read_gpu_work(store::Snapshot& snapshot, const GpuWorkVisitor& visitor) {
+  const std::size_t largest = largest_kind(snapshot.reader(0));
+  const auto read_others = [&](bool again, Sorted<GpuWork>& into) {
+    for (std::size_t kind = 0; kind < schema::gpu_kinds.size(); ++kind) {
+      if (kind == largest || !is_read(kind)) continue;
+      read_kind(snapshot, kind, visitor, again, [&](const GpuWork& work) { into.add(work); });
+    }
+  };
+  {
+    Sorted<GpuWork> others;
+    read_others(false, others);
+    Sorted<GpuWork>::Cursor other(others);
+    const auto merge = [&](const GpuWork& work) {
+      for (; !other.at_end() && other.front() < work; other.advance()) visitor.visit(other.front());
+      visitor.visit(work);
+    };
+    NearlySorted<GpuWork> nearly;
+    read_kind(snapshot, largest, visitor, false,
+              [&](const GpuWork& work) { nearly.add(work, merge); });
+    if (nearly.finish(merge)) {
+      for (; !other.at_end(); other.advance()) visitor.visit(other.front());
+      return;
+    }
+  }
+  visitor.restart();
+  Sorted<GpuWork> all;
+  read_others(true, all);
+  read_kind(snapshot, largest, visitor, true, [&](const GpuWork& work) { all.add(work); });
+  all.for_each(visitor.visit);
+}
+
+}  // namespace gpuprof::compute

@@ -1,0 +1,88 @@
+// All GPU work, in start order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "libprof/compute/kernel_rows.hpp"
+#include "libprof/compute/sorted.hpp"
+#include "libprof/read/columns/chunk.hpp"
+#include "libprof/store/scan.hpp"
+
+namespace gpuprof::compute {
+
+struct GpuWork {
+  static constexpr std::int16_t no_copy = -1;
+
+  std::int64_t device = 0;
+  std::int64_t begin = 0;  // ns on CUPTI's clock
+  std::int64_t end = 0;    // after begin
+  std::int64_t correlation = 0;
+  std::int64_t stream = 0;  // and its context, unique within the process
+  std::int64_t process = 0;
+  std::int32_t name = 0;             // StringTable id of a kernel's name; 0: not a kernel
+  std::uint8_t kind = 0;             // index in schema::gpu_kinds
+  std::int16_t direction = no_copy;  // of a copy: CUpti_ActivityMemcpyKind
+
+  bool is_kernel() const;
+  bool computes() const;  // a kernel or a whole graph
+  bool operator<(const GpuWork& other) const {
+    return std::tie(begin, kind) < std::tie(other.begin, other.kind);
+  }
+};
+
+// A set of correlation ids, stored in blocks: the ids of a process are dense. With too many blocks,
+// as only a forged file has, contains() returns true for all.
+class CorrelationSet {
+ public:
+  void add(std::int64_t correlation);
+  bool contains(std::int64_t correlation) const;
+  bool is_full() const { return full_; }
+
+ private:
+  using Block = std::vector<bool>;
+  static constexpr std::size_t most_blocks = 1 << 14;  // of 4 KiB each
+  static constexpr std::int64_t ids_per_block = 1 << 15;
+  static std::size_t place_of(std::int64_t correlation) {
+    return static_cast<std::size_t>(correlation & (ids_per_block - 1));
+  }
+  std::unordered_map<std::int64_t, Block> blocks_;
+  // Blocks never move; lookups tend to be near the previous one.
+  Block* adding_ = nullptr;
+  std::int64_t adding_number_ = 0;
+  mutable const Block* latest_ = nullptr;
+  mutable std::int64_t latest_number_ = 0;
+  bool full_ = false;
+};
+
+// Rows of one table as they are read.
+struct WorkRows {
+  std::string_view table;
+  const columns::Chunk& chunk;
+  std::size_t row_id, correlation;  // columns of the chunk
+};
+
+// Calls visit(work) for all timed GPU work in start order, across all devices. If the file turns
+// out to be far from that order, restart() is called and everything is visited again. `check` is
+// called now and then and may throw.
+//
+// Most tables are nearly in order: at most some hundred thousand rows of the largest one are in
+// memory at a time.
+struct GpuWorkVisitor {
+  std::function<void(const GpuWork& work)> visit;
+  std::function<void()> restart;
+  std::function<void()> check;
+  // Receives all kernels once, including those without times, in file order. May be empty.
+  std::function<void(const KernelRows&)> visit_kernels = {};
+  // Receives all rows once, including those without times, in file order, table by table. May be
+  // empty.
+  std::function<void(const WorkRows&)> visit_rows = {};
+};
+void read_gpu_work(store::Snapshot& snapshot, const GpuWorkVisitor& visitor);
+
+}  // namespace gpuprof::compute

@@ -1,0 +1,122 @@
+#include "libprof/compute/launch_times.hpp"
+
+#include <optional>
+
+#include "libprof/base/error.hpp"
+#include "libprof/base/saturating.hpp"
+#include "libprof/compute/fill.hpp"
+#include "schema/derived.hpp"
+
+namespace gpuprof::compute {
+
+void LaunchTimes::unless_full(const std::function<void()>& add) {
+  if (gave_up_) return;
+  try {
+    add();
+  } catch (const store::DatabaseError&) {
+    throw;
+  } catch (const Error&) {
+    gave_up_ = true;
+  }
+}
+
+void LaunchTimes::add(const KernelRows& kernels) {
+  unless_full([&] {
+    for (std::size_t i = 0; i < kernels.count; ++i) {
+      if (kernels.correlation[i] == 0 || kernels.begin[i] == 0) continue;
+      launches_.add({kernels.correlation[i], kernels.begin[i], kernels.name[i]});
+    }
+  });
+}
+
+std::uint32_t LaunchTimes::function_of(CallTimes::Domain domain, std::int64_t cbid,
+                                       const CallTimes& names) {
+  const std::string* name = names.name_of(domain, cbid);
+  const auto [known, fresh] = by_name_.try_emplace(name ? *name : std::string(),
+                                                   static_cast<std::uint32_t>(functions_.size()));
+  if (fresh) functions_.push_back(known->first);
+  return known->second;
+}
+
+void LaunchTimes::add(const Calls& calls, const CallTimes& names, const CorrelationSet& asked_for) {
+  if (launches_.empty()) return;
+  unless_full([&] {
+    const auto correlation = calls.correlation.int64s(), cbid = calls.cbid.int64s(),
+               start = calls.start.int64s(), end = calls.end.int64s();
+    std::optional<std::int64_t> latest;
+    std::uint32_t function = 0;  // of `latest`
+    for (std::size_t i = 0; i < correlation.size(); ++i) {
+      const std::int64_t id = correlation[i];
+      if (id == 0 || !asked_for.contains(id)) continue;
+      // If there are too many ids to track, join() drops the later calls.
+      if (!known_.is_full() && known_.contains(id)) continue;
+      known_.add(id);
+      if (cbid[i] != latest) function = function_of(calls.domain, cbid[i], names);
+      latest = cbid[i];
+      calls_.add({id, start[i], end[i], function});
+    }
+  });
+}
+
+// Calls with the same id are in the order in which they were added. The first gets all launches of
+// the id.
+void LaunchTimes::join(store::Database& database) {
+  store::Statement name =
+      database.prepare("SELECT coalesce(demangled, value) FROM main.StringTable WHERE _id_ = ?1");
+  Sorted<Launch>::Cursor launch(launches_);
+  for (Sorted<Call>::Cursor call(calls_); !call.at_end(); call.advance()) {
+    while (!launch.at_end() && launch.front().correlation < call.front().correlation) {
+      launch.advance();
+    }
+    for (; !launch.at_end() && launch.front().correlation == call.front().correlation;
+         launch.advance()) {
+      add(launch.front(), call.front(), name);
+    }
+  }
+}
+
+std::int32_t LaunchTimes::first_of_its_name(std::int32_t kernel, store::Statement& name) {
+  const auto [known, fresh] = first_.try_emplace(kernel, kernel);
+  if (!fresh) return known->second;
+  name.bind(1, std::int64_t{kernel});
+  if (name.step() && !name.is_null(0)) {
+    known->second = first_by_name_.try_emplace(std::string(name.text(0)), kernel).first->second;
+  }
+  name.reset();
+  return known->second;
+}
+
+void LaunchTimes::add(const Launch& launch, const Call& call, store::Statement& name) {
+  if (call.start == 0) return;  // not collected
+  const std::int32_t kernel = first_of_its_name(launch.kernel, name);
+  const std::uint64_t key = std::uint64_t{static_cast<std::uint32_t>(kernel)} << 32 | call.function;
+  const auto [known, fresh] = by_key_.try_emplace(key, groups_.size());
+  if (fresh) {
+    if (groups_.size() == Durations::most_groups) {
+      throw Error("too many kernels and functions that launch them");
+    }
+    groups_.push_back({kernel, call.function, {}, {}});
+  }
+  Group& group = groups_[known->second];
+  const std::int64_t latency = saturating_subtract(launch.start, call.start);
+  group.latency.add(latency);
+  latencies_.add(known->second, latency);
+  if (call.end != 0) group.calls.add(saturating_subtract(call.end, call.start));
+}
+
+void LaunchTimes::write(store::Database& database) {
+  store::Statement insert = fill(database, schema::tables::launch_time);
+  unless_full([&] { join(database); });
+  if (gave_up_) return;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const Group& group = groups_[i];
+    const auto spread = latencies_.spread(i);
+    if (!spread) continue;
+    insert.bind(1, std::int64_t{group.kernel}).bind(2, functions_[group.function]);
+    insert.bind(3, group.latency.timed).bind(4, group.latency.shortest).bind(5, spread->p50);
+    insert.bind(6, spread->p90).bind(7, spread->p99).bind(8, group.latency.longest);
+    insert.bind(9, group.calls.timed).bind(10, group.calls.total).run();
+  }
+}
+
+}  // namespace gpuprof::compute

@@ -1,0 +1,231 @@
+// Sorting any number of items.
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <queue>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "libprof/base/error.hpp"
+#include "libprof/base/temporary_folder.hpp"
+#include "libprof/base/whole.hpp"
+
+namespace gpuprof::compute {
+
+// Sorts items that are nearly in order: none may be more than some hundred thousand places off.
+// Used by one thread.
+template <class Item>
+class NearlySorted {
+ public:
+  static constexpr std::size_t memory_bytes = std::size_t{16} << 20;
+
+  explicit NearlySorted(std::size_t most = memory_bytes / sizeof(Item)) : most_(most) {
+    items_.reserve(most);
+  }
+
+  // Calls visit(item) for some of the items added before.
+  template <class Visit>
+  void add(const Item& item, Visit&& visit) {
+    if (items_.size() == most_) hand_out(most_ / 2, visit);
+    items_.push_back(item);
+  }
+  // Visits the rest. False: some items were too far out of place, and not all were visited.
+  template <class Visit>
+  bool finish(Visit&& visit) {
+    hand_out(items_.size(), visit);
+    return in_order_;
+  }
+
+ private:
+  template <class Visit>
+  void hand_out(std::size_t count, Visit&& visit) {
+    const auto fresh = items_.begin() + static_cast<std::ptrdiff_t>(sorted_);
+    const auto end = items_.begin() + static_cast<std::ptrdiff_t>(count);
+    if (!std::is_sorted(fresh, items_.end())) std::stable_sort(fresh, items_.end());
+    if (fresh != items_.begin() && fresh != items_.end() && *fresh < *(fresh - 1)) {
+      std::inplace_merge(items_.begin(), fresh, items_.end());
+    }
+    if (last_ && !items_.empty() && items_.front() < *last_) in_order_ = false;
+    if (in_order_) {
+      for (auto item = items_.begin(); item != end; ++item) visit(*item);
+    }
+    if (count > 0) last_ = *(end - 1);
+    items_.erase(items_.begin(), end);
+    sorted_ = items_.size();
+  }
+
+  std::size_t most_;
+  std::vector<Item> items_;
+  std::size_t sorted_ = 0;  // length of the sorted prefix
+  std::optional<Item> last_;
+  bool in_order_ = true;
+};
+
+// What does not fit into memory waits in an unnamed file, which disappears with the object. The
+// sort is stable. Used by one thread.
+template <class Item>
+class Sorted {
+ public:
+  static_assert(std::is_trivially_copyable_v<Item>);
+  static constexpr std::size_t memory_bytes = std::size_t{16} << 20;
+
+  explicit Sorted(std::size_t most = memory_bytes / sizeof(Item)) : most_(most) {}
+  ~Sorted() {
+    if (file_ >= 0) close(file_);
+  }
+  Sorted(const Sorted&) = delete;
+  Sorted& operator=(const Sorted&) = delete;
+
+  // Throws Error when neither memory nor the disk has room.
+  void add(const Item& item) {
+    if (items_.size() == most_) write_run();
+    items_.push_back(item);
+  }
+  bool empty() const { return items_.empty() && runs_.empty(); }
+
+  // Calls visit(item) for each, in order; may be repeated. Nothing may be added afterwards.
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (Cursor cursor(*this); !cursor.at_end(); cursor.advance()) visit(cursor.front());
+  }
+
+  class Cursor;
+
+ private:
+  struct Run {
+    std::uint64_t first = 0;  // byte in the file
+    std::uint64_t items = 0;
+  };
+
+  // Reads a run from its beginning; not empty until advance() says so.
+  class Reader {
+   public:
+    Reader(int file, const Run& run, std::size_t at_a_time)
+        : file_(file), rest_(run), at_a_time_(at_a_time) {
+      fill();
+    }
+    const Item& front() const { return items_[at_]; }
+    bool advance() {
+      if (++at_ < items_.size()) return true;
+      if (rest_.items == 0) return false;
+      fill();
+      return true;
+    }
+
+   private:
+    void fill() {
+      items_.resize(std::min<std::uint64_t>(rest_.items, at_a_time_));
+      at_ = 0;
+      if (!read_whole(file_, std::as_writable_bytes(std::span(items_)), rest_.first)) {
+        throw Error(std::string("a temporary file cannot be read: ") + std::strerror(errno));
+      }
+      rest_.first += items_.size() * sizeof(Item);
+      rest_.items -= items_.size();
+    }
+
+    int file_;
+    Run rest_;
+    std::size_t at_a_time_;
+    std::vector<Item> items_;
+    std::size_t at_ = 0;
+  };
+
+  // Afterwards the items in memory are sorted, and either all or none of the items are in memory.
+  void end_adding() {
+    sort();
+    if (runs_.empty() || items_.empty()) return;
+    write_run();
+    items_ = {};
+  }
+
+  void sort() {
+    if (!std::is_sorted(items_.begin(), items_.end())) {
+      std::stable_sort(items_.begin(), items_.end());
+    }
+  }
+
+  void write_run() {
+    sort();
+    const std::string folder = TemporaryFolder::place();
+    if (file_ < 0) file_ = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (file_ < 0 || !write_whole(file_, std::as_bytes(std::span(items_)), written_)) {
+      throw Error("no room for temporary data in " + folder + ": " + std::strerror(errno),
+                  "TMPDIR names another folder");
+    }
+    runs_.push_back({written_, items_.size()});
+    written_ += items_.size() * sizeof(Item);
+    items_.clear();
+  }
+
+  std::size_t most_;
+  std::vector<Item> items_;
+  std::vector<Run> runs_;
+  std::uint64_t written_ = 0;
+  int file_ = -1;
+};
+
+// Iterates over the sorted items, which must outlive it. Nothing may be added afterwards.
+template <class Item>
+class Sorted<Item>::Cursor {
+ public:
+  explicit Cursor(Sorted& sorted) : sorted_(sorted) {
+    sorted.end_adding();
+    for (const Run& run : sorted.runs_) {
+      readers_.emplace_back(sorted.file_, run, sorted.most_ / sorted.runs_.size() / 2 + 1);
+    }
+    for (std::size_t i = 0; i < readers_.size(); ++i) waiting_.push(i);
+    take_next();
+  }
+  Cursor(const Cursor&) = delete;
+  Cursor& operator=(const Cursor&) = delete;
+
+  bool at_end() const { return readers_.empty() ? at_ == sorted_.items_.size() : !reader_; }
+  const Item& front() const {
+    return readers_.empty() ? sorted_.items_[at_] : readers_[*reader_].front();
+  }
+  void advance() {
+    if (readers_.empty()) {
+      ++at_;
+    } else if (!readers_[*reader_].advance()) {
+      take_next();
+    } else if (!waiting_.empty() && Later{readers_}(*reader_, waiting_.top())) {
+      waiting_.push(*reader_);
+      take_next();
+    }
+  }
+
+ private:
+  struct Later {
+    const std::vector<Reader>& readers;
+    bool operator()(std::size_t a, std::size_t b) const {
+      const Item &left = readers[a].front(), &right = readers[b].front();
+      return right < left || (!(left < right) && b < a);
+    }
+  };
+
+  void take_next() {
+    reader_.reset();
+    if (waiting_.empty()) return;
+    reader_ = waiting_.top();
+    waiting_.pop();
+  }
+
+  Sorted& sorted_;
+  std::size_t at_ = 0;  // index in memory
+  std::vector<Reader> readers_;
+  std::optional<std::size_t> reader_;  // the current one; runs hardly overlap, so it rarely changes
+  std::priority_queue<std::size_t, std::vector<std::size_t>, Later> waiting_{Later{readers_}};
+};
+
+}  // namespace gpuprof::compute

@@ -1,0 +1,206 @@
+#include "libprof/counters/host.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "libprof/base/installation.hpp"
+#include "libprof/base/json_text.hpp"
+#include "libprof/counters/consumer.hpp"
+
+using namespace gpuprof;
+using Json = nlohmann::ordered_json;
+
+namespace gpuprof::counters {
+
+std::vector<std::string> cupti_candidates(const std::string& chosen) {
+  Dl_info info{};
+  std::filesystem::path folder = library_folder();
+  if (dladdr(reinterpret_cast<const void*>(&gpuprof_abi_version), &info) && info.dli_fname) {
+    std::error_code error;
+    const auto file = std::filesystem::canonical(info.dli_fname, error);
+    if (!error) folder = file.parent_path();
+  }
+  return host_cupti_candidates(chosen, folder);
+}
+
+std::vector<std::string> read_names(const char* json) {
+  std::vector<std::string> names;
+  const Json list = Json::parse(json, nullptr, false);
+  if (!list.is_array()) throw Error("metrics are a list of names", "", ExitCode::bad_option);
+  for (const Json& each : list) {
+    if (!each.is_string()) throw Error("a metric's name is a text", "", ExitCode::bad_option);
+    names.push_back(each.get<std::string>());
+  }
+  return names;
+}
+
+}  // namespace gpuprof::counters
+
+namespace {
+
+Json read_object(const char* request) {
+  Json object = Json::parse(request, nullptr, false);
+  if (!object.is_object()) {
+    throw Error("the question is no JSON object", "gpuprof.h says what it is",
+                ExitCode::bad_option);
+  }
+  return object;
+}
+
+std::string text_of(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end() || found->is_null()) return {};
+  if (!found->is_string()) {
+    throw Error(std::string(name) + " wants a text", "", ExitCode::bad_option);
+  }
+  return found->get<std::string>();
+}
+
+std::optional<int> number_of(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end() || found->is_null()) return {};
+  if (!found->is_number_integer()) {
+    throw Error(std::string(name) + " wants a whole number", "", ExitCode::bad_option);
+  }
+  return found->get<int>();
+}
+
+cupti::MetricType type_of(const Json& object) {
+  const int number = number_of(object, "type").value_or(0);
+  if (number < 0 || number > static_cast<int>(cupti::MetricType::throughput)) {
+    throw Error("there is no type of metrics " + std::to_string(number), "", ExitCode::bad_option);
+  }
+  return static_cast<cupti::MetricType>(number);
+}
+
+Json properties_of(const cupti::HostChip& chip, const std::string& name) {
+  const auto found = chip.properties(name);
+  if (!found) {
+    throw Error(chip.name() + " has no metric " + name, "gpuprof --query-metrics lists them",
+                ExitCode::bad_option);
+  }
+  return {{"description", found->description},
+          {"hw_unit", found->unit},
+          {"dim_unit", found->dimension},
+          {"type", static_cast<int>(found->type)},
+          {"device_level", found->device_level}};
+}
+
+Json sub_metrics_of(const cupti::HostChip& chip, const std::string& base, cupti::MetricType type) {
+  std::vector<std::string> found = chip.sub_metrics(base, type);
+  if (found.empty()) {
+    throw Error(chip.name() + " has no metric " + base + " of this type",
+                "gpuprof --query-metrics lists them", ExitCode::bad_option);
+  }
+  return found;
+}
+
+}  // namespace
+
+int gpuprof_host::open(const char* request) {
+  return guarded([&] {
+    const Json wanted = read_object(request);
+    std::string chip = text_of(wanted, "chip");
+    const std::string profiler = text_of(wanted, "profiler");
+    if (!profiler.empty() && profiler != "samples") {
+      throw Error("there is no profiler " + profiler, "samples, or none for ranges",
+                  ExitCode::bad_option);
+    }
+    const auto candidates = counters::cupti_candidates(text_of(wanted, "cupti"));
+    cupti::Image available;
+    if (const auto device = number_of(wanted, "device")) {
+      counters::DeviceChip its = counters::chip_of_device(*device, candidates);
+      chip = its.chip;
+      available = std::move(its.available);
+      library_ = std::make_shared<const cupti::HostLibrary>(std::vector{its.cupti});
+    } else {
+      library_ = std::make_shared<const cupti::HostLibrary>(candidates);
+    }
+    if (chip.empty()) return;
+    values_ = std::make_unique<metrics::SampleValues>(
+        library_, chip, profiler.empty() ? cupti::Counting::ranges : cupti::Counting::samples,
+        std::move(available), text_of(wanted, "set"));
+  });
+}
+
+const cupti::HostChip& gpuprof_host::chip() const {
+  if (!values_) throw Error("no chip was named", "", ExitCode::bad_option);
+  return values_->chip();
+}
+
+int gpuprof_host::ask(const char* request, const char** text) {
+  return guarded([&] {
+    const Json wanted = read_object(request);
+    const std::string question = text_of(wanted, "ask");
+    const std::string metric = text_of(wanted, "metric");
+    Json answer;
+    if (question == "chips") {
+      answer = library_->chips();
+    } else if (question == "chip") {
+      answer = chip().name();
+    } else if (question == "sets") {
+      answer = library_->single_pass_sets(chip().name());
+    } else if (question == "metrics_in_set") {
+      answer = library_->metrics_in_set(chip().name(), text_of(wanted, "set"));
+    } else if (question == "most_per_pass") {
+      answer = library_->most_per_pass(chip().name(), chip().counting());
+    } else if (question == "base_metrics") {
+      answer = chip().base_metrics(type_of(wanted));
+    } else if (question == "sub_metrics") {
+      answer = sub_metrics_of(chip(), metric, type_of(wanted));
+    } else if (question == "properties") {
+      answer = properties_of(chip(), metric);
+    } else {
+      throw Error("there is no question " + question, "gpuprof.h lists them", ExitCode::bad_option);
+    }
+    text_ = json_text(answer);
+    *text = text_.c_str();
+  });
+}
+
+int gpuprof_host::config_image(const char* metrics, const std::uint8_t** image,
+                               std::int64_t* size) {
+  return guarded([&] {
+    const std::vector<std::string> names = counters::read_names(metrics);
+    auto made = names.empty() ? std::nullopt : chip().config_image(names);
+    if (!made) {
+      for (const std::string& name : names) {
+        if (chip().config_image(std::vector{name})) continue;
+        throw Error(chip().name() + " cannot count " + name,
+                    "a full name has its roll-up (.sum, .avg …)", ExitCode::bad_option);
+      }
+      throw Error("CUPTI counts these metrics not together", "", ExitCode::bad_option);
+    }
+    image_ = std::move(*made);
+    *image = image_.data();
+    *size = static_cast<std::int64_t>(image_.size());
+  });
+}
+
+int gpuprof_host::passes(const std::uint8_t* image, std::int64_t size, std::int64_t* passes) {
+  return guarded([&] {
+    const std::string any = values_ ? std::string() : library_->chips().front();
+    // Any chip will do: passes do not depend on it.
+    if (!values_) {
+      values_ = std::make_unique<metrics::SampleValues>(library_, any, cupti::Counting::ranges);
+    }
+    cupti::Image copy(image, image + std::max<std::int64_t>(size, 0));
+    *passes = static_cast<std::int64_t>(values_->chip().passes(copy));
+    if (*passes == 0) throw Error("this is no config image", "", ExitCode::bad_option);
+  });
+}
+
+int gpuprof_host::evaluate(const std::uint8_t* image, std::int64_t size, const std::int64_t* places,
+                           std::int64_t count, const char* metrics, double* values) {
+  return guarded([&] {
+    if (size < 0 || count < 0) throw Error("less than nothing", "", ExitCode::bad_option);
+    chip();
+    values_->evaluate({image, static_cast<std::size_t>(size)},
+                      {places, static_cast<std::size_t>(count)}, counters::read_names(metrics),
+                      values);
+  });
+}

@@ -1,0 +1,64 @@
+#include "libprof/record/launch/device_probe.hpp"
+
+#include <sys/wait.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <sstream>
+#include <utility>
+
+#include "libprof/base/error.hpp"
+#include "libprof/base/helper_process.hpp"
+#include "libprof/base/installation.hpp"
+
+namespace gpuprof::launch {
+namespace {
+
+constexpr std::chrono::seconds patience{60};
+
+}  // namespace
+
+std::vector<ProbedDevice> probe_devices(const std::string& cupti, bool try_one) {
+  const std::string program = (library_folder() / "gpuprof-probe").string();
+  std::vector<std::string> arguments{try_one ? "try" : "list"};
+  for (std::string& candidate : host_cupti_candidates(cupti)) {
+    arguments.push_back(std::move(candidate));
+  }
+  using End = HelperOutput::End;
+  HelperOutput output;
+  try {
+    output = run_helper(program, arguments, patience);
+  } catch (const Error& error) {
+    throw Error(error.what(), "this installation is not complete; install gpuprof again",
+                ExitCode::no_metrics);
+  }
+  if (output.end == End::overdue) {
+    throw Error("the driver did not answer within a minute", "see what nvidia-smi says",
+                ExitCode::no_metrics);
+  }
+  if (output.status != 0) {
+    std::istringstream lines(output.err);
+    std::string what;
+    std::string hint;
+    std::getline(lines, what);
+    std::getline(lines, hint);
+    const auto code = WIFEXITED(output.status) ? static_cast<ExitCode>(WEXITSTATUS(output.status))
+                                               : ExitCode::no_metrics;
+    throw Error(what.empty() ? "gpuprof-probe ended without a word" : what, hint, code);
+  }
+  std::vector<ProbedDevice> devices;
+  std::istringstream lines(output.out);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words_of(line);
+    ProbedDevice& device = devices.emplace_back();
+    std::string index;
+    std::getline(words_of, index, '\t');
+    std::getline(words_of, device.chip, '\t');
+    std::getline(words_of, device.name, '\t');
+    std::getline(words_of, device.problem, '\t');
+    device.index = std::atoi(index.c_str());
+  }
+  return devices;
+}
+
+}  // namespace gpuprof::launch

@@ -1,0 +1,61 @@
+// JSON answers for the viewer's page. Times are ns after the run's zero; texts are UTF-8.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libprof/view/model/details.hpp"
+#include "libprof/view/model/model.hpp"
+#include "libprof/view/model/stops.hpp"
+
+namespace gpuprof::view {
+
+// How often a file that is being recorded was read. Each reading renumbers tracks and records;
+// names keep their numbers.
+struct Growth {
+  std::int64_t version = 1;
+  bool grows = false;
+};
+std::string growth_answer(Growth growth);
+// The run's tracks (up to a limit), its window and its losses. `notes`: remarks for the file's
+// reader. `runs`: how many runs are shown.
+struct RunPart {
+  Window window;
+  std::int64_t drawn = 0;
+  std::int64_t records = 0;  // in the file; for a part of a run, those drawn
+};
+std::string run_answer(const Model& model, const RunPart& part, std::string_view title,
+                       std::span<const std::string> notes, std::size_t runs = 1, Growth growth = {},
+                       std::size_t most_tracks = 4096);
+// The tiles of these tracks: [track, rows, points] for each. A row begins with the index of its
+// first record, followed by its pieces, whose records continue those of the previous piece. A piece
+// starts with the pixels since the end of the previous one plus 1, its width in pixels and its
+// number of records; or, if it is adjacent and one pixel wide, just the negated number of records.
+// Then come the name and length of its longest record and, for a bucket, the time during which it
+// was busy, ns. A point of a counter is: pixel (-1: before the window), minimum, maximum and last
+// value.
+std::string tiles_answer(const Model& model, std::span<const std::uint32_t> tracks,
+                         std::int64_t from, std::int64_t to, std::uint32_t width,
+                         std::vector<bool>* used_names = nullptr);
+std::string names_answer(const Model& model, std::span<const std::uint32_t> names);
+std::string statistics_answer(const Model& model, const Window& window,
+                              const Statistics& statistics, std::size_t most);
+// Gaps and losses also have the first track of their device; steps, the track of their range; -1:
+// none.
+std::string stops_answer(const Model& model, const Stops& stops);
+// Compares the GPU work in windows of two runs; the second model includes the names of both.
+// `lasted`: the part of its window during which each run existed.
+std::string differences_answer(const Model& first, Window in_first, const Model& second,
+                               Window in_second, std::size_t most);
+std::string occurrence_answer(const Model& model, const Occurrence& found);
+std::string found_answer(const Model& model, const Found& found);
+std::string details_answer(const Model& model, const Place& place, const Item& item,
+                           const Details& details);
+// Shortens to at most `most` bytes by cutting out the middle. UTF-8.
+std::string shortened(std::string_view text, std::size_t most);
+std::string error_answer(std::string_view message);
+
+}  // namespace gpuprof::view

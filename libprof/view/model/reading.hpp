@@ -1,0 +1,153 @@
+// Shared by the parts of read_model().
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "libprof/compute/timeline/records.hpp"
+#include "libprof/read/columns/reader.hpp"
+#include "libprof/read/names.hpp"
+#include "libprof/read/tables.hpp"
+#include "libprof/view/model/labels.hpp"
+#include "libprof/view/model/model.hpp"
+
+namespace gpuprof::view {
+
+struct Reading {
+  Reading(store::Database& opened, Model& filled,
+          const std::function<void(std::string_view)>& checked)
+      : database(opened),
+        snapshot(opened),
+        names(opened, reading::NameStyle::modern),
+        tables(opened),
+        labels(tables),
+        model(filled),
+        check(checked) {
+    for (const Name& each : model.names) {
+      known_.try_emplace(each.text, static_cast<std::uint32_t>(known_.size()));
+    }
+  }
+
+  // Equal names share one number, wherever they come from.
+  std::uint32_t name(const std::string& text, const Labels::Label& label = {});
+  std::uint8_t table(const timeline::RecordTable& table);
+  std::string process(std::int64_t id) const { return names.process(id); }
+  std::string thread(std::int64_t id) const;
+
+  store::Database& database;
+  store::Snapshot snapshot;
+  reading::Names names;
+  reading::Tables tables;
+  Labels labels;
+  Model& model;
+  const std::function<void(std::string_view)>& check;
+
+ private:
+  std::unordered_map<std::string, std::uint32_t> known_;
+};
+
+// Collects records by track while reading.
+class Collected {
+ public:
+  // Null if there are too many tracks; the record is counted.
+  Items* find(const timeline::TrackKey& key) {
+    if (latest_ && timeline::same_track(latest_key_, key)) return latest_;
+    auto found = tracks_.find(key);
+    if (found == tracks_.end()) {
+      if (tracks_.size() == timeline::most_tracks) {
+        ++left_out;
+        return nullptr;
+      }
+      found = tracks_.try_emplace(key).first;
+    }
+    latest_ = &found->second;
+    latest_key_ = key;
+    return latest_;
+  }
+  std::map<timeline::TrackKey, Items>& tracks() { return tracks_; }
+
+  std::int64_t left_out = 0;
+
+ private:
+  std::map<timeline::TrackKey, Items> tracks_;
+  Items* latest_ = nullptr;
+  timeline::TrackKey latest_key_{};
+};
+
+// Names of a table's records, resolved late because the connection is busy while a reader reads:
+// records first get an index into a list of ids, and the name when all have been read.
+class LateNames {
+ public:
+  explicit LateNames(Collected& records) : records_(records) {
+    for (auto& [key, items] : records.tracks()) first_[&items] = items.size();
+  }
+
+  std::uint32_t place(std::int64_t id) {
+    if (!ids_.empty() && id == latest_id_) return latest_;
+    const auto [found, is_new] = known_.try_emplace(id, static_cast<std::uint32_t>(ids_.size()));
+    if (is_new) ids_.push_back(id);
+    latest_id_ = id;
+    return latest_ = found->second;
+  }
+
+  // Calls make(id) once per id; it returns an index into Model::names.
+  template <class Make>
+  void resolve(const Make& make) {
+    std::vector<std::uint32_t> names;
+    for (const std::int64_t id : ids_) names.push_back(make(id));
+    for (auto& [key, items] : records_.tracks()) {
+      const auto found = first_.find(&items);
+      for (std::size_t i = found == first_.end() ? 0 : found->second; i < items.size(); ++i) {
+        items[i].name = names[items[i].name];
+      }
+    }
+  }
+
+ private:
+  Collected& records_;
+  std::unordered_map<const Items*, std::size_t> first_;  // of this table, by track
+  std::unordered_map<std::int64_t, std::uint32_t> known_;
+  std::vector<std::int64_t> ids_;
+  std::int64_t latest_id_ = 0;
+  std::uint32_t latest_ = 0;
+};
+
+using columns::whole;
+
+// Tracks must not move until all have their rows.
+struct RowsJob {
+  Items* items;
+  Track* track;
+};
+void make_all_rows(std::vector<RowsJob>& jobs);
+
+// An index into Model::names; `id` is as stored in the table.
+std::uint32_t name_of_record(Reading& reading, const timeline::RecordTable& table, std::int64_t id);
+// Fills in the names of tracks with these keys, which must be all of that kind.
+void describe_tracks(Reading& reading, TrackKind kind, std::span<const timeline::TrackKey> keys,
+                     std::span<Track> made);
+void tell_of_tracks_left_out(Model& model, TrackKind kind, std::int64_t records);
+
+void read_record_tracks(Reading& reading, TrackKind kind,
+                        std::span<const timeline::RecordTable> tables);
+void read_counters(Reading& reading);
+
+struct StoredTracks {
+  std::map<TrackKind, std::map<timeline::TrackKey, Track>> tracks;
+  std::map<TrackKind, std::int64_t> left_out;  // records of tracks beyond the limit
+  std::optional<Statistics> whole;
+  std::shared_ptr<BlockFile> blocks;
+};
+// nullopt: the file has no timeline of its present state. Throws Error if the timeline is damaged.
+std::optional<StoredTracks> open_stored_tracks(Reading& reading,
+                                               const std::vector<timeline::RecordTable>& tables);
+void add_stored_tracks(Reading& reading, TrackKind kind, StoredTracks& stored);
+
+}  // namespace gpuprof::view

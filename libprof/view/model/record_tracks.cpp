@@ -1,0 +1,181 @@
+// Tracks of records: streams, NVTX ranges, CUDA API calls, synchronizations, overhead.
+#include <algorithm>
+
+#include "libprof/view/model/reading.hpp"
+#include "schema/enums.hpp"
+#include "schema/traits.hpp"
+
+namespace gpuprof::view {
+namespace {
+
+std::string_view kind_in(const timeline::RecordTable& table) {
+  return reading::kind_of(table.name);
+}
+
+void read_rows(Reading& reading, const timeline::RecordTable& table, std::int64_t open_until,
+               LateNames& names, Collected& records) {
+  const std::uint8_t number = reading.table(table);
+  const auto add = [&](std::int64_t begin, std::int64_t end, std::int64_t id,
+                       const timeline::TrackKey& key, std::int64_t name) {
+    if (!timeline::has_times(table.kind, begin, end)) {
+      reading.model.without_times += table.kind == TrackKind::stream;
+      return;
+    }
+    if (Items* items = records.find(key)) {
+      items->push_back({begin, end, id, names.place(name), number});
+    }
+  };
+  columns::Request request{.table = table.name, .columns = {table.begin, table.end, table.id}};
+  request.columns.insert(request.columns.end(), table.key.begin(), table.key.end());
+  if (!table.named_by.empty()) request.columns.push_back(table.named_by);
+  columns::Reader rows(reading.snapshot, request);
+  rows.read([&](const columns::Chunk& chunk) {
+    reading.check("reading " + table.name);
+    const auto start = chunk[0].int64s(), stop = chunk[1].int64s();
+    timeline::TrackKey key{};
+    for (std::size_t i = 0; i < chunk.rows(); ++i) {
+      std::int64_t end = stop[i];
+      if (table.may_be_open && chunk[1].is_null(i)) end = std::max(start[i], open_until);
+      for (std::size_t k = 0; k < table.key.size(); ++k) key[k] = whole(chunk[3 + k], i);
+      add(start[i], end, whole(chunk[2], i), key,
+          table.named_by.empty() ? 0 : whole(chunk[3 + table.key.size()], i));
+    }
+  });
+}
+
+// For tables that need joins.
+void select_rows(Reading& reading, const timeline::RecordTable& table, LateNames& names,
+                 Collected& records) {
+  const std::uint8_t number = reading.table(table);
+  std::string sql =
+      "SELECT " + table.begin + ", " + table.end + ", " + table.id + ", " + table.named_by;
+  for (const std::string& column : table.key) sql += ", " + column;
+  auto rows = reading.database.prepare(sql + " FROM " + table.from);
+  while (rows.step()) {
+    const std::int64_t begin = rows.integer(0), end = rows.integer(1);
+    if (!timeline::has_times(table.kind, begin, end)) continue;
+    timeline::TrackKey key{};
+    for (std::size_t k = 0; k < table.key.size(); ++k)
+      key[k] = rows.integer(static_cast<int>(4 + k));
+    Items* items = records.find(key);
+    if (!items) continue;
+    items->push_back({begin, end, rows.integer(2), names.place(rows.integer(3)), number});
+    if (items->size() % 65536 == 0) reading.check("reading " + table.name);
+  }
+}
+
+std::int64_t last_end(const Model& model) {
+  std::int64_t last = 1;
+  for (const Track& track : model.tracks) {
+    for (const auto& row : track.rows) last = std::max(last, row->end(row->size() - 1));
+  }
+  return last;
+}
+
+std::vector<std::string> path_of(Reading& reading, TrackKind kind, const timeline::TrackKey& key,
+                                 bool other_context) {
+  reading::Names& names = reading.names;
+  switch (kind) {
+    case TrackKind::stream: {
+      std::string name = "stream " + names.stream(key[0], key[2], key[3]);
+      if (other_context) name = "context " + names.context(key[0], key[2]) + " " + name;
+      return {names.device(key[0]), reading.process(key[1]), std::move(name)};
+    }
+    case TrackKind::range_on_gpu:
+      return {names.device(key[0]), reading.process(key[1]),
+              "NVTX on GPU, " + reading.thread(key[2])};
+    case TrackKind::api: return {reading.process(key[0]), "CUDA API, " + reading.thread(key[1])};
+    case TrackKind::synchronization: return {reading.process(key[0]), "synchronizations"};
+    case TrackKind::overhead: {
+      const std::string of = key[1] != 0 ? ", " + reading.thread(key[1]) : "";
+      return {reading.process(key[0]), "overhead" + of};
+    }
+    case TrackKind::range: {
+      std::string name = "NVTX, " + reading.thread(key[1]);
+      if (key[2] != 0) name += ", " + names.text(key[2]);
+      return {reading.process(key[0]), std::move(name)};
+    }
+    case TrackKind::counter: break;
+  }
+  return {""};
+}
+
+}  // namespace
+
+std::uint32_t name_of_record(Reading& reading, const timeline::RecordTable& table,
+                             std::int64_t id) {
+  switch (table.kind) {
+    case TrackKind::stream: {
+      const schema::GpuKind* kind = schema::gpu_kind(kind_in(table));
+      return reading.name(reading.names.gpu_work(*kind, id),
+                          kind->is_kernel() ? reading.labels.find(id) : Labels::Label());
+    }
+    case TrackKind::api:
+      for (const schema::ApiKind& calls : schema::api_kinds) {
+        if (calls.kind != kind_in(table)) continue;
+        return reading.name(reading.names.api(reading::domain_of(calls), id));
+      }
+      break;
+    case TrackKind::synchronization: {
+      std::string name(schema::enum_name("CUpti_ActivitySynchronizationType", id));
+      return reading.name(name.empty() ? "synchronize" : name);
+    }
+    case TrackKind::overhead: {
+      std::string name(schema::enum_name("CUpti_ActivityOverheadKind", id));
+      return reading.name(name.empty() ? "overhead" : name);
+    }
+    case TrackKind::range:
+    case TrackKind::range_on_gpu:
+      return reading.name(id ? reading.names.text(id) : std::string("<unnamed>"));
+    case TrackKind::counter: break;
+  }
+  return reading.name("");
+}
+
+void describe_tracks(Reading& reading, TrackKind kind, std::span<const timeline::TrackKey> keys,
+                     std::span<Track> made) {
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const timeline::TrackKey& key = keys[i];
+    const bool other_context =
+        kind == TrackKind::stream && std::ranges::any_of(keys, [&](const timeline::TrackKey& each) {
+          return each[0] == key[0] && each[1] == key[1] && each[2] != key[2];
+        });
+    made[i].kind = kind;
+    if (kind == TrackKind::stream || kind == TrackKind::range_on_gpu) made[i].device = key[0];
+    made[i].path = path_of(reading, kind, key, other_context);
+  }
+}
+
+void tell_of_tracks_left_out(Model& model, TrackKind kind, std::int64_t records) {
+  if (records == 0) return;
+  model.losses.push_back(std::to_string(records) + " " + std::string(noun_of(kind)) +
+                         " are of too many tracks to be drawn");
+}
+
+void read_record_tracks(Reading& reading, TrackKind kind,
+                        std::span<const timeline::RecordTable> tables) {
+  Collected records;
+  for (const timeline::RecordTable& table : tables) {
+    if (table.kind != kind) continue;
+    LateNames names(records);
+    if (table.from.empty()) {
+      read_rows(reading, table, table.may_be_open ? last_end(reading.model) : 0, names, records);
+    } else {
+      select_rows(reading, table, names, records);
+    }
+    names.resolve([&](std::int64_t id) { return name_of_record(reading, table, id); });
+  }
+  std::vector<timeline::TrackKey> keys;
+  std::vector<RowsJob> jobs;
+  std::vector<Track> made(records.tracks().size());
+  for (auto& [key, items] : records.tracks()) {
+    keys.push_back(key);
+    jobs.push_back({&items, &made[jobs.size()]});
+  }
+  describe_tracks(reading, kind, keys, made);
+  make_all_rows(jobs);
+  std::ranges::move(made, std::back_inserter(reading.model.tracks));
+  tell_of_tracks_left_out(reading.model, kind, records.left_out);
+}
+
+}  // namespace gpuprof::view

@@ -1,0 +1,156 @@
+// One row of a track: records that do not overlap, and how they are drawn in a window.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "libprof/base/large_vector.hpp"
+#include "libprof/compute/intervals/intervals.hpp"
+#include "libprof/compute/timeline/records.hpp"
+
+namespace gpuprof::view {
+
+using timeline::Item;
+
+// Entries of one pyramid level per entry of the next.
+constexpr std::size_t fan_out = 16;
+
+// A time window on screen: pixel p covers the times [from + p × span / width, …) up to those of p +
+// 1.
+class Scale {
+ public:
+  // Requires `to` > `from` and `width` >= 1.
+  Scale(std::int64_t from, std::int64_t to, std::uint32_t width)
+      : from_(from),
+        to_(to),
+        width_(width),
+        span_(static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from)) {}
+
+  std::int64_t from() const { return from_; }
+  std::int64_t to() const { return to_; }
+  // The pixel of a time; times outside the window are clamped to the first or last pixel.
+  std::uint32_t pixel(std::int64_t time) const;
+  // The last pixel touched by something that ends then and began in or before the window.
+  std::uint32_t last_pixel(std::int64_t end) const;
+  // The first time in this pixel or a later one.
+  std::int64_t begin_of(std::uint32_t pixel) const;
+  // Whether it lasts at least one pixel.
+  bool is_wide(std::int64_t begin, std::int64_t end) const;
+
+ private:
+  std::int64_t from_, to_;
+  std::uint32_t width_;
+  std::uint64_t span_;
+};
+
+// Something drawn: a record, or a bucket of records that all begin in one pixel and are each
+// narrower than a pixel. At most one bucket and one wider record begin in a pixel.
+struct Piece {
+  std::uint32_t x = 0, x_end = 0;  // pixels [x, x_end) are touched
+  std::uint32_t first = 0;         // index of the record, or of the bucket's first
+  std::uint32_t count = 1;         // 1: a record
+  std::uint64_t busy = 0;          // ns during which one of them was open
+  // Of the longest record; on ties, of the first.
+  std::uint64_t longest = 0;  // ns
+  std::uint32_t longest_place = 0, longest_name = 0;
+  bool operator==(const Piece&) const = default;
+};
+
+// Consecutive records of a row. Its spans are valid as long as the row and this object exist, so it
+// cannot be copied.
+struct Part {
+  Part() = default;
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+
+  intervals::Columns times;
+  std::span<const std::uint32_t> names;
+  std::span<const std::uint8_t> tables;
+
+  std::size_t size() const { return names.size(); }
+
+  // Backing storage of the spans if the row has none.
+  std::vector<std::int64_t> begin_buffer, end_buffer;
+  std::vector<std::uint32_t> name_buffer;
+  std::vector<std::uint8_t> table_buffer;
+};
+
+class Row {
+ public:
+  virtual ~Row() = default;
+
+  virtual std::size_t size() const = 0;
+  virtual Item operator[](std::size_t place) const = 0;
+  virtual std::int64_t begin(std::size_t place) const = 0;
+  virtual std::int64_t end(std::size_t place) const = 0;
+  virtual std::uint32_t name(std::size_t place) const = 0;
+
+  // Indices of the records that are open in [from, to), or begin and end at one time in it.
+  struct Places {
+    std::size_t first = 0, end = 0;
+  };
+  Places within(std::int64_t from, std::int64_t to) const;
+
+  // Reads consecutive records from `first`, before `end`; at least one, possibly fewer than all.
+  virtual void read(std::size_t first, std::size_t end, Part& part) const = 0;
+  // Calls visit(part, index of its first record) for all of them, in order.
+  template <class Visit>
+  void visit(Places places, const Visit& visit) const {
+    Part part;
+    for (std::size_t at = places.first; at < places.end; at += part.size()) {
+      read(at, places.end, part);
+      visit(part, at);
+    }
+  }
+
+  void draw(const Scale& scale, std::vector<Piece>& pieces) const;
+
+ protected:
+  // The effective end, which orders records of zero length.
+  static std::int64_t over(std::int64_t begin, std::int64_t end) {
+    return begin == end ? begin + 1 : end;
+  }
+  // The first record that is over after that time.
+  virtual std::size_t first_over_after(std::int64_t time) const = 0;
+  // The first record from `place` on that begins at `time` or later; usually near.
+  virtual std::size_t first_from(std::size_t place, std::int64_t time) const = 0;
+  // Summarizes records [first, end), which must not be empty; leaves the pixels unset.
+  virtual Piece bucket(std::size_t first, std::size_t end) const = 0;
+};
+
+// A row in memory: written once, then read by any thread. Memory: 30 bytes per record.
+class MemoryRow final : public Row {
+ public:
+  void reserve(std::size_t records);
+  // Records must be added in order, each beginning when the one before is over, or later.
+  void add(const Item& item);
+  void finish();
+
+  std::size_t size() const override { return begin_.size(); }
+  Item operator[](std::size_t place) const override {
+    return {begin_[place], end_[place], id_[place], name_[place], table_[place]};
+  }
+  std::int64_t begin(std::size_t place) const override { return begin_[place]; }
+  std::int64_t end(std::size_t place) const override { return end_[place]; }
+  std::uint32_t name(std::size_t place) const override { return name_[place]; }
+  void read(std::size_t first, std::size_t end, Part& part) const override;
+
+ private:
+  std::size_t first_over_after(std::int64_t time) const override;
+  std::size_t first_from(std::size_t place, std::int64_t time) const override;
+  Piece bucket(std::size_t first, std::size_t end) const override;
+
+  LargeVector<std::int64_t> begin_, end_, id_;
+  LargeVector<std::uint32_t> name_;
+  LargeVector<std::uint8_t> table_;
+  // Per 16 records, per 16 of those, and so on: the index of the longest record, and the busy time.
+  struct Level {
+    std::vector<std::uint32_t> longest;
+    std::vector<std::uint64_t> busy;
+  };
+  std::vector<Level> levels_;
+};
+
+}  // namespace gpuprof::view

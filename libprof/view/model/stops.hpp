@@ -1,0 +1,73 @@
+// Interesting places in a run, which the viewer's keys jump through.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "libprof/read/names.hpp"
+#include "libprof/read/tables.hpp"
+#include "libprof/store/sqlite.hpp"
+#include "libprof/view/model/model.hpp"
+
+namespace gpuprof::view {
+
+// What the process whose work ended a gap was doing during a part of the gap.
+struct HostPart {
+  std::string name;  // "cudaMalloc", "no CUDA call", "other CUDA calls"
+  std::int64_t time = 0;
+};
+// The parts of a gap of that length, longest first; they add up to it. `call`: the function that
+// took `in_call` of the gap; empty if unknown.
+std::vector<HostPart> host_parts(std::int64_t length, const std::string& call, std::int64_t in_call,
+                                 std::int64_t in_none);
+inline constexpr std::string_view no_call = "no CUDA call", other_calls = "other CUDA calls";
+
+// A time during which a device had no work.
+struct Gap {
+  std::int64_t begin = 0;  // ns after the run's zero
+  std::int64_t time = 0;
+  std::int64_t device = 0;
+  std::string behind;          // the work that ended it
+  std::vector<HostPart> host;  // empty: unknown
+};
+
+// A completed step of the program.
+struct Step {
+  std::int64_t begin = 0;  // ns after the run's zero
+  std::int64_t time = 0;
+  std::string name;
+  std::int64_t track = -1;  // draws its range; -1: the step is a window, or is not drawn
+};
+
+// A time for which data is missing.
+struct TimedLoss {
+  std::int64_t begin = 0;  // ns after the run's zero
+  std::int64_t time = 0;
+  std::int64_t device = 0;
+  std::string text;
+};
+
+// The longest of each kind, longest first. A file that was never finished has no list of gaps and
+// steps.
+struct Stops {
+  std::vector<Gap> gaps;
+  std::vector<Step> steps;
+  std::int64_t median_step = 0;  // ns, of all steps; for an even number, the lower median
+  std::vector<TimedLoss> losses;
+};
+
+// For each of the `most` longest gaps that reach into the window: the function that took most of
+// it, by correlation id.
+using HostCalls = std::unordered_map<std::int64_t, std::string>;
+HostCalls host_calls(reading::Tables& tables, reading::Names& names, const Window& window,
+                     std::int64_t most = INT64_MAX);
+
+std::vector<Gap> longest_gaps(store::Database& database, const Model& model, const Window& window,
+                              int most);
+// Those that reach into the window. The median is over all steps.
+Stops find_stops(store::Database& database, const Model& model, const Window& window);
+
+}  // namespace gpuprof::view

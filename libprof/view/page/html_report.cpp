@@ -1,0 +1,56 @@
+#include "libprof/base/error.hpp"
+#include "libprof/base/text.hpp"
+#include "libprof/view/page/levels.hpp"
+#include "libprof/view/page/pages.hpp"
+#include "libprof/view/page/report.hpp"
+
+namespace gpuprof::view {
+namespace {
+
+// The page's modules, in dependency order. Without sql.js, since there is no server.
+constexpr const char* modules[] = {"format.js", "tiles.js",   "records.js", "report.js",
+                                   "source.js", "draw.js",    "panel.js",   "links.js",
+                                   "jump.js",   "summary.js", "walk.js",    "app.js"};
+
+// All as one module, without imports.
+std::string one_script() {
+  std::string script;
+  for (const char* name : modules) {
+    for (const std::string& line : split(find_page(name)->text, '\n')) {
+      if (line.starts_with("import ")) continue;
+      constexpr std::string_view word = "export ";
+      script += line.starts_with(word) ? line.substr(word.size()) : line;
+      script += '\n';
+    }
+  }
+  return script;
+}
+
+}  // namespace
+
+std::string html_report(const Model& model, const RunSummary& summary, bool all_records) {
+  std::string page(find_page("index.html")->text);
+  const auto put = [&](std::string_view what, const std::string& by) {
+    const std::size_t at = page.find(what);
+    if (at == page.npos) throw Error("the page lacks: " + std::string(what));
+    page.replace(at, what.size(), by);
+  };
+  put("<!doctype html>", std::string(html_begins));
+  put("<meta charset=\"utf-8\">",
+      "<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" "
+      "content=\"default-src "
+      "'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri "
+      "'none'; form-action 'none'\">");
+  put("<link rel=\"stylesheet\" href=\"style.css\">",
+      "<style>\n" + std::string(find_page("style.css")->text) + "</style>");
+  put("<script type=\"module\" src=\"app.js\"></script>", report_data(model, summary, all_records) +
+                                                              "<script type=\"module\">\n" +
+                                                              one_script() + "</script>");
+  if (page.size() > (all_records ? most_bytes_with_all_records : most_html_bytes)) {
+    throw Error("the report would have " + std::to_string(page.size()) + " bytes", part_hint,
+                ExitCode::output_failed);
+  }
+  return page;
+}
+
+}  // namespace gpuprof::view

@@ -1,0 +1,105 @@
+// A run on a single page that can be mailed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libprof/read/window.hpp"
+#include "libprof/view/model/model.hpp"
+#include "libprof/view/model/stops.hpp"
+#include "libprof/view/model/untimed.hpp"
+
+namespace gpuprof::view {
+
+// A reason why a device had no work. The parts of a device add up to its idle time within its
+// span().
+struct IdlePart {
+  std::string cause;
+  std::uint64_t time = 0;  // ns
+  std::int64_t gaps = 0;   // the number of gaps; 0: unknown
+};
+// Longest first, for each device of the statistics.
+std::vector<std::vector<IdlePart>> find_idle_parts(store::Database& database, const Window& window,
+                                                   bool is_part, const Statistics& statistics);
+
+// A counter's values over a window.
+struct CounterSummary {
+  const Track* track = nullptr;
+  double least = 0, mean = 0, most = 0;  // a value holds until the next
+  std::int64_t most_at = 0;              // first time of the maximum, ns on CUPTI's clock
+  Tile tile;
+};
+inline constexpr std::uint32_t counter_pixels = 240;
+// Memory, clocks, power and temperature come before sampled GPU counters.
+std::vector<CounterSummary> summarize_counters(const Model& model, const Window& window);
+
+// Means of launch measurements: kernels as rows, metrics as columns.
+struct MetricTable {
+  struct Kernel {
+    std::string name;
+    std::int64_t launches = 0;        // that have a value of the most frequent metric
+    std::vector<std::string> values;  // with units; empty: no value
+  };
+  std::vector<std::string> metrics;
+  std::vector<Kernel> kernels;  // most often measured first
+  std::size_t metrics_left_out = 0, kernels_left_out = 0;
+};
+MetricTable read_metric_table(store::Database& database);
+
+// Device work by NVTX range. Shares are of the report's window; nested ranges count in the outer
+// ones too, so shares have no sum.
+struct RangeTable {
+  struct Row {
+    std::string name;
+    std::size_t depth = 0;  // number of enclosing rows
+    std::int64_t ranges = 0, work = 0;
+    std::uint64_t busy = 0, span = 0;  // ns
+  };
+  std::vector<Row> rows;  // after the enclosing row; rows of equal depth by busy time
+  std::size_t left_out = 0;
+};
+inline constexpr std::size_t most_range_rows = 20;
+RangeTable read_range_table(store::Database& database, const Window& window);
+
+struct RunSummary {
+  std::string title;
+  Window window;
+  bool is_part = false;       // of a run
+  std::int64_t drawn = 0;     // number of records
+  std::int64_t records = 0;   // in the file; for a part, those drawn
+  std::vector<Detail> facts;  // what ran, where, and with which software
+  Statistics statistics;
+  std::vector<std::vector<IdlePart>> idle;  // indexed by device of the statistics
+  std::vector<CounterSummary> counters;     // point into the model
+  RangeTable ranges;
+  MetricTable metrics;             // of the whole run
+  Stops stops;                     // longest gaps, steps and losses
+  std::vector<std::string> notes;  // of the file
+  UntimedWork untimed;             // of the whole run
+};
+// Of the time between `from` and `to`, as far as given. Throws Error if it is empty.
+RunSummary summarize(store::Database& database, const Model& model, std::string title,
+                     std::span<const std::string> notes, const reading::Moment& from = {},
+                     const reading::Moment& to = {});
+
+// How files made by the next two functions begin.
+inline constexpr std::string_view html_begins = "<!doctype html>\n<!-- gpuprof report -->";
+inline constexpr std::string_view markdown_begins = "<!-- gpuprof report -->";
+
+constexpr std::size_t most_html_bytes = 5'000'000, most_bytes_with_all_records = 50'000'000,
+                      most_markdown_bytes = 60'000;
+
+// The viewer's page with its data embedded: all records if they fit, otherwise the whole time in as
+// many pixels as fit plus the records of the longest gaps and steps. The page loads nothing from
+// anywhere. `all_records`: throws Error if the records need more than most_bytes_with_all_records.
+std::string html_report(const Model& model, const RunSummary& summary, bool all_records = false);
+std::string markdown_report(const Model& model, const RunSummary& summary);
+
+// For html_report(): the page's data instead of a server, as HTML elements. client/report.js reads
+// them.
+std::string report_data(const Model& model, const RunSummary& summary, bool all_records);
+
+}  // namespace gpuprof::view

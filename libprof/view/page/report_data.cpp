@@ -1,0 +1,177 @@
+// The embedded data of a report.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "libprof/base/json_text.hpp"
+#include "libprof/base/saturating.hpp"
+#include "libprof/view/model/answers.hpp"
+#include "libprof/view/page/levels.hpp"
+#include "libprof/view/page/packed.hpp"
+#include "libprof/view/page/report.hpp"
+
+namespace gpuprof::view {
+namespace {
+
+using nlohmann::json;
+
+// Limits on tracks; with all records, the limit of run_answer().
+constexpr std::size_t most_tracks_shown = 300, most_tracks = 4096;
+constexpr std::size_t most_level_bytes = 4'000'000, most_name_bytes = 1'500'000;
+constexpr std::size_t room_for_the_rest = 1'000'000;  // in addition to all records
+constexpr std::size_t longest_drawn_name = 400;       // bytes
+constexpr std::size_t most_top_names = 50, most_names_of_a_stop = 20, most_untimed = 20;
+constexpr std::size_t most_drawn_counters = 60;
+
+// Names of drawn records. Those that do not fit are omitted.
+json drawn_names(const Model& model, const std::vector<bool>& used) {
+  json names = json::object();
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    if (!used[i]) continue;
+    const std::string label = shortened(model.names[i].label, longest_drawn_name / 4);
+    const std::string text = shortened(model.names[i].text, longest_drawn_name);
+    bytes += label.size() + text.size() + 20;
+    if (bytes > most_name_bytes) break;
+    names[std::to_string(i)] = {label, text};
+  }
+  return names;
+}
+
+// Statistics of the gaps and steps whose records are in the report.
+std::string statistics_of_stops(const Model& model, const Stops& stops) {
+  std::string text;
+  const auto add = [&](std::int64_t at, std::int64_t time) {
+    const std::int64_t from = saturating_add(at, model.zero), to = saturating_add(from, time);
+    if (from >= to) return;
+    if (!text.empty()) text += ',';
+    text += statistics_answer(model, {from, to}, statistics(model, from, to), most_names_of_a_stop);
+  };
+  for (std::size_t i = 0; i < longest_in_full; ++i) {
+    if (i < stops.gaps.size()) add(stops.gaps[i].begin, stops.gaps[i].time);
+    if (i < stops.steps.size()) add(stops.steps[i].begin, stops.steps[i].time);
+  }
+  return "[" + text + "]";
+}
+
+json idle_parts(const RunSummary& summary) {
+  json devices = json::array();
+  for (const auto& parts : summary.idle) {
+    json& device = devices.emplace_back(json::array());
+    for (const IdlePart& part : parts) {
+      device.push_back({shortened(part.cause, longest_drawn_name), part.time, part.gaps});
+    };
+  }
+  return devices;
+}
+
+json counters(const Model& model, const RunSummary& summary) {
+  json all = json::array();
+  for (const CounterSummary& each : summary.counters) {
+    if (all.size() == most_drawn_counters) break;
+    json points = json::array();
+    if (each.tile.before) {
+      const double value = *each.tile.before;
+      points.push_back({0, value, value, value});
+    }
+    for (const PointRange& point : each.tile.points) {
+      points.push_back({point.x, point.least, point.most, point.last});
+    }
+    json path = json::array();
+    for (const std::string& part : each.track->path) {
+      path.push_back(shortened(part, longest_drawn_name));
+    }
+    all.push_back({{"path", std::move(path)},
+                   {"unit", shortened(each.track->counter.unit, longest_drawn_name)},
+                   {"least", each.least},
+                   {"mean", each.mean},
+                   {"most", each.most},
+                   {"at", saturating_subtract(each.most_at, model.zero)},
+                   {"width", counter_pixels},
+                   {"points", std::move(points)}});
+  }
+  return all;
+}
+
+json metrics(const MetricTable& table) {
+  json names = json::array(), kernels = json::array();
+  for (const std::string& name : table.metrics)
+    names.push_back(shortened(name, longest_drawn_name));
+  for (const MetricTable::Kernel& kernel : table.kernels) {
+    json values = json::array();
+    for (const std::string& value : kernel.values) {
+      values.push_back(shortened(value, longest_drawn_name));
+    }
+    kernels.push_back({{"name", shortened(kernel.name, longest_drawn_name)},
+                       {"launches", kernel.launches},
+                       {"values", std::move(values)}});
+  }
+  return {{"names", std::move(names)},
+          {"kernels", std::move(kernels)},
+          {"names_left_out", table.metrics_left_out},
+          {"kernels_left_out", table.kernels_left_out}};
+}
+
+json ranges(const RangeTable& table) {
+  json rows = json::array();
+  for (const RangeTable::Row& row : table.rows) {
+    rows.push_back({{"name", shortened(row.name, longest_drawn_name)},
+                    {"depth", row.depth},
+                    {"ranges", row.ranges},
+                    {"work", row.work},
+                    {"busy", row.busy},
+                    {"span", row.span}});
+  }
+  return {{"rows", std::move(rows)}, {"left_out", table.left_out}};
+}
+
+std::string element(const std::string& id, const std::string& text) {
+  return "<script type=\"text/plain\" id=\"" + id + "\">" + text + "</script>\n";
+}
+
+}  // namespace
+
+std::string report_data(const Model& model, const RunSummary& summary, bool all_records) {
+  const std::size_t tracks = all_records ? most_tracks : most_tracks_shown;
+  Levels levels =
+      all_records
+          ? draw_all(model, summary.window, tracks, most_bytes_with_all_records - room_for_the_rest)
+          : draw_levels(model, summary.window, summary.stops, tracks, most_level_bytes);
+  json facts = json::array(), shown = json::array();
+  for (const Detail& fact : summary.facts) {
+    facts.push_back({fact.name, shortened(fact.value, longest_drawn_name)});
+  }
+  for (const Level& level : levels.all) {
+    shown.push_back({{"from", saturating_subtract(level.from, model.zero)},
+                     {"to", saturating_subtract(level.to, model.zero)},
+                     {"width", level.width}});
+  }
+  std::vector<std::string> notes = summary.notes;
+  if (levels.without_room > 0) {
+    notes.push_back("the records of " + std::to_string(levels.without_room) +
+                    " of the longest gaps and steps found no room");
+  }
+  std::string text =
+      "{\"run\":" + run_answer(model, {summary.window, summary.drawn, summary.records},
+                               summary.title, notes, 1, {}, tracks);
+  text += ",\"statistics\":" +
+          statistics_answer(model, summary.window, summary.statistics, most_top_names);
+  text += summary.is_part ? ",\"is_part\":true" : ",\"is_part\":false";
+  text += ",\"idle\":" + json_text(idle_parts(summary));
+  text += ",\"counters\":" + json_text(counters(model, summary));
+  text += ",\"ranges\":" + json_text(ranges(summary.ranges));
+  text += ",\"metrics\":" + json_text(metrics(summary.metrics));
+  text += ",\"of_stops\":" + statistics_of_stops(model, summary.stops);
+  text += ",\"stops\":" + stops_answer(model, summary.stops);
+  text += ",\"untimed\":" + untimed_answer(summary.untimed, most_untimed);
+  text += ",\"facts\":" + json_text(facts);
+  text += ",\"names\":" + json_text(drawn_names(model, levels.names));
+  text += ",\"levels\":" + json_text(shown) + "}";
+  std::string elements = element("data", packed(text));
+  for (std::size_t i = 0; i < levels.all.size(); ++i) {
+    elements += element("level" + std::to_string(i), levels.all[i].text);
+    levels.all[i].text = {};
+  }
+  return elements;
+}
+
+}  // namespace gpuprof::view

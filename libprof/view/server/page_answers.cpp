@@ -1,0 +1,161 @@
+// Answers by request path.
+#include <algorithm>
+
+#include "libprof/base/saturating.hpp"
+#include "libprof/base/text.hpp"
+#include "libprof/view/model/answers.hpp"
+#include "libprof/view/model/stored_row.hpp"
+#include "libprof/view/page/pages.hpp"
+#include "libprof/view/server/server.hpp"
+
+namespace gpuprof::view {
+namespace {
+
+constexpr std::size_t most_numbers = 1024;    // in one list of a request
+constexpr std::int64_t widest_window = 8192;  // pixels
+constexpr std::size_t most_names = 200;       // per kind, in statistics
+
+Response bad(std::string_view why) { return {.status = 400, .body = error_answer(why)}; }
+
+// "0,1,5"
+std::vector<std::uint32_t> numbers(std::string_view text) {
+  std::vector<std::uint32_t> result;
+  for (const std::string& word : split(text, ',')) {
+    Request one;
+    one.query["n"] = word;
+    const auto number = one.number("n");
+    if (number && *number >= 0 && *number <= UINT32_MAX && result.size() < most_numbers) {
+      result.push_back(static_cast<std::uint32_t>(*number));
+    }
+  }
+  return result;
+}
+
+// `shift`: how much later the model's times are displayed.
+std::optional<Window> window(const Model& model, const Request& request, std::int64_t shift = 0) {
+  const auto from = request.number("from"), to = request.number("to");
+  if (!from || !to) return std::nullopt;
+  const std::int64_t zero = saturating_subtract(model.zero, shift);
+  const Window asked{saturating_add(*from, zero), saturating_add(*to, zero)};
+  if (asked.from >= asked.to) return std::nullopt;
+  return asked;
+}
+
+}  // namespace
+
+Response Answers::operator()(const Request& request) const {
+  std::string_view name = request.path;
+  if (name.starts_with("api/")) return api(request);
+  if (name.empty()) name = "index.html";
+  if (const Page* page = find_page(name)) {
+    return {.type = type_of(name), .body = std::string(page->text)};
+  }
+  return {.status = 404, .body = error_answer("there is no such page")};
+}
+
+Response Answers::api(const Request& request) const {
+  const std::string_view what = std::string_view(request.path).substr(4);
+  if (what == "growth") return {.body = growth_answer(growth_)};
+  if (what == "names") {
+    return {.body = names_answer(runs_.back()->model, numbers(request.text("ids")))};
+  }
+  const auto asked_run = request.query.contains("run") ? request.number("run") : 0;
+  if (!asked_run || *asked_run < 0 || *asked_run >= std::ssize(runs_)) {
+    return bad("there is no such run");
+  }
+  const Run& run = *runs_[static_cast<std::size_t>(*asked_run)];
+  if (what == "sql") return rows(run, request);
+  if (what == "untimed") return untimed(run);
+  const auto version = request.number("version");
+  if (version && *version != growth_.version) {
+    return {.status = 409, .body = error_answer("the recording has grown meanwhile: ask again")};
+  }
+  if (what == "differences") return differences(request);
+  const Model& model = run.model;
+  if (what == "run") {
+    return {.body = run_answer(model, {{model.begin, model.end}, model.records, model.stored},
+                               run.title, run.notes, runs_.size(), growth_)};
+  }
+  if (what == "stops") return {.body = stops_answer(model, run.stops)};
+  if (what == "details") return details(run, request);
+  const BlockFile::Hold hold(model.blocks.get());
+  if (what == "begin") {
+    const auto nth = request.number("nth");
+    if (!nth) return bad("nth is needed");
+    return {.body = occurrence_answer(model, find_occurrence(model, request.text("name"), *nth))};
+  }
+  if (what == "search") {
+    const auto after = request.number("after");
+    if (request.text("text").empty() || !after) return bad("text and after are needed");
+    try {
+      const Found found = search(model, request.text("text"), saturating_add(*after, model.zero));
+      return {.body = found_answer(model, found)};
+    } catch (const Error& error) {
+      if (error.exit_code() != ExitCode::bad_option) throw;
+      return bad(error.what());
+    }
+  }
+  if (what != "tiles" && what != "statistics") {
+    return {.status = 404, .body = error_answer("there is no such question")};
+  }
+  const auto asked = window(model, request);
+  if (!asked) return bad("from and to are needed, and from before to");
+  if (what == "statistics") {
+    return {.body = statistics_answer(model, *asked, statistics(model, asked->from, asked->to),
+                                      most_names)};
+  }
+  const auto width = request.number("width");
+  if (!width || *width < 1 || *width > widest_window) return bad("width is from 1 to 8192");
+  return {.body = tiles_answer(model, numbers(request.text("tracks")), asked->from, asked->to,
+                               static_cast<std::uint32_t>(*width))};
+}
+
+Response Answers::differences(const Request& request) const {
+  if (runs_.size() != 2) return bad("there is one run: gpuprof view FILE OTHER shows two");
+  const auto shift = request.number("shift");
+  if (!shift) return bad("shift is needed");
+  const Model &first = runs_[0]->model, &second = runs_[1]->model;
+  const auto in_first = window(first, request), in_second = window(second, request, *shift);
+  if (!in_first || !in_second) return bad("from and to are needed, and from before to");
+  const BlockFile::Hold hold(first.blocks.get()), hold_other(second.blocks.get());
+  return {.body = differences_answer(first, *in_first, second, *in_second, most_names)};
+}
+
+Response Answers::details(const Run& run, const Request& request) const {
+  const Model& model = run.model;
+  const auto track = request.number("track"), row = request.number("row");
+  const auto number = request.number("item");
+  const auto fits = [](const auto& value) { return value && *value >= 0 && *value <= UINT32_MAX; };
+  if (!fits(track) || !fits(row) || !fits(number)) return bad("track, row and item are needed");
+  const Place place{static_cast<std::uint32_t>(*track), static_cast<std::uint32_t>(*row),
+                    static_cast<std::uint32_t>(*number)};
+  const auto item = item_at(model, place);
+  if (!item) return {.status = 404, .body = error_answer("there is no such record")};
+  const auto answer = [&run, place, item = *item]() -> Response {
+    return {.body = details_answer(run.model, place, item, run.find_details(place, item))};
+  };
+  // Stored rows are read by one thread only.
+  if (model.blocks) return answer();
+  return {.later = [answer](const std::function<bool()>&) { return answer(); }};
+}
+
+Response Answers::untimed(const Run& run) const {
+  if (run.model.without_times == 0) return {.body = untimed_answer({})};
+  return {.later = [&run](const std::function<bool()>& is_over) -> Response {
+    return {.body = untimed_answer(run.find_untimed(is_over))};
+  }};
+}
+
+Response Answers::rows(const Run& run, const Request& request) const {
+  const std::string sql(request.text("text"));
+  if (sql.empty()) return bad("text is needed");
+  return {.later = [&run, sql](const std::function<bool()>& is_over) -> Response {
+    try {
+      return {.body = run.ask(sql, is_over)};
+    } catch (const Error& error) {
+      return bad(error.what());
+    }
+  }};
+}
+
+}  // namespace gpuprof::view
