@@ -28,20 +28,22 @@ std::string select(const std::string& table, const std::string& columns,
 
 }  // namespace
 
+// Not by "PRAGMA table_list", for which SQLite compiles all views of the file.
 std::string row_id_name(Database& database, const std::string& table) {
-  bool has_ids = false;
-  auto list = database.prepare("PRAGMA main.table_list(" + quoted_name(table) + ")");
-  while (list.step()) {
-    const bool without_rowid = list.integer(4) != 0;
-    has_ids |= list.text(0) == "main" && list.text(2) == "table" && !without_rowid;
-  }
-  if (!has_ids) return {};
+  // A virtual table has no page.
+  auto stored = database.prepare(
+      "SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND rootpage > 0"
+      " AND name = ?1 COLLATE NOCASE");
+  if (!stored.bind(1, table).step()) return {};
   const auto columns = database.columns(table);
-  for (const std::string_view name : {"_rowid_", "rowid", "oid"}) {
-    if (std::ranges::none_of(columns, [&](const Database::Column& column) {
-          return same_name(column.name, name);
-        })) {
-      return std::string(name);
+  for (const char* name : {"_rowid_", "rowid", "oid"}) {
+    const bool is_column = std::ranges::any_of(
+        columns, [&](const Database::Column& column) { return same_name(column.name, name); });
+    // An error if the table is WITHOUT ROWID.
+    if (!is_column &&
+        sqlite3_table_column_metadata(database.handle(), "main", table.c_str(), name, nullptr,
+                                      nullptr, nullptr, nullptr, nullptr) == SQLITE_OK) {
+      return name;
     }
   }
   return {};

@@ -10,13 +10,14 @@
 #include "libprof/wire/messages.hpp"
 #include "tests/fuzz/reports.hpp"
 #include "tests/fuzz/support.hpp"
+#include "tests/unit/empty_profile.hpp"
 
 namespace gpuprof::fuzz {
 namespace {
 
 void load(const std::string& path, std::uint32_t number) {
   wire::CaptureReader reader(path);
-  store::Loader loader(store::Database(":memory:", store::Database::Mode::create),
+  store::Loader loader(test::empty_profile(),
                        {.live = (number & 1) != 0, .indexes = (number & 2) != 0});
   wire::Frame frame;
   for (int frames = 1; reader.next(frame); ++frames) {

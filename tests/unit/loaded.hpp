@@ -5,12 +5,15 @@
 #include <utility>
 
 #include "libprof/store/loader.hpp"
+#include "tests/unit/empty_profile.hpp"
 
 namespace gpuprof::test {
 
 inline store::Loader make_loader(const std::string& path = ":memory:",
                                  store::LoaderOptions options = {}) {
-  return store::Loader(store::Database(path, store::Database::Mode::create), options);
+  return store::Loader(
+      path == ":memory:" ? empty_profile() : store::Database(path, store::Database::Mode::create),
+      options);
 }
 
 // Rows as text: columns are separated by "|", rows by a blank; NULL is "-".

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "libprof/store/loader.hpp"
+#include "tests/unit/empty_profile.hpp"
 
 namespace gpuprof::test {
 
@@ -17,8 +18,7 @@ inline constexpr bool sanitized = false;
 #endif
 
 inline store::Loader bare_loader() {
-  return store::Loader(store::Database(":memory:", store::Database::Mode::create),
-                       {.live = false, .indexes = false});
+  return store::Loader(empty_profile(), {.live = false, .indexes = false});
 }
 
 inline std::int64_t count(store::Loader& loader, const std::string& table) {

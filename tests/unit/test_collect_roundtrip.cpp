@@ -13,6 +13,7 @@
 #include "libprof/store/loader.hpp"
 #include "schema/activity/all.hpp"
 #include "schema/run.hpp"
+#include "tests/unit/empty_profile.hpp"
 #include "tests/unit/stream_builder.hpp"
 
 using namespace gpuprof;
@@ -101,7 +102,7 @@ void there_and_back(std::uint32_t version) {
   packer.add(reinterpret_cast<const CUpti_Activity*>(&made.record));
   REQUIRE(packer.records() == 1);
 
-  store::Loader loader(store::Database(":memory:", store::Database::Mode::create), {});
+  store::Loader loader(test::empty_profile(), {});
   loader.load(test::hello(1, 100));
   for (const wire::WireTable& table : collect::wire_tables(version)) {
     if (table.id == static_cast<std::uint32_t>(K::info.id)) loader.load(test::table(1, table));

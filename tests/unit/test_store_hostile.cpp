@@ -7,6 +7,7 @@
 #include "libprof/base/error.hpp"
 #include "libprof/store/loader.hpp"
 #include "libprof/wire/limits.hpp"
+#include "tests/unit/empty_profile.hpp"
 #include "tests/unit/loader_checks.hpp"
 #include "tests/unit/stream_builder.hpp"
 
@@ -281,7 +282,7 @@ namespace {
 // A loader with an honest process, 100 on stream 1, and what it said of others.
 struct Honest {
   std::vector<std::string> said;
-  store::Loader loader{store::Database(":memory:", store::Database::Mode::create),
+  store::Loader loader{test::empty_profile(),
                        {.live = false,
                         .indexes = false,
                         .message = [this](std::int64_t process, const std::string& text) {

@@ -3,6 +3,7 @@
 
 #include "libprof/store/loader.hpp"
 #include "libprof/wire/pc_samples.hpp"
+#include "tests/unit/empty_profile.hpp"
 #include "tests/unit/stream_builder.hpp"
 
 using namespace gpuprof;
@@ -44,7 +45,7 @@ wire::PcSamples samples(std::vector<wire::PcCount> counts, std::uint32_t correla
 }
 
 struct Profile {
-  store::Loader loader{store::Database(":memory:", store::Database::Mode::create), {.live = false}};
+  store::Loader loader{test::empty_profile(), {.live = false}};
   Profile() { loader.load(hello(1, 100)); }
   void load(const wire::PcSamples& payload) {
     loader.load(frame(wire::FrameType::pc_samples, payload));

@@ -4,6 +4,7 @@
 #include "libprof/store/loader.hpp"
 #include "libprof/wire/sass_metrics.hpp"
 #include "schema/sass_metrics.hpp"
+#include "tests/unit/empty_profile.hpp"
 #include "tests/unit/stream_builder.hpp"
 
 using namespace gpuprof;
@@ -38,7 +39,7 @@ wire::SassValues values(std::vector<wire::SassValue> of_one, std::uint32_t corre
 }
 
 struct Profile {
-  store::Loader loader{store::Database(":memory:", store::Database::Mode::create), {.live = false}};
+  store::Loader loader{test::empty_profile(), {.live = false}};
   Profile() { loader.load(hello(1, 100)); }
   void load(const wire::SassValues& payload) {
     loader.load(frame(wire::FrameType::sass_values, payload));
