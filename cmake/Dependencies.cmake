@@ -13,13 +13,18 @@ function(gpuprof_find_header variable header)
   set(${variable} ${PROJECT_BINARY_DIR}/include PARENT_SCOPE)
 endfunction()
 
-# SQLite: the static library, so that the tested version is the one that runs.
+# SQLite: the static library, so that the tested version is the one that runs. Under TSan the shared
+# one: what it copies and frees itself costs nothing there (ignore_noninstrumented_modules).
 gpuprof_find_header(GPUPROF_SQLITE_INCLUDE sqlite3.h)
-find_library(GPUPROF_SQLITE_LIBRARY NAMES libsqlite3.a sqlite3)
+if(GPUPROF_SANITIZE STREQUAL "thread")
+  find_library(GPUPROF_SQLITE_LIBRARY NAMES sqlite3)
+else()
+  find_library(GPUPROF_SQLITE_LIBRARY NAMES libsqlite3.a sqlite3)
+endif()
 if(NOT GPUPROF_SQLITE_INCLUDE OR NOT GPUPROF_SQLITE_LIBRARY)
   message(FATAL_ERROR "SQLite is missing: install libsqlite3-dev, or run scripts/setup")
 endif()
-if(NOT GPUPROF_SQLITE_LIBRARY MATCHES "\\.a$")
+if(NOT GPUPROF_SQLITE_LIBRARY MATCHES "\\.a$" AND NOT GPUPROF_SANITIZE STREQUAL "thread")
   message(STATUS "SQLite: no libsqlite3.a, linking ${GPUPROF_SQLITE_LIBRARY}")
 endif()
 add_library(gpuprof_sqlite INTERFACE)

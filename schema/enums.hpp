@@ -688,6 +688,14 @@ inline constexpr std::array enum_types{
 
 // clang-format on
 
+// The number with this name. Does not compile if there is none.
+consteval std::int64_t enum_number(std::span<const EnumValue> type, std::string_view name) {
+  for (const EnumValue& candidate : type) {
+    if (candidate.name == name) return candidate.value;
+  }
+  throw "no such name";
+}
+
 // Empty if the number has no name.
 constexpr std::string_view enum_name(std::string_view type, std::int64_t value) {
   for (const EnumType& entry : enum_types) {

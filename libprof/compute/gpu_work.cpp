@@ -47,19 +47,8 @@ bool CorrelationSet::contains(std::int64_t correlation) const {
 
 namespace {
 
-// Columns of all kinds, then the one that names the kind, then those of kernels.
+// Columns of all kinds, then the one that names the kind, then those of a launch.
 constexpr std::size_t named_by_column = 8;
-constexpr std::array kernel_columns{"gridX",
-                                    "gridY",
-                                    "gridZ",
-                                    "blockX",
-                                    "blockY",
-                                    "blockZ",
-                                    "registersPerThread",
-                                    "staticSharedMemory",
-                                    "dynamicSharedMemory",
-                                    "sharedMemoryCarveoutRequested",
-                                    "isSharedMemoryCarveoutRequested"};
 
 KernelRows kernel_rows(const columns::Chunk& chunk) {
   const auto column = [&](std::size_t place) { return chunk[named_by_column + place].int32s(); };
@@ -96,7 +85,7 @@ void read_kind(store::Snapshot& snapshot, std::size_t kind, const GpuWorkVisitor
   const bool kernels = each.type == "kernel", copies = each.type == "memcpy";
   const bool visited = kernels && !again && visitor.visit_kernels;
   if (kernels || copies) names.emplace_back(each.named_by);
-  if (visited) names.insert(names.end(), kernel_columns.begin(), kernel_columns.end());
+  if (visited) names.insert(names.end(), schema::launch_columns.begin(), schema::launch_columns.end());
   const std::string table = table_of(each);
   columns::Reader reader(snapshot, {.table = table, .columns = std::move(names)});
   reader.read([&](const columns::Chunk& chunk) {

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "schema/enums.hpp"
 #include "schema/nvprof_api.hpp"
 
 namespace gpuprof::report {
@@ -30,27 +31,33 @@ Role role_of(std::string_view function) {
   return Role::other;
 }
 
-// See "API synchronization behavior" in CUDA's documentation; kinds are CUpti_ActivityMemcpyKind
-// and CUpti_ActivityMemoryKind. An upload from pageable memory waits for the preceding work of its
-// stream, and then the call itself copies: like nvprof, count the call as busy throughout.
+consteval std::int64_t memory(std::string_view name) {
+  return schema::enum_number(schema::enums::CUpti_ActivityMemoryKind, name);
+}
+consteval std::int64_t copied(std::string_view name) {
+  return schema::enum_number(schema::enums::CUpti_ActivityMemcpyKind, name);
+}
+
+// See "API synchronization behavior" in CUDA's documentation. An upload from pageable memory waits
+// for the preceding work of its stream, and then the call itself copies: like nvprof, count the
+// call as busy throughout.
 Returns copy_returns(std::int64_t copy_kind, std::int64_t from, std::int64_t to, bool async) {
-  constexpr std::int64_t unknown = 0, pageable = 1;
   switch (copy_kind) {
-    case 1:  // host to device, host to array
-    case 3:
-      return async || from == pageable || from == unknown ? Returns::at_once : Returns::after_it;
-    case 2:  // device to host, array to host
-    case 4:
-      if (to == pageable) return Returns::after_it_always;
+    case copied("HtoD"):
+    case copied("HtoA"):
+      return async || from == memory("Pageable") || from == memory("unknown") ? Returns::at_once
+                                                                              : Returns::after_it;
+    case copied("DtoH"):
+    case copied("AtoH"):
+      if (to == memory("Pageable")) return Returns::after_it_always;
       return async ? Returns::at_once : Returns::after_it;
-    case 9: return Returns::after_it_always;  // host to host
+    case copied("HtoH"): return Returns::after_it_always;
     default: return Returns::at_once;
   }
 }
 
-Returns set_returns(std::int64_t memory_kind, bool async) {
-  constexpr std::int64_t pinned = 2, managed = 5;
-  const bool waits = memory_kind == pinned || memory_kind == managed;
+Returns set_returns(std::int64_t kind, bool async) {
+  const bool waits = kind == memory("Pinned") || kind == memory("Managed");
   return waits && !async ? Returns::after_it : Returns::at_once;
 }
 

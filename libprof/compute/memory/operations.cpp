@@ -14,6 +14,7 @@
 #include "libprof/compute/range_index.hpp"
 #include "libprof/read/columns/reader.hpp"
 #include "libprof/read/tables.hpp"
+#include "schema/enums.hpp"
 
 namespace gpuprof::memory {
 namespace {
@@ -143,7 +144,8 @@ class Mappings {
   }
 
  private:
-  static constexpr std::int32_t device_kind = 3;      // CUpti_ActivityMemoryKind
+  static constexpr std::int64_t device_kind =
+      schema::enum_number(schema::enums::CUpti_ActivityMemoryKind, "Device");
   using Key = std::pair<std::int64_t, std::int64_t>;  // process, address
   struct Mapping {
     std::int64_t begin, end, bytes;

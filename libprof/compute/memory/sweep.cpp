@@ -6,13 +6,14 @@
 #include <unordered_map>
 
 #include "libprof/base/saturating.hpp"
+#include "schema/enums.hpp"
 
 namespace gpuprof::memory {
 namespace {
 
-// CUpti_ActivityMemoryKind
-constexpr std::int32_t device_kind = 3, array_kind = 4, managed_kind = 5, device_static_kind = 6,
-                       managed_static_kind = 7;
+consteval std::int64_t kind_of(std::string_view name) {
+  return schema::enum_number(schema::enums::CUpti_ActivityMemoryKind, name);
+}
 
 struct Held {
   std::int64_t bytes = 0, time = 0, owner = 0;
@@ -239,7 +240,7 @@ class Count {
   void change_device(const Place& place, std::int64_t change) {
     std::int64_t& of_process = processes_[place.process][place.device];
     of_process = saturating_add(of_process, change);
-    if (place.kind == managed_kind) {
+    if (place.kind == kind_of("Managed")) {
       std::int64_t& managed = managed_[place.process][place.device];
       managed = saturating_add(managed, change);
     }
@@ -441,12 +442,12 @@ class Look {
 }  // namespace
 
 bool on_device(std::int32_t kind) {
-  return kind == device_kind || kind == array_kind || kind == managed_kind ||
+  return kind == kind_of("Device") || kind == kind_of("Array") || kind == kind_of("Managed") ||
          kind == created_kind || is_static(kind);
 }
 
 bool is_static(std::int32_t kind) {
-  return kind == device_static_kind || kind == managed_static_kind;
+  return kind == kind_of("DeviceStatic") || kind == kind_of("ManagedStatic");
 }
 
 std::string_view name_of(Left left) {

@@ -208,10 +208,7 @@ class GpuSource : public TableSource {
     std::vector<std::string_view> columns{"start",     kind.end,      "deviceId",
                                           "contextId", "streamId",    "correlationId",
                                           "processId", kind.named_by, kind.bytes};
-    for (const std::string_view column :
-         {"gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", "registersPerThread",
-          "staticSharedMemory", "dynamicSharedMemory", "sharedMemoryCarveoutRequested",
-          "isSharedMemoryCarveoutRequested"}) {
+    for (const std::string_view column : schema::launch_columns) {
       columns.push_back(schema::has_column(*kind.table, column) ? column : "");
     }
     return columns;
