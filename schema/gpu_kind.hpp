@@ -19,19 +19,19 @@ struct GpuKind : GpuWork {
   constexpr bool is_kernel() const { return type == "kernel"; }
 };
 
-// A launch as tables of kernels have it. The last two say whether a carveout was requested, and which.
-inline constexpr std::array<std::string_view, 11> launch_columns{
-    "gridX",
-    "gridY",
-    "gridZ",
-    "blockX",
-    "blockY",
-    "blockZ",
-    "registersPerThread",
-    "staticSharedMemory",
-    "dynamicSharedMemory",
-    "sharedMemoryCarveoutRequested",
-    "isSharedMemoryCarveoutRequested"};
+// A launch as tables of kernels have it. The last two say whether a carveout was requested, and
+// which.
+inline constexpr std::array<std::string_view, 11> launch_columns{"gridX",
+                                                                 "gridY",
+                                                                 "gridZ",
+                                                                 "blockX",
+                                                                 "blockY",
+                                                                 "blockZ",
+                                                                 "registersPerThread",
+                                                                 "staticSharedMemory",
+                                                                 "dynamicSharedMemory",
+                                                                 "sharedMemoryCarveoutRequested",
+                                                                 "isSharedMemoryCarveoutRequested"};
 
 struct ApiKind {
   std::string_view kind;    // without "CUPTI_ACTIVITY_KIND_"

@@ -85,7 +85,8 @@ void read_kind(store::Snapshot& snapshot, std::size_t kind, const GpuWorkVisitor
   const bool kernels = each.type == "kernel", copies = each.type == "memcpy";
   const bool visited = kernels && !again && visitor.visit_kernels;
   if (kernels || copies) names.emplace_back(each.named_by);
-  if (visited) names.insert(names.end(), schema::launch_columns.begin(), schema::launch_columns.end());
+  if (visited)
+    names.insert(names.end(), schema::launch_columns.begin(), schema::launch_columns.end());
   const std::string table = table_of(each);
   columns::Reader reader(snapshot, {.table = table, .columns = std::move(names)});
   reader.read([&](const columns::Chunk& chunk) {

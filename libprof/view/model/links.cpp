@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "libprof/base/saturating.hpp"
-#include "schema/traits.hpp"
 #include "schema/enums.hpp"
+#include "schema/traits.hpp"
 
 namespace gpuprof::view {
 namespace {
