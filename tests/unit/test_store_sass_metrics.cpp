@@ -105,7 +105,7 @@ TEST_CASE("values of SASS metrics that are too large are no reason to fail") {
 
 TEST_CASE("SASS metrics that make no sense are counted") {
   Profile profile;
-  profile.load(values({{1, 10}}));  // of a context that nobody told of
+  profile.load(values({{1, 10}}));  // of a context that was never reported
   CHECK(profile.counted("frames_malformed") == 1);
   profile.begin();
   profile.begin();  // twice
