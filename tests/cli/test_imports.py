@@ -230,7 +230,7 @@ class Output(CommandLine):
             return re.findall("Warning: (.*)", text)
 
         self.assertEqual(warnings("--kernels", "VECTOR"), [
-            'None of 1 kernel has "VECTOR" in its name; case matters, unless (?i) stands before it.'
+            'None of 1 kernel has "VECTOR" in its name; case matters, unless it begins with (?i).'
         ])  # fmt: skip
         self.assertEqual(warnings("--kernels", "(?i)VECTOR"), [])
         (late,) = warnings("--from", "1000s")

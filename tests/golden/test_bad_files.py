@@ -137,7 +137,7 @@ class NoProfiles(BadFiles):
         (self.folder / "folder").mkdir()
         self.check_refused("folder", "folder")
         os.mkfifo(self.folder / "pipe")
-        self.check_refused("pipe", "no ordinary file")
+        self.check_refused("pipe", "not a regular file")
         self.check_refused(SOURCE / "tests" / "captures" / "die.gpcap", "capture")
 
     def test_file_that_is_missing(self):

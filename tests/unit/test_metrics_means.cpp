@@ -53,7 +53,7 @@ TEST_CASE("the less values vary, the sooner their mean is known") {
   CHECK(told_after({1, -1}) == 0);
 }
 
-TEST_CASE("each shape, group, context and process is known by itself, and told once") {
+TEST_CASE("each shape, group, context and process is known by itself, and reported once") {
   Means means;
   int told = 0;
   for (int n = 1; n <= 100; ++n) {

@@ -297,7 +297,7 @@ TEST_CASE("salvage loads no library that only the target vouches for") {
   CHECK(launched.said().find(evil) != std::string::npos);
 }
 
-TEST_CASE("a sampler counts as no process and is told when the last one has ended", "[tsan]") {
+TEST_CASE("a sampler counts as no process and is informed when the last one has ended", "[tsan]") {
   launch::FrameQueue queue{1 << 20, "/tmp"};
   std::atomic<int> configured{0};
   launch::Listener listener({.config = {},

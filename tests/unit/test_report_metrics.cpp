@@ -217,7 +217,7 @@ TEST_CASE("values without a kernel, with an unknown id or of a wrong size are to
                   "bytes.\n") != std::string::npos);
 }
 
-TEST_CASE("what the trace reads twice is told once") {
+TEST_CASE("what the trace reads twice is reported once") {
   Database database =
       memory(std::string(kernels) + metrics + metric(achieved_occupancy, blob(0.25), 10) +
              metric(achieved_occupancy, "x'00'", 11));

@@ -80,7 +80,7 @@ TEST_CASE("PC samples of one instruction add up") {
   profile.loader.finish();
 }
 
-TEST_CASE("PC samples of launches that are told apart have rows of their own") {
+TEST_CASE("PC samples of launches that are distinguished have rows of their own") {
   Profile profile;
   profile.begin();
   profile.load(samples({{5, 10}}, 8));

@@ -70,7 +70,7 @@ TEST_CASE("SASS metrics of one instruction add up") {
   CHECK(profile.number("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_BRANCH") == 0);
 }
 
-TEST_CASE("SASS metrics of launches that are told apart have rows of their own") {
+TEST_CASE("SASS metrics of launches that are distinguished have rows of their own") {
   Profile profile;
   profile.begin();
   profile.load(values({{1, 10}}, 8));
