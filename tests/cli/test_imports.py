@@ -292,7 +292,7 @@ class BadFiles(CommandLine):
         database = sqlite3.connect(self.folder / "blank.sqlite")
         database.execute("CREATE TABLE t(a)")
         database.close()
-        self.check_refused("blank.sqlite", "no profile")
+        self.check_refused("blank.sqlite", "not a profile")
 
     def test_other_versions(self):
         for version in (-1, 0, 7, 19):

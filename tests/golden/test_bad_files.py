@@ -153,9 +153,11 @@ class NoProfiles(BadFiles):
         self.check_refused(path, "Permission denied", user=NOBODY)
 
     def test_other_databases(self):
-        self.check_refused(self.changed(self.folder / "other", "CREATE TABLE t(a)"), "no profile")
+        self.check_refused(
+            self.changed(self.folder / "other", "CREATE TABLE t(a)"), "not a profile"
+        )
         only_version = "CREATE TABLE Version(version); INSERT INTO Version VALUES(18)"
-        self.check_refused(self.changed(self.folder / "version", only_version), "no profile")
+        self.check_refused(self.changed(self.folder / "version", only_version), "not a profile")
         with sqlite3.connect(self.folder / "nothing") as connection:
             connection.execute("PRAGMA user_version = 1")
         self.check_refused("nothing", "no profile")

@@ -6,7 +6,6 @@ import json
 import operator
 import os
 import stat
-import subprocess
 import sys
 
 from ._library import UNREADABLE, FileError, QuestionError, join
@@ -154,6 +153,8 @@ class Torch:
 
 def _read_snapshot(path: str) -> dict[str, Any]:
     """What gpuprof_memory() takes as "torch". _torch_snapshot.py says why another process reads it."""
+    import subprocess
+
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise FileError(f"{path}: it is not a regular file", code=UNREADABLE)
