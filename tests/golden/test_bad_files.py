@@ -160,7 +160,7 @@ class NoProfiles(BadFiles):
         self.check_refused(self.changed(self.folder / "version", only_version), "not a profile")
         with sqlite3.connect(self.folder / "nothing") as connection:
             connection.execute("PRAGMA user_version = 1")
-        self.check_refused("nothing", "no profile")
+        self.check_refused("nothing", "not a profile")
 
     def test_exports_of_nsight_systems(self):
         for tables in (
